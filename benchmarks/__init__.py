@@ -1,0 +1,1 @@
+"""What the plugin costs, as ratios measured in pairs: ``python -m benchmarks``. See docs/benchmarks.md."""

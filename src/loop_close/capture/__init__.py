@@ -1,0 +1,1 @@
+"""Turn live exceptions into records, in the process where they were raised. Touches frames and files."""

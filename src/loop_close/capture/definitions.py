@@ -1,0 +1,125 @@
+"""From live functions and classes to the place in the project that defines them.
+
+Objects are looked at by their exact type, never by ``isinstance`` or an attribute that their class may have
+changed: a proxy that makes what it stands for when asked for its class would be made by the asking.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import sys
+from dataclasses import replace
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+from loop_close.capture.namespaces import Namespaces
+from loop_close.capture.project import Project, is_test_file
+from loop_close.capture.sources import function_of, index_of, source_between
+from loop_close.model import Origin
+from loop_close.syntax.index import Function, docstring_end, is_placeholder_body
+
+_LINES = 20
+_CALLS = 6
+_Cached = type(functools.lru_cache(len))
+_GETTER = vars(property)["fget"].__get__
+_NAMESPACE = vars(type)["__dict__"].__get__
+_VARIABLES = vars(ModuleType)["__dict__"].__get__
+_QUALNAME = vars(type)["__qualname__"].__get__
+
+
+def origin_of(found: Any, project: Project) -> Origin | None:
+    """The project function or class behind an object; None for everything else."""
+    function = unwrap(found)
+    if type(function) is FunctionType:
+        return origin_of_function(function, project)
+    return origin_of_class(function, project) if issubclass(type(function), type) else None
+
+
+def unwrap(found: Any) -> Any:
+    """The plain function behind methods, properties, partials and decorators that keep ``__wrapped__``."""
+    for _ in range(10):
+        kind = type(found)
+        if kind is staticmethod or kind is classmethod or kind is MethodType:
+            found = found.__func__
+        elif issubclass(kind, property):
+            found = _GETTER(found)
+        elif kind is functools.partial or kind is functools.cached_property:
+            found = found.func
+        elif kind is _Cached or (kind is FunctionType and "__wrapped__" in vars(found)):
+            found = vars(found)["__wrapped__"]
+        else:
+            break
+    return found
+
+
+def origin_of_function(function: FunctionType, project: Project) -> Origin | None:
+    """Where a function of the project is defined, with its first statements."""
+    code = function.__code__
+    known = project.origins.get(code)
+    file = project.relative(code.co_filename)
+    if file is not None and known is None:
+        known = _origin(function, file)
+        node = function_of(code)
+        if node is not None and not known.is_test:
+            known = replace(known, calls=_calls(node, function, project))
+        project.origins[code] = known
+    return known
+
+
+def _calls(node: Function, function: FunctionType, project: Project) -> tuple[tuple[str, int, str], ...]:
+    """The functions of the code under test that the body calls by name, in order, each once."""
+    names = Namespaces({}, function.__globals__)
+    called = (unwrap(names.value(n.func)) for n in ast.walk(node) if isinstance(n, ast.Call))
+    codes = dict.fromkeys(f.__code__ for f in called if type(f) is FunctionType and f is not function)
+    files = ((project.relative(code.co_filename), code) for code in codes)
+    found = [
+        (file, code.co_firstlineno, code.co_qualname)
+        for file, code in files
+        if file and not is_test_file(file)
+    ]
+    return tuple(found[:_CALLS])
+
+
+def _origin(function: FunctionType, file: str) -> Origin:
+    code = function.__code__
+    line = code.co_firstlineno
+    origin = Origin(file=file, line=line, function=code.co_qualname, is_test=is_test_file(file))
+    node = function_of(code)
+    if node is None:
+        return replace(origin, source=source_between(code.co_filename, line, line + _LINES - 1, line))
+    last, after = node.end_lineno or line, docstring_end(node)
+    if after is None or after >= last:
+        source, body = source_between(code.co_filename, line, min(last, line + _LINES - 1), line), None
+    else:
+        source = source_between(code.co_filename, line, node.body[0].lineno, line)
+        body = source_between(code.co_filename, after + 1, min(last, after + _LINES), after + 1)
+    return replace(origin, source=source, body=body, is_empty=is_placeholder_body(node))
+
+
+def origin_of_class(cls: type, project: Project, attribute: str = "") -> Origin | None:
+    """Where a class of the project is defined: its own ``__init__`` if it has one, else the class.
+
+    :param attribute: name the attribute of the instances instead, which is defined nowhere in particular.
+    """
+    namespace, qualname = _NAMESPACE(cls), _QUALNAME(cls)
+    made = namespace.get("__init__")
+    if not attribute and type(made) is FunctionType:
+        known = origin_of_function(made, project)
+        if known is not None:
+            return known
+    filename = _file_of_module(namespace.get("__module__"))
+    file = project.relative(filename) if filename else None
+    index = index_of(filename) if file else None
+    if file is None or index is None or qualname not in index.classes:
+        return None
+    line = index.classes[qualname]
+    name = f"{qualname}.{attribute}" if attribute else qualname
+    source = source_between(filename, line, line + _LINES - 1, line)
+    return Origin(file=file, line=line, function=name, is_test=is_test_file(file), source=source)
+
+
+def _file_of_module(name: Any) -> str:
+    module = sys.modules.get(name) if type(name) is str else None
+    filename = _VARIABLES(module).get("__file__") if issubclass(type(module), ModuleType) else None
+    return filename if type(filename) is str else ""

@@ -1,0 +1,203 @@
+"""Turn an exception into :class:`~loop_close.model.Raised`, holding no object of the program."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from types import ModuleType
+from typing import Any
+
+from loop_close.capture.frames import Live, bounded, live_frames, record
+from loop_close.capture.project import Project
+from loop_close.capture.site import SiteFinder
+from loop_close.capture.sources import function_of, index_of, source_between
+from loop_close.model import Frame, Raised, Site
+from loop_close.syntax.index import statement_at
+from loop_close.syntax.templates import matches, raise_template
+
+MAX_LINKS = 8
+_BEFORE = 12
+MAX_MEMBERS = 12
+MAX_RECORDS = 60
+MAX_MESSAGE = 16_000
+_CUT_ROOM = 4_000
+_CANNOT_IMPORT = re.compile(
+    r"cannot import name '(?P<name>[^']+)' from (?:partially initialized module )?'(?P<module>[^']+)'"
+)
+_GET_ENVIRONMENT = type(os.environ).__getitem__.__code__
+
+
+def describe(exc: BaseException, project: Project, fixtures: Collection[str] = ()) -> Raised:
+    """Everything about ``exc`` that the project's files can explain.
+
+    :param fixtures: names of the fixtures of the test it was raised in.
+    """
+    return _Reader(project, SiteFinder(project, fixtures)).read(exc, MAX_LINKS)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads an exception and its relatives, each once: they may hold each other."""
+
+    project: Project
+    sites: SiteFinder
+    seen: set[int] = field(default_factory=set)
+
+    def read(self, exc: BaseException, links: int) -> Raised:
+        self.seen.add(id(exc))
+        live = live_frames(exc.__traceback__, self.project)
+        own = [frame for frame in live if frame.file is not None]
+        kept, omitted = bounded(own)
+        raised = Raised(
+            type=_type_name(type(exc)),
+            module=_module_name(type(exc)),
+            bases=tuple(c.__name__ for c in type(exc).__mro__[1:-1]),
+            message=self.project.tidy(message_of(exc)),
+            frames=tuple(record(frame) for frame in kept),
+            omitted_frames=omitted,
+            details=_safely(lambda: _details(exc, live, self.project), {}),
+            template=_safely(lambda: _template(exc, live), None),
+            site=_safely(lambda: self._site(exc, own), None),
+        )
+        relatives: dict[str, Any] = _safely(lambda: self._relatives(exc, links), {})
+        return replace(raised, **relatives)
+
+    def _site(self, exc: BaseException, own: list[Live]) -> Site | None:
+        """The failing statement; of a syntax error the place in the file, which no frame runs in."""
+        if isinstance(exc, SyntaxError) and isinstance(exc.filename, str) and exc.lineno:
+            file = self.project.relative(exc.filename)
+            source = source_between(exc.filename, max(1, exc.lineno - _BEFORE), exc.lineno + 1, exc.lineno)
+            return Site(frame=Frame(file=file, line=exc.lineno, function="", source=source)) if file else None
+        return self.sites.find(own, is_assertion=_is_assertion(exc))
+
+    def _relatives(self, exc: BaseException, links: int) -> dict[str, Any]:
+        cause, context = exc.__cause__, None if exc.__suppress_context__ else exc.__context__
+        group: tuple[BaseException, ...] = getattr(exc, "exceptions", ()) if _is_group(exc) else ()
+        members = [self._relative(member, links - 2) for member in group[:MAX_MEMBERS]]
+        told = tuple(member for member in members if member is not None)
+        return {
+            "cause": self._relative(cause, links - 1),
+            "context": self._relative(context, links - 1) if cause is None else None,
+            "members": told,
+            "omitted_members": len(group) - len(told),
+        }
+
+    def _relative(self, exc: BaseException | None, links: int) -> Raised | None:
+        """The record of another exception; None when it was read already or lies too far."""
+        if exc is None or links < 0 or id(exc) in self.seen or len(self.seen) >= MAX_RECORDS:
+            return None
+        return self.read(exc, links)
+
+
+def _safely(compute: Any, default: Any) -> Any:
+    """The program's objects may do anything when touched, exit too; what cannot be read is left out."""
+    try:
+        return compute()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return default
+
+
+def _is_group(exc: BaseException) -> bool:
+    return issubclass(type(exc), BaseExceptionGroup)
+
+
+def _type_name(cls: type) -> str:
+    return str(cls.__qualname__).replace("<locals>.", "")
+
+
+def _module_name(cls: type) -> str:
+    module = cls.__module__
+    return module if isinstance(module, str) and module != "builtins" else ""
+
+
+def message_of(exc: BaseException) -> str:
+    """``str(exc)`` and its notes (PEP 678), bounded; a message that cannot be made says so."""
+    text = _safely(lambda: _words(exc), f"<unprintable {type(exc).__name__}>")
+    notes = _safely(lambda: [str(n) for n in getattr(exc, "__notes__", ())], [])
+    return cut("\n".join([text, *notes]))
+
+
+def _words(exc: BaseException) -> str:
+    """The exception's text; for a missing fixture without the list of all there are."""
+    if type(exc).__name__ == "FixtureLookupError":
+        return str(getattr(exc, "msg", None) or f"fixture '{getattr(exc, 'argname', '?')}' not found")
+    return str(exc)
+
+
+def cut(text: str, limit: int = MAX_MESSAGE) -> str:
+    """The text, or its head and tail around the number of characters left out."""
+    if len(text) <= limit:
+        return text
+    from loop_close.text.clean import clean  # late: few messages are as long, and its patterns take time
+
+    head = limit * 3 // 5
+    tail = limit - head
+    # Half a key no longer looks like one: what the cuts go through is redacted before.
+    first, last = clean(text[: head + _CUT_ROOM])[:head], clean(text[-tail - _CUT_ROOM :])[-tail:]
+    return f"{first}\n… {len(text) - limit} characters left out …\n{last}"
+
+
+def _is_assertion(exc: BaseException) -> bool:
+    # pytest calls its own a builtin; a project's class of that name has the project's module
+    is_of_pytest = type(exc).__name__ == "Failed" and not _module_name(type(exc))
+    return is_of_pytest or issubclass(type(exc), AssertionError)
+
+
+def _template(exc: BaseException, live: list[Live]) -> str | None:
+    """The message's fixed part, when the frame that raised it spells one that fits."""
+    if not live:
+        return None
+    last = live[-1]
+    scope = function_of(last.code)
+    index = index_of(last.code.co_filename)
+    place: ast.AST | None = scope or (index.tree if index else None)
+    statement = statement_at(place, last.line) if place is not None else None
+    template = raise_template(statement, scope) if statement is not None else None
+    return template if template is not None and matches(template, str(exc)) else None
+
+
+def _details(exc: BaseException, live: list[Live], project: Project) -> Mapping[str, str]:
+    found: dict[str, Any] = {}
+    if isinstance(exc, SyntaxError):
+        path = project.relative(exc.filename) if isinstance(exc.filename, str) else None
+        found = {"path": path or exc.filename, "line": exc.lineno, "text": exc.text, "column": exc.offset}
+        found = {k: v for k, v in found.items() if type(v) is (str if k in ("path", "text") else int)}
+    elif isinstance(exc, ImportError):
+        found = _import_details(exc)
+    elif isinstance(exc, AttributeError):
+        found = {"name": exc.name, "owner": _owner(exc.obj)} if exc.name else {}
+    elif isinstance(exc, NameError):
+        found = {"name": exc.name}
+    elif isinstance(exc, OSError):
+        found = {"path": project.tidy(_path_text(exc.filename))}
+    elif isinstance(exc, KeyError) and live and live[-1].code is _GET_ENVIRONMENT:
+        found = {"environment": exc.args[0]}
+    elif type(exc).__name__ == "FixtureLookupError":
+        found = {"fixture": getattr(exc, "argname", None)}
+    return {key: str(value) for key, value in found.items() if type(value) in (str, int) and value != ""}
+
+
+def _import_details(exc: ImportError) -> dict[str, Any]:
+    """The missing module, or the missing name and the module that lacks it (``name_from`` is new in 3.12)."""
+    lacks = _CANNOT_IMPORT.search(str(exc))
+    if lacks:
+        return {"name": lacks["name"], "owner": lacks["module"]}
+    return {"name": exc.name}
+
+
+def _owner(obj: Any) -> str:
+    """The type whose attribute is missing, or the module itself."""
+    if issubclass(type(obj), ModuleType):
+        return f"module {obj.__name__}"
+    # Not isinstance: it may run a property of the object.
+    return obj.__name__ if issubclass(type(obj), type) else type(obj).__name__
+
+
+def _path_text(filename: Any) -> str:
+    """The path of an OSError, which may also be a descriptor or nothing."""
+    return os.fsdecode(filename) if isinstance(filename, str | bytes | os.PathLike) else ""

@@ -1,0 +1,111 @@
+"""Detectors say what is wrong. This is their registry, and the one place that runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from loop_close.detectors import (
+    collection_error,
+    fixme_marker,
+    incomplete_function,
+    internal_error,
+    missing_module,
+    not_implemented,
+    stack_trace,
+    syntax_error,
+    test_failure,
+    timeout,
+    todo_marker,
+    unhandled_async,
+)
+from loop_close.detectors.contract import Detector, check_evidence
+from loop_close.model import Evidence, Observation
+from loop_close.text.fault import fault_text
+
+__all__ = ["DEFAULT_DETECTORS", "DETECTOR_ERROR", "Detector", "in_order", "run_detectors"]
+
+#: Most blocking first; the first kind that has evidence is the stall reason.
+DEFAULT_DETECTORS: tuple[Detector, ...] = (
+    internal_error.DETECTOR,
+    syntax_error.DETECTOR,
+    missing_module.DETECTOR,
+    collection_error.DETECTOR,
+    test_failure.DETECTOR,
+    not_implemented.DETECTOR,
+    timeout.DETECTOR,
+    unhandled_async.DETECTOR,
+    incomplete_function.DETECTOR,
+    todo_marker.DETECTOR,
+    fixme_marker.DETECTOR,
+    stack_trace.DETECTOR,
+)
+
+_MAX_FOUND = 10_000
+
+#: Not a detector that looks for anything: it names what is said of one that raised.
+DETECTOR_ERROR = Detector(
+    id="detector-error",
+    label="failed extension",
+    priority=1000,
+    description="a detector, section or hook of a third party raised an exception",
+    hint="An extension failed; what it would have added is not in this prompt.",
+    detect=lambda observation: (),
+)
+
+
+def in_order(detectors: Iterable[Detector]) -> tuple[Detector, ...]:
+    """Most blocking first; ties by id, so that the order of registration does not show."""
+    return tuple(sorted(detectors, key=lambda d: (d.priority, d.id)))
+
+
+def run_detectors(
+    observation: Observation, detectors: Sequence[Detector] = DEFAULT_DETECTORS
+) -> tuple[Evidence, ...]:
+    """All evidence, most blocking kind first, then by file and line.
+
+    A detector that raises becomes ``detector-error`` evidence naming it; the others go on.
+    """
+    found = [pair for detector in in_order(detectors) for pair in _run(detector, observation)]
+    settled = _settle(found)
+    return tuple(e for _, e in sorted(settled, key=lambda pair: _sort_key(*pair)))
+
+
+def _run(detector: Detector, observation: Observation) -> list[tuple[Detector, Evidence]]:
+    try:
+        return [(detector, evidence) for evidence in _found(detector, observation)]
+    except KeyboardInterrupt:
+        raise
+    except BaseException as fault:  # whatever a third party's code does, pytest.fail() and exit() too
+        text = f"detector {detector.id!r} raised {fault_text(fault)}"
+        evidence = Evidence(kind=DETECTOR_ERROR.kind, snippet=text, label=detector.id)
+        return [(DETECTOR_ERROR, evidence)]
+
+
+def _found(detector: Detector, observation: Observation) -> list[Evidence]:
+    limit = _MAX_FOUND + 100 * len(observation.failures)
+    found = list(islice(detector.detect(observation), limit + 1))
+    if len(found) > limit:
+        raise ValueError(f"yielded more than {limit} findings")
+    for evidence in found:
+        check_evidence(evidence)
+    return found
+
+
+def _settle(found: list[tuple[Detector, Evidence]]) -> Iterator[tuple[Detector, Evidence]]:
+    """Let one detector keep each failure: the most specific, then the most blocking."""
+    best: dict[int, Detector] = {}
+    for detector, evidence in found:
+        if evidence.failure is not None:
+            now = best.setdefault(id(evidence.failure), detector)
+            if (detector.takes_the_rest, detector.priority) < (now.takes_the_rest, now.priority):
+                best[id(evidence.failure)] = detector
+    for detector, evidence in found:
+        if evidence.failure is None or best[id(evidence.failure)] is detector:
+            yield detector, evidence
+
+
+def _sort_key(detector: Detector, evidence: Evidence) -> tuple[object, ...]:
+    failure = evidence.failure
+    test = (failure.nodeid, failure.phase, failure.subtest) if failure else ("", "", "")
+    return detector.priority, evidence.kind, evidence.file, evidence.line, *test, evidence.snippet

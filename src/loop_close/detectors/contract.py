@@ -1,0 +1,77 @@
+"""What a detector is: the record that the built-in ones and those of third parties share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from loop_close.facts import place
+from loop_close.model import Evidence, Failure, Observation
+
+_DETECTOR_TYPES = dict.fromkeys(("id", "label", "description", "hint", "kind"), str) | {"priority": int}
+_EVIDENCE_TYPES = dict.fromkeys(("kind", "snippet", "label", "file", "identity"), str) | {"line": int}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Detector:
+    """One way to find out what is wrong.
+
+    :ivar id: unique; also the name users type.
+    :ivar kind: the kind of the evidence it yields.
+    :ivar label: what one finding is called, in the singular ("test failure").
+    :ivar priority: the smaller, the more it blocks everything else; the built-in ones go by tens from 10.
+    :ivar description: one line for a list of detectors.
+    :ivar hint: a sentence or two on how such a thing is fixed, for the prompt.
+    :ivar detect: a pure function from what was observed to what was found.
+    :ivar takes_the_rest: its finding on a failure counts only when no other detector claims that failure.
+    """
+
+    id: str
+    label: str
+    priority: int
+    description: str
+    hint: str
+    detect: Callable[[Observation], Iterable[Evidence]]
+    kind: str = ""
+    takes_the_rest: bool = False
+
+    def __post_init__(self) -> None:
+        _check_types(self, _DETECTOR_TYPES)
+        if not callable(self.detect):
+            raise TypeError(f"Detector.detect is {type(self.detect).__name__}, which cannot be called")
+        if not self.kind:
+            object.__setattr__(self, "kind", self.id)
+
+    def count(self, number: int) -> str:
+        """``1 test failure``, ``3 test failures``."""
+        return f"{number} {self.label}" if number == 1 else f"{number} {_plural(self.label)}"
+
+
+def _plural(label: str) -> str:
+    return f"{label}es" if label.endswith(("s", "x", "sh", "ch")) else f"{label}s"
+
+
+def check_evidence(found: object) -> None:
+    """Make sure that a detector's finding can be sorted and shown.
+
+    :raises TypeError: naming what it is instead, or the field that has the wrong type.
+    """
+    if not isinstance(found, Evidence):
+        raise TypeError(f"yielded {type(found).__name__}, not loop_close.Evidence")
+    _check_types(found, _EVIDENCE_TYPES)
+    if not isinstance(found.failure, Failure | None):
+        raise TypeError(f"Evidence.failure is {type(found.failure).__name__}, not loop_close.Failure")
+
+
+def _check_types(record: Detector | Evidence, types: Mapping[str, type]) -> None:
+    for name, expected in types.items():
+        value = getattr(record, name)
+        if not isinstance(value, expected):
+            kinds = type(value).__name__, expected.__name__
+            raise TypeError(f"{type(record).__name__}.{name} is {kinds[0]}, not {kinds[1]}")
+
+
+def claim(kind: str, failure: Failure) -> Evidence:
+    """Evidence that says what kind a failure is; where it stands and what it says come from the failure."""
+    file, line, function = place(failure)
+    return Evidence(kind=kind, snippet=failure.message, label=function, file=file, line=line, failure=failure)

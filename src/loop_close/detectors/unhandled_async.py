@@ -1,0 +1,81 @@
+"""Exceptions that no test saw: in tasks, threads, finalizers, or in coroutines nobody awaited."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from loop_close.detectors.contract import Detector, claim
+from loop_close.facts import is_a
+from loop_close.model import Evidence, Observation
+
+_CATEGORIES = (
+    "PytestUnraisableExceptionWarning",
+    "PytestUnhandledThreadExceptionWarning",
+    "PytestUnhandledCoroutineWarning",
+)
+_NEVER_AWAITED = re.compile(r"coroutine '[^'\n]{1,200}' was never awaited")
+# asyncio/base_events.py and asyncio/tasks.py log these through the "asyncio" logger.
+_LOGGED = re.compile(
+    r"^.{0,200}?(?:Task exception was never retrieved|Future exception was never retrieved"
+    r"|Task was destroyed but it is pending!)",
+    re.MULTILINE,
+)
+_MAX_SECTION = 64_000
+_MAX_LOGGED = 10
+
+
+def is_of_interest(category: str, message: str) -> bool:
+    """Whether a recorded warning is one this detector reads; the rest need not be kept."""
+    return category in _CATEGORIES or _NEVER_AWAITED.search(message) is not None
+
+
+def detect(observation: Observation) -> Iterator[Evidence]:
+    """Failures and warnings of these kinds, and what asyncio logged in captured output."""
+    for failure in observation.failures:
+        if is_a(failure.raised, *_CATEGORIES) or _NEVER_AWAITED.match(failure.message):
+            yield claim("unhandled-async", failure)
+    yield from _from_warnings(observation)
+    yield from _from_output(observation)
+
+
+def _from_warnings(observation: Observation) -> Iterator[Evidence]:
+    for w in observation.warnings:
+        if is_of_interest(w.category, w.message):
+            yield Evidence(
+                kind="unhandled-async", snippet=_gist(w.message), label=w.category, file=w.file, line=w.line
+            )
+
+
+def _gist(message: str) -> str:
+    """Where it happened and what was raised, without pytest's traceback and advice."""
+    told = message.partition("\n\nEnable tracemalloc")[0]
+    if "Traceback (most recent call last):" not in told:
+        return told
+    outer = [line for line in told.splitlines() if line and not line[0].isspace()]
+    return f"{outer[0]}: {outer[-1]}" if outer else told
+
+
+def _from_output(observation: Observation) -> Iterator[Evidence]:
+    for failure in observation.failures:
+        for title, text in failure.sections:
+            for match in islice(_LOGGED.finditer(text[-_MAX_SECTION:]), _MAX_LOGGED):
+                yield Evidence(
+                    kind="unhandled-async",
+                    snippet=match.group(),
+                    label=title,
+                    file=failure.file,
+                    line=failure.line,
+                )
+
+
+DETECTOR = Detector(
+    id="unhandled-async",
+    label="unhandled exception outside of a test",
+    priority=100,
+    description="task exceptions never retrieved, coroutines never awaited, exceptions in threads and finalizers",
+    hint="Something failed where no test could see it: a coroutine called without await, a task or thread whose "
+    "exception nobody collects, a finalizer that raises.",
+    detect=detect,
+)

@@ -1,0 +1,94 @@
+"""Questions asked of a failure, answered from its record alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from loop_close.model import Failure, Frame, Origin, Raised, Source
+
+
+def is_a(raised: Raised | None, *names: str) -> bool:
+    """Whether the exception is, or derives from, a class of one of these names."""
+    return raised is not None and not {raised.type, *raised.bases}.isdisjoint(names)
+
+
+def is_assertion(raised: Raised | None) -> bool:
+    """Whether it is a verdict of a test: ``assert``, ``unittest``, ``pytest.fail`` or ``pytest.raises``."""
+    is_of_pytest = (
+        raised is not None and raised.type == "Failed" and not raised.module
+    )  # it calls its own a builtin
+    return is_of_pytest or is_a(raised, "AssertionError")
+
+
+def is_misuse(failure: Failure) -> bool:
+    """Whether pytest itself was called wrongly, such as with a file that does not exist."""
+    raised = (
+        failure.raised
+    )  # by its module, too: the command lines of programs under test have a UsageError of theirs
+    is_of_pytest = raised is not None and raised.module.startswith("_pytest.")
+    return failure.phase == "session" and is_of_pytest and is_a(raised, "UsageError")
+
+
+def links(raised: Raised | None) -> Iterator[Raised]:
+    """The exception, then what it was raised from or during, to the first of the chain."""
+    while raised is not None:
+        yield raised
+        raised = raised.cause or raised.context
+
+
+def leaves(raised: Raised) -> Iterator[Raised]:
+    """The exceptions inside an exception group that are no groups themselves, in order."""
+    for member in raised.members:
+        if member.members:
+            yield from leaves(member)
+        else:
+            yield member
+
+
+def innermost(raised: Raised | None) -> Frame | None:
+    """The project frame nearest to the ``raise``, passing over those that hide themselves."""
+    if raised is None or not raised.frames:
+        return None
+    return next((f for f in reversed(raised.frames) if not f.is_hidden), raised.frames[-1])
+
+
+def place(failure: Failure) -> tuple[str, int, str]:
+    """Where to look first, as (file, line, function): the statement at fault, else where the test stands."""
+    raised = failure.raised
+    if raised is not None and "path" in raised.details and raised.details.get("line", "").isdecimal():
+        return raised.details["path"], int(raised.details["line"]), ""
+    for link in links(raised):
+        frame = link.site.frame if link.site else innermost(link)
+        if frame is not None:
+            return frame.file, frame.line, frame.function
+    for leaf in leaves(raised) if raised is not None else ():
+        frame = innermost(leaf)
+        if frame is not None:
+            return frame.file, frame.line, frame.function
+    return failure.file, failure.line, ""
+
+
+def test_function(nodeid: str) -> str:
+    """The node id without the parameters: ``a.py::test_x[1]`` is a case of ``a.py::test_x``."""
+    path, separator, names = nodeid.partition("::")  # parameters may hold "::" and "[", names do not
+    function = names.split("[", 1)[0]
+    return f"{path}{separator}{function}" if function else nodeid
+
+
+def origins(failure: Failure) -> Iterator[Origin]:
+    """What produced the values that the failure judged, in every link of its chain."""
+    for link in links(failure.raised):
+        if link.site is not None:
+            yield from link.site.origins
+
+
+def reached(failure: Failure) -> Iterator[tuple[str, str, Source]]:
+    """Source of the code under test that the failure shows, as (file, function, lines)."""
+    for link in links(failure.raised):
+        yield from (
+            (f.file, f.function, f.source) for f in link.frames if f.source is not None and not f.is_test
+        )
+    for origin in origins(failure):
+        for source in (origin.source, origin.body):
+            if source is not None and not origin.is_test:
+                yield origin.file, origin.function, source

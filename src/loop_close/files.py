@@ -1,0 +1,119 @@
+"""Write files whole or not at all, and never over what somebody else wrote."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+STATE_FOLDER = ".loop-close"
+#: What a red run leaves in the state folder: everything, and the failing tests as arguments for pytest.
+REPORT = f"{STATE_FOLDER}/report.json"
+FAILED = f"{STATE_FOLDER}/failed.txt"
+
+
+class UnusablePathError(ValueError):
+    """A path that cannot be written; the text says why and what would do."""
+
+
+def check_writable(path: Path, ours: tuple[str, ...]) -> None:
+    """Make sure that ``path`` can be replaced by a file of ours.
+
+    :param ours: how the first line of a file that we wrote may begin.
+    :raises UnusablePathError: for a folder, a folder that cannot be written, or a file that is not ours.
+    """
+    if path.is_dir():
+        raise UnusablePathError(f"{path} is a folder; name a file")
+    if path.exists() and not path.is_file():  # to replace /dev/null would be worse than to fail
+        raise UnusablePathError(f"{path} is no regular file; name another one")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, probe = tempfile.mkstemp(prefix=".loop-close-", dir=path.parent)
+        os.close(handle)
+        os.unlink(probe)
+        first = _beginning(path) if path.exists() else b""
+    except OSError as error:
+        raise UnusablePathError(f"{path} cannot be written: {error.strerror or error}") from error
+    if first.strip() and not first.decode("utf-8", "replace").startswith(ours):
+        raise UnusablePathError(
+            f"{path} exists and was not written by loop-close; remove it or name another file"
+        )
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(200)
+
+
+def write(path: Path, pieces: Iterable[str]) -> None:
+    """Replace the file by the pieces, UTF-8, in one step: a reader sees the old text or the new one.
+
+    :raises OSError: when it cannot be written; the old file is then untouched.
+    """
+    handle, temporary = tempfile.mkstemp(prefix=".loop-close-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
+            file.writelines(pieces)
+        os.chmod(temporary, _mode_of(path))
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _mode_of(path: Path) -> int:
+    """The permissions the file has, or those a new file gets (``mkstemp`` makes private ones)."""
+    try:
+        return path.stat().st_mode & 0o7777
+    except OSError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
+def state_folder(root: Path) -> Path:
+    """The folder for what is kept between runs, made if need be, ignored by git.
+
+    :raises OSError: when it cannot be made.
+    """
+    folder = root / STATE_FOLDER
+    if folder.is_symlink():
+        raise OSError(f"{STATE_FOLDER} is a symbolic link")  # what it leads to is not ours to write
+    folder.mkdir(exist_ok=True)
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        write(ignore, ["*\n"])
+    return folder
+
+
+def forget_run(root: Path) -> None:
+    """Remove what the last red run left.
+
+    :raises OSError: when it is there and cannot be removed.
+    """
+    if not (root / STATE_FOLDER).is_symlink():
+        for name in (REPORT, FAILED):
+            (root / name).unlink(missing_ok=True)
+
+
+def settings_table(root: Path) -> Mapping[str, Any]:
+    """``[tool.loop-close]`` of the root's ``pyproject.toml``; empty where there is none.
+
+    :raises UnusablePathError: when the file is no TOML.
+    """
+    path = root / "pyproject.toml"
+    try:
+        with path.open("rb") as file:
+            document = tomllib.load(file)
+    except OSError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UnusablePathError(f"{path.name} cannot be read as TOML: {error}") from error
+    tool = document.get("tool", {})
+    table: Mapping[str, Any] = tool.get("loop-close", {}) if isinstance(tool, Mapping) else {}
+    return table

@@ -1,0 +1,29 @@
+"""The hooks by which other packages and conftests extend loop-close."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loop_close.detectors.contract import Detector
+    from loop_close.prompt.section import Section
+
+
+@pytest.hookspec
+def pytest_loop_close_detectors() -> Sequence[Detector]:
+    """Detectors to run beside the built-in ones.
+
+    Called once, when a run has ended that is not plainly green. Their order is that of their priorities, then
+    of their ids; the order of registration does not count.
+    """
+    raise NotImplementedError
+
+
+@pytest.hookspec
+def pytest_loop_close_sections() -> Sequence[Section]:
+    """Sections to put into the next prompt, at the positions they name."""
+    raise NotImplementedError

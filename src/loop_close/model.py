@@ -1,0 +1,225 @@
+"""The records everything speaks: frozen values, no logic, no I/O.
+
+Paths are relative to the project's root, with forward slashes. Lines count from 1; 0 says "not known".
+Text from outside is kept as the test run gave it, bounded; :mod:`loop_close.text` makes it safe to show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Phase = Literal["collect", "setup", "call", "teardown", "session"]
+Verdict = Literal["green", "first-failure", "progress", "no-progress", "stuck", "error"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """Consecutive lines of one file.
+
+    :ivar start: the line number of the first of ``lines``.
+    """
+
+    start: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Frame:
+    """One frame of a traceback, in a file of the project.
+
+    :ivar function: the qualified name of the running function, ``<module>`` at import time.
+    :ivar is_test: the file is test code: a test module, a conftest, a helper below ``tests``.
+    :ivar is_hidden: the function asked to be left out of tracebacks (``__tracebackhide__``).
+    :ivar source: the function's own lines, bounded, the running one among them.
+    """
+
+    file: str
+    line: int
+    function: str
+    is_test: bool = False
+    is_hidden: bool = False
+    source: Source | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Origin:
+    """Where a value judged by a failing statement came from: a function, class or attribute of the project.
+
+    :ivar function: qualified name; ``fixture NAME`` when only the fixture is known, and then no file.
+    :ivar is_empty: the function has no body yet.
+    :ivar source: its first lines, at most one of the docstring among them.
+    :ivar body: the statements after the docstring, bounded; None when ``source`` goes on into them.
+    :ivar calls: functions of the code under test that it calls by name, as (file, line, function), bounded.
+    """
+
+    file: str
+    line: int
+    function: str
+    is_test: bool = False
+    is_empty: bool = False
+    source: Source | None = None
+    body: Source | None = None
+    calls: tuple[tuple[str, int, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Site:
+    """The statement that a failure is about.
+
+    For an assertion helper this is the call of the helper, not the helper's own ``raise``.
+
+    :ivar statement: its source text, whitespace folded.
+    :ivar origins: what produced the values it used, the code under test before test helpers.
+    :ivar inner: functions whose results were handed to those, as ``file:function``.
+    """
+
+    frame: Frame
+    statement: str = ""
+    origins: tuple[Origin, ...] = ()
+    inner: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Raised:
+    """One exception with what it was raised from.
+
+    :ivar type: the class's qualified name without module, e.g. ``JSONDecodeError``.
+    :ivar module: the class's module, empty for builtins.
+    :ivar bases: names of the classes it derives from, nearest first, without ``object``.
+    :ivar frames: the frames in the project's files, outermost first, bounded.
+    :ivar omitted_frames: how many project frames were left out of the middle.
+    :ivar details: what the exception itself says it is about; keys are ``name`` (module, attribute or
+        variable), ``path``, ``line``, ``column``, ``text``, ``owner`` (the type or module that lacks the name),
+        ``environment`` (the missing variable), ``fixture`` (the missing one).
+    :ivar template: the literal part of the raised message, from the ``raise`` statement's source,
+        values replaced by ``{}``; None where the source does not tell.
+    :ivar cause: from ``raise … from``; ``context`` from "during handling of", unless suppressed.
+    :ivar members: the exceptions of an exception group; ``omitted_members`` counts those left out.
+    """
+
+    type: str
+    message: str
+    module: str = ""
+    bases: tuple[str, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    omitted_frames: int = 0
+    details: Mapping[str, str] = field(default_factory=dict)
+    template: str | None = None
+    site: Site | None = None
+    cause: Raised | None = None
+    context: Raised | None = None
+    members: tuple[Raised, ...] = ()
+    omitted_members: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    """One failing phase of one test, one collection error, or one fault of the whole session.
+
+    :ivar subtest: pytest's description of the subtest, empty for a whole test.
+    :ivar file: where the test stands; ``line`` is its first line.
+    :ivar message: pytest's own words when there is no exception to read, else the exception's message.
+    :ivar sections: captured output as (title, text) pairs, bounded.
+    """
+
+    nodeid: str
+    phase: Phase
+    message: str
+    file: str = ""
+    line: int = 0
+    subtest: str = ""
+    raised: Raised | None = None
+    sections: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Warned:
+    """One warning that the run recorded."""
+
+    category: str
+    message: str
+    nodeid: str = ""
+    file: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counts:
+    """Tests by outcome; ``errors`` are failing setups, teardowns and collections, each counted once a test."""
+
+    passed: int = 0
+    failed: int = 0
+    errors: int = 0
+    skipped: int = 0
+    xfailed: int = 0
+    xpassed: int = 0
+    collected: int = 0
+    not_run: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Observation:
+    """All that one run of a test command said.
+
+    :ivar exit_code: None when it is not known.
+    :ivar incomplete: why the run ended before its end (in plain words), empty when it did not.
+    :ivar rerun: the words of the command that runs tests again, without the selection.
+    :ivar can_rerun_last_failed: the test command remembers what failed (``--lf``).
+    :ivar argument_file: path of a file with the failing tests, a line each, when the test command can read
+        arguments from a file.
+    """
+
+    exit_code: int | None = None
+    source: str = "pytest"
+    failures: tuple[Failure, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+    counts: Counts = Counts()
+    incomplete: str = ""
+    selection: str = ""
+    rerun: tuple[str, ...] = ("pytest", "--loop-close")
+    can_rerun_last_failed: bool = True
+    argument_file: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """What a detector found.
+
+    :ivar kind: the detector's kind, e.g. ``test-failure``.
+    :ivar identity: equal for findings that are one thing; made by the detector.
+    :ivar failure: the failure it was read from, None when it was found elsewhere.
+    """
+
+    kind: str
+    snippet: str
+    label: str = ""
+    file: str = ""
+    line: int = 0
+    identity: str = ""
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RootCause:
+    """Evidence that one fix should clear.
+
+    :ivar id: eight hexadecimal digits, the same whenever the same cause is met.
+    :ivar evidence: one per failure, the one to show first.
+    """
+
+    id: str
+    kind: str
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Report:
+    """What one run comes to: everything the prompt and the JSON report are made from."""
+
+    observation: Observation
+    verdict: Verdict
+    stall_reason: str
+    evidence: tuple[Evidence, ...] = ()
+    causes: tuple[RootCause, ...] = ()

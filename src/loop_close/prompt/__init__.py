@@ -1,0 +1,1 @@
+"""Reports to text: the next prompt and the JSON report."""

@@ -1,0 +1,133 @@
+"""One root cause as lines of the prompt, at four levels of detail."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterator
+
+from loop_close.facts import innermost, origins, place, test_function
+from loop_close.model import Failure, Raised, RootCause
+from loop_close.prompt.code import code_lines
+from loop_close.prompt.show import block, line_of, safe, span
+from loop_close.text.sanitize import one_line
+
+#: 0: one line. 1: the message. 2: the statement's source. 3: the source behind the values, variants, output.
+LEVELS = 4
+_TESTS = (1, 2, 2, 4)
+_LINES = (0, 6, 8, 10)
+_CHARS = (0, 320, 400, 600)
+_MAX_RELATIVES = 8
+_BRIEF = 100
+
+
+def cause_lines(
+    number: int, cause: RootCause, level: int, shown: Container[tuple[str, int] | None] = ()
+) -> list[str]:
+    """The cause, its ``number`` first, from one line (level 0) to all that helps (level 3).
+
+    :param shown: definitions, as :func:`definition_of` gives them, whose source stands in the prompt already.
+    """
+    failure = representative(cause)
+    lines = [_heading(number, cause, failure)]
+    if level == 0:
+        return [*lines, f"{_brief(failure)}{_tests(cause, level)}", *_relatives(failure.raised, level)]
+    lines += block(failure.message, max_lines=_LINES[level], max_chars=_CHARS[level])
+    lines += _relatives(failure.raised, level)
+    if level >= 2:
+        lines += code_lines(failure, level, with_origin=definition_of(cause) not in shown)
+    lines += _variants(cause, level)
+    tests = _tests(cause, level).lstrip()
+    return [*lines, tests] if tests else lines
+
+
+def representative(cause: RootCause) -> Failure:
+    """The failure that is shown for all of them."""
+    failure = cause.evidence[0].failure
+    assert failure is not None
+    return failure
+
+
+def definition_of(cause: RootCause) -> tuple[str, int] | None:
+    """File and line of the function whose source is shown as what made the values; None when there is none."""
+    known = (o for o in origins(representative(cause)) if o.file and o.source is not None)
+    return next(((o.file, o.line) for o in known), None)
+
+
+def _heading(number: int, cause: RootCause, failure: Failure) -> str:
+    file, line, function = place(failure)
+    name = failure.raised.type if failure.raised is not None else cause.kind
+    where = f"{file}:{line}" if line else file
+    parts = [f"### {number}. {span(name, 60)}"]
+    if where:
+        parts.append(f"at {span(where)}")
+    if function and function != "<module>":
+        parts.append(f"in {span(function, 80)}")
+    return " ".join(parts)
+
+
+def _brief(failure: Failure) -> str:
+    return line_of(failure.message, _BRIEF) if failure.message.strip() else "(no message)"
+
+
+def _tests(cause: RootCause, level: int) -> str:
+    """Which tests it accounts for; the cases of one parametrized test are counted, not listed."""
+    nodeids = [f.nodeid for f in (e.failure for e in cause.evidence) if f is not None]
+    functions = Counter(test_function(nodeid) for nodeid in nodeids)
+    ids = {test_function(nodeid): nodeid for nodeid in nodeids}
+    shown = [
+        span(function, 160) + f" ({number} cases)" if number > 1 else span(ids[function], 160)
+        for function, number in sorted(functions.items())
+        if function
+    ]
+    kept = shown[: _TESTS[level]]
+    rest = len(shown) - len(kept)
+    phases = sorted({f.phase for f in (e.failure for e in cause.evidence) if f is not None})
+    when = f" ({', '.join(phases)})" if phases in (["setup"], ["teardown"]) else ""
+    total = f"{len(nodeids)} tests" if len(nodeids) > 1 else "Test"
+    if not kept:
+        return ""
+    return f" {total}{when}: {', '.join(kept)}" + (f" and {rest} more" if rest else "")
+
+
+def _relatives(raised: Raised | None, level: int) -> list[str]:
+    """The other links of the chain and the members of a group, each with its place, nested as they are."""
+    if raised is None:
+        return []
+    shown: list[Raised] = []
+    lines = []
+    for depth, relation, other in _related(raised, 0):
+        if len(shown) < _MAX_RELATIVES and other not in shown:  # what a group holds is often its context too
+            lines.append("  " * depth + _relative(relation, other, level))
+        shown.append(other)
+    more = sum(other not in shown[:_MAX_RELATIVES] for other in shown[_MAX_RELATIVES:])
+    more += sum(group.omitted_members for group in (raised, *shown))
+    return [*lines, f"- and {more} more exceptions"] if more else lines
+
+
+def _related(raised: Raised, depth: int) -> Iterator[tuple[int, str, Raised]]:
+    """(depth, relation, exception) of whatever it holds or came from, each followed by its own."""
+    for member in raised.members:
+        yield depth, "holds", member
+        yield from _related(member, depth + 1)
+    origin = raised.cause or raised.context
+    if origin is not None:
+        yield depth, "raised from" if raised.cause else "raised while handling", origin
+        yield from _related(origin, depth + 1 if origin.members else depth)
+
+
+def _relative(relation: str, raised: Raised, level: int) -> str:
+    frame = innermost(raised)
+    at = f" at {span(f'{frame.file}:{frame.line}')}" if frame is not None else ""
+    message = f": {line_of(raised.message, _BRIEF if level else 60)}" if raised.message else ""
+    return f"- {relation} {span(raised.type, 60)}{at}{message}"
+
+
+def _variants(cause: RootCause, level: int) -> Iterator[str]:
+    """Other messages of the same cause, as far as they differ."""
+    first = one_line(safe(representative(cause).message), _BRIEF)
+    messages = (e.failure.message for e in cause.evidence[1:200] if e.failure is not None)
+    others = [m for m in dict.fromkeys(one_line(safe(m, 400), _BRIEF) for m in messages) if m != first]
+    kept = others[: (0, 0, 1, 2)[level]]
+    if kept:
+        more = f" and {len(others) - len(kept)} more wordings" if len(others) > len(kept) else ""
+        yield f"Also: {', '.join(span(m) for m in kept)}{more}"

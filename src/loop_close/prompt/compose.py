@@ -1,0 +1,119 @@
+"""Put the sections together within the budget."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from loop_close.model import Report
+from loop_close.prompt.section import Section
+from loop_close.prompt.show import line_of
+from loop_close.text.budget import estimate_tokens
+from loop_close.text.fault import fault_text
+
+#: The estimate is no tokenizer: a tenth of the budget stays free for the difference.
+FILL = 0.9
+
+#: Our own words for something left out; only then is it worth telling where the whole is.
+_CUT = re.compile(r"… \d+ (?:more|characters|lines)|and \d+ more|left out|cut to keep|…`|\S…\n")
+
+_SAID_CUT = "… cut to keep the budget"
+#: Fewer tokens than this are not worth a heading.
+_LEAST = 16
+_FENCE = re.compile(r" {0,3}(?P<marks>`{3,}+|~{3,}+)(?P<rest>.*)")
+
+
+def compose(report: Report, sections: Sequence[Section], *, budget: int, full_report: str = "") -> str:
+    """The next prompt as markdown, one line feed at its end.
+
+    Sections with a bound of their own come first; the one without (the root causes) gets what they leave.
+
+    :param budget: tokens, by :func:`~loop_close.text.budget.estimate_tokens`.
+    :param full_report: the path of a file that holds every failure whole, empty when there is none.
+    """
+    pointer = _pointer(full_report)
+    left = int(budget * FILL) - estimate_tokens(pointer)
+    reserve = budget // 3
+    bodies: dict[Section, list[str]] = {}
+    for section in sorted(sections, key=lambda s: (s.tokens == 0, not s.keep, s.position, s.id)):
+        bodies[section] = _body(
+            section, report, left if section.keep or not section.tokens else left - reserve
+        )
+        left -= _cost(bodies[section])
+    ordered = sorted(sections, key=lambda s: (s.position, s.id))
+    parts = ["\n".join(bodies[s]) for s in ordered if bodies[s]]
+    text = "\n\n".join(parts)
+    return f"{text}\n\n{pointer}\n" if pointer and _CUT.search(text) else f"{text}\n"
+
+
+def _pointer(full_report: str) -> str:
+    return (
+        f"Every failure, with up to 16,000 characters of its message: {line_of(full_report)}"
+        if full_report
+        else ""
+    )
+
+
+def _body(section: Section, report: Report, left: int) -> list[str]:
+    """The section's lines with its heading; empty when it has nothing to say or no room to say it in."""
+    heading = [f"## {section.title}", ""] if section.title else []
+    room = left - _cost(heading)
+    tokens = min(section.tokens, room) if section.tokens else room
+    if tokens < _LEAST:
+        return []
+    lines = _rendered(section, report, tokens)
+    return [*heading, *_cut(lines, tokens)] if any(lines) else []
+
+
+def _rendered(section: Section, report: Report, tokens: int) -> list[str]:
+    try:
+        return [line for text in section.render(report, tokens) for line in _lines(text)]
+    except KeyboardInterrupt:
+        raise
+    except BaseException as fault:  # a section of a third party must not cost the prompt
+        return [f"The section {line_of(section.id)} failed: {line_of(fault_text(fault))}"]
+
+
+def _lines(text: object) -> list[str]:
+    if not isinstance(text, str):
+        raise TypeError(f"gave {type(text).__name__}, not lines of text")
+    return text.split("\n")
+
+
+def _cost(lines: Sequence[str]) -> int:
+    return estimate_tokens("\n".join(lines)) + 1 if lines else 0
+
+
+def _cut(lines: list[str], tokens: int) -> list[str]:
+    """As many lines as the section may cost; a cut is said, and an open fence is closed."""
+    if estimate_tokens("\n".join(lines)) <= tokens:
+        return lines
+    kept: list[str] = []
+    left = 4 * tokens - len(_SAID_CUT.encode())
+    for line in lines:
+        left -= len(line.encode("utf-8", "ignore")) + 1
+        if left < 0:
+            break
+        kept.append(line)
+    while kept and estimate_tokens("\n".join(_ended(kept))) > tokens:  # the end of a fence takes room, too
+        kept.pop()
+    return _ended(kept)
+
+
+def _ended(lines: list[str]) -> list[str]:
+    marks = _open_fence(lines)
+    return [*lines, *([marks] if marks else []), _SAID_CUT]
+
+
+def _open_fence(lines: list[str]) -> str:
+    """The marks that close the fence the lines end in; empty outside of one (CommonMark 0.31, section 4.5)."""
+    marks = ""
+    for line in lines:
+        found = _FENCE.match(line)
+        if found is None:
+            continue
+        if not marks:
+            marks = found["marks"]
+        elif found["marks"].startswith(marks) and not found["rest"].strip():
+            marks = ""
+    return marks

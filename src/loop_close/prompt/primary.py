@@ -1,0 +1,66 @@
+"""The root causes, each with as much detail as the budget allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from loop_close.model import Report
+from loop_close.prompt.cause import LEVELS, cause_lines, definition_of
+from loop_close.text.budget import estimate_tokens
+
+_RESERVE = 40
+
+
+def primary(report: Report, tokens: int) -> Iterator[str]:
+    """Every root cause in one line before any gets more; then detail, the first cause first."""
+    causes = report.causes
+    if not causes:
+        return
+    rendered = _first_lines(report, tokens - _RESERVE)
+    left = tokens - _RESERVE - sum(_cost(lines) for lines in rendered)
+    shown: dict[tuple[str, int] | None, int] = {}
+    for index, level in _wishes(len(rendered)):
+        wanted = cause_lines(index + 1, causes[index], level, [d for d, by in shown.items() if by != index])
+        change = _cost(wanted) - _cost(rendered[index])
+        if change <= left:
+            rendered[index] = wanted
+            left -= change
+            if level > 1:
+                shown.setdefault(definition_of(causes[index]), index)
+    yield from _joined(rendered)
+    if len(rendered) < len(causes):
+        yield ""
+        yield f"… and {len(causes) - len(rendered)} more root causes, left out to keep the budget."
+
+
+def _wishes(number: int) -> Iterator[tuple[int, int]]:
+    """(index, level) in the order of their use: all messages, all about the first, the source of the others.
+
+    The first cause is the one to fix next; the rest will be shown whole when it is their turn.
+    """
+    yield from ((index, 1) for index in range(number))
+    yield from ((0, level) for level in range(2, LEVELS))
+    yield from ((index, 2) for index in range(1, number))
+
+
+def _first_lines(report: Report, tokens: int) -> list[list[str]]:
+    kept: list[list[str]] = []
+    spent = 0
+    for number, cause in enumerate(report.causes, 1):
+        lines = cause_lines(number, cause, 0)
+        spent += _cost(lines)
+        if kept and spent > tokens:
+            break
+        kept.append(lines)
+    return kept
+
+
+def _cost(lines: Sequence[str]) -> int:
+    return estimate_tokens("\n".join(lines)) + 1
+
+
+def _joined(rendered: Sequence[Sequence[str]]) -> Iterator[str]:
+    for number, lines in enumerate(rendered):
+        if number:
+            yield ""
+        yield from lines

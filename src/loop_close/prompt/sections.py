@@ -1,0 +1,133 @@
+"""The built-in sections, each from the report to lines."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
+from loop_close.facts import origins
+from loop_close.model import Evidence, Observation, Report
+from loop_close.prompt.primary import primary
+from loop_close.prompt.rerun import rerun_command
+from loop_close.prompt.section import Section
+from loop_close.prompt.show import line_of, span
+from loop_close.text.markdown import fence
+from loop_close.text.sanitize import one_line
+
+MAX_FILES = 25
+_SIGNALS = 6
+
+
+def title(report: Report, tokens: int) -> Iterator[str]:
+    """The stall reason and the exit code, or that all is well."""
+    code = report.observation.exit_code
+    known = "exit code unknown" if code is None else f"exit {code}"
+    if report.verdict == "green":
+        yield f"# No stall detected: the tests pass ({known})"
+    else:
+        yield f"# Stall detected: {one_line(report.stall_reason, 120)} ({known})"
+
+
+def standing(report: Report, tokens: int) -> Iterator[str]:
+    """What ran, with what outcome, and whether it ran to its end."""
+    observation = report.observation
+    causes, failures = len(report.causes), len(observation.failures)
+    behind = f" behind {failures} failures" if failures > 1 else ""
+    found = f"{causes} root cause{'' if causes == 1 else 's'}{behind}. " if causes else ""
+    selected = f" Selected by {line_of(observation.selection)}." if observation.selection else ""
+    yield f"{found}{_counts(observation)}.{selected}"
+    if observation.incomplete:
+        missing = observation.counts.not_run
+        left = f": {missing} test{'' if missing == 1 else 's'} did not run" if missing else ""
+        yield f"This run is incomplete ({line_of(observation.incomplete, 160)}){left}."
+
+
+def _counts(observation: Observation) -> str:
+    c = observation.counts
+    named = (
+        (c.failed, "failed"),
+        (c.errors, "error" if c.errors == 1 else "errors"),
+        (c.passed, "passed"),
+        (c.skipped, "skipped"),
+        (c.xfailed, "xfailed"),
+        (c.xpassed, "xpassed"),
+    )
+    return ", ".join(f"{number} {name}" for number, name in named if number) or "No test ran"
+
+
+def fix_by(report: Report, tokens: int, hints: Mapping[str, str]) -> Iterator[str]:
+    """The catalogue's hint for the most blocking kind."""
+    kind = report.causes[0].kind if report.causes else ""
+    if kind in hints:
+        yield hints[kind]
+
+
+def other_signals(report: Report, tokens: int, labels: Mapping[str, Detector]) -> Iterator[str]:
+    """What was found beside the root causes, counted by kind with the first places."""
+    kinds: defaultdict[str, list[Evidence]] = defaultdict(list)
+    for evidence in report.evidence:
+        if evidence.failure is None and not (evidence.kind == "stack-trace" and report.causes):
+            kinds[evidence.kind].append(evidence)
+    for kind, found in list(kinds.items())[:_SIGNALS]:
+        name = labels[kind].count(len(found)) if kind in labels else f"{len(found)} {kind}"
+        yield f"- {one_line(name, 60)}: {'; '.join(_signal(e) for e in found[:2])}{'; …' if len(found) > 2 else ''}"
+
+
+def _signal(evidence: Evidence) -> str:
+    at = f" at {span(f'{evidence.file}:{evidence.line}')}" if evidence.file else ""
+    if evidence.kind in ("incomplete-function", "stack-trace"):
+        return f"{span(evidence.label, 60)}{at}"
+    return f"{line_of(evidence.snippet, 110)}{at}"
+
+
+def files_touched(report: Report, tokens: int) -> Iterator[str]:
+    """Every file that the evidence names, sorted, at most 25."""
+    files = sorted({e.file for e in report.evidence if e.file} | _origin_files(report))
+    shown: list[str] = []
+    for file in files[:MAX_FILES]:
+        shown.append(span(file))
+        if sum(len(s.encode()) + 2 for s in shown) > 4 * tokens - 16:  # for "and 99999 more"
+            shown.pop()
+            break
+    rest = len(files) - len(shown)
+    if shown:
+        yield ", ".join(shown) + (f" and {rest} more" if rest else "")
+
+
+def _origin_files(report: Report) -> set[str]:
+    return {o.file for e in report.evidence if e.failure is not None for o in origins(e.failure) if o.file}
+
+
+def next_step(report: Report, tokens: int) -> Iterator[str]:
+    """How to run again just what failed."""
+    if report.verdict == "green":
+        return
+    what = "the failing tests" if any(f.nodeid for f in report.observation.failures) else "the tests"
+    yield f"From the project's root, this runs {what} again and rewrites this file:"
+    yield from fence(rerun_command(report.observation), "sh")
+
+
+def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
+    """The sections of DESIGN section 7, with the hints and labels of the detectors in use."""
+    hints = {d.kind: d.hint for d in reversed(detectors)}
+    labels = {d.kind: d for d in reversed((*detectors, DETECTOR_ERROR))}
+    return (
+        Section(id="title", position=10, render=title, tokens=80, keep=True),
+        Section(id="standing", position=20, render=standing, tokens=120, keep=True),
+        Section(
+            id="fix-by", position=30, title="Fix by", render=lambda r, t: fix_by(r, t, hints), tokens=120
+        ),
+        Section(id="primary", position=50, title="Primary evidence", render=primary, tokens=0),
+        Section(
+            id="other-signals",
+            position=80,
+            title="Other signals",
+            render=lambda r, t: other_signals(r, t, labels),
+        ),
+        Section(id="files", position=90, title="Files touched", render=files_touched, tokens=100),
+        Section(id="next-step", position=100, title="Next step", render=next_step, tokens=180, keep=True),
+    )
+
+
+DEFAULT_SECTIONS = built_in(DEFAULT_DETECTORS)

@@ -1,0 +1,109 @@
+"""Make text from outside fit to be read: safe, free of volatile values, and short."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from loop_close.model import Source
+from loop_close.text.markdown import code, fence
+from loop_close.text.sanitize import one_line
+
+_MAX_LINE = 160
+_MAX_TEXT = 16_200  # a message that was cut when it was captured is not cut again: its count would be lost
+_MARGIN = 6  # what stands before a source line: the mark, the number, a space
+_NAME = 256
+_EMPTY = re.compile(r"\s*(?:Use -v+ to get more diff)?")  # pytest's advice is of no use to who reads a file
+
+
+def safe(text: str, limit: int = _MAX_TEXT) -> str:
+    """The text without control characters, credentials, addresses and temporary paths."""
+    return _safe_name(text, limit) if len(text) <= _NAME else _safe_text(text, limit)
+
+
+def _safe(text: str, limit: int) -> str:
+    # Not above: to compile their patterns takes half as long as all else at the end of a green run.
+    from loop_close.text.clean import clean
+    from loop_close.text.normalize import display
+
+    return display(clean(text, limit))
+
+
+# Files, functions and tests come again and again in thousands of failures; long messages twice in a row.
+_safe_name = lru_cache(maxsize=16_384)(_safe)
+_safe_text = lru_cache(maxsize=64)(_safe)
+
+
+def span(text: str, limit: int = 120) -> str:
+    """An inline code span."""
+    return code(safe(text, 4 * limit), limit)
+
+
+def line_of(text: str, limit: int = 120) -> str:
+    """The text on one line, as an inline code span."""
+    return code(one_line(safe(text, 4 * limit), limit), limit)
+
+
+def block(text: str, *, max_lines: int, max_chars: int) -> list[str]:
+    """A fenced block with the first lines of a message; what is left out is counted."""
+    lines = [_short(line.rstrip()) for line in safe(text).splitlines() if not _EMPTY.fullmatch(line)]
+    kept: list[str] = []
+    size = 0
+    for line in lines[:max_lines]:
+        size += len(line) + 1
+        if kept and size > max_chars:
+            break
+        kept.append(line[:max_chars])
+    if len(kept) < len(lines):
+        kept.append(f"… {len(lines) - len(kept)} more lines")
+    return fence("\n".join(kept) or "(no message)")
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 1]}…"
+
+
+def excerpt(source: Source, line: int, *, before: int, after: int, column: int = 0) -> list[str]:
+    """A fenced block of source with line numbers, the line in question marked.
+
+    :param column: where to put a caret below the line, from 1; 0 for none.
+
+    The function's first line stands on top although lines between are left out: it says what the function takes.
+    """
+    numbers = range(max(source.start, line - before), min(source.start + len(source.lines), line + after + 1))
+    rows = [_row(source, number, number == line) for number in numbers]
+    if 0 < column <= _MAX_LINE and line in numbers:
+        rows.insert(line - numbers.start + 1, " " * (_MARGIN + column - 1) + "^")
+    head = _definition(source, numbers.start)
+    return fence("\n".join([*head, *rows]), "python") if rows else []
+
+
+def opening(source: Source, body: Source | None, lines: int) -> list[str]:
+    """A fenced block of the first lines of a definition; what a long docstring says is left out."""
+    rows = [_row(source, source.start + n, marked=False) for n in range(len(source.lines))]
+    if body is not None:
+        gap = ["     …"] * (body.start > source.start + len(source.lines))
+        rows += gap + [_row(body, body.start + n, marked=False) for n in range(len(body.lines))]
+    more = ["     …"] * (len(rows) > lines)
+    return fence("\n".join([*rows[:lines], *more]), "python")
+
+
+@lru_cache(maxsize=512)
+def _safe_lines(source: Source) -> tuple[str, ...]:
+    """The lines, each safe by itself and as part of the whole: a private key is known by its first and last line."""
+    whole = safe("\n".join(source.lines))
+    shown = (safe(line).replace("\n", " ") for line in source.lines)
+    return tuple(line if line in whole else "[redacted]" for line in shown)
+
+
+def _definition(source: Source, before: int) -> list[str]:
+    """The line with ``def`` where it lies above line ``before``."""
+    for number in range(source.start, min(before, source.start + len(source.lines))):
+        if source.lines[number - source.start].lstrip().startswith(("def ", "async def ", "class ")):
+            return [_row(source, number, marked=False)] + ["     …"] * (number + 1 < before)
+    return []
+
+
+def _row(source: Source, number: int, marked: bool) -> str:
+    text = _safe_lines(source)[number - source.start].rstrip()[:_MAX_LINE]
+    return f"{'>' if marked else ' '}{number:4} {text}".rstrip()

@@ -1,0 +1,91 @@
+"""Faults before there is a session: a conftest that cannot be imported, an unknown option, a broken plugin."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from loop_close.model import Failure, Phase
+
+_INTERRUPTED, _INTERNAL_ERROR, _USAGE_ERROR = 2, 3, 4
+
+
+class Watch:
+    """Sees to it that no stale prompt survives when pytest ends before the recorder listens."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._error: BaseException | None = None
+        config.add_cleanup(self._look_back)
+
+    def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        self._error = excinfo.value
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        self._error = excinfo.value
+
+    def _look_back(self) -> None:
+        # A usage error reaches no hook; pytest cleans up while it is being raised.
+        error = self._error or sys.exc_info()[1]
+        is_worker = hasattr(self._config, "workerinput")
+        if is_worker or self._config.pluginmanager.has_plugin("loop-close-recorder"):
+            return
+        if isinstance(error, Exception) and not str(error).startswith("loop-close: "):
+            report(self._config, error)
+
+
+def report(config: pytest.Config, error: Exception) -> None:
+    """Write the prompt for an error that pytest is about to end with; never raises."""
+    try:
+        _report(config, error)
+    except Exception as fault:
+        with contextlib.suppress(Exception):
+            sys.stderr.write(f"loop-close: no prompt could be written: {type(fault).__name__}: {fault}\n")
+
+
+def _report(config: pytest.Config, error: Exception) -> None:
+    from loop_close import app
+    from loop_close.model import Counts, Observation
+    from loop_close.pytest_plugin.command import rerun_words
+    from loop_close.pytest_plugin.options import targets_of
+
+    config.option = config.known_args_namespace
+    targets = targets_of(config)
+    is_exit = isinstance(error, pytest.exit.Exception)
+    ended = f"pytest.exit: {error}" if is_exit else "pytest ended before it collected any test"
+    observation = Observation(
+        exit_code=_exit_code(error),
+        failures=() if is_exit else (_failure(config, error),),
+        counts=Counts(errors=0 if is_exit else 1),
+        incomplete=ended,
+        rerun=rerun_words(config),
+    )
+    app.save(
+        app.close(observation),
+        root=targets.root,
+        prompt_file=targets.prompt,
+        json_file=targets.json,
+        budget=targets.budget,
+    )
+
+
+def _failure(config: pytest.Config, error: Exception) -> Failure:
+    from loop_close.capture.project import Project
+    from loop_close.capture.read import describe_any
+    from loop_close.model import Failure
+
+    raised = describe_any(error, Project(str(config.rootpath)))
+    phase: Phase = "session" if _exit_code(error) == _INTERNAL_ERROR else "collect"
+    return Failure(nodeid="", phase=phase, message=raised.message, raised=raised)
+
+
+def _exit_code(error: Exception) -> int:
+    """What pytest is going to exit with, by the kind of error (``_pytest.config.main``, ``wrap_session``)."""
+    if isinstance(error, pytest.exit.Exception):
+        return _INTERRUPTED if error.returncode is None else int(error.returncode)
+    is_usage = isinstance(error, pytest.UsageError) or type(error).__name__ == "ConftestImportFailure"
+    return _USAGE_ERROR if is_usage else _INTERNAL_ERROR

@@ -1,0 +1,194 @@
+"""At the end of the session: observation, report, files, three lines. Nothing may leak from here."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from loop_close.pytest_plugin.options import FAULT, RUNNING, Targets
+
+if TYPE_CHECKING:
+    from loop_close.model import Observation, Report, Warned
+    from loop_close.pytest_plugin.session import Recorder
+
+_INTERNAL_ERROR = 3
+_RUNNING_TEXT = f"""{RUNNING}
+
+This file is rewritten when the run ends. If it still says so when nothing runs, the run was killed.
+"""
+
+
+def announce(targets: Targets) -> None:
+    """Take away what the last run said: a stale prompt must not survive."""
+    from loop_close import files
+
+    try:
+        files.write(targets.prompt, [_RUNNING_TEXT])
+        if targets.json is not None:
+            targets.json.unlink(missing_ok=True)
+        files.forget_run(targets.root)
+    except OSError:
+        pass  # it was writable a moment ago; the end of the run will say so if it is not
+
+
+def finish(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
+    """Write the prompt and the report; the lines for the terminal.
+
+    A fault of ours costs one line: the raw evidence is written instead, and pytest's exit status stays.
+    """
+    try:
+        return _close(recorder, session)
+    except Exception as fault:
+        return _fallback(recorder, session, fault)
+
+
+def _close(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
+    from loop_close import app
+    from loop_close.pytest_plugin.extensions import extensions
+
+    observation = observe(recorder, session)
+    extended = extensions(recorder.config)
+    report = app.close(observation, detectors=extended.detectors, faults=extended.faults)
+    targets = recorder.targets
+    saved = app.save(
+        report,
+        root=targets.root,
+        prompt_file=targets.prompt,
+        json_file=targets.json,
+        budget=targets.budget,
+        detectors=extended.detectors,
+        extra_sections=extended.sections,
+    )
+    return (*_summary(report, saved.prompt, targets, recorder.config), *_problems(saved.problems))
+
+
+def observe(recorder: Recorder, session: pytest.Session) -> Observation:
+    """All that the run said, as one record."""
+    from loop_close.files import FAILED
+    from loop_close.model import Counts, Observation
+    from loop_close.pytest_plugin.command import rerun_words, selection
+
+    tally, config = recorder.tally, recorder.config
+    counts = Counts(
+        passed=tally.passed,
+        failed=len(tally.failed),
+        errors=tally.errors,
+        skipped=tally.skipped,
+        xfailed=tally.xfailed,
+        xpassed=tally.xpassed,
+        collected=session.testscollected,
+        not_run=max(0, session.testscollected - tally.done()),
+    )
+    return Observation(
+        exit_code=1 if recorder.crashed else int(session.exitstatus),
+        failures=tuple(recorder.failures),
+        warnings=tuple(_warnings(recorder)),
+        counts=counts,
+        incomplete=_incomplete(recorder, session),
+        selection=selection(config),
+        rerun=rerun_words(config),
+        can_rerun_last_failed=config.pluginmanager.has_plugin("lfplugin"),
+        argument_file=FAILED if pytest.version_tuple >= (8, 2) else "",
+    )
+
+
+def _incomplete(recorder: Recorder, session: pytest.Session) -> str:
+    if recorder.config.getoption("collectonly", False):
+        return "tests were collected and not run"
+    left = recorder.tally.done() < session.testscollected  # -x at the last test leaves nothing out
+    stopped = recorder.interrupted or (str(session.shouldfail or session.shouldstop or "") if left else "")
+    return stopped or ("an internal error ended it" if session.exitstatus == _INTERNAL_ERROR else "")
+
+
+def may_still_fail(config: pytest.Config) -> bool:
+    """Whether pytest may turn a green run red after its summary (``--max-warnings``, new in 9.1)."""
+    if config.getoption("max_warnings", None) is not None:
+        return True
+    try:
+        return config.getini("max_warnings") is not None
+    except (KeyError, ValueError):  # no such setting
+        return False
+
+
+def _warnings(recorder: Recorder) -> list[Warned]:
+    from loop_close.detectors.unhandled_async import is_of_interest
+
+    kept = [warned for warned in recorder.warnings if is_of_interest(warned[0], warned[1])]
+    return _warned(kept, str(recorder.config.rootpath)) if kept else []
+
+
+def _warned(warnings: list[tuple[str, str, str, int, str]], root: str) -> list[Warned]:
+    from loop_close.capture.project import Project
+    from loop_close.model import Warned
+
+    project = Project(root)
+    found = set()
+    for category, message, filename, lineno, nodeid in warnings:
+        file = project.relative(filename) or ""
+        line = lineno if file else 0
+        found.add(Warned(category=category, message=message, nodeid=nodeid, file=file, line=line))
+    return sorted(found, key=lambda w: (w.file, w.line, w.nodeid, w.message))
+
+
+def _summary(report: Report, prompt: str, targets: Targets, config: pytest.Config) -> tuple[str, ...]:
+    """Three lines: what is wrong, where to begin, where to read on."""
+    from loop_close.facts import place
+    from loop_close.prompt.cause import representative
+    from loop_close.prompt.show import safe
+    from loop_close.text.budget import estimate_tokens
+    from loop_close.text.sanitize import one_line
+
+    causes, failures = len(report.causes), len(report.observation.failures)
+    behind = f"; {causes} root cause{'s' * (causes != 1)} behind {failures} failure{'s' * (failures != 1)}"
+    lines = [f"{report.stall_reason}{behind if causes else ''} (exit {report.observation.exit_code})"]
+    if report.causes:
+        first = representative(report.causes[0])
+        file, line, _ = place(first)
+        name = f"{first.raised.type}: " if first.raised is not None else ""
+        where = f"{file}:{line} " if line else f"{file} " if file else ""
+        said = safe(first.message).strip().partition("\n")[0]
+        lines.append(f"first: {where}{name}{one_line(said, 100)}")
+    elif report.observation.incomplete:
+        lines.append(f"incomplete: {safe(report.observation.incomplete)}")
+    path = os.path.relpath(targets.prompt, config.invocation_params.dir)
+    lines.append(f"next prompt: {path} (about {estimate_tokens(prompt):,} tokens)")
+    return tuple(one_line(f"loop-close: {line}", 200) for line in lines)
+
+
+def _problems(problems: tuple[str, ...]) -> list[str]:
+    from loop_close.text.sanitize import one_line
+
+    return [one_line(f"loop-close: {problem}") for problem in problems]
+
+
+def _fallback(recorder: Recorder, session: pytest.Session, fault: Exception) -> tuple[str, ...]:
+    """Our own fault: the failures as they came, by the simplest means there are."""
+    line = _escaped(f"{type(fault).__name__}: {fault}")[1:-1][:300]
+    try:
+        from loop_close import files
+
+        files.write(recorder.targets.prompt, raw_evidence(recorder.failures, int(session.exitstatus), line))
+    except Exception as second:
+        line += f"; the raw evidence could not be written either ({type(second).__name__})"
+    return (f"loop-close: a fault of loop-close itself: {line}; pytest's result is not affected",)
+
+
+def raw_evidence(failures: list[Any], exit_code: int, fault: str) -> list[str]:
+    """The failures as plain indented text, escaped so that nothing in them is markdown or a control."""
+    rows = [f"{FAULT} (exit {exit_code})\n\nThe fault: {fault}\n\n{len(failures)} failures, as they came:\n"]
+    for failure in failures[:500]:
+        words = _escaped(failure.message)[:2000]
+        rows.append(f"\n    {_escaped(failure.nodeid)} ({failure.phase})\n    {words}\n")
+    return rows
+
+
+def _escaped(text: str) -> str:
+    """A Python literal of the text without credentials; when these cannot be told, without the text."""
+    try:
+        from loop_close.text.redact import redact
+
+        return ascii(redact(text))
+    except Exception as fault:
+        return f"'({len(text)} characters, held back: {type(fault).__name__} while looking for credentials)'"

@@ -1,0 +1,88 @@
+"""Command line and pyproject.toml to settings and paths that can be written."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loop_close import files
+from loop_close.settings import Settings, SettingsError, check_setting, parse_settings
+
+_OPTIONS = {"file": "--loop-close-file", "json": "--loop-close-json", "budget": "--loop-close-budget"}
+RUNNING = "# Tests are running"
+FAULT = "# loop-close could not read this run"
+#: How the files begin that may be replaced: they were written by us.
+OUR_PROMPTS = ("# Stall detected", "# No stall detected", RUNNING, FAULT)
+OUR_REPORTS = ('{\n"schema": "loop-close.report/',)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Targets:
+    """Where to write."""
+
+    root: Path
+    prompt: Path
+    json: Path | None
+    budget: int
+
+
+def read_settings(config: pytest.Config) -> Settings:
+    """The project's settings with the command line's over them.
+
+    :raises pytest.UsageError: naming the setting that is wrong and what it takes.
+    """
+    try:
+        settings = parse_settings(files.settings_table(config.rootpath))
+        return replace(settings, **_given(config))
+    except (SettingsError, files.UnusablePathError) as error:
+        raise pytest.UsageError(f"loop-close: {error}") from None
+
+
+def _given(config: pytest.Config) -> dict[str, Any]:
+    """The settings given on the command line, checked."""
+    given: dict[str, Any] = {}
+    for key, option in _OPTIONS.items():
+        value = config.getoption(f"loop_close_{key}", None)
+        if value is not None:
+            given[key] = int(value) if key == "budget" and value.isdecimal() else value
+            check_setting(option, key, given[key])
+    return given
+
+
+def targets_of(config: pytest.Config) -> Targets:
+    """The files to write, checked before any test runs.
+
+    Paths on the command line count from where pytest was started, as with ``--junitxml``; those in the settings
+    from the root.
+
+    :raises pytest.UsageError: when one cannot be written.
+    """
+    settings = read_settings(config)
+    try:
+        prompt = _path(config, "file", settings.file)
+        report = _path(config, "json", settings.json) if settings.json else None
+        if report is not None and os.path.realpath(prompt) == os.path.realpath(report):
+            raise files.UnusablePathError(f"{prompt} cannot be both the prompt and the JSON report")
+        files.check_writable(prompt, OUR_PROMPTS)
+        if report is not None:
+            files.check_writable(report, OUR_REPORTS)
+    except files.UnusablePathError as error:
+        raise pytest.UsageError(f"loop-close: {error}") from None
+    return Targets(root=config.rootpath, prompt=prompt, json=report, budget=settings.budget)
+
+
+def _path(config: pytest.Config, key: str, value: str) -> Path:
+    """Where a setting leads; one of the project itself stays below the project's root.
+
+    :raises files.UnusablePathError: when it does not.
+    """
+    if config.getoption(f"loop_close_{key}", None) is not None:
+        return config.invocation_params.dir / Path(value).expanduser()
+    path = config.rootpath / value
+    if not path.resolve().is_relative_to(config.rootpath.resolve()):
+        raise files.UnusablePathError(f"[tool.loop-close] {key} takes a path below the root, not {value!r}")
+    return path

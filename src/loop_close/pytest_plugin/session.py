@@ -1,0 +1,210 @@
+"""On the controller, or in a run without xdist: collect what happens, and write once, at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from typing import Any
+
+import pytest
+
+from loop_close.pytest_plugin.finish import announce, finish, may_still_fail
+from loop_close.pytest_plugin.options import Targets, targets_of
+from loop_close.pytest_plugin.tally import Tally
+from loop_close.pytest_plugin.witness import Witness, fixtures_of
+from loop_close.pytest_plugin.worker import received
+
+_MAX_WARNINGS = 200
+_SECTIONS_IN_ALL = 32_000_000
+_FAILED_SUBTESTS = re.compile(r"contains \d+ failed subtests?")
+
+
+def start(config: pytest.Config) -> None:
+    """Check what was asked for and begin to listen.
+
+    :raises pytest.UsageError: for settings or paths that cannot be.
+    """
+    config.pluginmanager.register(Recorder(config, targets_of(config)), "loop-close-recorder")
+
+
+class Recorder:
+    """Holds hooks and what they saw, as records; no object of pytest is kept but the config."""
+
+    def __init__(self, config: pytest.Config, targets: Targets) -> None:
+        self.config = config
+        self.targets = targets
+        self.tally = Tally()
+        self.failures: list[Any] = []
+        self.warnings: list[Any] = []
+        self.interrupted = ""
+        self.crashed = False
+        self.lines: tuple[str, ...] = ()
+        self._session: pytest.Session | None = None
+        self._told: int | None = None
+        self._witness = Witness(str(config.rootpath))
+        self._sections_left = _SECTIONS_IN_ALL
+        self._unread: list[Any] = []
+        self._held: Any = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        self._session = session
+        announce(self.targets)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.outcome != "passed" or self._witness.pending:
+            self.tally.add(report)
+            self._release()
+            if report.outcome == "failed" and not self._witness.pending and not hasattr(report, "node"):
+                self._held = report  # what was raised is shown next, by pytest_exception_interact
+            else:
+                self._take(report)
+        elif report.when == "call":
+            self.tally.add(report)
+
+    def pytest_exception_interact(
+        self, node: Any, call: pytest.CallInfo[Any], report: pytest.CollectReport | pytest.TestReport
+    ) -> None:
+        # Not pytest_runtest_makereport, which comes first but also for every phase of a test that passes.
+        if call.excinfo is None:
+            return
+        self._witness.saw(report.nodeid, str(report.when), call.excinfo.value, fixtures_of(node))
+        if report is self._held:
+            self._release()
+
+    def _release(self) -> None:
+        """Read the report that was held for its exception, with or without it."""
+        held, self._held = self._held, None
+        if held is not None:
+            self._take(held)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.outcome != "passed":
+            self.tally.add(report)
+            self._take(report)
+
+    def _take(self, report: Any) -> None:
+        """Turn a failed report into a record at once.
+
+        What the program patched is still patched while its failure is reported (``open``, ``sys.modules``): where
+        that stands in the way, the report is read at the end of the run.
+        """
+        try:
+            self._read(report)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            self._unread.append(report)
+
+    def _read(self, report: Any) -> None:
+        sent = received(report)
+        raised = self._witness.testify(report) if self._witness.pending else None
+        if report.outcome == "failed" and not self._is_echo(report):
+            from loop_close.readers import pytest_reports, wire
+
+            try:
+                found = pytest_reports.read_report(report, wire.from_wire(sent) if sent else raised)
+            except Exception as fault:  # a report that a plugin made otherwise must not end the run
+                found = pytest_reports.unreadable(report, fault)
+            self.failures.append(self._bounded(found))
+
+    def _is_echo(self, report: Any) -> bool:
+        """Whether pytest fails a test for its subtests alone; without xdist it decides so after this was called."""
+        words = getattr(report, "longrepr", None)
+        is_summary = isinstance(words, str) and _FAILED_SUBTESTS.fullmatch(words) is not None
+        return is_summary and any(f.nodeid == report.nodeid and f.subtest for f in self.failures)
+
+    def _bounded(self, failure: Any) -> Any:
+        """The failure with as much captured output as the run may hold in all."""
+        from dataclasses import replace
+
+        from loop_close.readers import pytest_reports
+
+        limit = min(pytest_reports.MAX_SECTIONS, self._sections_left)
+        sections = pytest_reports.bounded_sections(failure.sections, limit)
+        self._sections_left -= sum(len(text) for _, text in sections)
+        return replace(failure, sections=sections)
+
+    def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        # A fault here would take the place of pytest's own report of the error.
+        with contextlib.suppress(Exception):
+            self.session_failure(excinfo.value)
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        self._interrupted_by(excinfo.value)
+
+    def _interrupted_by(self, exc: BaseException) -> None:
+        if type(exc) is KeyboardInterrupt:
+            self.interrupted = "interrupted by Ctrl-C"
+        else:
+            name = "pytest.exit: " if type(exc).__name__ == "Exit" else ""
+            self.interrupted = f"{name}{exc}" if str(exc) else "interrupted"
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection(self) -> Any:
+        try:
+            return (yield)
+        except pytest.UsageError as error:  # such as a file that does not exist
+            self.session_failure(error)
+            raise
+
+    def session_failure(self, exc: BaseException) -> None:
+        """Record a fault of the whole session."""
+        from loop_close.capture.exceptions import message_of
+        from loop_close.model import Failure
+
+        raised = self._witness.describe(exc)
+        message = raised.message if raised is not None else message_of(exc)
+        self.failures.append(Failure(nodeid="", phase="session", message=message, raised=raised))
+
+    def pytest_warning_recorded(self, warning_message: Any, nodeid: str) -> None:
+        # As plain values: the message may hold what it warns of. Only these are read, and there may be thousands.
+        category, message = warning_message.category.__name__, str(warning_message.message)
+        if len(self.warnings) < _MAX_WARNINGS and (
+            category.startswith("Pytest") or "never awaited" in message
+        ):
+            self.warnings.append(
+                (category, message, str(warning_message.filename), warning_message.lineno, nodeid)
+            )
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Any:
+        # The innermost wrapper: after every plugin has finished its files, before the terminal's summary.
+        try:
+            return (yield)
+        except pytest.exit.Exception as error:
+            self._interrupted_by(error)
+            raise
+        except Exception as error:
+            self.crashed = True
+            self.session_failure(error)
+            raise
+        finally:
+            self._finish(session)
+
+    def _finish(self, session: pytest.Session) -> None:
+        self._told = int(session.exitstatus)
+        self._release()
+        unread, self._unread = self._unread, []
+        for report in unread:
+            self._take(report)
+        self.lines = finish(self, session)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if not may_still_fail(self.config):
+            self._show(terminalreporter)
+
+    def pytest_unconfigure(self) -> None:
+        """The end of a session that never began, or one whose exit status changed after its summary."""
+        if self._session is not None and self._told != int(self._session.exitstatus):
+            self._finish(self._session)
+        terminalreporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if terminalreporter is not None:
+            self._show(terminalreporter)
+
+    def _show(self, terminalreporter: Any) -> None:
+        for line in self.lines:
+            terminalreporter.write_line(line)
+        self.lines = ()

@@ -1,0 +1,59 @@
+"""Count tests by outcome as their reports come in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Tally:
+    """The counts that pytest's last line shows, without its terminal."""
+
+    def __init__(self) -> None:
+        self.passed = 0
+        self.skipped = 0
+        self.xfailed = 0
+        self.xpassed = 0
+        self.errors = 0
+        self.failed: set[str] = set()
+        self._broken_setups: set[str] = set()
+        self._skipped_modules: set[str] = set()
+
+    def add(self, report: Any) -> None:
+        """Count a report of any phase."""
+        if report.outcome == "passed":  # most of them
+            if report.when == "call":
+                self._pass(report)
+        elif report.outcome == "failed":
+            self._failure(report)
+        elif report.outcome == "skipped":
+            if hasattr(report, "wasxfail"):
+                self.xfailed += 1
+            elif not hasattr(report, "context"):  # a subtest is not a test of its own
+                self._skip(report)
+
+    def _skip(self, report: Any) -> None:
+        if report.when == "collect":
+            reason = str(report.longrepr)
+            if reason in self._skipped_modules:
+                return  # collected twice, as a module and for its doctests; xdist tells it once
+            self._skipped_modules.add(reason)
+        self.skipped += 1
+
+    def _pass(self, report: Any) -> None:
+        if hasattr(report, "wasxfail"):
+            self.xpassed += 1
+        elif not hasattr(report, "context") and not (self.failed and report.nodeid in self.failed):
+            self.passed += 1  # asked in this order: pytest 9.2 spells a node id anew each time
+
+    def _failure(self, report: Any) -> None:
+        if report.when in ("setup", "teardown", "collect"):
+            self.errors += 1
+            if report.when == "setup":
+                self._broken_setups.add(report.nodeid)
+        else:
+            self.failed.add(report.nodeid)
+
+    def done(self) -> int:
+        """How many tests came to an outcome."""
+        others = self.passed + self.skipped + self.xfailed + self.xpassed
+        return others + len(self.failed | self._broken_setups)

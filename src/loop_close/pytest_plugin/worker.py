@@ -1,0 +1,54 @@
+"""On an xdist worker: send what was raised along with the report. Nothing is written here."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+
+from loop_close.pytest_plugin.witness import Witness, fixtures_of
+
+#: The attribute that carries the exception from the worker to the controller.
+ATTRIBUTE = "_loop_close"
+
+
+class Courier:
+    """Attaches plain values to failed reports before xdist sends them."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._witness = Witness(str(config.rootpath))
+
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+        if call.excinfo is not None:
+            self._witness.saw(item.nodeid, call.when, call.excinfo.value, fixtures_of(item))
+
+    def pytest_exception_interact(
+        self, node: Any, call: pytest.CallInfo[Any], report: pytest.CollectReport | pytest.TestReport
+    ) -> None:
+        if report.when == "collect" and call.excinfo is not None:
+            self._witness.saw(report.nodeid, "collect", call.excinfo.value)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if self._witness.pending:
+            self._attach(report)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if self._witness.pending:
+            self._attach(report)
+
+    def _attach(self, report: Any) -> None:
+        # What the program patched is still patched. Without our record the controller reads the report's words.
+        with contextlib.suppress(Exception):
+            raised = self._witness.testify(report)
+            if raised is not None:
+                from loop_close.readers.wire import to_wire
+
+                setattr(report, ATTRIBUTE, to_wire(raised))
+
+
+def received(report: Any) -> Any:
+    """What a worker attached, taken off the report so that no other plugin meets it."""
+    return vars(report).pop(ATTRIBUTE, None)

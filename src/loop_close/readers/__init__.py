@@ -1,0 +1,1 @@
+"""Turn what a tool said into records, one input format a file."""

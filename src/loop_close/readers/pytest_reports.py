@@ -1,0 +1,117 @@
+"""pytest's test and collection reports to failures, in pytest's own words.
+
+Reports are read by the attributes that pytest documents; nothing of them is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from loop_close.model import Failure, Frame, Phase, Raised
+from loop_close.text.clean import clean
+
+MAX_SECTIONS = 64_000
+_MAX_WORDS = 16_000
+_PHASES: dict[str, Phase] = {"setup": "setup", "call": "call", "teardown": "teardown", "collect": "collect"}
+_TYPE = re.compile(r"\A(?P<type>[\w.]{1,120})(?:: |\Z)")
+_IN = re.compile(r" in (?P<name>\w+)\Z")
+
+
+def read_report(report: Any, raised: Raised | None) -> Failure:
+    """A failed TestReport or CollectReport as a failure.
+
+    :param report: pytest's report, or one that a plugin made in its image.
+    :param raised: the exception behind it, where it was seen; else it is read from the report's text.
+    """
+    raised = raised or raised_in_words(getattr(report, "longrepr", None))
+    file, line, _ = getattr(report, "location", None) or ("", None, "")
+    return Failure(
+        nodeid=str(report.nodeid),
+        phase=_PHASES.get(getattr(report, "when", "") or "", "call"),
+        message=raised.message if raised is not None else words_of(report),
+        file=str(file).replace("\\", "/"),
+        line=line + 1 if isinstance(line, int) else 0,
+        subtest=subtest_of(report),
+        raised=raised,
+        sections=bounded_sections(getattr(report, "sections", ())),
+    )
+
+
+def unreadable(report: Any, fault: Exception) -> Failure:
+    """What is certain about a failed report that cannot be read."""
+    phase = _PHASES.get(str(getattr(report, "when", "")), "call")
+    return Failure(
+        nodeid=str(report.nodeid), phase=phase, message=f"(unreadable report: {type(fault).__name__})"
+    )
+
+
+def words_of(report: Any) -> str:
+    """The report's text, bounded; without the line on the worker that ``longreprtext`` begins with under xdist."""
+    try:
+        return clean(str(getattr(report, "longrepr", "") or ""), _MAX_WORDS)
+    except Exception:  # a plugin's representation may raise
+        return "(the report has no text that can be read)"
+
+
+def subtest_of(report: Any) -> str:
+    """``[message] (name=value)`` of a subtest's report, by pytest 9 or pytest-subtests; else empty."""
+    context = getattr(report, "context", None)
+    if context is None or not hasattr(context, "kwargs"):
+        return ""
+    values = ", ".join(f"{key}={value}" for key, value in context.kwargs.items())
+    parts = [f"[{context.msg}]" if context.msg is not None else "", f"({values})" if values else ""]
+    return " ".join(p for p in parts if p) or "(<subtest>)"
+
+
+def bounded_sections(sections: Any, limit: int = MAX_SECTIONS) -> tuple[tuple[str, str], ...]:
+    """Captured output, the tail of each part, at most ``limit`` characters in all."""
+    kept = []
+    for title, text in sections:
+        part = str(text)[-limit:] if limit > 0 else ""
+        limit -= len(part)
+        if part:
+            kept.append((str(title), part))
+    return tuple(kept)
+
+
+def raised_in_words(longrepr: Any) -> Raised | None:
+    """The exception as far as pytest's own representation of it tells; None where that is plain text."""
+    chain = getattr(longrepr, "chain", None)
+    if not chain:
+        crash = getattr(longrepr, "reprcrash", None)
+        chain = [(longrepr.reprtraceback, crash, None)] if crash is not None else []
+    found: Raised | None = None
+    for traceback, crash, _ in chain:  # pytest lists the first exception of the chain first
+        found = _link(traceback, crash, found)
+    return found
+
+
+def _link(traceback: Any, crash: Any, cause: Raised | None) -> Raised:
+    text = clean(str(getattr(crash, "message", "") or ""), _MAX_WORDS)
+    named = _TYPE.match(text)
+    name = named["type"] if named else ""
+    module, _, short = name.rpartition(".")
+    return Raised(
+        type=short or _unnamed(text),
+        module=module,
+        message=text[named.end() :] if named else text,
+        frames=tuple(_frames(traceback)),
+        cause=cause,
+    )
+
+
+def _unnamed(text: str) -> str:
+    """Pytest leaves the type out where the message is its own: ``assert 1 == 2``."""
+    return "AssertionError" if text.startswith("assert ") else "Exception"
+
+
+def _frames(traceback: Any) -> Iterator[Frame]:
+    """The entries of a traceback in files of the project: pytest shows those relative to where it was started."""
+    for entry in getattr(traceback, "reprentries", ()):
+        at: Any = getattr(entry, "reprfileloc", None)
+        path = str(getattr(at, "path", "")).replace("\\", "/")
+        if path and not path.startswith(("/", "..", "<")) and path[1:2] != ":":
+            inside = _IN.search(str(at.message or ""))
+            yield Frame(file=path, line=at.lineno, function=inside["name"] if inside else "")

@@ -1,0 +1,1 @@
+"""Text from outside: made safe, compared, measured and quoted."""

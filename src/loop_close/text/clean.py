@@ -1,0 +1,29 @@
+"""The one way in for text from outside: cut, sanitized, redacted."""
+
+from __future__ import annotations
+
+from loop_close.text.redact import redact
+from loop_close.text.sanitize import sanitize
+
+_HEAD_SHARE = 0.6
+
+
+def clean(text: str, limit: int | None = None) -> str:
+    """Make a text fit to store and to show.
+
+    :param limit: the most characters of the text to keep, three fifths of them from its start and the rest
+        from its end, around a line ``… N characters left out …`` that does not count. None keeps all.
+    """
+    # First visible, as escape sequences hide credentials; then redacted while each is still whole: half a
+    # key no longer looks like one, and half a key is still a secret. Only then cut.
+    text = redact(sanitize(text))
+    if limit is None or len(text) <= limit:
+        return text
+    # The cut may put a CI command at the start of a line.
+    return sanitize(_cut(text, max(limit, 0)))
+
+
+def _cut(text: str, limit: int) -> str:
+    head = int(limit * _HEAD_SHARE)
+    tail = len(text) - (limit - head)
+    return f"{text[:head]}\n… {tail - head} characters left out …\n{text[tail:]}"

@@ -1,0 +1,235 @@
+"""What changes from run to run, and what may change with the values: placeholders for both, to compare by.
+
+``stabilize`` takes out what no edit of the code can hold still; ``mask`` takes out all values, so that two
+failures of one shape read alike. Neither is for showing: that is ``display``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from loop_close.text._collapse import collapse
+from loop_close.text._paths import LIBRARY, PYTEST_TEMPORARY, TEMPORARY, WINDOWS_TEMPORARY
+from loop_close.text._paths import relativize as relativize
+
+
+class Rule(NamedTuple):
+    """One kind of value.
+
+    :ivar guards: a text that holds none of them is not searched at all.
+    :ivar placeholder: a template for ``re.sub``, or a function for it.
+    """
+
+    name: str
+    guards: tuple[str, ...]
+    regex: re.Pattern[str]
+    placeholder: str | Callable[[re.Match[str]], str]
+
+
+_ADDRESSES = (
+    Rule(
+        "address",
+        ("0x",),
+        re.compile(r"0x(?:(?<=\bat 0x)|(?<=\bid=0x)|(?<=\bid: 0x))[0-9A-Fa-f]{6,}+"),
+        "0x…",
+    ),
+    Rule("repr_address", (" 0x", "=0x"), re.compile(r"(<[^<>\n]*?[ =])0x[0-9A-Fa-f]{6,}+"), r"\g<1>0x…"),
+)
+# How many threads came before depends on what else ran in the process: "Thread-3 (worker)" (Python 3.10).
+_THREAD = Rule("thread", ("Thread-",), re.compile(r"\bThread-[0-9]+(?= \()"), "Thread-…")
+_PYTEST_TMP = Rule("pytest_tmp", ("pytest-of-",), PYTEST_TEMPORARY, "<tmp>")
+
+# Ordered: what comes first is not seen by what comes later. Patterns that start with a digit look back after
+# it, as "re" searches fast only for a pattern that starts with a character class.
+VOLATILE: tuple[Rule, ...] = (
+    _PYTEST_TMP,
+    Rule("tmp", ("/tmp", "/var/folders"), TEMPORARY, "<tmp>"),
+    Rule("windows_tmp", ("Temp", "TEMP"), WINDOWS_TEMPORARY, "<tmp>"),
+    *_ADDRESSES,
+    Rule(
+        "uuid",
+        ("-",),
+        re.compile(r"[0-9A-Fa-f](?<!\w.)[0-9A-Fa-f]{7}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?!\w)"),
+        "<uuid>",
+    ),
+    Rule(
+        "rfc_time",  # RFC 5322 (mail, HTTP) and ctime; the common log format
+        (":",),
+        re.compile(
+            r"[MTWFS](?<!\w.)(?:on|ue|ed|hu|ri|at|un)(?:, [0-9]{1,2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{5,8}"
+            r"(?: (?:[A-Z]{1,4}|[+-][0-9]{4}))?| [A-Z][a-z]{2} [ 0-9]?[0-9] [0-9:]{8} [0-9]{4})(?!\w)"
+            r"|[0-9](?<!\w.)[0-9]?/[A-Z][a-z]{2}/[0-9]{4}:[0-9:]{8}(?: [+-][0-9]{4})?(?!\w)"
+        ),
+        "<time>",
+    ),
+    Rule(
+        "time",  # ISO 8601 and RFC 3339, with the comma of logging; the basic form without separators too
+        (":", "T"),
+        re.compile(
+            r"[0-9](?<![\w.].)"
+            r"(?:[0-9]{3}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?"
+            r"|[0-9]{7}T[0-9]{6}(?:\.[0-9]{1,9})?|[0-9]:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?)"
+            r"(?:Z|[+-][0-9]{2}:?[0-9]{2})?(?![\w:])"
+        ),
+        "<time>",
+    ),
+    Rule(
+        "datetime_repr",  # with microseconds only: nobody writes those, a clock does
+        ("datetime(",),
+        re.compile(r"datetime(?:\.datetime)?\((?:[0-9]{1,4}, ){6}[0-9]{1,6}(?:, (?:tzinfo|fold)=[\w.]+)*+\)"),
+        "<time>",
+    ),
+    Rule("epoch", (".",), re.compile(r"1(?<![\w.].)[5-9][0-9]{8}\.[0-9]+(?!\w)"), "<time>"),
+    Rule(
+        "duration",
+        ("s",),
+        re.compile(
+            r"[0-9](?<![\w.].)[0-9]*+(?:\.[0-9]++)?(?:e-?[0-9]{1,3})? ?"
+            r"(?:ns|us|µs|μs|ms|s|secs?|seconds?|milliseconds?|microseconds?)(?!\w)"
+        ),
+        "<duration>",
+    ),
+    Rule(
+        "port",
+        (":", "'127.", "'localhost'", "'::1'"),
+        re.compile(
+            r"(localhost:|127\.0\.0\.1:|0\.0\.0\.0:|\[::1?\]:"
+            r"|\([\"'](?:localhost|127\.0\.0\.1|0\.0\.0\.0|::1?)[\"'], )[0-9]{1,5}(?![\w.])"
+        ),
+        r"\g<1><port>",
+    ),
+    Rule(
+        "pid",
+        ("pid", "PID", "Pid"),
+        re.compile(r"([pP](?<!\w.)(?:id|ID)(?:=|: ?| ))[0-9]{1,10}(?![\w.])"),
+        r"\1<pid>",
+    ),
+    Rule("object_id", ("id",), re.compile(r"(id(?<!\wid) ?[=:] ?)[0-9]{9,}+(?![\w.])"), r"\1<id>"),
+    Rule("thread", ("started ",), re.compile(r"(started (?:daemon )?)[0-9]{9,}+(?!\w)"), r"\1<id>"),
+    Rule("worker", ("gw",), re.compile(r"gw(?<!\wgw)[0-9]{1,4}(?!\w)"), "<worker>"),
+)
+
+_ROUNDS = 4
+_DIGIT = re.compile("[0-9]")
+_DIGITS = tuple("0123456789")
+_PATH = re.compile(r"^[/~.]+\w|^/\.|\.[A-Za-z]\w{0,4}$")
+# A placeholder next to it counts as the word it was. The opening quote is not an apostrophe: nothing but a
+# string prefix before it, nothing of a word after its end.
+_MASKED: tuple[Rule, ...] = (
+    Rule(
+        "string",
+        ("'", '"'),
+        re.compile(
+            r"(?<![\w'\"\\])(?<![a-z]>)[bBrRuUfF]{0,2}"
+            r"(?:'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'|\"[^\"\\\n]*+(?:\\.[^\"\\\n]*+)*+\")(?!\w|<[a-z])"
+        ),
+        "<str>",
+    ),
+    Rule(
+        "url",
+        ("://",),
+        re.compile(r"[a-zA-Z](?<![\w+.-].)[\w+.-]{1,20}+://(?:[^\s'\"<>]|<[a-z]{1,9}>)++"),
+        "<url>",
+    ),
+    Rule("tmp_path", ("<tmp>",), re.compile(r"<tmp>[\w.@+~/\\-]*+"), "<path>"),
+    Rule(
+        "path",  # absolute, from home, from here; a relative one only with an extension: "and/or" is none
+        ("/",),
+        re.compile(r"(?<![\w.@+~/<>-])[\w.@+~-]*+/[\w.@+~/-]*+"),
+        lambda match: "<path>" if _PATH.search(match[0]) else match[0],
+    ),
+    Rule("windows_path", (":\\",), re.compile(r"[A-Za-z](?<!\w.):\\[\w.@+~/\\-]*+"), "<path>"),
+    Rule(
+        "blob",  # base64 and long hex; shorter ones are found as one token below
+        _DIGITS,
+        re.compile(r"(?<![\w+/])(?=[A-Za-z+/]*+[0-9])(?=[0-9+/]*+[A-Za-z])[\w+/]{40,}+={0,2}(?!\w)"),
+        "<id>",
+    ),
+    Rule("date", ("-",), re.compile(r"[0-9](?<!\w.)[0-9]{3}-[0-9]{2}-[0-9]{2}(?![\w-])"), "<time>"),
+)
+
+_NUMBER = (
+    r"(?:0[xX][0-9A-Fa-f_]++|0[bBoO][0-7_]++"
+    r"|[0-9](?:,[0-9]{3}(?![0-9])|[_.]?[0-9])*+(?:[eE][+-]?[0-9]++)?[jJ]?|[0-9]++)"
+)
+# A number that stands alone ("1e-5"), else a token that mixes digits and letters, else any number ("5-3").
+_VALUE = re.compile(
+    rf"(?<!\w)[+-]?{_NUMBER}(?![\w-])"
+    r"|(?P<token>(?<![\w-])(?=[\w-]*?[0-9])(?=[\w-]*?[^\W\d_])[\w-]++…?)"
+    rf"|(?<!\w){_NUMBER}(?!\w|-[A-Za-z])"
+)
+# Words that happen to end in a number: types, encodings, digests, protocols.
+_WORDS = frozenset(
+    (
+        *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "1d", "2d", "3d"),
+        *("float16", "float32", "float64", "float128", "complex64", "complex128", "arm64", "x86", "x86_64"),
+        *("utf8", "utf-8", "utf-8-sig", "utf16", "utf-16", "utf32", "utf-32", "latin1", "latin-1", "cp1252"),
+        *("base16", "base32", "base64", "md5", "sha1", "sha224", "sha256", "sha384", "sha512", "argon2"),
+        *("http1", "http2", "http3", "ipv4", "ipv6", "oauth2", "s3", "ec2", "sqlite3", "python2", "python3"),
+    )
+)
+
+
+def stabilize(text: str) -> str:
+    """Replace what differs between two runs of the same code.
+
+    Memory addresses, uuids, times of day and timestamps, durations, directories for temporary files, local
+    ports, process and object ids, xdist workers. A date alone stays: a test says it, a clock rarely does.
+
+    :returns: the text with ``0x…``, ``<uuid>``, ``<time>``, ``<duration>``, ``<tmp>``, ``<port>``, ``<pid>``,
+        ``<id>`` and ``<worker>``. Sets and dicts keep their order.
+    """
+    return _apply(VOLATILE, text)
+
+
+def mask(text: str) -> str:
+    """Replace all values, so that what is left is the kind of the message.
+
+    :returns: :func:`stabilize`, then ``<str>`` for quoted strings, ``<url>``, ``<path>``, ``<id>`` for tokens
+        that mix letters and digits, ``<n>`` for numbers, and ``<list>`` or ``<dict>`` for literals of these.
+        Words stay.
+    """
+    # Values without a space between them hide each other until one is a placeholder. A second round has next
+    # to nothing to do in other texts.
+    for _ in range(_ROUNDS):
+        masked = _masked(text)
+        if masked == text:
+            break
+        text = masked
+    return text
+
+
+def display(text: str) -> str:
+    """Drop what depends on the machine and says nothing: for showing, so values stay.
+
+    :returns: the text with addresses as ``0x…``, pytest's temporary directories as ``<tmp>``, threads without
+        their number, and without the directories above the standard library and ``site-packages``
+        (``json/decoder.py``).
+    """
+    text = _apply((_PYTEST_TMP, *_ADDRESSES, _THREAD), text)
+    if "-packages" in text or "ython3" in text:
+        text = LIBRARY.sub("", text)
+    return text
+
+
+def _apply(rules: Sequence[Rule], text: str) -> str:
+    for rule in rules:
+        if any(map(text.__contains__, rule.guards)):
+            text = rule.regex.sub(rule.placeholder, text)
+    return text
+
+
+def _masked(text: str) -> str:
+    text = _apply(_MASKED, stabilize(text))
+    if _DIGIT.search(text):
+        text = _VALUE.sub(_value, text)
+    return collapse(text)
+
+
+def _value(match: re.Match[str]) -> str:
+    token = match["token"]
+    if token is None:
+        return "<n>"
+    return token if token.lower() in _WORDS else "<id>"

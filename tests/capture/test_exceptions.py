@@ -1,0 +1,386 @@
+import os
+import sys
+
+import pytest
+
+from loop_close.capture.exceptions import MAX_LINKS, MAX_MEMBERS, MAX_MESSAGE, cut, describe, message_of
+from loop_close.capture.project import Project
+from loop_close.facts import links
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Describe what a call raises, or an exception that was never raised."""
+    project = Project(str(tmp_path))
+
+    def read(exc):
+        if isinstance(exc, BaseException):
+            return describe(exc, project)
+        try:
+            exc()
+        except BaseException as error:
+            return describe(error, project)
+        raise LookupError("nothing raised")
+
+    return read
+
+
+class Outer:
+    class InnerError(Exception):
+        pass
+
+
+def unprintable():
+    class MuteError(Exception):
+        def __str__(self):
+            raise RuntimeError("no words")
+
+        __repr__ = __str__
+
+    return MuteError()
+
+
+@pytest.mark.parametrize(
+    ("exc", "type_", "module", "bases"),
+    [
+        (ValueError("x"), "ValueError", "", ("Exception", "BaseException")),
+        (KeyboardInterrupt(), "KeyboardInterrupt", "", ("BaseException",)),
+        (ZeroDivisionError(), "ZeroDivisionError", "", ("ArithmeticError", "Exception", "BaseException")),
+        (Outer.InnerError(), "Outer.InnerError", "test_exceptions", ("Exception", "BaseException")),
+        (unprintable(), "unprintable.MuteError", "test_exceptions", ("Exception", "BaseException")),
+    ],
+)
+def test_class(read, exc, type_, module, bases):
+    found = read(exc)
+    assert (found.type, found.module, found.bases) == (type_, module, bases)
+    assert (found.frames, found.site, found.template) == ((), None, None)
+
+
+class WordsError(Exception):
+    def __init__(self, words):
+        self.words = words
+
+    def __str__(self):
+        return self.words() if callable(self.words) else self.words
+
+
+def noted(exc, *notes):
+    for note in notes:
+        exc.add_note(note)
+    return exc
+
+
+def with_notes(notes):
+    exc = ValueError("x")
+    exc.__notes__ = notes
+    return exc
+
+
+@pytest.mark.parametrize(
+    ("exc", "expected"),
+    [
+        (ValueError(), ""),
+        (ValueError("x"), "x"),
+        (ValueError("x", 1), "('x', 1)"),
+        (KeyError("x"), "'x'"),
+        (noted(ValueError("x"), "one", "two"), "x\none\ntwo"),
+        (noted(ValueError(), "one"), "\none"),
+        (with_notes(None), "x"),
+        (with_notes(7), "x"),
+        (with_notes([1, None]), "x\n1\nNone"),
+        (with_notes([unprintable()]), "x"),
+        (unprintable(), "<unprintable MuteError>"),
+        (WordsError(1), "<unprintable WordsError>"),
+        (WordsError(sys.exit), "<unprintable WordsError>"),
+        (WordsError("\ud800\x00"), "\ud800\x00"),
+        (noted(unprintable(), "a note"), "<unprintable MuteError>\na note"),
+    ],
+)
+def test_message(exc, expected):
+    assert message_of(exc) == expected
+
+
+def test_interruption_by_a_person_is_heeded():
+    def interrupt():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        message_of(WordsError(interrupt))
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "expected"),
+    [
+        ("", 10, ""),
+        ("a" * 10, 10, "a" * 10),
+        ("abcdefghijk", 10, "abcdef\n… 1 characters left out …\nhijk"),
+    ],
+)
+def test_cut(text, limit, expected):
+    assert cut(text, limit) == expected
+
+
+def test_long_message_is_bounded(read):
+    found = read(ValueError("a" * 10_000_000))
+    assert len(found.message) < MAX_MESSAGE + 100
+    assert "9984000 characters left out" in found.message
+
+
+def test_paths_of_the_project_are_relative_in_the_message(read, tmp_path):
+    assert read(ValueError(f"no {tmp_path}/a.txt")).message == "no a.txt"
+
+
+def missing_file():
+    open("/no/such/file")  # noqa: SIM115
+
+
+def import_missing():
+    import no_such_module.sub  # noqa: F401
+
+
+def import_from():
+    from json import no_such_name  # noqa: F401
+
+
+def syntax_error(*details):
+    def fail():
+        raise SyntaxError("bad", details)
+
+    return fail
+
+
+class Thing:
+    __slots__ = ()
+
+    def __eq__(self, other):
+        raise RuntimeError("compared")
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize(
+    ("fail", "expected"),
+    [
+        (lambda: {}["x"], {}),
+        (lambda: [].pop(), {}),
+        (lambda: int("x"), {}),
+        (AttributeError("x"), {}),
+        (NameError("x"), {}),
+        (ImportError("x"), {}),
+        (OSError("x"), {}),
+        (OSError(5, "x"), {}),
+        (SyntaxError("x"), {}),
+        (lambda: None.x, {"name": "x", "owner": "NoneType"}),
+        (lambda: (1).x, {"name": "x", "owner": "int"}),
+        (lambda: os.x, {"name": "x", "owner": "module os"}),
+        (lambda: Thing.x, {"name": "x", "owner": "Thing"}),
+        (lambda: Thing().x, {"name": "x", "owner": "Thing"}),
+        (lambda: Thing().__class__.x, {"name": "x", "owner": "Thing"}),
+        (lambda: no_such_name, {"name": "no_such_name"}),  # noqa: F821
+        (import_missing, {"name": "no_such_module"}),
+        (import_from, {"name": "no_such_name", "owner": "json"}),
+        (
+            ImportError("cannot import name 'A' from partially initialized module 'b.c' (most likely …)"),
+            {"name": "A", "owner": "b.c"},
+        ),
+        (ImportError("x", name="numpy"), {"name": "numpy"}),
+        (ImportError("x", name=Thing()), {}),
+        (missing_file, {"path": "/no/such/file"}),
+        (OSError(2, "x", b"/a/b"), {"path": "/a/b"}),
+        (OSError(2, "x", 7), {}),
+        (lambda: os.environ["NO_SUCH"], {"environment": "NO_SUCH"}),
+        (lambda: os.environ.copy()["NO_SUCH"], {}),
+        (
+            lambda: compile("x = (\n", "a.py", "exec"),
+            {"path": "a.py", "line": "1", "text": "x = (\n", "column": "5"},
+        ),
+        (syntax_error("a.py", None, None, None), {"path": "a.py"}),
+        (syntax_error("a.py", "one", "two", "x = ("), {"path": "a.py", "text": "x = ("}),
+        (syntax_error("a.py", 1.5, [], "x = ("), {"path": "a.py", "text": "x = ("}),
+        (syntax_error(7, 1, 1, 5), {"line": "1", "column": "1"}),
+    ],
+)
+def test_details(read, fail, expected):
+    assert read(fail).details == expected
+
+
+def test_paths_in_details_are_relative(read, tmp_path):
+    (tmp_path / "a.py").write_text("x = (\n", encoding="utf-8")
+    path = str(tmp_path / "a.py")
+    assert read(OSError(2, "x", path)).details == {"path": "a.py"}
+    assert read(lambda: compile("(", path, "exec")).details["path"] == "a.py"
+
+
+class FixtureLookupError(LookupError):
+    def __init__(self, msg=None):
+        self.argname = "db"
+        self.msg = msg
+
+    def __str__(self):
+        return "a list of every fixture there is"
+
+
+def test_missing_fixture(read):
+    found = read(FixtureLookupError())
+    assert (found.message, found.details) == ("fixture 'db' not found", {"fixture": "db"})
+    assert read(FixtureLookupError("recursive dependency")).message == "recursive dependency"
+
+
+def raise_from(cause, exc=ValueError):
+    try:
+        raise exc("later") from cause
+    except exc as error:
+        return error
+
+
+def chained(number):
+    exc = None
+    for n in range(number):
+        later = ValueError(str(n))
+        later.__cause__ = exc
+        exc = later
+    return exc
+
+
+def test_chain(read):
+    found = read(raise_from(KeyError("x")))
+    assert (found.cause.type, found.cause.message, found.context) == ("KeyError", "'x'", None)
+
+
+def test_context(read):
+    def fail():
+        try:
+            {}["x"]
+        except KeyError:
+            raise ValueError("later")  # noqa: B904
+
+    found = read(fail)
+    assert (found.cause, found.context.type) == (None, "KeyError")
+
+
+def test_suppressed_context(read):
+    def fail():
+        try:
+            {}["x"]
+        except KeyError:
+            raise ValueError("later") from None
+
+    found = read(fail)
+    assert (found.cause, found.context) == (None, None)
+
+
+def test_long_chain_is_bounded(read):
+    found = list(links(read(chained(500))))
+    assert len(found) == MAX_LINKS + 1
+    assert found[0].message == "499"
+
+
+@pytest.mark.parametrize("attribute", ["__cause__", "__context__"])
+def test_circle(read, attribute):
+    first, second, third = ValueError("1"), KeyError("2"), TypeError("3")
+    setattr(first, attribute, second)
+    setattr(second, attribute, third)
+    setattr(third, attribute, first)
+    assert [link.type for link in links(read(first))] == ["ValueError", "KeyError", "TypeError"]
+
+
+def test_circle_by_way_of_both(read):
+    first, second = ValueError("1"), KeyError("2")
+    first.__cause__ = second
+    second.__context__ = first
+    assert [link.type for link in links(read(first))] == ["ValueError", "KeyError"]
+
+
+def test_group(read):
+    found = read(ExceptionGroup("two", [ValueError("a"), ExceptionGroup("one", [KeyError("b")])]))
+    assert [m.type for m in found.members] == ["ValueError", "ExceptionGroup"]
+    assert found.members[1].members[0].message == "'b'"
+    assert found.omitted_members == 0
+
+
+def test_members_are_bounded(read):
+    found = read(ExceptionGroup("many", [ValueError(str(n)) for n in range(100)]))
+    assert (len(found.members), found.omitted_members) == (MAX_MEMBERS, 100 - MAX_MEMBERS)
+
+
+def count(raised):
+    return 1 + sum(map(count, [*raised.members, *filter(None, [raised.cause, raised.context])]))
+
+
+def test_group_of_groups_is_bounded(read):
+    exc = ValueError("x")
+    for _ in range(6):
+        exc = ExceptionGroup("g", [exc] * 50)
+    assert count(read(exc)) <= 200
+
+
+def test_chains_in_groups_are_bounded(read):
+    members = [chained(50) for _ in range(50)]
+    assert count(read(ExceptionGroup("g", members))) <= 200
+
+
+class MaskedError(Exception):
+    """Everything the reader asks of it goes wrong."""
+
+    def __init__(self):
+        self.__notes__ = 7
+
+    @property
+    def __class__(self):
+        raise RuntimeError("asked")
+
+    def __str__(self):
+        raise RuntimeError("asked")
+
+    def __bool__(self):
+        raise RuntimeError("asked")
+
+    def __eq__(self, other):
+        raise RuntimeError("asked")
+
+    __hash__ = None
+
+    def __getattr__(self, name):
+        raise RuntimeError("asked")
+
+
+def test_hostile_exception_is_read_as_far_as_it_goes(read):
+    def fail():
+        raise MaskedError
+
+    found = read(fail)
+    assert (found.type, found.message, found.details) == ("MaskedError", "<unprintable MaskedError>", {})
+    error = raise_from(MaskedError())
+    assert read(error).cause.type == "MaskedError"
+
+
+def test_depth_of_groups_is_told_where_it_ends(read):
+    exc = ValueError("x")
+    for _ in range(20):
+        exc = ExceptionGroup("g", [exc])
+    found = read(exc)
+    while found.members:
+        (found,) = found.members
+    assert (found.type, found.omitted_members) == ("ExceptionGroup", 1)
+
+
+def test_exception_that_stands_twice_in_a_group(read):
+    exc = ValueError("x")
+    found = read(ExceptionGroup("g", [exc, exc]))
+    assert (len(found.members), found.omitted_members) == (1, 1)
+
+
+def test_template(written):
+    text = "def test_it():\n    x = 5\n    raise ValueError(f'no {x}')\n"
+    assert written.fail(text).template == "no {}"
+    assert written.fail("import json\ndef test_it():\n    json.loads('')\n").template == "Expecting value"
+    assert written.fail("def test_it():\n    {}['x']\n").template is None
+    other = "class E(Exception):\n  def __str__(s): return 'b'\ndef test_it():\n  raise E('a')\n"
+    assert written.fail(other).template is None
+
+
+def test_a_class_of_the_project_called_failed_is_no_verdict(written):
+    lines = "import pytest\ndef judge(x): return x\nclass Failed(Exception): pass\n"
+    lines += "def helper(x):\n    if x:\n        raise {}('no')\ndef test_it():\n    helper(judge(5))\n"
+    assert written.fail(lines.format("Failed")).site.statement == "raise Failed('no')"
+    assert written.fail(lines.format("pytest.fail.Exception")).site.statement == "helper(judge(5))"

@@ -1,0 +1,94 @@
+import pytest
+
+from loop_close.capture.frames import MAX_INNER, MAX_OUTER, bounded, is_hidden, live_frames, record
+from loop_close.capture.read import describe_any
+from loop_close.model import Source
+
+
+def frames(written, text, name="tests/test_it.py"):
+    error = written.error(name, text)
+    return [f for f in live_frames(error.__traceback__, written.project) if f.file is not None]
+
+
+def functions(written, text, name="tests/test_it.py"):
+    return [record(f).function for f in frames(written, text, name)]
+
+
+def test_no_traceback_has_no_frames(written):
+    assert live_frames(None, written.project) == []
+
+
+def test_frames_outside_of_the_project_are_known_but_have_no_file(written):
+    error = written.error("tests/test_it.py", "import json\ndef test_it():\n    json.loads('')\n")
+    live = live_frames(error.__traceback__, written.project)
+    assert [f.file for f in live] == [None, "tests/test_it.py", None, None, None]
+    assert live[-1].code.co_name == "raw_decode"
+
+
+def test_record(written):
+    written.write("src/cart.py", "def total(x):\n    return x.price\n")
+    inner = record(frames(written, "import cart\n\ndef test_it():\n    cart.total(None)\n")[-1])
+    assert (inner.file, inner.line, inner.function) == ("src/cart.py", 2, "total")
+    assert (inner.is_test, inner.is_hidden) == (False, False)
+    assert inner.source == Source(start=1, lines=("def total(x):", "    return x.price"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("def test_it():\n  1 / 0\n", ["test_it"]),
+        ("class A:\n  def f(self):\n    1 / 0\ndef test_it():\n  A().f()\n", ["test_it", "A.f"]),
+        ("def test_it():\n  def inner():\n    1 / 0\n  inner()\n", ["test_it", "test_it.<locals>.inner"]),
+        ("def test_it():\n  (lambda: 1 / 0)()\n", ["test_it", "test_it.<locals>.<lambda>"]),
+        ("def test_it():\n  sum(1 / 0 for _ in [1])\n", ["test_it", "test_it.<locals>.<genexpr>"]),
+    ],
+)
+def test_functions(written, text, expected):
+    assert functions(written, text) == expected
+
+
+@pytest.mark.parametrize(
+    "made", ["[1 / x for x in (0,)]", "{1 / x for x in (0,)}", "{x: 1 / x for x in (0,)}"]
+)
+def test_comprehension_is_part_of_its_function_on_every_python(written, made):
+    assert set(functions(written, f"def test_it():\n    {made}\n")) == {"test_it"}
+
+
+def test_span_is_that_of_the_instruction_in_bytes(written):
+    (found,) = frames(written, "def test_it():\n    é = None\n    'ü' + é.x\n")
+    assert (found.line, found.span) == (3, (3, 3, 11, 15))
+    assert "    'ü' + é.x".encode()[11:15].decode() == "é.x"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("x = 1", False),
+        ("__tracebackhide__ = False", False),
+        ("__tracebackhide__ = True", True),
+        ("__tracebackhide__ = lambda excinfo: True", False),
+    ],
+)
+def test_hidden(written, line, expected):
+    live = frames(written, f"def helper():\n    {line}\n    1 / 0\ndef test_it():\n    helper()\n")
+    assert [is_hidden(f.frame) for f in live] == [False, expected]
+
+
+def test_deep_recursion_is_bounded(written):
+    text = "def f(n):\n    return f(n + 1)\ndef test_it():\n    f(0)\n"
+    found = describe_any(written.error("tests/test_it.py", text), written.project)
+    assert found.type == "RecursionError"
+    assert len(found.frames) == MAX_OUTER + MAX_INNER
+    assert found.omitted_frames > 500
+    assert [f.function for f in found.frames[:2]] == ["test_it", "f"]
+
+
+@pytest.mark.parametrize(
+    ("number", "kept", "omitted"), [(0, 0, 0), (1, 1, 0), (16, 16, 0), (17, 16, 1), (900, 16, 884)]
+)
+def test_bounded(number, kept, omitted):
+    found, left_out = bounded(list(range(number)))
+    assert (len(found), left_out) == (kept, omitted)
+    assert found == sorted(found)
+    if number:
+        assert (found[0], found[-1]) == (0, number - 1)

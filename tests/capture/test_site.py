@@ -1,0 +1,332 @@
+import pytest
+
+CART = """
+class Line:
+    def __init__(self, net):
+        self.net = net
+
+    @property
+    def gross(self):
+        return self.net
+
+
+class Cart:
+    rate = 1
+
+    def __init__(self):
+        self.lines = []
+        self.customer = None
+
+    def add(self, net):
+        self.lines.append(Line(net))
+
+    def total(self):
+        return sum(line.net for line in self.lines)
+
+    def first(self):
+        return None
+
+
+def make(net=1):
+    cart = Cart()
+    cart.add(net)
+    return cart
+
+
+def find(name):
+    return None
+
+
+def price(name):
+    return find(name).net
+
+
+def root(value):
+    if value < 0:
+        raise ValueError("negative")
+    return value
+
+
+def require(condition, message):
+    if not condition:
+        raise ValueError(message)
+
+
+def pay(amount):
+    require(amount > 0, "no amount")
+
+
+def refund(amount):
+    require(amount > 0, "no refund")
+
+
+def each(values, call):
+    return [call(v) for v in values]
+
+
+def same(value):
+    return value
+"""
+
+
+@pytest.fixture
+def site(written):
+    """Find the site of what a test of some lines raises, told briefly."""
+    written.write("src/cart_site.py", CART)
+
+    def find(text, fixtures=(), args=()):
+        lines = f"import unittest\nimport pytest\nimport cart_site\nfrom cart_site import *\n\n{text}\n"
+        found = written.fail(lines, fixtures, args).site
+        return found.statement, [o.function for o in found.origins]
+
+    return find
+
+
+def test(*lines):
+    return "def test_it():\n" + "\n".join(f"    {line}" for line in lines)
+
+
+test.__test__ = False
+
+
+@pytest.mark.parametrize(
+    ("lines", "origins"),
+    [
+        # nothing of the project
+        (["assert False"], []),
+        (["x = 1", "assert x == 2"], []),
+        (["assert len([1]) == 2"], []),
+        (["raise ValueError"], []),
+        (["pytest.fail('no')"], []),
+        # the call in the assertion
+        (["assert same(1) == 2"], ["same"]),
+        (["assert cart_site.same(1) == 2"], ["same"]),
+        (["assert make().total() == 2"], ["make"]),
+        (["assert Cart().total() == 2"], ["Cart.total"]),
+        (["assert not same(1) and make()"], ["same", "make"]),
+        (["assert sorted([same(1)]) == [2]"], ["same"]),
+        (["assert Line(1).gross == 2"], ["Line.gross"]),
+        (["assert Line(1).net == 2"], ["Line.net"]),
+        # by way of a variable
+        (["x = same(1)", "assert x == 2"], ["same"]),
+        (["cart = make()", "assert cart.total() == 2"], ["Cart.total"]),
+        (["cart = Cart()", "cart.add(3)", "assert cart.total() == 2"], ["Cart.total"]),
+        (["line = Line(1)", "assert line.gross == 2"], ["Line.gross"]),
+        (["line = Line(1)", "assert line.net == 2"], ["Line.net"]),
+        (["total = make().total()", "total = round(total)", "assert total == 2"], ["make"]),
+        (["x, y = same((1, 2))", "assert y == 3"], ["same"]),
+        (["for x in same([1]):", "    assert x == 2"], ["same"]),
+        (["assert all(x == 2 for x in same([1]))"], ["same"]),
+        (["assert [x for x in same([1])] == []"], ["same"]),
+        (["if (x := same(1)):", "    assert x == 2"], ["same"]),
+        # a call before that changed it
+        (["x = []", "each([1], x.append)", "assert x == []"], ["each"]),
+        # what should have raised
+        (["with pytest.raises(KeyError):", "    same(1)"], ["same"]),
+        (["with pytest.raises(KeyError):", "    x = make().total()"], ["make"]),
+        (["with pytest.raises(KeyError, match='x'):", "    Cart().add(1)"], ["Cart.add"]),
+        (["pytest.raises(KeyError, same, 1)"], ["same"]),
+        # an accident in the test itself
+        (["find('x').net"], ["find"]),
+        (["x = find('x')", "assert x.net == 1"], ["find"]),
+        (["make().first().net"], ["make"]),
+        (["cart = make()", "cart.first().net"], ["Cart.first"]),
+        (["cart = make()", "cart.customer.name"], ["make"]),
+        (["cart = Cart()", "cart.customer.name"], ["Cart.customer"]),
+        (["x = find('x')", "x['a']"], ["find"]),
+        (["a, b = find('x')"], ["find"]),
+        (["same(1)['a']"], ["same"]),
+        (["same(1)()"], ["same"]),
+        (["same(1) + 'a'"], ["same"]),
+        (["make(1, 2, 3)"], ["make"]),
+        # by columns: the operand that is None, not what stands beside it
+        (["same(1) + find('x').net"], ["find"]),
+        pytest.param(
+            ["assert same(1) == find('x').net"],
+            ["find"],
+            marks=pytest.mark.skipif(
+                pytest.version_tuple < (9,),
+                reason="older assertion rewriting (seen in 8.0) gives each part of an assert the place of the whole",
+            ),
+        ),
+        (["é = find('x')", "same('ü') + é.net"], ["find"]),
+        (["same(", "    find('x').net", ")"], ["find"]),
+    ],
+)
+def test_in_a_test(site, lines, origins):
+    assert site(test(*lines))[1] == origins
+
+
+@pytest.mark.parametrize(
+    ("lines", "statement"),
+    [
+        (["assert same(", "    1", ") == 2, 'no'"], "assert same(1) == 2, 'no'"),
+        (["with pytest.raises(KeyError):", "    same(1)"], "with pytest.raises(KeyError):"),
+        (["for x in same(1):", "    pass"], "for x in same(1):"),
+        (["x = '" + "a" * 400 + "' + 1"], "x = '" + "a" * 295),
+    ],
+)
+def test_statement(site, lines, statement):
+    assert site(test(*lines))[0] == statement
+
+
+def test_accident_in_the_code_under_test(site):
+    assert site(test("price('x')")) == ("return find(name).net", ["find"])
+
+
+def test_error_that_the_code_under_test_raises(site):
+    assert site(test("root(-1)")) == ("raise ValueError('negative')", [])
+
+
+def test_checker_in_the_code_under_test_is_about_its_call(site):
+    assert site(test("pay(0)"))[0] == "require(amount > 0, 'no amount')"
+    assert site(test("refund(0)"))[0] == "require(amount > 0, 'no refund')"
+
+
+def test_fixture_that_gave_data(site):
+    text = "def test_it(data, other):\n    assert data == [1]\n"
+    assert site(text, fixtures=["data"], args=([], 1)) == ("assert data == [1]", ["fixture data"])
+    assert site(text, fixtures=["other"], args=([], 1)) == ("assert data == [1]", [])
+
+
+def test_fixture_that_gave_an_object_of_the_project(site, written):
+    cart = written.load("src/cart_site.py").make()
+    text = "def test_it(cart):\n    assert cart.total() == 5\n"
+    assert site(text, fixtures=["cart"], args=(cart,))[1] == ["Cart.total"]
+
+
+HELPERS = """
+def equal(a, b):
+    assert a == b
+
+def equal_two_deep(a, b):
+    equal(a, b)
+
+def check_total(cart, expected):
+    actual = cart.total()
+    assert actual == expected
+
+def expect(value):
+    if not value:
+        pytest.fail("no")
+
+def assert_positive(value):
+    if value <= 0:
+        raise Wrong(f"{value} is not positive")
+
+class Wrong(Exception):
+    pass
+
+def unrelated(value):
+    assert find("x") is not None
+
+def unrelated_accident(value):
+    return value.gone
+
+class Base:
+    def equal(self, a, b):
+        assert a == b
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "statement", "origins"),
+    [
+        # the helper has an origin of its own, or what fails there was not handed in
+        (["check_total(make(), 2)"], "assert actual == expected", ["Cart.total"]),
+        (["unrelated(1)"], "assert find('x') is not None", ["find"]),
+        (["unrelated_accident(1)"], "return value.gone", []),
+        # it judges what it is given: the call is what matters
+        (["equal(same(1), 2)"], "equal(same(1), 2)", ["same"]),
+        (["x = same(1)", "equal(x, 2)"], "equal(x, 2)", ["same"]),
+        (["equal(1, 2)"], "equal(1, 2)", []),
+        (["equal_two_deep(same(1), 2)"], "equal_two_deep(same(1), 2)", ["same"]),
+        (["expect(find('x'))"], "expect(find('x'))", ["find"]),
+        (["assert_positive(same(-1))"], "assert_positive(same(-1))", ["same"]),
+        (["Base().equal(same(1), 2)"], "Base().equal(same(1), 2)", ["same"]),
+        (["def inner(x):", "    assert x", "inner(same(0))"], "inner(same(0))", ["same"]),
+    ],
+)
+def test_helper(site, lines, statement, origins):
+    assert site(HELPERS + test(*lines)) == (statement, origins)
+
+
+def test_hidden_helper_is_passed_over(site):
+    helper = "def helper(x):\n    __tracebackhide__ = True\n    y = 1\n    assert y == 2\n"
+    assert site(helper + test("helper(same(1))")) == ("helper(same(1))", ["same"])
+
+
+def test_where_everything_is_hidden_the_innermost_is_told(site):
+    text = "def test_it():\n    __tracebackhide__ = True\n    assert same(1) == 2\n"
+    assert site(text) == ("assert same(1) == 2", ["same"])
+
+
+@pytest.mark.parametrize(
+    ("line", "origins"),
+    [
+        ("self.assertEqual(1, 2)", []),
+        ("self.assertEqual(same(1), 2)", ["same"]),
+        ("self.assertTrue(make().first())", ["make"]),
+        ("self.assertIn(1, self.made.lines)", ["Case.made"]),
+        ("self.assertEqual(self.cart.total(), 5)", ["Cart.total"]),
+        ("self.assertRaises(KeyError, same, 1)", ["same"]),
+    ],
+)
+def test_unittest(site, line, origins):
+    text = f"""
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.cart = make()
+        self.made = unittest.mock.Mock(lines=[])
+    def test_one(self):
+        {line}
+
+def test_it():
+    import unittest.mock
+    Case("test_one").debug()
+"""
+    assert site(text) == (line, origins)
+
+
+def test_raises_as_a_method_of_unittest(site):
+    text = "class Case(unittest.TestCase):\n    def test_one(self):\n"
+    text += "        with self.assertRaises(KeyError):\n            same(1)\n"
+    assert site(text + "def test_it():\n    Case('test_one').debug()\n")[1] == ["same"]
+
+
+def test_code_under_test_that_calls_back(site):
+    assert site(test("each([1], lambda x: x.gone)")) == (
+        "return [call(v) for v in values]",
+        ["test_it.<locals>.<lambda>"],
+    )
+
+
+def test_error_while_a_module_is_imported(written):
+    written.write("src/cart_site.py", CART)
+    found = written.fail("def test_it():\n    import broken_module\n")
+    assert found.type == "ModuleNotFoundError"
+    written.write("src/broken_module.py", "from cart_site import find\n\nX = find('x').net\n")
+    site = written.fail("def test_it():\n    import broken_module\n").site
+    assert (site.statement, site.frame.function) == ("X = find('x').net", "<module>")
+    assert [o.function for o in site.origins] == ["find"]
+
+
+def test_nothing_of_the_project_has_no_site(written):
+    import json
+
+    from loop_close.capture.read import describe_any
+
+    with pytest.raises(json.JSONDecodeError) as caught:
+        json.loads("")
+    assert describe_any(caught.value, written.project).site is None
+
+
+def test_code_without_source(written):
+    text = "def test_it():\n    exec(compile('def f():\\n  1 / 0\\nf()', '<made up>', 'exec'))\n"
+    found = written.fail(text)
+    assert found.site.statement.startswith("exec(")
+    path = written.write("src/gone_source.py", "def f():\n    return None.x\n")
+    module = written.load("src/gone_source.py")
+    path.unlink()
+    found = written.fail(f"import {module.__name__}\ndef test_it():\n    gone_source.f()\n")
+    assert (found.site.statement, found.site.frame.function, found.site.frame.source) == ("", "f", None)

@@ -1,0 +1,210 @@
+"""For each detector, what it must find and what it must not."""
+
+from records import failure, frame, in_test, observed, origin, raised, source, verdict
+
+from loop_close.model import Observation, Warned
+
+ERROR = ("Exception", "BaseException")
+USAGE = raised("UsageError", "no such file", [], module="_pytest.config.exceptions", bases=ERROR)
+
+
+def syntax(path="src/a.py", **fields):
+    return raised(
+        "SyntaxError", "invalid syntax", [], details={"path": path, "line": "3"}, bases=ERROR, **fields
+    )
+
+
+def logged(text, title="Captured log call"):
+    return failure(raised(), sections=(("Captured stdout call", "green"), (title, text)))
+
+
+def warned(category, message, **fields):
+    return Warned(category=category, message=message, **fields)
+
+
+def reached(*lines, file="src/shop/cart.py"):
+    return raised(frames=[in_test(), frame(file, source=source(*lines, start=8))])
+
+
+def empty(**fields):
+    return verdict(origin("total", is_empty=True, **fields))
+
+
+def failing(exc=None, **fields):
+    return observed(failure(exc, **fields))
+
+
+COLLECT = {"phase": "collect", "nodeid": "tests/test_a.py"}
+SESSION = {"phase": "session", "nodeid": ""}
+
+#: What each detector must not find, then what it must: (observation, how many).
+NEGATIVE = {
+    "internal-error": [
+        failing(raised()),
+        failing(raised("INTERNALERROR", "INTERNALERROR>")),
+        failing(**COLLECT),
+        failing(USAGE, **SESSION),
+    ],
+    "syntax-error": [
+        failing(raised("ValueError", "SyntaxError: invalid syntax")),
+        failing(syntax("<string>")),
+        failing(syntax("<unknown>")),
+        failing(raised("SyntaxError", "x", bases=ERROR)),
+        failing(raised("TemplateSyntaxError", "x", bases=ERROR, details={"path": "a.html", "line": "1"})),
+    ],
+    "missing-module": [
+        failing(raised("ValueError", "No module named 'x'")),
+        failing(verdict(message="ModuleNotFoundError: No module named 'x'")),
+        failing(raised(cause=raised("ImportError"))),
+        failing(raised("MyImportErrors")),
+    ],
+    "collection-error": [
+        failing(raised()),
+        failing(raised("UsageError", "no such option", module="click.exceptions", bases=ERROR)),
+        failing(raised("UsageError", "of a session", module="click.exceptions", bases=ERROR), **SESSION),
+        failing(raised(), **SESSION),
+        failing(raised("ValueError", "fixture 'x' not found")),
+    ],
+    "test-failure": [failing(**COLLECT), failing(raised(), **SESSION)],
+    "not-implemented": [
+        failing(raised("ValueError", "NotImplementedError")),
+        failing(verdict(message="assert NotImplemented == 1")),
+        failing(raised(context=raised("NotImplementedError"))),
+    ],
+    "timeout": [
+        failing(raised("ValueError", "timeout")),
+        failing(verdict(message="Timeout (>1.0s) from pytest-timeout.")),
+        failing(raised("Failed", "DID NOT RAISE <class 'TimeoutError'>")),
+        failing(raised("TimeoutSettings")),
+        failing(raised("NoTimeoutGiven", "x")),
+        failing(None, message="Timeout (>1.0s)"),
+    ],
+    "unhandled-async": [
+        failing(raised("ValueError", "never awaited")),
+        failing(verdict(message="assert 'x' == \"coroutine 'f' was never awaited\"")),
+        observed(logged("all tasks are done\nTask finished")),
+        observed(warnings=(warned("DeprecationWarning", "coroutine is deprecated"),)),
+        observed(warnings=(warned("RuntimeWarning", "coroutine f was never awaited"),)),
+    ],
+    "incomplete-function": [
+        failing(raised()),
+        failing(verdict(origin("total"))),
+        failing(empty(file="tests/helpers.py")),
+        failing(reached("def total():", "    pass")),
+    ],
+    "todo-marker": [
+        failing(
+            reached("todo = 1", "TODO = 2", "x = 'TODO'", "# todos", "# TODOS", "# MYTODO", "# TODO_LIST")
+        ),
+        failing(reached("# TODO: in the tests", file="tests/helpers.py")),
+        failing(verdict(message="# TODO in the message")),
+        observed(logged("# TODO in the output")),
+        failing(reached("# FIXME: other")),
+    ],
+    "fixme-marker": [
+        failing(reached("fixme = 1", "FIXME = 2", "x = 'FIXME'", "# FIXMES", "# see fixme")),
+        failing(reached("# FIXME", file="tests/helpers.py")),
+        failing(reached("# TODO: other")),
+    ],
+    "stack-trace": [
+        observed(failure(raised()), exit_code=0),
+        observed(failure(raised()), exit_code=None),
+        failing(raised(frames=[])),
+        failing(),
+    ],
+}
+
+POSITIVE = {
+    "internal-error": [
+        (failing(raised(), **SESSION), 1),
+        (failing(**SESSION), 1),
+        (failing(raised("UsageError", module="click.exceptions"), **SESSION), 1),
+        (observed(failure(raised(), **SESSION), failure(**SESSION), failure()), 2),
+    ],
+    "syntax-error": [
+        (failing(syntax(), **COLLECT), 1),
+        (failing(syntax()), 1),
+        (failing(raised("IndentationError", bases=("SyntaxError", *ERROR), details={"path": "a.py"})), 1),
+    ],
+    "missing-module": [
+        (failing(raised("ImportError", bases=ERROR)), 1),
+        (failing(raised("ModuleNotFoundError", bases=("ImportError", *ERROR)), **COLLECT), 1),
+        (failing(raised("OldVersion", bases=("ImportError", *ERROR))), 1),
+    ],
+    "collection-error": [
+        (failing(**COLLECT), 1),
+        (failing(raised(), **COLLECT), 1),
+        (failing(USAGE, **SESSION), 1),
+        (failing(raised("FixtureLookupError", details={"fixture": "db"}), phase="setup"), 1),
+    ],
+    "test-failure": [
+        (failing(), 1),
+        (failing(raised(), phase="setup"), 1),
+        (failing(verdict()), 1),
+        (failing(raised(), phase="teardown"), 1),
+        (observed(failure(subtest="[a]"), failure(subtest="[b]")), 2),
+    ],
+    "not-implemented": [
+        (failing(raised("NotImplementedError", "", bases=("RuntimeError", *ERROR))), 1),
+        (failing(raised("Later", bases=("NotImplementedError", "RuntimeError", *ERROR)), phase="setup"), 1),
+    ],
+    "timeout": [
+        (failing(raised("Failed", "Timeout >1.0s")), 1),
+        (failing(raised("Failed", "Timeout (>1.0s) from pytest-timeout.")), 1),
+        (failing(raised("TimeoutError", "", bases=("OSError", *ERROR))), 1),
+        (failing(raised("TimeoutExpired", "", module="subprocess")), 1),
+        (failing(raised("ReadTimeout", "", module="httpx")), 1),
+        (failing(raised("TimedOutError")), 1),
+        (failing(raised("Late", bases=("TimeoutError", *ERROR))), 1),
+    ],
+    "unhandled-async": [
+        (failing(raised("PytestUnraisableExceptionWarning", "in __del__")), 1),
+        (failing(raised("RuntimeWarning", "coroutine 'f' was never awaited")), 1),
+        (observed(warnings=(warned("PytestUnhandledThreadExceptionWarning", "in Thread-1"),)), 1),
+        (observed(warnings=(warned("RuntimeWarning", "coroutine 'f' was never awaited"),)), 1),
+        (
+            observed(
+                warnings=(
+                    warned("PytestUnraisableExceptionWarning", "  \n Traceback (most recent call last):"),
+                )
+            ),
+            1,
+        ),
+        (observed(logged("ERROR asyncio:base_events.py:1 Task exception was never retrieved\nfuture: …")), 1),
+        (
+            observed(logged("Future exception was never retrieved\n\nTask was destroyed but it is pending!")),
+            2,
+        ),
+        (observed(logged("x" * 100_000 + "\nTask exception was never retrieved")), 1),
+    ],
+    "incomplete-function": [
+        (failing(empty()), 1),
+        (failing(verdict(origin("a", is_empty=True), origin("b", is_empty=True, line=9))), 2),
+        (observed(failure(empty()), failure(empty())), 1),
+        (failing(raised(cause=empty())), 1),
+    ],
+    "todo-marker": [
+        (failing(reached("x = 1  # TODO")), 1),
+        (failing(reached("# TODO: one", "# TODO(me) two", "    # XXX TODO three", "#TODO")), 4),
+        (observed(failure(reached("# TODO")), failure(reached("# TODO"))), 1),
+        (failing(verdict(origin(source=source("def f():"), body=source("# TODO", start=7)))), 1),
+    ],
+    "fixme-marker": [
+        (failing(reached("x = 1  # FIXME")), 1),
+        (failing(reached("# FIXME: one", "# FIXME(me) two")), 2),
+    ],
+    "stack-trace": [
+        (failing(raised()), 2),
+        (
+            observed(failure(), failure(raised(frames=[frame(line=n) for n in range(9)])), failure(raised())),
+            3,
+        ),
+        (observed(failure(raised()), exit_code=2), 2),
+    ],
+}
+
+NOTHING = Observation()
+GREEN = observed(
+    exit_code=0,
+    warnings=(warned("DeprecationWarning", "TODO: remove"), warned("UserWarning", "Timeout (>1.0s)")),
+)

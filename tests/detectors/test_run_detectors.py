@@ -1,0 +1,223 @@
+import itertools
+import random
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from records import failure, failures, frame, observed, raised, verdict
+
+from loop_close.app import close
+from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector, in_order, run_detectors
+from loop_close.detectors.contract import claim
+from loop_close.model import Evidence, Observation
+
+
+def detector(detect, id="custom", priority=500, **fields):
+    return Detector(
+        id=id, label="custom thing", priority=priority, description="d", hint="H.", detect=detect, **fields
+    )
+
+
+def kinds(found):
+    return [e.kind for e in found]
+
+
+@pytest.mark.parametrize(
+    ("label", "number", "expected"),
+    [
+        ("test failure", 1, "1 test failure"),
+        ("test failure", 0, "0 test failures"),
+        ("test failure", 3, "3 test failures"),
+        ("crash", 2, "2 crashes"),
+        ("loss", 2, "2 losses"),
+        ("branch", 2, "2 branches"),
+        ("fix", 2, "2 fixes"),
+    ],
+)
+def test_count(label, number, expected):
+    found = Detector(id="a", label=label, priority=1, description="d", hint="h", detect=lambda o: ())
+    assert found.count(number) == expected
+
+
+def test_kind_is_the_id_unless_named():
+    assert detector(print).kind == "custom"
+    assert detector(print, kind="other").kind == "other"
+
+
+@pytest.mark.parametrize(
+    "fields", [{"priority": "10"}, {"priority": None}, {"id": 7}, {"label": None}, {"detect": 7}, {"hint": 7}]
+)
+def test_a_record_of_the_wrong_types_is_refused(fields):
+    right = {"id": "a", "label": "l", "priority": 1, "description": "d", "hint": "h", "detect": lambda o: ()}
+    Detector(**right)
+    with pytest.raises(TypeError, match=next(iter(fields))):
+        Detector(**{**right, **fields})
+
+
+def test_claim():
+    found = failure(raised(message="no price"), line=3)
+    assert claim("k", found) == Evidence(
+        kind="k", snippet="no price", label="total", file="src/shop/cart.py", line=10, failure=found
+    )
+
+
+def test_order_is_by_priority_then_id():
+    made = [detector(print, id, priority) for id, priority in [("b", 2), ("z", 1), ("a", 2)]]
+    for order in itertools.permutations(made):
+        assert [d.id for d in in_order(order)] == ["z", "a", "b"]
+
+
+# What a detector of a third party may do
+
+
+def raises(observation):
+    raise RuntimeError("no")
+
+
+def yields_then_raises(observation):
+    yield Evidence(kind="custom", snippet="x")
+    raise RuntimeError("no")
+
+
+class MuteError(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+def raises_mute(observation):
+    raise MuteError
+
+
+def exits(observation):
+    sys.exit(3)
+
+
+def fails_as_a_test(observation):
+    pytest.fail("no")
+
+
+def has_to_be_closed(observation):
+    try:
+        yield from [1, 2]
+    finally:
+        raise RuntimeError("closing")
+
+
+def endless(observation):
+    return itertools.repeat(Evidence(kind="custom", snippet="x"))
+
+
+@pytest.mark.parametrize(
+    ("detect", "words"),
+    [
+        (raises, "RuntimeError: no"),
+        (yields_then_raises, "RuntimeError: no"),
+        (raises_mute, "MuteError"),
+        (exits, "SystemExit: 3"),
+        (fails_as_a_test, "Failed: no"),
+        (has_to_be_closed, "RuntimeError: closing"),
+        (endless, "more than"),
+        (lambda o: None, "TypeError"),
+        (lambda o: 7, "TypeError"),
+        (lambda o: ["x"], "str, not loop_close.Evidence"),
+        (lambda o: [None], "NoneType, not loop_close.Evidence"),
+        (list, "TypeError"),
+        (lambda o: [Evidence(kind="k", snippet=None)], "snippet"),
+        (lambda o: [Evidence(kind=7, snippet="x")], "kind"),
+        (lambda o: [Evidence(kind="k", snippet="x", line="3")], "line"),
+        (lambda o: [Evidence(kind="k", snippet="x", file=None)], "file"),
+        (lambda o: [Evidence(kind="k", snippet="x", failure="t")], "failure"),
+    ],
+)
+def test_a_faulty_detector_is_named_and_the_others_go_on(detect, words):
+    found = run_detectors(observed(failure(raised())), [*DEFAULT_DETECTORS, detector(detect, priority=1)])
+    assert kinds(found) == ["test-failure", "stack-trace", "stack-trace", DETECTOR_ERROR.kind]
+    assert "'custom'" in found[-1].snippet
+    assert words in found[-1].snippet
+    assert found[-1].label == "custom"
+
+
+def test_interruption_by_a_person_is_heeded():
+    def detect(observation):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_detectors(observed(), [detector(detect)])
+
+
+def test_a_detector_that_is_none_finds_nothing():
+    assert run_detectors(observed(), []) == ()
+
+
+# Who keeps a failure
+
+
+def claims(kind):
+    return lambda observation: [claim(kind, f) for f in observation.failures]
+
+
+@pytest.mark.parametrize(
+    ("made", "keeps"),
+    [
+        ([], "test-failure"),
+        # an ordinary one beats those that take the rest, wherever it stands
+        ([detector(claims("custom"), priority=1)], "custom"),
+        ([detector(claims("custom"), priority=999)], "custom"),
+        # among ordinary ones the most blocking
+        ([detector(claims("a"), "a", 5), detector(claims("b"), "b", 4)], "b"),
+        ([detector(claims("b"), "b", 5), detector(claims("a"), "a", 5)], "a"),
+        # among those that take the rest, too
+        ([detector(claims("a"), "a", 1, takes_the_rest=True)], "a"),
+        ([detector(claims("a"), "a", 999, takes_the_rest=True)], "test-failure"),
+    ],
+)
+def test_one_detector_keeps_a_failure(made, keeps):
+    sample = observed(failure(verdict()), exit_code=None)
+    for order in itertools.permutations([*made, *DEFAULT_DETECTORS[3:6]]):
+        found = run_detectors(sample, order)
+        assert kinds(found) == [keeps]
+
+
+def test_what_is_no_failure_everybody_keeps():
+    made = [detector(lambda o, s=s: [Evidence(kind="a", snippet=s)], s, 1) for s in "yx"]
+    assert [e.snippet for e in run_detectors(observed(), made)] == ["x", "y"]
+
+
+def test_evidence_is_by_kind_then_place():
+    sample = observed(
+        failure(raised(frames=[frame("src/b.py", line=1)]), "t.py::b"),
+        failure(raised(frames=[frame("src/a.py", line=9)]), "t.py::c"),
+        failure(raised(frames=[frame("src/a.py", line=2)]), "t.py::d"),
+        failure(raised("NotImplementedError", frames=[frame("src/0.py")]), "t.py::e"),
+        failure(raised("ImportError", frames=[frame("src/z.py")]), "t.py::f"),
+        exit_code=None,
+    )
+    found = run_detectors(sample)
+    assert [e.failure.nodeid[-1] for e in found] == ["f", "d", "c", "b", "e"]
+
+
+@settings(max_examples=30)
+@given(st.lists(failures, max_size=6), st.randoms(use_true_random=False))
+def test_the_order_of_the_failures_does_not_show(found, chance):
+    shuffled = list(found)
+    chance.shuffle(shuffled)
+    assert close(observed(*found)) == close(observed(*shuffled))
+
+
+def test_the_order_of_the_detectors_does_not_show():
+    chance = random.Random(1)
+    sample = observed(
+        failure(raised()), failure(raised("NotImplementedError")), failure(None, phase="collect")
+    )
+    expected = run_detectors(sample)
+    for _ in range(20):
+        order = chance.sample(DEFAULT_DETECTORS, len(DEFAULT_DETECTORS))
+        assert run_detectors(sample, order) == expected
+
+
+def test_detectors_see_what_was_observed():
+    seen = []
+    sample = Observation(exit_code=7)
+    run_detectors(sample, [detector(lambda o: seen.append(o) or ())])
+    assert seen == [sample]

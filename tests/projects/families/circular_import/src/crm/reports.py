@@ -1,0 +1,5 @@
+from crm.people import Person
+
+
+def line(person: Person):
+    return f"{person.name} ({person.company.name})"

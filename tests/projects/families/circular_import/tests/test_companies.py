@@ -1,0 +1,5 @@
+from crm.companies import Company
+
+
+def test_staff():
+    assert Company("Paper Ltd").staff == []

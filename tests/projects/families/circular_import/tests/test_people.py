@@ -1,0 +1,5 @@
+from crm.people import Person
+
+
+def test_name():
+    assert Person("Jo", None).name == "Jo"

@@ -1,0 +1,5 @@
+from crm import reports
+
+
+def test_line():
+    assert reports.line

@@ -1,0 +1,5 @@
+from ledger_telemetry import count
+
+
+def test_audits():
+    assert count("audits") == 0

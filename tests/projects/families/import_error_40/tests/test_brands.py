@@ -1,0 +1,5 @@
+import ledger_telemetry
+
+
+def test_brands():
+    assert ledger_telemetry.count("brands") == 0

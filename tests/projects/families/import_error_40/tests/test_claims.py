@@ -1,0 +1,5 @@
+import ledger_telemetry
+
+
+def test_claims():
+    assert ledger_telemetry.count("claims") == 0

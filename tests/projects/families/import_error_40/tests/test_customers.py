@@ -1,0 +1,5 @@
+import ledger_telemetry
+
+
+def test_customers():
+    assert ledger_telemetry.count("customers") == 0

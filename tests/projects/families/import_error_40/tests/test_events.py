@@ -1,0 +1,5 @@
+import ledger_telemetry
+
+
+def test_events():
+    assert ledger_telemetry.count("events") == 0

@@ -1,0 +1,5 @@
+import ledger_telemetry
+
+
+def test_exports():
+    assert ledger_telemetry.count("exports") == 0

@@ -1,0 +1,5 @@
+import ledger_telemetry
+
+
+def test_images():
+    assert ledger_telemetry.count("images") == 0

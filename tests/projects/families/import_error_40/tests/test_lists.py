@@ -1,0 +1,5 @@
+import ledger_telemetry
+
+
+def test_lists():
+    assert ledger_telemetry.count("lists") == 0

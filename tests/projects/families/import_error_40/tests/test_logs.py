@@ -1,0 +1,5 @@
+import ledger_telemetry
+
+
+def test_logs():
+    assert ledger_telemetry.count("logs") == 0

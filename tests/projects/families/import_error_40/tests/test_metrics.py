@@ -1,0 +1,5 @@
+import ledger_telemetry
+
+
+def test_metrics():
+    assert ledger_telemetry.count("metrics") == 0

@@ -1,0 +1,2 @@
+def to_csv(rows):
+    return "\n".join(",".join(map(str, row)) for row in rows)

@@ -1,0 +1,7 @@
+"""Reports made of spreadsheets."""
+
+from exporter import sheets
+
+
+def monthly(rows, folder):
+    return sheets.export(rows, folder / "monthly.xlsx")

@@ -1,0 +1,5 @@
+from exporter.sheets import header
+
+
+def test_header():
+    assert header(["name", "price"]) == ["Name", "Price"]

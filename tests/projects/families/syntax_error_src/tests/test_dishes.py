@@ -1,0 +1,5 @@
+from menu.dishes import price
+
+
+def test_price():
+    assert price("soup") == 4.5

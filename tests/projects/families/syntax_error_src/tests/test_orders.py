@@ -1,0 +1,5 @@
+from menu.orders import total
+
+
+def test_total():
+    assert total(["soup", "pie"]) == 10.5

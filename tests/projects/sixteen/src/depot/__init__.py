@@ -1,0 +1,1 @@
+"""A parcel depot: sorting, picking, labels and the paperwork."""

@@ -1,0 +1,5 @@
+from depot.printer import status
+
+
+def test_status():
+    assert status() == "ready"

@@ -1,0 +1,121 @@
+import json
+from importlib import resources
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from records import any_text, failure, failures, hostile, observed, raised
+
+import loop_close
+from loop_close.app import close
+from loop_close.model import Counts
+from loop_close.prompt.report_json import SCHEMA, dump, report_document
+from loop_close.text.sanitize import sanitize
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | any_text,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(any_text, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def text_of(document):
+    return "".join(dump(document))
+
+
+PATH = resources.files(loop_close) / "schema" / "report-1.json"
+VALIDATOR = jsonschema.Draft202012Validator(json.loads(PATH.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        ({}, "{\n}\n"),
+        ({"a": 1}, '{\n"a": 1\n}\n'),
+        ({"a": [], "b": {}}, '{\n"a": []\n,"b": {}\n}\n'),
+        ({"a": ["x", "y"]}, '{\n"a": ["x", "y"]\n}\n'),
+        ({"a": [{"b": 1}, {"b": 2}]}, '{\n"a": [\n{"b": 1},\n{"b": 2}\n]\n}\n'),
+        ({"é": "漢\u2028\n"}, '{\n"\\u00e9": "漢\u2028\\n"\n}\n'),
+    ],
+)
+def test_dump(document, expected):
+    assert text_of(document) == expected
+    assert json.loads(expected) == document
+
+
+@given(
+    st.dictionaries(
+        any_text, values | st.lists(st.dictionaries(any_text, values, max_size=2), max_size=3), max_size=4
+    )
+)
+def test_dump_is_json_of_the_document(document):
+    assert json.loads(text_of(document)) == document
+
+
+def strings(value):
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from strings(item)
+
+
+@settings(max_examples=50)
+@given(st.lists(failures, max_size=4), hostile, st.sampled_from([None, 0, 1, 3]))
+def test_any_report(found, incomplete, code):
+    report = close(observed(*found, exit_code=code, incomplete=incomplete))
+    document = report_document(report, "# prompt\n")
+    VALIDATOR.validate(document)
+    text = text_of(document)
+    assert json.loads(text) == document
+    text.encode("utf-8")
+    assert document["schema"] == SCHEMA
+    assert sum(c["count"] for c in document["root_causes"]) == len(found)
+    assert all(value == sanitize(value) for value in strings(document))
+
+
+def test_every_message_is_kept_whole():
+    found = [failure(raised(message=f"line {n}\n" * 900), f"t.py::{n}") for n in range(50)]
+    document = report_document(close(observed(*found)), "")
+    whole = [e["snippet"] for e in document["evidence"] if "test" in e]
+    assert sorted(whole) == sorted(f.message for f in found)
+    assert all(line.count('"test"') <= 1 for line in dump(document))
+
+
+def test_credentials_are_not_in_it():
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    exc = raised(f"Error[{secret}]", f"token {secret}", cause=raised(message=secret, module=secret))
+    found = failure(exc, f"t.py::test[{secret}]", subtest=secret, file=f"{secret}.py")
+    assert secret not in text_of(report_document(close(observed(found, incomplete=secret)), ""))
+
+
+def test_chain_and_members():
+    exc = raised("ExceptionGroup", members=(raised("A"), raised("B")), cause=raised("C", context=raised("D")))
+    (found, *_) = report_document(close(observed(failure(exc))), "")["evidence"]
+    assert [link["exception"] for link in found["chain"]] == ["ExceptionGroup", "C", "D"]
+    assert [m["exception"] for m in found["chain"][0]["members"]] == ["A", "B"]
+
+
+def test_green():
+    document = report_document(close(observed(exit_code=0, counts=Counts(passed=1))), "# x\n")
+    VALIDATOR.validate(document)
+    assert (document["verdict"], document["decision"]) == ("green", {"action": "stop", "reason": "done"})
+
+
+def test_red_is_never_done():
+    for sample in [
+        observed(failure()),
+        observed(exit_code=5),
+        observed(exit_code=0),
+        observed(exit_code=None),
+    ]:
+        assert report_document(close(sample), "")["decision"]["reason"] != "done"
+
+
+def test_schema_is_one():
+    VALIDATOR.check_schema(VALIDATOR.schema)
+    assert SCHEMA in json.dumps(VALIDATOR.schema)

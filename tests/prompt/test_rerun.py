@@ -1,0 +1,121 @@
+import shlex
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from records import any_text, failure, hostile, observed
+
+from loop_close.prompt.rerun import rerun_command, selected_tests
+from loop_close.prompt.show import safe
+from loop_close.text.sanitize import sanitize
+
+START = ["pytest", "--loop-close"]
+
+
+def words(*nodeids, **fields):
+    found = [failure(None, n) for n in nodeids]
+    return shlex.split(rerun_command(observed(*found, **fields)))
+
+
+@pytest.mark.parametrize(
+    ("nodeids", "expected"),
+    [
+        ([], []),
+        ([""], []),
+        (["t.py::a"], ["t.py::a"]),
+        (["t.py::b", "t.py::a", "t.py::b"], ["t.py::a", "t.py::b"]),
+        (["tests/test_a.py"], ["tests/test_a.py"]),
+        (["t.py::a[1]", "t.py::a[2]"], ["t.py::a[1]", "t.py::a[2]"]),
+        # what a shell would read otherwise
+        (["t.py::a[$(touch pwned)]"], ["t.py::a[$(touch pwned)]"]),
+        (["t.py::a[`id`]"], ["t.py::a[`id`]"]),
+        (["t.py::a['\"; rm -rf / #]"], ["t.py::a['\"; rm -rf / #]"]),
+        (["t.py::a[a b\\n*?~!&|<>]"], ["t.py::a[a b\\n*?~!&|<>]"]),
+        (["with space/t.py::a"], ["with space/t.py::a"]),
+        (["t.py::a[é 漢字]"], ["t.py::a[é 漢字]"]),
+        # what cannot be shown as it is: the whole function, or the file, or all
+        (["t.py::a[x\ny]"], ["t.py::a"]),
+        (["t.py::a[\u202e]"], ["t.py::a"]),
+        (["t.py::a[\x1b[0m]"], ["t.py::a"]),
+        (["t.py::a[password='hunter2hunter2']"], ["t.py::a"]),
+        (["t.py::\u200b"], ["t.py"]),
+    ],
+)
+def test_selection(nodeids, expected):
+    assert words(*nodeids, can_rerun_last_failed=False) == [*START, *expected]
+
+
+def test_file_that_cannot_be_shown():
+    assert words("\u202e.py::a", can_rerun_last_failed=False) == START
+    assert words("\u202e.py::a", "b.py::a", can_rerun_last_failed=False) == START
+    assert words("\u202e.py::a", "b.py::a") == [*START, "--lf"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, ["--lf"]),
+        ({"can_rerun_last_failed": False}, [f"tests/test_{n}.py" for n in range(9)]),
+    ],
+)
+def test_many_tests(fields, expected):
+    nodeids = [f"tests/test_{n % 9}.py::test_{n}_with_a_name" for n in range(90)]
+    assert words(*nodeids, **fields) == [*START, *expected]
+
+
+def test_many_cases_of_few_tests():
+    nodeids = [f"tests/test_a.py::test_{n % 2}[{'x' * n}]" for n in range(90)]
+    assert words(*nodeids) == [*START, "tests/test_a.py::test_0", "tests/test_a.py::test_1"]
+
+
+def test_many_files_that_nothing_remembers():
+    nodeids = [f"tests/a_folder/test_{n}.py::test_x" for n in range(200)]
+    assert words(*nodeids, can_rerun_last_failed=False) == START
+
+
+def test_length_is_that_of_the_bytes():
+    assert words(*[f"tests/t.py::test_{n}[{'漢' * 30}]" for n in range(4)])[2:] == [
+        f"tests/t.py::test_{n}" for n in range(4)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rerun", "expected"),
+    [
+        (["pytest", "-p", "no:cacheprovider"], ["pytest", "-p", "no:cacheprovider"]),
+        (["python", "-m", "pytest", "-o", "a=b c; d"], ["python", "-m", "pytest", "-o", "a=b c; d"]),
+        (["pytest", ""], ["pytest", ""]),
+        # where one must not be shown, none is: an option without its value is another command
+        (["pytest", "--x=\u202e"], START),
+        (
+            ["python", "-m", "pytest", "--loop-close", "-o", "password=hunter2hunter2"],
+            ["python", "-m", *START],
+        ),
+        (["pytest", "--loop-close", "-p", "x", "a\nb"], START),
+        (["\u202e", "--loop-close"], START),
+    ],
+)
+def test_words_of_the_command(rerun, expected):
+    assert words("t.py::a", rerun=tuple(rerun)) == [*expected, "t.py::a"]
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.tuples(any_text, any_text), max_size=4),
+    st.lists(hostile, max_size=3),
+    st.booleans(),
+)
+def test_any_ids_and_words(ids, rerun, remembers):
+    found = [failure(None, f"t.py::{function}[{case}]") for function, case in ids]
+    sample = observed(*found, rerun=("pytest", *rerun), can_rerun_last_failed=remembers)
+    command = rerun_command(sample)
+    assert command == safe(command) == sanitize(command)
+    assert "\n" not in command
+    got = shlex.split(command)
+    given_words = ["pytest", *rerun]
+    assert got[: len(given_words)] == given_words or got[:2] == START
+    chosen = [w for w in got if w.startswith("t.py")]
+    assert chosen == sorted(set(chosen))
+    for nodeid in (f.nodeid for f in found if chosen):
+        assert any(nodeid.startswith(word) for word in chosen)
+    assert set(selected_tests(sample)) >= {w for w in chosen if "[" in w}

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import contextlib
+import importlib
+import pkgutil
+import shutil
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from plugin_harness import PROJECTS, Run, assert_valid, assert_well_formed, write
+
+import loop_close
+from loop_close.capture import sources
+
+# What an inner run imports is unloaded after it; what is there before stays, and is not loaded again each time.
+for _module in pkgutil.walk_packages(loop_close.__path__, "loop_close."):
+    importlib.import_module(_module.name)
+
+#: Plugins that take time to load and are no part of most runs; PYTEST_ADDOPTS does not show in the command.
+OTHERS = ("asyncio", "hypothesispytest", "rerunfailures", "timeout", "xdist", "xdist.looponfail")
+ASKED = ("--loop-close", "--loop-close-json=report.json")
+
+
+@pytest.fixture(autouse=True)
+def no_outer_run(monkeypatch):
+    """The inner runs are not workers of the outer one and take no options from it."""
+    for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_TESTRUNUID", "PYTEST_XDIST_WORKER_COUNT", "CI"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
+    """Run pytest on some files, with the plugin asked for.
+
+    Of the other plugins only those that are named take part.
+    """
+
+    def start(
+        files: dict[str, str],
+        *args: str,
+        asked: tuple[str, ...] = ASKED,
+        own_process: bool = False,
+        plugins: tuple[str, ...] = (),
+        own_sections: tuple[str, ...] = (),
+        is_prompt: bool = True,
+    ) -> Run:
+        write(pytester.path, files)
+        if not (pytester.path / "pyproject.toml").exists():
+            pytester.path.joinpath("pytest.ini").touch()
+        blocked = [f"-p no:{name}" for name in OTHERS if name.partition(".")[0] not in plugins]
+        monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(blocked))
+        for name in [name for name in sys.modules if name.startswith("test_")]:
+            monkeypatch.delitem(sys.modules, name)  # a test module of the same name is another one
+        sources.index_of.cache_clear()
+        sources.source_between.cache_clear()
+        if own_process:
+            result = pytester.runpytest_subprocess(*asked, *args)
+        else:
+            with warnings.catch_warnings():  # our own suite turns them into errors, a project need not
+                warnings.simplefilter("default")
+                result = pytester.runpytest_inprocess(*asked, *args, no_reraise_ctrlc=True)
+        found = Run(int(result.ret), result.stdout.str(), result.stderr.str(), pytester.path)
+        if not is_prompt:  # but evidence, or a word on what is going on
+            return found
+        with contextlib.suppress(FileNotFoundError):
+            assert_well_formed(found.prompt, own_sections)
+            assert_valid(found.report)
+        return found
+
+    return start
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Callable[[str], Path]:
+    """A copy of one of tests/projects."""
+
+    def copy(name: str) -> Path:
+        target = tmp_path / Path(name).name
+        shutil.copytree(
+            PROJECTS / name, target, ignore=shutil.ignore_patterns("__pycache__", ".*", "nextprompt.md")
+        )
+        return target
+
+    return copy

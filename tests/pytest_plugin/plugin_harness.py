@@ -1,0 +1,125 @@
+"""Run pytest with the plugin in a folder of its own, and read what it wrote."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+from markdown_it import MarkdownIt
+
+TITLES = ("Stall detected: ", "No stall detected: the tests pass")
+SECTIONS = {"Fix by", "Primary evidence", "Other signals", "Files touched", "Next step"}
+_CAUSE = re.compile(r"\d+\. `")
+_FOREIGN = {
+    "html_block",
+    "html_inline",
+    "link_open",
+    "image",
+    "blockquote_open",
+    "hr",
+    "code_block",
+    "table_open",
+}
+PROJECTS = Path(__file__).parent.parent / "projects"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one inner run of pytest came to."""
+
+    ret: int
+    stdout: str
+    stderr: str
+    folder: Path
+
+    @property
+    def prompt(self) -> str:
+        return (self.folder / "nextprompt.md").read_text(encoding="utf-8")
+
+    @property
+    def report(self) -> dict[str, Any]:
+        return json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
+
+    @property
+    def title(self) -> str:
+        return self.prompt.split("\n", 1)[0]
+
+    @property
+    def summary(self) -> list[str]:
+        """Our lines in the terminal."""
+        return [line for line in self.stdout.splitlines() if line.startswith("loop-close: ")]
+
+    @property
+    def causes(self) -> list[dict[str, Any]]:
+        return self.report["root_causes"]
+
+    @property
+    def messages(self) -> list[str]:
+        return [cause["message"] for cause in self.causes]
+
+    @property
+    def rerun(self) -> str:
+        """The command of the last section."""
+        return self.prompt.split("```sh\n")[-1].split("\n```")[0]
+
+    def says(self, *texts: str) -> bool:
+        missing = [text for text in texts if text not in self.prompt]
+        assert not missing, f"{missing} not in:\n{self.prompt}"
+        return True
+
+
+def write(folder: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+
+
+def assert_well_formed(prompt: str, own_sections: tuple[str, ...] = ()) -> None:
+    """Only our headings and our kinds of blocks; nothing that is not seen."""
+    tokens = MarkdownIt("commonmark").enable("table").parse(prompt)
+    inline = [child for token in tokens for child in token.children or ()]
+    kinds = {token.type for token in (*tokens, *inline)}
+    assert not kinds & _FOREIGN, f"{kinds & _FOREIGN} in:\n{prompt}"
+    for number, token in enumerate(tokens):
+        if token.type == "heading_open":
+            text = tokens[number + 1].content
+            assert _is_ours(token.tag, text, own_sections), text
+    hidden = {c for c in prompt if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")}
+    assert hidden <= {"\n", "\t"}
+    assert prompt.endswith("\n")
+    assert not prompt.endswith("\n\n")
+
+
+def _is_ours(tag: str, text: str, own_sections: tuple[str, ...]) -> bool:
+    match tag:
+        case "h1":
+            return text.startswith(TITLES)
+        case "h2":
+            return text in SECTIONS or text in own_sections
+        case "h3":
+            return _CAUSE.match(text) is not None
+        case _:
+            return False
+
+
+def prose(prompt: str) -> str:
+    """The prompt's text that is not inside of code."""
+    tokens = MarkdownIt("commonmark").parse(prompt)
+    return "\n".join(c.content for t in tokens for c in t.children or () if c.type == "text")
+
+
+def assert_valid(report: Mapping[str, Any]) -> None:
+    """The JSON report is as its schema says, as far as the schema is there."""
+    assert report["schema"] == "loop-close.report/1"
+    schema = resources.files("loop_close") / "schema" / "report-1.json"
+    if schema.is_file():
+        jsonschema.validate(dict(report), json.loads(schema.read_text(encoding="utf-8")))

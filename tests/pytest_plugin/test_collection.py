@@ -1,0 +1,154 @@
+"""What the prompt says when tests cannot be collected."""
+
+import pytest
+
+FINE = "def test_fine(): pass\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "cause"),
+    [
+        ("import not_there_at_all\n", "missing module", "`ModuleNotFoundError` at `test_a.py:1`"),
+        ("from os import nothing_such\n", "missing module", "`ImportError` at `test_a.py:1`"),
+        ("def test_x(:\n    pass\n", "syntax error", "`SyntaxError` at `test_a.py:1`"),
+        ("if 1:\n  x\n y\n", "syntax error", "`IndentationError` at `test_a.py:3`"),
+        ("x = 1 / 0\n", "collection error", "`ZeroDivisionError` at `test_a.py:1`"),
+        ("import pytest\npytest.fail('not here')\n", "collection error", "`Failed` at `test_a.py:2`"),
+        ("import pytest\npytest.skip('not here')\n", "collection error", "allow_module_level"),
+    ],
+)
+def test_module_that_cannot_be_imported_is_a_cause(run, source, kind, cause):
+    done = run({"test_a.py": source, "test_fine.py": FINE})
+    assert done.ret == 2
+    assert done.title == f"# Stall detected: 1 {kind} detected (exit 2)"
+    assert done.says(
+        cause, "1 error.", "Test: `test_a.py`", "(`1 error during collection`): 1 test did not run."
+    )
+    assert done.report["verdict"] == "first-failure"
+
+
+def test_syntax_error_is_shown_with_its_line_and_column(run):
+    done = run({"test_a.py": "x = 1\ndef test_x(:\n    pass\n"})
+    assert done.says(">   2 def test_x(:\n                 ^\n    3     pass", "test_a.py:2")
+
+
+def test_collection_error_stands_beside_failing_tests(run):
+    files = {"test_a.py": "import not_there_at_all\n", "test_b.py": "def test_b(): assert 1 == 2\n" + FINE}
+    done = run(files, "--continue-on-collection-errors")
+    assert done.ret == 1
+    assert done.says("2 root causes behind 2 failures. 1 failed, 1 error, 1 passed.", "assert 1 == 2")
+    assert done.says("No module named 'not_there_at_all'", "--continue-on-collection-errors")
+    assert "incomplete" not in done.prompt
+
+
+def test_marker_that_is_not_known_is_a_collection_error(run):
+    done = run(
+        {"test_a.py": "import pytest\n@pytest.mark.unheard_of\ndef test_a(): pass\n"}, "--strict-markers"
+    )
+    assert done.says("1 collection error detected", "'unheard_of' not found in `markers`", "test_a.py:2")
+
+
+def test_two_test_modules_of_one_name_are_explained_in_the_words_of_pytest(run):
+    done = run({"a/test_same.py": FINE, "b/test_same.py": FINE})
+    assert done.says(
+        "1 collection error detected", "import file mismatch", "a/test_same.py", "unique basename"
+    )
+    assert str(done.folder) not in done.prompt
+
+
+def test_parameters_that_do_not_fit_are_a_collection_error(run):
+    source = "import pytest\n@pytest.mark.parametrize('a,b', [(1,)])\ndef test_a(a, b): pass\n"
+    done = run({"test_a.py": source})
+    assert done.title == "# Stall detected: 1 collection error detected (exit 2)"
+    assert done.says("Test: `test_a.py`")
+
+
+@pytest.mark.parametrize(
+    ("source", "cause", "message"),
+    [
+        ("import not_there_at_all\n", "`ModuleNotFoundError` at `conftest.py:1`", "not_there_at_all"),
+        ("def f(:\n", "`SyntaxError` at `conftest.py:1`", "invalid syntax"),
+        ("def f():\n    raise ValueError('boo')\nf()\n", "`ValueError` at `conftest.py:2` in `f`", "boo"),
+    ],
+)
+def test_root_conftest_that_cannot_be_imported_ends_pytest_and_is_the_cause(run, source, cause, message):
+    done = run({"conftest.py": source, "test_a.py": FINE})
+    assert done.ret == 4
+    assert done.says(cause, message, "(exit 4)", "(`pytest ended before it collected any test`).")
+    assert done.report["exit_code"] == 4
+    assert "ImportError while loading conftest" in done.stderr
+
+
+@pytest.mark.parametrize("source", ["import not_there_at_all\n", "raise ValueError('boo')\n"])
+def test_conftest_of_a_folder_that_cannot_be_imported_is_a_cause(run, source):
+    done = run({"sub/conftest.py": source, "sub/test_a.py": FINE, "test_b.py": FINE})
+    assert done.ret == 2
+    assert done.says("at `sub/conftest.py:1`", "This run is incomplete")
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("nowhere.py", "file or directory not found: nowhere.py"),
+        ("test_a.py::test_nothing", "not found: test_a.py::test_nothing"),
+    ],
+)
+def test_argument_that_selects_nothing_is_an_error_and_shown(run, argument, message):
+    done = run({"test_a.py": FINE}, argument)
+    assert done.ret == 4
+    assert done.says(message, f"Selected by `{argument}`", "No test ran.", "(exit 4)")
+    assert str(done.folder) not in done.prompt
+    assert done.summary[1].startswith("loop-close: first: UsageError: ")
+
+
+def test_expression_that_cannot_be_parsed_is_shown(run):
+    done = run({"test_a.py": FINE}, "-k", "nope (")
+    assert done.ret == 4
+    assert done.says("Wrong expression passed to '-k': nope (", "Selected by `-k 'nope ('`")
+
+
+def test_expression_that_deselects_all_is_no_green(run):
+    done = run({"test_a.py": FINE}, "-k", "nothing_of_this_name")
+    assert done.ret == 5
+    assert done.says(
+        "# Stall detected: no tests collected (exit 5)", "`-k 'nothing_of_this_name'`", "No test ran."
+    )
+    assert done.report["verdict"] == "error"
+
+
+@pytest.mark.parametrize("files", [{}, {"test_a.py": ""}, {"readme.txt": "nothing"}])
+def test_nothing_collected_is_no_green(run, files):
+    done = run(files)
+    assert done.ret == 5
+    assert done.title == "# Stall detected: no tests collected (exit 5)"
+    assert done.report["verdict"] == "error"
+    assert done.report["root_causes"] == []
+
+
+@pytest.mark.parametrize("option", ["--co", "--collect-only"])
+def test_collecting_alone_is_no_green(run, option):
+    done = run({"test_a.py": FINE}, option, "-q")
+    assert done.ret == 0
+    assert done.title == "# Stall detected: the run is incomplete (exit 0)"
+    assert done.says("(`tests were collected and not run`): 1 test did not run.")
+
+
+def test_collection_error_is_shown_when_collecting_alone(run):
+    done = run({"test_a.py": "import not_there_at_all", "test_b.py": FINE}, "--co")
+    assert done.ret == 2
+    assert done.says("not_there_at_all", "This run is incomplete")
+
+
+def test_all_skipped_is_no_green(run):
+    done = run({"test_a.py": "import pytest\n@pytest.mark.skip(reason='later')\ndef test_a(): pass\n"})
+    assert done.ret == 0
+    assert done.title == "# Stall detected: no test ran (exit 0)"
+    assert done.says("1 skipped.")
+    assert done.report["verdict"] == "error"
+
+
+def test_module_that_skips_itself_is_no_failure(run):
+    source = "import pytest\npytest.skip('not on this day', allow_module_level=True)\n"
+    done = run({"test_a.py": source, "test_b.py": FINE})
+    assert done.title == "# No stall detected: the tests pass (exit 0)"
+    assert done.says("1 passed, 1 skipped.")

@@ -1,0 +1,232 @@
+"""How a run may end other than by running all its tests."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+FINE = "def test_fine(): pass\n"
+
+
+def raising(hook, error="KeyError('plugin broke')"):
+    return f"import pytest\ndef {hook}:\n    raise {error}\n"
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [
+        "pytest_sessionstart(session)",
+        "pytest_collection_modifyitems(items)",
+        "pytest_runtestloop(session)",
+        "pytest_runtest_protocol(item)",
+        "pytest_runtest_logreport(report)",
+        "pytest_runtest_logfinish(nodeid)",
+    ],
+)
+def test_hook_that_raises_is_an_internal_error_with_its_place(run, hook):
+    done = run({"conftest.py": raising(hook), "test_a.py": FINE})
+    assert done.ret == 3
+    name = hook.partition("(")[0]
+    assert done.title == "# Stall detected: 1 internal error detected (exit 3)"
+    assert done.says(
+        f"`KeyError` at `conftest.py:3` in `{name}`", "'plugin broke'", "an internal error ended it"
+    )
+    assert done.report["verdict"] == "error"
+    assert len(done.summary) == 3
+
+
+def test_hook_that_raises_at_the_end_of_the_session_is_an_internal_error(run):
+    done = run({"conftest.py": raising("pytest_sessionfinish(session)"), "test_a.py": FINE}, own_process=True)
+    assert done.ret == 1
+    assert done.title == "# Stall detected: 1 internal error detected (exit 1)"
+    assert done.says("at `conftest.py:3` in `pytest_sessionfinish`", "1 passed.")
+
+
+def test_plugin_that_cannot_be_configured_is_an_internal_error(run):
+    done = run({"conftest.py": raising("pytest_configure(config)"), "test_a.py": FINE})
+    assert done.ret == 3
+    assert done.says("1 internal error detected (exit 3)", "at `conftest.py:3` in `pytest_configure`")
+
+
+def test_usage_error_of_another_plugin_is_shown(run):
+    source = raising("pytest_configure(config)", "pytest.UsageError('this cannot be')")
+    done = run({"conftest.py": source, "test_a.py": FINE})
+    assert done.ret == 4
+    assert done.says("this cannot be", "(exit 4)")
+
+
+def test_unknown_option_leaves_no_stale_prompt(run):
+    run({"test_a.py": "def test_a(): assert 'old news' == ''\n"})
+    done = run({"test_a.py": FINE}, "--no-such-option")
+    assert done.ret == 4
+    assert done.says("unrecognized arguments: --no-such-option", "(exit 4)")
+    assert "old news" not in done.prompt
+
+
+@pytest.mark.parametrize("option", ["--help", "--version", "--markers", "--fixtures"])
+def test_asking_pytest_about_itself_leaves_the_prompt_alone(run, option):
+    before = run({"test_a.py": "def test_a(): assert 'old news' == ''\n"}).prompt
+    done = run({}, option)
+    assert done.ret == 0
+    if option in ("--help", "--version"):
+        assert done.prompt == before
+
+
+def test_failures_before_an_internal_error_are_kept(run):
+    hook = "def pytest_runtest_setup(item):\n    pass\ndef pytest_runtest_logstart(nodeid):\n"
+    conftest = hook + "    if 'test_b' in nodeid: raise KeyError('plugin broke')\n"
+    done = run({"conftest.py": conftest, "test_a.py": "def test_a(): assert 1 == 2\ndef test_b(): pass\n"})
+    assert done.says("'plugin broke'", "assert 1 == 2", "1 test did not run")
+
+
+@pytest.mark.parametrize(
+    ("returncode", "status", "reason"),
+    [
+        ("", 2, "run interrupted"),
+        (", returncode=0", 0, "the run is incomplete"),
+        (", returncode=7", 7, "the run is incomplete"),
+    ],
+)
+def test_pytest_exit_in_a_test_is_an_incomplete_run(run, returncode, status, reason):
+    exits = f"def test_b(): pytest.exit('enough now'{returncode})\n"
+    source = f"import pytest\ndef test_a(): pass\n{exits}def test_c(): pass\n"
+    done = run({"test_a.py": source})
+    assert done.ret == status
+    assert done.title == f"# Stall detected: {reason} (exit {status})"
+    assert done.says("1 passed.", "This run is incomplete (`pytest.exit: enough now`): 2 tests did not run.")
+    assert done.report["verdict"] == "error"
+
+
+@pytest.mark.parametrize("place", ["test_a.py", "conftest.py"])
+def test_pytest_exit_while_importing_is_no_green(run, place):
+    done = run({"test_b.py": FINE, place: "import pytest\npytest.exit('no tests today')\n"})
+    assert done.ret in (2, 4)
+    assert done.says("# Stall detected", "no tests today", "This run is incomplete")
+    assert done.report["verdict"] != "green"
+
+
+@pytest.mark.parametrize("hook", ["pytest_sessionstart(session)", "pytest_configure(config)"])
+def test_pytest_exit_before_any_test_is_an_incomplete_run(run, hook):
+    done = run({"conftest.py": raising(hook, "pytest.exit.Exception('not today', 9)"), "test_a.py": FINE})
+    assert done.ret == 9
+    assert done.says(
+        "# Stall detected: the run is incomplete (exit 9)", "(`pytest.exit: not today`)", "No test ran."
+    )
+
+
+def test_pytest_exit_at_the_end_of_the_session_is_told(run):
+    source = raising("pytest_sessionfinish(session)", "pytest.exit.Exception('late', 8)")
+    done = run({"conftest.py": source, "test_a.py": FINE})
+    assert done.ret == 8
+    assert done.says("(exit 8)", "pytest.exit: late", "1 passed.")
+
+
+def test_ctrl_c_in_a_test_is_an_incomplete_run_that_keeps_its_failures(run):
+    source = "def test_a(): assert 1 == 2\ndef test_b(): raise KeyboardInterrupt\ndef test_c(): pass\n"
+    done = run({"test_a.py": source})
+    assert done.ret == 2
+    assert done.says(
+        "1 failed.", "assert 1 == 2", "This run is incomplete (`interrupted by Ctrl-C`): 2 tests did not run."
+    )
+
+
+def test_ctrl_c_while_collecting_is_an_incomplete_run(run):
+    done = run({"test_a.py": "raise KeyboardInterrupt\n"})
+    assert done.ret == 2
+    assert done.says("# Stall detected: ", "(exit 2)", "This run is incomplete")
+    if pytest.version_tuple >= (8, 1):  # before, pytest took it for an error of the module
+        assert done.says("run interrupted", "(`interrupted by Ctrl-C`)", "No test ran.")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT to send")
+def test_signal_of_ctrl_c_to_a_real_process_is_told(tmp_path):
+    (tmp_path / "pytest.ini").touch()
+    waits = "def test_b():\n    pathlib.Path('begun').touch()\n    time.sleep(60)\n"
+    # Whatever started this suite in the background may have it ignore the signal, and children inherit that.
+    heeds = "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    source = f"import pathlib, signal, time\n{heeds}def test_a(): assert 1 == 2\n{waits}"
+    (tmp_path / "test_a.py").write_text(source)
+    command = [sys.executable, "-m", "pytest", "--loop-close", "-p", "no:asyncio"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "begun").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 2
+    prompt = (tmp_path / "nextprompt.md").read_text()
+    assert "This run is incomplete (`interrupted by Ctrl-C`): 1 test did not run." in prompt
+    assert "assert 1 == 2" in prompt
+
+
+THREE = "def test_a(): assert 1 == 2\ndef test_b(): assert 3 == 4\ndef test_c(): pass\n"
+
+
+@pytest.mark.parametrize(
+    ("option", "failures", "not_run"),
+    [("-x", 1, "2 tests"), ("--maxfail=1", 1, "2 tests"), ("--maxfail=2", 2, "1 test")],
+)
+def test_run_that_stops_at_failures_says_that_it_is_incomplete(run, option, failures, not_run):
+    done = run({"test_a.py": THREE}, option)
+    assert done.ret == 1
+    assert done.says(f"`stopping after {failures} failures`): {not_run} did not run.", "assert 1 == 2")
+    assert done.report["counts"]["failed"] == failures
+    assert option not in done.rerun
+
+
+def test_stepwise_says_that_it_is_incomplete(run):
+    done = run({"test_a.py": THREE}, "--stepwise")
+    assert done.says("This run is incomplete", "2 tests did not run")
+
+
+@pytest.mark.skipif(pytest.version_tuple < (9, 1), reason="--max-warnings is new in pytest 9.1")
+@pytest.mark.parametrize("ini", [True, False])
+def test_too_many_warnings_are_no_green(run, ini):
+    files = {"test_a.py": "import warnings\ndef test_a(): warnings.warn('one')\n"}
+    done = (
+        run({**files, "pytest.ini": "[pytest]\nmax_warnings = 0\n"})
+        if ini
+        else run(files, "--max-warnings=0")
+    )
+    assert done.ret == 6
+    assert done.title == "# Stall detected: maximum number of warnings exceeded (exit 6)"
+    assert done.report["exit_code"] == 6
+    assert done.report["verdict"] == "error"
+    assert done.summary[0] == "loop-close: maximum number of warnings exceeded (exit 6)"
+
+
+@pytest.mark.skipif(pytest.version_tuple < (9, 1), reason="--max-warnings is new in pytest 9.1")
+def test_warnings_below_the_limit_are_green(run):
+    done = run({"test_a.py": "import warnings\ndef test_a(): warnings.warn('one')\n"}, "--max-warnings=5")
+    assert done.ret == 0
+    assert done.title == "# No stall detected: the tests pass (exit 0)"
+    assert len(done.summary) == 2
+
+
+def test_exit_status_that_a_conftest_sets_is_the_one_told(run):
+    conftest = "def pytest_sessionfinish(session):\n    session.exitstatus = 12\n"
+    done = run({"conftest.py": conftest, "test_a.py": FINE})
+    assert done.ret == 12
+    assert done.title == "# Stall detected: no-patterns-matched (exit 12)"
+
+
+@pytest.mark.parametrize(
+    "plugin", ["terminal", "cacheprovider", "logging", "junitxml", "warnings", "assertion"]
+)
+def test_prompt_does_not_need_the_plugin(run, plugin):
+    done = run({"test_a.py": "def test_a(): assert 1 == 2\n"}, "-p", f"no:{plugin}")
+    assert done.ret == 1
+    assert done.says("1 root cause. 1 failed.", " at `test_a.py:1` in `test_a`")
+
+
+def test_rerun_does_not_need_the_cache(run):
+    tests = "\n".join(f"def test_{'x' * 60}_{n}(): assert {n} < 0" for n in range(30))
+    assert run({"test_a.py": tests}).rerun.endswith(" --lf")
+    done = run({"test_a.py": tests}, "-p", "no:cacheprovider")
+    by_file = pytest.version_tuple >= (8, 2)
+    assert done.rerun.endswith(" @.loop-close/failed.txt" if by_file else " test_a.py")
+    failed = (done.folder / ".loop-close/failed.txt").read_text(encoding="utf-8").splitlines()
+    assert len(failed) == 30
+    assert failed[0] == f"test_a.py::test_{'x' * 60}_0"

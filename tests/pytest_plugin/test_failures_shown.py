@@ -1,0 +1,302 @@
+"""What the prompt says about a failing test."""
+
+import sys
+
+import pytest
+
+PHASES = """
+import pytest
+
+@pytest.fixture
+def broken():
+    raise RuntimeError("no database")
+
+@pytest.fixture
+def dirty():
+    yield 1
+    raise OSError("still open")
+
+def test_needs_it(broken): pass
+def test_leaves_it(dirty): pass
+def test_both(dirty): assert dirty == 2
+def test_fine(): pass
+"""
+
+
+def test_failing_setup_call_and_teardown_are_told_apart(run):
+    done = run({"test_a.py": PHASES})
+    assert done.ret == 1
+    assert done.title == "# Stall detected: 4 test failures detected (exit 1)"
+    assert done.says(
+        "3 root causes behind 4 failures. 1 failed, 3 errors, 2 passed.",
+        "`RuntimeError` at `test_a.py:6` in `broken`",
+        "Test (setup): `test_a.py::test_needs_it`",
+        "`OSError` at `test_a.py:11` in `dirty`",
+        "2 tests (teardown): `test_a.py::test_both`, `test_a.py::test_leaves_it`",
+        "`AssertionError` at `test_a.py:15` in `test_both`",
+    )
+    phases = {evidence["phase"] for evidence in done.report["evidence"] if "phase" in evidence}
+    assert phases == {"setup", "call", "teardown"}
+
+
+def test_summary_in_the_terminal_is_three_lines(run):
+    done = run({"test_a.py": "def test_a(): assert 1 == 2"})
+    assert done.summary[:2] == [
+        "loop-close: 1 test failure detected; 1 root cause behind 1 failure (exit 1)",
+        "loop-close: first: test_a.py:1 AssertionError: assert 1 == 2",
+    ]
+    assert done.summary[2].startswith("loop-close: next prompt: nextprompt.md (about ")
+    assert len(done.summary) == 3
+
+
+def test_values_of_an_assertion_are_shown_with_what_made_them(run):
+    source = """
+    def price(): return 19.95
+
+    def test_price():
+        expected = 20
+        assert price() == expected, "the price is off"
+    """
+    done = run({"test_a.py": source})
+    assert done.says("the price is off\nassert 19.95 == 20\n +  where 19.95 = price()")
+    assert done.says(">   6     assert price() == expected", "come from `price` at `test_a.py:2`")
+
+
+def test_way_of_showing_does_not_change_the_cause(run):
+    source = "def test_a(): assert list(range(50)) == [*range(49), 7]"
+    options = [
+        (),
+        ("-vv",),
+        ("-q",),
+        ("--tb=no",),
+        ("--tb=native",),
+        ("--full-trace",),
+        ("--color=yes",),
+        ("-l",),
+    ]
+    ids = set()
+    for option in options:
+        done = run({"test_a.py": source}, *option)
+        assert done.says("At index 49 diff: 49 != 7", "`AssertionError` at `test_a.py:1` in `test_a`")
+        ids.add(tuple(cause["id"] for cause in done.causes))
+    assert len(ids) == 1
+
+
+def test_more_is_shown_of_a_comparison_with_vv_and_yet_bounded(run):
+    done = run({"test_a.py": "def test_a(): assert list(range(500)) == [*range(499), 7]"}, "-vv")
+    assert done.says("Full diff:", "more lines")
+    assert "497,\n" not in done.prompt
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "message"),
+    [
+        ("pytest.fail('said so')", "Failed", "said so"),
+        ("pytest.fail('said so', pytrace=False)", "Failed", "said so"),
+        ("with pytest.raises(ValueError): pass", "Failed", "DID NOT RAISE"),
+        ("with pytest.raises(ValueError, match='abc'): raise ValueError('xyz')", "AssertionError", "xyz"),
+        ("raise SystemExit(3)", "SystemExit", "3"),
+        ("raise NotImplementedError('later')", "NotImplementedError", "later"),
+        ("{}['key']", "KeyError", "'key'"),
+        ("assert 0", "AssertionError", "assert 0"),
+        ("raise ValueError", "ValueError", "(no message)"),
+        ("raise ValueError(' \\n ')", "ValueError", "(no message)"),
+    ],
+)
+def test_exception_and_message_are_shown(run, body, kind, message):
+    done = run({"test_a.py": f"import pytest\ndef test_a():\n    {body}\n"})
+    assert done.says(f"### 1. `{kind}` at `test_a.py:3` in `test_a`", message)
+    assert done.causes[0]["exception"] == kind
+
+
+def test_fixture_that_is_not_there_is_named_without_the_list_of_all(run):
+    done = run({"test_a.py": "def test_a(nowhere): pass"})
+    assert done.says("fixture 'nowhere' not found", "Test (setup): `test_a.py::test_a`")
+    assert done.report["stall_reason"] == "1 collection error detected"
+    assert "available fixtures" not in done.prompt
+
+
+CHAINS = """
+def low(): raise KeyError("low level")
+
+def test_from():
+    try: low()
+    except KeyError as error: raise ValueError("high level") from error
+
+def test_context():
+    try: low()
+    except KeyError: raise ValueError("other level")
+
+def test_suppressed():
+    try: low()
+    except KeyError: raise ValueError("clean") from None
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "line"),
+    [
+        ("test_from", "- raised from `KeyError` at `test_a.py:2`: `'low level'`"),
+        ("test_context", "- raised while handling `KeyError` at `test_a.py:2`: `'low level'`"),
+    ],
+)
+def test_every_link_of_a_chain_is_shown(run, test, line):
+    done = run({"test_a.py": CHAINS}, "-k", test)
+    assert done.says(line, "### 1. `ValueError` at")
+    assert len(done.report["evidence"][0]["chain"]) == 2
+
+
+def test_suppressed_context_is_not_shown(run):
+    done = run({"test_a.py": CHAINS}, "-k", "test_suppressed")
+    assert done.says("clean")
+    assert "low level" not in done.prompt
+    assert "low level" not in str(done.report)
+
+
+def test_long_chain_is_shown_link_by_link(run):
+    links = "\n".join(
+        f"def f{n}():\n    try: f{n - 1}()\n    except Exception as e: raise ValueError('link {n}') from e"
+        for n in range(1, 6)
+    )
+    done = run({"test_a.py": f"def f0(): raise KeyError('first')\n{links}\ndef test_a(): f5()\n"})
+    assert done.says(*(f"link {n}" for n in range(1, 6)), "'first'")
+
+
+GROUP = """
+def fail(n): raise ValueError(f"leaf {n}")
+
+def test_group():
+    found = []
+    for n in range(3):
+        try: fail(n)
+        except ValueError as error: found.append(error)
+    inner = ExceptionGroup("inner", found[1:])
+    raise ExceptionGroup("outer", [found[0], inner, TypeError("leaf t")])
+"""
+
+
+def test_leaves_of_nested_exception_groups_are_shown_with_their_places(run):
+    done = run({"test_a.py": GROUP})
+    places = [f"- holds `ValueError` at `test_a.py:2`: `leaf {n}`" for n in range(3)]
+    assert done.says("outer (3 sub-exceptions)", *places, "- holds `TypeError`: `leaf t`")
+    assert done.says("- holds `ExceptionGroup`: `inner (2 sub-exceptions)`\n  - holds `ValueError`")
+
+
+def test_exception_that_is_in_a_group_and_its_context_is_shown_once(run):
+    source = """
+    def test_group():
+        try: raise ExceptionGroup("inner", [ValueError("leaf")])
+        except ExceptionGroup as inner: raise ExceptionGroup("outer", [inner, TypeError("other leaf")])
+    """
+    done = run({"test_a.py": source})
+    assert done.prompt.count("`inner (1 sub-exception)`") == done.prompt.count(": `leaf`") == 1
+
+
+def test_group_that_is_a_cause_shows_its_leaves(run):
+    source = """
+    def test_a():
+        group = ExceptionGroup("group", [ValueError("leaf"), ExceptionGroup("deeper", [KeyError("deep leaf")])])
+        raise RuntimeError("top") from group
+    """
+    done = run({"test_a.py": source})
+    assert done.says(
+        "- raised from `ExceptionGroup`: `group (2 sub-exceptions)`\n  - holds `ValueError`: `leaf`"
+    )
+    assert done.says("    - holds `KeyError`: `'deep leaf'`")
+
+
+def test_group_with_many_leaves_is_bounded_and_counted(run):
+    source = "def test_a(): raise ExceptionGroup('many', [ValueError(f'leaf {n}') for n in range(40)])"
+    done = run({"test_a.py": source})
+    assert done.says("`leaf 0`", "`leaf 7`", "- and 32 more exceptions")
+    assert "`leaf 8`" not in done.prompt
+
+
+def test_leaf_of_a_group_shows_what_it_was_raised_from(run):
+    source = """
+    def test_a():
+        inner = ValueError("leaf")
+        inner.__cause__ = KeyError("root of the leaf")
+        raise ExceptionGroup("group", [inner])
+    """
+    done = run({"test_a.py": source})
+    assert done.says("- holds `ValueError`: `leaf`\n  - raised from `KeyError`: `'root of the leaf'`")
+
+
+@pytest.mark.parametrize("args", [(), ("--tb=native",), ("--full-trace",)])
+def test_recursion_error_is_one_bounded_cause(run, args):
+    done = run({"test_a.py": "def down(n): return down(n + 1)\ndef test_a(): down(0)\n"}, *args)
+    assert done.says("### 1. `RecursionError` at `test_a.py:1` in `down`", "maximum recursion depth exceeded")
+    assert len(done.prompt) < 2000
+
+
+def test_notes_of_an_exception_are_shown(run):
+    source = """
+    def test_a():
+        error = ValueError("plain")
+        error.add_note("while reading row 7")
+        raise error
+    """
+    assert run({"test_a.py": source}).says("plain\nwhile reading row 7")
+
+
+def test_strict_xfail_that_passes_is_a_failure_with_its_reason(run):
+    source = "import pytest\n@pytest.mark.xfail(reason='stones', strict=True)\ndef test_a(): pass\n"
+    done = run({"test_a.py": source})
+    assert done.says("[XPASS(strict)] stones", "1 failed.", "Test: `test_a.py::test_a`")
+    assert done.report["verdict"] == "first-failure"
+
+
+def test_xfail_and_xpass_are_counted_and_green(run):
+    source = """
+    import pytest
+    @pytest.mark.xfail(reason="one")
+    def test_a(): assert 0
+    @pytest.mark.xfail(reason="two")
+    def test_b(): pass
+    def test_c(): pass
+    """
+    done = run({"test_a.py": source})
+    assert done.title == "# No stall detected: the tests pass (exit 0)"
+    assert done.says("1 passed, 1 xfailed, 1 xpassed.")
+    assert done.report["verdict"] == "green"
+
+
+def test_warning_as_error_is_shown_where_it_was_raised(run):
+    files = {
+        "old.py": "import warnings\ndef old(): warnings.warn('use new()', DeprecationWarning, stacklevel=1)\n",
+        "test_a.py": "import old\ndef test_a(): old.old()\n",
+    }
+    done = run(files, "-W", "error")
+    assert done.says("### 1. `DeprecationWarning` at `old.py:2` in `old`", "use new()")
+
+
+def test_captured_output_does_not_end_up_in_the_message(run):
+    done = run({"test_a.py": "def test_a():\n    print('chatter')\n    assert 1 == 2\n"})
+    assert done.messages == ["assert 1 == 2"]
+
+
+def test_failure_in_a_helper_module_of_the_project_shows_the_helper(run):
+    files = {
+        "src/shop.py": "def total(items):\n    return sum(i.price for i in items)\n",
+        "test_a.py": "from src import shop\ndef test_a(): shop.total([1])\n",
+    }
+    done = run(files, "--rootdir=.", "-p", "no:cacheprovider")
+    assert done.says("`AttributeError` at `src/shop.py:2`", "'int' object has no attribute 'price'")
+
+
+def test_two_thousand_distinct_failures_keep_the_budget_and_lose_no_message(run):
+    tests = "\n".join(f"def test_{n}(): raise ValueError('distinct failure {n:04} xx')" for n in range(2000))
+    done = run(
+        {"test_a.py": tests}, "-q", "--tb=no", "--no-header", "-p", "no:hypothesispytest", "--no-summary"
+    )
+    assert len(done.prompt.encode()) / 4 <= 2000
+    kept = (done.folder / ".loop-close" / "report.json").read_text(encoding="utf-8")
+    assert [n for n in range(2000) if f"distinct failure {n:04} xx" not in kept] == []
+    assert done.says("`.loop-close/report.json`", "more root causes")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="columns of f-strings are known from 3.12 on")
+def test_failure_inside_an_f_string_is_shown(run):
+    done = run({"test_a.py": 'def test_a():\n    x = None\n    f"{x.y}"\n'})
+    assert done.says("'NoneType' object has no attribute 'y'")

@@ -1,0 +1,240 @@
+"""When files are written, by whom, and what stands in them whatever goes wrong."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+FAILING = "def test_a(): assert 1 == 2\n"
+FINE = "def test_a(): pass\n"
+
+
+def test_prompt_of_the_last_run_is_replaced(run):
+    assert run({"test_a.py": FAILING}).says("assert 1 == 2")
+    done = run({"test_a.py": FINE})
+    assert done.prompt == "# No stall detected: the tests pass (exit 0)\n\n1 passed.\n"
+    assert done.report["verdict"] == "green"
+    assert done.report["root_causes"] == []
+
+
+def test_report_of_the_last_run_is_taken_away_even_if_this_run_writes_none(run):
+    run({"test_a.py": FAILING})
+    done = run({"test_a.py": "import os\ndef test_a(): os.path.exists('report.json') and 1 / 0\n"})
+    assert done.ret == 0
+
+
+def test_while_tests_run_the_prompt_says_so(run):
+    source = """
+    import pathlib
+    def test_a():
+        text = pathlib.Path("nextprompt.md").read_text(encoding="utf-8")
+        assert text.startswith("# Tests are running\\n")
+        assert "old news" not in text
+        assert not pathlib.Path("report.json").exists()
+    """
+    run({"test_a.py": "def test_a(): assert 'old news' == ''\n"})
+    assert run({"test_a.py": source}).ret == 0
+
+
+def test_killed_run_leaves_no_stale_prompt(run):
+    run({"test_a.py": "def test_a(): assert 'old news' == ''\n"})
+    done = run({"test_a.py": "import os\ndef test_a(): os._exit(9)\n"}, own_process=True, is_prompt=False)
+    assert done.ret == 9
+    assert done.title == "# Tests are running"
+    assert "the run was killed" in done.prompt
+    assert run({"test_a.py": FAILING}).says("assert 1 == 2")  # and may be replaced
+
+
+def test_only_the_three_files_are_left(run):
+    done = run({"test_a.py": FAILING}, "-p", "no:cacheprovider")
+    names = {path.name for path in done.folder.iterdir()} - {
+        "__pycache__",
+        "pytest.ini",
+        "test_a.py",
+        "runpytest-0",
+    }
+    assert names == {"nextprompt.md", "report.json", ".loop-close"}
+    kept = {path.name for path in (done.folder / ".loop-close").iterdir()}
+    assert kept == {"report.json", "failed.txt", ".gitignore"}
+    assert (done.folder / ".loop-close" / ".gitignore").read_text() == "*\n"
+
+
+def test_green_run_makes_no_state_folder(run):
+    assert not (run({"test_a.py": FINE}).folder / ".loop-close").exists()
+
+
+def test_two_reports_are_the_same(run):
+    done = run({"test_a.py": FAILING})
+    kept = (done.folder / ".loop-close" / "report.json").read_bytes()
+    assert kept == (done.folder / "report.json").read_bytes()
+
+
+def test_state_folder_whose_place_is_taken_costs_a_line_and_not_the_prompt(run):
+    done = run({"test_a.py": FAILING, ".loop-close": "a file"})
+    assert done.ret == 1
+    assert done.says("assert 1 == 2")
+    assert "`.loop-close/report.json`" not in done.prompt
+    assert any("cannot keep the full report" in line for line in done.summary)
+
+
+def test_report_whose_place_is_taken_costs_a_line_and_not_the_prompt(run, pytester):
+    (pytester.path / ".loop-close" / "report.json").mkdir(parents=True)
+    done = run({"test_a.py": FAILING})
+    assert done.ret == 1
+    assert done.says("assert 1 == 2")
+    assert "`.loop-close/report.json`" not in done.prompt
+    assert any("cannot write report.json" in line for line in done.summary)
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
+def test_read_only_state_folder_costs_a_line_and_not_the_prompt(run, pytester):
+    folder = pytester.mkdir(".loop-close")
+    folder.chmod(0o500)
+    done = run({"test_a.py": FAILING})
+    folder.chmod(0o700)
+    assert done.says("assert 1 == 2")
+
+
+def test_prompt_that_can_no_longer_be_written_costs_a_line(run):
+    source = """
+    import pathlib, pytest
+    def test_a():
+        pathlib.Path("out/next.md").unlink()
+        pathlib.Path("out").rmdir()
+        pathlib.Path("out").write_text("a file")
+        assert 1 == 2
+    """
+    done = run({"test_a.py": source}, asked=("--loop-close", "--loop-close-file=out/next.md"))
+    assert done.ret == 1
+    assert any("cannot write next.md" in line for line in done.summary)
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+BREAKS = """
+import pytest
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session):
+    import loop_close.app
+    def broken(*args, **kwargs):
+        raise RuntimeError("# our own fault\\n```")
+    session.config.stash["put back"] = loop_close.app.{name}
+    loop_close.app.{name} = broken
+
+def pytest_unconfigure(config):
+    import loop_close.app
+    loop_close.app.{name} = config.stash["put back"]
+"""
+
+
+@pytest.fixture
+def put_back(monkeypatch):
+    """What a conftest of an inner run replaces is there again afterwards."""
+    import loop_close.app
+
+    for name in ("close", "save", "compose", "group", "run_detectors", "report_document"):
+        monkeypatch.setattr(loop_close.app, name, getattr(loop_close.app, name))
+
+
+@pytest.mark.usefixtures("put_back")
+@pytest.mark.parametrize("name", ["close", "save", "compose", "group", "run_detectors"])
+def test_fault_of_ours_costs_one_line_and_leaves_the_raw_evidence(run, pytester, name):
+    conftest = BREAKS.replace("{name}", name)
+    done = run({"conftest.py": conftest, "test_a.py": FAILING}, asked=("--loop-close",), is_prompt=False)
+    assert done.ret == 1
+    assert len(done.summary) == 1
+    assert done.summary[0].startswith(
+        "loop-close: a fault of loop-close itself: RuntimeError: # our own fault"
+    )
+    assert done.summary[0].endswith("; pytest's result is not affected")
+    assert done.title == "# loop-close could not read this run (exit 1)"
+    assert done.says("'test_a.py::test_a' (call)", "assert 1 == 2")
+    assert "1 failed in" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    assert run({"conftest.py": "", "test_a.py": FAILING}).says("# Stall detected")  # and may be replaced
+
+
+@pytest.mark.usefixtures("put_back")
+@pytest.mark.parametrize(("source", "status"), [(FINE, 0), ("", 5), ("import not_there", 2)])
+def test_fault_of_ours_leaves_the_exit_status(run, source, status):
+    conftest = BREAKS.replace("{name}", "close")
+    done = run({"conftest.py": conftest, "test_a.py": source}, asked=("--loop-close",), is_prompt=False)
+    assert done.ret == status
+    assert done.title == f"# loop-close could not read this run (exit {status})"
+
+
+UNREADABLE = """
+import pytest
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.when == "call":
+        {change}
+    return report
+"""
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "report.sections = 5",
+        "report.sections = [('one',)]",
+        "report.location = 5",
+        "report.longrepr = 'only words'",
+        "report.longrepr = None",
+        "del report.location",
+        "report.when = 'other'",
+    ],
+)
+def test_report_that_a_plugin_made_otherwise_is_still_a_failure(run, change):
+    conftest = UNREADABLE.replace("{change}", change)
+    done = run({"conftest.py": conftest, "test_a.py": FAILING}, "-p", "no:terminal", "-p", "no:junitxml")
+    assert done.ret == 1
+    assert done.says("1 root cause", "1 test failure detected", "test_a.py::test_a")
+
+
+def pytest_output(folder, *args):
+    command = [sys.executable, "-m", "pytest", "-p", "no:asyncio", "-v", *args]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, re.sub(r"in [\d.]+s", "in TIME", done.stdout), done.stderr
+
+
+def test_not_asked_for_it_changes_no_byte_of_the_output_and_writes_nothing(tmp_path):
+    (tmp_path / "pytest.ini").touch()
+    (tmp_path / "test_a.py").write_text(FAILING + "def test_b(): pass\n")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    with_us = pytest_output(tmp_path, "-p", "no:cacheprovider")
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == before
+    without = pytest_output(tmp_path, "-p", "no:cacheprovider", "-p", "no:loop_close")
+    assert with_us[0] == without[0] == 1
+    assert [line for line in with_us[1].splitlines() if not line.startswith("plugins: ")] == [
+        line for line in without[1].splitlines() if not line.startswith("plugins: ")
+    ]
+    assert with_us[2] == without[2] == ""
+
+
+def test_asked_for_by_the_settings_of_pytest_it_is_asked_for(run):
+    done = run({"pytest.ini": "[pytest]\naddopts = --loop-close\n", "test_a.py": FAILING}, asked=())
+    assert done.says("assert 1 == 2")
+
+
+def test_prompt_is_the_same_on_every_run(run):
+    prompts = {run({"test_a.py": FAILING}).prompt for _ in range(3)}
+    assert len(prompts) == 1
+
+
+def test_prompt_is_the_same_with_a_junit_file(run):
+    alone = run({"test_a.py": FAILING, "test_b.py": "import not_there\n"}).prompt
+    beside = run({}, "--junitxml=junit.xml")
+    assert beside.prompt == alone
+    assert (beside.folder / "junit.xml").is_file()
+
+
+def test_nothing_absolute_is_in_the_files(run):
+    done = run({"test_a.py": "def test_a():\n    open(__file__ + '.missing')\n"})
+    text = done.prompt + (done.folder / "report.json").read_text()
+    assert str(done.folder) not in text
+    assert done.says("test_a.py.missing")

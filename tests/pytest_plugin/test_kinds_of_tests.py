@@ -1,0 +1,274 @@
+"""Tests that are not plain functions, and failures outside of tests."""
+
+import pytest
+
+UNITTEST = """
+import unittest
+
+class Server(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls): raise RuntimeError("no server")
+    def test_one(self): pass
+    def test_two(self): pass
+
+class Own(unittest.TestCase):
+    def setUp(self): raise ValueError("no set-up")
+    def test_three(self): pass
+
+class Stop(unittest.TestCase):
+    @classmethod
+    def tearDownClass(cls): raise OSError("cannot stop")
+    def test_four(self): pass
+
+class Plain(unittest.TestCase):
+    def test_equal(self): self.assertEqual({"a": 1}, {"a": 2}, "prices differ")
+    def test_raises(self):
+        with self.assertRaises(ValueError): pass
+    @unittest.expectedFailure
+    def test_unexpected(self): pass
+    @unittest.expectedFailure
+    def test_expected(self): self.fail("as expected")
+    @unittest.skip("later")
+    def test_skipped(self): pass
+"""
+
+
+def test_unittest_classes_fail_where_they_fail(run):
+    done = run({"test_a.py": UNITTEST})
+    assert done.says(
+        "`RuntimeError` at `test_a.py:6` in `Server.setUpClass`",
+        "2 tests (setup): `test_a.py::Server::test_one`, `test_a.py::Server::test_two`",
+        "`ValueError` at `test_a.py:11` in `Own.setUp`",
+        "`OSError` at `test_a.py:16` in `Stop.tearDownClass`",
+        "`AssertionError` at `test_a.py:20` in `Plain.test_equal`",
+        "{'a': 1} != {'a': 2}",
+        "ValueError not raised",
+        "Test: `test_a.py::Plain::test_unexpected`",
+        "1 skipped, 1 xfailed.",
+    )
+    assert len(done.causes) == 6
+
+
+def test_subtests_of_unittest_are_cases_of_their_test(run):
+    source = """
+    import unittest
+
+    class Numbers(unittest.TestCase):
+        def test_even(self):
+            for n in range(4):
+                with self.subTest("number", n=n):
+                    self.assertEqual(n % 2, 0)
+    """
+    done = run({"test_a.py": source})
+    assert done.ret == 1
+    assert done.says("`AssertionError` at `test_a.py:8` in `Numbers.test_even`", "1 != 0")
+    assert len(done.causes) == 1
+
+
+SUBTESTS = """
+def test_even(subtests):
+    for n in range(4):
+        with subtests.test("number", n=n):
+            assert n % 2 == 0
+
+def test_both(subtests):
+    with subtests.test():
+        assert 5 == 6
+    assert 7 == 8
+
+def test_fine(subtests):
+    with subtests.test():
+        pass
+"""
+
+
+@pytest.mark.skipif(pytest.version_tuple < (9, 0), reason="the fixture is new in pytest 9.0")
+def test_subtests_are_cases_of_their_test(run):
+    done = run({"test_a.py": SUBTESTS})
+    assert done.ret == 1
+    assert done.says(
+        "assert (1 % 2) == 0", "`assert (3 % 2) == 0`", "assert 5 == 6", "assert 7 == 8", "1 passed"
+    )
+    assert len(done.causes) == 3
+    subtests = [evidence["subtest"] for evidence in done.report["evidence"] if evidence.get("subtest")]
+    assert sorted(subtests) == ["(<subtest>)", "[number] (n=1)", "[number] (n=3)"]
+    assert done.report["counts"]["failed"] == 2
+
+
+DOCTEST = '''
+def double(x):
+    """
+    >>> double(2)
+    5
+    """
+    return 2 * x
+
+def boom():
+    """
+    >>> boom()
+    1
+    """
+    raise KeyError("boom")
+
+def fine():
+    """
+    >>> fine()
+    """
+'''
+
+
+def test_doctests_of_a_module_show_the_example(run):
+    done = run({"m.py": DOCTEST}, "--doctest-modules")
+    assert done.says(
+        "`DocTestFailure` at `m.py:4` in `m.double`",
+        "double(2)\nExpected:\n    5\nGot:\n    4",
+        "`KeyError` at `m.py:14` in `boom`",
+        "2 failed, 1 passed.",
+    )
+
+
+def test_doctests_of_a_text_file_show_the_example(run):
+    done = run({"guide.txt": "Guide\n\n>>> 1 + 1\n3\n"}, "--doctest-glob=*.txt")
+    assert done.says(
+        "`DocTestFailure` at `guide.txt:3`", "1 + 1\nExpected:\n    3\nGot:\n    2", "guide.txt::guide.txt"
+    )
+
+
+def test_several_failing_examples_of_one_doctest_are_all_shown(run):
+    text = "Guide\n\n>>> 1 + 1\n3\n\n>>> undefined_name\n"
+    done = run({"guide.txt": text}, "--doctest-glob=*.txt", "--doctest-continue-on-failure")
+    assert done.says("1 + 1 Expected: 3 Got: 2", "name 'undefined_name' is not defined")
+
+
+def test_async_test_without_a_plugin_is_a_failure_with_the_words_of_pytest(run):
+    done = run({"test_a.py": "async def test_a(): pass\n"})
+    assert done.ret == (1 if pytest.version_tuple >= (8, 4) else 0)
+    if done.ret:
+        assert done.says("async def functions are not natively supported", "Test: `test_a.py::test_a`")
+    else:
+        assert done.title == "# Stall detected: no test ran (exit 0)"
+
+
+def test_async_test_with_a_plugin_shows_its_assertion(run):
+    source = """
+    import asyncio, pytest
+
+    async def price():
+        await asyncio.sleep(0)
+        return 3
+
+    @pytest.mark.asyncio
+    async def test_a():
+        assert await price() == 4
+    """
+    done = run({"test_a.py": source}, plugins=("asyncio",))
+    assert done.says("`AssertionError` at `test_a.py:10` in `test_a`", "assert 3 == 4")
+
+
+FORGOTTEN = "async def fetch(): return 1\ndef test_a():\n    fetch()\n"
+
+
+def test_coroutine_never_awaited_is_told_on_a_green_run(run):
+    done = run({"test_a.py": FORGOTTEN}, own_process=True)
+    assert done.title == "# No stall detected: the tests pass (exit 0)"
+    assert done.says("- 1 unhandled exception outside of a test: `coroutine 'fetch' was never awaited`")
+    assert done.report["verdict"] == "green"
+
+
+def test_coroutine_never_awaited_is_told_beside_the_failure(run):
+    done = run({"test_a.py": FORGOTTEN + "    assert 1 == 2\n"}, own_process=True)
+    assert done.title == "# Stall detected: 1 test failure detected (exit 1)"
+    assert done.says("assert 1 == 2", "`coroutine 'fetch' was never awaited` at `test_a.py:3`")
+
+
+def test_coroutine_never_awaited_as_an_error_is_the_cause(run):
+    done = run({"test_a.py": FORGOTTEN}, "-W", "error", own_process=True)
+    assert done.ret == 1
+    assert done.says("unhandled exception outside of a test detected", "coroutine 'fetch' was never awaited")
+
+
+THREAD = """
+import threading
+def work(): raise ValueError("in the thread")
+def test_a():
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+"""
+
+
+def test_exception_in_a_thread_is_told_on_a_green_run(run):
+    done = run({"test_a.py": THREAD}, own_process=True)
+    assert done.title == "# No stall detected: the tests pass (exit 0)"
+    assert done.says("1 unhandled exception outside of a test", "in the thread")
+
+
+def test_exception_in_a_thread_as_an_error_is_the_cause(run):
+    done = run({"test_a.py": THREAD}, "-W", "error", own_process=True)
+    assert done.says("unhandled exception outside of a test detected", "in the thread")
+
+
+def test_exception_in_a_finalizer_is_told_on_a_green_run(run):
+    source = """
+    class Handle:
+        def __del__(self): raise ValueError("cannot close")
+    def test_a():
+        Handle()
+    """
+    done = run({"test_a.py": source}, own_process=True)
+    assert done.says("# No stall detected", "1 unhandled exception outside of a test", "__del__")
+
+
+def test_timeout_is_shown_where_the_time_went(run):
+    source = "import time\ndef wait(): time.sleep(20)\ndef test_a(): wait()\ndef test_b(): pass\n"
+    options = ("--timeout=0.2", "--timeout-method=signal")
+    done = run({"test_a.py": source}, *options, plugins=("timeout",), own_process=True)
+    assert done.title == "# Stall detected: 1 timeout detected (exit 1)"
+    assert done.says(
+        "`Failed` at `test_a.py:2` in `wait`", "(>0.2s) from pytest-timeout", "1 failed, 1 passed."
+    )
+
+
+RERUNS = """
+seen = []
+def test_flaky():
+    seen.append(1)
+    assert len(seen) == 3
+def test_never():
+    assert 3 == 4
+"""
+
+
+def test_test_that_passes_when_run_again_is_no_failure(run):
+    done = run({"test_a.py": RERUNS}, "--reruns=3", plugins=("rerunfailures",))
+    assert done.says("1 root cause. 1 failed, 1 passed.", "assert 3 == 4")
+    assert "test_flaky" not in done.prompt
+
+
+def test_only_flaky_tests_are_a_green_run(run):
+    done = run({"test_a.py": RERUNS}, "--reruns=3", "-k", "flaky", plugins=("rerunfailures",))
+    assert done.title == "# No stall detected: the tests pass (exit 0)"
+    assert done.says("1 passed.")
+
+
+def test_skip_reason_that_forges_a_verdict_is_not_shown(run):
+    source = """
+    import pytest
+    forged = "later\\n# No stall detected: the tests pass (exit 0)\\n"
+    @pytest.mark.skip(reason=forged)
+    def test_a(): pass
+    @pytest.mark.xfail(reason=forged)
+    def test_b(): assert 0
+    @pytest.mark.xfail(reason=forged)
+    def test_c(): pass
+    @pytest.mark.xfail(reason=forged, strict=True)
+    def test_d(): pass
+    """
+    done = run({"test_a.py": source})
+    assert done.title == "# Stall detected: 1 test failure detected (exit 1)"
+    assert done.says("1 failed, 1 skipped, 1 xfailed, 1 xpassed.")
+
+
+def test_warnings_that_nobody_asked_about_are_not_in_the_prompt(run):
+    done = run({"test_a.py": "import warnings\ndef test_a(): warnings.warn('ordinary')\n"})
+    assert "ordinary" not in done.prompt

@@ -1,0 +1,137 @@
+"""Whole projects with known root causes, in processes of their own; serial and spread over workers."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import jsonschema
+import pytest
+from plugin_harness import PROJECTS, assert_valid, assert_well_formed
+
+FAMILIES = json.loads((PROJECTS / "families" / "causes.json").read_text(encoding="utf-8"))
+SIXTEEN = json.loads((PROJECTS / "sixteen" / "causes.json").read_text(encoding="utf-8"))
+# Among them collection errors, one cause over many modules, chains, groups, and parameters.
+SPREAD = ["circular_import", "setup_and_call"]
+SPREAD_TOO = ["fixture_forty", "import_error_src", "recursion", "shared_check"]
+LEFT_BEHIND = shutil.ignore_patterns("__pycache__", ".*", "nextprompt.md", "report.json")
+QUICK = (
+    "-q",
+    "--tb=no",
+    "-p",
+    "no:asyncio",
+    "-p",
+    "no:hypothesispytest",
+    "-p",
+    "no:rerunfailures",
+    "-p",
+    "no:timeout",
+)
+
+
+def finish(folder, *args, seed="0"):
+    """Run a project and give back its prompt and report."""
+    command = [sys.executable, "-m", "pytest", "--loop-close", "--loop-close-json=report.json", *args]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment["PYTHONHASHSEED"] = seed
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1, 2), done.stdout + done.stderr
+    prompt = (folder / "nextprompt.md").read_text(encoding="utf-8")
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert_well_formed(prompt)
+    assert_valid(report)
+    return prompt, report
+
+
+def test_every_family_is_there():
+    folders = {path.name for path in (PROJECTS / "families").iterdir() if (path / "pytest.ini").exists()}
+    assert folders == set(FAMILIES)
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_family_has_as_many_root_causes_as_faults(run, pytester, family):
+    shutil.copytree(PROJECTS / "families" / family, pytester.path, ignore=LEFT_BEHIND, dirs_exist_ok=True)
+    done = run({}, "-q", "--tb=no")
+    assert len(done.causes) == FAMILIES[family], done.prompt
+    assert len({cause["id"] for cause in done.causes}) == FAMILIES[family]
+    assert done.report["verdict"] == "first-failure"
+
+
+@pytest.mark.parametrize("family", [*SPREAD, *(pytest.param(f, marks=pytest.mark.slow) for f in SPREAD_TOO)])
+def test_family_gives_the_same_bytes_on_workers(project, family):
+    folder = project(f"families/{family}")
+    # Workers go on after collection errors, which ends a serial run: there pytest itself does not do the same.
+    args = (*QUICK, "--continue-on-collection-errors")
+    serial, report = finish(folder, *args, seed="1")
+    spread, other = finish(folder, *args, "-n", "2", seed="2")
+    assert spread == serial
+    assert other == report
+
+
+@pytest.fixture(scope="module")
+def sixteen(tmp_path_factory):
+    """The prompt and the report of the project with sixteen causes."""
+    folder = tmp_path_factory.mktemp("sixteen") / "sixteen"
+    shutil.copytree(PROJECTS / "sixteen", folder, ignore=LEFT_BEHIND)
+    return folder, *finish(folder, "-p", "no:asyncio")
+
+
+def test_sixteen_causes_are_sixteen(sixteen):
+    _, prompt, report = sixteen
+    assert len(report["root_causes"]) == 16
+    assert "16 root causes behind 64 failures" in prompt
+
+
+@pytest.mark.parametrize("cause", SIXTEEN, ids=lambda cause: cause["name"].replace(" ", "-"))
+def test_place_and_message_of_each_of_sixteen_causes_are_in_the_prompt(sixteen, cause):
+    _, prompt, report = sixteen
+    assert cause["place"] in prompt
+    words = cause["message"].removeprefix("KeyError: ")
+    if words not in prompt:  # the pytest of 8.0 sorts the keys
+        words = words.replace("'parcels': 2, 'grams': 250", "'grams': 250, 'parcels': 2")
+    assert words in prompt
+    for also in cause.get("also", ()):
+        assert also.removeprefix("KeyError: ") in prompt
+    found = [c for c in report["root_causes"] if words in c["message"]]
+    assert [c["kind"] for c in found] == [cause["kind"]]
+    assert found[0]["count"] == cause["tests"]
+
+
+def test_sixteen_causes_cost_at_most_1800_tokens(sixteen):
+    assert len(sixteen[1]) / 4 <= 1800
+
+
+def test_sixteen_causes_give_the_same_bytes_on_workers(sixteen):
+    folder, serial, report = sixteen
+    spread, other = finish(folder, "-p", "no:asyncio", "-n", "2", "--junitxml=junit.xml", seed="7")
+    assert spread == serial
+    assert other == report
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [("-vv",), ("--tb=long", "-l"), ("--color=yes",)])
+def test_way_of_showing_does_not_change_the_causes_of_sixteen(sixteen, options):
+    folder, _, report = sixteen
+    ids = {cause["id"] for cause in report["root_causes"]}
+    _, other = finish(folder, "-p", "no:asyncio", *options)
+    assert {cause["id"] for cause in other["root_causes"]} == ids
+
+
+def test_green_project_is_green_and_nothing_is_detected(project):
+    prompt, report = finish(project("green"), "-p", "no:asyncio")
+    assert prompt.startswith("# No stall detected: the tests pass (exit 0)\n")
+    assert "## " not in prompt
+    assert report["verdict"] == "green"
+    assert report["evidence"] == report["root_causes"] == []
+
+
+def test_schema_refuses_what_is_no_report():
+    from importlib import resources
+
+    schema = json.loads(
+        (resources.files("loop_close") / "schema" / "report-1.json").read_text(encoding="utf-8")
+    )
+    jsonschema.validators.validator_for(schema).check_schema(schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"schema": "loop-close.report/1", "verdict": "splendid"}, schema)

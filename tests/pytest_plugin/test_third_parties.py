@@ -1,0 +1,203 @@
+"""Detectors and sections of conftests and of installed packages."""
+
+import pytest
+
+FAILING = "def test_a(): assert 1 == 2\n"
+DETECTOR = """
+from loop_close.detectors import Detector
+from loop_close.model import Evidence
+
+def find(observation):
+    for failure in observation.failures:
+        yield Evidence(kind="house-rule", snippet="rule broken by " + failure.nodeid, failure=failure)
+
+def pytest_loop_close_detectors():
+    return [Detector(id="house-rule", label="broken house rule", priority=5, description="d",
+                     hint="Read the house rules.", detect=find)]
+"""
+SECTION = """
+from loop_close.prompt.section import Section
+
+def pytest_loop_close_sections():
+    return [Section(id="house", position=55, title="House news", render=lambda report, tokens: ["All is well here."])]
+"""
+
+
+def failing_detector(body):
+    return f"""
+    from loop_close.detectors import Detector
+    from loop_close.model import Evidence
+    def find(observation):
+        {body}
+    def pytest_loop_close_detectors():
+        return [Detector(id="house-rule", label="rule", priority=5, description="d", hint="h", detect=find)]
+    """
+
+
+def test_detector_of_a_conftest_takes_part(run):
+    done = run({"conftest.py": DETECTOR, "test_a.py": FAILING})
+    assert done.title == "# Stall detected: 1 broken house rule detected (exit 1)"
+    assert done.says("## Fix by\n\nRead the house rules.", "assert 1 == 2")
+    assert done.causes[0]["kind"] == "house-rule"
+
+
+def test_section_of_a_conftest_stands_where_it_asks_to(run):
+    done = run({"conftest.py": SECTION, "test_a.py": FAILING}, own_sections=("House news",))
+    assert done.says("## House news\n\nAll is well here.\n\n## Files touched")
+
+
+def test_hooks_in_the_conftest_of_a_folder_take_part(run):
+    done = run({"sub/conftest.py": DETECTOR, "sub/test_a.py": FAILING})
+    assert done.causes[0]["kind"] == "house-rule"
+
+
+def installed(folder, name, source, entry):
+    """A package as pip leaves it: a module and its metadata."""
+    site = folder / "site"
+    info = site / f"{name}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (site / f"{name}.py").write_text(source, encoding="utf-8")
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text(f"[loop_close]\n{name} = {entry}\n", encoding="utf-8")
+    return site
+
+
+def test_detector_and_section_of_an_installed_package_take_part(run, tmp_path_factory, monkeypatch):
+    site = installed(tmp_path_factory.mktemp("installed"), "house_rules", DETECTOR + SECTION, "house_rules")
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    done = run({"test_a.py": FAILING}, own_process=True, own_sections=("House news",))
+    assert done.says("1 broken house rule detected", "All is well here.")
+
+
+def test_installed_package_that_is_blocked_takes_no_part(run, tmp_path_factory, monkeypatch):
+    site = installed(tmp_path_factory.mktemp("installed"), "house_rules", DETECTOR, "house_rules")
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    done = run({"test_a.py": FAILING}, "-p", "no:house_rules", own_process=True)
+    assert done.says("1 test failure detected")
+
+
+def test_installed_package_that_cannot_be_imported_is_named_and_the_run_goes_on(
+    run, tmp_path_factory, monkeypatch
+):
+    site = installed(
+        tmp_path_factory.mktemp("installed"), "house_rules", "import not_there_at_all\n", "house_rules"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    done = run({"test_a.py": FAILING}, own_process=True)
+    assert done.ret == 1
+    assert done.says("1 test failure detected", "## Other signals", "not_there_at_all", "assert 1 == 2")
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (
+            "raise ValueError('rule engine broke')",
+            "detector 'house-rule' raised ValueError: rule engine broke",
+        ),
+        ("yield 'not evidence'", "not loop_close.Evidence"),
+        ("raise SystemExit(9)", "detector 'house-rule' raised SystemExit"),
+        ("return 5", "detector 'house-rule' raised TypeError"),
+        ("yield Evidence(kind='x')", "detector 'house-rule' raised TypeError"),
+        ("yield Evidence(kind='x', snippet='y', line=None)", "raised TypeError"),
+        ("yield Evidence(kind='x', snippet='y', file=5)", "raised TypeError"),
+        ("yield Evidence(kind='x', snippet='y', failure='test_a')", "raised TypeError"),
+        ("raise ValueError('# EVIL ``` <!--')", "EVIL"),
+    ],
+)
+def test_detector_that_fails_is_named_and_the_run_goes_on(run, body, words):
+    done = run({"conftest.py": failing_detector(body), "test_a.py": FAILING})
+    assert done.ret == 1
+    assert done.says("1 test failure detected", "- 1 failed extension: ", words, "assert 1 == 2")
+    assert "detector-error" in {evidence["kind"] for evidence in done.report["evidence"]}
+
+
+def test_detector_that_yields_something_and_then_fails_counts_as_failed(run):
+    body = "yield Evidence(kind='house-rule', snippet='x'); raise ValueError('late')"
+    done = run({"conftest.py": failing_detector(body), "test_a.py": FAILING})
+    assert done.says("1 test failure detected", "ValueError: late")
+
+
+@pytest.mark.parametrize(
+    ("hook", "words"),
+    [
+        ("def pytest_loop_close_detectors(): raise ValueError('hook broke')", "ValueError: hook broke"),
+        ("def pytest_loop_close_detectors(): return ['no detector']", "gave str, not loop_close.Detector"),
+        ("def pytest_loop_close_detectors(): return 7", "TypeError"),
+        ("def pytest_loop_close_detectors(): raise SystemExit(9)", "SystemExit"),
+        ("def pytest_loop_close_sections(): raise ValueError('hook broke')", "ValueError: hook broke"),
+        ("def pytest_loop_close_sections(): return [5]", "gave int, not loop_close.Section"),
+        (SECTION.replace("position=55", "position='last'"), "Section.position takes int"),
+        (DETECTOR.replace("priority=5", "priority=None"), "TypeError"),
+    ],
+)
+def test_hook_that_fails_is_named_by_its_file_and_the_run_goes_on(run, hook, words):
+    done = run({"conftest.py": hook, "test_a.py": FAILING})
+    assert done.ret == 1
+    assert done.says("1 test failure detected", " of conftest.py: ", words, "assert 1 == 2")
+    assert str(done.folder) not in done.prompt
+
+
+@pytest.mark.parametrize("hook", ["pytest_loop_close_detectors", "pytest_loop_close_sections"])
+def test_hook_that_has_nothing_to_add_may_return_none(run, hook):
+    done = run({"conftest.py": f"def {hook}(): pass\n", "test_a.py": FAILING})
+    assert "failed extension" not in done.prompt
+
+
+@pytest.mark.parametrize("body", ["1 / 0", "[5]", "5", "exit(9)"])
+def test_section_that_fails_is_named_and_the_others_stand(run, body):
+    source = SECTION.replace('["All is well here."]', body)
+    done = run({"conftest.py": source, "test_a.py": FAILING}, own_sections=("House news",))
+    assert done.ret == 1
+    assert done.says("## House news\n\nThe section `house` failed: ", "assert 1 == 2", "## Next step")
+
+
+def test_section_with_the_id_of_another_takes_nothing_from_it(run):
+    source = SECTION.replace('id="house"', 'id="primary"')
+    done = run({"conftest.py": source, "test_a.py": FAILING}, own_sections=("House news",))
+    assert done.says("All is well here.", "assert 1 == 2")
+    assert done.prompt.count("All is well here.") == 1
+
+
+def test_section_that_is_cut_inside_of_a_fence_leaves_it_closed(run):
+    lines = '["`````text", "```", "# EVIL", "```", *["word " * 20] * 100, "`````"]'
+    source = SECTION.replace('["All is well here."]', lines)
+    done = run({"conftest.py": source, "test_a.py": FAILING}, own_sections=("House news",))
+    assert done.says("`````\n… cut to keep the budget", "## Next step")
+
+
+def test_section_that_says_too_much_is_cut(run):
+    source = SECTION.replace('["All is well here."]', '["All is well here."] * 10000')
+    done = run({"conftest.py": source, "test_a.py": FAILING}, own_sections=("House news",))
+    assert done.says("… cut to keep the budget", "assert 1 == 2")
+    assert len(done.prompt.encode()) <= 8000
+
+
+def test_id_of_a_built_in_detector_cannot_be_taken(run):
+    source = DETECTOR.replace('id="house-rule"', 'id="test-failure"')
+    done = run({"conftest.py": source, "test_a.py": FAILING})
+    assert done.says("1 test failure detected", "the detector id 'test-failure' is taken")
+
+
+def test_extensions_are_in_the_same_order_however_they_were_registered(run):
+    def two(first, second):
+        detectors = ", ".join(
+            f"Detector(id='{i}', label='{i}', priority=5, description='d', hint='h', detect=find_{i})"
+            for i in (first, second)
+        )
+        finders = "\n".join(
+            f"def find_{i}(o): return [Evidence(kind='{i}', snippet='{i}', failure=f) for f in o.failures]"
+            for i in "ab"
+        )
+        head = "from loop_close.detectors import Detector\nfrom loop_close.model import Evidence\n"
+        return f"{head}{finders}\ndef pytest_loop_close_detectors(): return [{detectors}]\n"
+
+    one = run({"conftest.py": two("a", "b"), "test_a.py": FAILING}).prompt
+    other = run({"conftest.py": two("b", "a"), "test_a.py": FAILING}).prompt
+    assert one == other
+
+
+def test_exit_status_is_that_of_pytest_whatever_extensions_do(run):
+    done = run({"conftest.py": failing_detector("raise ValueError"), "test_a.py": "def test_a(): pass\n"})
+    assert done.ret == 0
+    assert done.says("# No stall detected", "failed extension")

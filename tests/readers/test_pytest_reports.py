@@ -1,0 +1,185 @@
+from types import SimpleNamespace
+
+import pytest
+from records import raised
+
+from loop_close.readers import pytest_reports
+from loop_close.readers.pytest_reports import bounded_sections, read_report, subtest_of, unreadable, words_of
+
+
+def report(**fields):
+    usual = {"nodeid": "a.py::test_a", "when": "call", "location": ("a.py", 4, "test_a"), "longrepr": "words"}
+    return SimpleNamespace(**{**usual, **fields})
+
+
+class Words:
+    """In place of pytest's representations: they are read as text."""
+
+    def __init__(self, text, **fields):
+        self.text = text
+        vars(self).update(fields)
+
+    def __str__(self):
+        return self.text
+
+
+def test_report_with_an_exception_says_what_the_exception_says():
+    exc = raised(message="broken")
+    found = read_report(report(), exc)
+    assert (found.message, found.raised) == ("broken", exc)
+    assert (found.nodeid, found.phase, found.file, found.line) == ("a.py::test_a", "call", "a.py", 5)
+
+
+def test_report_without_an_exception_says_its_own_words():
+    found = read_report(report(longrepr="[XPASS(strict)] later"), None)
+    assert (found.message, found.raised) == ("[XPASS(strict)] later", None)
+
+
+def test_words_are_those_of_a_serial_run_on_a_worker_too():
+    spread = report(longrepr=Words("words"), longreprtext="[gw0] linux -- Python\nwords", node="gw0")
+    assert words_of(spread) == "words"
+
+
+@pytest.mark.parametrize("longrepr", [None, "", ()])
+def test_report_without_words_has_an_empty_message(longrepr):
+    assert read_report(report(longrepr=longrepr), None).message == ""
+
+
+def test_words_are_bounded():
+    words = words_of(report(longrepr="x" * 1_000_000))
+    assert words.count("x") == 16_000
+    assert "984000 characters left out" in words.replace(",", "")
+
+
+@pytest.mark.parametrize(
+    ("when", "phase"),
+    [
+        ("setup", "setup"),
+        ("call", "call"),
+        ("teardown", "teardown"),
+        ("collect", "collect"),
+        ("other", "call"),
+        (None, "call"),
+    ],
+)
+def test_phase_is_that_of_the_report(when, phase):
+    assert read_report(report(when=when), None).phase == phase
+
+
+@pytest.mark.parametrize("location", [None, ("a.py", None, "a.py"), ("a\\b.py", 3, "x")])
+def test_location_may_lack_a_line_and_have_other_slashes(location):
+    found = read_report(report(location=location), None)
+    assert found.line == (4 if location and location[1] else 0)
+    assert "\\" not in found.file
+
+
+def test_collection_report_has_no_location():
+    collected = SimpleNamespace(nodeid="a.py", longrepr=Words("ImportError"), sections=[])
+    assert read_report(collected, None).nodeid == "a.py"
+
+
+@pytest.mark.parametrize(
+    ("context", "expected"),
+    [
+        (None, ""),
+        (SimpleNamespace(), ""),
+        (SimpleNamespace(msg=None, kwargs={}), "(<subtest>)"),
+        (SimpleNamespace(msg="number", kwargs={}), "[number]"),
+        (SimpleNamespace(msg=None, kwargs={"n": 1}), "(n=1)"),
+        (SimpleNamespace(msg="number", kwargs={"n": 1, "m": "x"}), "[number] (n=1, m=x)"),
+        (SimpleNamespace(msg="", kwargs={}), "[]"),
+    ],
+)
+def test_subtest_is_named_as_pytest_does(context, expected):
+    assert subtest_of(report(context=context)) == expected
+
+
+@pytest.mark.parametrize(
+    ("sections", "limit", "expected"),
+    [
+        ([], 10, ()),
+        ([("out", "")], 10, ()),
+        ([("out", "abc")], 10, (("out", "abc"),)),
+        ([("out", "0123456789abc")], 5, (("out", "89abc"),)),
+        ([("out", "abc"), ("err", "def")], 4, (("out", "abc"), ("err", "f"))),
+        ([("out", "abc"), ("err", "def")], 3, (("out", "abc"),)),
+        ([("out", "abc")], 0, ()),
+        ([("out", "abc")], -5, ()),
+    ],
+)
+def test_captured_output_keeps_its_tail_within_the_limit(sections, limit, expected):
+    assert bounded_sections(sections, limit) == expected
+
+
+def test_output_of_one_failure_is_bounded():
+    found = read_report(report(sections=[("out", "x" * 100_000), ("err", "y")]), None)
+    assert sum(len(text) for _, text in found.sections) == pytest_reports.MAX_SECTIONS == 64_000
+
+
+def entry(path, line, message=""):
+    return SimpleNamespace(reprfileloc=SimpleNamespace(path=path, lineno=line, message=message))
+
+
+def chain(*links):
+    return Words(
+        "text",
+        chain=[
+            (SimpleNamespace(reprentries=entries), SimpleNamespace(message=message), None)
+            for message, entries in links
+        ],
+    )
+
+
+def test_exception_that_was_not_seen_is_read_from_the_words_of_pytest():
+    longrepr = chain(
+        ("ValueError: bad", [entry("test_a.py", 3), entry("src/a.py", 7, "ValueError: bad in total")])
+    )
+    found = read_report(report(longrepr=longrepr), None)
+    assert (found.raised.type, found.raised.module, found.message) == ("ValueError", "", "bad")
+    assert [(f.file, f.line, f.function) for f in found.raised.frames] == [
+        ("test_a.py", 3, ""),
+        ("src/a.py", 7, "total"),
+    ]
+
+
+def test_last_exception_of_a_chain_is_the_one_and_the_others_are_its_causes():
+    longrepr = chain(("KeyError: 'low'", []), ("shop.errors.PriceError: high", []))
+    found = read_report(report(longrepr=longrepr), None).raised
+    assert (found.module, found.type, found.message) == ("shop.errors", "PriceError", "high")
+    assert (found.cause.type, found.cause.message) == ("KeyError", "'low'")
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "rest"),
+    [
+        ("assert 1 == 2", "AssertionError", "assert 1 == 2"),
+        ("Failed", "Failed", ""),
+        ("ValueError: ", "ValueError", ""),
+        ("two words: x", "Exception", "two words: x"),
+        ("", "Exception", ""),
+        (None, "Exception", ""),
+    ],
+)
+def test_type_is_read_only_where_one_stands(message, kind, rest):
+    found = read_report(report(longrepr=chain((message, []))), None).raised
+    assert (found.type, found.message) == (kind, rest)
+
+
+@pytest.mark.parametrize("path", ["/usr/lib/x.py", "../x.py", "<string>", "C:/x.py", ""])
+def test_frames_outside_of_the_project_are_left_out(path):
+    longrepr = chain(("ValueError: bad", [entry(path, 3)]))
+    assert read_report(report(longrepr=longrepr), None).raised.frames == ()
+
+
+def test_entry_without_a_place_is_left_out():
+    longrepr = chain(("ValueError: bad", [SimpleNamespace(reprfileloc=None), SimpleNamespace()]))
+    assert read_report(report(longrepr=longrepr), None).raised.frames == ()
+
+
+def test_report_that_cannot_be_read_is_still_a_failure():
+    found = unreadable(report(when="setup"), TypeError("x"))
+    assert (found.nodeid, found.phase, found.message) == (
+        "a.py::test_a",
+        "setup",
+        "(unreadable report: TypeError)",
+    )

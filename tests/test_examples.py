@@ -1,0 +1,58 @@
+"""The example is the demo, and a test: its nine faults are nine root causes, each shown where its README says."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SHOP = ROOT / "examples" / "shop"
+
+#: Exception, where it is shown, and a function or name beside the fault that the prompt has to name.
+FAULTS = [
+    ("AssertionError", "tests/test_pricing.py", "`tax_on` (`src/shop/tax.py:"),
+    ("TypeError", "tests/conftest.py", "def __init__(self, location: str"),
+    ("ModuleNotFoundError", "src/shop/payments.py", "from shop_gateway_sdk import Gateway"),
+    ("NotImplementedError", "src/shop/shipping.py", "express delivery to"),
+    ("SyntaxError", "src/shop/receipts.py", "  19         row("),
+    ("CouponError", "src/shop/coupons.py", "CODE.fullmatch("),
+    ("AttributeError", "src/shop/orders.py", "`src/shop/customers.py:29`"),
+    ("IndexError", "src/shop/loyalty.py", "while collected >= TIERS[position + 1].points:"),
+    ("AssertionError", "tests/test_inventory.py", "function without a body: `Inventory.to_reorder`"),
+]
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("example") / "shop"
+    shutil.copytree(SHOP, folder, ignore=shutil.ignore_patterns(".*", "__pycache__", "nextprompt.md"))
+    command = [sys.executable, "-m", "pytest", "--loop-close", "-q", "--tb=no"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    return folder, done.stdout
+
+
+def test_nine_faults_are_nine_causes(shop):
+    folder, _ = shop
+    report = json.loads((folder / ".loop-close" / "report.json").read_text(encoding="utf-8"))
+    found = sorted((c["exception"], c["location"]["file"]) for c in report["root_causes"])
+    assert found == sorted((exception, file) for exception, file, _ in FAULTS)
+
+
+@pytest.mark.parametrize("named", [named for _, _, named in FAULTS])
+def test_the_prompt_names_what_is_beside_the_fault(shop, named):
+    folder, _ = shop
+    assert named in (folder / "nextprompt.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_shows_the_lines_of_the_terminal(shop):
+    _, printed = shop
+    lines = re.findall(r"^loop-close: .*$", printed, re.MULTILINE)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(lines) == 3
+    # the number of tokens changes with the words of each Python version
+    wanted = [re.sub(r"about [\d,]+ tokens", "about N tokens", line) for line in lines]
+    assert "\n".join(wanted) in re.sub(r"about [\d,]+ tokens", "about N tokens", readme)

@@ -1,0 +1,152 @@
+import pytest
+from hypothesis import given, settings
+from records import SRC, TEST, exceptions, failure, failures, frame, in_test, origin, raised, source
+
+from loop_close import facts
+from loop_close.model import Raised, Site
+
+
+@pytest.mark.parametrize(
+    ("exc", "names", "expected"),
+    [
+        (None, ("ValueError",), False),
+        (raised("ValueError"), (), False),
+        (raised("ValueError"), ("KeyError",), False),
+        (raised("ValueErrors"), ("ValueError",), False),
+        (raised("pkg.ValueError"), ("ValueError",), False),
+        (raised("ValueError"), ("KeyError", "ValueError"), True),
+        (raised("JSONDecodeError", bases=("ValueError", "Exception")), ("ValueError",), True),
+    ],
+)
+def test_is_a(exc, names, expected):
+    assert facts.is_a(exc, *names) is expected
+
+
+@pytest.mark.parametrize(
+    ("exc", "expected"),
+    [
+        (None, False),
+        (raised("ValueError"), False),
+        (raised("Failed", module="shop.jobs"), False),
+        (raised("JobFailed", bases=("Failed", "Exception")), False),
+        (raised("AssertionError"), True),
+        (raised("AssertionError", module="pkg"), True),
+        (raised("NotEqual", module="pkg", bases=("AssertionError", "Exception")), True),
+        (raised("Failed", bases=("OutcomeException", "BaseException")), True),
+    ],
+)
+def test_is_assertion(exc, expected):
+    assert facts.is_assertion(exc) is expected
+
+
+def test_links():
+    last = raised("C")
+    first = raised("A", cause=raised("B", context=last))
+    assert [link.type for link in facts.links(first)] == ["A", "B", "C"]
+    assert list(facts.links(None)) == []
+    assert list(facts.links(last)) == [last]
+
+
+def test_leaves():
+    group = raised("G", members=(raised("A"), raised("H", members=(raised("B"), raised("C"))), raised("D")))
+    assert [leaf.type for leaf in facts.leaves(group)] == ["A", "B", "C", "D"]
+    assert list(facts.leaves(raised("A"))) == []
+
+
+@pytest.mark.parametrize(
+    ("hidden", "expected"), [((), None), ((0,), 0), ((1,), 0), ((0, 0), 1), ((0, 1, 1), 0), ((1, 1), 1)]
+)
+def test_innermost(hidden, expected):
+    frames = [frame(line=n, is_hidden=bool(h)) for n, h in enumerate(hidden)]
+    found = facts.innermost(raised(frames=frames))
+    assert (found.line if found else None) == expected
+
+
+def test_innermost_of_nothing():
+    assert facts.innermost(None) is None
+
+
+@pytest.mark.parametrize(
+    ("exc", "expected"),
+    [
+        (None, (TEST, 3, "")),
+        (raised(frames=[]), (TEST, 3, "")),
+        (raised(), (SRC, 10, "total")),
+        (raised(site=Site(frame=frame(line=7, function="f"))), (SRC, 7, "f")),
+        (raised(site=None), (SRC, 10, "total")),
+        (raised(site=None, frames=[frame(line=1), frame(line=2, is_hidden=True)]), (SRC, 1, "total")),
+        (raised(frames=[], cause=raised("B", site=None, frames=[in_test()])), (TEST, 5, "test_total")),
+        (raised(frames=[], members=(raised("A", frames=[]), raised("B"))), (SRC, 10, "total")),
+        (raised("SyntaxError", details={"path": "a.py", "line": "9"}), ("a.py", 9, "")),
+        (raised("SyntaxError", details={"path": "a.py"}), (SRC, 10, "total")),
+        (raised("SyntaxError", details={"path": "a.py", "line": "nine"}), (SRC, 10, "total")),
+        (raised("FileNotFoundError", details={"path": "a.txt"}), (SRC, 10, "total")),
+    ],
+)
+def test_place(exc, expected):
+    assert facts.place(failure(exc, line=3)) == expected
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "expected"),
+    [
+        ("", ""),
+        ("a.py", "a.py"),
+        ("a.py::test_x", "a.py::test_x"),
+        ("a.py::A::test_x", "a.py::A::test_x"),
+        ("[a]/b.py::test_x", "[a]/b.py::test_x"),
+        ("a.py::[", "a.py::["),
+        ("a.py::test_x[1]", "a.py::test_x"),
+        ("a.py::A::test_x[1-2]", "a.py::A::test_x"),
+        ("[a]/b.py::test_x[1]", "[a]/b.py::test_x"),
+        ("a.py::test_x[b::c]", "a.py::test_x"),
+        ("a.py::test_x[[]", "a.py::test_x"),
+        ("a.py::test_x[]]", "a.py::test_x"),
+        ("a.py::test_x[a[b]::c[d]]", "a.py::test_x"),
+    ],
+)
+def test_test_function(nodeid, expected):
+    assert facts.test_function(nodeid) == expected
+
+
+def test_origins_of_every_link():
+    a, b = origin("a"), origin("b")
+    exc = raised(
+        site=Site(frame=frame(), origins=(a,)),
+        cause=raised(site=None, context=raised(site=Site(frame=frame(), origins=(b,)))),
+    )
+    assert list(facts.origins(failure(exc))) == [a, b]
+    assert list(facts.origins(failure())) == []
+
+
+def test_reached():
+    one, two, three = source("one"), source("two"), source("three")
+    exc = raised(
+        frames=[in_test(source=source("no")), frame(function="f", source=one), frame(source=None)],
+        site=Site(
+            frame=frame(),
+            origins=(
+                origin("g", source=two, body=three),
+                origin("t", TEST, source=source("no")),
+                origin("h"),
+            ),
+        ),
+    )
+    assert list(facts.reached(failure(exc))) == [(SRC, "f", one), (SRC, "g", two), (SRC, "g", three)]
+
+
+@settings(max_examples=50)
+@given(failures)
+def test_any_failure_can_be_asked(found):
+    file, line, function = facts.place(found)
+    assert (type(file), type(line), type(function)) == (str, int, str)
+    assert len(list(facts.reached(found))) >= 0
+    assert facts.test_function(facts.test_function(found.nodeid)) == facts.test_function(found.nodeid)
+
+
+@settings(max_examples=50)
+@given(exceptions)
+def test_every_link_is_told_once(exc):
+    found = [id(link) for link in facts.links(exc)]
+    assert len(found) == len(set(found)) >= 1
+    assert isinstance(exc, Raised)

@@ -1,0 +1,145 @@
+import os
+import stat
+
+import pytest
+
+from loop_close import files
+from loop_close.files import UnusablePathError
+
+OURS = ("# Stall detected", "{")
+
+
+def refusal(path):
+    with pytest.raises(UnusablePathError) as caught:
+        files.check_writable(path, OURS)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["# Stall detected: x (exit 1)\n", "{}", "", " \n\t"])
+def test_file_of_ours_or_an_empty_one_can_be_replaced(tmp_path, text):
+    path = tmp_path / "prompt.md"
+    path.write_text(text)
+    files.check_writable(path, OURS)
+    assert path.read_text() == text
+
+
+def test_path_that_is_not_there_can_be_written_and_its_folder_is_made(tmp_path):
+    files.check_writable(tmp_path / "a" / "b" / "prompt.md", OURS)
+    assert list((tmp_path / "a" / "b").iterdir()) == []
+
+
+@pytest.mark.parametrize("data", [b"notes", b" # Stall detected", b"\xff\xfe\x00", b"x" * 1_000_000])
+def test_file_of_somebody_else_is_refused_and_left_alone(tmp_path, data):
+    path = tmp_path / "notes.md"
+    path.write_bytes(data)
+    assert refusal(path).endswith("was not written by loop-close; remove it or name another file")
+    assert path.read_bytes() == data
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_folder_is_refused(tmp_path):
+    assert refusal(tmp_path) == f"{tmp_path} is a folder; name a file"
+
+
+def test_path_below_a_file_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert "cannot be written: " in refusal(tmp_path / "file" / "prompt.md")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_what_is_no_regular_file_is_refused_unread(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert refusal(tmp_path / "pipe") == f"{tmp_path / 'pipe'} is no regular file; name another one"
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
+def test_read_only_folder_is_refused(tmp_path):
+    tmp_path.chmod(0o500)
+    message = refusal(tmp_path / "prompt.md")
+    tmp_path.chmod(0o700)
+    assert message.endswith("cannot be written: Permission denied")
+
+
+def test_pieces_are_written_as_utf_8_with_line_feeds(tmp_path):
+    files.write(tmp_path / "x", ["ä\n", "日本\r\n", "\ud800"])
+    assert (tmp_path / "x").read_bytes() == "ä\n日本\r\n?".encode()
+
+
+def test_file_is_replaced_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "x"
+    path.write_text("old")
+
+    def pieces():
+        yield "new"
+        raise RuntimeError("in the middle")
+
+    with pytest.raises(RuntimeError, match="in the middle"):
+        files.write(path, pieces())
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_reader_of_the_old_file_keeps_the_old_text(tmp_path):
+    path = tmp_path / "x"
+    path.write_text("old")
+    with path.open() as reader:
+        files.write(path, ["new"])
+        assert reader.read() == "old"
+    assert path.read_text() == "new"
+
+
+def test_folder_that_is_gone_is_an_os_error(tmp_path):
+    with pytest.raises(OSError, match="No such file"):
+        files.write(tmp_path / "gone" / "x", ["new"])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions are those of POSIX")
+def test_permissions_are_kept_and_new_files_get_the_usual_ones(tmp_path):
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.write_text("")
+    old.chmod(0o640)
+    files.write(old, ["x"])
+    before = os.umask(0o027)
+    files.write(new, ["x"])
+    assert os.umask(before) == 0o027
+    assert stat.S_IMODE(old.stat().st_mode) == 0o640
+    assert stat.S_IMODE(new.stat().st_mode) == 0o640
+
+
+def test_state_folder_is_made_once_and_ignored_by_git(tmp_path):
+    folder = files.state_folder(tmp_path)
+    (folder / ".gitignore").write_text("*\n!keep\n")
+    assert files.state_folder(tmp_path) == folder == tmp_path / ".loop-close"
+    assert (folder / ".gitignore").read_text() == "*\n!keep\n"
+
+
+def test_state_folder_whose_place_is_taken_is_an_os_error(tmp_path):
+    (tmp_path / ".loop-close").write_text("")
+    with pytest.raises(OSError, match="File exists"):
+        files.state_folder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (None, {}),
+        ("", {}),
+        ("[project]\nname = 'x'\n", {}),
+        ("tool = 5\n", {}),
+        ("[tool.other]\nbudget = 5\n", {}),
+        ("[tool.loop-close]\n", {}),
+        ("[tool.loop-close]\nbudget = 900\n", {"budget": 900}),
+        ("[tool]\nloop-close = 5\n", 5),
+    ],
+)
+def test_settings_table_is_what_the_file_holds(tmp_path, text, expected):
+    if text is not None:
+        (tmp_path / "pyproject.toml").write_text(text)
+    assert files.settings_table(tmp_path) == expected
+
+
+@pytest.mark.parametrize("data", [b"[tool", b"\xff", b"a = 1\na = 2\n"])
+def test_settings_that_are_no_toml_are_refused(tmp_path, data):
+    (tmp_path / "pyproject.toml").write_bytes(data)
+    with pytest.raises(UnusablePathError, match=r"^pyproject\.toml cannot be read as TOML: "):
+        files.settings_table(tmp_path)

@@ -1,0 +1,98 @@
+import json
+from dataclasses import fields, is_dataclass, replace
+
+import pytest
+from hypothesis import given, settings
+from records import exceptions, frame, origin, raised, source
+
+from loop_close.model import Raised, Site
+from loop_close.readers.wire import from_wire, to_wire
+
+
+def arrived(value):
+    """The record as it has to arrive: with its lone surrogates replaced."""
+    if is_dataclass(value):
+        return replace(value, **{f.name: arrived(getattr(value, f.name)) for f in fields(value)})
+    if isinstance(value, tuple):
+        return tuple(map(arrived, value))
+    if isinstance(value, dict):
+        return {key: arrived(item) for key, item in value.items()}
+    return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
+
+
+def plain(value):
+    """Whether a value crosses a process border as execnet carries it."""
+    if isinstance(value, dict):
+        return all(type(key) is str and plain(item) for key, item in value.items())
+    if type(value) is tuple:
+        return all(map(plain, value))
+    if type(value) is str:
+        return value == value.encode("utf-8", "replace").decode("utf-8")
+    return value is None or type(value) in (int, bool)
+
+
+def test_smallest():
+    exc = Raised(type="ValueError", message="")
+    assert from_wire(to_wire(exc)) == exc
+
+
+def test_everything():
+    exc = raised(
+        module="pkg",
+        bases=("Exception",),
+        frames=[frame(is_hidden=True, source=source("a", "b", start=3)), frame(source=None)],
+        omitted_frames=3,
+        details={"name": "x", "line": "3"},
+        template="no {}",
+        site=Site(
+            frame=frame(),
+            statement="f()",
+            origins=(origin(is_empty=True, source=source("a"), body=source("b")), origin()),
+            inner=("a.py:g",),
+        ),
+        cause=raised("KeyError", context=raised("TypeError")),
+        members=(raised("IndexError", members=(raised(),)),),
+        omitted_members=4,
+    )
+    assert from_wire(to_wire(exc)) == exc
+    assert from_wire(json.loads(json.dumps(to_wire(exc)))) == exc
+
+
+def test_lone_surrogates_are_replaced():
+    exc = Raised(type="E", message="a\ud800b é", bases=("\udfff",), details={"name": "\udc80"})
+    found = from_wire(to_wire(exc))
+    assert found == replace(exc, message="a?b é", bases=("?",), details={"name": "?"})
+
+
+def test_text_of_a_class_of_its_own():
+    class Text(str):
+        def __str__(self):
+            return "something else"
+
+    data = to_wire(Raised(type="E", message=Text("a"), template=Text("é")))
+    assert (data["message"], data["template"]) == ("a", "é")
+    assert type(data["message"]) is type(data["template"]) is str
+
+
+@settings(max_examples=50)
+@given(exceptions)
+def test_there_and_back(exc):
+    data = to_wire(exc)
+    assert plain(data)
+    assert from_wire(data) == arrived(exc)
+    assert from_wire(json.loads(json.dumps(data))) == arrived(exc)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        {"type": "E"},
+        {**to_wire(Raised(type="E", message="")), "unknown": 1},
+        {"frames": None},
+        {"frames": [1]},
+    ],
+)
+def test_what_was_not_made_by_it(data):
+    with pytest.raises((KeyError, TypeError)):
+        from_wire(data)

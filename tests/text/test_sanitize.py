@@ -1,0 +1,185 @@
+import re
+import sys
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from loop_close.text.sanitize import one_line, sanitize
+
+ESC = "\x1b"
+PIECES = [
+    *(
+        "\x1b",
+        "\x1b[",
+        "\x1b]",
+        "\x1b\\",
+        "\x9b",
+        "\x07",
+        "31m",
+        "0;",
+        "\r",
+        "\n",
+        "\t",
+        " ",
+        "\u00a0",
+        "\u200b",
+    ),
+    *(":", "::", "#", "##", "[", "error", "vso", "teamcity", "group", "#x1B", "#x1", "B[", "#x07", "\u2028"),
+    *("\ud83d", "\ude00", "\x00", "\ufffe", "\ufe0f", "\U000e0041", "x", "8;;http://a"),
+]
+hostile = st.lists(st.sampled_from(PIECES)).map("".join) | st.text(st.characters(exclude_categories=()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "plain",
+        "tab\tand\nline",
+        "naïve café, 日本語, 😀, ✓ × –",
+        "combining e\u0301 and an emoji presentation \u26a0\ufe0f",
+        "ns::name and std::vector<int>::size_type",
+        "tests/test_a.py::TestA::test_x[1]",
+        "FAILED tests/test_a.py::test_x - assert",
+        "listening on ::1",
+        "::1",
+        "  :: error",
+        "# heading",
+        "## heading",
+        "#x1B",
+        "#x1b[31m",
+        "array[::2]",
+        "\ufffd",
+    ],
+)
+def test_leaves_alone(text):
+    assert sanitize(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # SGR and other CSI
+        (f"{ESC}[31mred{ESC}[0m", "red"),
+        (f"{ESC}[1;38;2;1;2;3mx{ESC}[K", "x"),
+        (f"{ESC}[?25lx{ESC}[?25h", "x"),
+        (f"{ESC}[2 qx", "x"),
+        (f"x{ESC}[", "x"),
+        (f"x{ESC}[31", "x"),
+        (f"x{ESC}[31\ny", "x\ny"),
+        # the eight-bit CSI
+        ("\x9b31mred\x9b0m", "red"),
+        ("\x9bt", "t"),
+        # OSC: title, hyperlink, either terminator, none
+        (f"{ESC}]0;title\x07x", "x"),
+        (f"{ESC}]8;;https://example.org{ESC}\\link{ESC}]8;;{ESC}\\", "link"),
+        (f"{ESC}]8;;https://example.org\x07link{ESC}]8;;\x07", "link"),
+        (f"{ESC}]0;never ends\nnext", "\nnext"),
+        (f"{ESC}]0;never ends\rnext", "\nnext"),
+        # DCS, APC and the short ones
+        (f"{ESC}Pq#0;1{ESC}\\x", "x"),
+        (f"{ESC}_payload{ESC}\\x", "x"),
+        (f"{ESC}(Bx{ESC}7y{ESC}=z", "xyz"),
+        (ESC, ""),
+        (f"{ESC}{ESC}[0m[31m", "[31m"),
+        # what junitxml makes of ESC
+        ("#x1B[31mred#x1B[0m", "red"),
+        ("#x1B]8;;http://a#x1B\\link#x1B]8;;#x1B\\", "link"),
+        ("#x1B]0;title#x07x", "x"),
+        ("#x1#x1B[0mB[31mx", "x"),
+        ("#x1#x1#x1B[0mB[0mB[31mx", "#x1B [31mx"),
+        # control characters
+        ("a\x00b\x08c\x7fd", "abcd"),
+        ("a\x80b\x9fc", "abc"),
+        # line ends
+        ("a\r\nb\rc\vd\fe\x85f\u2028g\u2029h", "a\nb\nc\nd\ne\nf\ng\nh"),
+        ("50%\r100%\r\n", "50%\n100%\n"),
+        # bidirectional, zero width, tags, selectors, annotation
+        ("a\u202eb\u2066c\u200fd\u061ce", "abcde"),
+        ("a\u200bb\u200dc\u2060d\ufeffe\u00adf", "abcdef"),
+        ("a" + "".join(chr(0xE0000 + ord(c)) for c in "ignore") + "b", "ab"),
+        ("a\U000e0100b\U000e01efc", "abc"),
+        ("a\ufff9b\ufffac\ufffbd", "abcd"),
+        # no characters
+        ("a\ud800b\udfffc", "a\ufffdb\ufffdc"),
+        ("\ufffe\uffff\ufdd0\U0010ffff", "\ufffd" * 4),
+    ],
+)
+def test_strips(text, expected):
+    assert sanitize(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("::error file=a.py::message", ": :error file=a.py::message"),
+        ("ok\n  ::set-output name=x::y", "ok\n  : :set-output name=x::y"),
+        ("\u00a0\t::error::x", "\u00a0\t: :error::x"),
+        (":\u200b:error::x", ": :error::x"),
+        (f"{ESC}[0m::error::x", ": :error::x"),
+        ("a\r::error::x", "a\n: :error::x"),
+        ("##[error]x", "# #[error]x"),
+        ("a ###[group]x", "a ## #[group]x"),
+        ("a ##vso[task.setvariable]x", "a # #vso[task.setvariable]x"),
+        ("a ##VSO[task]x", "a # #VSO[task]x"),
+        ("##teamcity[testFailed]", "# #teamcity[testFailed]"),
+    ],
+)
+def test_defuses_commands_of_log_readers(text, expected):
+    assert sanitize(text) == expected
+
+
+@given(hostile)
+@example("#x1" * 5 + "#x1B[" + "B[" * 5)
+def test_nothing_unseen_is_left_and_twice_is_once(text):
+    result = sanitize(text)
+    assert sanitize(result) == result
+    assert not [c for c in result if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\t"]
+    assert not re.search(r"^\s*::[A-Za-z]|##\[|##vso\[|##teamcity\[|#x1B\[", result, re.MULTILINE)
+    result.encode("utf-8")
+
+
+def test_format_characters_of_all_unicode_are_gone_or_letters_of_a_script():
+    left = [c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c) == "Cf" and sanitize(c)]
+    # What is left is seen: signs in front of Arabic, Syriac, Kaithi and Egyptian numbers and words, shorthand and
+    # musical notation.
+    blocks = {unicodedata.name(c).split()[0] for c in left}
+    assert blocks <= {"ARABIC", "SYRIAC", "KAITHI", "EGYPTIAN", "SHORTHAND", "MUSICAL"}
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "expected"),
+    [
+        ("", 200, ""),
+        ("a b", 200, "a b"),
+        ("  a\n\t b\u00a0 c ", 200, "a b c"),
+        ("abc", 3, "abc"),
+        ("abcd", 3, "ab…"),
+        ("ab cd", 4, "ab…"),
+        ("abcd", 1, "…"),
+        (f"{ESC}[31mabc{ESC}[0m", 3, "abc"),
+        ("\n::error::x", 200, ": :error::x"),
+    ],
+)
+def test_one_line(text, limit, expected):
+    assert one_line(text, limit) == expected
+
+
+@given(hostile, st.integers(1, 30))
+def test_one_line_is_one_line_within_its_limit(text, limit):
+    result = one_line(text, limit)
+    assert len(result) <= limit
+    assert result == result.strip()
+    assert len(result.splitlines()) <= 1
+    assert sanitize(result) == result
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "piece", ["x", "(", "\x1b[", "\x1b]", "\x1b", "\x9b1", "#x1B[", "#x1B]", "#x1", "\n", " ", ":", "##["]
+)
+def test_a_megabyte_of_the_same_comes_back(piece):
+    # Quadratic time would be minutes: the timeout is for that, not for speed.
+    sanitize(piece * (1_000_000 // len(piece)))
