@@ -206,6 +206,12 @@ def test_function_without_a_body(written, shop):
     assert empty.source.lines == ("def empty():", '    """Nothing yet."""')
 
 
+def test_functions_that_read_the_same_in_two_files_are_two(written):
+    both = [written.load(f"src/{name}.py", "def total(x):\n    return x\n") for name in ("one", "two")]
+    assert both[0].total.__code__ == both[1].total.__code__
+    assert [origin_of(m.total, written.project).file for m in both] == ["src/one.py", "src/two.py"]
+
+
 def test_class_made_by_a_function_of_another_project(written, shop):
     made = type("Made", (), {"__module__": shop.__name__})
     assert origin_of(made, written.project) is None

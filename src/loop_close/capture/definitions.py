@@ -56,14 +56,15 @@ def unwrap(found: Any) -> Any:
 def origin_of_function(function: FunctionType, project: Project) -> Origin | None:
     """Where a function of the project is defined, with its first statements."""
     code = function.__code__
-    known = project.origins.get(code)
+    key = code.co_filename, code  # code of two files that reads the same is equal
+    known = project.origins.get(key)
     file = project.relative(code.co_filename)
     if file is not None and known is None:
         known = _origin(function, file)
         node = function_of(code)
         if node is not None and not known.is_test:
             known = replace(known, calls=_calls(node, function, project))
-        project.origins[code] = known
+        project.origins[key] = known
     return known
 
 
@@ -71,8 +72,8 @@ def _calls(node: Function, function: FunctionType, project: Project) -> tuple[tu
     """The functions of the code under test that the body calls by name, in order, each once."""
     names = Namespaces({}, function.__globals__)
     called = (unwrap(names.value(n.func)) for n in ast.walk(node) if isinstance(n, ast.Call))
-    codes = dict.fromkeys(f.__code__ for f in called if type(f) is FunctionType and f is not function)
-    files = ((project.relative(code.co_filename), code) for code in codes)
+    codes = (f.__code__ for f in called if type(f) is FunctionType and f is not function)
+    files = dict.fromkeys((project.relative(code.co_filename), code) for code in codes)
     found = [
         (file, code.co_firstlineno, code.co_qualname)
         for file, code in files

@@ -26,8 +26,8 @@ class Project:
         self.root = os.path.realpath(root)
         self._given = os.path.abspath(root)
         self._known: dict[str, str | None] = {}
-        #: What is known of functions already looked up, by their code.
-        self.origins: dict[CodeType, Origin] = {}
+        #: What is known of functions already looked up, by their file and code.
+        self.origins: dict[tuple[str, CodeType], Origin] = {}
         self._foreign = _interpreter_folders()
         pythons = [folder for folder in (sys.prefix, sys.base_prefix) if folder not in _SHARED]
         self._shorter = [(self._given, ""), (self.root, ""), *((folder, "<python>") for folder in pythons)]
