@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -108,10 +107,13 @@ def settings_table(root: Path) -> Mapping[str, Any]:
     """
     path = root / "pyproject.toml"
     try:
-        with path.open("rb") as file:
-            document = tomllib.load(file)
+        content = path.read_bytes()
     except OSError:
         return {}
+    import tomllib  # late, as in many projects there is nothing to read for it
+
+    try:
+        document = tomllib.loads(content.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UnusablePathError(f"{path.name} cannot be read as TOML: {error}") from error
     tool = document.get("tool", {})

@@ -143,9 +143,9 @@ def test_many_files_are_counted():
 def test_next_step():
     assert rendered("next-step", close(observed(exit_code=0, counts=Counts(passed=1)))) == []
     made = rendered("next-step", close(observed(failure(raised(), "t.py::a"))))
-    assert made[0].endswith("the failing tests again and rewrites this file:")
+    assert made[0] == "From the project's root, just the failing tests:"
     assert made[1:] == ["```sh", "pytest --loop-close t.py::a", "```"]
-    assert "the tests again" in rendered("next-step", close(observed(exit_code=5)))[0]
+    assert "root, the tests:" in rendered("next-step", close(observed(exit_code=5)))[0]
 
 
 # Root causes within what they may cost

@@ -117,15 +117,15 @@ import pytest
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionstart(session):
-    import loop_close.app
+    import {module}
     def broken(*args, **kwargs):
         raise RuntimeError("# our own fault\\n```")
-    session.config.stash["put back"] = loop_close.app.{name}
-    loop_close.app.{name} = broken
+    session.config.stash["put back"] = {module}.{name}
+    {module}.{name} = broken
 
 def pytest_unconfigure(config):
-    import loop_close.app
-    loop_close.app.{name} = config.stash["put back"]
+    import {module}
+    {module}.{name} = config.stash["put back"]
 """
 
 
@@ -133,7 +133,9 @@ def pytest_unconfigure(config):
 def put_back(monkeypatch):
     """What a conftest of an inner run replaces is there again afterwards."""
     import loop_close.app
+    import loop_close.prompt.green
 
+    monkeypatch.setattr(loop_close.prompt.green, "green_prompt", loop_close.prompt.green.green_prompt)
     for name in ("close", "save", "compose", "group", "run_detectors", "report_document"):
         monkeypatch.setattr(loop_close.app, name, getattr(loop_close.app, name))
 
@@ -141,7 +143,7 @@ def put_back(monkeypatch):
 @pytest.mark.usefixtures("put_back")
 @pytest.mark.parametrize("name", ["close", "save", "compose", "group", "run_detectors"])
 def test_fault_of_ours_costs_one_line_and_leaves_the_raw_evidence(run, pytester, name):
-    conftest = BREAKS.replace("{name}", name)
+    conftest = BREAKS.replace("{module}", "loop_close.app").replace("{name}", name)
     done = run({"conftest.py": conftest, "test_a.py": FAILING}, asked=("--loop-close",), is_prompt=False)
     assert done.ret == 1
     assert len(done.summary) == 1
@@ -159,10 +161,55 @@ def test_fault_of_ours_costs_one_line_and_leaves_the_raw_evidence(run, pytester,
 @pytest.mark.usefixtures("put_back")
 @pytest.mark.parametrize(("source", "status"), [(FINE, 0), ("", 5), ("import not_there", 2)])
 def test_fault_of_ours_leaves_the_exit_status(run, source, status):
-    conftest = BREAKS.replace("{name}", "close")
+    module, name = ("prompt.green", "green_prompt") if source == FINE else ("app", "close")
+    conftest = BREAKS.replace("{module}", f"loop_close.{module}").replace("{name}", name)
     done = run({"conftest.py": conftest, "test_a.py": source}, asked=("--loop-close",), is_prompt=False)
     assert done.ret == status
     assert done.title == f"# loop-close could not read this run (exit {status})"
+
+
+MIXED = """
+import pytest
+def test_fine(): pass
+@pytest.mark.skip
+def test_skipped(): pass
+@pytest.mark.xfail
+def test_expected(): assert 0
+@pytest.mark.xfail
+def test_unexpected(): pass
+"""
+
+
+@pytest.mark.parametrize("source", [FINE, MIXED, MIXED.replace("def test_fine(): pass", "")])
+def test_green_prompt_is_the_same_on_the_way_that_loads_little(run, source):
+    little = run({"test_a.py": source}, asked=("--loop-close",))
+    full = run({"test_a.py": source}, asked=("--loop-close", "--loop-close-json=report.json"))
+    assert little.prompt == full.prompt
+    assert little.summary == full.summary
+    assert little.prompt.startswith("# No stall detected: the tests pass (exit 0)\n\n")
+
+
+LOADED = "import sys\nimport atexit\natexit.register(lambda: print('LOADED', *sorted(sys.modules)))\n"
+
+
+def test_green_run_loads_neither_records_nor_detectors(pytester):
+    pytester.makepyfile(conftest=LOADED, test_a=FINE)
+    done = pytester.runpytest_subprocess("--loop-close", "-p", "no:asyncio")
+    loaded = next(line for line in done.outlines if line.startswith("LOADED")).split()
+    ours = [name for name in loaded if name.startswith("loop_close")]
+    assert "loop_close.pytest_plugin.session" in ours
+    heavy = (
+        "model",
+        "app",
+        "detectors",
+        "readers",
+        "causes",
+        "capture",
+        "syntax",
+        "prompt.sections",
+        "text.redact",
+    )
+    assert [n for n in ours if n.removeprefix("loop_close.").startswith(heavy)] == []
 
 
 UNREADABLE = """

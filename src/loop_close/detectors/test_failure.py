@@ -20,8 +20,7 @@ DETECTOR = Detector(
     label="test failure",
     priority=60,
     description="a test that failed in setup, call or teardown",
-    hint="For a wrong value, the place to look is the function that made it, not the test that compared it. "
-    "A fixture that fails takes every test with it that uses it.",
+    hint="A wrong value is put right in the function that made it, not in the test that compared it.",
     detect=detect,
     takes_the_rest=True,
 )

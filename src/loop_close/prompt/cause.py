@@ -13,9 +13,10 @@ from loop_close.text.sanitize import one_line
 
 #: 0: one line. 1: the message. 2: the statement's source. 3: the source behind the values, variants, output.
 LEVELS = 4
-_TESTS = (1, 2, 2, 4)
-_LINES = (0, 6, 8, 10)
-_CHARS = (0, 320, 400, 600)
+_TESTS = (1, 1, 1, 3)
+_LINES = (0, 5, 5, 9)
+_CHARS = (0, 320, 320, 480)
+_WORDINGS = (0, 0, 0, 2)
 _MAX_RELATIVES = 8
 _BRIEF = 100
 
@@ -127,7 +128,13 @@ def _variants(cause: RootCause, level: int) -> Iterator[str]:
     first = one_line(safe(representative(cause).message), _BRIEF)
     messages = (e.failure.message for e in cause.evidence[1:200] if e.failure is not None)
     others = [m for m in dict.fromkeys(one_line(safe(m, 400), _BRIEF) for m in messages) if m != first]
-    kept = others[: (0, 0, 1, 2)[level]]
-    if kept:
-        more = f" and {len(others) - len(kept)} more wordings" if len(others) > len(kept) else ""
-        yield f"Also: {', '.join(span(m) for m in kept)}{more}"
+    kept = [span(m) for m in others[: _WORDINGS[level]]]
+    rest = len(others) - len(kept)
+    if others and level >= 2:
+        yield "Also: " + " and ".join(
+            [*([", ".join(kept)] if kept else []), *([_more(rest)] if rest else [])]
+        )
+
+
+def _more(number: int) -> str:
+    return f"{number} more wording{'s' * (number != 1)}"

@@ -10,7 +10,7 @@ from loop_close.model import Failure, Frame, Origin, Raised, Site, Source
 from loop_close.prompt.show import excerpt, line_of, opening, span
 
 _ON_LINE = re.compile(r"\bon line (\d{1,6})\b")
-_BODY_LINES = (0, 0, 8, 12)
+_BODY_LINES = (0, 0, 8, 8)
 
 
 def code_lines(failure: Failure, level: int, *, with_origin: bool) -> Iterator[str]:
@@ -86,8 +86,11 @@ def _origins(raised: Raised, site: Site) -> Iterator[str]:
 
 def _definition(origin: Origin, level: int) -> Iterator[str]:
     """The first lines of what made the value, and what that calls: the fault may lie below it."""
-    if origin.source is not None:
-        yield from opening(origin.source, origin.body, _BODY_LINES[level])
+    shown = opening(origin.source, origin.body, _BODY_LINES[level]) if origin.source is not None else []
+    if level > 2 or not any(
+        line.strip() == "…" for line in shown[-2:]
+    ):  # the start of a long one tells little
+        yield from shown
     calls = ", ".join(f"{span(name, 60)} ({_at(file, line)})" for file, line, name in origin.calls)
     if calls:
         yield f"It calls {calls}."

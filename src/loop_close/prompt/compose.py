@@ -47,11 +47,7 @@ def compose(report: Report, sections: Sequence[Section], *, budget: int, full_re
 
 
 def _pointer(full_report: str) -> str:
-    return (
-        f"Every failure, with up to 16,000 characters of its message: {line_of(full_report)}"
-        if full_report
-        else ""
-    )
+    return f"Every failure in full: {line_of(full_report)}" if full_report else ""
 
 
 def _body(section: Section, report: Report, left: int) -> list[str]:

@@ -8,7 +8,7 @@ from loop_close.facts import test_function
 from loop_close.model import Observation
 from loop_close.prompt.show import safe
 
-_MAX_SELECTED = 320
+_MAX_SELECTED = 200
 
 
 def rerun_command(observation: Observation) -> str:

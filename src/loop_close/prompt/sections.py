@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.facts import origins
 from loop_close.model import Evidence, Observation, Report
+from loop_close.prompt.green import green_title, told_counts
 from loop_close.prompt.primary import primary
 from loop_close.prompt.rerun import rerun_command
 from loop_close.prompt.section import Section
@@ -24,7 +25,7 @@ def title(report: Report, tokens: int) -> Iterator[str]:
     code = report.observation.exit_code
     known = "exit code unknown" if code is None else f"exit {code}"
     if report.verdict == "green":
-        yield f"# No stall detected: the tests pass ({known})"
+        yield green_title(known)
     else:
         yield f"# Stall detected: {one_line(report.stall_reason, 120)} ({known})"
 
@@ -45,15 +46,14 @@ def standing(report: Report, tokens: int) -> Iterator[str]:
 
 def _counts(observation: Observation) -> str:
     c = observation.counts
-    named = (
-        (c.failed, "failed"),
-        (c.errors, "error" if c.errors == 1 else "errors"),
-        (c.passed, "passed"),
-        (c.skipped, "skipped"),
-        (c.xfailed, "xfailed"),
-        (c.xpassed, "xpassed"),
+    return told_counts(
+        failed=c.failed,
+        errors=c.errors,
+        passed=c.passed,
+        skipped=c.skipped,
+        xfailed=c.xfailed,
+        xpassed=c.xpassed,
     )
-    return ", ".join(f"{number} {name}" for number, name in named if number) or "No test ran"
 
 
 def fix_by(report: Report, tokens: int, hints: Mapping[str, str]) -> Iterator[str]:
@@ -103,8 +103,8 @@ def next_step(report: Report, tokens: int) -> Iterator[str]:
     """How to run again just what failed."""
     if report.verdict == "green":
         return
-    what = "the failing tests" if any(f.nodeid for f in report.observation.failures) else "the tests"
-    yield f"From the project's root, this runs {what} again and rewrites this file:"
+    what = "just the failing tests" if any(f.nodeid for f in report.observation.failures) else "the tests"
+    yield f"From the project's root, {what}:"
     yield from fence(rerun_command(report.observation), "sh")
 
 

@@ -13,7 +13,9 @@ _MAX_LINE = 160
 _MAX_TEXT = 16_200  # a message that was cut when it was captured is not cut again: its count would be lost
 _MARGIN = 6  # what stands before a source line: the mark, the number, a space
 _NAME = 256
-_EMPTY = re.compile(r"\s*(?:Use -v+ to get more diff)?")  # pytest's advice is of no use to who reads a file
+_EMPTY = re.compile(
+    r"\s*(?:Use -v+ to get more diff|\.\.\.Full output truncated.{0,40}, use '-vv' to show)?"
+)  # pytest's advice is of no use to who reads a file
 
 
 def safe(text: str, limit: int = _MAX_TEXT) -> str:

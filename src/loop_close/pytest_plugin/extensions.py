@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from importlib.metadata import entry_points
 from typing import Any
 
 import pytest
@@ -12,7 +12,6 @@ import pytest
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.prompt.section import Section
 
-GROUP = "loop_close"
 _PLAIN: dict[str, type] = {"str": str, "int": int, "bool": bool}
 
 
@@ -25,29 +24,17 @@ class Extensions:
     faults: tuple[str, ...]
 
 
-def extensions(config: pytest.Config) -> Extensions:
-    """Ask every plugin once. One that fails is named and left out; the others count."""
-    faults: list[str] = []
-    _load_packages(config, faults)
+def extensions(config: pytest.Config, unloadable: Sequence[str] = ()) -> Extensions:
+    """Ask every plugin once. One that fails is named and left out; the others count.
+
+    :param unloadable: what went wrong with packages that could not be loaded, a line each.
+    """
+    faults = list(unloadable)
     hook = config.hook
     root = str(config.rootpath) + os.sep  # a conftest goes by its path
     detectors = _asked(hook.pytest_loop_close_detectors, Detector, root, faults)
     sections = _asked(hook.pytest_loop_close_sections, Section, root, faults)
     return Extensions((*DEFAULT_DETECTORS, *_unique(detectors, faults)), tuple(sections), tuple(faults))
-
-
-def _load_packages(config: pytest.Config, faults: list[str]) -> None:
-    """Register the entry points of the group ``loop_close``, as pytest does for its own; each for itself."""
-    if os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
-        return
-    manager = config.pluginmanager
-    for entry in sorted(entry_points(group=GROUP)):
-        if manager.has_plugin(entry.name) or manager.is_blocked(entry.name):
-            continue
-        try:
-            manager.register(entry.load(), entry.name)
-        except (Exception, SystemExit) as fault:
-            faults.append(f"{GROUP} entry point {entry.name!r}: {type(fault).__name__}: {fault}")
 
 
 def _asked(hook: Any, kind: type, root: str, faults: list[str]) -> list[Any]:

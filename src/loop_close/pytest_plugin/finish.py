@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from loop_close.pytest_plugin.options import FAULT, RUNNING, Targets
+from loop_close.pytest_plugin.packages import is_extended, load_packages
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from loop_close.model import Observation, Report, Warned
     from loop_close.pytest_plugin.session import Recorder
 
@@ -45,11 +48,14 @@ def finish(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
 
 
 def _close(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
+    unloadable = load_packages(recorder.config)
+    if not unloadable and not is_extended(recorder.config) and _is_plain(recorder, session):
+        return _green(recorder)
     from loop_close import app
     from loop_close.pytest_plugin.extensions import extensions
 
     observation = observe(recorder, session)
-    extended = extensions(recorder.config)
+    extended = extensions(recorder.config, unloadable)
     report = app.close(observation, detectors=extended.detectors, faults=extended.faults)
     targets = recorder.targets
     saved = app.save(
@@ -62,6 +68,40 @@ def _close(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
         extra_sections=extended.sections,
     )
     return (*_summary(report, saved.prompt, targets, recorder.config), *_problems(saved.problems))
+
+
+def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
+    """Whether there is nothing to tell but how many tests passed, and no one to tell it to but the prompt."""
+    from loop_close.pytest_plugin.command import selection
+
+    tally = recorder.tally
+    told = recorder.failures or recorder.warnings or recorder.crashed or recorder.targets.json is not None
+    return (
+        session.exitstatus == 0
+        and not told
+        and bool(tally.passed + tally.xfailed + tally.xpassed)
+        and not _incomplete(recorder, session)
+        and not selection(recorder.config)
+    )
+
+
+def _green(recorder: Recorder) -> tuple[str, ...]:
+    """What :func:`_close` comes to on a plain green run, without loading the modules that find that out."""
+    from loop_close import files
+    from loop_close.prompt.green import green_prompt
+    from loop_close.text.budget import estimate_tokens
+
+    tally = recorder.tally
+    prompt = green_prompt(
+        passed=tally.passed, skipped=tally.skipped, xfailed=tally.xfailed, xpassed=tally.xpassed
+    )
+    path = recorder.targets.prompt
+    lines = ["no-stall-detected (exit 0)", _pointer(path, recorder.config, estimate_tokens(prompt))]
+    try:
+        files.write(path, [prompt])
+    except OSError as error:
+        lines.append(f"cannot write {path.name}: {error.strerror or error}")
+    return tuple(f"loop-close: {line if line.isprintable() else ascii(line)}" for line in lines)
 
 
 def observe(recorder: Recorder, session: pytest.Session) -> Observation:
@@ -113,6 +153,8 @@ def may_still_fail(config: pytest.Config) -> bool:
 
 
 def _warnings(recorder: Recorder) -> list[Warned]:
+    if not recorder.warnings:
+        return []
     from loop_close.detectors.unhandled_async import is_of_interest
 
     kept = [warned for warned in recorder.warnings if is_of_interest(warned[0], warned[1])]
@@ -152,9 +194,13 @@ def _summary(report: Report, prompt: str, targets: Targets, config: pytest.Confi
         lines.append(f"first: {where}{name}{one_line(said, 100)}")
     elif report.observation.incomplete:
         lines.append(f"incomplete: {safe(report.observation.incomplete)}")
-    path = os.path.relpath(targets.prompt, config.invocation_params.dir)
-    lines.append(f"next prompt: {path} (about {estimate_tokens(prompt):,} tokens)")
+    lines.append(_pointer(targets.prompt, config, estimate_tokens(prompt)))
     return tuple(one_line(f"loop-close: {line}", 200) for line in lines)
+
+
+def _pointer(prompt: Path, config: pytest.Config, tokens: int) -> str:
+    path = os.path.relpath(prompt, config.invocation_params.dir)
+    return f"next prompt: {path} (about {tokens:,} tokens)"
 
 
 def _problems(problems: tuple[str, ...]) -> list[str]:

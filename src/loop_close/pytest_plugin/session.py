@@ -42,6 +42,7 @@ class Recorder:
         self._session: pytest.Session | None = None
         self._told: int | None = None
         self._witness = Witness(str(config.rootpath))
+        self._pending = self._witness.pending
         self._sections_left = _SECTIONS_IN_ALL
         self._unread: list[Any] = []
         self._held: Any = None
@@ -53,15 +54,19 @@ class Recorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.outcome != "passed" or self._witness.pending:
-            self.tally.add(report)
-            self._release()
-            if report.outcome == "failed" and not self._witness.pending and not hasattr(report, "node"):
-                self._held = report  # what was raised is shown next, by pytest_exception_interact
-            else:
-                self._take(report)
-        elif report.when == "call":
-            self.tally.add(report)
+        # Three times a test. Of those that pass, setup and teardown tell nothing.
+        if report.when == "call" or report.outcome != "passed" or self._pending:
+            self._log(report)
+
+    def _log(self, report: pytest.TestReport) -> None:
+        self.tally.add(report)
+        if report.outcome == "passed" and not self._pending:
+            return
+        self._release()
+        if report.outcome == "failed" and not self._pending and not hasattr(report, "node"):
+            self._held = report  # what was raised is shown next, by pytest_exception_interact
+        else:
+            self._take(report)
 
     def pytest_exception_interact(
         self, node: Any, call: pytest.CallInfo[Any], report: pytest.CollectReport | pytest.TestReport

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from loop_close.model import Raised
+if TYPE_CHECKING:
+    from loop_close.model import Raised
 
 _MAX_PENDING = 16
 
