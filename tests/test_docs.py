@@ -1,7 +1,11 @@
-"""The code in docs/extending.md runs as it stands there."""
+"""The code in the docs runs as it stands there."""
 
 import re
+import shlex
 from pathlib import Path
+
+from loop_close.cli.parser import parse
+from loop_close.readers.registry import DEFAULT_READERS
 
 EXTENDING = (Path(__file__).parent.parent / "docs" / "extending.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n# conftest.py\n(.*?)```", EXTENDING, re.DOTALL)
@@ -23,3 +27,24 @@ def test_the_examples_of_the_docs_work(pytester):
     assert prompt.startswith("# Stall detected: 1 lost database connection detected (exit 1)")
     assert "The test database is started with `make db`." in prompt
     assert "## Owners\n\n- `src/billing/invoice.py` belongs to the billing team" in prompt
+
+
+READING = (Path(__file__).parent.parent / "docs" / "reading-output.md").read_text(encoding="utf-8")
+
+
+def test_the_python_of_reading_output_works():
+    (block,) = re.findall(r"```python\n(.*?)```", READING, re.DOTALL)
+    exec(compile(block, "reading-output.md", "exec"), {})
+
+
+def test_every_reader_is_told_of():
+    for reader in DEFAULT_READERS:
+        assert reader.id in READING
+
+
+def test_every_command_of_the_docs_is_one():
+    commands = re.findall(r"^loop-close (\w+)(.*)$", READING, re.MULTILINE)
+    assert {name for name, _ in commands} == {"analyze", "run", "detectors", "demo"}
+    for name, rest in commands:
+        words = shlex.split(rest.partition("#")[0])
+        assert callable(parse([name, *words]).command)

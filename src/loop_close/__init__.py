@@ -4,17 +4,28 @@ Public names are imported when they are first used: pytest loads this package on
 entry point, asked for or not, and that has to cost next to nothing.
 """
 
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from loop_close.detectors import DEFAULT_DETECTORS
     from loop_close.detectors.contract import Detector
+    from loop_close.library import (
+        LoopClosureReport,
+        close_loop,
+        emit_no_stall_report,
+        emit_report,
+        list_detector_ids,
+        observe,
+        run_detectors,
+    )
     from loop_close.model import Evidence, Failure, Frame, Observation, Raised, Report, RootCause
     from loop_close.prompt.section import Section
 
     __version__: str
 
 _HOMES = {
+    "DEFAULT_DETECTORS": "loop_close.detectors",
     "Detector": "loop_close.detectors.contract",
     "Evidence": "loop_close.model",
     "Failure": "loop_close.model",
@@ -24,26 +35,43 @@ _HOMES = {
     "Report": "loop_close.model",
     "RootCause": "loop_close.model",
     "Section": "loop_close.prompt.section",
+    "LoopClosureReport": "loop_close.library",
+    "close_loop": "loop_close.library",
+    "emit_no_stall_report": "loop_close.library",
+    "emit_report": "loop_close.library",
+    "list_detector_ids": "loop_close.library",
+    "observe": "loop_close.library",
+    "run_detectors": "loop_close.library",
 }
 
 __all__ = [
+    "DEFAULT_DETECTORS",
     "Detector",
     "Evidence",
     "Failure",
     "Frame",
+    "LoopClosureReport",
     "Observation",
     "Raised",
     "Report",
     "RootCause",
     "Section",
     "__version__",
+    "close_loop",
+    "emit_no_stall_report",
+    "emit_report",
+    "list_detector_ids",
+    "observe",
+    "run_detectors",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name from its home, once."""
     if name == "__version__":
-        value: Any = metadata.version("pytest-loop-close")
+        from importlib.metadata import version  # 20 ms that most starts of the command can do without
+
+        value: Any = version("pytest-loop-close")
     elif name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
     else:

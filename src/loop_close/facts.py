@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from loop_close.model import Failure, Frame, Origin, Raised, Source
 
+_TEST_FOLDERS = {"test", "tests", "testing"}
+
 
 def is_a(raised: Raised | None, *names: str) -> bool:
     """Whether the exception is, or derives from, a class of one of these names."""
@@ -25,7 +27,7 @@ def is_misuse(failure: Failure) -> bool:
     raised = (
         failure.raised
     )  # by its module, too: the command lines of programs under test have a UsageError of theirs
-    is_of_pytest = raised is not None and raised.module.startswith("_pytest.")
+    is_of_pytest = raised is not None and raised.module.partition(".")[0] in ("_pytest", "pytest")
     return failure.phase == "session" and is_of_pytest and is_a(raised, "UsageError")
 
 
@@ -92,3 +94,14 @@ def reached(failure: Failure) -> Iterator[tuple[str, str, Source]]:
         for source in (origin.source, origin.body):
             if source is not None and not origin.is_test:
                 yield origin.file, origin.function, source
+
+
+def is_test_file(relative: str) -> bool:
+    """Whether a path is test code by the conventions of pytest and unittest."""
+    *folders, name = relative.split("/")
+    return (
+        name in ("conftest.py", "tests.py", "test.py")
+        or name.startswith("test_")
+        or name.endswith("_test.py")
+        or not _TEST_FOLDERS.isdisjoint(folders)
+    )

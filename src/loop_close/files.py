@@ -13,6 +13,11 @@ STATE_FOLDER = ".loop-close"
 #: What a red run leaves in the state folder: everything, and the failing tests as arguments for pytest.
 REPORT = f"{STATE_FOLDER}/report.json"
 FAILED = f"{STATE_FOLDER}/failed.txt"
+RUNNING = "# Tests are running"
+FAULT = "# loop-close could not read this run"
+#: How the files begin that may be replaced: they were written by us.
+OUR_PROMPTS = ("# Stall detected", "# No stall detected", RUNNING, FAULT)
+OUR_REPORTS = ('{\n"schema": "loop-close.report/',)
 
 
 class UnusablePathError(ValueError):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Phase = Literal["collect", "setup", "call", "teardown", "session"]
+Phase = Literal["collect", "setup", "call", "teardown", "session", "check", "process"]
 Verdict = Literal["green", "first-failure", "progress", "no-progress", "stuck", "error"]
 
 
@@ -118,6 +118,10 @@ class Raised:
 class Failure:
     """One failing phase of one test, one collection error, or one fault of the whole session.
 
+    Of other tools: one finding of a checker (phase ``check``), one traceback or death of a program (``process``).
+
+    :ivar tool: the checker that found it, e.g. ``mypy``; empty for tests.
+    :ivar code: the checker's rule, e.g. ``arg-type`` or ``F401``.
     :ivar subtest: pytest's description of the subtest, empty for a whole test.
     :ivar file: where the test stands; ``line`` is its first line.
     :ivar message: pytest's own words when there is no exception to read, else the exception's message.
@@ -132,6 +136,8 @@ class Failure:
     subtest: str = ""
     raised: Raised | None = None
     sections: tuple[tuple[str, str], ...] = ()
+    tool: str = ""
+    code: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -165,10 +171,11 @@ class Observation:
 
     :ivar exit_code: None when it is not known.
     :ivar incomplete: why the run ended before its end (in plain words), empty when it did not.
-    :ivar rerun: the words of the command that runs tests again, without the selection.
+    :ivar rerun: the words of the command that runs tests again, without the selection; empty when not known.
     :ivar can_rerun_last_failed: the test command remembers what failed (``--lf``).
     :ivar argument_file: path of a file with the failing tests, a line each, when the test command can read
         arguments from a file.
+    :ivar expects_tests: a run of tests, which is green only when some ran; False for other commands.
     """
 
     exit_code: int | None = None
@@ -181,6 +188,7 @@ class Observation:
     rerun: tuple[str, ...] = ("pytest", "--loop-close")
     can_rerun_last_failed: bool = True
     argument_file: str = ""
+    expects_tests: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,7 +5,7 @@ import sysconfig
 
 import pytest
 
-from loop_close.capture.project import Project, is_test_file
+from loop_close.capture.project import Project
 
 
 @pytest.fixture
@@ -139,30 +139,3 @@ def test_tidy_with_the_python_of_the_system(root, monkeypatch, prefix):
     monkeypatch.setattr(sys, "base_prefix", prefix)
     text = "no /usr/share/dict/words, /usr/local/etc/a.conf, /etc/b"
     assert Project(str(root)).tidy(text) == text
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "a.py",
-        "src/pkg/testing.py",
-        "src/tester/a.py",
-        "contest.py",
-        "src/latest.py",
-        "src/attest/a.py",
-        "tests.txt",
-    ],
-)
-def test_code_under_test(name):
-    assert not is_test_file(name)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("test_a.py", "a_test.py", "conftest.py", "src/pkg/conftest.py", "app/tests.py", "app/test.py"),
-        *("tests/helpers.py", "pkg/tests/unit/helpers.py", "test/x.py", "testing/x.py", "src/test_a.py"),
-    ],
-)
-def test_test_code(name):
-    assert is_test_file(name)

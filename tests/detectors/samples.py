@@ -34,6 +34,14 @@ def failing(exc=None, **fields):
     return observed(failure(exc, **fields))
 
 
+def checked(tool, code):
+    return failing(None, phase="check", tool=tool, code=code, nodeid="", message="what it says")
+
+
+def died(message, **fields):
+    return failing(None, phase="process", nodeid="", message=message, **fields)
+
+
 COLLECT = {"phase": "collect", "nodeid": "tests/test_a.py"}
 SESSION = {"phase": "session", "nodeid": ""}
 
@@ -106,8 +114,26 @@ NEGATIVE = {
         failing(reached("# FIXME", file="tests/helpers.py")),
         failing(reached("# TODO: other")),
     ],
+    "typecheck-error": [
+        checked("ruff", "F401"),
+        checked("coverage", "fail-under"),
+        failing(raised(), tool="mypy"),
+        failing(raised("mypy", "error: x")),
+    ],
+    "lint-error": [checked("mypy", "arg-type"), failing(raised("ruff", "F401 x")), failing(tool="ruff")],
+    "coverage-below": [checked("ruff", "F401"), checked("coverage", "other"), failing(tool="coverage")],
+    "crash": [
+        failing(raised("Fatal Python error", "Aborted")),
+        died("the test said Aborted"),
+        observed(failure(raised()), exit_code=-11),
+        observed(exit_code=1),
+        observed(exit_code=127),
+        observed(exit_code=-2),
+        observed(exit_code=None),
+    ],
     "stack-trace": [
         observed(failure(raised()), exit_code=0),
+        observed(failure(raised(), phase="process", nodeid=""), exit_code=0),
         observed(failure(raised()), exit_code=None),
         failing(raised(frames=[])),
         failing(),
@@ -200,6 +226,26 @@ POSITIVE = {
             3,
         ),
         (observed(failure(raised()), exit_code=2), 2),
+        (failing(raised(), phase="process", nodeid=""), 2),
+        (observed(failure(raised(), phase="process", nodeid=""), exit_code=None), 1),
+    ],
+    "typecheck-error": [
+        *((checked(tool, "arg-type"), 1) for tool in ("mypy", "pyright", "ty", "pyrefly")),
+        (observed(*(failure(phase="check", tool="mypy", nodeid="") for _ in range(3))), 3),
+    ],
+    "lint-error": [
+        (checked("ruff", "F401"), 1),
+        (checked("flake8", "E501"), 1),
+        (checked("ruff", "format"), 1),
+    ],
+    "coverage-below": [(checked("coverage", "fail-under"), 1)],
+    "crash": [
+        (died("Segmentation fault: ./run", code="SIGSEGV"), 1),
+        (failing(raised("Fatal Python error", "Aborted"), phase="process", nodeid=""), 1),
+        (failing(None, message="worker 'gw0' crashed while running 't.py::a'"), 1),
+        (observed(exit_code=-11), 1),
+        (observed(exit_code=139), 1),
+        (observed(exit_code=137), 1),
     ],
 }
 

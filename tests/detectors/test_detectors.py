@@ -15,17 +15,11 @@ from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, in_order, ru
 from loop_close.model import Evidence, Observation, Warned
 
 ALL = {d.id: d for d in DEFAULT_DETECTORS}
-#: DESIGN section 4, without those that a pytest run alone does not feed.
+#: DESIGN section 4.
 ORDER = [
-    *(
-        "internal-error",
-        "syntax-error",
-        "missing-module",
-        "collection-error",
-        "test-failure",
-        "not-implemented",
-    ),
-    *("timeout", "unhandled-async", "incomplete-function", "todo-marker", "fixme-marker", "stack-trace"),
+    *("internal-error", "syntax-error", "missing-module", "collection-error", "typecheck-error"),
+    *("test-failure", "not-implemented", "crash", "timeout", "unhandled-async", "lint-error"),
+    *("coverage-below", "incomplete-function", "todo-marker", "fixme-marker", "stack-trace"),
 ]
 
 

@@ -114,9 +114,9 @@ def test_budget(number, budget, word):
 def test_a_larger_budget_says_no_less():
     found = [failure(raised(f"Error{n}", f"no {n} " * 30), f"tests/test_{n}.py::test_x") for n in range(16)]
     report = close(observed(*found))
-    sizes = [composed(report, budget).count("### ") for budget in range(400, 4000, 200)]
+    sizes = [composed(report, budget).count("no ") for budget in range(400, 4000, 200)]
     assert sizes == sorted(sizes)
-    assert sizes[-1] == 16
+    assert sizes[-1] > 16
 
 
 def test_green():

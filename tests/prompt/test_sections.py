@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from records import SRC, TEST, failure, frame, in_test, observed, origin, raised, source, verdict
 
@@ -164,8 +166,9 @@ def test_no_causes_are_nothing():
 @pytest.mark.parametrize("number", [1, 2, 30, 300])
 def test_causes_cost_what_they_may(number, tokens):
     made = list(primary(many(number), tokens))
-    shown = [line for line in made if line.startswith("### ")]
+    shown = [line for line in made if re.match(r"(?:### )?\d+\. ", line)]
     assert shown[0].startswith("### 1. ")
+    assert len([line for line in shown if line.startswith("### ")]) == min(len(shown), 10)
     assert len(shown) == 1 or estimate_tokens("\n".join(made)) <= tokens
     if len(shown) < number:
         assert made[-1] == f"… and {number - len(shown)} more root causes, left out to keep the budget."
@@ -175,7 +178,9 @@ def test_causes_cost_what_they_may(number, tokens):
 
 def test_every_cause_is_named_before_one_gets_more():
     short = list(primary(many(20, "a rather long message about the price of something " * 3), 1000))
-    assert len([line for line in short if line.startswith("### ")]) == 20
+    assert len([line for line in short if line.startswith("### ")]) == 10
+    assert "… and 10 more, in a line each:" in short
+    assert [line[:4] for line in short[-10:]] == [f"{n}. " for n in range(11, 21)]
 
 
 def test_the_first_cause_gets_the_most():

@@ -152,3 +152,10 @@ def test_module_that_skips_itself_is_no_failure(run):
     done = run({"test_a.py": source, "test_b.py": FINE})
     assert done.title == "# No stall detected: the tests pass (exit 0)"
     assert done.says("1 passed, 1 skipped.")
+
+
+def test_file_that_is_not_there_is_misuse_and_no_internal_error(run):
+    done = run({"test_a.py": "def test_a(): pass"}, "nosuch.py")
+    assert done.ret == 4
+    assert [cause["kind"] for cause in done.causes] == ["collection-error"]
+    assert done.says("file or directory not found: nosuch.py")

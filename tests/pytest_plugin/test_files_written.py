@@ -133,17 +133,21 @@ def pytest_unconfigure(config):
 def put_back(monkeypatch):
     """What a conftest of an inner run replaces is there again afterwards."""
     import loop_close.app
+    import loop_close.judge
     import loop_close.prompt.green
 
     monkeypatch.setattr(loop_close.prompt.green, "green_prompt", loop_close.prompt.green.green_prompt)
-    for name in ("close", "save", "compose", "group", "run_detectors", "report_document"):
+    for name in ("close", "save", "compose", "report_document"):
         monkeypatch.setattr(loop_close.app, name, getattr(loop_close.app, name))
+    for name in ("group", "run_detectors"):
+        monkeypatch.setattr(loop_close.judge, name, getattr(loop_close.judge, name))
 
 
 @pytest.mark.usefixtures("put_back")
 @pytest.mark.parametrize("name", ["close", "save", "compose", "group", "run_detectors"])
 def test_fault_of_ours_costs_one_line_and_leaves_the_raw_evidence(run, pytester, name):
-    conftest = BREAKS.replace("{module}", "loop_close.app").replace("{name}", name)
+    module = "judge" if name in ("group", "run_detectors") else "app"
+    conftest = BREAKS.replace("{module}", f"loop_close.{module}").replace("{name}", name)
     done = run({"conftest.py": conftest, "test_a.py": FAILING}, asked=("--loop-close",), is_prompt=False)
     assert done.ret == 1
     assert len(done.summary) == 1

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from loop_close.capture.project import Project, is_test_file
+from loop_close.capture.project import Project
 from loop_close.capture.sources import source_between
+from loop_close.facts import is_test_file
 from loop_close.model import Frame, Raised, Site
 
 _AROUND = 3

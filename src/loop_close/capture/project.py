@@ -10,7 +10,6 @@ from types import CodeType
 from loop_close.model import Origin
 from loop_close.text.normalize import relativize
 
-_TEST_FOLDERS = {"test", "tests", "testing"}
 #: Where the Python of a system lives beside everything else.
 _SHARED = ("/", "/usr", "/usr/local")
 _INSTALLED = ("site-packages", "dist-packages")
@@ -84,14 +83,3 @@ def _interpreter_folders() -> list[str]:
     names = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
     inside = [sys.prefix] if sys.prefix != sys.base_prefix else []
     return sorted({os.path.realpath(n) for n in [*names, *inside] if n} | {n for n in [*names, *inside] if n})
-
-
-def is_test_file(relative: str) -> bool:
-    """Whether a path is test code by the conventions of pytest and unittest."""
-    *folders, name = relative.split("/")
-    return (
-        name in ("conftest.py", "tests.py", "test.py")
-        or name.startswith("test_")
-        or name.endswith("_test.py")
-        or not _TEST_FOLDERS.isdisjoint(folders)
-    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from loop_close.causes.findings import finding_key
 from loop_close.facts import innermost, is_a, is_assertion, leaves, links, test_function
 from loop_close.model import Failure, Frame, Origin, Raised
 from loop_close.text.normalize import mask, stabilize
@@ -57,6 +58,8 @@ def cause_keys(kind: str, failure: Failure) -> tuple[Key, ...]:
     :param kind: the kind a detector gave it; failures of different kinds never share a cause.
     """
     raised = failure.raised
+    if failure.phase == "check":
+        return (finding_key(kind, failure),)
     if raised is None:
         return ((kind, "words", test_function(failure.nodeid), mask(failure.message)),)
     thing = _missing_thing(raised)
@@ -200,7 +203,13 @@ def family(kind: str, failure: Failure) -> Key | None:
     """Failures of one family differ in wording alone; None for those that wording does not decide."""
     raised = failure.raised
     frame = innermost(raised)
-    if raised is None or frame is None or raised.template is not None or is_assertion(raised):
+    if (
+        failure.phase == "check"
+        or raised is None
+        or frame is None
+        or raised.template is not None
+        or is_assertion(raised)
+    ):
         return None
     if _missing_thing(raised) or _handed_on(raised):
         return None

@@ -7,9 +7,12 @@ from itertools import islice
 
 from loop_close.detectors import (
     collection_error,
+    coverage_below,
+    crash,
     fixme_marker,
     incomplete_function,
     internal_error,
+    lint_error,
     missing_module,
     not_implemented,
     stack_trace,
@@ -17,6 +20,7 @@ from loop_close.detectors import (
     test_failure,
     timeout,
     todo_marker,
+    typecheck_error,
     unhandled_async,
 )
 from loop_close.detectors.contract import Detector, check_evidence
@@ -31,10 +35,14 @@ DEFAULT_DETECTORS: tuple[Detector, ...] = (
     syntax_error.DETECTOR,
     missing_module.DETECTOR,
     collection_error.DETECTOR,
+    typecheck_error.DETECTOR,
     test_failure.DETECTOR,
     not_implemented.DETECTOR,
+    crash.DETECTOR,
     timeout.DETECTOR,
     unhandled_async.DETECTOR,
+    lint_error.DETECTOR,
+    coverage_below.DETECTOR,
     incomplete_function.DETECTOR,
     todo_marker.DETECTOR,
     fixme_marker.DETECTOR,

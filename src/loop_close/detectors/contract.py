@@ -74,4 +74,11 @@ def _check_types(record: Detector | Evidence, types: Mapping[str, type]) -> None
 def claim(kind: str, failure: Failure) -> Evidence:
     """Evidence that says what kind a failure is; where it stands and what it says come from the failure."""
     file, line, function = place(failure)
-    return Evidence(kind=kind, snippet=failure.message, label=function, file=file, line=line, failure=failure)
+    return Evidence(
+        kind=kind,
+        snippet=failure.message,
+        label=function or failure.code,
+        file=file,
+        line=line,
+        failure=failure,
+    )

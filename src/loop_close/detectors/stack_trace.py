@@ -1,22 +1,28 @@
-"""The innermost project frames of the first failure, for readers that know only evidence."""
+"""Where the program was: what no other detector knows of a process, and the frames of the first failure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from loop_close.detectors.contract import Detector
+from loop_close.detectors.contract import Detector, claim
 from loop_close.model import Evidence, Observation
 
 MAX_FRAMES = 3
 
 
 def detect(observation: Observation) -> Iterator[Evidence]:
-    """At most three frames, innermost first, and none on exit code 0."""
-    if not observation.exit_code:
+    """At most three frames, innermost first, and the failures of processes; none on exit code 0."""
+    if observation.exit_code == 0:
+        return
+    for failure in observation.failures:
+        if failure.phase == "process":
+            yield claim("stack-trace", failure)
+    if observation.exit_code is None:
         return
     first = next((f for f in observation.failures if f.raised is not None and f.raised.frames), None)
     frames = first.raised.frames if first is not None and first.raised is not None else ()
-    for frame in frames[: -MAX_FRAMES - 1 : -1]:
+    is_claimed = first is not None and first.phase == "process"  # and with it its innermost frame
+    for frame in frames[: -MAX_FRAMES - 1 : -1][1 if is_claimed else 0 :]:
         yield Evidence(
             kind="stack-trace", snippet=frame.function, label=frame.function, file=frame.file, line=frame.line
         )
@@ -24,9 +30,10 @@ def detect(observation: Observation) -> Iterator[Evidence]:
 
 DETECTOR = Detector(
     id="stack-trace",
-    label="stack frame",
+    label="stack trace",
     priority=160,
     description="the three innermost project frames of the first failure, on a non-zero exit",
     hint="The frames show where the program was when it failed.",
     detect=detect,
+    takes_the_rest=True,
 )

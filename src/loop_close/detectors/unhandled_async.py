@@ -15,6 +15,8 @@ _CATEGORIES = (
     "PytestUnhandledThreadExceptionWarning",
     "PytestUnhandledCoroutineWarning",
 )
+#: In place of a category, of what asyncio writes to its log.
+_LOGGER = "asyncio"
 _NEVER_AWAITED = re.compile(r"coroutine '[^'\n]{1,200}' was never awaited")
 # asyncio/base_events.py and asyncio/tasks.py log these through the "asyncio" logger.
 _LOGGED = re.compile(
@@ -22,19 +24,26 @@ _LOGGED = re.compile(
     r"|Task was destroyed but it is pending!)",
     re.MULTILINE,
 )
+_LOGGED_GUARDS = ("exception was never retrieved", "Task was destroyed but it is pending!")
+# How the message of a process begins whose exception nobody took.
+_UNHANDLED = re.compile(
+    r"(?:Task|Future) exception was never retrieved: |Exception in (?:callback|thread) |Exception ignored "
+    r"|unhandled exception during asyncio\.run\(\) shutdown: |exception calling callback <"
+)
 _MAX_SECTION = 64_000
 _MAX_LOGGED = 10
 
 
 def is_of_interest(category: str, message: str) -> bool:
     """Whether a recorded warning is one this detector reads; the rest need not be kept."""
-    return category in _CATEGORIES or _NEVER_AWAITED.search(message) is not None
+    return category in _CATEGORIES or category == _LOGGER or _NEVER_AWAITED.search(message) is not None
 
 
 def detect(observation: Observation) -> Iterator[Evidence]:
     """Failures and warnings of these kinds, and what asyncio logged in captured output."""
     for failure in observation.failures:
-        if is_a(failure.raised, *_CATEGORIES) or _NEVER_AWAITED.match(failure.message):
+        is_unhandled = failure.phase == "process" and _UNHANDLED.match(failure.message)
+        if is_unhandled or is_a(failure.raised, *_CATEGORIES) or _NEVER_AWAITED.match(failure.message):
             yield claim("unhandled-async", failure)
     yield from _from_warnings(observation)
     yield from _from_output(observation)
@@ -60,6 +69,8 @@ def _gist(message: str) -> str:
 def _from_output(observation: Observation) -> Iterator[Evidence]:
     for failure in observation.failures:
         for title, text in failure.sections:
+            if not any(words in text for words in _LOGGED_GUARDS):
+                continue
             for match in islice(_LOGGED.finditer(text[-_MAX_SECTION:]), _MAX_LOGGED):
                 yield Evidence(
                     kind="unhandled-async",

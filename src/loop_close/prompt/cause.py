@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 
 from loop_close.facts import innermost, origins, place, test_function
 from loop_close.model import Failure, Raised, RootCause
@@ -48,6 +48,22 @@ def representative(cause: RootCause) -> Failure:
     return failure
 
 
+def name_of(cause: RootCause) -> str:
+    """What kind of thing went wrong: the exception's type, a checker and its rule, else the detector's kind."""
+    failure = representative(cause)
+    if failure.phase == "check":
+        return f"{failure.tool} {failure.code}".strip() or cause.kind
+    return failure.raised.type if failure.raised is not None else cause.kind
+
+
+def brief_lines(number: int, cause: RootCause, level: int) -> list[str]:
+    """The cause in one line of a list, its relatives below it; with more of the message at level 1."""
+    failure = representative(cause)
+    heading = _heading(number, cause, failure).removeprefix("### ")
+    relatives = [f"   {line}" for line in _relatives(failure.raised, level)]
+    return [f"{heading}: {_brief(failure, 240 if level else _BRIEF)}{_tests(cause, 0)}", *relatives]
+
+
 def definition_of(cause: RootCause) -> tuple[str, int] | None:
     """File and line of the function whose source is shown as what made the values; None when there is none."""
     known = (o for o in origins(representative(cause)) if o.file and o.source is not None)
@@ -56,7 +72,7 @@ def definition_of(cause: RootCause) -> tuple[str, int] | None:
 
 def _heading(number: int, cause: RootCause, failure: Failure) -> str:
     file, line, function = place(failure)
-    name = failure.raised.type if failure.raised is not None else cause.kind
+    name = name_of(cause)
     where = f"{file}:{line}" if line else file
     parts = [f"### {number}. {span(name, 60)}"]
     if where:
@@ -66,13 +82,16 @@ def _heading(number: int, cause: RootCause, failure: Failure) -> str:
     return " ".join(parts)
 
 
-def _brief(failure: Failure) -> str:
-    return line_of(failure.message, _BRIEF) if failure.message.strip() else "(no message)"
+def _brief(failure: Failure, limit: int = _BRIEF) -> str:
+    return line_of(failure.message, limit) if failure.message.strip() else "(no message)"
 
 
 def _tests(cause: RootCause, level: int) -> str:
     """Which tests it accounts for; the cases of one parametrized test are counted, not listed."""
-    nodeids = [f.nodeid for f in (e.failure for e in cause.evidence) if f is not None]
+    failures = [f for f in (e.failure for e in cause.evidence) if f is not None]
+    if not any(f.nodeid for f in failures):
+        return _places(failures, level)
+    nodeids = [f.nodeid for f in failures]
     functions = Counter(test_function(nodeid) for nodeid in nodeids)
     ids = {test_function(nodeid): nodeid for nodeid in nodeids}
     shown = [
@@ -88,6 +107,15 @@ def _tests(cause: RootCause, level: int) -> str:
     if not kept:
         return ""
     return f" {total}{when}: {', '.join(kept)}" + (f" and {rest} more" if rest else "")
+
+
+def _places(failures: Sequence[Failure], level: int) -> str:
+    """Where else the same was found, for what is no test."""
+    places = [f"{file}:{line}" for file, line, _ in map(place, failures) if file]
+    others = [p for p in dict.fromkeys(places) if p != places[0]]
+    kept = [span(p) for p in others[: 2 * _TESTS[level]]]
+    rest = len(others) - len(kept)
+    return f" Also at {', '.join(kept)}" + (f" and {rest} more places" if rest else "") if kept else ""
 
 
 def _relatives(raised: Raised | None, level: int) -> list[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.facts import origins
-from loop_close.model import Evidence, Observation, Report
+from loop_close.model import Counts, Evidence, Observation, Report
 from loop_close.prompt.green import green_title, told_counts
 from loop_close.prompt.primary import primary
 from loop_close.prompt.rerun import rerun_command
@@ -18,13 +18,19 @@ from loop_close.text.sanitize import one_line
 
 MAX_FILES = 25
 _SIGNALS = 6
+_NOTHING = {
+    True: "Nothing in the output shows a failure: proceed.",
+    False: "Nothing in the output matches a known pattern: read it by hand, its end first.",
+}
 
 
 def title(report: Report, tokens: int) -> Iterator[str]:
     """The stall reason and the exit code, or that all is well."""
     code = report.observation.exit_code
     known = "exit code unknown" if code is None else f"exit {code}"
-    if report.verdict == "green":
+    if report.verdict == "green" and not report.observation.expects_tests:
+        yield f"# No stall detected ({known})"
+    elif report.verdict == "green":
         yield green_title(known)
     else:
         yield f"# Stall detected: {one_line(report.stall_reason, 120)} ({known})"
@@ -35,9 +41,15 @@ def standing(report: Report, tokens: int) -> Iterator[str]:
     observation = report.observation
     causes, failures = len(report.causes), len(observation.failures)
     behind = f" behind {failures} failures" if failures > 1 else ""
-    found = f"{causes} root cause{'' if causes == 1 else 's'}{behind}. " if causes else ""
-    selected = f" Selected by {line_of(observation.selection)}." if observation.selection else ""
-    yield f"{found}{_counts(observation)}.{selected}"
+    found = f"{causes} root cause{'' if causes == 1 else 's'}{behind}." if causes else ""
+    counts = _counts(observation)
+    selected = f"Selected by {line_of(observation.selection)}." if observation.selection else ""
+    parts = [found, f"{counts}." if counts else "", selected]
+    told = " ".join(part for part in parts if part)
+    if told:
+        yield told
+    if not told or (report.stall_reason == "no-patterns-matched" and not observation.rerun):
+        yield _NOTHING[report.verdict == "green"]
     if observation.incomplete:
         missing = observation.counts.not_run
         left = f": {missing} test{'' if missing == 1 else 's'} did not run" if missing else ""
@@ -46,6 +58,17 @@ def standing(report: Report, tokens: int) -> Iterator[str]:
 
 def _counts(observation: Observation) -> str:
     c = observation.counts
+    found = Counter(f.tool for f in observation.failures if f.tool and f.phase == "check")
+    checks = ", ".join(
+        f"{tool}: {number} error{'s' * (number != 1)}" for tool, number in sorted(found.items())
+    )
+    if checks or not observation.expects_tests:
+        tests = _told(c) if observation.expects_tests else ""
+        return ". ".join(part for part in (checks, tests) if part)
+    return _told(c)
+
+
+def _told(c: Counts) -> str:
     return told_counts(
         failed=c.failed,
         errors=c.errors,
@@ -102,6 +125,10 @@ def _origin_files(report: Report) -> set[str]:
 def next_step(report: Report, tokens: int) -> Iterator[str]:
     """How to run again just what failed."""
     if report.verdict == "green":
+        return
+    if not report.observation.rerun:
+        named = "Fix what is named above" if report.causes else "Find out what went wrong"
+        yield f"{named}, then run the failing command again to verify."
         return
     what = "just the failing tests" if any(f.nodeid for f in report.observation.failures) else "the tests"
     yield f"From the project's root, {what}:"

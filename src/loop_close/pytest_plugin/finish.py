@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from loop_close.pytest_plugin.options import FAULT, RUNNING, Targets
+from loop_close.files import FAULT, RUNNING
+from loop_close.pytest_plugin.options import Targets
 from loop_close.pytest_plugin.packages import is_extended, load_packages
 
 if TYPE_CHECKING:

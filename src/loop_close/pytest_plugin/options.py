@@ -13,11 +13,6 @@ from loop_close import files
 from loop_close.settings import Settings, SettingsError, check_setting, parse_settings
 
 _OPTIONS = {"file": "--loop-close-file", "json": "--loop-close-json", "budget": "--loop-close-budget"}
-RUNNING = "# Tests are running"
-FAULT = "# loop-close could not read this run"
-#: How the files begin that may be replaced: they were written by us.
-OUR_PROMPTS = ("# Stall detected", "# No stall detected", RUNNING, FAULT)
-OUR_REPORTS = ('{\n"schema": "loop-close.report/',)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,9 +62,9 @@ def targets_of(config: pytest.Config) -> Targets:
         report = _path(config, "json", settings.json) if settings.json else None
         if report is not None and os.path.realpath(prompt) == os.path.realpath(report):
             raise files.UnusablePathError(f"{prompt} cannot be both the prompt and the JSON report")
-        files.check_writable(prompt, OUR_PROMPTS)
+        files.check_writable(prompt, files.OUR_PROMPTS)
         if report is not None:
-            files.check_writable(report, OUR_REPORTS)
+            files.check_writable(report, files.OUR_REPORTS)
     except files.UnusablePathError as error:
         raise pytest.UsageError(f"loop-close: {error}") from None
     return Targets(root=config.rootpath, prompt=prompt, json=report, budget=settings.budget)

@@ -1,1 +1,1 @@
-"""Turn what a tool said into records, one input format a file."""
+"""Readers turn what tools print into failures, one format a module."""

@@ -9,6 +9,7 @@ CI log readers.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 #: What a lone surrogate or a noncharacter becomes.
 REPLACEMENT = "\ufffd"
@@ -19,16 +20,13 @@ _BREAKS = ("\r\n", "\r", "\v", "\f", "\x85", "\u2028", "\u2029")
 # also takes BEL). An unterminated one ends with its line, so that a truncated log does not lose all that
 # follows. Each alternative starts with its own control character and gives nothing back, so the whole is
 # linear.
-_ESCAPES = re.compile(
-    r"""(?:
-        \x1b \[ [0-?]*+ [\ -/]*+ [@-~]?+
-      | \x1b [\]PX^_] [^\x07\x1b\x9c\n\r\v\f\x85\u2028\u2029]*+ (?: \x07 | \x1b\\ | \x9c )?+
-      | \x1b [\ -/]*+ [0-~]?+
-      # The 8-bit CSI only with parameters: U+009B alone is more often UTF-8 that was read as Latin-1.
-      | \x9b (?: [0-?]++ [\ -/]*+ [@-~] )?+
-    )++""",
-    re.VERBOSE,
-)
+_ESCAPE = r"""\x1b (?:
+        \[ [0-?]*+ [\ -/]*+ [@-~]?+
+      | [\]PX^_] [^\x07\x1b\x9c\n\r\v\f\x85\u2028\u2029]*+ (?: \x07 | \x1b\\ | \x9c )?+
+      | [\ -/]*+ [0-~]?+
+    )"""
+# As it starts with a literal, "re" passes over what is between at the speed of a substring search.
+_ESCAPES = re.compile(_ESCAPE, re.VERBOSE)
 
 # junitxml of pytest writes characters that XML 1.0 forbids as "#x1B" (``bin_xml_escape``).
 _SPELLED = re.compile(
@@ -53,10 +51,10 @@ _NOT_CHARACTERS = re.compile(
 
 # GitHub: actions/runner ActionCommand.cs trims a line's start, then wants "::name"; "##[name]" counts
 # anywhere in a line. Azure Pipelines looks for "##vso[" anywhere, TeamCity for "##teamcity[".
-_COLON_COMMAND = re.compile(r"^([^\S\n]*+):(?=:[A-Za-z])", re.MULTILINE)
+_COLON_COMMAND = re.compile(r"\n([^\S\n]*+):(?=:[A-Za-z])")
 _HASH_COMMAND = re.compile(r"##(?=\[|(?i:vso|teamcity)\[)")
 
-_PLAIN = re.compile(r"[\n\t -~]*+")
+_PLAIN = bytes((*b"\n\t", *range(0x20, 0x7F)))
 
 
 def sanitize(text: str) -> str:
@@ -67,7 +65,7 @@ def sanitize(text: str) -> str:
         invisible characters, each line break a ``\n``. A CI command keeps its words but is broken by a
         space. Applied twice it changes nothing more.
     """
-    if not _PLAIN.fullmatch(text):
+    if not text.isascii() or _odd(text):
         text = _visible(text)
     if "#x1B" in text:
         text = _without_spelled_escapes(text)
@@ -85,13 +83,28 @@ def one_line(text: str, limit: int = 200) -> str:
     return folded[: max(limit - 1, 0)].rstrip() + "…"
 
 
+def _odd(text: str) -> str:
+    """The characters of a text that are not printable ASCII: those that need a look, among a million that do not."""
+    return text.encode("utf-8", "surrogatepass").translate(None, _PLAIN).decode("utf-8", "surrogatepass")
+
+
 def _visible(text: str) -> str:
-    if "\x1b" in text or "\x9b" in text:
+    if "\x9b" in text:
+        text = _escapes_of_8_bits().sub("", text)
+    elif "\x1b" in text:
         text = _ESCAPES.sub("", text)
     for line_break in _BREAKS:
         text = text.replace(line_break, "\n")
-    text = _HIDDEN.sub("", text)
-    return _NOT_CHARACTERS.sub(REPLACEMENT, text)
+    odd = _odd(text)
+    if _HIDDEN.search(odd):
+        text = _HIDDEN.sub("", text)
+    return _NOT_CHARACTERS.sub(REPLACEMENT, text) if _NOT_CHARACTERS.search(odd) else text
+
+
+@cache
+def _escapes_of_8_bits() -> re.Pattern[str]:
+    # The 8-bit CSI only with parameters: U+009B alone is more often UTF-8 that was read as Latin-1.
+    return re.compile(rf"(?: {_ESCAPE} | \x9b (?: [0-?]++ [\ -/]*+ [@-~] )?+ )++", re.VERBOSE)
 
 
 def _without_spelled_escapes(text: str) -> str:
@@ -104,7 +117,7 @@ def _without_spelled_escapes(text: str) -> str:
 
 def _defused(text: str) -> str:
     if "::" in text:
-        text = _COLON_COMMAND.sub(r"\1: ", text)
+        text = _COLON_COMMAND.sub(r"\n\1: ", f"\n{text}")[1:]
     if "##" in text:
         text = _HASH_COMMAND.sub("# #", text)
     return text

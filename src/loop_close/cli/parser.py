@@ -1,0 +1,159 @@
+"""The words of the command line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+from loop_close.cli.streams import Streams
+
+Command = Callable[[argparse.Namespace, Streams], int]
+
+#: The options of ``run`` that take the next word.
+_TAKE_VALUE = ("--source", "--budget")
+
+
+class UsageError(Exception):
+    """A command that cannot be; the text says what was wrong and what would be right."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **options})
+        self.color = False  # of Python 3.14; escapes have no place in our messages
+        self.set_defaults(parser=self)
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}\n{self.format_usage().strip()}\ntry: {self.prog} --help")
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options, with the function to call as ``command``.
+
+    :raises UsageError: for words that make no command.
+    """
+    parser = _Parser(
+        prog="loop-close",
+        description="Reads what tests and checks print, and says what to do next.",
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and end")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="name", parser_class=_Parser)
+    for add in (_add_analyze, _add_run, _add_detectors, _add_demo):
+        add(commands)
+    ours, theirs = split_command(list(arguments))
+    options, unknown = parser.parse_known_args(ours)
+    if unknown:
+        options.parser.error(f"there is no such option or argument: {' '.join(unknown)}")
+    options.words = theirs
+    return options
+
+
+def split_command(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """The words that are ours, and those of the command to ``run``.
+
+    By hand, as versions of Python differ in what they make of ``--`` before words that are not theirs.
+    """
+    if arguments[:1] != ["run"]:
+        return arguments, []
+    at = 1
+    while at < len(arguments) and arguments[at].startswith("-"):
+        if arguments[at] == "--":
+            return arguments[:at], arguments[at + 1 :]
+        at += 2 if arguments[at] in _TAKE_VALUE else 1
+    return arguments[:at], arguments[at:]
+
+
+class _Version(argparse.Action):
+    """The version, looked up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *rest: object) -> None:
+        from loop_close import __version__
+
+        sys.stdout.write(f"loop-close {__version__}\n")
+        parser.exit()
+
+
+def _tokens(text: str) -> int:
+    from loop_close.settings import MIN_BUDGET
+
+    if not text.isdecimal() or int(text) < MIN_BUDGET:
+        raise argparse.ArgumentTypeError(f"takes a whole number, at least {MIN_BUDGET}, not {text!r}")
+    return int(text)
+
+
+def _exit_code(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"takes a whole number, not {text!r}") from None
+
+
+class _Command:
+    """A command, loaded when it is called: what one of them needs, the others do not wait for."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, options: argparse.Namespace, streams: Streams) -> int:
+        module = import_module(f"loop_close.cli.{self.name}")
+        command: Command = getattr(module, self.name)
+        return command(options, streams)
+
+
+_Commands = argparse._SubParsersAction
+
+
+def _add_analyze(commands: _Commands[_Parser]) -> None:
+    parser = commands.add_parser(
+        "analyze",
+        help="read logs and JUnit XML, print the next prompt",
+        description="Reads logs of tests, checkers and Python programs, and prints the next prompt. Writes no state.",
+        epilog="exit codes: 0 nothing is wrong, 1 something is, 64 wrong usage, 70 a fault of loop-close",
+    )
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="a log; - for the standard input (the default)"
+    )
+    parser.add_argument(
+        "--junit", action="append", default=[], metavar="XML", help="a JUnit XML file; may be repeated"
+    )
+    parser.add_argument(
+        "--exit-code", type=_exit_code, metavar="N", help="of the command that printed the log"
+    )
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument(
+        "-o", "--output", metavar="PATH", help="write to this file and not to the standard output"
+    )
+    parser.add_argument(
+        "--budget", type=_tokens, metavar="TOKENS", help="that the prompt may cost (default: 2000)"
+    )
+    parser.set_defaults(command=_Command("analyze"))
+
+
+def _add_run(commands: _Commands[_Parser]) -> None:
+    parser = commands.add_parser(
+        "run",
+        help="run a command and write the next prompt of what it printed",
+        usage="loop-close run [-h] [--source NAME] [--budget TOKENS] -- CMD [ARG ...]",
+        description="Runs a command, passes on what it prints, and writes nextprompt.md. Ends with its exit code.",
+    )
+    parser.add_argument("--source", metavar="NAME", help="what to call the run (default: the command's name)")
+    parser.add_argument(
+        "--budget", type=_tokens, metavar="TOKENS", help="that the prompt may cost (default: 2000)"
+    )
+    parser.set_defaults(command=_Command("run"))
+
+
+def _add_detectors(commands: _Commands[_Parser]) -> None:
+    parser = commands.add_parser("detectors", help="list the detectors, most blocking first")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.set_defaults(command=_Command("detectors"))
+
+
+def _add_demo(commands: _Commands[_Parser]) -> None:
+    parser = commands.add_parser(
+        "demo", help="run the tests of an example with nine faults, and show the prompt"
+    )
+    parser.set_defaults(command=_Command("demo"))

@@ -1,0 +1,107 @@
+"""``loop-close run -- CMD``: run a command as it is, then write the next prompt of what it printed."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from loop_close import files
+from loop_close.cli.parser import UsageError
+from loop_close.cli.passthrough import Done, pass_through
+from loop_close.cli.streams import Streams
+from loop_close.cli.targets import Targets, announce, is_told, targets_of
+
+if TYPE_CHECKING:
+    from loop_close.model import Observation, Report
+
+#: What shells answer for a command that is not there, and for one that cannot be run.
+_NOT_FOUND, _NOT_EXECUTABLE = 127, 126
+
+
+def run(options: argparse.Namespace, streams: Streams) -> int:
+    """Give back the command's own exit code, 128 and the signal's number where a signal ended it."""
+    words: list[str] = options.words
+    if not words:
+        raise UsageError("run takes a command, such as: loop-close run -- pytest -q")
+    targets = targets_of(Path.cwd())
+    if options.budget:
+        targets = replace(targets, budget=options.budget)
+    announce(targets)
+    try:
+        done = pass_through(words)
+    except OSError as error:
+        streams.complain(f"cannot run {words[0]}: {error.strerror or error}")
+        done = _not_run(words[0], error)
+    for line in _close(done, words, options.source or "", targets):
+        streams.complain(line)
+    return done.exit_code
+
+
+def _not_run(word: str, error: OSError) -> Done:
+    """A command that could not be started, in the words of a shell."""
+    is_missing = isinstance(error, FileNotFoundError)
+    said = f"sh: 1: {word}: {'not found' if is_missing else 'Permission denied'}"
+    code = _NOT_FOUND if is_missing else _NOT_EXECUTABLE
+    return Done(exit_code=code, signal=0, outputs=(said,), problems=())
+
+
+def _close(done: Done, words: Sequence[str], source: str, targets: Targets) -> list[str]:
+    """Write the prompt; the lines to show. A fault of ours costs a line and not the command's result."""
+    if is_told(targets, done.exit_code):
+        return [*done.problems, f"{targets.name} was written by the command itself and is left as it is"]
+    try:
+        return [*done.problems, *_write(done, words, source, targets)]
+    except Exception as fault:
+        return [*done.problems, _fallback(done, targets, fault)]
+
+
+def _write(done: Done, words: Sequence[str], source: str, targets: Targets) -> list[str]:
+    from loop_close import app
+    from loop_close.cli.rerun import name_of, rerun_words
+    from loop_close.text.budget import estimate_tokens
+
+    seen = _observed(done, source or name_of(words), str(targets.root))
+    by_test = any(failure.nodeid for failure in seen.failures)
+    report = app.close(replace(seen, rerun=rerun_words(source, words, by_test=by_test)))
+    saved = app.save(
+        report,
+        root=targets.root,
+        prompt_file=targets.prompt,
+        json_file=targets.json,
+        budget=targets.budget,
+    )
+    pointer = f"next prompt: {targets.name} (about {estimate_tokens(saved.prompt):,} tokens)"
+    return [_summary(report), pointer, *saved.problems]
+
+
+def _observed(done: Done, source: str, root: str) -> Observation:
+    from loop_close.readers.streams import observe_texts
+
+    seen = observe_texts(done.outputs, done.exit_code, root=root, source=source)
+    if seen.failures or not done.signal:
+        return seen
+    # Without a shell between, nobody has said yet that a signal ended it.
+    said = signal.strsignal(done.signal) or ""
+    return observe_texts([*done.outputs, said], done.exit_code, root=root, source=source)
+
+
+def _summary(report: Report) -> str:
+    causes = len(report.causes)
+    behind = f"; {causes} root cause{'s' * (causes != 1)}" if causes else ""
+    return f"{report.stall_reason}{behind} (exit {report.observation.exit_code})"
+
+
+def _fallback(done: Done, targets: Targets, fault: Exception) -> str:
+    from loop_close.text.fault import fault_text
+
+    line = f"a fault of loop-close itself: {fault_text(fault)}; the command's result is not affected"
+    try:
+        text = f"{files.FAULT} (exit {done.exit_code})\n\nRead what the command printed by hand, its end first.\n"
+        files.write(targets.prompt, [text])
+    except OSError as error:
+        line += f"; {targets.name} could not be written either: {error.strerror or error}"
+    return line

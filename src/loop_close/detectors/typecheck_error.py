@@ -1,0 +1,28 @@
+"""What type checkers find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from loop_close.detectors.contract import Detector, claim
+from loop_close.model import Evidence, Observation
+
+_TOOLS = frozenset(("mypy", "pyright", "ty", "pyrefly"))
+
+
+def detect(observation: Observation) -> Iterator[Evidence]:
+    """Findings of a checker that is a type checker."""
+    for failure in observation.failures:
+        if failure.phase == "check" and failure.tool in _TOOLS:
+            yield claim("typecheck-error", failure)
+
+
+DETECTOR = Detector(
+    id="typecheck-error",
+    label="type error",
+    priority=50,
+    description="an error that mypy, Pyright, ty or Pyrefly reports",
+    hint="The message names the type that was found and the one that was expected. When many calls fail alike, "
+    "the signature or annotation they share is the likelier place; a cast or an ignore comment only hides it.",
+    detect=detect,
+)

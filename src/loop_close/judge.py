@@ -1,0 +1,109 @@
+"""From what was observed to what it comes to: evidence, root causes, verdict, stall reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector, in_order, run_detectors
+from loop_close.model import Evidence, Failure, Observation, Report, RootCause, Verdict
+
+_MEANINGS = {
+    2: "run interrupted",
+    3: "internal error",
+    4: "usage error",
+    5: "no tests collected",
+    6: "maximum number of warnings exceeded",
+}
+
+
+def group(evidence: Sequence[Evidence], priorities: Mapping[str, int]) -> tuple[RootCause, ...]:
+    """The root causes; what finds them is loaded only where there is something to group."""
+    if not evidence:
+        return ()
+    from loop_close import causes
+
+    return causes.group(evidence, priorities)
+
+
+def close(
+    observation: Observation,
+    *,
+    detectors: Sequence[Detector] = DEFAULT_DETECTORS,
+    faults: Sequence[str] = (),
+) -> Report:
+    """From what was observed to what it comes to. Pure: the same observation gives the same report.
+
+    :param faults: what went wrong with extensions, in a line each; they become ``detector-error`` evidence.
+    """
+    ordered = replace(observation, failures=tuple(sorted(observation.failures, key=_failure_order)))
+    broken = tuple(Evidence(kind=DETECTOR_ERROR.kind, snippet=text) for text in faults)
+    return judge(ordered, run_detectors(ordered, detectors) + broken, detectors)
+
+
+def judge(
+    observation: Observation, evidence: Sequence[Evidence], detectors: Sequence[Detector] = DEFAULT_DETECTORS
+) -> Report:
+    """What the evidence comes to: root causes, verdict, stall reason.
+
+    Evidence that stands on no failure (comments, warnings) is a cause only where an exit code or its absence says
+    that something is wrong and nothing else explains it.
+    """
+    priorities = {d.kind: d.priority for d in reversed(in_order(detectors))}
+    causes = group(evidence, priorities)
+    if not causes and observation.exit_code != 0:
+        evidence = tuple(promoted(evidence, priorities))
+        causes = group(evidence, priorities)
+    verdict = _verdict(observation, causes)
+    return Report(
+        observation=observation,
+        verdict=verdict,
+        stall_reason=_stall_reason(observation, verdict, causes, detectors),
+        evidence=tuple(evidence),
+        causes=causes,
+    )
+
+
+def promoted(evidence: Sequence[Evidence], priorities: Mapping[str, int]) -> Iterator[Evidence]:
+    """The evidence, what is most blocking of it standing for failures."""
+    kinds = {e.kind for e in evidence if e.kind != DETECTOR_ERROR.kind}
+    first = min(kinds, key=lambda kind: (priorities.get(kind, 999), kind), default=None)
+    for found in evidence:
+        yield as_failure(found) if found.kind == first and found.failure is None else found
+
+
+def as_failure(found: Evidence) -> Evidence:
+    """Evidence with a failure made of its own words, so that it can be a root cause."""
+    made = Failure(nodeid="", phase="check", message=found.snippet, file=found.file, line=found.line)
+    return replace(found, failure=made)
+
+
+def _failure_order(failure: Failure) -> tuple[str, ...]:
+    return failure.nodeid, failure.phase, failure.subtest, failure.message
+
+
+def _verdict(observation: Observation, causes: Sequence[RootCause]) -> Verdict:
+    """Green only when tests ran to the end and none failed."""
+    if any(cause.kind != "internal-error" for cause in causes):
+        return "first-failure"
+    counts = observation.counts
+    ran = counts.passed + counts.xfailed + counts.xpassed or not observation.expects_tests
+    if observation.exit_code == 0 and ran and not observation.incomplete and not causes:
+        return "green"
+    return "error"
+
+
+def _stall_reason(
+    observation: Observation, verdict: Verdict, causes: Sequence[RootCause], detectors: Sequence[Detector]
+) -> str:
+    if causes:
+        kind = causes[0].kind
+        number = sum(len(c.evidence) for c in causes if c.kind == kind)
+        named = next((d.count(number) for d in in_order(detectors) if d.kind == kind), f"{number} {kind}")
+        return f"{named} detected"
+    if verdict == "green":
+        return "no-stall-detected"
+    if observation.exit_code == 0:
+        return "the run is incomplete" if observation.incomplete else "no test ran"
+    unknown = "the run is incomplete" if observation.incomplete else "no-patterns-matched"
+    return _MEANINGS.get(observation.exit_code or 0, unknown) if observation.expects_tests else unknown

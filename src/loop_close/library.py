@@ -1,0 +1,141 @@
+"""The library: from text to a report, each step by itself. Nothing here touches a file, a clock or a process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from loop_close import detectors as registry
+from loop_close.detectors import DEFAULT_DETECTORS, Detector
+from loop_close.judge import as_failure, close, judge
+from loop_close.model import Evidence, Observation, Report, Verdict
+from loop_close.prompt.compose import compose
+from loop_close.prompt.sections import built_in
+from loop_close.readers.streams import observe
+
+__all__ = [
+    "LoopClosureReport",
+    "close_loop",
+    "emit_no_stall_report",
+    "emit_report",
+    "list_detector_ids",
+    "observe",
+    "run_detectors",
+]
+
+_BUDGET = 2_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoopClosureReport:
+    """What a run comes to.
+
+    :ivar stall_reason: such as ``3 test failures detected``; ``no-stall-detected`` when all is well,
+        ``no-patterns-matched`` when something is wrong and nothing in the output tells what.
+    :ivar next_prompt: markdown for the agent's next turn. Advice: nothing in it is to be run unseen.
+    :ivar evidence: what the detectors found, most blocking kind first.
+    :ivar exit_code: None when it is not known.
+    """
+
+    stall_reason: str
+    next_prompt: str
+    evidence: tuple[Evidence, ...]
+    exit_code: int | None
+    verdict: Verdict
+
+
+def close_loop(
+    stdout: object = "",
+    stderr: object = "",
+    exit_code: object = None,
+    detectors: Sequence[str | Detector] | None = None,
+    *,
+    root: str = "",
+    budget: int = _BUDGET,
+) -> LoopClosureReport:
+    """Read what a command printed, and say what is wrong and what to do next.
+
+    Deterministic and without I/O, so that it may be called on any output, any time. The last 1,000,000
+    characters of each stream count. What is no text counts as empty, what is no whole number as an exit code
+    that is not known; an unknown exit code is good news only where a tool's own summary says so.
+
+    :param detectors: those to run, by id or as records; None for :data:`DEFAULT_DETECTORS`.
+    :param root: the project's root as the output spells it; makes paths relative. Empty when not known.
+    :param budget: tokens that the prompt may cost, at 4 bytes each.
+    :raises ValueError: for a detector id that does not exist, naming those that do.
+    """
+    chosen = _chosen(detectors)
+    observation = observe(stdout, stderr, exit_code, root=root)
+    return _report(close(observation, detectors=chosen), chosen, budget)
+
+
+def run_detectors(observation: Observation, only: Iterable[str] | None = None) -> tuple[Evidence, ...]:
+    """The evidence in an observation, most blocking kind first, then by file and line.
+
+    :param observation: from :func:`observe`, or made by hand.
+    :param only: ids of the detectors to run; None for all.
+    :raises ValueError: for an id that does not exist, naming those that do.
+    """
+    return registry.run_detectors(observation, _chosen(None if only is None else list(only)))
+
+
+def emit_report(
+    evidence: Iterable[Evidence], exit_code: int | None = None, *, budget: int = _BUDGET
+) -> LoopClosureReport:
+    """A report of evidence that was found before. Without any it is that of :func:`emit_no_stall_report`.
+
+    The first kind with evidence, in the order of the registry, is the stall reason; kinds that the registry does
+    not know come last.
+    """
+    found = tuple(evidence)
+    if not found:
+        return emit_no_stall_report(exit_code)
+    order = {d.kind: d.priority for d in DEFAULT_DETECTORS}
+    first = min(found, key=lambda e: (order.get(e.kind, 999), e.kind)).kind
+    ordered = sorted(found, key=lambda e: (order.get(e.kind, 999), e.kind, e.file, e.line, e.snippet))
+    standing = [as_failure(e) if e.kind == first and e.failure is None else e for e in ordered]
+    failures = tuple(e.failure for e in standing if e.failure is not None)
+    observation = Observation(
+        exit_code=exit_code, source="output", failures=failures, rerun=(), expects_tests=False
+    )
+    report = judge(observation, standing)
+    made = _report(report, DEFAULT_DETECTORS, budget)
+    return LoopClosureReport(
+        stall_reason=made.stall_reason,
+        next_prompt=made.next_prompt,
+        evidence=tuple(ordered),
+        exit_code=exit_code,
+        verdict=made.verdict,
+    )
+
+
+def emit_no_stall_report(exit_code: int | None = 0) -> LoopClosureReport:
+    """The report of a run in which nothing was found: good news on exit code 0, else a request to look."""
+    observation = Observation(exit_code=exit_code, source="output", rerun=(), expects_tests=False)
+    return _report(judge(observation, ()), DEFAULT_DETECTORS, _BUDGET)
+
+
+def list_detector_ids() -> tuple[str, ...]:
+    """The ids of the built-in detectors, most blocking first."""
+    return tuple(d.id for d in DEFAULT_DETECTORS)
+
+
+def _chosen(detectors: Sequence[str | Detector] | None) -> tuple[Detector, ...]:
+    if detectors is None:
+        return DEFAULT_DETECTORS
+    known = {d.id: d for d in DEFAULT_DETECTORS}
+    unknown = sorted(d for d in detectors if isinstance(d, str) and d not in known)
+    if unknown:
+        named = ", ".join(map(repr, unknown))
+        raise ValueError(f"there is no detector {named}; there are {', '.join(known)}")
+    return tuple(known[d] if isinstance(d, str) else d for d in detectors)
+
+
+def _report(report: Report, detectors: Sequence[Detector], budget: int) -> LoopClosureReport:
+    return LoopClosureReport(
+        stall_reason=report.stall_reason,
+        next_prompt=compose(report, built_in(tuple(detectors)), budget=budget),
+        evidence=report.evidence,
+        exit_code=report.observation.exit_code,
+        verdict=report.verdict,
+    )

@@ -1,0 +1,45 @@
+"""What a reader of text is, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from loop_close.model import Counts, Failure, Warned
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    """What a reader found in one text.
+
+    :ivar spans: the parts of the text that are accounted for, as (start, end) offsets, sorted and apart. No
+        reader after this one sees them.
+    :ivar is_certain: the text has the whole form of the tool's output (its summary, its header), so that it
+        counts even where the exit code says that all is well. Anything less is only a likeness then: sources
+        and documentation quote the output of tools.
+    :ivar counts: tests by outcome, None where the text does not tell.
+    :ivar incomplete: why the run ended before its end, empty when it did not.
+    """
+
+    failures: tuple[Failure, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+    counts: Counts | None = None
+    spans: tuple[tuple[int, int], ...] = ()
+    is_certain: bool = False
+    incomplete: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reader:
+    """One format of text.
+
+    :ivar id: unique; the name of its corpus, too.
+    :ivar description: one line for a list of readers.
+    :ivar read: a pure function of the text and the project's root (a path with forward slashes, empty when it
+        is not known). The text is sanitized: no escape sequences, line feeds as the only line breaks. It takes
+        time linear in the text, never raises, and gives ``Reading()`` for text that is not of its format.
+    """
+
+    id: str
+    description: str
+    read: Callable[[str, str], Reading]

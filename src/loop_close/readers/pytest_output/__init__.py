@@ -1,0 +1,189 @@
+"""The reader of what pytest prints: the failures that its reports hold, as far as the text tells them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from loop_close.model import Counts, Failure, Warned
+from loop_close.readers.contract import Reader, Reading
+from loop_close.readers.pytest_output.counts import counts_of, incomplete, sum_of
+from loop_close.readers.pytest_output.early import (
+    NOT_STARTED,
+    broken_conftests,
+    internal_errors,
+    usage_errors,
+)
+from loop_close.readers.pytest_output.failures import failures_from, without_echoes
+from loop_close.readers.pytest_output.killed import timed_out
+from loop_close.readers.pytest_output.naming import Names
+from loop_close.readers.pytest_output.parts import Parts, parts_of, summary_of
+from loop_close.readers.pytest_output.rulers import counts_in
+from loop_close.readers.pytest_output.runs import BLOCKS, PASSED, Run, is_quoted, runs
+from loop_close.readers.pytest_output.summary import Entry, end_of_entries, entries, progress
+from loop_close.readers.pytest_output.warned import MAX_WARNINGS, warned_in
+
+_MAX_FAILURES = 20_000
+_MAX_RUNS = 1_000
+_MARKS = (
+    *("= test session starts =", "= FAILURES =", "= ERRORS =", "= short test summary info ="),
+    *("\nINTERNALERROR>", "ImportError while loading conftest '", "\nERROR: "),
+)
+_BARE = re.compile(
+    r"\n(?:\d{1,7} (?:failed|passed|skipped|deselected|xfailed|xpassed|warning|error)|no tests ran)[^\n]{0,300}? in \d"
+)
+_ROOT = re.compile(r"\nrootdir: (?P<root>[^\n,]{1,1000})")
+
+
+def read(text: str, root: str = "") -> Reading:
+    """Read every run of pytest in a text."""
+    text = f"\n{text}"
+    if not any(mark in text for mark in _MARKS) and _BARE.search(text) is None:
+        return Reading()
+    found = _Found(text, root)
+    every = runs(text)[-_MAX_RUNS:]
+    for index, run in enumerate(every):
+        found.take_run(run, every[index + 1].start if index + 1 < len(every) else len(text))
+    found.take_early()
+    return found.reading()
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was read so far.
+
+    :ivar closed: offsets of what a run prints about its failures, where nothing else is looked for.
+    """
+
+    text: str
+    root: str
+    failures: list[Failure] = field(default_factory=list)
+    warnings: list[Warned] = field(default_factory=list)
+    counts: list[Counts] = field(default_factory=list)
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    closed: list[tuple[int, int]] = field(default_factory=list)
+    incomplete: str = ""
+    is_certain: bool = False
+
+    def take_run(self, run: Run, limit: int) -> None:
+        root = self._root_of(run)
+        names, run = _names(self.text, run)
+        parts = parts_of(self.text, run, names.knows)
+        if not names.is_complete:
+            names.entries += _from_progress(self.text, run, parts, names.entries)
+        failures = failures_from(parts.blocks, names, root)
+        self.failures += without_echoes(failures)
+        for warnings in parts.warnings:
+            self.warnings += warned_in(f"\n{warnings}", root)
+        counts = counts_of(self.text, run, failures)
+        self.counts += [counts] if counts is not None else []
+        self.incomplete = self.incomplete or incomplete(run, parts.stops, counts)
+        self._close(run, parts, root, limit)
+
+    def _root_of(self, run: Run) -> str:
+        found = _ROOT.search(self.text, run.start, min(run.end, run.start + 5_000)) if run.has_start else None
+        return found["root"].strip() if found else self.root
+
+    def _close(self, run: Run, parts: Parts, root: str, limit: int) -> None:
+        """Where a run is, and what pytest-timeout says where it ended the run."""
+        end = run.end
+        dump = timed_out(self.text, run.start, limit, root) if run.final is None else None
+        if dump is not None and run.has_start:
+            self.failures.append(dump[0])
+            end = max(end, dump[1])
+        self.is_certain = self.is_certain or (
+            run.final is not None and (bool(run.rulers) or run.start < run.final.start)
+        )
+        self.spans += _without(run.start, end, parts.foreign)
+        first = next((r for r in run.rulers if r.title in (*BLOCKS, *PASSED)), None)
+        self.closed += [(first.start, end)] if first is not None else []
+
+    def take_early(self) -> None:
+        for failure, start, end in internal_errors(self.text, self.root):
+            if self._take(failure, start, end):
+                self.incomplete, self.is_certain = self.incomplete or "an internal error ended it", True
+        for failure, start, end in broken_conftests(self.text, self.root):
+            if self._take(failure, start, end):
+                self._not_started()
+        for failure, start, end in usage_errors(self.text, self.root):
+            if self._take(failure, start, end) and failure.phase == "collect":
+                self._not_started()
+
+    def _not_started(self) -> None:
+        self.counts.append(Counts(errors=1))
+        self.incomplete, self.is_certain = self.incomplete or NOT_STARTED, True
+
+    def _take(self, failure: Failure, start: int, end: int) -> bool:
+        """Keep a failure from outside of the runs' own failures, unless Markdown quotes it."""
+        if is_quoted(self.text, start) or any(a < end and start < b for a, b in self.closed):
+            return False
+        self.failures.append(failure)
+        self.spans.append((start, end))
+        return True
+
+    def reading(self) -> Reading:
+        failures = tuple(dict.fromkeys(map(_key, self.failures)))
+        by_key = {_key(f): f for f in reversed(self.failures)}
+        return Reading(
+            failures=tuple(by_key[key] for key in failures[:_MAX_FAILURES]),
+            warnings=tuple(dict.fromkeys(self.warnings))[:MAX_WARNINGS],
+            counts=sum_of(self.counts) if self.counts else None,
+            spans=tuple(_merged(self.spans, len(self.text) - 1)),
+            is_certain=self.is_certain,
+            incomplete=self.incomplete,
+        )
+
+
+def _key(failure: Failure) -> tuple[str, ...]:
+    return failure.nodeid, failure.phase, failure.subtest, failure.message
+
+
+def _names(text: str, run: Run) -> tuple[Names, Run]:
+    """The lines of the summary; the run ends with them where nothing follows."""
+    place = summary_of(text, run)
+    if place is None:
+        return Names([]), run
+    found = entries(text, *place, has_end=run.final is not None)
+    if run.final is None and place[1] == run.end:
+        run = replace(run, end=end_of_entries(text, *place))
+    numbers = (counts_in(run.final.title) if run.final is not None else None) or {}
+    failed = numbers.get("failed", 0) + numbers.get("error", 0) + numbers.get("errors", 0)
+    return Names(found, is_complete=bool(found) and len(found) >= failed > 0), run
+
+
+def _from_progress(text: str, run: Run, parts: Parts, known: list[Entry]) -> list[Entry]:
+    """The failures that only the lines of ``-v`` name."""
+    named = {entry.split()[0] for entry in known}
+    shown = progress(text, *parts.progress)
+    return [entry for entry in shown if entry.rest not in named]
+
+
+def _without(start: int, end: int, holes: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    for first, last in sorted(holes):
+        if start < first:
+            yield start, first
+        start = max(start, last)
+    if start < end:
+        yield start, end
+
+
+def _merged(spans: list[tuple[int, int]], length: int) -> Iterator[tuple[int, int]]:
+    """Sorted and apart, as offsets of the text without the line break put in front of it."""
+    last: tuple[int, int] | None = None
+    for start, end in sorted((max(s - 1, 0), min(e - 1, length)) for s, e in spans):
+        if last is not None and start <= last[1]:
+            last = last[0], max(last[1], end)
+        else:
+            if last is not None:
+                yield last
+            last = start, end
+    if last is not None:
+        yield last
+
+
+READER = Reader(
+    id="pytest",
+    description="what pytest prints to the terminal, in every style of tracebacks",
+    read=read,
+)

@@ -1,0 +1,222 @@
+"""Read pytest's own tracebacks: entries with source, ``E`` lines, chains."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from loop_close.model import Frame, Raised, Source
+from loop_close.readers.printed import raised_in, raised_in_line
+from loop_close.readers.printed_parts import MARKERS, Printed
+from loop_close.readers.pytest_output.said import raised_from, raised_from_words, without_root
+
+MAX_LINKS = 8
+_CHAIN = re.compile(
+    r"\nThe above exception was the direct (?P<cause>cause) of the following exception:(?=\n)"
+    r"|\nDuring handling of the above exception, another exception occurred:(?=\n)"
+)
+LOCATION = re.compile(
+    r"(?P<file>(?:[A-Za-z]:[\\/])?[^\s:>][^\n:=]{0,1000}|<[^>\n]{1,300}>):(?P<line>\d{1,9}):"
+    r"(?: (?:in (?P<function>[\w.<>]{1,300})|(?P<type>[\w.]{1,200})?))?\s*\Z"
+)
+_HEADER = "Traceback (most recent call last):"
+_NATIVE = re.compile(r"\n(?:  \+ Exception Group )?Traceback \(most recent call last\):\n")
+_WORDS = re.compile(
+    r"\nTraceback \(most recent call last\):(?:\n[ \t][^\n]*+|\n(?=\n))++\n(?P<words>[^\s].*)", re.DOTALL
+)
+_DEF = re.compile(r"(?:async +)?def +(\w+)")
+_COMPREHENSIONS = ("", "<listcomp>", "<dictcomp>", "<setcomp>")
+_MAX_SOURCE = 60
+
+
+def read_traceback(body: str, root: str = "") -> Raised | None:
+    """The exception that a failure's text shows, with what it was raised from; None where it shows none.
+
+    :param body: begins with a line break.
+    """
+    starts = list(_CHAIN.finditer(body))[-MAX_LINKS:] if " exception" in body else []
+    found: Raised | None = None
+    at = 0 if len(starts) < MAX_LINKS else starts.pop(0).end()
+    kind: str | None = None
+    for match in [*starts, None]:
+        link = _link(body[at : match.start() if match else None], root)
+        if link is not None:
+            found = _joined(link, found, is_cause=kind == "cause")
+        if match is not None:
+            at, kind = match.end(), match["cause"]
+    return found
+
+
+def _joined(link: Raised, before: Raised | None, *, is_cause: bool) -> Raised:
+    if before is None:
+        return link
+    return replace(link, cause=before) if is_cause else replace(link, context=before)
+
+
+def _link(text: str, root: str) -> Raised | None:
+    """One exception of a chain."""
+    if _HEADER in text and _NATIVE.search(text):
+        return _native(text, root)
+    entries = Entries()
+    for line in text.split("\n"):
+        entries.take(line)
+    entries.end()
+    raised = raised_from(entries.said, entries.printed, entries.type_name, root)
+    if raised is None:
+        return raised_in_line(text.strip("\n"), root) if not entries.printed else None
+    return _with_sources(raised, entries)
+
+
+def _native(text: str, root: str) -> Raised | None:
+    """A printed traceback; here nothing follows, so that the message goes on beyond blank lines."""
+    raised, words = raised_in(text, root), _WORDS.search(text)
+    if raised is not None and root and root in raised.message:
+        raised = replace(raised, message=without_root(raised.message, root))
+    if raised is None or words is None or "\n" not in words["words"].strip("\n"):
+        return raised
+    whole = raised_from_words(words["words"].strip("\n"), root)
+    is_longer = whole is not None and whole.type == raised.type and whole.message.startswith(raised.message)
+    return replace(raised, message=whole.message) if whole is not None and is_longer else raised
+
+
+def _with_sources(raised: Raised, entries: Entries) -> Raised:
+    """With more of each function's source than its running statement."""
+    sources = {
+        (p.line, p.function): source
+        for p, source in zip(entries.printed, entries.sources, strict=True)
+        if source is not None and len(source.lines) > len(p.lines)
+    }
+    if not sources:
+        return raised
+    frames = tuple(_sourced(frame, sources) for frame in raised.frames)
+    site = raised.site
+    if site is not None and frames and site.frame == raised.frames[-1]:
+        site = replace(site, frame=frames[-1])
+    return replace(raised, frames=frames, site=site)
+
+
+def _sourced(frame: Frame, sources: dict[tuple[int, str | None], Source]) -> Frame:
+    source = sources.get((frame.line, frame.function))
+    if source is None or (frame.source is not None and frame.source.lines[0] not in source.lines):
+        return frame
+    return replace(frame, source=source)
+
+
+@dataclass(slots=True)
+class Entries:
+    """The entries of one traceback, line by line.
+
+    An entry of the long form is source, ``E`` lines, locals, and then its place; of the short form the place and
+    then a line of source.
+
+    :ivar sources: for each of ``printed`` what is shown of its function.
+    :ivar said: the ``E`` lines without their ``E``.
+    :ivar type_name: the exception's class, where an entry names it.
+    """
+
+    printed: list[Printed] = field(default_factory=list)
+    sources: list[Source | None] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    type_name: str = ""
+    _source: list[str] = field(default_factory=list)
+    _marked: int = -1
+    _is_over: bool = False
+    _is_short: bool = False
+
+    def take(self, line: str) -> None:
+        """Read the next line."""
+        first = line[:1]
+        if first == "E" and (len(line) == 1 or line[1] == " "):
+            self.said.append(line[1:])
+            self._is_over = True
+        elif first == ">" and line[1:4] in ("   ", ""):
+            self._mark(line)
+        elif first == " ":
+            self._indented(line)
+        elif not first:
+            self._blank()
+        else:
+            self._outer(line)
+
+    def _mark(self, line: str) -> None:
+        if not self._is_short and self._marked < 0:
+            self._marked = len(self._source)
+            self._source.append(line[4:])
+
+    def _blank(self) -> None:
+        if self._marked >= 0 or self._is_short:
+            self._is_over = True
+        elif self._source:
+            self._source.append("")
+
+    def _indented(self, line: str) -> None:
+        if self._is_over:
+            if self.said and not self.printed and not self._source:
+                self.said.append(line[1:])  # without a place only the first line is marked
+            return
+        if not (MARKERS.fullmatch(line) and "^" in line and (self._marked >= 0 or self._source)):
+            self._source.append(line[4:] if line.startswith("    ") else line)
+
+    def _outer(self, line: str) -> None:
+        found = LOCATION.match(line) if ":" in line else None
+        if found is None:
+            if line.startswith("_ _ "):
+                self.end()
+            elif self._marked < 0 and not self._is_short:
+                self._source.clear()  # arguments stand above the source
+            return
+        if found["function"]:
+            self.end()
+            function = self._enclosing(found["file"], found["function"])
+            self.printed.append(Printed(found["file"], int(found["line"]), function))
+            self._is_short = True
+        else:
+            if self._is_short:
+                self.end()
+            self._long(found["file"], int(found["line"]), found["type"] or "")
+
+    def _long(self, file: str, line: int, type_name: str) -> None:
+        statement = self._source[self._marked :] if self._marked >= 0 else []
+        start = line - max(self._marked, 0)
+        is_shown = statement and statement[0].strip() != "???"
+        function = self._enclosing(file, self._function(start))
+        self.printed.append(Printed(file, line, function, statement if is_shown else []))
+        self.sources.append(_bounded(start, self._source, line) if is_shown else None)
+        self.type_name = type_name or self.type_name
+        self._reset()
+
+    def _enclosing(self, file: str, function: str) -> str:
+        """Of a comprehension, which names no function or itself, the function it stands in."""
+        if function not in _COMPREHENSIONS or not self.printed or self.printed[-1].file != file:
+            return function
+        return self.printed[-1].function or function
+
+    def _function(self, start: int) -> str:
+        """The function whose source is shown from its first line on."""
+        for line in self._source:
+            found = _DEF.match(line)
+            if found:
+                return found[1]
+            if line and not line[0].isspace() and line[0] not in "@)]}#":
+                break
+        return "<module>" if start == 1 else ""
+
+    def end(self) -> None:
+        """The end of an entry of the short form."""
+        if self._is_short:
+            lines = [line.strip() for line in self._source if line.strip() not in ("", "???")][:_MAX_SOURCE]
+            self.printed[-1].lines = lines
+            self.sources.append(None)
+        self._reset()
+
+    def _reset(self) -> None:
+        self._source = []
+        self._marked, self._is_over, self._is_short = -1, False, False
+
+
+def _bounded(start: int, lines: Sequence[str], line: int) -> Source:
+    """The end of what is shown up to the running statement."""
+    skipped = max(0, len(lines) - _MAX_SOURCE)
+    skipped = min(skipped, max(line - start, 0))
+    return Source(start=start + skipped, lines=tuple(lines[skipped : skipped + _MAX_SOURCE]))

@@ -1,0 +1,45 @@
+"""The detectors of what static checkers find."""
+
+import pytest
+from records import failure, observed, raised
+
+from loop_close.detectors import lint_error, typecheck_error
+from loop_close.model import Failure
+
+DETECTORS = {"typecheck-error": typecheck_error.DETECTOR, "lint-error": lint_error.DETECTOR}
+TOOLS = {
+    "typecheck-error": ("mypy", "pyright", "ty", "pyrefly"),
+    "lint-error": ("ruff", "flake8"),
+}
+
+
+def check(tool, phase="check"):
+    return Failure(nodeid="", phase=phase, tool=tool, code="c", message="m", file="src/a.py", line=3)
+
+
+@pytest.mark.parametrize("kind", DETECTORS)
+@pytest.mark.parametrize(
+    "found",
+    [
+        failure(raised()),
+        failure(raised("mypy", "ruff")),
+        check(""),
+        check("gcc"),
+        check("mypy", "call"),
+        check("ruff", "process"),
+    ],
+)
+def test_others(kind, found):
+    assert list(DETECTORS[kind].detect(observed(found))) == []
+
+
+@pytest.mark.parametrize("kind", DETECTORS)
+def test_own_tools_and_no_other(kind):
+    everything = observed(*(check(tool) for tools in TOOLS.values() for tool in tools))
+    found = list(DETECTORS[kind].detect(everything))
+    assert tuple(evidence.failure.tool for evidence in found) == TOOLS[kind]
+    assert {(e.kind, e.file, e.line, e.snippet) for e in found} == {(kind, "src/a.py", 3, "m")}
+
+
+def test_type_errors_block_more_than_lint():
+    assert (typecheck_error.DETECTOR.priority, lint_error.DETECTOR.priority) == (50, 110)

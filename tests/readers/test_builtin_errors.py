@@ -1,0 +1,21 @@
+import builtins
+
+import pytest
+
+from loop_close.readers.builtin_errors import bases_of
+
+BUILTIN = [c for c in vars(builtins).values() if isinstance(c, type) and issubclass(c, BaseException)]
+
+
+@pytest.mark.parametrize("cls", BUILTIN, ids=lambda cls: cls.__name__)
+def test_bases_of_a_builtin(cls):
+    assert bases_of(cls.__name__) == tuple(c.__name__ for c in cls.__mro__[1:-1])
+
+
+@pytest.mark.parametrize(("name", "module"), [("ShopError", ""), ("ValueError", "shop"), ("", "")])
+def test_of_others_nothing_is_known(name, module):
+    assert bases_of(name, module) == ()
+
+
+def test_bases_in_the_standard_library():
+    assert bases_of("JSONDecodeError", "json.decoder") == ("ValueError", "Exception", "BaseException")

@@ -1,0 +1,214 @@
+"""What holds of every reader of a static checker."""
+
+import re
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from checker_corpus import sample, samples, told
+from hypothesis import given
+from hypothesis import strategies as st
+from records import any_text, hostile
+
+from loop_close.readers import flake8, mypy, pyrefly, pyright, ruff, ty
+from loop_close.text.sanitize import sanitize
+
+READERS = {m.READER.id: m.READER for m in (mypy, pyright, ty, pyrefly, ruff, flake8)}
+SAMPLES = [(reader, name) for reader in READERS for name in samples(reader)]
+every_reader = pytest.mark.parametrize("reader", READERS.values(), ids=list(READERS))
+every_sample = pytest.mark.parametrize(("reader", "name"), SAMPLES)
+
+PROSE = """\
+The checker said error: it failed. See src/shop/prices.py:9: error: maybe.
+# src/shop/prices.py:9: error: Incompatible types  [assignment]
+    src/shop/prices.py:9:1: E501 line too long
+> src/shop/prices.py:9:1: F401 [*] `os` imported but unused
+3 errors, 2 failed. Found 3 errors. Found 2 problems. All checks passed!
+ INFO 3 errors
+Found 12 diagnostics
+ERROR could not reach the host [retry]
+ --> example.com:1:1
+error[E0308]: mismatched types
+ --> src/main.rs:3:5
+"""
+COMPILERS = """\
+src/main.c: In function 'main':
+src/main.c:3:5: error: 'x' undeclared (first use in this function)
+src/main.c:3:5: note: each undeclared identifier is reported only once
+src/a.ts:3:5 - error TS2322: Type 'string' is not assignable to type 'number'.
+main.go:7:2: undefined: fmt
+manage.py: error: unrecognized arguments: --bogus
+ld: error: undefined symbol: main
+tests/test_a.py:12: AssertionError
+tests/test_a.py:12: DeprecationWarning: E501 is gone
+mypy: commands[0]> mypy src
+mypy: OK (3.20 seconds)
+src/shop/styles.py:1:0: C0114: Missing module docstring (missing-module-docstring)
+"""
+FRAGMENTS = [
+    *("a.py", "x.ipynb:cell 1", ":3", ":1", ": error: ", ": note: ", "error[bad-x]", ": ", "\n", "  [", "]"),
+    *(
+        " --> ",
+        "  |\n",
+        "3 | x = 1\n",
+        "  | ^^^ bad\n",
+        "info: a\n",
+        "ERROR ",
+        "F401 [*] ",
+        "E501 ",
+        "    ^~~\n",
+    ),
+    *(
+        '{"errors": [',
+        '"noqa_row"',
+        '"generalDiagnostics": [',
+        "}",
+        "Found 3 errors.\n",
+        " - error: ",
+        "[1, {",
+    ),
+    *(
+        "Found 2 errors in 1 file (checked 1 source file)\n",
+        "Found 2 diagnostics\n",
+        " INFO 1 error\n",
+        "\\u001b",
+    ),
+    *(
+        "1 error, 0 warnings, 0 informations\n",
+        "INTERNAL ERROR -- ",
+        "Would reformat: ",
+        "SyntaxError: ",
+        "é",
+    ),
+]
+texts = st.lists(st.sampled_from(FRAGMENTS) | hostile, max_size=30).map("".join) | any_text
+
+
+@every_reader
+@pytest.mark.parametrize("text", ["", "\n", PROSE, COMPILERS, PROSE + COMPILERS])
+def test_words_of_others_are_nothing(reader, text):
+    assert reader.read(text, "") == reader.read("", "")
+
+
+@every_reader
+def test_own_source_is_nothing(reader):
+    sources = [
+        Path(m.__file__).read_text(encoding="utf-8") for m in (mypy, pyright, ty, pyrefly, ruff, flake8)
+    ]
+    assert [reader.read(source, "").failures for source in sources] == [()] * 6
+
+
+@every_reader
+def test_there_are_samples_of_both_kinds(reader):
+    expected = [sample(reader.id, name)[1]["expected"] for name in samples(reader.id)]
+    assert sum(map(bool, expected)) >= 4
+    assert sum(not one for one in expected) >= 2
+
+
+@every_sample
+def test_sample(reader, name):
+    text, said = sample(reader, name)
+    reading = READERS[reader].read(text, said["root"])
+    assert len(reading.failures) == len(said["expected"])
+    for failure, expected in zip(reading.failures, said["expected"], strict=True):
+        assert told(failure, expected) == expected
+    assert reading.is_certain == said["certain"]
+
+
+@every_sample
+def test_no_other_reader_takes_a_sample(reader, name):
+    text, _ = sample(reader, name)
+    others = [other.id for other in READERS.values() if other.id != reader and other.read(text, "").failures]
+    assert others == []
+
+
+# One shows nothing but a count, one formats first, and Pyrefly 0.30 counts its complaint about the settings.
+COUNT_ELSE = {"only_the_summary", "format_and_check_0_12", "full_0_30", "min_text_0_30"}
+#: How each tool counts its errors itself, in samples where that is the number of findings.
+COUNTS = {
+    "mypy": r"^Found (\d+) errors? in",
+    "pyright": r"^(\d+) errors?, ",
+    "pyrefly": r"^[\]}]? INFO (\d+) errors?",
+    "ruff": r"^Found (\d+) errors?\.",
+}
+
+
+@pytest.mark.parametrize(("reader", "name"), [one for one in SAMPLES if one[0] in COUNTS])
+def test_the_tool_counts_as_many(reader, name):
+    text, said = sample(reader, name)
+    counted = re.findall(COUNTS[reader], text, re.MULTILINE)
+    if len(counted) == 1 and name not in COUNT_ELSE:
+        assert len(said["expected"]) == int(counted[0])
+
+
+@every_sample
+def test_spans_hold_every_finding(reader, name):
+    text, said = sample(reader, name)
+    reading = READERS[reader].read(text, said["root"])
+    assert all(0 <= start < end <= len(text) for start, end in reading.spans)
+    assert all(a[1] < b[0] for a, b in pairwise(reading.spans))
+    rest = text
+    for start, end in reversed(reading.spans):
+        rest = rest[:start] + rest[end:]
+    assert READERS[reader].read(rest, said["root"]).failures == ()
+
+
+@every_sample
+def test_frame_and_site_stand_where_the_failure_does(reader, name):
+    text, said = sample(reader, name)
+    for failure in READERS[reader].read(text, said["root"]).failures:
+        raised = failure.raised
+        assert raised.message == failure.message
+        if failure.file:
+            (frame,) = raised.frames
+            assert (frame.file, frame.line, raised.site.frame) == (failure.file, failure.line, frame)
+        if failure.file and frame.source is not None:
+            shown = frame.source.lines[frame.line - frame.source.start]
+            assert raised.site.statement == " ".join(shown.split())
+
+
+@every_reader
+@given(text=texts)
+def test_never_raises(reader, text):
+    reading = reader.read(sanitize(text), "/home/dev/shop")
+    assert all(f.tool == reader.id and f.phase == "check" for f in reading.failures)
+
+
+@given(text=texts)
+def test_no_line_is_taken_twice(text):
+    text = sanitize(text)
+    taken = [span for reader in READERS.values() for span in reader.read(text, "").spans]
+    findings = sorted(span for span in taken if "Found" not in text[span[0] : span[1]])
+    assert all(a[1] <= b[0] for a, b in pairwise(findings))
+
+
+LONG = [
+    *("x" * 1_000_000, "(" * 1_000_000, "a.py:1:1: F401 " * 60_000, "a.py:1: error: " * 60_000),
+    *("--> a.py:1:1" * 80_000, "[" * 1_000_000, '{"errors": [' * 80_000, '[{"noqa_row":' * 70_000),
+    *("a.py:1: error: x [" * 50_000, "\n" * 1_000_000, "ERROR a.py:1:1: x [" * 50_000, "^ " * 500_000),
+    *("3 | x\n" * 150_000, "error[a]: x\n --> a.py:1:1\n  | ^\n" * 30_000, "Found 3 errors.\n" * 60_000),
+    *("a.py:1: error: INTERNAL ERROR -- x\n" * 25_000, "error: Failed to parse a.py:1:1: x\n" * 25_000),
+    *(
+        "a.py:1:1: F401 x\nFound 9 errors.\n" * 30_000,
+        'error[a] "noqa_row" "concise_description"\n[{"' * 20_000,
+    ),
+]
+
+
+@every_reader
+@pytest.mark.parametrize("text", LONG, ids=lambda text: repr(text[:20]))
+def test_time_is_linear(reader, text):
+    begun = time.perf_counter()
+    reader.read(text, "")
+    assert time.perf_counter() - begun < 5  # quadratic time takes minutes
+
+
+@every_reader
+def test_failures_and_messages_are_bounded(reader):
+    name = {"mypy": "many_errors", "pyright": "many_errors", "ty": "concise", "pyrefly": "min_text"}
+    text, said = sample(reader.id, name.get(reader.id, "concise" if reader.id == "ruff" else "default"))
+    times = 25_000 // len(said["expected"]) + 1
+    assert len(reader.read(text * times, "").failures) == 20_000
+    long = reader.read(text.replace(said["expected"][0]["message"], "y" * 100_000, 1), "").failures
+    assert all(len(f.message) <= 16_100 for f in long)

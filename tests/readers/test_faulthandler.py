@@ -1,0 +1,60 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from output_corpus import PIECES, best_of, check, check_total, samples
+from records import any_text
+
+from loop_close.readers.faulthandler import READER
+
+LINES = [
+    "Fatal Python error: Aborted\n",
+    "\n",
+    "Current thread 0x1 (most recent call first):\n",
+    '  File "a.py", line 3 in f\n',
+    "Timeout (0:00:01)!\n",
+    "Segmentation fault\n",
+]
+
+
+@pytest.mark.parametrize("name", samples(READER))
+def test_corpus(name):
+    check(READER, name)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.sampled_from(LINES) | any_text, max_size=14).map("".join))
+def test_total(text):
+    check_total(READER, text)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("piece", [*PIECES, *LINES])
+def test_a_megabyte_of_the_same(piece):
+    assert best_of(READER, piece * (1_000_000 // len(piece)), times=1) < 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Fatal Python error: Aborted\n",
+        "it said Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n",
+        'Current thread 0x1 (most recent call first):\n  File "a.py", line 3 in f\n',
+        "Timeout (0:00:01)!\nnothing more\n",
+    ],
+)
+def test_nothing_is_told(text):
+    assert READER.read(text, "").failures == ()
+
+
+def test_frames_are_outermost_first_and_of_the_project():
+    text = (
+        "Fatal Python error: Segmentation fault\n\nCurrent thread 0x00007f (most recent call first):\n"
+        '  File "/usr/lib/python3.13/ctypes/__init__.py", line 5 in string_at\n  File "/srv/shop/a.py", line 3 in f\n'
+        '  File "/srv/shop/a.py", line 9 in <module>\n\nExtension modules: a (total: 1)\n'
+        "Segmentation fault (core dumped)\nmake: done\n"
+    )
+    reading = READER.read(text, "/srv/shop")
+    found = reading.failures[0].raised
+    assert [(f.file, f.line, f.function) for f in found.frames] == [("a.py", 9, "<module>"), ("a.py", 3, "f")]
+    assert text[reading.spans[0][1] :] == "\nmake: done\n"

@@ -1,0 +1,284 @@
+"""Files that are broken, foreign or made to harm: what can be read is read, and the rest is said."""
+
+import sys
+import time
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loop_close.model import Counts
+from loop_close.readers.junit_xml import JunitReading, read_junit, reading
+
+HEAD = '<?xml version="1.0" encoding="utf-8"?>\n<testsuites><testsuite name="pytest">\n'
+TAIL = "</testsuite></testsuites>"
+PASSED = '<testcase classname="tests.test_a" name="test_fine" />\n'
+FAILED = '<testcase classname="tests.test_a" name="test_x"><failure message="assert 1 == 2">{}</failure></testcase>\n'
+
+
+def read(text, encoding="utf-8"):
+    return read_junit("r.xml", [text.encode(encoding) if isinstance(text, str) else text])
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "r.xml: empty"),
+        (" \n\n", "r.xml: empty"),
+        ("\ufeff", "r.xml: empty"),
+        ("=== 1 failed in 0.1s ===", "r.xml:1:1: not XML (invalid token)"),
+        ("\x1f\x8b\x08binary\x00", "r.xml:1:5: not XML (invalid token)"),
+        ("{'tests': 1}", "r.xml:1:1: not XML (invalid token)"),
+        (
+            "<html><body/></html>",
+            "r.xml:1:1: the root element is <html>, neither <testsuites> nor <testsuite>",
+        ),
+        (
+            "<?xml version='1.0'?>\n <project/>",
+            "r.xml:2:2: the root element is <project>, neither <testsuites> nor <testsuite>",
+        ),
+        ("<testsuites", "r.xml:1:1: ends in the middle (unclosed token)"),
+    ],
+)
+def test_what_is_no_junit_xml_gives_a_problem_and_nothing_else(text, problem):
+    assert read(text) == JunitReading(problems=(problem,), incomplete=problem)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [HEAD + TAIL, "<testsuite/>", "\n <?xml version='1.0'?><testsuite/>", '<x:testsuites xmlns:x="urn:x"/>'],
+)
+def test_no_tests_are_no_problem(text):
+    assert read(text) == JunitReading()
+
+
+@pytest.mark.parametrize(
+    ("broken", "problem"),
+    [
+        ("", "r.xml:5:1: ends in the middle (no element found); 2 cases before it were read"),
+        ("<testcase", "r.xml:5:1: ends in the middle (unclosed token); 2 cases before it were read"),
+        ("</b>", "r.xml:5:3: not well-formed (mismatched tag); 2 cases before it were read"),
+        (
+            "<a b=c/>",
+            "r.xml:5:6: not well-formed (invalid token); 2 cases before it were read",
+        ),
+        ("&boom;", "r.xml:5:1: not well-formed (undefined entity); 2 cases before it were read"),
+    ],
+)
+def test_cases_before_the_fault_are_given(broken, problem):
+    reading = read(HEAD + PASSED + FAILED.format("text") + broken)
+    assert reading.problems == (problem,)
+    assert reading.incomplete == problem
+    assert [f.nodeid for f in reading.failures] == ["tests/test_a.py::test_x"]
+    assert reading.counts == Counts(passed=1, failed=1, collected=2)
+
+
+def test_one_case_is_not_two_cases():
+    assert "; 1 case before it was read" in read(HEAD + PASSED).incomplete
+
+
+def test_a_case_cut_off_in_the_middle_is_not_given():
+    reading = read((HEAD + PASSED + FAILED.format("text"))[:-20])
+    assert reading.failures == ()
+    assert reading.counts.passed == 1
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "<!DOCTYPE testsuites>",
+        '<!DOCTYPE testsuites SYSTEM "http://127.0.0.1:9/a.dtd">',
+        '<!DOCTYPE t [<!ENTITY x SYSTEM "file:///etc/passwd">]>',
+        '<!DOCTYPE t [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>',
+        '<!DOCTYPE t [<!ENTITY % x SYSTEM "file:///etc/hostname"> %x;]>',
+    ],
+)
+def test_declarations_are_refused(declaration):
+    reading = read(f"{declaration}<testsuite>{FAILED.format('&x;&b;')}</testsuite>")
+    assert reading.failures == ()
+    assert reading.problems[0].startswith("r.xml:1:")
+    assert reading.incomplete.endswith(
+        "a document type or entity declaration, which no test results need; refused"
+    )
+
+
+@pytest.mark.parametrize("inside", ["", '<testcase name="a">'])
+def test_deep_nesting_is_refused(inside):
+    reading = read("<testsuite>" + inside + "<failure>" * 100_000)
+    assert "elements nested more than 200 deep" in reading.incomplete
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("declared", ["utf-8", "utf-16", "UTF-8"])
+def test_encodings_of_unicode_are_told_by_the_first_bytes(encoding, declared):
+    if encoding == "utf-32" and sys.byteorder == "big":
+        pytest.skip("a mark of another order")
+    text = HEAD.replace("utf-8", declared) + FAILED.format("E   ValueError: café 漢") + TAIL
+    reading = read(text, encoding)
+    assert reading.problems == ()
+    assert reading.failures[0].message == "café 漢"
+
+
+@pytest.mark.parametrize("encoding", ["iso-8859-1", "windows-1252", "latin-1", "cp1252"])
+def test_declared_encodings_of_single_bytes_are_read(encoding):
+    reading = read(HEAD.replace("utf-8", encoding) + FAILED.format("E   ValueError: café") + TAIL, encoding)
+    assert (reading.failures[0].message, reading.problems) == ("café", ())
+
+
+def test_bytes_of_another_encoding_do_not_cost_the_file():
+    reading = read(HEAD + FAILED.format("E   ValueError: café") + PASSED + TAIL, "latin-1")
+    assert reading.failures[0].message == "caf\ufffd"
+    assert reading.counts == Counts(passed=1, failed=1, collected=2)
+    assert reading.problems == ("r.xml: has bytes that are not UTF-8; each is shown as \ufffd",)
+    assert reading.incomplete == ""
+
+
+@pytest.mark.parametrize(
+    "encoding", ["klingon", "zip", "punycode", "utf-7", "idna", "unicode_escape", "cp99999"]
+)
+def test_unknown_encodings_are_read_as_utf_8(encoding):
+    reading = read(HEAD.replace("utf-8", encoding) + FAILED.format("E   ValueError: é") + TAIL)
+    assert reading.failures[0].message == "é"
+    assert reading.problems == (
+        f"r.xml: declares the encoding {encoding!r}, which is not known; read as UTF-8",
+    )
+
+
+def test_replacement_characters_of_the_file_itself_are_no_problem():
+    assert read(HEAD + FAILED.format("E   ValueError: a\ufffdb") + TAIL).problems == ()
+
+
+@pytest.mark.parametrize("control", ["\x1b[31m", "#x1B[31m", "&#27;[31m", "&#x1b;[31m", "&#x001B;[31m"])
+def test_escape_sequences_in_any_spelling_are_taken_out(control):
+    reading = read(HEAD + FAILED.format(f"E   ValueError: a{control}b") + TAIL)
+    assert (reading.failures[0].message, reading.problems) == ("ab", ())
+
+
+@pytest.mark.parametrize("control", ["\x00", "\x08", "\uffff", "&#0;", "&#8;", "&#xFFFF;", "&#55296;"])
+def test_characters_that_xml_forbids_do_not_end_the_reading(control):
+    text = HEAD + FAILED.format(f"E   ValueError: a{control}b") + PASSED + TAIL
+    reading = read(text)
+    if control == "&#55296;":  # a surrogate in decimal digits: nobody writes that
+        assert "invalid character number" in reading.incomplete
+    else:
+        assert reading.incomplete == ""
+        assert reading.counts == Counts(passed=1, failed=1, collected=2)
+
+
+def test_a_reference_cut_by_a_chunk_is_whole():
+    data = (HEAD + FAILED.format("E   ValueError: a&#27;[31mb&lt;c") + TAIL).encode()
+    for at in range(len(data)):
+        assert read_junit("r.xml", [data[:at], data[at:]]).failures[0].message == "ab<c"
+
+
+def test_a_long_attribute_is_cut():
+    text = f'<testsuite><testcase name="a"><failure type="E" message="{"x" * 10_000_000}"/></testcase></testsuite>'
+    started = time.perf_counter()
+    reading = read(text)
+    assert time.perf_counter() - started < 5
+    assert len(reading.failures[0].message) < 16_100
+
+
+def test_a_tag_without_end_is_given_up():
+    chunks = (b"x" * 1_000_000 for _ in range(60))
+    reading = read_junit("r.xml", [b'<testsuite><testcase name="', *chunks])
+    assert "a single tag or comment of more than 32 MB" in reading.incomplete
+
+
+def test_thousands_of_results_in_one_case_are_bounded():
+    results = "".join(f'<failure message="m{i}"/>' for i in range(5_000))
+    reading = read(f'<testsuite><testcase name="a">{results}</testcase></testsuite>')
+    assert len(reading.failures) == 100
+    assert reading.counts.failed == 1
+
+
+@pytest.mark.parametrize("tag", ["system-out", "x", "rerunFailure"])
+def test_a_failure_behind_many_other_elements_is_found(tag):
+    for before in (f"<{tag}/>" * 5_000, f"<properties>{f'<{tag}/>' * 5_000}</properties>"):
+        found = read(f'<testsuite><testcase name="a">{before}<failure message="m"/></testcase></testsuite>')
+        assert [failure.message for failure in found.failures] == ["m"]
+
+
+def many(number):
+    yield b'<testsuite name="pytest">'
+    for start in range(0, number, 100):
+        cases = (
+            f'<testcase classname="t.test_{i}" name="test_x"><failure message="assert {i}">E   assert {i}\n'
+            f"{'x' * 2_000}\n\ntest_{i}.py:1: AssertionError</failure></testcase>"
+            for i in range(start, start + 100)
+        )
+        yield "".join(cases).encode()
+    yield b"</testsuite>"
+
+
+def test_memory_does_not_grow_with_the_file(monkeypatch):
+    monkeypatch.setattr(reading, "_MAX_FAILURES", 100)
+    monkeypatch.setattr(reading, "_MAX_CASES", 50)
+    peaks = []
+    for number in (400, 1_600):
+        tracemalloc.start()
+        result = read_junit("r.xml", many(number))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert len(result.failures) == 100
+        assert result.counts.failed == number
+        assert result.problems == (f"r.xml: {number - 100} more failures are not kept",)
+        assert len(result.cases) <= 150
+    assert peaks[1] < peaks[0] * 1.3
+
+
+def test_a_long_text_takes_little_memory():
+    chunks = (b"line of output\n" * 4_000 for _ in range(500))
+    tracemalloc.start()
+    reading = read_junit(
+        "r.xml",
+        [
+            b'<testsuite><testcase name="a"><failure message="m">',
+            *chunks,
+            b"</failure></testcase></testsuite>",
+        ],
+    )
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert reading.failures[0].message == "m"
+    assert peak < 45_000_000  # of which 30 MB are the chunks
+
+
+TOKENS = [
+    *("<testsuites>", "</testsuites>", '<testsuite name="pytest" failures="2">', "</testsuite>"),
+    *(
+        '<testcase classname="a.b" name="c">',
+        "</testcase>",
+        "<testcase/>",
+        '<failure message="m">',
+        "</failure>",
+    ),
+    *(
+        "<error>",
+        "</error>",
+        "<skipped/>",
+        "<system-out>",
+        "</system-out>",
+        "<![CDATA[",
+        "]]>",
+        "<!--",
+        "-->",
+    ),
+    *("text", "&amp;", "&#27;", "E   ValueError: x\n", "a.py:3: ValueError\n", "    at f (a.js:1:2)\n"),
+    "Traceback (most recent call last):\n",
+]
+
+
+@given(st.lists(st.sampled_from(TOKENS) | st.text(max_size=5), max_size=40).map("".join), st.integers(1, 50))
+def test_never_raises(text, size):
+    data = text.encode("utf-8", "surrogatepass")
+    reading = read_junit("r.xml", [data[i : i + size] for i in range(0, len(data), size)])
+    assert reading.failures or reading.problems or reading.counts.failed == 0
+    assert reading == read_junit("r.xml", [data])
+
+
+@given(st.binary(max_size=300))
+def test_never_raises_on_bytes(data):
+    assert isinstance(read_junit("r.xml", [data]), JunitReading)
+    assert isinstance(read_junit("r.xml", [b"<testsuite><testcase>", data]), JunitReading)

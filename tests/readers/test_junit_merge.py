@@ -1,0 +1,171 @@
+"""Tests that are told more than once: run again, in shards, in several elements."""
+
+import pytest
+
+from loop_close.model import Counts
+from loop_close.readers.junit_xml import JunitReading, merge_junit, read_junit
+
+
+def case(name="test_x", inside="", classname="tests.test_a"):
+    return f'<testcase classname="{classname}" name="{name}">{inside}</testcase>'
+
+
+def failure(words="assert 1 == 2", tag="failure"):
+    kind = "AssertionError" if words.startswith("assert") else words.split(":")[0]
+    return f'<{tag} message="{words}">E   {words}\n\ntests/test_a.py:3: {kind}</{tag}>'
+
+
+def suite(*cases, name="pytest"):
+    return f'<testsuite name="{name}">{"".join(cases)}</testsuite>'
+
+
+def read(*suites, name="r.xml"):
+    return read_junit(name, [f"<testsuites>{''.join(suites)}</testsuites>".encode()])
+
+
+def messages(reading):
+    return [failure.message for failure in reading.failures]
+
+
+def test_a_rerun_that_passes_has_passed():
+    reading = read(suite(case(inside=failure()), case()))
+    assert reading.failures == ()
+    assert reading.counts == Counts(passed=1, collected=1)
+
+
+def test_a_rerun_that_fails_has_failed():
+    reading = read(suite(case(), case(), case(inside=failure())))
+    assert messages(reading) == ["assert 1 == 2"]
+    assert reading.counts == Counts(failed=1, collected=1)
+
+
+def test_attempts_that_fail_alike_are_one_failure():
+    reading = read(suite(*[case(inside=failure("ValueError: at 0x7f00deadbeef"))] * 3))
+    assert messages(reading) == ["at 0x7f00deadbeef"]
+    assert reading.counts == Counts(failed=1, collected=1)
+
+
+def test_attempts_that_fail_otherwise_are_all_kept():
+    reading = read(suite(case(inside=failure("ValueError: a")), case(inside=failure("ValueError: b"))))
+    assert messages(reading) == ["a", "b"]
+    assert reading.counts == Counts(failed=1, collected=1)
+
+
+def test_a_failing_call_and_a_failing_teardown_are_two_failures_of_one_test():
+    teardown = '<error message="failed on teardown with &quot;OSError: x&quot;">E   OSError: x</error>'
+    reading = read(suite(case(inside=failure()), case(inside=teardown)))
+    assert [f.phase for f in reading.failures] == ["call", "teardown"]
+    assert reading.counts == Counts(failed=1, errors=1, collected=1)
+
+
+def test_a_failure_and_an_error_in_one_element():
+    setup = '<error message="failed on setup with &quot;OSError: x&quot;">E   OSError: x</error>'
+    reading = read(suite(case(inside=failure() + setup)))
+    assert [f.phase for f in reading.failures] == ["call", "setup"]
+    assert reading.counts == Counts(failed=1, errors=1, collected=1)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_one_name_in_two_suites_is_two_tests(order):
+    suites = [suite(case(inside=failure()), name="Cart"), suite(case(), name="Cart")][::order]
+    reading = read(*suites)
+    assert messages(reading) == ["assert 1 == 2"]
+    assert reading.counts == Counts(passed=1, failed=1, collected=2)
+
+
+@pytest.mark.parametrize("tag", ["flakyFailure", "flakyError"])
+def test_a_flaky_test_has_passed(tag):
+    reading = read(suite(case(inside=f'<{tag} message="m" type="T"><stackTrace>T: m</stackTrace></{tag}>')))
+    assert reading.counts == Counts(passed=1, collected=1)
+    assert reading.failures == ()
+
+
+@pytest.mark.parametrize("tag", ["rerunFailure", "rerunError"])
+def test_reruns_of_a_failed_test_add_nothing(tag):
+    again = (
+        f'<{tag} message="m2" type="T"><stackTrace>T: m2</stackTrace><system-out>again</system-out></{tag}>'
+    )
+    reading = read(suite(case(inside=f'<failure message="m" type="T">T: m</failure>{again}')))
+    assert messages(reading) == ["m"]
+    assert reading.failures[0].sections == ()
+
+
+def test_shards_are_added_up():
+    one = read(suite(case("test_a"), case("test_b", failure())))
+    two = read(suite(case("test_c", failure("assert 3 == 4")), case("test_d", "<skipped/>")))
+    merged = merge_junit([one, two])
+    assert messages(merged) == ["assert 1 == 2", "assert 3 == 4"]
+    assert merged.counts == Counts(passed=1, failed=2, skipped=1, collected=4)
+    assert merged.is_pytest
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_failed_wins_over_passed_in_another_shard(order):
+    one, two = read(suite(case(inside=failure()))), read(suite(case()))
+    merged = merge_junit([one, two][::order])
+    assert messages(merged) == ["assert 1 == 2"]
+    assert merged.counts == Counts(failed=1, collected=1)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_passed_wins_over_skipped_in_another_shard(order):
+    one, two = read(suite(case(inside="<skipped/>"))), read(suite(case()))
+    assert merge_junit([one, two][::order]).counts == Counts(passed=1, collected=1)
+
+
+def test_the_same_failure_of_two_shards_is_one():
+    one = read(suite(case(inside=failure("ValueError: at 0x7f00deadbeef"))))
+    two = read(suite(case(inside=failure("ValueError: at 0x7f00deadbe00"))))
+    merged = merge_junit([one, two])
+    assert messages(merged) == ["at 0x7f00deadbeef"]
+    assert merged.counts == Counts(failed=1, collected=1)
+
+
+def test_other_failures_of_one_test_are_all_kept():
+    merged = merge_junit([read(suite(case(inside=failure(f"ValueError: {w}")))) for w in "ab"])
+    assert messages(merged) == ["a", "b"]
+    assert merged.counts == Counts(failed=1, collected=1)
+
+
+def test_names_of_suites_do_not_tell_shards_apart():
+    readings = [read(suite(case(), name=f"a.B-2026112{n}")) for n in range(3)]
+    assert merge_junit(readings).counts == Counts(passed=1, collected=1)
+
+
+def test_problems_are_all_told():
+    merged = merge_junit([read_junit("a.xml", [b""]), read_junit("b.xml", [b"<html/>"]), read(suite(case()))])
+    assert [problem.split(":")[0] for problem in merged.problems] == ["a.xml", "b.xml"]
+    assert merged.incomplete == "; ".join(merged.problems)
+    assert merged.is_pytest
+
+
+def test_one_reading_merged_is_itself():
+    reading = read(suite(case(inside=failure()), case("test_b")))
+    assert merge_junit([reading]) == reading
+    assert merge_junit([]) == JunitReading()
+
+
+def test_files_of_other_runners_are_not_of_pytest():
+    other = read(suite(case("adds", '<failure message="m"/>', "Cart"), name="jest"))
+    assert not other.is_pytest
+    assert not merge_junit([other, read(suite(case()))]).is_pytest
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        ('failures="2" errors="0"', ("r.xml: suite 'lost' says that it has 2 failures, and lists none",)),
+        ('failures="1" errors="1"', ("r.xml: suite 'lost' says that it has 2 failures, and lists none",)),
+        ('failures="0" errors="0"', ()),
+        ('failures="many"', ()),
+    ],
+)
+def test_a_suite_with_failures_that_lists_none_is_a_problem(attributes, expected):
+    inner = f'<testsuite name="lost" {attributes}>{case()}</testsuite>'
+    reading = read_junit("r.xml", [f"<testsuites>{inner}</testsuites>".encode()])
+    assert reading.problems == expected
+
+
+def test_a_suite_whose_inner_suite_lists_failures_is_none():
+    inner = suite(case(inside=failure()))
+    assert read(f'<testsuite name="outer" failures="1">{inner}</testsuite>').problems == ()

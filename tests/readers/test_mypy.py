@@ -1,0 +1,78 @@
+from loop_close.readers.mypy import read
+
+GREEN = "Success: no issues found in 3 source files\n"
+ERROR = 'src/a.py:3: error: Name "x" is not defined  [name-defined]\n'
+
+
+def one(text, root=""):
+    (failure,) = read(text, root).failures
+    return failure
+
+
+def test_notes_alone_are_no_failure():
+    assert read('src/a.py:3: note: Revealed type is "int"\n', "").failures == ()
+    assert read('src/a.py:3: note: Revealed type is "int"\n' + GREEN, "").failures == ()
+
+
+def test_green_is_certain_and_accounted_for():
+    reading = read(f"x\n{GREEN}", "")
+    assert (reading.failures, reading.is_certain, reading.spans) == ((), True, ((2, 2 + len(GREEN)),))
+
+
+def test_summary_of_ruff_is_not_mypys():
+    assert not read(ERROR + "Found 1 error.\n", "").is_certain
+
+
+def test_compiler_beside_mypy():
+    text = f"a.c:3:5: error: x undeclared\n{ERROR}Found 1 error in 1 file (checked 1 source file)\n"
+    assert one(text).file == "src/a.py"
+
+
+def test_note_elsewhere_belongs_to_nobody():
+    text = ERROR + 'src/b.py:1: note: "f" defined here\nsrc/a.py:3: note: far\n'
+    assert one(text).message == 'Name "x" is not defined'
+
+
+def test_code_in_brackets_is_a_code_only_at_the_end():
+    failure = one('a.py:1: error: Value of type "list[int]" is not [indexable]\n')
+    assert (failure.code, failure.message) == ("indexable", 'Value of type "list[int]" is not')
+    assert one('a.py:1: error: got "list[int]"\n').code == ""
+
+
+def test_windows_paths():
+    failure = one("C:\\shop\\src\\a.py:3:7: error: Bad  [misc]\n", "C:/shop")
+    assert (failure.file, failure.line, failure.raised.details) == ("src/a.py", 3, {"column": "7"})
+
+
+def test_file_outside_of_the_project_is_named_without_its_folder():
+    failure = one("/usr/lib/python3/dist-packages/lib/a.py:3: error: Bad  [misc]\n", "/srv/shop")
+    assert (failure.file, failure.line) == ("", 0)
+    assert failure.message == "Bad\nin lib/a.py, line 3"
+    assert failure.raised.frames == ()
+
+
+def test_paths_with_spaces_need_the_summary():
+    text = "src/my shop/a.py:3: error: Bad  [misc]\n"
+    assert read(text, "").failures == ()
+    assert one(text + "Found 1 error in 1 file (checked 1 source file)\n").file == "src/my shop/a.py"
+
+
+def test_source_cut_by_mypy_is_not_the_files():
+    cut = "    x = 1  # " + "y" * 60 + "...\n    ^\n"
+    assert one(ERROR + cut).raised.frames[0].source is None
+    whole = one(ERROR + "    def f(): ...\n        ^\n")
+    assert whole.raised.site.statement == "def f(): ..."
+
+
+def test_carets_far_away_belong_to_something_else():
+    failure = one(ERROR + "\nother output\n    x = 1\n    ^\n")
+    assert failure.raised.site.statement == ""
+
+
+def test_escapes_spelled_in_json_are_stripped():
+    line = (
+        '{"file": "a.py", "line": 1, "column": -1, "message": "\\u001b[31mBad\\u202e",'
+        ' "hint": null, "code": null, "severity": "error"}'
+    )
+    failure = one(line)
+    assert (failure.message, failure.raised.details) == ("Bad", {})

@@ -1,0 +1,210 @@
+"""Rules of reading pytest's output that the corpus does not show."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loop_close.readers.contract import Reading
+from loop_close.readers.pytest_output import READER
+
+START = "============================= test session starts =============================="
+FAILURES = "=================================== FAILURES ==================================="
+SUMMARY = "=========================== short test summary info ============================"
+
+
+def ruler(title, char="="):
+    return f" {title} ".center(80, char)
+
+
+def block(name, error="ValueError: bad", line=3):
+    source = f"    def {name}():\n>       check()\nE       {error}\n"
+    return f"{ruler(name, '_')}\n\n{source}\ntests/test_a.py:{line}: ValueError\n"
+
+
+def run(*parts, final="1 failed in 0.12s"):
+    return "\n".join([START, "rootdir: /srv/shop", "collected 1 item", "", *parts, ruler(final)]) + "\n"
+
+
+def names(text):
+    return [f.nodeid for f in READER.read(text, "").failures]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "FAILED tests/test_a.py::test_b - ValueError: no\n",
+        "ERROR: no such file\nE   ValueError: x\n>   assert 0\n",
+        "1 failed, 2 passed\nit took 3 passes\n",
+        f"```\n{run(FAILURES, block('test_a'))}```\n",
+        "".join(f"    {line}\n" for line in run(FAILURES, block("test_a")).splitlines()),
+        f'TEXT = """{START}"""\n',
+    ],
+)
+def test_words_that_only_look_like_it_give_nothing(text):
+    assert READER.read(text, "").failures == ()
+
+
+def test_a_run_that_a_test_printed_is_text_of_the_outer_one():
+    inner = run(FAILURES, block("test_inner"), SUMMARY, "FAILED test_in.py::test_inner - ValueError: bad")
+    text = run(
+        FAILURES, block("test_outer") + ruler("Captured stdout call", "-"), inner + block("test_second")
+    )
+    assert names(text) == ["tests/test_a.py::test_outer", "tests/test_a.py::test_second"]
+
+
+def test_the_summary_tells_which_headings_are_of_the_run():
+    inner = run(FAILURES, block("test_inner"), SUMMARY, "FAILED test_in.py::test_inner - ValueError: bad")
+    summary = f"{SUMMARY}\nFAILED tests/test_a.py::test_outer - ValueError: bad"
+    text = run(FAILURES, block("test_outer") + ruler("Captured stdout call", "-"), inner, summary)
+    reading = READER.read(text, "")
+    assert [f.nodeid for f in reading.failures] == ["tests/test_a.py::test_outer"]
+    assert "test_inner" in reading.failures[0].sections[0][1]
+    assert reading.counts.failed == 1
+    assert reading.spans == ((0, len(text) - 1),)
+
+
+def test_two_runs_below_each_other_are_two():
+    first = run(FAILURES, block("test_a"), final="1 failed, 2 passed in 0.12s")
+    second = run(FAILURES, block("test_b"), final="1 failed, 3 passed in 0.12s")
+    reading = READER.read(f"{first}py312: commands[0]> pytest\n{second}", "")
+    assert [f.nodeid for f in reading.failures] == ["tests/test_a.py::test_a", "tests/test_a.py::test_b"]
+    assert (reading.counts.passed, reading.counts.failed) == (5, 2)
+    assert len(reading.spans) == 2
+
+
+def test_a_killed_run_does_not_swallow_the_next():
+    killed = f"{START}\nrootdir: /srv/shop\ncollected 9 items\n\ntests/test_a.py ..\n"
+    reading = READER.read(killed + "Killed\n" + run(FAILURES, block("test_b")), "")
+    assert [f.nodeid for f in reading.failures] == ["tests/test_a.py::test_b"]
+    assert reading.incomplete
+
+
+@pytest.mark.parametrize("name", ["test_a[x - y]", "test_a[a::b]", "test_a[[1]]", "test_a[a b] "])
+def test_parameters_may_hold_what_parts_a_line(name):
+    name = name.strip()
+    text = f"{SUMMARY}\nFAILED tests/test_a.py::TestX::{name} - ValueError: a - b\n{ruler('1 failed in 0.12s')}\n"
+    (failure,) = READER.read(text, "").failures
+    assert (failure.nodeid, failure.message) == (f"tests/test_a.py::TestX::{name}", "a - b")
+
+
+def test_the_table_of_the_coverage_is_left_to_its_reader():
+    text = run(
+        FAILURES,
+        block("test_a"),
+        ruler("tests coverage"),
+        "TOTAL 10 5 50%",
+        SUMMARY,
+        "FAILED tests/test_a.py::test_a",
+    )
+    assert not any(s <= text.index("TOTAL") < e for s, e in READER.read(text, "").spans)
+
+
+def test_paths_below_the_root_are_relative():
+    text = run(FAILURES, block("test_a").replace("tests/test_a.py:3", "/srv/shop/tests/test_a.py:3"))
+    assert READER.read(text, "").failures[0].raised.frames[0].file == "tests/test_a.py"
+
+
+PIECES = [
+    *(
+        START,
+        FAILURES,
+        SUMMARY,
+        ruler("ERRORS"),
+        ruler("1 failed in 0.12s"),
+        ruler("warnings summary"),
+        ruler("PASSES"),
+    ),
+    *(ruler("test_a", "_"), ruler("T.test_b[1]", "_"), ruler("ERROR at setup of test_c", "_"), "_ " * 40),
+    *(
+        ruler("[doctest] a.b", "_"),
+        "001 >>> f()",
+        "Expected:",
+        "Got:",
+        "a.py:1: DocTestFailure",
+        "contains 1 failed subtest",
+    ),
+    *(
+        ruler("Captured stdout call", "-"),
+        ruler("stopping after 1 failures", "!"),
+        "1 failed in 0.12s",
+        "collected 3 items",
+    ),
+    *(
+        "E   ValueError: x",
+        "E",
+        'E    File "a.py", line 1',
+        ">   x",
+        ">",
+        "    def f():",
+        "a.py:1: ",
+        "a.py:2: in f",
+        "a.py:3: ValueError",
+    ),
+    *(
+        "FAILED a.py::b - c",
+        "ERROR a.py",
+        "SUBFAILED(i=1) a.py::b - c",
+        "a.py::b FAILED [ 10%]",
+        "/a/b.py:1: x",
+        "",
+    ),
+    *(
+        "INTERNALERROR> Traceback (most recent call last):",
+        "INTERNALERROR> ValueError: x",
+        "ERROR: usage: x",
+        "x: error: y",
+    ),
+    *(
+        "ImportError while loading conftest 'a'.",
+        "ERROR: not found: a",
+        "(no b)",
+        "  rootdir: /a",
+        "rootdir: /a",
+        "    x",
+        "   ^^",
+    ),
+    *(
+        "The above exception was the direct cause of the following exception:",
+        "Traceback (most recent call last):",
+    ),
+    *(
+        "++++++ Timeout ++++++",
+        "~~~ Stack of MainThread (1) ~~~",
+        '  File "a.py", line 1, in f',
+        "E       fixture 'a' not found",
+        "file a, line 1",
+    ),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=9), max_size=40))
+def test_any_text_is_read_without_an_error(pieces):
+    text = "\n".join(pieces)
+    reading = READER.read(text, "")
+    assert isinstance(reading, Reading)
+    assert all(0 <= start < end <= len(text) for start, end in reading.spans)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x",
+        "=",
+        "= ",
+        "\n= = ",
+        "\n=== a ===",
+        "(",
+        "E   x\n",
+        "a.py:1: in f\n",
+        "\nINTERNALERROR> a",
+        "FAILED a.py::b - c\n",
+    ],
+)
+def test_time_is_linear(line):
+    text = f"{FAILURES}\n{ruler('test_a', '_')}\n" + line * (1_000_000 // len(line))
+    started = time.perf_counter()
+    READER.read(text, "")
+    assert time.perf_counter() - started < 2

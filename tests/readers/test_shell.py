@@ -1,0 +1,78 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from output_corpus import PIECES, best_of, check, check_total, samples
+from records import any_text
+
+from loop_close.readers.shell import READER
+
+NO_FILE = "No such file or directory"
+LINES = [
+    "sh: 1: foo: not found\n",
+    "Killed",
+    "\n",
+    "make: *** [a] Aborted\n",
+    "zsh: command not found: x\n",
+    "not found",
+    " ",
+]
+
+
+@pytest.mark.parametrize("name", samples(READER))
+def test_corpus(name):
+    check(READER, name)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.sampled_from(LINES) | any_text, max_size=14).map("".join))
+def test_total(text):
+    check_total(READER, text)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("piece", [*PIECES, *LINES])
+def test_a_megabyte_of_the_same(piece):
+    assert best_of(READER, piece * (1_000_000 // len(piece)), times=1) < 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "cart: item not found\n",
+        "a.sh: item not found\n",
+        "a.c:3: shop.h: No such file or directory\n",
+        "shop.yaml: 3: price: not found\n",
+        "it said bash: line 1: foo: command not found\n",
+        "Killed\n1\n2\n3\n4\n",
+        "the worker was Killed\n",
+        "make: *** [Makefile:3: test] Error 2\n",
+        "error: Permission denied\n",
+    ],
+)
+def test_nothing_is_told(text):
+    assert READER.read(text, "").failures == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "message"),
+    [
+        ("/bin/sh: 1: foo: not found", "command-not-found", "foo: not found"),
+        ("-bash: foo: command not found", "command-not-found", "foo: command not found"),
+        ("zsh: command not found: foo", "command-not-found", "foo: command not found"),
+        ("bash: line 1: exec: foo: not found", "command-not-found", "foo: not found"),
+        ("xargs: foo: No such file or directory", "command-not-found", "foo: No such file or directory"),
+        ("nohup: failed to run command ‘x’: No such file or directory", "command-not-found", f"x: {NO_FILE}"),
+        ("error: command 'gcc' failed: No such file or directory", "command-not-found", f"gcc: {NO_FILE}"),
+        ("error: Failed to spawn: `foo`", "command-not-found", "foo: No such file or directory"),
+        (
+            "zsh: segmentation fault (core dumped)  python3 a.py",
+            "SIGSEGV",
+            "segmentation fault: python3 a.py",
+        ),
+        ("Aborted (core dumped)", "SIGABRT", "Aborted (core dumped)"),
+    ],
+)
+def test_told(line, code, message):
+    (found,) = READER.read(f"start\n{line}\n", "").failures
+    assert (found.code, found.message) == (code, message)

@@ -1,0 +1,75 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from output_corpus import PIECES, best_of, check, check_total, samples
+from records import any_text
+
+from loop_close.readers.tracebacks import READER
+
+LINES = [
+    "Traceback (most recent call last):\n",
+    '  File "a.py", line 3, in f\n',
+    "    x\n",
+    "ValueError: x\n",
+    "\n",
+    "  | ",
+    "  + Exception Group ",
+    "  +-+---------------- 1 ----------------\n",
+    "SyntaxError: x",
+    "The above exception was the direct cause of the following exception:\n",
+]
+
+
+@pytest.mark.parametrize("name", samples(READER))
+def test_corpus(name):
+    check(READER, name)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.sampled_from(LINES) | any_text, max_size=14).map("".join))
+def test_total(text):
+    check_total(READER, text)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("piece", [*PIECES, *LINES])
+def test_a_megabyte_of_the_same(piece):
+    assert best_of(READER, piece * (1_000_000 // len(piece)), times=1) < 5
+
+
+QUOTED = [
+    "",
+    "ValueError: bad\n",
+    "Traceback (most recent call last):\n",
+    "Traceback (most recent call last):\n  ...\nValueError: bad\n",
+    'Traceback (most recent call last):\n  File "a.py", line 1, in f\n',
+    'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    x\nand so on it goes\n',
+    '# Traceback (most recent call last):\n#   File "a.py", line 1, in f\n# ValueError: bad\n',
+    '> Traceback (most recent call last):\n>   File "a.py", line 1, in f\n> ValueError: bad\n',
+    'x = "Traceback (most recent call last):"\n  File "a.py", line 1, in f\nValueError: bad\n',
+    '  File "<stdin>", line 1\n    def f(:\n          ^\nSyntaxError: invalid syntax\n',
+    "SyntaxError: invalid syntax\n",
+    "the python: No module named shop\n",
+    "say python can't open file 'a.py'\n",
+]
+
+
+@pytest.mark.parametrize("text", QUOTED)
+def test_nothing_is_told(text):
+    assert READER.read(text, "").failures == ()
+
+
+def test_equal_tracebacks_are_one_failure():
+    text = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    x\nValueError: bad\n\n'
+    reading = READER.read(text * 3, "")
+    assert len(reading.failures) == 1
+    assert len(reading.spans) == 3
+
+
+def test_what_a_program_printed_before_is_no_message():
+    text = (
+        'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    x\nValueError: bad\nserved 3\n'
+    )
+    reading = READER.read(text, "")
+    assert reading.failures[0].message == "bad"
+    assert text[reading.spans[0][1] :] == "\nserved 3\n"

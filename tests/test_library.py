@@ -1,0 +1,263 @@
+"""The library as its users call it: text in, report out."""
+
+import inspect
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import loop_close
+from loop_close import (
+    DEFAULT_DETECTORS,
+    Detector,
+    Evidence,
+    close_loop,
+    emit_no_stall_report,
+    emit_report,
+    list_detector_ids,
+    observe,
+    run_detectors,
+)
+
+MYPY = """\
+src/shop/cart.py:12: error: "Cart" has no attribute "totl"  [attr-defined]
+src/shop/tax.py:3: error: Incompatible return value type (got "int", expected "str")  [return-value]
+Found 2 errors in 2 files (checked 5 source files)
+"""
+PYTEST = """\
+============================= test session starts ==============================
+platform linux -- Python 3.11.7, pytest-9.2.0, pluggy-1.7.0
+rootdir: /srv/shop
+collected 2 items
+
+tests/test_cart.py F.                                                    [100%]
+
+=================================== FAILURES ===================================
+__________________________________ test_total __________________________________
+
+    def test_total():
+>       assert total([1, 2]) == 4
+E       assert 3 == 4
+E        +  where 3 = total([1, 2])
+
+tests/test_cart.py:5: AssertionError
+=========================== short test summary info ============================
+FAILED tests/test_cart.py::test_total - assert 3 == 4
+========================= 1 failed, 1 passed in 0.02s ==========================
+"""
+SCRIPT = """\
+Traceback (most recent call last):
+  File "/srv/shop/run.py", line 7, in <module>
+    main()
+  File "/srv/shop/run.py", line 4, in main
+    return 1 / 0
+ZeroDivisionError: division by zero
+"""
+
+
+def evidence(number, kind="test-failure"):
+    return [Evidence(kind=kind, snippet=f"case {n}", file=f"t{n:02}.py", line=n + 1) for n in range(number)]
+
+
+# What is wrong is seen whatever the exit code says, and nothing is told as good that is not
+
+
+@pytest.mark.parametrize("code", [1, 2, None, 0, math.nan, "1", -1])
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [(MYPY, "2 type errors detected"), (PYTEST, "1 test failure detected")],
+)
+def test_whole_output_of_a_tool_counts_whatever_the_exit_code(text, reason, code):
+    assert close_loop(text, exit_code=code).stall_reason == reason
+    assert close_loop("", text, code).stall_reason == reason
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [(1, "1 stack trace detected"), (None, "1 stack trace detected"), (0, "no-stall-detected")],
+)
+def test_traceback_counts_unless_the_exit_code_says_that_all_is_well(code, reason):
+    assert close_loop("", SCRIPT, code).stall_reason == reason
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "reason", "said"),
+    [
+        ("", None, "no-stall-detected", "proceed"),
+        ("", 0, "no-stall-detected", "proceed"),
+        ("all is done\n", 0, "no-stall-detected", "proceed"),
+        ("all is done\n", None, "no-patterns-matched", "by hand"),
+        ("something broke\n", 7, "no-patterns-matched", "by hand"),
+        ("", 1, "no-patterns-matched", "by hand"),
+        ("Success: no issues found in 3 source files\n", None, "no-stall-detected", "proceed"),
+    ],
+)
+def test_nothing_found(text, code, reason, said):
+    report = close_loop(text, exit_code=code)
+    assert report.stall_reason == reason
+    assert said in report.next_prompt
+    assert report.evidence == ()
+
+
+@pytest.mark.parametrize("stream", [None, 5, b"\xff\xfe", ["x"], object(), math.inf])
+def test_what_is_no_text_counts_as_empty(stream):
+    assert close_loop(stream, stream, 0).stall_reason == "no-stall-detected"
+
+
+@pytest.mark.parametrize("code", [1.5, 1e275, 10**20, "x", math.inf, -math.inf, [], object()])
+def test_what_is_no_exit_code_is_not_known(code):
+    assert close_loop("odd", exit_code=code).exit_code is None
+    assert "(exit code unknown)" in close_loop("odd", exit_code=code).next_prompt
+
+
+def test_exit_code_as_a_whole_float():
+    assert close_loop("odd", exit_code=3.0).exit_code == 3
+
+
+def test_same_text_on_both_streams_counts_once():
+    once, twice = close_loop(MYPY, "", 1), close_loop(MYPY, MYPY, 1)
+    assert once == twice == close_loop("", MYPY, 1) == close_loop(f"starting\n{MYPY}", MYPY, 1)
+
+
+def test_colour_does_not_change_the_evidence():
+    coloured = MYPY.replace("error:", "\x1b[1m\x1b[31merror:\x1b(B\x1b[m").replace(
+        "Cart", "\x1b[1mCart\x1b[0m"
+    )
+    assert close_loop(coloured, exit_code=1) == close_loop(MYPY, exit_code=1)
+
+
+def test_end_of_a_long_stream_is_what_counts():
+    calm = "all is well\n" * 100_000
+    assert close_loop(MYPY + calm, exit_code=1).evidence == ()
+    assert len([e for e in close_loop(calm + MYPY, exit_code=1).evidence if e.kind == "typecheck-error"]) == 2
+
+
+@pytest.mark.parametrize("size", [10_000, 1_000_000])
+def test_prompt_and_labels_are_bounded_however_large_one_line_is(size):
+    said = f'a.py:1: error: "{"x" * size}" is not defined  [name-defined]'
+    report = close_loop(f"{said}\nFound 1 error in 1 file (checked 1 source file)\n", exit_code=1)
+    assert len(report.next_prompt.encode()) <= 8_000
+    assert all(len(e.label) <= 1_000 and len(e.snippet) <= 17_000 for e in report.evidence)
+
+
+# The parts by themselves
+
+
+def test_list_of_detectors():
+    assert list_detector_ids() == tuple(d.id for d in DEFAULT_DETECTORS)
+    assert list_detector_ids()[0] == "internal-error"
+
+
+def test_each_detector_by_itself():
+    seen = observe(MYPY, exit_code=1)
+    found = {d.id: list(d.detect(seen)) for d in DEFAULT_DETECTORS}
+    assert [id for id, ones in found.items() if ones] == ["typecheck-error", "stack-trace"]
+
+
+def test_only_some_detectors():
+    seen = observe(f"{MYPY}\n{PYTEST}", exit_code=1)
+    assert {e.kind for e in run_detectors(seen)} >= {"typecheck-error", "test-failure"}
+    assert {e.kind for e in run_detectors(seen, only=["test-failure"])} == {"test-failure"}
+    assert run_detectors(seen, only=[]) == ()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: run_detectors(observe(MYPY), only=["typecheck-eror"]),
+        lambda: close_loop(MYPY, detectors=["typecheck-eror", "crash"]),
+    ],
+)
+def test_unknown_detector_is_an_error_that_names_those_there_are(call):
+    with pytest.raises(
+        ValueError, match=r"no detector 'typecheck-eror'; there are internal-error, .*stack-trace"
+    ):
+        call()
+
+
+def test_detector_of_ones_own():
+    mine = Detector(
+        id="mine",
+        label="odd thing",
+        priority=5,
+        description="odd",
+        hint="Look.",
+        detect=lambda o: [Evidence(kind="mine", snippet="odd", file="a.py", line=3)],
+    )
+    report = close_loop("x", exit_code=1, detectors=[mine, "test-failure"])
+    assert report.stall_reason == "1 odd thing detected"
+    assert "`a.py:3`" in report.next_prompt
+
+
+def test_reason_is_that_of_the_first_kind():
+    assert close_loop(f"{MYPY}\n{PYTEST}", exit_code=1).stall_reason == "2 type errors detected"
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"), [(1, "1 test failure detected"), (3, "3 test failures detected")]
+)
+def test_report_of_evidence(number, reason):
+    report = emit_report(evidence(number), 1)
+    assert report.stall_reason == reason
+    assert report.next_prompt.startswith(f"# Stall detected: {reason} (exit 1)\n")
+    assert report.evidence == tuple(evidence(number))
+
+
+def test_ten_are_shown_and_the_rest_counted():
+    text = emit_report(evidence(15), 1).next_prompt
+    assert text.count("\n### ") == 10
+    assert "… and 5 more" in text
+
+
+def test_files_are_sorted_and_at_most_25():
+    text = emit_report(evidence(40)[::-1], 1, budget=4_000).next_prompt
+    listed = text.partition("## Files touched\n\n")[2].partition("\n")[0]
+    assert listed.startswith("`t00.py`, `t01.py`, ")
+    assert listed.count("`, `") <= 24
+    assert " and 15 more" in listed or " more" in listed
+
+
+def test_order_of_evidence_does_not_show():
+    assert emit_report(evidence(15), 1) == emit_report(evidence(15)[::-1], 1)
+
+
+def test_other_kinds_are_counted_below():
+    report = emit_report([*evidence(2, "todo-marker"), *evidence(1, "syntax-error")], 1)
+    assert report.stall_reason == "1 syntax error detected"
+    assert "- 2 TODO comments: " in report.next_prompt
+
+
+def test_kind_that_the_registry_does_not_know():
+    assert emit_report(evidence(2, "odd-kind"), 1).stall_reason == "2 odd-kind detected"
+    mixed = [*evidence(2, "odd-kind"), *evidence(1, "fixme-marker")]
+    assert emit_report(mixed, 1).stall_reason == "1 FIXME comment detected"
+
+
+def test_no_evidence():
+    assert emit_report([], 0) == emit_no_stall_report(0) == emit_no_stall_report()
+    assert emit_no_stall_report(0).stall_reason == "no-stall-detected"
+    assert emit_no_stall_report(0).verdict == "green"
+    assert emit_no_stall_report(5).stall_reason == "no-patterns-matched"
+    assert emit_no_stall_report(None).verdict == "error"
+
+
+def test_public_names_are_documented():
+    for name in (
+        "close_loop",
+        "run_detectors",
+        "emit_report",
+        "emit_no_stall_report",
+        "list_detector_ids",
+        "observe",
+    ):
+        assert inspect.getdoc(getattr(loop_close, name))
+
+
+@settings(max_examples=60)
+@given(st.text() | st.binary(), st.text(), st.none() | st.integers(-300, 300) | st.floats())
+def test_total_and_deterministic(stdout, stderr, code):
+    first = close_loop(stdout, stderr, code)
+    assert first == close_loop(stdout, stderr, code)
+    assert "\x1b" not in first.next_prompt
+    assert first.next_prompt.startswith(("# Stall detected: ", "# No stall detected"))
