@@ -36,7 +36,7 @@ def fields(failure, expected):
 
 def test_every_reader_has_samples_of_both_kinds_and_every_corpus_a_reader():
     folders = {path.name for path in CORPUS.iterdir() if path.is_dir()}
-    assert folders == {*READERS, "junit_xml"}
+    assert folders == {*READERS, "junit_xml", "green"}
     for reader in READERS:
         expected = [bool(load(path)[1]["expected"]) for path in SAMPLES if path.parent.name == reader]
         assert True in expected, reader

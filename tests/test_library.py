@@ -138,7 +138,17 @@ def test_prompt_and_labels_are_bounded_however_large_one_line_is(size):
     said = f'a.py:1: error: "{"x" * size}" is not defined  [name-defined]'
     report = close_loop(f"{said}\nFound 1 error in 1 file (checked 1 source file)\n", exit_code=1)
     assert len(report.next_prompt.encode()) <= 8_000
-    assert all(len(e.label) <= 1_000 and len(e.snippet) <= 17_000 for e in report.evidence)
+    assert all(len(e.label) <= 350 and len(e.snippet) <= 2_100 for e in report.evidence)
+
+
+def test_evidence_holds_no_credentials():
+    token = "ghp_" + "a1B2" * 9
+    text = PYTEST.replace("assert 3 == 4\n", f"ValueError: bad token {token}\n")
+    for report in (close_loop(text, exit_code=1), close_loop(MYPY.replace("totl", token), exit_code=1)):
+        assert report.evidence
+        assert token not in report.next_prompt
+        assert not any(token in e.snippet + e.label for e in report.evidence)
+    assert not any(token in e.snippet for e in run_detectors(observe(text, exit_code=1)))
 
 
 # The parts by themselves

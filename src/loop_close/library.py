@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loop_close import detectors as registry
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
@@ -12,6 +12,7 @@ from loop_close.model import Evidence, Observation, Report, Verdict
 from loop_close.prompt.compose import compose
 from loop_close.prompt.sections import built_in
 from loop_close.readers.streams import observe
+from loop_close.text.clean import clean
 
 __all__ = [
     "LoopClosureReport",
@@ -24,6 +25,8 @@ __all__ = [
 ]
 
 _BUDGET = 2_000
+_MAX_SNIPPET = 2_000
+_MAX_LABEL = 300
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,7 +36,8 @@ class LoopClosureReport:
     :ivar stall_reason: such as ``3 test failures detected``; ``no-stall-detected`` when all is well,
         ``no-patterns-matched`` when something is wrong and nothing in the output tells what.
     :ivar next_prompt: markdown for the agent's next turn. Advice: nothing in it is to be run unseen.
-    :ivar evidence: what the detectors found, most blocking kind first.
+    :ivar evidence: what the detectors found, most blocking kind first; labels and snippets are bounded and hold
+        no credentials. The failure that evidence stands on is as it was read: show it by way of the prompt.
     :ivar exit_code: None when it is not known.
     """
 
@@ -66,7 +70,8 @@ def close_loop(
     """
     chosen = _chosen(detectors)
     observation = observe(stdout, stderr, exit_code, root=root)
-    return _report(close(observation, detectors=chosen), chosen, budget)
+    made = _report(close(observation, detectors=chosen), chosen, budget)
+    return replace(made, evidence=tuple(_fit_to_pass_on(e) for e in made.evidence))
 
 
 def run_detectors(observation: Observation, only: Iterable[str] | None = None) -> tuple[Evidence, ...]:
@@ -76,7 +81,8 @@ def run_detectors(observation: Observation, only: Iterable[str] | None = None) -
     :param only: ids of the detectors to run; None for all.
     :raises ValueError: for an id that does not exist, naming those that do.
     """
-    return registry.run_detectors(observation, _chosen(None if only is None else list(only)))
+    found = registry.run_detectors(observation, _chosen(None if only is None else list(only)))
+    return tuple(_fit_to_pass_on(e) for e in found)
 
 
 def emit_report(
@@ -99,14 +105,7 @@ def emit_report(
         exit_code=exit_code, source="output", failures=failures, rerun=(), expects_tests=False
     )
     report = judge(observation, standing)
-    made = _report(report, DEFAULT_DETECTORS, budget)
-    return LoopClosureReport(
-        stall_reason=made.stall_reason,
-        next_prompt=made.next_prompt,
-        evidence=tuple(ordered),
-        exit_code=exit_code,
-        verdict=made.verdict,
-    )
+    return replace(_report(report, DEFAULT_DETECTORS, budget), evidence=tuple(ordered))
 
 
 def emit_no_stall_report(exit_code: int | None = 0) -> LoopClosureReport:
@@ -118,6 +117,14 @@ def emit_no_stall_report(exit_code: int | None = 0) -> LoopClosureReport:
 def list_detector_ids() -> tuple[str, ...]:
     """The ids of the built-in detectors, most blocking first."""
     return tuple(d.id for d in DEFAULT_DETECTORS)
+
+
+def _fit_to_pass_on(found: Evidence) -> Evidence:
+    """With words that are bounded and hold no credentials; the failure behind it stays as it was read."""
+    snippet, label = clean(found.snippet, _MAX_SNIPPET), clean(found.label, _MAX_LABEL)
+    if (snippet, label) == (found.snippet, found.label):
+        return found
+    return replace(found, snippet=snippet, label=label)
 
 
 def _chosen(detectors: Sequence[str | Detector] | None) -> tuple[Detector, ...]:

@@ -1,7 +1,6 @@
 """What the readers of programs' output are checked with: their corpus, hostile text, and time."""
 
 import json
-import time
 from pathlib import Path
 
 from loop_close.readers.contract import Reading
@@ -58,13 +57,3 @@ def check_total(reader, text):
     reading = reader.read(text, "/home/dev/prog")
     assert isinstance(reading, Reading)
     check_spans(reading, text)
-
-
-def best_of(reader, text, times=3):
-    """The least seconds that a reading took."""
-    taken = []
-    for _ in range(times):
-        start = time.perf_counter()
-        reader.read(text, "")
-        taken.append(time.perf_counter() - start)
-    return min(taken)

@@ -1,39 +1,6 @@
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from output_corpus import PIECES, best_of, check, check_total, samples
-from records import any_text
 
 from loop_close.readers.asyncio_output import READER
-
-LINES = [
-    "Task exception was never retrieved\n",
-    "future: <x>\n",
-    "Traceback (most recent call last):\n",
-    '  File "a.py", line 3, in f\n',
-    "ValueError: x\n",
-    "Task was destroyed but it is pending!\n",
-    "task: <Task pending x>\n",
-    "a.py:1: RuntimeWarning: coroutine 'f' was never awaited\n",
-    "Exception ignored in: x\n",
-]
-
-
-@pytest.mark.parametrize("name", samples(READER))
-def test_corpus(name):
-    check(READER, name)
-
-
-@settings(max_examples=80, deadline=None)
-@given(st.lists(st.sampled_from(LINES) | any_text, max_size=14).map("".join))
-def test_total(text):
-    check_total(READER, text)
-
-
-@pytest.mark.timeout(60)
-@pytest.mark.parametrize("piece", [*PIECES, *LINES])
-def test_a_megabyte_of_the_same(piece):
-    assert best_of(READER, piece * (1_000_000 // len(piece)), times=1) < 5
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from xml.sax.saxutils import escape, quoteattr
 
 import pytest
@@ -191,16 +190,16 @@ def test_secrets_are_redacted():
     assert key[:40] not in failure.message
 
 
+@pytest.mark.timeout(60)  # quadratic time takes minutes
 @pytest.mark.parametrize(
     "piece", ["x", "(", "E   ", "a.b:1: ", "at ", "    at a (", "_ _ ", "\\", ".", "[1] ("]
 )
 def test_long_texts_take_little_time(piece):
     text = piece * (1_000_000 // len(piece))
-    started = time.perf_counter()
     for classname, name, inside in [(text, "a", ""), ("a", text, ""), ("a", "a", text)]:
         read(failed(inside, inside), classname=classname, name=name)
         read(failed(inside, inside, type="E"), suite="t", classname=classname, name=name)
-    assert time.perf_counter() - started < 4
+    assert len(read(failed(text, text)).failures) == 1
 
 
 def test_junitparser_is_imported_when_a_file_is_read():

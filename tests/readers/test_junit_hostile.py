@@ -1,7 +1,6 @@
 """Files that are broken, foreign or made to harm: what can be read is read, and the rest is said."""
 
 import sys
-import time
 import tracemalloc
 
 import pytest
@@ -172,11 +171,10 @@ def test_a_reference_cut_by_a_chunk_is_whole():
         assert read_junit("r.xml", [data[:at], data[at:]]).failures[0].message == "ab<c"
 
 
+@pytest.mark.timeout(60)  # quadratic time takes minutes
 def test_a_long_attribute_is_cut():
     text = f'<testsuite><testcase name="a"><failure type="E" message="{"x" * 10_000_000}"/></testcase></testsuite>'
-    started = time.perf_counter()
     reading = read(text)
-    assert time.perf_counter() - started < 5
     assert len(reading.failures[0].message) < 16_100
 
 

@@ -1,38 +1,8 @@
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from output_corpus import PIECES, best_of, check, check_total, samples
-from records import any_text
 
 from loop_close.readers.shell import READER
 
 NO_FILE = "No such file or directory"
-LINES = [
-    "sh: 1: foo: not found\n",
-    "Killed",
-    "\n",
-    "make: *** [a] Aborted\n",
-    "zsh: command not found: x\n",
-    "not found",
-    " ",
-]
-
-
-@pytest.mark.parametrize("name", samples(READER))
-def test_corpus(name):
-    check(READER, name)
-
-
-@settings(max_examples=80, deadline=None)
-@given(st.lists(st.sampled_from(LINES) | any_text, max_size=14).map("".join))
-def test_total(text):
-    check_total(READER, text)
-
-
-@pytest.mark.timeout(60)
-@pytest.mark.parametrize("piece", [*PIECES, *LINES])
-def test_a_megabyte_of_the_same(piece):
-    assert best_of(READER, piece * (1_000_000 // len(piece)), times=1) < 5
 
 
 @pytest.mark.parametrize(

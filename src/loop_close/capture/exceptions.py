@@ -17,13 +17,12 @@ from loop_close.capture.sources import function_of, index_of, source_between
 from loop_close.model import Frame, Raised, Site
 from loop_close.syntax.index import statement_at
 from loop_close.syntax.templates import matches, raise_template
+from loop_close.text.cut import cut
 
 MAX_LINKS = 8
 _BEFORE = 12
 MAX_MEMBERS = 12
 MAX_RECORDS = 60
-MAX_MESSAGE = 16_000
-_CUT_ROOM = 4_000
 _CANNOT_IMPORT = re.compile(
     r"cannot import name '(?P<name>[^']+)' from (?:partially initialized module )?'(?P<module>[^']+)'"
 )
@@ -127,19 +126,6 @@ def _words(exc: BaseException) -> str:
     if type(exc).__name__ == "FixtureLookupError":
         return str(getattr(exc, "msg", None) or f"fixture '{getattr(exc, 'argname', '?')}' not found")
     return str(exc)
-
-
-def cut(text: str, limit: int = MAX_MESSAGE) -> str:
-    """The text, or its head and tail around the number of characters left out."""
-    if len(text) <= limit:
-        return text
-    from loop_close.text.clean import clean  # late: few messages are as long, and its patterns take time
-
-    head = limit * 3 // 5
-    tail = limit - head
-    # Half a key no longer looks like one: what the cuts go through is redacted before.
-    first, last = clean(text[: head + _CUT_ROOM])[:head], clean(text[-tail - _CUT_ROOM :])[-tail:]
-    return f"{first}\n… {len(text) - limit} characters left out …\n{last}"
 
 
 def _is_assertion(exc: BaseException) -> bool:

@@ -9,8 +9,9 @@ from loop_close.model import Failure, Raised, Warned
 from loop_close.readers.contract import Reader, Reading
 from loop_close.readers.paths import project_path
 from loop_close.readers.printed import printed_tracebacks, raised_in_line
-from loop_close.readers.printed_parts import cut, is_exception
+from loop_close.readers.printed_parts import is_exception
 from loop_close.readers.tracebacks import process_failure
+from loop_close.text.cut import cut
 
 _MAX_BETWEEN = 40
 _MAX_FOUND = 2_000

@@ -11,10 +11,8 @@ from loop_close.facts import innermost, is_a, is_test_file
 from loop_close.model import Frame, Raised, Site, Source
 from loop_close.readers.builtin_errors import bases_of
 from loop_close.readers.paths import project_path
-from loop_close.text.clean import clean
+from loop_close.text.cut import cut
 
-MAX_MESSAGE = 16_000
-_CUT_ROOM = 4_000
 _MAX_OUTER = 4
 _MAX_INNER = 12
 
@@ -106,17 +104,6 @@ def is_exception(line: str) -> bool:
     """Whether a line looks like the last of a traceback, ``pkg.Type: message`` or ``Type``."""
     found = _EXCEPTION.match(line)
     return found is not None and (":" in line or _CLASS.match(found["name"]) is not None)
-
-
-def cut(text: str, limit: int = MAX_MESSAGE) -> str:
-    """The text, or its head and tail around the number of characters left out."""
-    if len(text) <= limit:
-        return text
-    head = limit * 3 // 5
-    tail = limit - head
-    # Half a key no longer looks like one: what the cuts go through is redacted before.
-    first, last = clean(text[: head + _CUT_ROOM])[:head], clean(text[-tail - _CUT_ROOM :])[-tail:]
-    return f"{first}\n… {len(text) - limit} characters left out …\n{last}"
 
 
 def assemble(said: str, printed: Sequence[Printed], repeated: int = 0, root: str = "") -> Raised:

@@ -154,6 +154,9 @@ def _names(text: str, run: Run) -> tuple[Names, Run]:
 
 def _from_progress(text: str, run: Run, parts: Parts, known: list[Entry]) -> list[Entry]:
     """The failures that only the lines of ``-v`` name."""
+    counts = counts_in(run.final.title) if run.final is not None else None
+    if counts is not None and not any(w.split()[-1] in ("failed", "error", "errors") for w in counts):
+        return []  # with ``-s`` a test's own words stand on these lines, too
     named = {entry.split()[0] for entry in known}
     shown = progress(text, *parts.progress)
     return [entry for entry in shown if entry.rest not in named]

@@ -9,7 +9,7 @@ from loop_close.facts import is_test_file
 from loop_close.model import Frame, Raised, Site, Source
 from loop_close.readers.paths import project_path
 from loop_close.readers.printed import raised_in
-from loop_close.readers.printed_parts import cut
+from loop_close.text.cut import cut
 
 _END = re.compile(
     r"\n(?P<file>[^\n]{1,1000}):(?P<line>\d{1,9}|None): (?P<kind>DocTestFailure|UnexpectedException)(?=\n|\Z)"

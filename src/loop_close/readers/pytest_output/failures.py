@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from loop_close.model import Failure, Frame, Phase, Raised
 from loop_close.readers.paths import project_path
-from loop_close.readers.printed_parts import cut
 from loop_close.readers.pytest_output.crash_lines import crash_lines
 from loop_close.readers.pytest_output.doctests import read_doctest
 from loop_close.readers.pytest_output.naming import Heading, Names, heading, without_summary, worker_crash
@@ -16,6 +15,7 @@ from loop_close.readers.pytest_output.said import missing_fixture, raised_from_w
 from loop_close.readers.pytest_output.summary import Entry
 from loop_close.readers.pytest_output.tracebacks import read_traceback
 from loop_close.readers.pytest_reports import bounded_sections
+from loop_close.text.cut import cut
 
 _WORKER = re.compile(r"\A\n*\[gw\d{1,6}\] [^\n]* -- Python [^\n]*(?=\n)")
 # Of these pytest's own words say more than the exception they are raised from.

@@ -1,0 +1,20 @@
+"""Bound a message without cutting a credential in half."""
+
+from __future__ import annotations
+
+#: The most characters of a message that are kept.
+MAX_MESSAGE = 16_000
+_CUT_ROOM = 4_000
+
+
+def cut(text: str, limit: int = MAX_MESSAGE) -> str:
+    """The text, or its head and tail around the number of characters left out."""
+    if len(text) <= limit:
+        return text
+    from loop_close.text.clean import clean  # late: few messages are as long, and its patterns take time
+
+    head = limit * 3 // 5
+    tail = limit - head
+    # Half a key no longer looks like one: what the cuts go through is redacted before.
+    first, last = clean(text[: head + _CUT_ROOM])[:head], clean(text[-tail - _CUT_ROOM :])[-tail:]
+    return f"{first}\n… {len(text) - limit} characters left out …\n{last}"

@@ -1,0 +1,154 @@
+"""What is no output of a failing tool gives no evidence: sources, documentation, green logs."""
+
+import json
+import random
+import sysconfig
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from loop_close.library import close_loop
+from loop_close.readers.streams import observe
+
+GREEN = sorted((Path(__file__).parent / "corpus" / "green").glob("*.txt"))
+ENDINGS = {".py", ".pyi", ".rst", ".txt", ".md"}
+MEGABYTE = 1_000_000
+#: As many as take a few seconds; the slow tests take all.
+FILES, PIECES = 1_000, 10
+
+
+@cache
+def installed_files():
+    """Sources and documents of the standard library (its tests, too) and of what is installed."""
+    stdlib, site = (Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib"))
+    found = [
+        p for p in stdlib.rglob("*") if "site-packages" not in p.parts and "dist-packages" not in p.parts
+    ]
+    return sorted(p for p in [*found, *site.rglob("*")] if p.suffix in ENDINGS and p.is_file())
+
+
+def pieces(files):
+    """The files one behind the other, cut without regard to where they end."""
+    kept, size = [], 0
+    for file in files:
+        kept.append(file.read_bytes())
+        size += len(kept[-1])
+        if size > MEGABYTE:
+            whole = b"\n".join(kept)
+            yield whole[:MEGABYTE]
+            kept, size = [whole[MEGABYTE:]], len(whole) - MEGABYTE
+    yield b"\n".join(kept)
+
+
+def sample(number):
+    files = installed_files()
+    return random.Random(19).sample(files, min(number, len(files)))
+
+
+def run_of_files():
+    """Neighbours, about ten megabytes of them, as a package is printed whole."""
+    files = installed_files()
+    start = random.Random(20).randrange(len(files))
+    return (files[start:] + files[:start])[: PIECES * 90]
+
+
+def evidence_in(text, code):
+    report = close_loop(text, exit_code=code)
+    return [(e.kind, e.snippet[:200], e.file, e.line) for e in report.evidence]
+
+
+def check_silent(texts):
+    for name, text in texts:
+        assert evidence_in(text, 0) == [], name
+        assert close_loop(text, exit_code=0).verdict == "green", name
+
+
+def share_with_evidence(files, code):
+    files = list(files)
+    loud = [file for file in files if observe(file.read_bytes(), exit_code=code).failures]
+    return len(loud) / len(files), loud
+
+
+def test_sources_and_documents_are_no_output_of_a_tool():
+    assert len(installed_files()) > 1_000
+    check_silent((str(file), file.read_bytes()) for file in sample(FILES))
+
+
+def test_nor_are_whole_packages_where_structures_may_straddle():
+    check_silent(enumerate(pieces(run_of_files())))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_no_installed_file_at_all():
+    check_silent((str(file), file.read_bytes()) for file in installed_files())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_no_megabyte_of_installed_files():
+    check_silent(enumerate(pieces(installed_files())))
+
+
+@pytest.mark.parametrize("code", [1, None])
+def test_when_something_is_wrong_next_to_no_file_is_taken_for_it(code):
+    share, loud = share_with_evidence(sample(FILES), code)
+    assert share < 0.005, loud
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("code", [1, None])
+def test_when_something_is_wrong_one_file_in_five_hundred_at_most(code):
+    share, loud = share_with_evidence(installed_files(), code)
+    assert share < 0.002, loud
+
+
+@pytest.mark.parametrize("path", GREEN, ids=lambda path: path.stem)
+def test_green_logs(path):
+    told = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    assert (told["exit_code"], told["expected"]) == (0, [])
+    text = path.read_bytes()
+    assert evidence_in(text, 0) == []
+    assert close_loop(text, exit_code=0).stall_reason == "no-stall-detected"
+    for code in (1, None):
+        assert observe(text, exit_code=code).failures == ()
+
+
+def test_green_logs_of_every_tool():
+    tools = {json.loads(p.with_suffix(".json").read_text(encoding="utf-8"))["tool"].split()[0] for p in GREEN}
+    assert tools == {"pip", "pytest", "mypy", "ruff", "tox"}
+
+
+WORDS = [
+    "error",
+    "ERROR: nothing of note failed",
+    "tests/test_a.py::test_exception_ok PASSED",
+    "try:\n    f()\nexcept SyntaxError:\n    pass\n",
+    '{"is_error": false, "errors": [], "failed": 0, "severity": "none"}',
+    "0 errors, 0 warnings, 0 failed",
+    "The run failed with 3 errors, said the manual.",
+    "see a.py:3 for the error, and b.py:4: it failed",
+    "# raises ValueError: when the price is negative",
+    "raise AssertionError('FAILED test_a.py::test_b - assert 0')",
+    "TODO: mend the Traceback (most recent call last) page\nFIXME error",
+    "INFO:shop:command not found in the index, going on",
+    "Segmentation fault lines are explained in chapter 3",
+    "Traceback (most recent call last):\n  ...\nValueError: x\n",
+    '>>> f()\nTraceback (most recent call last):\n  File "<stdin>", line 1, in <module>\nValueError: x\n',
+    '    >>> for x in y:\n    ...     f(x)\n    ...\n    Traceback (most recent call last):\n      File "a.py",'
+    " line 1, in <module>\n    ValueError: x\n",
+]
+
+
+@pytest.mark.parametrize("text", WORDS)
+@pytest.mark.parametrize("code", [0, 1, None])
+def test_words_alone_never_count(text, code):
+    for whole in (text, f"{text}\n" * 3, f"first\n{text}\nlast\n"):
+        assert evidence_in(whole, code) == []
+
+
+def test_a_traceback_below_dots_of_a_program_counts():
+    said = '... waiting\nTraceback (most recent call last):\n  File "a.py", line 1, in f\nValueError: x\n'
+    assert [f.raised.type for f in observe(said, exit_code=1).failures] == ["ValueError"]
