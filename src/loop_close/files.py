@@ -20,6 +20,12 @@ OUR_PROMPTS = ("# Stall detected", "# No stall detected", RUNNING, FAULT)
 OUR_REPORTS = ('{\n"schema": "loop-close.report/',)
 
 
+_RUNNING_TEXT = f"""{RUNNING}
+
+This file is rewritten when the run ends. If it still says so when nothing runs, the run was killed.
+"""
+
+
 class UnusablePathError(ValueError):
     """A path that cannot be written; the text says why and what would do."""
 
@@ -46,6 +52,41 @@ def check_writable(path: Path, ours: tuple[str, ...]) -> None:
         raise UnusablePathError(
             f"{path} exists and was not written by loop-close; remove it or name another file"
         )
+
+
+def check_targets(prompt: Path, report: Path | None) -> None:
+    """Make sure that both files can be written.
+
+    :param report: the JSON report, None where none is wanted.
+    :raises UnusablePathError: saying which cannot, and why.
+    """
+    if report is not None and os.path.realpath(prompt) == os.path.realpath(report):
+        raise UnusablePathError(f"{prompt} cannot be both the prompt and the JSON report")
+    check_writable(prompt, OUR_PROMPTS)
+    if report is not None:
+        check_writable(report, OUR_REPORTS)
+
+
+def path_of_setting(root: Path, key: str, value: str) -> Path:
+    """Where a path in the project's settings leads: below its root.
+
+    :raises UnusablePathError: when it does not.
+    """
+    path = root / value
+    if not path.resolve().is_relative_to(root.resolve()):
+        raise UnusablePathError(f"[tool.loop-close] {key} takes a path below the root, not {value!r}")
+    return path
+
+
+def announce(root: Path, prompt: Path, report: Path | None) -> None:
+    """Take away what the last run said: a stale prompt must not survive."""
+    with contextlib.suppress(
+        OSError
+    ):  # it was writable a moment ago; the end of the run will say so if it is not
+        write(prompt, [_RUNNING_TEXT])
+        if report is not None:
+            report.unlink(missing_ok=True)
+        forget_run(root)
 
 
 def _beginning(path: Path) -> bytes:

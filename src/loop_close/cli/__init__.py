@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from loop_close.cli.parser import UsageError, parse
-from loop_close.cli.streams import Streams
+from loop_close.cli.streams import OutputError, Streams
 
 #: Exit codes of the command itself (sysexits.h): wrong usage, our own fault.
 USAGE, FAULT = 64, 70
@@ -23,9 +23,7 @@ def main(arguments: Sequence[str] | None = None, streams: Streams | None = None)
     """
     streams = streams or Streams.of_process()
     try:
-        code = _run(sys.argv[1:] if arguments is None else arguments, streams)
-        streams.output.flush()
-        return code
+        return _run(sys.argv[1:] if arguments is None else arguments, streams)
     except UsageError as error:
         streams.complain(str(error))
         return USAGE
@@ -41,13 +39,18 @@ def main(arguments: Sequence[str] | None = None, streams: Streams | None = None)
 def _run(arguments: Sequence[str], streams: Streams) -> int:
     try:
         options = parse(arguments)
-    except SystemExit as ended:  # --help and --version
+    except SystemExit as ended:
+        streams.put("")  # what argparse has written for --help and --version goes out now, not at the end
         return int(ended.code or 0)
     code: int = options.command(options, streams)
     return code
 
 
 def _told(fault: Exception, streams: Streams) -> int:
+    if isinstance(fault, OutputError):
+        streams.complain(str(fault))
+        streams.forget_output()
+        return FAULT
     from loop_close.text.fault import fault_text
 
     streams.complain(f"a fault of loop-close itself: {fault_text(fault)}")

@@ -117,7 +117,6 @@ def _show(text: str, options: argparse.Namespace, streams: Streams) -> None:
     if options.json and isinstance(streams.output, io.TextIOWrapper):
         streams.output.reconfigure(encoding="utf-8")  # JSON is, whatever the locale
     try:
-        streams.output.write(text)
-        streams.output.flush()
+        streams.put(text)
     except BrokenPipeError:  # who reads only the beginning still wants to know by the exit code
         streams.forget_output()

@@ -50,6 +50,10 @@ class Tail:
         kept = bytes(self._data[excess - excess % 2 :])
         return decoded(self._mark[:2] + kept if self._is_wide(excess) else kept)
 
+    def is_mid_line(self) -> bool:
+        """Whether the stream has not ended its last line."""
+        return bool(self._data) and not self._data.endswith(b"\n")
+
     def _is_wide(self, excess: int) -> bool:
         """Whether the mark that says so has to be put before what is kept."""
         return self._mark.startswith(_WIDE) and (self._is_cut or excess > 1)

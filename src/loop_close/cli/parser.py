@@ -45,10 +45,17 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         add(commands)
     ours, theirs = split_command(list(arguments))
     options, unknown = parser.parse_known_args(ours)
+    if hasattr(options, "files"):  # argparse takes no more files after an option
+        options.files = [*options.files, *filter(_is_file, unknown)]
+        unknown = [word for word in unknown if not _is_file(word)]
     if unknown:
         options.parser.error(f"there is no such option or argument: {' '.join(unknown)}")
     options.words = theirs
     return options
+
+
+def _is_file(word: str) -> bool:
+    return word == "-" or not word.startswith("-")
 
 
 def split_command(arguments: list[str]) -> tuple[list[str], list[str]]:

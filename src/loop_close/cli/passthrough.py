@@ -21,15 +21,15 @@ class Done:
     """A process that has ended.
 
     :ivar exit_code: its own; 128 and the number of the signal that ended it, as a shell says it.
-    :ivar signal: that number, 0 where it ended by itself.
     :ivar outputs: the end of what it wrote to each stream; one where standard output and error are the same.
     :ivar problems: what could not be passed on, in a line each.
+    :ivar is_mid_line: our standard error is left in the middle of a line.
     """
 
     exit_code: int
-    signal: int
     outputs: tuple[str, ...]
-    problems: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+    is_mid_line: bool = False
 
 
 def pass_through(words: Sequence[str]) -> Done:
@@ -58,9 +58,9 @@ def pass_through(words: Sequence[str]) -> Done:
         code = _wait(process, signals)
     return Done(
         exit_code=_SHELL_OFFSET - code if code < 0 else code,
-        signal=max(0, -code),
         outputs=tuple(channel.tail.text() for channel in opened),
         problems=tuple(channel.problem for channel in opened if channel.problem),
+        is_mid_line=opened[-1].tail.is_mid_line(),
     )
 
 

@@ -10,6 +10,9 @@ from loop_close.prompt.show import safe
 
 _SECRET = re.compile(r"-.{0,200}(?:pass|secret|token|credential|api-?key)", re.IGNORECASE)
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]{0,9}(?:\.exe)?\Z")
+_PYTEST = ("pytest", "py.test")
+#: Programs that run the program they are given, with all words behind its name.
+_LAUNCHERS = ("uv", "poetry", "pdm", "pipenv", "rye", "hatch", "coverage", "env", "timeout", "xvfb-run")
 # Not the flags of pytest that are given most, nor an option with its value.
 _MAY_TAKE_VALUE = re.compile(r"(?!-[qvsxl]+\Z)-[^=]*\Z")
 
@@ -23,20 +26,28 @@ def rerun_words(source: str, words: Sequence[str], *, by_test: bool) -> tuple[st
     again = list(_without_paths(words)) if by_test else list(words)
     told = ("loop-close", "run", *(["--source", source] if source else []), "--", *again)
     is_secret = any(_SECRET.match(word) for word in words) or any(safe(w) != w or "\n" in w for w in told)
-    return () if is_secret or (by_test and name_of(words) not in ("pytest", "py.test")) else told
+    return () if is_secret or (by_test and name_of(words) not in _PYTEST) else told
 
 
 def name_of(words: Sequence[str]) -> str:
     """What runs: the program, or the module that Python runs as one."""
-    name = os.path.basename(words[0])
-    if _PYTHON.match(name) and "-m" in words[:-1]:
-        return words[words.index("-m") + 1]
-    return name
+    return os.path.basename(words[_start(words)])
+
+
+def _start(words: Sequence[str]) -> int:
+    """Where its name stands."""
+    first = os.path.basename(words[0])
+    if _PYTHON.match(first) and "-m" in words[:-1]:
+        return words.index("-m") + 1
+    if first in _LAUNCHERS:
+        named = (n for n, word in enumerate(words) if os.path.basename(word) in _PYTEST)
+        return next((n for n in named if not words[n - 1].startswith("--")), 0)
+    return 0
 
 
 def _without_paths(words: Sequence[str]) -> Iterator[str]:
     """The words but for what selects tests; behind an option, a path may be its value."""
-    start = words.index("-m") + 2 if "-m" in words[:-1] and _PYTHON.match(os.path.basename(words[0])) else 1
+    start = _start(words) + 1
     yield from words[:start]
     for number, word in enumerate(words[start:], start):
         is_value = number > start and _MAY_TAKE_VALUE.match(words[number - 1]) is not None

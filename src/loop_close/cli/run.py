@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import signal
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +12,10 @@ from loop_close import files
 from loop_close.cli.parser import UsageError
 from loop_close.cli.passthrough import Done, pass_through
 from loop_close.cli.streams import Streams
-from loop_close.cli.targets import Targets, announce, is_told, targets_of
+from loop_close.cli.targets import Targets, is_told, targets_of
 
 if TYPE_CHECKING:
-    from loop_close.model import Observation, Report
+    from loop_close.model import Report
 
 #: What shells answer for a command that is not there, and for one that cannot be run.
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
@@ -30,13 +29,16 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     targets = targets_of(Path.cwd())
     if options.budget:
         targets = replace(targets, budget=options.budget)
-    announce(targets)
+    files.announce(targets.root, targets.prompt, targets.json)
     try:
         done = pass_through(words)
     except OSError as error:
         streams.complain(f"cannot run {words[0]}: {error.strerror or error}")
         done = _not_run(words[0], error)
-    for line in _close(done, words, options.source or "", targets):
+    lines = _close(done, words, options.source or "", targets)
+    if done.is_mid_line:
+        streams.break_line()
+    for line in lines:
         streams.complain(line)
     return done.exit_code
 
@@ -44,9 +46,9 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
 def _not_run(word: str, error: OSError) -> Done:
     """A command that could not be started, in the words of a shell."""
     is_missing = isinstance(error, FileNotFoundError)
-    said = f"sh: 1: {word}: {'not found' if is_missing else 'Permission denied'}"
+    said = f"sh: 1: {word}: {'not found' if is_missing else f'cannot execute: {error.strerror or error}'}"
     code = _NOT_FOUND if is_missing else _NOT_EXECUTABLE
-    return Done(exit_code=code, signal=0, outputs=(said,), problems=())
+    return Done(exit_code=code, outputs=(said,))
 
 
 def _close(done: Done, words: Sequence[str], source: str, targets: Targets) -> list[str]:
@@ -55,16 +57,18 @@ def _close(done: Done, words: Sequence[str], source: str, targets: Targets) -> l
         return [*done.problems, f"{targets.name} was written by the command itself and is left as it is"]
     try:
         return [*done.problems, *_write(done, words, source, targets)]
-    except Exception as fault:
+    except (Exception, KeyboardInterrupt) as fault:  # whose exit code would take the place of the command's
         return [*done.problems, _fallback(done, targets, fault)]
 
 
 def _write(done: Done, words: Sequence[str], source: str, targets: Targets) -> list[str]:
     from loop_close import app
     from loop_close.cli.rerun import name_of, rerun_words
+    from loop_close.readers.streams import observe_texts
     from loop_close.text.budget import estimate_tokens
 
-    seen = _observed(done, source or name_of(words), str(targets.root))
+    name = source or name_of(words)
+    seen = observe_texts(done.outputs, done.exit_code, root=str(targets.root), source=name)
     by_test = any(failure.nodeid for failure in seen.failures)
     report = app.close(replace(seen, rerun=rerun_words(source, words, by_test=by_test)))
     saved = app.save(
@@ -78,24 +82,13 @@ def _write(done: Done, words: Sequence[str], source: str, targets: Targets) -> l
     return [_summary(report), pointer, *saved.problems]
 
 
-def _observed(done: Done, source: str, root: str) -> Observation:
-    from loop_close.readers.streams import observe_texts
-
-    seen = observe_texts(done.outputs, done.exit_code, root=root, source=source)
-    if seen.failures or not done.signal:
-        return seen
-    # Without a shell between, nobody has said yet that a signal ended it.
-    said = signal.strsignal(done.signal) or ""
-    return observe_texts([*done.outputs, said], done.exit_code, root=root, source=source)
-
-
 def _summary(report: Report) -> str:
     causes = len(report.causes)
     behind = f"; {causes} root cause{'s' * (causes != 1)}" if causes else ""
     return f"{report.stall_reason}{behind} (exit {report.observation.exit_code})"
 
 
-def _fallback(done: Done, targets: Targets, fault: Exception) -> str:
+def _fallback(done: Done, targets: Targets, fault: BaseException) -> str:
     from loop_close.text.fault import fault_text
 
     line = f"a fault of loop-close itself: {fault_text(fault)}; the command's result is not affected"

@@ -11,6 +11,10 @@ from typing import BinaryIO, TextIO
 _LAST = 2  # of the numbers of the standard streams
 
 
+class OutputError(Exception):
+    """What is printed cannot be written, such as on a full disk; the text says why."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Streams:
     """Where a command reads from and writes to."""
@@ -37,14 +41,38 @@ class Streams:
 
     def say(self, text: str) -> None:
         """Print a line of the result."""
-        self.output.write(f"{text}\n")
-        self.output.flush()
+        self.put(f"{text}\n")
+
+    def put(self, text: str) -> None:
+        """Print a part of the result.
+
+        :raises BrokenPipeError: when nobody reads it.
+        :raises OutputError: when it cannot be written.
+        """
+        try:
+            self.output.write(text)
+            self.output.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputError(f"cannot write the output: {error.strerror or error}") from None
 
     def complain(self, text: str) -> None:
-        """Print a line about the command itself; controls in it are spelled out."""
+        """Print a line about the command itself; controls in it are spelled out.
+
+        Where that cannot be written there is nobody to tell.
+        """
         shown = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
-        self.errors.write(f"loop-close: {shown}\n")
-        self.errors.flush()
+        self._warn(f"loop-close: {shown}\n")
+
+    def break_line(self) -> None:
+        """End a line that somebody else has begun on standard error."""
+        self._warn("\n")
+
+    def _warn(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            self.errors.write(text)
+            self.errors.flush()
 
     def forget_output(self) -> None:
         """Nobody reads what we print: let nothing complain of it, not even Python at its end."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +10,6 @@ from loop_close import files
 from loop_close.cli.parser import UsageError
 from loop_close.settings import Settings, SettingsError, parse_settings
 
-_RUNNING_TEXT = f"""{files.RUNNING}
-
-This file is rewritten when the run ends. If it still says so when nothing runs, the run was killed.
-"""
 _BEGINNING = 200
 
 
@@ -51,28 +46,12 @@ def targets_of(root: Path) -> Targets:
 def _checked(root: Path, settings: Settings) -> Targets:
     prompt = _below(root, "file", settings.file)
     report = _below(root, "json", settings.json) if settings.json else None
-    if report is not None and os.path.realpath(prompt) == os.path.realpath(report):
-        raise files.UnusablePathError(f"{prompt} cannot be both the prompt and the JSON report")
-    files.check_writable(prompt, files.OUR_PROMPTS)
-    if report is not None:
-        files.check_writable(report, files.OUR_REPORTS)
+    files.check_targets(prompt, report)
     return Targets(root=root, prompt=prompt, json=report, budget=settings.budget)
 
 
 def _below(root: Path, key: str, value: str) -> Path:
-    path = root / value
-    if not path.resolve().is_relative_to(root.resolve()):
-        raise files.UnusablePathError(f"[tool.loop-close] {key} takes a path below the root, not {value!r}")
-    return Path(os.path.abspath(path))
-
-
-def announce(targets: Targets) -> None:
-    """Take away what the last run said: a stale prompt must not survive."""
-    with contextlib.suppress(OSError):  # the end of the run will say so
-        files.write(targets.prompt, [_RUNNING_TEXT])
-        if targets.json is not None:
-            targets.json.unlink(missing_ok=True)
-        files.forget_run(targets.root)
+    return Path(os.path.abspath(files.path_of_setting(root, key, value)))
 
 
 def is_told(targets: Targets, exit_code: int) -> bool:

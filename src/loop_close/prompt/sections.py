@@ -130,7 +130,9 @@ def next_step(report: Report, tokens: int) -> Iterator[str]:
         named = "Fix what is named above" if report.causes else "Find out what went wrong"
         yield f"{named}, then run the failing command again to verify."
         return
-    what = "just the failing tests" if any(f.nodeid for f in report.observation.failures) else "the tests"
+    by_test = any(f.nodeid for f in report.observation.failures)
+    other = "the tests" if report.observation.expects_tests else "the same command"
+    what = "just the failing tests" if by_test else other
     yield f"From the project's root, {what}:"
     yield from fence(rerun_command(report.observation), "sh")
 

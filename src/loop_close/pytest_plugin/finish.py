@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from loop_close.files import FAULT, RUNNING
+from loop_close.files import FAULT
 from loop_close.pytest_plugin.options import Targets
 from loop_close.pytest_plugin.packages import is_extended, load_packages
 
@@ -18,23 +18,6 @@ if TYPE_CHECKING:
     from loop_close.pytest_plugin.session import Recorder
 
 _INTERNAL_ERROR = 3
-_RUNNING_TEXT = f"""{RUNNING}
-
-This file is rewritten when the run ends. If it still says so when nothing runs, the run was killed.
-"""
-
-
-def announce(targets: Targets) -> None:
-    """Take away what the last run said: a stale prompt must not survive."""
-    from loop_close import files
-
-    try:
-        files.write(targets.prompt, [_RUNNING_TEXT])
-        if targets.json is not None:
-            targets.json.unlink(missing_ok=True)
-        files.forget_run(targets.root)
-    except OSError:
-        pass  # it was writable a moment ago; the end of the run will say so if it is not
 
 
 def finish(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -60,11 +59,7 @@ def targets_of(config: pytest.Config) -> Targets:
     try:
         prompt = _path(config, "file", settings.file)
         report = _path(config, "json", settings.json) if settings.json else None
-        if report is not None and os.path.realpath(prompt) == os.path.realpath(report):
-            raise files.UnusablePathError(f"{prompt} cannot be both the prompt and the JSON report")
-        files.check_writable(prompt, files.OUR_PROMPTS)
-        if report is not None:
-            files.check_writable(report, files.OUR_REPORTS)
+        files.check_targets(prompt, report)
     except files.UnusablePathError as error:
         raise pytest.UsageError(f"loop-close: {error}") from None
     return Targets(root=config.rootpath, prompt=prompt, json=report, budget=settings.budget)
@@ -77,7 +72,4 @@ def _path(config: pytest.Config, key: str, value: str) -> Path:
     """
     if config.getoption(f"loop_close_{key}", None) is not None:
         return config.invocation_params.dir / Path(value).expanduser()
-    path = config.rootpath / value
-    if not path.resolve().is_relative_to(config.rootpath.resolve()):
-        raise files.UnusablePathError(f"[tool.loop-close] {key} takes a path below the root, not {value!r}")
-    return path
+    return files.path_of_setting(config.rootpath, key, value)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from loop_close.pytest_plugin.finish import announce, finish, may_still_fail
+from loop_close import files
+from loop_close.pytest_plugin.finish import finish, may_still_fail
 from loop_close.pytest_plugin.options import Targets, targets_of
 from loop_close.pytest_plugin.tally import Tally
 from loop_close.pytest_plugin.witness import Witness, fixtures_of
@@ -50,7 +51,7 @@ class Recorder:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self._session = session
-        announce(self.targets)
+        files.announce(self.targets.root, self.targets.prompt, self.targets.json)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -1,0 +1,121 @@
+"""Run ``loop-close`` as a process of its own: behind pipes, or at a terminal."""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+
+CODE = "import sys; from loop_close.cli import main; sys.exit(main())"
+COMMAND = [sys.executable, "-c", CODE]
+# The process becomes the one that the terminal's keys signal, as what a shell starts does.
+AT_TERMINAL = f"import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); {CODE}"
+GUARD = 60  # seconds after which a test that hangs fails
+
+
+def python(code):
+    """Words of a command that runs some Python."""
+    return [sys.executable, "-c", code]
+
+
+def environment(**changed):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COLUMNS", "LINES"))}
+    return {**kept, **changed}
+
+
+def loop_close(*words, cwd, data=b"", env=None, **options):
+    """Run it to its end; what it printed is bytes."""
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    return subprocess.run(
+        [*COMMAND, *map(str, words)],
+        cwd=cwd,
+        input=data,
+        env=env or environment(),
+        timeout=GUARD,
+        check=False,
+        **streams,
+    )
+
+
+def started(*words, cwd, **options):
+    """Run it beside the test."""
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    return subprocess.Popen([*COMMAND, *map(str, words)], cwd=cwd, env=environment(), **streams)
+
+
+def wait_for(path):
+    """Wait until there is such a file."""
+    end = time.monotonic() + GUARD
+    while not path.exists():
+        assert time.monotonic() < end, f"{path} never came"
+        time.sleep(0.01)
+
+
+class Terminal:
+    """A terminal with ``loop-close`` in its foreground.
+
+    A stream given as ``PIPE`` goes there and not to the terminal.
+    """
+
+    def __init__(self, *words, cwd, stdout=None, stderr=None, stdin=None, size=(24, 80)):
+        import pty
+        import termios
+
+        self.ours, theirs = pty.openpty()
+        termios.tcsetwinsize(self.ours, size)
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", AT_TERMINAL, *map(str, words)],
+            cwd=cwd,
+            env=environment(TERM="xterm"),
+            stdin=theirs,
+            stdout=theirs if stdout is None else stdout,
+            stderr=theirs if stderr is None else stderr,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        self.shown = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *raised):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
+        os.close(self.ours)
+
+    def type(self, data):
+        os.write(self.ours, data)
+
+    def resize(self, rows, columns):
+        import termios
+
+        termios.tcsetwinsize(self.ours, (rows, columns))
+
+    def expect(self, text):
+        """Read until the terminal shows this."""
+        end = time.monotonic() + GUARD
+        while text not in self.shown:
+            assert self._read(end), f"{text!r} never came, only {self.shown!r}"
+
+    def ended(self):
+        """The exit code, and all that the terminal showed."""
+        end = time.monotonic() + GUARD
+        while self._read(end):
+            pass
+        return self.process.wait(GUARD), self.shown
+
+    def _read(self, end):
+        if not select.select([self.ours], [], [], max(0.0, end - time.monotonic()))[0]:
+            return False
+        try:
+            chunk = os.read(self.ours, 65_536)
+        except OSError:  # Linux says so when nobody holds the other end
+            return False
+        self.shown += chunk
+        return bool(chunk)

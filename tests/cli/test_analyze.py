@@ -1,0 +1,345 @@
+"""``loop-close analyze``: from logs and JUnit XML to the prompt, with nothing written but what is asked for."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from cli_harness import CODE, environment, loop_close
+
+import loop_close as package
+
+GREEN = (
+    "============================= test session starts ==============================\n"
+    "platform linux -- Python 3.11.7, pytest-9.2.0, pluggy-1.7.0\n"
+    "rootdir: /srv/shop\ncollected 3 items\n\ntest_a.py ...  [100%]\n\n"
+    "============================== 3 passed in 0.18s ===============================\n"
+)
+CRASH = (
+    "Traceback (most recent call last):\n"
+    '  File "shop.py", line 3, in <module>\n'
+    "    price()\n"
+    "KeyError: 'tea'\n"
+)
+OTHER = CRASH.replace("KeyError: 'tea'", "ValueError: bad coupon").replace("shop.py", "coupon.py")
+TYPES = 'shop.py:1: error: Name "x" is not defined  [name-defined]\nFound 1 error in 1 file (checked 1 source file)\n'
+XML = (
+    '<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite name="pytest" tests="2" failures="1">'
+    '<testcase classname="test_a" name="test_one"><failure message="assert 1 == 2">test_a.py:2: AssertionError'
+    '</failure></testcase><testcase classname="test_a" name="test_two"/></testsuite></testsuites>'
+)
+GREEN_XML = (
+    '<testsuites><testsuite name="pytest" tests="1"><testcase classname="test_b" name="test_b"/>'
+    "</testsuite></testsuites>"
+)
+TESTS = "def test_one():\n    price = 1\n    assert price == 2\n\ndef test_two():\n    pass\n"
+
+
+def put(folder, name, content):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def analyze(tmp_path, *words, **options):
+    return loop_close("analyze", *words, cwd=tmp_path, **options)
+
+
+def test_green_log_is_0(tmp_path):
+    put(tmp_path, "log", GREEN)
+    done = analyze(tmp_path, "log")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == b"# No stall detected: the tests pass (exit 0)\n\n3 passed.\n"
+
+
+def test_red_log_is_1_and_nothing_is_written(tmp_path):
+    put(tmp_path, "log", CRASH)
+    put(tmp_path, "nextprompt.md", "# Stall detected: old (exit 1)\n")
+    done = analyze(tmp_path, "log")
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert done.stdout.startswith(b"# Stall detected: ")
+    assert b"KeyError" in done.stdout
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["log", "nextprompt.md"]
+    assert (tmp_path / "nextprompt.md").read_text() == "# Stall detected: old (exit 1)\n"
+
+
+@pytest.mark.parametrize("words", [[], ["-"]])
+def test_standard_input_is_a_log(tmp_path, words):
+    done = analyze(tmp_path, *words, data=CRASH.encode())
+    assert done.returncode == 1
+    assert b"KeyError" in done.stdout
+
+
+def test_several_logs_are_of_one_run(tmp_path):
+    put(tmp_path, "a", CRASH)
+    put(tmp_path, "b", OTHER)
+    done = analyze(tmp_path, "a", "--budget", "900", "-", "b", data=TYPES.encode())
+    assert done.returncode == 1
+    for said in (b"KeyError", b"bad coupon", b"name-defined"):
+        assert said in done.stdout
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        CRASH.encode("utf-16"),
+        "\ufeff".encode("utf-16-be") + CRASH.encode("utf-16-be"),
+        b"\xef\xbb\xbf" + CRASH.encode(),
+        CRASH.replace("\n", "\r\n").encode(),
+        CRASH.replace("\n", "\r\n").encode("utf-16"),
+        b"\xff\x00\n" + CRASH.encode(),
+    ],
+    ids=["utf-16", "utf-16-be", "bom", "crlf", "utf-16-crlf", "binary"],
+)
+@pytest.mark.parametrize("way", ["file", "pipe"])
+def test_any_encoding_is_read(tmp_path, data, way):
+    put(tmp_path, "log", data)
+    done = analyze(tmp_path, "log") if way == "file" else analyze(tmp_path, data=data)
+    plain = analyze(tmp_path, data=CRASH.encode())
+    assert (done.returncode, done.stdout) == (1, plain.stdout)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "title"),
+    [
+        ([], 0, b"# No stall detected (exit 0)\n"),
+        (["--exit-code", "0"], 0, b"# No stall detected (exit 0)\n"),
+        (["--exit-code", "1"], 1, b"# Stall detected: no-patterns-matched (exit 1)\n"),
+        (["--exit-code", "-9"], 1, b"# Stall detected: 1 crash detected (exit -9)\n"),
+    ],
+)
+def test_empty_log_is_what_its_exit_code_says(tmp_path, words, code, title):
+    put(tmp_path, "log", "")
+    done = analyze(tmp_path, "log", *words)
+    assert done.returncode == code
+    assert done.stdout.startswith(title)
+
+
+def test_log_that_says_nothing_is_no_good_news(tmp_path):
+    put(tmp_path, "log", "hello\n")
+    assert analyze(tmp_path, "log").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["gone"], "cannot read gone: No such file or directory; give the path of a log, or -"),
+        (["."], "cannot read .: Is a directory; give the path of a log, or -"),
+        (
+            ["--junit", "gone"],
+            "cannot read gone: No such file or directory; give the path of a JUnit XML file",
+        ),
+        (["--junit", "."], "cannot read .: Is a directory; give the path of a JUnit XML file"),
+        (["-", "-"], "the standard input can be read once: give - once"),
+        (["-", "--junit", "-"], "the standard input can be read once: give - once"),
+    ],
+)
+def test_what_cannot_be_read_is_named(tmp_path, words, said):
+    done = analyze(tmp_path, *words)
+    assert (done.returncode, done.stdout, done.stderr) == (64, b"", f"loop-close: {said}\n".encode())
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")
+def test_log_without_permission_is_named(tmp_path):
+    put(tmp_path, "log", CRASH).chmod(0)
+    assert b"cannot read log: Permission denied" in analyze(tmp_path, "log").stderr
+
+
+def test_junit_alone(tmp_path):
+    put(tmp_path, "a.xml", XML)
+    done = analyze(tmp_path, "--junit", "a.xml")
+    assert done.returncode == 1
+    assert b"1 failed, 1 passed." in done.stdout
+    assert b"test_a.py::test_one" in done.stdout
+
+
+def test_junit_twice_is_added_up(tmp_path):
+    put(tmp_path, "a.xml", XML)
+    put(tmp_path, "b.xml", GREEN_XML)
+    done = analyze(tmp_path, "--junit", "a.xml", "--junit", "b.xml")
+    assert b"1 failed, 2 passed." in done.stdout
+    assert done.stdout == analyze(tmp_path, "--junit", "b.xml", "--junit", "a.xml").stdout
+
+
+def test_green_junit_is_0_and_standard_input_is_left(tmp_path):
+    put(tmp_path, "b.xml", GREEN_XML)
+    done = analyze(tmp_path, "--junit", "b.xml", data=CRASH.encode())
+    assert done.returncode == 0
+    assert done.stdout == b"# No stall detected: the tests pass (exit 0)\n\n1 passed.\n"
+
+
+def test_junit_of_standard_input(tmp_path):
+    assert b"test_a.py::test_one" in analyze(tmp_path, "--junit", "-", data=XML.encode()).stdout
+
+
+def test_green_junit_does_not_hide_an_exit_code(tmp_path):
+    put(tmp_path, "b.xml", GREEN_XML)
+    assert analyze(tmp_path, "--junit", "b.xml", "--exit-code", "1").returncode == 1
+
+
+def test_broken_junit_is_told_and_what_could_be_read_counts(tmp_path):
+    put(tmp_path, "a.xml", XML[: XML.index('<testcase classname="test_a" name="test_two"')])
+    done = analyze(tmp_path, "--junit", "a.xml")
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"loop-close: a.xml:1:")
+    assert b"test_a.py::test_one" in done.stdout
+
+
+@pytest.mark.parametrize("data", [b"", b"not xml", b"<html></html>", b"\x00\xff"])
+def test_what_is_no_junit_is_told(tmp_path, data):
+    put(tmp_path, "a.xml", data)
+    done = analyze(tmp_path, "--junit", "a.xml")
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"loop-close: a.xml")
+
+
+def test_failure_that_log_and_junit_tell_is_told_once(tmp_path):
+    put(tmp_path, "test_a.py", TESTS)
+    put(tmp_path, "pytest.ini", "[pytest]\n")
+    words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--junitxml=a.xml"]
+    ran = subprocess.run(words, cwd=tmp_path, env=environment(), capture_output=True, check=False)
+    put(tmp_path, "log", ran.stdout)
+    both = analyze(tmp_path, "log", "--junit", "a.xml", "--exit-code", "1", "--json")
+    report = json.loads(both.stdout)
+    assert report["stall_reason"] == "1 test failure detected"
+    assert (report["counts"]["failed"], report["counts"]["passed"]) == (1, 1)
+    assert [cause["tests"] for cause in report["root_causes"]] == [["test_a.py::test_one"]]
+
+
+def validated(data):
+    report = json.loads(data)
+    schema = json.loads((Path(package.__file__).parent / "schema" / "report-1.json").read_text("utf-8"))
+    jsonschema.validate(report, schema)
+    return report
+
+
+@pytest.mark.parametrize("log", [GREEN, CRASH, CRASH + TYPES, "hello\n", ""])
+def test_json_is_of_the_schema_and_holds_the_prompt(tmp_path, log):
+    put(tmp_path, "log", log)
+    done = analyze(tmp_path, "--json", "log")
+    report = validated(done.stdout)
+    assert report["next_prompt"].encode() == analyze(tmp_path, "log").stdout
+    assert (report["verdict"] == "green") == (done.returncode == 0)
+
+
+def test_json_is_utf_8_whatever_the_locale(tmp_path):
+    put(tmp_path, "log", CRASH.replace("tea", "thé"))
+    done = analyze(tmp_path, "--json", "log", env=environment(PYTHONIOENCODING="ascii"))
+    assert "thé" in validated(done.stdout)["next_prompt"]
+
+
+def test_prompt_is_shown_whatever_the_locale(tmp_path):
+    put(tmp_path, "log", CRASH.replace("tea", "thé"))
+    done = analyze(tmp_path, "log", env=environment(PYTHONIOENCODING="ascii"))
+    assert b"th\\xe9" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "before", [None, "", "# Stall detected: old (exit 1)\n"], ids=["none", "empty", "ours"]
+)
+def test_output_goes_to_a_file(tmp_path, before):
+    put(tmp_path, "log", CRASH)
+    if before is not None:
+        put(tmp_path, "out.md", before)
+    done = analyze(tmp_path, "log", "-o", "out.md")
+    assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
+    assert (tmp_path / "out.md").read_bytes() == analyze(tmp_path, "log", "-o", "-").stdout
+
+
+def test_json_output_replaces_ours(tmp_path):
+    put(tmp_path, "log", CRASH)
+    for _ in range(2):
+        assert analyze(tmp_path, "log", "--json", "--output", "out/r.json").returncode == 1
+    validated((tmp_path / "out" / "r.json").read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("notes", "was not written by loop-close; remove it or name another file"),
+        ("log", "was not written by loop-close; remove it or name another file"),
+        (".", "is a folder; name a file"),
+        ("notes/x", "cannot be written: "),
+        pytest.param(
+            "/dev/null", "is no regular file; name another one", marks=pytest.mark.skipif("os.name == 'nt'")
+        ),
+    ],
+)
+def test_output_where_it_does_no_harm(tmp_path, target, said):
+    put(tmp_path, "log", CRASH)
+    put(tmp_path, "notes", "mine\n")
+    done = analyze(tmp_path, "log", "-o", target)
+    assert (done.returncode, done.stdout) == (64, b"")
+    assert done.stderr.startswith(b"loop-close: -o: ")
+    assert said in done.stderr.decode()
+    assert (tmp_path / "notes").read_text() == "mine\n"
+    assert (tmp_path / "log").read_text() == CRASH
+
+
+def test_output_is_checked_before_anything_is_read(tmp_path):
+    put(tmp_path, "notes", "mine\n")
+    assert b"-o: " in analyze(tmp_path, "gone", "-o", "notes").stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes are those of POSIX")
+def test_reader_that_goes_away_changes_no_exit_code(tmp_path):
+    put(tmp_path, "log", CRASH)
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = analyze(tmp_path, "log", stdout=theirs)
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is full")
+def test_output_that_cannot_be_written_is_told(tmp_path):
+    put(tmp_path, "log", CRASH)
+    with open("/dev/full", "wb") as full:
+        done = analyze(tmp_path, "log", stdout=full)
+    assert done.returncode == 70
+    assert done.stderr == b"loop-close: cannot write the output: No space left on device\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are those of POSIX")
+def test_terminal_with_nothing_piped_in_is_a_usage_error(tmp_path):
+    from cli_harness import Terminal
+
+    with Terminal("analyze", cwd=tmp_path) as terminal:
+        status, shown = terminal.ended()
+    assert status == 64
+    assert b"nothing to read: name a log, pipe one in, or give --junit XML" in shown
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes are those of POSIX")
+def test_named_pipe_is_a_log(tmp_path):
+    code = f"{sys.executable} -c '{CODE}' analyze <(printf 'KeyError'; cat log)"
+    put(tmp_path, "log", "\n" + CRASH)
+    done = subprocess.run(
+        ["bash", "-c", code], cwd=tmp_path, env=environment(), capture_output=True, check=False
+    )
+    assert done.returncode == 1
+    assert b"KeyError" in done.stdout
+
+
+def test_end_of_a_long_log_counts_in_bounded_memory(tmp_path):
+    with open(tmp_path / "log", "wb") as file:
+        for _ in range(120):
+            file.write((b"x" * 99 + b"\n") * 10_000)
+        file.write(CRASH.encode())
+    outer = (
+        "import resource, subprocess, sys\n"
+        "p = subprocess.run(sys.argv[1:], stdin=sys.stdin, stdout=subprocess.PIPE)\n"
+        "print(p.returncode, b'KeyError' in p.stdout, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    for words, name in ((["log"], os.devnull), ([], "log")):
+        command = [sys.executable, "-c", outer, sys.executable, "-c", CODE, "analyze", *words]
+        with open(tmp_path / name, "rb") as stream:
+            done = subprocess.run(
+                command, cwd=tmp_path, stdin=stream, capture_output=True, text=True, check=True
+            )
+        status, found, peak = done.stdout.split()
+        assert (status, found) == ("1", "True")
+        assert int(peak) < (110_000_000 if sys.platform == "darwin" else 110_000)

@@ -1,0 +1,107 @@
+"""Words to options; what is wrong is named together with what would be right."""
+
+import pytest
+from cli_harness import loop_close, python
+
+from loop_close import __version__
+from loop_close.cli.parser import UsageError, parse, split_command
+
+
+@pytest.mark.parametrize(
+    ("words", "ours", "theirs"),
+    [
+        (["run", "pytest", "-q"], ["run"], ["pytest", "-q"]),
+        (["run", "--", "pytest", "-q"], ["run"], ["pytest", "-q"]),
+        (["run", "--", "--", "x"], ["run"], ["--", "x"]),
+        (["run", "--", "a", "--", "b"], ["run"], ["a", "--", "b"]),
+        (["run", "a", "--", "b"], ["run"], ["a", "--", "b"]),
+        (
+            ["run", "--source", "a", "--", "b", "--source", "c"],
+            ["run", "--source", "a"],
+            ["b", "--source", "c"],
+        ),
+        (["run", "--source", "a", "b", "--budget", "1"], ["run", "--source", "a"], ["b", "--budget", "1"]),
+        (["run", "--source=a", "b", "-h"], ["run", "--source=a"], ["b", "-h"]),
+        (["run", "--budget", "500", "--source", "a"], ["run", "--budget", "500", "--source", "a"], []),
+        (["run", "--"], ["run"], []),
+        (["run"], ["run"], []),
+        (["run", "--source"], ["run", "--source"], []),
+        (["analyze", "--", "run"], ["analyze", "--", "run"], []),
+        ([], [], []),
+    ],
+)
+def test_words_of_the_command_are_its_own(words, ours, theirs):
+    assert split_command(words) == (ours, theirs)
+
+
+def test_options_of_run():
+    options = parse(["run", "--source", "a", "--budget", "500", "--", "b", "--source", "c"])
+    assert (options.source, options.budget, options.words) == ("a", 500, ["b", "--source", "c"])
+
+
+def test_options_of_analyze():
+    options = parse(
+        ["analyze", "a", "-", "--junit", "x", "--junit", "-", "--exit-code", "-9", "-o", "out", "b"]
+    )
+    assert options.files == ["a", "-", "b"]
+    assert options.junit == ["x", "-"]
+    assert (options.exit_code, options.output, options.json) == (-9, "out", False)
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong", "right"),
+    [
+        ([], "required: COMMAND", "usage: loop-close "),
+        (["foo"], "invalid choice: 'foo'", "'analyze', 'run', 'detectors', 'demo'"),
+        (["--foo"], "required: COMMAND", "try: loop-close --help"),
+        (["analyze", "--foo"], "no such option or argument: --foo", "try: loop-close analyze --help"),
+        (["analyze", "--js"], "no such option or argument: --js", "[--json]"),
+        (["analyze", "--exit-code", "x"], "takes a whole number, not 'x'", "[--exit-code N]"),
+        (["analyze", "--exit-code", "1.5"], "takes a whole number, not '1.5'", "[--exit-code N]"),
+        (["analyze", "--exit-code"], "--exit-code: expected one argument", "[--exit-code N]"),
+        (["analyze", "--budget", "3"], "takes a whole number, at least 400, not '3'", "[--budget TOKENS]"),
+        (["run", "--budget", "x", "--", "a"], "at least 400, not 'x'", "-- CMD [ARG ...]"),
+        (["run", "--source", "--", "a"], "--source: expected one argument", "-- CMD [ARG ...]"),
+        (["run", "-q", "pytest"], "no such option or argument: -q", "-- CMD [ARG ...]"),
+        (["detectors", "x"], "no such option or argument: x", "try: loop-close detectors --help"),
+        (["demo", "x"], "no such option or argument: x", "try: loop-close demo --help"),
+    ],
+)
+def test_wrong_words_are_named(words, wrong, right):
+    with pytest.raises(UsageError) as caught:
+        parse(words)
+    assert wrong in str(caught.value)
+    assert right in str(caught.value)
+
+
+def test_usage_error_is_told_on_standard_error(tmp_path):
+    done = loop_close("analyze", "--exit-code", "\x1b[2J", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (64, b"")
+    assert done.stderr.startswith(b"loop-close: argument --exit-code: takes a whole number, not '\\x1b[2J'\n")
+
+
+@pytest.mark.parametrize("words", [["run"], ["run", "--"], ["run", "--source", "a"]])
+def test_run_without_a_command(tmp_path, words):
+    done = loop_close(*words, cwd=tmp_path)
+    assert done.returncode == 64
+    assert done.stderr == b"loop-close: run takes a command, such as: loop-close run -- pytest -q\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_version(tmp_path):
+    done = loop_close("--version", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"loop-close {__version__}\n".encode(), b"")
+
+
+@pytest.mark.parametrize("command", [[], ["analyze"], ["run"], ["detectors"], ["demo"]])
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help(tmp_path, command, option):
+    done = loop_close(*command, option, cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"usage: {' '.join(['loop-close', *command])} ".encode())
+    assert done.stderr == b""
+
+
+def test_help_of_a_command_that_is_run_is_its_own(tmp_path):
+    done = loop_close("run", *python("import sys; print(sys.argv[1:])"), "--help", cwd=tmp_path)
+    assert done.stdout == b"['--help']\n"

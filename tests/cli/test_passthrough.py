@@ -1,0 +1,368 @@
+"""What ``loop-close run`` leaves as it is: output, exit code, signals, input."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from cli_harness import Terminal, loop_close, python, started
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="pseudo-terminals and signals are those of POSIX"
+)
+
+PASSED_BY = b"loop-close: "
+
+
+def told(text):
+    """What the command wrote, without our own lines."""
+    return b"".join(line for line in text.splitlines(keepends=True) if not line.startswith(PASSED_BY))
+
+
+def script(tmp_path, text):
+    path = tmp_path / "child.py"
+    path.write_text(text, encoding="utf-8")
+    return [sys.executable, str(path)]
+
+
+@pytest.mark.parametrize("code", [0, 1, 3, 42, 255])
+def test_exit_code_is_the_commands(tmp_path, code):
+    assert loop_close("run", "--", *python(f"raise SystemExit({code})"), cwd=tmp_path).returncode == code
+
+
+def test_streams_stay_apart_byte_for_byte(tmp_path):
+    code = "import os; os.write(1, bytes(range(256)) * 50); os.write(2, b'\\xff\\x00err\\r\\n')"
+    done = loop_close("run", "--", *python(code), cwd=tmp_path)
+    assert done.stdout == bytes(range(256)) * 50
+    assert done.stderr.startswith(b"\xff\x00err\r\nloop-close: ")
+
+
+def test_order_is_kept_where_both_streams_are_one(tmp_path):
+    code = "import os\nfor n in range(500): os.write(1 + n % 2, b'%d\\n' % n)"
+    done = loop_close("run", "--", *python(code), cwd=tmp_path, stderr=subprocess.STDOUT)
+    assert told(done.stdout).split() == [b"%d" % n for n in range(500)]
+
+
+def test_output_comes_before_the_command_ends(tmp_path):
+    code = "import os, time\nos.write(1, b'first\\n')\nwhile not os.path.exists('go'): time.sleep(0.01)\nprint('last')"
+    with started("run", "--", *python(code), cwd=tmp_path) as process:
+        assert process.stdout.readline() == b"first\n"
+        assert process.poll() is None
+        (tmp_path / "go").touch()
+        assert process.stdout.read() == b"last\n"
+    assert process.returncode == 0
+
+
+def test_our_lines_begin_a_line_of_their_own(tmp_path):
+    code = "import os; os.write(1, b'out'); os.write(2, b'err')"
+    done = loop_close("run", "--", *python(code), cwd=tmp_path)
+    assert done.stdout == b"out"
+    assert done.stderr.startswith(b"err\nloop-close: ")
+
+
+@pytest.mark.parametrize("streams", [("stderr",), ("stdout", "stderr")], ids=["apart", "both"])
+def test_exit_code_is_the_commands_though_nobody_reads_our_lines(tmp_path, streams):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = loop_close(
+        "run", "--", *python("raise SystemExit(3)"), cwd=tmp_path, **dict.fromkeys(streams, theirs)
+    )
+    os.close(theirs)
+    assert done.returncode == 3
+    assert "(exit 3)" in (tmp_path / "nextprompt.md").read_text(encoding="utf-8")
+
+
+def test_input_reaches_the_command(tmp_path):
+    assert loop_close("run", "--", "cat", cwd=tmp_path, data=b"x\n\xff\n").stdout == b"x\n\xff\n"
+
+
+def test_input_is_left_to_the_command(tmp_path):
+    done = loop_close("run", "--", *python("pass"), cwd=tmp_path, stdin=subprocess.DEVNULL, data=None)
+    assert done.returncode == 0
+
+
+def test_much_output_goes_through_whole_in_bounded_memory(tmp_path):
+    code = "import os\nline = b'x' * 99 + b'\\n'\nfor _ in range(3000): os.write(1, line * 1000)"
+    measured = f"{sys.executable!r}, '-c', 'from loop_close.cli import main; import sys; sys.exit(main())'"
+    outer = (
+        "import resource, subprocess, sys\n"
+        f"p = subprocess.Popen([{measured}, *sys.argv[1:]], stdout=subprocess.PIPE)\n"
+        "size = 0\nwhile chunk := p.stdout.read(1 << 20): size += len(chunk)\n"
+        "p.wait()\nprint(size, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    words = [sys.executable, "-c", outer, "run", "--", *python(code)]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    size, peak = map(int, done.stdout.split())
+    assert size == 300_000_000
+    assert peak < (150_000_000 if sys.platform == "darwin" else 150_000)
+
+
+def test_single_bytes_take_no_more_memory_than_lines():
+    from loop_close.cli.logs import Tail
+
+    tail = Tail(limit=1_000)
+    for _ in range(100_000):
+        tail.add(b"x")
+    assert tail.text() == "x" * 1_000
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGSEGV", "SIGTERM", "SIGABRT", "SIGINT"])
+def test_command_that_a_signal_ends_is_128_and_the_signal(tmp_path, name):
+    number = getattr(signal, name)
+    code = f"import os, signal; signal.signal({number}, signal.SIG_DFL); os.kill(os.getpid(), {number})"
+    if name == "SIGKILL":
+        code = f"import os; os.kill(os.getpid(), {number})"
+    done = loop_close("run", "--", *python(code), cwd=tmp_path)
+    assert done.returncode == 128 + number
+    assert (tmp_path / "nextprompt.md").read_text(encoding="utf-8").startswith("# Stall detected: ")
+
+
+def test_crash_that_nobody_described_is_named(tmp_path):
+    loop_close("run", "--", *python("import os; os.kill(os.getpid(), 11)"), cwd=tmp_path)
+    prompt = (tmp_path / "nextprompt.md").read_text(encoding="utf-8")
+    assert prompt.startswith("# Stall detected: 1 crash detected (exit 139)\n")
+    assert "SIGSEGV" in prompt
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"])
+def test_signal_sent_to_us_reaches_the_command_once(tmp_path, name):
+    number = int(getattr(signal, name))
+    code = (
+        "import signal, time, sys\ngot = []\n"
+        f"signal.signal({number}, lambda n, f: got.append(n))\n"
+        "print('ready', flush=True)\n"
+        "while not got: time.sleep(0.01)\n"
+        "time.sleep(0.4)\nprint(len(got)); sys.exit(7)"
+    )
+    with started("run", "--", *python(code), cwd=tmp_path, start_new_session=True) as process:
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(number)
+        assert process.stdout.read() == b"1\n"
+    assert process.returncode == 7
+
+
+def test_what_nohup_ignores_stays_ignored(tmp_path):
+    code = "import signal; print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN)"
+    words = ["nohup", sys.executable, "-c", "import sys; from loop_close.cli import main; sys.exit(main())"]
+    done = subprocess.run(
+        [*words, "run", "--", *python(code)], cwd=tmp_path, capture_output=True, check=False, timeout=60
+    )
+    assert done.stdout == b"True\n"
+
+
+def test_command_inherits_no_blocked_signal(tmp_path):
+    code = "import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    assert loop_close("run", "--", *python(code), cwd=tmp_path).stdout == b"set()\n"
+
+
+@pytest.mark.parametrize(
+    "noise", ["", "import os\nwhile True: os.write(1, b'noise\\n' * 20_000)"], ids=["quiet", "loud"]
+)
+def test_process_left_behind_does_not_hold_us(tmp_path, noise):
+    left = noise or "import time\nwhile True: time.sleep(1)"
+    code = (
+        f"import subprocess, sys\np = subprocess.Popen([sys.executable, '-c', {left!r}])\n"
+        "print('pid', p.pid, flush=True)\nsys.exit(5)"
+    )
+    done = loop_close("run", "--", *python(code), cwd=tmp_path, stderr=subprocess.PIPE)
+    pid = next(int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith(b"pid"))
+    if not noise:
+        os.kill(pid, signal.SIGKILL)  # the loud one has ended: nobody reads it
+    assert done.returncode == 5
+
+
+def test_what_never_stops_writing_is_left_after_the_end():
+    from loop_close.cli.passthrough import _pump
+
+    class Ended:
+        def poll(self):
+            return 0
+
+    class Endless:
+        def __init__(self):
+            self.ours, self.theirs = os.pipe()
+            os.write(self.theirs, b"x")
+            self.taken = 0
+
+        def pass_on(self):
+            self.taken += 65_536  # what was written stays, so that there is always something to read
+            return 65_536
+
+        def close(self):
+            os.close(self.ours)
+            os.close(self.theirs)
+
+    class Silent:
+        def look(self):
+            pass
+
+    channel = Endless()
+    _pump([channel], Ended(), Silent())
+    assert 1_048_576 <= channel.taken < 4_000_000  # at least as much as a pipe may hold
+
+
+def test_last_words_before_the_end_are_not_lost(tmp_path):
+    left = "import time; time.sleep(600)"
+    code = (
+        f"import subprocess, sys, time, os\np = subprocess.Popen([sys.executable, '-c', {left!r}])\n"
+        "time.sleep(0.35)\nos.write(1, b'x' * 60_000 + b'end %d' % p.pid)\nos._exit(0)"
+    )
+    done = loop_close("run", "--", *python(code), cwd=tmp_path)
+    os.kill(int(done.stdout.rpartition(b" ")[2]), signal.SIGKILL)
+    assert done.stdout.startswith(b"x" * 60_000 + b"end ")
+
+
+def test_command_that_closes_its_streams_early_is_waited_for(tmp_path):
+    code = "import os, time; os.close(1); os.close(2); time.sleep(0.5); os._exit(9)"
+    assert loop_close("run", "--", *python(code), cwd=tmp_path).returncode == 9
+
+
+def test_command_notices_that_nobody_reads(tmp_path):
+    shell = f"{sys.executable} -c 'from loop_close.cli import main; import sys; sys.exit(main())' run -- yes"
+    done = subprocess.run(
+        ["bash", "-c", f"{shell} | head -1; echo ${{PIPESTATUS[0]}}"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.stdout == b"y\n141\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is full")
+def test_output_that_cannot_be_passed_on_is_told(tmp_path):
+    with open("/dev/full", "wb") as full:
+        done = loop_close("run", "--", *python("import os; os.write(1, b'x')"), cwd=tmp_path, stdout=full)
+    assert b"loop-close: cannot pass on what the command prints: No space left on device\n" in done.stderr
+    assert done.returncode == 0
+
+
+def test_stream_that_does_not_block_gets_everything(tmp_path):
+    ours, theirs = os.pipe()
+    os.set_blocking(theirs, False)
+    process = started("run", "--", *python("print('x' * 1_000_000)"), cwd=tmp_path, stdout=theirs)
+    os.close(theirs)
+    with process, open(ours, "rb") as reader:
+        time.sleep(0.5)  # let it run into the full pipe; the test holds without, too
+        assert reader.read() == b"x" * 1_000_000 + b"\n"
+        process.stderr.read()
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed_do_no_harm(tmp_path, closed):
+    main = f"{sys.executable} -c 'from loop_close.cli import main; import sys; sys.exit(main())'"
+    child = f"{sys.executable} -c 'import sys; sys.exit(6)'"
+    done = subprocess.run(
+        ["sh", "-c", f"{main} run -- {child} {closed}"], cwd=tmp_path, check=False, timeout=60
+    )
+    assert done.returncode == 6
+    assert "(exit 6)" in (tmp_path / "nextprompt.md").read_text(encoding="utf-8")
+
+
+def test_at_a_terminal_the_command_has_one_too_and_colours_stay(tmp_path):
+    code = "import os; print([os.isatty(n) for n in (0, 1, 2)]); print('\\x1b[31mred\\x1b[0m')"
+    with Terminal("run", "--", *python(code), cwd=tmp_path) as terminal:
+        status, shown = terminal.ended()
+    assert status == 0
+    assert b"[True, True, True]\r\n\x1b[31mred\x1b[0m\r\n" in shown
+
+
+def test_at_a_terminal_lines_come_before_the_command_ends(tmp_path):
+    code = "import os, time\nprint('first')\nwhile not os.path.exists('go'): time.sleep(0.01)\nprint('last')"
+    with Terminal("run", "--", *python(code), cwd=tmp_path) as terminal:
+        terminal.expect(b"first\r\n")
+        assert terminal.process.poll() is None
+        (tmp_path / "go").touch()
+        terminal.expect(b"last\r\n")
+        assert terminal.ended()[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("redirected", "expected"), [("stdout", b"[True, False, True]\n"), ("stderr", b"[True, True, False]\r\n")]
+)
+def test_only_what_is_a_terminal_for_us_is_one_for_the_command(tmp_path, redirected, expected):
+    code = "import os, sys; print([os.isatty(n) for n in (0, 1, 2)]); print('err', file=sys.stderr)"
+    with Terminal("run", "--", *python(code), cwd=tmp_path, **{redirected: subprocess.PIPE}) as terminal:
+        shown = terminal.ended()[1]
+        piped = getattr(terminal.process, redirected).read()
+    assert expected in (piped if redirected == "stdout" else shown)
+    assert (b"err" in shown, b"err" in piped) == ((True, False) if redirected == "stdout" else (False, True))
+
+
+def test_command_that_asks_gets_the_answer(tmp_path):
+    code = "name = input('name? '); print('hello', name)"
+    with Terminal("run", "--", *python(code), cwd=tmp_path) as terminal:
+        terminal.expect(b"name? ")
+        terminal.type(b"Ada\n")
+        terminal.expect(b"hello Ada\r\n")
+        assert terminal.ended()[0] == 0
+
+
+def test_size_of_the_terminal_is_passed_on_and_followed(tmp_path):
+    code = (
+        "import os, signal, time\nsize = lambda: tuple(os.get_terminal_size(1))\n"
+        "signal.signal(signal.SIGWINCH, lambda n, f: None)\n"
+        "print('size', size())\nwhile size() != (132, 50): time.sleep(0.01)\nprint('size', size())"
+    )
+    with Terminal("run", "--", *python(code), cwd=tmp_path, size=(40, 100)) as terminal:
+        terminal.expect(b"size (100, 40)\r\n")
+        terminal.resize(50, 132)
+        terminal.expect(b"size (132, 50)\r\n")
+        assert terminal.ended()[0] == 0
+
+
+def test_ctrl_c_reaches_pytest_once(tmp_path):
+    test = "import time\n\ndef test_sleeps():\n    print('asleep', flush=True)\n    time.sleep(600)\n"
+    (tmp_path / "test_it.py").write_text(test, encoding="utf-8")
+    words = [sys.executable, "-m", "pytest", "-s", "-p", "no:cacheprovider"]
+    with Terminal("run", "--", *words, cwd=tmp_path) as terminal:
+        terminal.expect(b"asleep")
+        terminal.type(b"\x03")
+        status, shown = terminal.ended()
+    assert status == 2
+    assert shown.count(b"! KeyboardInterrupt !") == 1
+    assert b"no tests ran" in shown
+    assert "(exit 2)" in (tmp_path / "nextprompt.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("key", [b"\x03", b"\x1c"], ids=["ctrl-c", "ctrl-backslash"])
+def test_key_reaches_the_command_once(tmp_path, key):
+    code = (
+        "import signal, time\ngot = []\n"
+        "for n in (signal.SIGINT, signal.SIGQUIT): signal.signal(n, lambda n, f: got.append(n))\n"
+        "print('ready')\nwhile not got: time.sleep(0.01)\ntime.sleep(0.4)\nprint('got', len(got))"
+    )
+    with Terminal("run", "--", *python(code), cwd=tmp_path) as terminal:
+        terminal.expect(b"ready")
+        terminal.type(key)
+        terminal.expect(b"got 1\r\n")
+        assert terminal.ended()[0] == 0
+
+
+@pytest.mark.skipif(
+    not hasattr(signal, "sigtimedwait"), reason="the platform does not tell who sent a signal"
+)
+def test_interrupt_by_a_process_reaches_the_command_at_a_terminal_too(tmp_path):
+    code = (
+        "import time\nprint('ready')\n"
+        "try: time.sleep(600)\nexcept KeyboardInterrupt: print('stopped'); raise SystemExit(3)"
+    )
+    with Terminal("run", "--", *python(code), cwd=tmp_path) as terminal:
+        terminal.expect(b"ready")
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.expect(b"stopped")
+        assert terminal.ended()[0] == 3
+
+
+@pytest.mark.skipif(shutil.which("stty") is None, reason="there is no stty")
+def test_terminal_is_left_as_it_was(tmp_path):
+    main = f"{sys.executable} -c 'from loop_close.cli import main; import sys; sys.exit(main())'"
+    code = f"import os; os.system('stty -g; '); os.system({main + ' run -- true'!r}); os.system('stty -g')"
+    with Terminal("run", "--", *python(code), cwd=tmp_path) as terminal:
+        lines = [line for line in terminal.ended()[1].splitlines() if line.count(b":") > 10]
+    assert len(lines) == 2
+    assert lines[0] == lines[1]

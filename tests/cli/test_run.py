@@ -1,0 +1,280 @@
+"""What ``loop-close run`` writes of the command that it ran."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from cli_harness import environment, loop_close, python, started, wait_for
+
+import loop_close as package
+
+RED = "# Stall detected: something old (exit 1)\n"
+GREEN_TEST = "def test_it():\n    assert True\n"
+RED_TEST = "def test_it():\n    assert [1] == [2]\n"
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+
+
+@pytest.fixture
+def prompt(tmp_path):
+    return tmp_path / "nextprompt.md"
+
+
+def text(path):
+    return path.read_text(encoding="utf-8")
+
+
+def put(folder, name, content):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def told(done):
+    return [line for line in done.stderr.decode().splitlines() if line.startswith("loop-close: ")]
+
+
+def test_green_command_says_so_and_the_old_prompt_is_gone(tmp_path, prompt):
+    put(tmp_path, "nextprompt.md", RED)
+    done = loop_close("run", "--", *python("print('all good')"), cwd=tmp_path)
+    assert done.returncode == 0
+    assert text(prompt) == "# No stall detected (exit 0)\n\nNothing in the output shows a failure: proceed.\n"
+    assert told(done)[0] == "loop-close: no-stall-detected (exit 0)"
+    assert told(done)[1].startswith("loop-close: next prompt: nextprompt.md (about ")
+
+
+def test_green_tests_are_counted(tmp_path, prompt):
+    put(tmp_path, "test_it.py", GREEN_TEST)
+    assert loop_close("run", "--", *PYTEST, cwd=tmp_path).returncode == 0
+    assert text(prompt) == "# No stall detected: the tests pass (exit 0)\n\n1 passed.\n"
+
+
+def test_red_tests_are_told_with_the_command_that_runs_them_again(tmp_path, prompt):
+    put(tmp_path, "tests/test_it.py", RED_TEST)
+    done = loop_close("run", "--budget", "900", "--", *PYTEST, "tests", cwd=tmp_path)
+    assert done.returncode == 1
+    assert text(prompt).startswith("# Stall detected: 1 test failure detected (exit 1)\n")
+    assert "AssertionError" in text(prompt)
+    again = [line for line in text(prompt).splitlines() if line.startswith("loop-close run")]
+    assert again == [f"loop-close run -- {' '.join(PYTEST)} tests/test_it.py::test_it"]
+
+
+def test_red_run_keeps_its_report_and_a_green_one_forgets_it(tmp_path):
+    path = put(tmp_path, "test_it.py", RED_TEST)
+    loop_close("run", "--", *PYTEST, cwd=tmp_path)
+    report = json.loads(text(tmp_path / ".loop-close" / "report.json"))
+    assert (report["source"], report["exit_code"], report["verdict"]) == ("pytest", 1, "first-failure")
+    assert text(tmp_path / ".loop-close" / "failed.txt") == "test_it.py::test_it\n"
+    path.write_text(GREEN_TEST, encoding="utf-8")
+    loop_close("run", "--", *PYTEST, cwd=tmp_path)
+    assert [p.name for p in (tmp_path / ".loop-close").iterdir()] == [".gitignore"]
+
+
+def test_program_that_fails_is_read(tmp_path, prompt):
+    put(tmp_path, "shop.py", "def price():\n    return {}['tea']\n\nprice()\n")
+    assert loop_close("run", "--", sys.executable, "shop.py", cwd=tmp_path).returncode == 1
+    assert "KeyError" in text(prompt)
+    assert "`shop.py" in text(prompt)
+
+
+def test_nothing_to_read_is_no_good_news(tmp_path, prompt):
+    loop_close("run", "--", *python("raise SystemExit(3)"), cwd=tmp_path)
+    assert text(prompt).startswith("# Stall detected: no-patterns-matched (exit 3)\n")
+
+
+def test_while_the_command_runs_the_prompt_says_so(tmp_path, prompt):
+    put(tmp_path, "nextprompt.md", RED)
+    put(tmp_path, ".loop-close/report.json", "{}")
+    code = "import os, time\nprint('on', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.01)"
+    with started("run", "--", *python(code), cwd=tmp_path) as process:
+        assert process.stdout.readline() == b"on\n"
+        assert text(prompt).startswith("# Tests are running\n")
+        assert not (tmp_path / ".loop-close" / "report.json").exists()
+        put(tmp_path, "go", "")
+        process.communicate()
+    assert text(prompt).startswith("# No stall detected")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_when_we_are_killed_no_stale_prompt_is_left(tmp_path, prompt):
+    put(tmp_path, "nextprompt.md", RED)
+    code = "import os; open('pid', 'w').write(str(os.getpid())); os.replace('pid', 'there'); input()"
+    with started("run", "--", *python(code), cwd=tmp_path, stdin=-1) as process:
+        wait_for(tmp_path / "there")
+        process.kill()
+        process.stdin.close()
+        process.wait()
+    assert text(prompt).startswith("# Tests are running\n")
+
+
+@pytest.mark.parametrize("test", [GREEN_TEST, RED_TEST], ids=["green", "red"])
+def test_prompt_of_the_plugin_is_left_as_it_is(tmp_path, test):
+    alone, under = tmp_path / "alone", tmp_path / "under"
+    for folder in (alone, under):
+        put(folder, "test_it.py", test)
+        put(folder, "pytest.ini", "[pytest]\n")
+        put(folder, "nextprompt.md", RED)
+    words = [*PYTEST, "--loop-close"]
+    subprocess.run(words, cwd=alone, env=environment(), capture_output=True, check=False)
+    done = loop_close("run", "--", *words, cwd=under)
+    assert told(done)[-1].endswith("nextprompt.md was written by the command itself and is left as it is")
+    assert text(under / "nextprompt.md") == text(alone / "nextprompt.md") != RED
+    assert sorted(under.rglob("*")) == sorted(under / p.relative_to(alone) for p in alone.rglob("*"))
+
+
+def test_good_news_of_the_plugin_is_none_when_the_command_fails_after_all(tmp_path, prompt):
+    put(tmp_path, "test_it.py", GREEN_TEST)
+    code = f"import subprocess; subprocess.run({[*PYTEST, '--loop-close']!r}); raise SystemExit(4)"
+    loop_close("run", "--", *python(code), cwd=tmp_path)
+    assert text(prompt).startswith("# Stall detected: ")
+    assert "(exit 4)" in text(prompt)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_prompt_of_a_plugin_that_was_killed_tells_nothing(tmp_path, prompt):
+    put(tmp_path, "test_it.py", "import os\ndef test_it():\n    os.kill(os.getpid(), 9)\n")
+    done = loop_close("run", "--", *PYTEST, "--loop-close", cwd=tmp_path)
+    assert done.returncode == 128 + signal.SIGKILL
+    assert text(prompt).startswith("# Stall detected: ")
+
+
+def test_prompt_that_the_command_removes_is_written(tmp_path, prompt):
+    loop_close("run", "--", *python("import os; os.remove('nextprompt.md')"), cwd=tmp_path)
+    assert text(prompt).startswith("# No stall detected")
+
+
+def test_file_that_the_command_put_there_is_left(tmp_path, prompt):
+    loop_close("run", "--", *python("open('nextprompt.md', 'w').write('notes')"), cwd=tmp_path)
+    assert text(prompt) == "notes"
+
+
+def test_command_within_a_command_is_told_once(tmp_path, prompt):
+    main = "import sys; from loop_close.cli import main; sys.exit(main())"
+    inner = [sys.executable, "-c", main, "run", "--", *python("raise KeyError('tea')")]
+    done = loop_close("run", "--", *inner, cwd=tmp_path)
+    assert done.returncode == 1
+    assert told(done)[-1].endswith("is left as it is")
+    assert "KeyError" in text(prompt)
+
+
+@pytest.mark.parametrize(
+    ("word", "status", "said"),
+    [
+        ("no-such-command", 127, "cannot run no-such-command: No such file or directory"),
+        ("./plain", 126, "cannot run ./plain: Permission denied"),
+        ("./plain/below", 126, "cannot run ./plain/below: Not a directory"),
+        ("./no\x1b[2Jsuch", 127, "cannot run ./no\\x1b[2Jsuch: No such file or directory"),
+    ],
+)
+def test_command_that_cannot_be_run(tmp_path, prompt, word, status, said):
+    put(tmp_path, "nextprompt.md", RED)
+    put(tmp_path, "plain", "")
+    done = loop_close("run", "--", word, cwd=tmp_path)
+    assert done.returncode == status
+    assert told(done)[0] == f"loop-close: {said}"
+    assert text(prompt).startswith("# Stall detected: ")
+    assert f"(exit {status})" in text(prompt)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows runs no scripts by their first line")
+def test_script_is_run_by_its_first_line(tmp_path):
+    path = put(tmp_path, "script", f"#!{sys.executable}\nraise SystemExit(21)\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    assert loop_close("run", "./script", cwd=tmp_path).returncode == 21
+
+
+@pytest.mark.parametrize(
+    ("words", "source"),
+    [
+        (["--source", "mypy", "--"], "mypy"),
+        (["--source=mypy"], "mypy"),
+        ([], Path(sys.executable).name),
+    ],
+)
+def test_run_is_called_as_one_wants(tmp_path, words, source):
+    loop_close("run", *words, *python("raise KeyError"), cwd=tmp_path)
+    assert json.loads(text(tmp_path / ".loop-close" / "report.json"))["source"] == source
+
+
+def refused(done, *, said):
+    assert done.returncode == 64
+    assert done.stdout == b""
+    assert said in done.stderr.decode()
+
+
+RAN = python("open('ran', 'w')")
+
+
+def test_foreign_prompt_is_refused_before_the_command_runs(tmp_path, prompt):
+    put(tmp_path, "nextprompt.md", "my notes\n")
+    done = loop_close("run", "--", *RAN, cwd=tmp_path)
+    refused(done, said="exists and was not written by loop-close; remove it or name another file")
+    assert text(prompt) == "my notes\n"
+    assert not (tmp_path / "ran").exists()
+
+
+def test_prompt_that_is_a_folder_is_refused(tmp_path, prompt):
+    prompt.mkdir()
+    refused(loop_close("run", "--", *RAN, cwd=tmp_path), said="is a folder; name a file")
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no /proc, which nobody may write")
+def test_folder_that_cannot_be_written_is_refused(tmp_path):
+    refused(loop_close("run", "--", *RAN, cwd="/proc/self"), said="cannot be written: ")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("budget = 3", "[tool.loop-close] budget takes a whole number of tokens, at least 400, not 3"),
+        ("colour = 1", "[tool.loop-close] colour: there is no such setting; there are budget, file, json"),
+        ("file = '../x.md'", "[tool.loop-close] file takes a path below the root, not '../x.md'"),
+        ("json = '/x.json'", "[tool.loop-close] json takes a path below the root, not '/x.json'"),
+        ("file = 'a'\njson = './a'", "cannot be both the prompt and the JSON report"),
+        ("file = ", "pyproject.toml cannot be read as TOML: "),
+    ],
+)
+def test_wrong_settings_are_refused(tmp_path, settings, said):
+    put(tmp_path, "pyproject.toml", f"[tool.loop-close]\n{settings}\n")
+    refused(loop_close("run", "--", *RAN, cwd=tmp_path), said=said)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["pyproject.toml"]
+
+
+def test_settings_say_where_to_write(tmp_path, prompt):
+    put(tmp_path, "pyproject.toml", "[tool.loop-close]\nfile = 'out/next.md'\njson = 'out/report.json'\n")
+    done = loop_close("run", "--", *python("raise KeyError('tea')"), cwd=tmp_path)
+    assert "next prompt: out/next.md (about " in told(done)[-1]
+    assert not prompt.exists()
+    report = json.loads(text(tmp_path / "out" / "report.json"))
+    schema = json.loads(text(Path(package.__file__).parent / "schema" / "report-1.json"))
+    jsonschema.validate(report, schema)
+    assert report["next_prompt"] == text(tmp_path / "out" / "next.md")
+
+
+def test_secrets_of_the_command_line_are_not_written(tmp_path, prompt):
+    loop_close("run", "--", *python("raise SystemExit(1)"), "--token", "hunter2hunter2", cwd=tmp_path)
+    kept = "".join(text(path) for path in (prompt, *(tmp_path / ".loop-close").glob("*.json")))
+    assert "hunter2" not in kept
+    assert "run the failing command again" in text(prompt)
+
+
+def test_fault_of_ours_costs_a_line_and_not_the_exit_code(tmp_path, prompt):
+    broken = (
+        "import sys\nfrom loop_close import app\nfrom loop_close.cli import main\n"
+        "def close(*a, **k): raise ValueError('our own')\napp.close = close\nsys.exit(main())"
+    )
+    words = [sys.executable, "-c", broken, "run", "--", *python("raise SystemExit(5)")]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 5
+    assert (
+        b"a fault of loop-close itself: ValueError: our own; the command's result is not affected"
+        in done.stderr
+    )
+    assert text(prompt).startswith("# loop-close could not read this run (exit 5)\n")
