@@ -1,5 +1,8 @@
 """Words to options; what is wrong is named together with what would be right."""
 
+import subprocess
+import sys
+
 import pytest
 from cli_harness import loop_close, python
 
@@ -105,3 +108,11 @@ def test_help(tmp_path, command, option):
 def test_help_of_a_command_that_is_run_is_its_own(tmp_path):
     done = loop_close("run", *python("import sys; print(sys.argv[1:])"), "--help", cwd=tmp_path)
     assert done.stdout == b"['--help']\n"
+
+
+def test_module_runs_as_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "loop_close", "detectors"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith(" 1  internal-error")
+    assert done.stderr == ""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from loop_close.model import Counts, Failure, Observation, Warned
 from loop_close.readers.contract import Reading
+from loop_close.readers.prefixes import without_prefixes
 from loop_close.readers.registry import DEFAULT_READERS
 from loop_close.text.sanitize import sanitize
 
@@ -68,7 +69,7 @@ def _text(stream: object) -> str:
     tail = text[-MAX_STREAM:]
     if len(tail) < len(text):
         tail = tail[tail.find("\n", 0, 100_000) + 1 :]  # the rest of a line would be read as a whole one
-    return sanitize(tail)
+    return without_prefixes(sanitize(tail))
 
 
 def _exit_code(value: object) -> int | None:
