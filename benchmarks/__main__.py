@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from benchmarks.analyze import analyze
 from benchmarks.environment import environment, machine
 from benchmarks.green import green
 from benchmarks.red import red
@@ -23,6 +24,7 @@ SCENARIOS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "green": green,
     "red": red,
     "tokens": tokens,
+    "analyze": analyze,
 }
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from heapq import merge
 
 from loop_close.model import Phase
 from loop_close.readers.pytest_output.summary import Entry
@@ -15,6 +17,8 @@ _SUBTEST = re.compile(
 )
 _WHILE = re.compile(r"worker '[^'\n]{1,60}' crashed while running '(?P<id>[^\n]{1,2000})'\s*\Z")
 _DOCTEST = "[doctest] "
+_MAX_KEYS = 40
+_ANY = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,8 @@ class Names:
     entries: list[Entry]
     is_complete: bool = False
     _titles: dict[str, bool] = field(default_factory=dict)
+    _places: dict[str, list[int]] = field(default_factory=dict)
+    _indexed: int = 0
 
     def knows(self, title: str) -> bool:
         """Whether a heading may be that of a failure."""
@@ -75,20 +81,53 @@ class Names:
             return True
         if title not in self._titles:
             found = heading(title)
-            self._titles[title] = any(_nodeid(entry, found, title) for entry in self.entries)
+            self._titles[title] = any(_nodeid(e, found, title) for e in self._candidates(found, title))
         return self._titles[title]
 
     def take(self, title: str) -> tuple[str, Entry | None]:
         """The node id that belongs to the next heading with this title, and its line of the summary."""
         found = heading(title)
         word = "FAILED" if found.phase == "call" else "ERROR"
-        for entry in self.entries:
+        for entry in self._candidates(found, title):
             if not entry.is_used and entry.word == word:
                 nodeid = _nodeid(entry, found, title)
                 if nodeid:
                     entry.is_used = True
                     return nodeid, entry
         return "", None
+
+    def _candidates(self, found: Heading, title: str) -> Iterator[Entry]:
+        """The lines that may name it, in order: to try them all takes time with the square of their number."""
+        for index in range(self._indexed, len(self.entries)):
+            for key in _keys(self.entries[index]):
+                self._places.setdefault(key, []).append(index)
+        self._indexed = len(self.entries)
+        keys = {_folded(found.name), _folded(title), _ANY}
+        return (self.entries[i] for i in merge(*(self._places.get(key, ()) for key in keys)))
+
+
+def _keys(entry: Entry) -> set[str]:
+    """What the name in a heading may be; ``_ANY`` where that is too much to list."""
+    rest = entry.rest
+    after = rest[rest.find("::") + 2 :].lstrip(":") if "::" in rest else rest
+    if rest.count(" - ") + rest.count("::") > _MAX_KEYS:
+        return {_ANY}
+    names = [text[:end] for text in (rest, after) for end in _ends(text, " - ")]
+    names += [f"{name} {entry.subtest}" for name in names] if entry.subtest else []
+    return {_folded(name) for name in (*names, *(rest[:end] for end in _ends(rest, "::")))}
+
+
+def _ends(text: str, separator: str) -> Iterator[int]:
+    """Where the text may end: at each of the separators, and at its end."""
+    at = text.find(separator)
+    while at >= 0:
+        yield at
+        at = text.find(separator, at + 1)
+    yield len(text)
+
+
+def _folded(name: str) -> str:
+    return name.replace(".", "::")
 
 
 def _nodeid(entry: Entry, found: Heading, title: str) -> str:
