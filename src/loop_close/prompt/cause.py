@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
+from heapq import nsmallest
 
 from loop_close.facts import innermost, origins, place, test_function
 from loop_close.model import Failure, Raised, RootCause
@@ -92,15 +93,13 @@ def _tests(cause: RootCause, level: int) -> str:
     if not any(f.nodeid for f in failures):
         return _places(failures, level)
     nodeids = [f.nodeid for f in failures]
-    functions = Counter(test_function(nodeid) for nodeid in nodeids)
+    functions = Counter(filter(None, map(test_function, nodeids)))
     ids = {test_function(nodeid): nodeid for nodeid in nodeids}
-    shown = [
+    kept = [
         span(function, 160) + f" ({number} cases)" if number > 1 else span(ids[function], 160)
-        for function, number in sorted(functions.items())
-        if function
+        for function, number in nsmallest(_TESTS[level], functions.items())
     ]
-    kept = shown[: _TESTS[level]]
-    rest = len(shown) - len(kept)
+    rest = len(functions) - len(kept)
     phases = sorted({f.phase for f in (e.failure for e in cause.evidence) if f is not None})
     when = f" ({', '.join(phases)})" if phases in (["setup"], ["teardown"]) else ""
     total = f"{len(nodeids)} tests" if len(nodeids) > 1 else "Test"
