@@ -151,7 +151,8 @@ def _many(bench: Bench) -> Row:
     """One run with many failures, each with a name and a cause of its own, and one with twice as many."""
     from loop_close.library import close_loop
 
-    numbers = [max(100, bench.tests(number)) for number in (1_000, 2_000)]
+    first = max(100, bench.tests(1_000))
+    numbers = [first, 2 * first]
     logs = []
     for number in numbers:
         folder = bench.folder / f"analyze-{number}"

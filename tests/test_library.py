@@ -75,7 +75,7 @@ def test_whole_output_of_a_tool_counts_whatever_the_exit_code(text, reason, code
 
 @pytest.mark.parametrize(
     ("code", "reason"),
-    [(1, "1 stack trace detected"), (None, "1 stack trace detected"), (0, "no-stall-detected")],
+    [(1, "1 process failure detected"), (None, "1 process failure detected"), (0, "no-stall-detected")],
 )
 def test_traceback_counts_unless_the_exit_code_says_that_all_is_well(code, reason):
     assert close_loop("", SCRIPT, code).stall_reason == reason
@@ -271,3 +271,33 @@ def test_total_and_deterministic(stdout, stderr, code):
     assert first == close_loop(stdout, stderr, code)
     assert "\x1b" not in first.next_prompt
     assert first.next_prompt.startswith(("# Stall detected: ", "# No stall detected"))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: close_loop(MYPY, detectors="timeout"), TypeError, r"not one text: \['timeout'\]"),
+        (lambda: run_detectors(observe(MYPY), only="timeout"), TypeError, r"not one text: \['timeout'\]"),
+        (lambda: close_loop(MYPY, detectors=[None]), TypeError, "not NoneType"),
+        (lambda: run_detectors("text"), TypeError, r"takes an Observation, as observe\(\) gives it, not str"),
+        (
+            lambda: close_loop(MYPY, budget=0),
+            ValueError,
+            "budget takes a whole number of tokens, at least 400, not 0",
+        ),
+        (lambda: close_loop(MYPY, budget="x"), ValueError, "budget takes a whole number"),
+    ],
+)
+def test_wrong_arguments_are_named(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_detectors_from_a_generator():
+    assert close_loop(MYPY, exit_code=1, detectors=(d for d in ["typecheck-error"])).evidence
+
+
+@pytest.mark.parametrize("code", [0, None])
+def test_fewer_detectors_do_not_make_it_green(code):
+    assert close_loop(MYPY, exit_code=code, detectors=[]).verdict == "error"
+    assert close_loop(MYPY, exit_code=code, detectors=["timeout"]).stall_reason != "no-stall-detected"

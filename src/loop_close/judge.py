@@ -88,7 +88,9 @@ def _verdict(observation: Observation, causes: Sequence[RootCause]) -> Verdict:
         return "first-failure"
     counts = observation.counts
     ran = counts.passed + counts.xfailed + counts.xpassed or not observation.expects_tests
-    if observation.exit_code == 0 and ran and not observation.incomplete and not causes:
+    is_good = observation.exit_code == 0 or (observation.exit_code is None and observation.is_good_news)
+    is_bad = causes or observation.failures or counts.failed or counts.errors or observation.incomplete
+    if is_good and ran and not is_bad:
         return "green"
     return "error"
 

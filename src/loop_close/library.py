@@ -12,6 +12,7 @@ from loop_close.model import Evidence, Observation, Report, Verdict
 from loop_close.prompt.compose import compose
 from loop_close.prompt.sections import built_in
 from loop_close.readers.streams import observe
+from loop_close.settings import check_setting
 from loop_close.text.clean import clean
 
 __all__ = [
@@ -52,7 +53,7 @@ def close_loop(
     stdout: object = "",
     stderr: object = "",
     exit_code: object = None,
-    detectors: Sequence[str | Detector] | None = None,
+    detectors: Iterable[str | Detector] | None = None,
     *,
     root: str = "",
     budget: int = _BUDGET,
@@ -66,7 +67,7 @@ def close_loop(
     :param detectors: those to run, by id or as records; None for :data:`DEFAULT_DETECTORS`.
     :param root: the project's root as the output spells it; makes paths relative. Empty when not known.
     :param budget: tokens that the prompt may cost, at 4 bytes each.
-    :raises ValueError: for a detector id that does not exist, naming those that do.
+    :raises ValueError: for a detector id that does not exist, naming those that do, and for a budget below 400.
     """
     chosen = _chosen(detectors)
     observation = observe(stdout, stderr, exit_code, root=root)
@@ -81,7 +82,11 @@ def run_detectors(observation: Observation, only: Iterable[str] | None = None) -
     :param only: ids of the detectors to run; None for all.
     :raises ValueError: for an id that does not exist, naming those that do.
     """
-    found = registry.run_detectors(observation, _chosen(None if only is None else list(only)))
+    if not isinstance(observation, Observation):
+        raise TypeError(
+            f"run_detectors takes an Observation, as observe() gives it, not {type(observation).__name__}"
+        )
+    found = registry.run_detectors(observation, _chosen(only))
     return tuple(_fit_to_pass_on(e) for e in found)
 
 
@@ -127,18 +132,25 @@ def _fit_to_pass_on(found: Evidence) -> Evidence:
     return replace(found, snippet=snippet, label=label)
 
 
-def _chosen(detectors: Sequence[str | Detector] | None) -> tuple[Detector, ...]:
+def _chosen(detectors: Iterable[str | Detector] | None) -> tuple[Detector, ...]:
     if detectors is None:
         return DEFAULT_DETECTORS
+    if isinstance(detectors, str):
+        raise TypeError(f"detectors takes a sequence of ids, not one text: [{detectors!r}]")
+    given = list(detectors)
     known = {d.id: d for d in DEFAULT_DETECTORS}
-    unknown = sorted(d for d in detectors if isinstance(d, str) and d not in known)
+    for one in given:
+        if not isinstance(one, str | Detector):
+            raise TypeError(f"a detector is an id or a loop_close.Detector, not {type(one).__name__}")
+    unknown = sorted(d for d in given if isinstance(d, str) and d not in known)
     if unknown:
         named = ", ".join(map(repr, unknown))
         raise ValueError(f"there is no detector {named}; there are {', '.join(known)}")
-    return tuple(known[d] if isinstance(d, str) else d for d in detectors)
+    return tuple(known[d] if isinstance(d, str) else d for d in given)
 
 
 def _report(report: Report, detectors: Sequence[Detector], budget: int) -> LoopClosureReport:
+    check_setting("budget", "budget", budget)
     return LoopClosureReport(
         stall_reason=report.stall_reason,
         next_prompt=compose(report, built_in(tuple(detectors)), budget=budget),

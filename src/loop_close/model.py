@@ -176,6 +176,7 @@ class Observation:
     :ivar argument_file: path of a file with the failing tests, a line each, when the test command can read
         arguments from a file.
     :ivar expects_tests: a run of tests, which is green only when some ran; False for other commands.
+    :ivar is_good_news: the output says itself that all is well; asked where the exit code is not known.
     """
 
     exit_code: int | None = None
@@ -189,6 +190,7 @@ class Observation:
     can_rerun_last_failed: bool = True
     argument_file: str = ""
     expects_tests: bool = True
+    is_good_news: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

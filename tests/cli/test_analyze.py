@@ -52,7 +52,7 @@ def test_green_log_is_0(tmp_path):
     put(tmp_path, "log", GREEN)
     done = analyze(tmp_path, "log")
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout == b"# No stall detected: the tests pass (exit 0)\n\n3 passed.\n"
+    assert done.stdout == b"# No stall detected: the tests pass (exit code unknown)\n\n3 passed.\n"
 
 
 def test_red_log_is_1_and_nothing_is_written(tmp_path):
@@ -105,7 +105,7 @@ def test_any_encoding_is_read(tmp_path, data, way):
 @pytest.mark.parametrize(
     ("words", "code", "title"),
     [
-        ([], 0, b"# No stall detected (exit 0)\n"),
+        ([], 1, b"# Stall detected: no-patterns-matched (exit code unknown)\n"),
         (["--exit-code", "0"], 0, b"# No stall detected (exit 0)\n"),
         (["--exit-code", "1"], 1, b"# Stall detected: no-patterns-matched (exit 1)\n"),
         (["--exit-code", "-9"], 1, b"# Stall detected: 1 crash detected (exit -9)\n"),
@@ -168,7 +168,7 @@ def test_green_junit_is_0_and_standard_input_is_left(tmp_path):
     put(tmp_path, "b.xml", GREEN_XML)
     done = analyze(tmp_path, "--junit", "b.xml", data=CRASH.encode())
     assert done.returncode == 0
-    assert done.stdout == b"# No stall detected: the tests pass (exit 0)\n\n1 passed.\n"
+    assert done.stdout == b"# No stall detected: the tests pass (exit code unknown)\n\n1 passed.\n"
 
 
 def test_junit_of_standard_input(tmp_path):

@@ -1,9 +1,13 @@
 """The standard streams as one argument of ``main``."""
 
+import contextlib
 import io
+import os
+import subprocess
+import sys
 
 import pytest
-from cli_harness import loop_close
+from cli_harness import CODE, environment, loop_close, started
 
 from loop_close.cli import FAULT, USAGE, main
 from loop_close.cli.streams import Streams
@@ -56,11 +60,6 @@ def test_help_is_an_exit_code(streams, capsys):
 
 
 def test_input_and_output_may_be_closed(tmp_path):
-    import subprocess
-    import sys
-
-    from cli_harness import CODE, environment
-
     for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
         command = f"{sys.executable} -c '{CODE}' detectors {closed}"
         done = subprocess.run(
@@ -70,10 +69,37 @@ def test_input_and_output_may_be_closed(tmp_path):
 
 
 def test_nobody_reads_the_list(tmp_path):
-    import os
-
     ours, theirs = os.pipe()
     os.close(ours)
     done = loop_close("detectors", cwd=tmp_path, stdout=theirs)
     os.close(theirs)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is full")
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+def test_error_that_cannot_be_written_changes_no_exit_code(tmp_path, unbuffered):
+    with open("/dev/full", "wb") as full:
+        env = environment(PYTHONUNBUFFERED=unbuffered)
+        assert loop_close("analyze", "gone", cwd=tmp_path, env=env, stderr=full).returncode == USAGE
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes that do not block are those of POSIX")
+def test_error_waits_for_a_reader_that_is_slow(tmp_path):
+    ours, theirs = os.pipe()
+    os.set_blocking(theirs, False)
+    full = 0
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            full += os.write(theirs, b"x" * 512)
+    process = started("analyze", "gone", cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    with process, open(ours, "rb") as reader:
+        with pytest.raises(
+            subprocess.TimeoutExpired
+        ):  # where it is slow to start, the test holds all the same
+            process.wait(1)
+        shown = reader.read()
+    assert process.returncode == USAGE
+    assert shown.lstrip(b"x").startswith(b"loop-close: cannot read gone: ")
+    assert len(shown) - len(shown.lstrip(b"x")) == full

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from cli_harness import loop_close, python
+from cli_harness import environment, loop_close, python
 
 from loop_close import __version__
 from loop_close.cli.parser import UsageError, parse, split_command
@@ -111,8 +111,7 @@ def test_help_of_a_command_that_is_run_is_its_own(tmp_path):
 
 
 def test_module_runs_as_the_command():
-    done = subprocess.run(
-        [sys.executable, "-m", "loop_close", "detectors"], capture_output=True, text=True, check=True
-    )
+    words = [sys.executable, "-m", "loop_close", "detectors"]
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True, check=True)
     assert done.stdout.startswith(" 1  internal-error")
     assert done.stderr == ""

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from cli_harness import Terminal, loop_close, python, started
+from cli_harness import GUARD, Terminal, environment, loop_close, python, started
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="pseudo-terminals and signals are those of POSIX"
@@ -64,12 +64,13 @@ def test_our_lines_begin_a_line_of_their_own(tmp_path):
 
 
 @pytest.mark.parametrize("streams", [("stderr",), ("stdout", "stderr")], ids=["apart", "both"])
-def test_exit_code_is_the_commands_though_nobody_reads_our_lines(tmp_path, streams):
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+def test_exit_code_is_the_commands_though_nobody_reads_our_lines(tmp_path, streams, unbuffered):
     ours, theirs = os.pipe()
     os.close(ours)
-    done = loop_close(
-        "run", "--", *python("raise SystemExit(3)"), cwd=tmp_path, **dict.fromkeys(streams, theirs)
-    )
+    env = environment(PYTHONUNBUFFERED=unbuffered)
+    command = python("raise SystemExit(3)")
+    done = loop_close("run", "--", *command, cwd=tmp_path, env=env, **dict.fromkeys(streams, theirs))
     os.close(theirs)
     assert done.returncode == 3
     assert "(exit 3)" in (tmp_path / "nextprompt.md").read_text(encoding="utf-8")
@@ -94,7 +95,9 @@ def test_much_output_goes_through_whole_in_bounded_memory(tmp_path):
         "p.wait()\nprint(size, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )
     words = [sys.executable, "-c", outer, "run", "--", *python(code)]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        words, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True, timeout=GUARD
+    )
     size, peak = map(int, done.stdout.split())
     assert size == 300_000_000
     assert peak < (150_000_000 if sys.platform == "darwin" else 150_000)
@@ -147,8 +150,9 @@ def test_signal_sent_to_us_reaches_the_command_once(tmp_path, name):
 def test_what_nohup_ignores_stays_ignored(tmp_path):
     code = "import signal; print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN)"
     words = ["nohup", sys.executable, "-c", "import sys; from loop_close.cli import main; sys.exit(main())"]
+    words += ["run", "--", *python(code)]
     done = subprocess.run(
-        [*words, "run", "--", *python(code)], cwd=tmp_path, capture_output=True, check=False, timeout=60
+        words, cwd=tmp_path, env=environment(), capture_output=True, check=False, timeout=GUARD
     )
     assert done.stdout == b"True\n"
 
@@ -164,13 +168,12 @@ def test_command_inherits_no_blocked_signal(tmp_path):
 def test_process_left_behind_does_not_hold_us(tmp_path, noise):
     left = noise or "import time\nwhile True: time.sleep(1)"
     code = (
-        f"import subprocess, sys\np = subprocess.Popen([sys.executable, '-c', {left!r}])\n"
-        "print('pid', p.pid, flush=True)\nsys.exit(5)"
+        f"import os, subprocess, sys\np = subprocess.Popen([sys.executable, '-c', {left!r}])\n"
+        "open('pid', 'w').write(str(p.pid))\nos._exit(5)"
     )
-    done = loop_close("run", "--", *python(code), cwd=tmp_path, stderr=subprocess.PIPE)
-    pid = next(int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith(b"pid"))
-    if not noise:
-        os.kill(pid, signal.SIGKILL)  # the loud one has ended: nobody reads it
+    done = loop_close("run", "--", *python(code), cwd=tmp_path)
+    if not noise:  # the loud one ends by itself: nobody reads it
+        os.kill(int((tmp_path / "pid").read_text(encoding="utf-8")), signal.SIGKILL)
     assert done.returncode == 5
 
 
@@ -225,9 +228,10 @@ def test_command_notices_that_nobody_reads(tmp_path):
     done = subprocess.run(
         ["bash", "-c", f"{shell} | head -1; echo ${{PIPESTATUS[0]}}"],
         cwd=tmp_path,
+        env=environment(),
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=GUARD,
     )
     assert done.stdout == b"y\n141\n"
 
@@ -257,7 +261,11 @@ def test_streams_that_are_closed_do_no_harm(tmp_path, closed):
     main = f"{sys.executable} -c 'from loop_close.cli import main; import sys; sys.exit(main())'"
     child = f"{sys.executable} -c 'import sys; sys.exit(6)'"
     done = subprocess.run(
-        ["sh", "-c", f"{main} run -- {child} {closed}"], cwd=tmp_path, check=False, timeout=60
+        ["sh", "-c", f"{main} run -- {child} {closed}"],
+        cwd=tmp_path,
+        env=environment(),
+        check=False,
+        timeout=GUARD,
     )
     assert done.returncode == 6
     assert "(exit 6)" in (tmp_path / "nextprompt.md").read_text(encoding="utf-8")
@@ -348,8 +356,8 @@ def test_key_reaches_the_command_once(tmp_path, key):
 )
 def test_interrupt_by_a_process_reaches_the_command_at_a_terminal_too(tmp_path):
     code = (
-        "import time\nprint('ready')\n"
-        "try: time.sleep(600)\nexcept KeyboardInterrupt: print('stopped'); raise SystemExit(3)"
+        "import time\ntry: print('ready'); time.sleep(600)\n"
+        "except KeyboardInterrupt: print('stopped'); raise SystemExit(3)"
     )
     with Terminal("run", "--", *python(code), cwd=tmp_path) as terminal:
         terminal.expect(b"ready")

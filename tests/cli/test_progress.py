@@ -1,6 +1,7 @@
 """How far long work has come, where somebody looks."""
 
 import io
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,7 +18,8 @@ class Screen(io.StringIO):
 def clock(monkeypatch):
     """Each look at the clock is half a second later."""
     times = iter(n / 2 for n in range(1_000))
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(times))
+    # Its own clock only: other threads look at that of the process.
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(times)))
 
 
 def test_nothing_is_shown_where_there_is_no_terminal(clock):

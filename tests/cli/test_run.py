@@ -271,7 +271,7 @@ def test_fault_of_ours_costs_a_line_and_not_the_exit_code(tmp_path, prompt):
         "def close(*a, **k): raise ValueError('our own')\napp.close = close\nsys.exit(main())"
     )
     words = [sys.executable, "-c", broken, "run", "--", *python("raise SystemExit(5)")]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
+    done = subprocess.run(words, cwd=tmp_path, env=environment(), capture_output=True, check=False)
     assert done.returncode == 5
     assert (
         b"a fault of loop-close itself: ValueError: our own; the command's result is not affected"

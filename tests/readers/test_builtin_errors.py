@@ -4,7 +4,11 @@ import pytest
 
 from loop_close.readers.builtin_errors import bases_of
 
-BUILTIN = [c for c in vars(builtins).values() if isinstance(c, type) and issubclass(c, BaseException)]
+BUILTIN = [
+    c
+    for name, c in vars(builtins).items()
+    if isinstance(c, type) and issubclass(c, BaseException) and not name.startswith("_")
+]
 
 
 @pytest.mark.parametrize("cls", BUILTIN, ids=lambda cls: cls.__name__)

@@ -34,6 +34,9 @@ PREFIXES = [
     "[18:00:00] ",
     "18:00:00.123 ",
     "web-1  | ",
+    "2026-11-21T18:00:00Z web-1  | ",
+    "2026-11-21 18:00:00,123 ",
+    "#12 3.456 ",
 ]
 
 
@@ -42,9 +45,8 @@ PREFIXES = [
     [
         "",
         LOG,
-        "a | b\n",
+        "a b | c d\n",
         "| a | b |\n|---|---|\n| 1 | 2 |\n",
-        "2026-11-21T18:00:00Z started\n" + LOG,
         LOG + "2026-11-21 18:00:00 done\n" * 3,
         "12:00:00 is noon\nand\nnot\na prefix\n",
     ],
@@ -68,6 +70,26 @@ def test_a_service_may_have_lines_of_its_own(prefix):
         close_loop(f"Attaching to web-1\n{marked}\nexited with code 1\n").stall_reason
         == "1 test failure detected"
     )
+
+
+def test_short_log():
+    text = (
+        "2026-11-21T18:00:00.0Z src/a.py:1: error: x  [y]\n2026-11-21T18:00:00.0Z Found 1 error in 1 file\n"
+    )
+    assert without_prefixes(text) == "src/a.py:1: error: x  [y]\nFound 1 error in 1 file\n"
+
+
+def test_part_of_a_log_has_it():
+    marked = "".join(f"2026-11-21T18:00:00.1234567Z {line}\n" for line in LOG.splitlines())
+    green = "Success: no issues found in 5 source files\n"
+    for text in (marked + green, green + marked):
+        assert close_loop(text).stall_reason == "1 test failure detected"
+
+
+def test_processes_in_turn_are_told_apart():
+    lines = [f"{name} | {line}" for line in LOG.splitlines() for name in ("one", "two")]
+    assert without_prefixes("\n".join(lines)) == LOG + LOG
+    assert close_loop("\n".join(lines)).stall_reason == "1 test failure detected"
 
 
 @pytest.mark.timeout(60)

@@ -36,7 +36,6 @@ def names(text):
         "FAILED tests/test_a.py::test_b - ValueError: no\n",
         "ERROR: no such file\nE   ValueError: x\n>   assert 0\n",
         "1 failed, 2 passed\nit took 3 passes\n",
-        f"```\n{run(FAILURES, block('test_a'))}```\n",
         "".join(f"    {line}\n" for line in run(FAILURES, block("test_a")).splitlines()),
         f'TEXT = """{START}"""\n',
     ],

@@ -134,7 +134,11 @@ def test_every_whole_style_of_every_project_equals_the_inside(project, options, 
 
 def test_lines_hold_exceptions_and_messages(tmp_path):
     reading, report = run(FAMILIES / "wrapper_three_causes", "--tb=line", tmp_path)
-    assert without_place(outside(reading)) == without_place(inside(report))
+    if pytest.version_tuple >= (9,):  # older ones print the last exception of a chain alone
+        assert without_place(outside(reading)) == without_place(inside(report))
+    assert {k: c[0][:2] for k, c in outside(reading).items()} == {
+        k: c[0][:2] for k, c in inside(report).items()
+    }
     first = {key: chain[0][2:4] for key, chain in outside(reading).items()}
     assert first == {key: chain[0][2:4] for key, chain in inside(report).items()}
 

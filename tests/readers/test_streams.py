@@ -3,6 +3,7 @@
 import pytest
 from records import failure, raised
 
+from loop_close.judge import close
 from loop_close.model import Counts, Observation
 from loop_close.readers.junit_xml import JunitReading
 from loop_close.readers.streams import MAX_STREAM, observe, observe_texts, with_junit
@@ -55,12 +56,79 @@ def test_tests_of_several_runs_add_up():
     assert seen.expects_tests
 
 
-def test_green_words_of_a_tool_are_good_news_without_an_exit_code():
-    assert observe(UNITTEST).exit_code == 0
-    assert observe(UNITTEST + MYPY).exit_code is None
-    assert observe("all is well").exit_code is None
+NO_SUMMARY = f"""\
+============================= test session starts ==============================
+rootdir: /srv/shop
+collected 4 items
+
+test_mix.py FFE.                                                         [100%]
+
+{" 2 failed, 1 passed, 1 error in 0.12s ":=^80}
+"""
+MYPY_GREEN = "Success: no issues found in 5 source files\n"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        UNITTEST,
+        MYPY_GREEN,
+        f"checking types\n{MYPY_GREEN}\n",
+        "All checks passed!\n",
+        "5 files already formatted\n",
+        "  py311: OK (1.00 seconds)\n  congratulations :) (1.10 seconds)\n",
+    ],
+)
+def test_tools_own_green_words_at_the_end_are_good_news(text):
+    seen = observe(text)
+    assert (seen.exit_code, seen.is_good_news) == (None, True)
+    assert close(seen).verdict == "green"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "all is well\n",
+        UNITTEST + MYPY,
+        f"{MYPY_GREEN}something else\n",
+        f"{MYPY_GREEN}##[error]Process completed with exit code 1.\n",
+        f"##[error]Process completed with exit code 1.\n{MYPY_GREEN}",
+        f"make: *** [Makefile:3: docs] Error 2\n{MYPY_GREEN}",
+        f"npm ERR! Test failed\n{MYPY_GREEN}",
+        f"--- FAIL: TestAdd (0.00s)\nFAIL\nexit status 1\n{MYPY_GREEN}",
+        f"black....................................Failed\n{MYPY_GREEN}",
+        "noise\n" * 200_000 + MYPY_GREEN,
+        "3 failed, 4 passed in 0.12s\n",
+    ],
+)
+def test_other_output_is_no_good_news(text):
+    seen = observe(text)
+    assert seen.exit_code is None
+    assert close(seen).verdict != "green"
+
+
+@pytest.mark.parametrize("stream", [[], ["3 passed"], 5, object()])
+def test_what_is_no_text_is_no_good_news(stream):
+    assert close(observe(stream)).verdict == "error"
+    assert close(observe("", exit_code="x")).verdict == "error"
+
+
+@pytest.mark.parametrize("code", [0, 1, None])
+def test_failures_that_are_only_counted_are_failures(code):
+    report = close(observe(NO_SUMMARY, exit_code=code))
+    assert report.verdict == "first-failure"
+    assert report.stall_reason == "1 test failure detected"
+    assert "3 failing tests counted in the output" in report.evidence[0].snippet
+
+
+@pytest.mark.parametrize(
+    ("given", "code"), [("1", 1), (" -11 ", -11), (2.0, 2), (True, 1), ("x", None), (2**40, None)]
+)
+def test_exit_code_in_other_shapes(given, code):
+    assert observe("x", exit_code=given).exit_code == code
+
+
+NOTHING_ELSE = Observation(exit_code=None, is_good_news=True)
 RED = JunitReading(failures=(failure(raised(), "t.py::a"),), counts=Counts(failed=1, passed=2))
 
 
@@ -68,23 +136,36 @@ def test_junit_alone():
     seen = with_junit(Observation(exit_code=None, failures=()), RED)
     assert [f.nodeid for f in seen.failures] == ["t.py::a"]
     assert seen.counts == RED.counts
-    green = with_junit(Observation(exit_code=None), JunitReading(counts=Counts(passed=3)))
-    assert (green.exit_code, green.expects_tests) == (0, True)
+    green = with_junit(NOTHING_ELSE, JunitReading(counts=Counts(passed=3)))
+    assert (green.exit_code, close(green).verdict) == (None, "green")
 
 
 def test_green_file_does_not_make_up_for_a_red_exit_code():
-    assert with_junit(Observation(exit_code=1), JunitReading(counts=Counts(passed=3))).exit_code == 1
+    seen = with_junit(Observation(exit_code=1), JunitReading(counts=Counts(passed=3)))
+    assert close(seen).verdict == "error"
+
+
+def test_file_that_only_counts_failures_is_red():
+    assert (
+        close(with_junit(NOTHING_ELSE, JunitReading(counts=Counts(failed=2, passed=1)))).verdict
+        == "first-failure"
+    )
+
+
+def test_green_file_does_not_make_up_for_a_log_that_nobody_knows():
+    seen = with_junit(observe("something else\n"), JunitReading(counts=Counts(passed=3)))
+    assert close(seen).verdict == "error"
 
 
 def test_file_that_broke_off_is_no_good_news():
     broken = JunitReading(counts=Counts(passed=3), incomplete="a.xml:3:1: no element found")
-    seen = with_junit(Observation(exit_code=None), broken)
-    assert seen.exit_code is None
+    seen = with_junit(NOTHING_ELSE, broken)
+    assert close(seen).verdict == "error"
     assert seen.incomplete == "a.xml:3:1: no element found"
 
 
 def test_empty_file_is_no_good_news():
-    assert with_junit(Observation(exit_code=None), JunitReading()).exit_code is None
+    assert close(with_junit(NOTHING_ELSE, JunitReading())).verdict == "error"
 
 
 def test_failure_that_log_and_file_tell_is_one():

@@ -41,3 +41,49 @@ def test_names(what, nodeid, subtest, phase):
 def test_without_its_summary_nothing_is_certain():
     reading = READER.read(f"{RULER}\nFAIL: test_a (m.A.test_a)\n{LINE}\nAssertionError: bad\n", "")
     assert (len(reading.failures), reading.is_certain, reading.counts) == (1, False, None)
+
+
+def summary(ran, verdict):
+    return f"{LINE}\nRan {ran} tests in 0.001s\n\n{verdict}\n"
+
+
+def failing(name="test_a", captured=""):
+    output = f"\nStdout:\n{captured}" if captured else ""
+    return f"{RULER}\nFAIL: {name} (m.A.{name})\n{LINE}\nAssertionError: 1 != 2\n{output}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "passed", "failed", "errors", "xpassed"),
+    [
+        # without the blocks above it
+        (summary(4, "FAILED (failures=1)"), 3, 1, 0, 0),
+        (summary(4, "FAILED (failures=1, errors=2)"), 1, 1, 2, 0),
+        (summary(4, "FAILED (unexpected successes=1)"), 3, 1, 0, 0),
+        ("u.\n" + summary(2, "FAILED (unexpected successes=1)"), 1, 1, 0, 0),
+        # printed by a test
+        (f".F\n{failing(captured=summary(99, 'OK'))}{summary(2, 'FAILED (failures=1)')}", 1, 1, 0, 0),
+        (f".\n{summary(99, 'OK')}F\n{failing()}{summary(2, 'FAILED (failures=1)')}", 1, 1, 0, 0),
+        (f"..\n{summary(2, 'OK')}F\n{failing()}{summary(3, 'FAILED (failures=1)')}", 2, 1, 0, 0),
+        (
+            f".\n{summary(9, 'FAILED (failures=7)')}F\n{failing()}{summary(2, 'FAILED (failures=1)')}",
+            1,
+            1,
+            0,
+            0,
+        ),
+        # each with its own end
+        (f"..\n{summary(2, 'OK')}.F\n{failing()}{summary(2, 'FAILED (failures=1)')}", 3, 1, 0, 0),
+        (
+            f"a ... ok\n{summary(1, 'OK')}b ... ok\nc ... FAIL\n{failing()}{summary(2, 'FAILED (failures=1)')}",
+            2,
+            1,
+            0,
+            0,
+        ),
+        # what fails is not hidden
+        (summary(4, "FAILED (failures=1)") + summary(4, "OK"), 3, 1, 0, 0),
+    ],
+)
+def test_counts_are_of_the_last_summary_unless_runs_are_apart(text, passed, failed, errors, xpassed):
+    counts = READER.read(text, "").counts
+    assert (counts.passed, counts.failed, counts.errors, counts.xpassed) == (passed, failed, errors, xpassed)

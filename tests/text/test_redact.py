@@ -21,6 +21,10 @@ BARE = {
     "openai-project": f"sk-proj-{ALNUM}-{ALNUM}",
     "anthropic": f"sk-ant-api03-{ALNUM}_{ALNUM}-AA",
     "google": f"AIza{ALNUM[:35]}",
+    "hugging-face": f"hf_{ALNUM[:34]}",
+    "sendgrid": f"SG.{ALNUM[:22]}.{ALNUM}",
+    "google-oauth": f"ya29.{ALNUM}",
+    "digitalocean": "dop_v1_" + "0123456789abcdef" * 4,
     "npm": f"npm_{ALNUM[:36]}",
     "pypi": f"pypi-AgEI{ALNUM}-{ALNUM}",
     "jwt": JWT,
@@ -40,6 +44,7 @@ LEFT_ALONE = [
     "assert tokens == ['a', 'b']",
     "monkey='abc'",
     "the secretary: 'Bob'",
+    "shelf_of_books SG.a.b ya29.x hooks.slack.com/services/about",
     "sort_key='customer_address_line12'",
     "foreign_key='auth_group_permissions_group_id_b120cbf9_fk'",
     "token_type='bearer'",
@@ -267,3 +272,8 @@ def _read(secret, text):
     lengths = []
     _hide(secret._replace(accept=lambda match: bool(lengths.append(len(match[0])))), text)
     return sum(lengths)
+
+
+def test_slack_webhook():
+    url = f"https://hooks.slack.com/services/T00000000/B00000000/{ALNUM[:24]}"
+    assert redact(f"POST {url} failed") == f"POST https://hooks.slack.com/services/{REDACTED} failed"

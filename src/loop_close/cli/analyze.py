@@ -6,6 +6,7 @@ import argparse
 import io
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,13 +58,14 @@ def _observed(
     progress = Progress(streams.errors)
     texts = [log_of(name, streams.input, progress) for name in names]
     observation = observe_texts(texts, options.exit_code, root=_root(texts))
+    if options.exit_code is None and not any(text.strip() for text in texts):
+        # An empty log is no good news: the other stream may have been forgotten. No log at all is no news.
+        observation = replace(observation, exit_code=None, is_good_news=not names)
     if not options.junit:
         return observation, ()
     from loop_close.cli.logs import file_chunks
     from loop_close.readers.junit_xml import merge_junit, read_junit
 
-    if not names and options.exit_code is None:
-        observation = observe_texts(["?"])  # no log is no good news
     files = (
         read_junit(name, progress.of(file_chunks(name, streams.input), f"{name}:"), os.getcwd())
         for name in options.junit

@@ -92,10 +92,10 @@ def _tokens(text: str) -> int:
 
 
 def _exit_code(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"takes a whole number, not {text!r}") from None
+    digits = text.removeprefix("-")
+    if not digits.isascii() or not digits.isdigit() or len(digits) > 10:
+        raise argparse.ArgumentTypeError(f"takes a whole number, not {text!r}")
+    return int(text)
 
 
 class _Command:

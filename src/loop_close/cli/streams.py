@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import sys
 from dataclasses import dataclass
 from typing import BinaryIO, TextIO
@@ -70,13 +71,29 @@ class Streams:
         self._warn("\n")
 
     def _warn(self, text: str) -> None:
-        with contextlib.suppress(OSError):
-            self.errors.write(text)
-            self.errors.flush()
+        try:
+            with contextlib.suppress(BlockingIOError):  # it is kept, and goes out below
+                self.errors.write(text)
+            _flush(self.errors)
+        except OSError:
+            _forget(self.errors)
 
     def forget_output(self) -> None:
         """Nobody reads what we print: let nothing complain of it, not even Python at its end."""
-        with contextlib.suppress(OSError, ValueError):
-            nothing = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nothing, self.output.fileno())
-            os.close(nothing)
+        _forget(self.output)
+
+
+def _flush(stream: TextIO) -> None:
+    while True:
+        try:
+            return stream.flush()
+        except BlockingIOError:  # whoever opened it for us may have made it so
+            select.select([], [stream], [])
+
+
+def _forget(stream: TextIO) -> None:
+    """Let what it still holds go nowhere: Python writes that at its end, and where it cannot, exits with 120."""
+    with contextlib.suppress(OSError, ValueError):
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, stream.fileno())
+        os.close(nothing)

@@ -30,10 +30,11 @@ def detect(observation: Observation) -> Iterator[Evidence]:
 
 DETECTOR = Detector(
     id="stack-trace",
-    label="stack trace",
+    label="process failure",
     priority=160,
     description="the three innermost project frames of the first failure, on a non-zero exit",
-    hint="The frames show where the program was when it failed.",
+    hint="A program ended on an error of its own. The message says what it could not do; the frames, where there "
+    "are any, where it was.",
     detect=detect,
     takes_the_rest=True,
 )

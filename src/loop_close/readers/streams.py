@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from loop_close.model import Counts, Failure, Observation, Warned
 from loop_close.readers.contract import Reading
+from loop_close.readers.good_news import MARK, Log, is_good_news
 from loop_close.readers.prefixes import without_prefixes
 from loop_close.readers.registry import DEFAULT_READERS
 from loop_close.text.sanitize import sanitize
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 MAX_STREAM = 1_000_000
 #: A signal's number below zero (POSIX), an unsigned number of 32 bits above (Windows).
 _EXIT_CODES = range(-(2**31), 2**32)
+_NUMBER = re.compile(r"-?[0-9]{1,10}")
 
 
 def observe(
@@ -44,36 +47,49 @@ def observe_texts(
     texts: Iterable[object], exit_code: object = None, *, root: str = "", source: str = "output"
 ) -> Observation:
     """The same for any number of streams or logs of one run."""
-    kept = _distinct([_text(text) for text in texts])
+    given = list(texts)
     code = _exit_code(exit_code)
-    if code is None and not any(text.strip() for text in kept):
+    if exit_code is None and all(map(_is_nothing, given)):
         code = 0
-    found = [reading for text in kept for reading in read_text(text, root)]
-    return _observation(_believed(found, code), code, source)
+    logs = [_read(text, root or "") for text in _distinct([_text(one) for one in given])]
+    believed = [r for log in logs for r in log.readings if r.is_certain or code != 0]
+    is_cut = any(isinstance(one, str | bytes) and len(one) > MAX_STREAM for one in given)
+    return _observation(
+        believed, code, source, is_good_news=code is None and not is_cut and is_good_news(logs)
+    )
 
 
-def read_text(text: str, root: str) -> Iterator[Reading]:
+def _read(text: str, root: str) -> Log:
     """What each reader makes of a text, in turn; none sees what an earlier one has read."""
+    readings: list[Reading] = []
     for reader in DEFAULT_READERS:
         reading = reader.read(text, root)
         if reading.spans or reading.failures:
-            yield reading
+            readings.append(reading)
         if reading.spans:
-            text = _without(text, reading.spans)
+            text = _without(text, reading)
+    return Log(readings=tuple(readings), rest=text)
+
+
+def _is_nothing(stream: object) -> bool:
+    return stream is None or (isinstance(stream, str | bytes | bytearray) and not stream.strip())
 
 
 def _text(stream: object) -> str:
-    text = stream.decode("utf-8", "replace") if isinstance(stream, bytes) else stream
-    if not isinstance(text, str):
+    if isinstance(stream, bytes | bytearray | memoryview):
+        stream = bytes(stream[-4 * MAX_STREAM :]).decode("utf-8", "replace")
+    if not isinstance(stream, str):
         return ""
-    tail = text[-MAX_STREAM:]
-    if len(tail) < len(text):
+    tail = stream[-MAX_STREAM:]
+    if len(tail) < len(stream):
         tail = tail[tail.find("\n", 0, 100_000) + 1 :]  # the rest of a line would be read as a whole one
     return without_prefixes(sanitize(tail))
 
 
 def _exit_code(value: object) -> int | None:
-    if isinstance(value, float) and math.isfinite(value) and value.is_integer():
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        value = int(value)  # as it stands in an environment variable
+    elif isinstance(value, float) and math.isfinite(value) and value.is_integer():
         value = int(value)
     return value if isinstance(value, int) and value in _EXIT_CODES else None
 
@@ -87,35 +103,42 @@ def _distinct(texts: Sequence[str]) -> list[str]:
     return sorted(kept, key=texts.index)
 
 
-def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """The text with each part that was read replaced by a line break."""
+def _without(text: str, reading: Reading) -> str:
+    """The text with each part that was read replaced by a line break, and a mark where it was a tool's whole output."""
+    mark = f"\n{MARK}\n" if reading.is_certain else "\n"
     kept, at = [], 0
-    for start, end in spans:
+    for start, end in reading.spans:
         kept.append(text[at:start])
         at = max(at, end)
-    return "\n".join([*kept, text[at:]])
+    return mark.join([*kept, text[at:]])
 
 
-def _believed(found: Iterable[Reading], exit_code: int | None) -> list[Reading]:
-    """On exit code 0 only what has the whole form of a tool's output: the rest are quotations."""
-    return [r for r in found if r.is_certain or exit_code != 0]
-
-
-def _observation(found: Sequence[Reading], exit_code: int | None, source: str) -> Observation:
-    failures = _once(f for r in found for f in r.failures)
+def _observation(
+    found: Sequence[Reading], exit_code: int | None, source: str, *, is_good_news: bool
+) -> Observation:
     counted = [r.counts for r in found if r.counts is not None]
-    is_green = exit_code is None and not failures and any(r.is_certain for r in found)
+    counts = _sum(counted)
     return Observation(
-        exit_code=0 if is_green else exit_code,
+        exit_code=exit_code,
         source=source,
-        failures=failures,
+        failures=_with_unlisted(_once(f for r in found for f in r.failures), counts),
         warnings=tuple(dict.fromkeys(w for r in found for w in r.warnings if isinstance(w, Warned))),
-        counts=_sum(counted),
+        counts=counts,
         incomplete=next((r.incomplete for r in found if r.incomplete), ""),
         rerun=(),
         can_rerun_last_failed=False,
         expects_tests=bool(counted),
+        is_good_news=is_good_news,
     )
+
+
+def _with_unlisted(failures: tuple[Failure, ...], counts: Counts) -> tuple[Failure, ...]:
+    """The failures; where tests are only counted as failing (``--no-summary``), one that says so."""
+    number = counts.failed + counts.errors
+    if not number or any(f.phase not in ("check", "process") for f in failures):
+        return failures
+    told = f"{number} failing test{'s' * (number != 1)} counted in the output, none of them shown"
+    return (*failures, Failure(nodeid="", phase="call", message=told))
 
 
 def _once(failures: Iterable[Failure]) -> tuple[Failure, ...]:
@@ -140,16 +163,15 @@ def with_junit(observation: Observation, junit: JunitReading) -> Observation:
 
     A failure that both tell is kept as the output tells it, which is the fuller account.
     """
-    failures = _once([*observation.failures, *junit.failures])
-    code = observation.exit_code
-    is_green = code is None and not failures and not junit.incomplete and junit.counts != Counts()
+    counts = observation.counts if observation.counts != Counts() else junit.counts
+    failures = _with_unlisted(_once([*observation.failures, *junit.failures]), counts)
     return replace(
         observation,
-        exit_code=0 if is_green else code,
         failures=failures,
-        counts=observation.counts if observation.counts != Counts() else junit.counts,
+        counts=counts,
         incomplete=observation.incomplete or junit.incomplete,
         expects_tests=True,
+        is_good_news=observation.is_good_news and junit.counts != Counts(),
     )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from loop_close.model import Failure
 from loop_close.readers.contract import Reader, Reading
 
+_MAX_FAILURES = 500
 _NAME = r"(?P<name>[\w.][\w.,-]{0,100})"
 _END = re.compile(
     r"^ {2}(?:evaluation failed :\(|congratulations :\))(?: \([\d.]{1,12} seconds\))?$", re.MULTILINE
@@ -51,7 +53,7 @@ def _failures(text: str) -> list[Failure]:
     told |= {m["name"]: m["words"] for pattern in (_OLD, _HANDLED) for m in pattern.finditer(text)}
     return [
         Failure(nodeid="", phase="process", tool="tox", code=name, message=_message(name, reasons, words))
-        for name, words in told.items()
+        for name, words in islice(told.items(), _MAX_FAILURES)
     ]
 
 

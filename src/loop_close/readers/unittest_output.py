@@ -32,6 +32,11 @@ _FIXTURES: dict[str, Phase] = {
     **dict.fromkeys(("setUpClass", "setUpModule", "setUp", "asyncSetUp"), "setup"),
     **dict.fromkeys(("tearDownClass", "tearDownModule", "tearDown", "asyncTearDown"), "teardown"),
 }
+_OUTCOME = re.compile(
+    r"^[.FEsxu]{1,100000}$"
+    r"| \.\.\. (?:ok|FAIL|ERROR|skipped [^\n]{0,1000}|expected failure|unexpected success)$",
+    re.MULTILINE,
+)
 _DOTS = re.compile(r"^[.FEsxu]{1,100000}$", re.MULTILINE)
 _NUMBER = re.compile(r"(?P<what>[a-z ]{1,30})=(?P<number>\d{1,9})")
 
@@ -47,7 +52,7 @@ def read(text: str, root: str) -> Reading:
     spans = sorted([(start, end) for start, end, _ in blocks] + [m.span() for m in summaries])
     return Reading(
         failures=failures[:_MAX_FAILURES],
-        counts=_counts(summaries, heads, _seen_to_pass(text)) if summaries else None,
+        counts=_counts(text, summaries, heads) if summaries else None,
         spans=tuple(spans),
         is_certain=any(m["verdict"] for m in summaries),
     )
@@ -152,26 +157,53 @@ def _seen_to_pass(text: str) -> int:
     return sum(m.group().count(".") for m in _DOTS.finditer(text)) + text.count(" ... ok\n")
 
 
-def _counts(summaries: list[re.Match[str]], heads: list[str], seen: int) -> Counts:
-    """The numbers of the summaries; a test with failing subtests is one, a failing ``setUpClass`` is none.
-
-    :param seen: tests that were seen to pass: Python 3.12.1 leaves skipped ones out of those it ran.
-    """
-    broken = len({_names(what)[0] for what in heads if what.partition(" ")[0] not in _FIXTURES})
-    ran = sum(int(m["ran"]) for m in summaries)
-    told: dict[str, int] = {}
+def _are_apart(text: str, summaries: list[re.Match[str]]) -> bool:
+    """Whether above each summary the outcomes of its own tests are told: tests print summaries, too."""
+    at = 0
     for summary in summaries:
+        found = (m.group() for m in _OUTCOME.finditer(text, at, summary.start()))
+        told = sum(1 if outcome.startswith(" ") else len(outcome) for outcome in found)
+        if told < int(summary["ran"]):
+            return False
+        at = summary.end()
+    return True
+
+
+def _said_last(summaries: list[re.Match[str]], heads: list[str]) -> re.Match[str]:
+    """The last summary, unless it alone says that nothing failed."""
+    failing = [m for m in summaries if m["verdict"] == "FAILED"]
+    return failing[-1] if failing and not heads else summaries[-1]
+
+
+def _counts(text: str, summaries: list[re.Match[str]], heads: list[str]) -> Counts:
+    """The numbers of the summaries; of the last one where they may be of one run.
+
+    A test with failing subtests is one, a failing ``setUpClass`` is none. An unexpected success that no block
+    tells of counts as a failed test.
+    """
+    is_whole = len(summaries) == 1 or _are_apart(text, summaries)
+    kept = summaries if is_whole else [_said_last(summaries, heads)]
+    # Python 3.12.1 leaves skipped tests out of those it ran
+    seen = _seen_to_pass(text) if is_whole else 0
+    ran = sum(int(m["ran"]) for m in kept)
+    told: dict[str, int] = {}
+    for summary in kept:
         for number in _NUMBER.finditer(summary["numbers"] or ""):
             name = number["what"].strip()
             told[name] = told.get(name, 0) + int(number["number"])
+    unexpected = told.get("unexpected successes", 0)
+    failing = told.get("failures", 0) + told.get("errors", 0) + unexpected
+    unseen = max(0, failing - len(heads))
+    broken = len({_names(what)[0] for what in heads if what.partition(" ")[0] not in _FIXTURES}) + unseen
+    broken = broken if is_whole else min(broken, failing)
     skipped, xfailed = told.get("skipped", 0), told.get("expected failures", 0)
     return Counts(
         passed=max(0, ran - broken - skipped - xfailed, min(seen, ran - broken - xfailed)),
-        failed=told.get("failures", 0),
+        failed=told.get("failures", 0) + min(unseen, unexpected),
         errors=told.get("errors", 0),
         skipped=skipped,
         xfailed=xfailed,
-        xpassed=told.get("unexpected successes", 0),
+        xpassed=unexpected - min(unseen, unexpected),
         collected=ran,
     )
 

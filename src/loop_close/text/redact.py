@@ -121,6 +121,21 @@ SECRETS: tuple[Secret, ...] = (
     Secret(
         "gitlab", ("glpat-",), re.compile(r"(?P<secret>glpat-(?<![A-Za-z0-9_-]glpat-)[A-Za-z0-9_.-]{20,}+)")
     ),
+    Secret("hugging_face", ("hf_",), re.compile(r"(?P<secret>hf_(?<![A-Za-z0-9]hf_)[A-Za-z0-9]{30,}+)")),
+    Secret(
+        "sendgrid",
+        ("sg.",),
+        re.compile(r"(?P<secret>SG\.(?<![A-Za-z0-9]SG\.)[A-Za-z0-9_-]{16,}+\.[A-Za-z0-9_-]{16,}+)"),
+    ),
+    Secret("google_oauth", ("ya29.",), re.compile(r"(?P<secret>ya29\.[A-Za-z0-9_-]{20,}+)")),
+    Secret("digitalocean", ("_v1_",), re.compile(r"(?P<secret>do[opr]_v1_[a-f0-9]{64})")),
+    Secret(
+        "slack_webhook",
+        ("hooks.slack.com",),
+        re.compile(
+            r"hooks\.slack\.com/services/(?P<secret>[A-Za-z0-9]{6,}+/[A-Za-z0-9]{6,}+/[A-Za-z0-9]{16,}+)"
+        ),
+    ),
     Secret("slack", ("xox",), re.compile(r"(?P<secret>xox(?<![A-Za-z0-9-]xox)[a-z]-[A-Za-z0-9-]{10,}+)")),
     Secret(
         "sk", ("sk-",), re.compile(r"(?P<secret>sk-(?<![A-Za-z0-9_-]sk-)[A-Za-z0-9_-]{20,}+)"), _is_random

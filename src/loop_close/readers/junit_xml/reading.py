@@ -27,7 +27,8 @@ class JunitReading:
 
     :ivar failures: in the order of the file, none twice.
     :ivar problems: what is wrong with the file, each beginning with its name and, where known, line and column.
-    :ivar incomplete: the problem that ended the reading before the end of the file; empty when there is none.
+    :ivar incomplete: the problem that ended the reading before the end of the file, or a suite that counts failures and
+        lists none; empty when there is neither.
     :ivar cases: the outcomes of each test, by a key that is equal for a test in any file; at most 100,000 tests
         that did not fail.
     :ivar is_pytest: every case was written by pytest, so that the node ids can be given to it as arguments.
@@ -63,11 +64,12 @@ def read_junit(name: str, chunks: Iterable[bytes], root: str = "") -> JunitReadi
         if case.failures:
             suite.saw_failing()
         fold.add(case)
-    incomplete = _fault(name, parser, number)
-    notes += [] if incomplete else parser.unlisted()
+    fault = _fault(name, parser, number)
+    unlisted = [] if fault else parser.unlisted()
+    notes += unlisted
     notes += [f"{fold.left_out} more failures are not kept"] if fold.left_out else []
-    problems = (*(f"{name}: {note}" for note in notes), *([incomplete] if incomplete else []))
-    return fold.reading(problems, incomplete)
+    problems = (*(f"{name}: {note}" for note in notes), *([fault] if fault else []))
+    return fold.reading(problems, fault or (f"{name}: {unlisted[0]}" if unlisted else ""))
 
 
 def _fault(name: str, parser: Parser, number: int) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from loop_close.model import Counts, Failure, Warned
 from loop_close.readers.contract import Reader, Reading
-from loop_close.readers.pytest_output.counts import counts_of, incomplete, sum_of
+from loop_close.readers.pytest_output.counts import counts_of, incomplete, is_more_than_collected, sum_of
 from loop_close.readers.pytest_output.early import (
     NOT_STARTED,
     broken_conftests,
@@ -42,11 +42,13 @@ def read(text: str, root: str = "") -> Reading:
     if not any(mark in text for mark in _MARKS) and _BARE.search(text) is None:
         return Reading()
     found = _Found(text, root)
+    quoted = _Found(text, root)
     every = runs(text)[-_MAX_RUNS:]
     for index, run in enumerate(every):
-        found.take_run(run, every[index + 1].start if index + 1 < len(every) else len(text))
-    found.take_early()
-    return found.reading()
+        limit = every[index + 1].start if index + 1 < len(every) else len(text)
+        (quoted if run.is_quoted else found).take_run(run, limit)
+    found.take_early(quoted)
+    return found.reading(quoted)
 
 
 @dataclass(slots=True)
@@ -54,6 +56,7 @@ class _Found:
     """What was read so far.
 
     :ivar closed: offsets of what a run prints about its failures, where nothing else is looked for.
+    :ivar is_certain: some run has its whole form, and counts no more tests than it collected.
     """
 
     text: str
@@ -78,14 +81,14 @@ class _Found:
             self.warnings += warned_in(f"\n{warnings}", root)
         counts = counts_of(self.text, run, failures)
         self.counts += [counts] if counts is not None else []
-        self.incomplete = self.incomplete or incomplete(run, parts.stops, counts)
-        self._close(run, parts, root, limit)
+        self.incomplete = self.incomplete or incomplete(self.text, run, parts.stops, counts)
+        self._close(run, parts, root, limit, is_doubtful=is_more_than_collected(self.text, run, counts))
 
     def _root_of(self, run: Run) -> str:
         found = _ROOT.search(self.text, run.start, min(run.end, run.start + 5_000)) if run.has_start else None
         return found["root"].strip() if found else self.root
 
-    def _close(self, run: Run, parts: Parts, root: str, limit: int) -> None:
+    def _close(self, run: Run, parts: Parts, root: str, limit: int, *, is_doubtful: bool) -> None:
         """Where a run is, and what pytest-timeout says where it ended the run."""
         end = run.end
         dump = timed_out(self.text, run.start, limit, root) if run.final is None else None
@@ -93,36 +96,59 @@ class _Found:
             self.failures.append(dump[0])
             end = max(end, dump[1])
         self.is_certain = self.is_certain or (
-            run.final is not None and (bool(run.rulers) or run.start < run.final.start)
+            run.final is not None and (bool(run.rulers) or run.start < run.final.start) and not is_doubtful
         )
         self.spans += _without(run.start, end, parts.foreign)
         first = next((r for r in run.rulers if r.title in (*BLOCKS, *PASSED)), None)
         self.closed += [(first.start, end)] if first is not None else []
 
-    def take_early(self) -> None:
+    def take_early(self, quoted: _Found) -> None:
         for failure, start, end in internal_errors(self.text, self.root):
-            if self._take(failure, start, end):
-                self.incomplete, self.is_certain = self.incomplete or "an internal error ended it", True
+            found = self._take(failure, start, end, quoted)
+            if found is not None:
+                found.incomplete, found.is_certain = found.incomplete or "an internal error ended it", True
         for failure, start, end in broken_conftests(self.text, self.root):
-            if self._take(failure, start, end):
-                self._not_started()
+            found = self._take(failure, start, end, quoted)
+            if found is not None:
+                found._not_started()
         for failure, start, end in usage_errors(self.text, self.root):
-            if self._take(failure, start, end) and failure.phase == "collect":
-                self._not_started()
+            found = self._take(failure, start, end, quoted)
+            if found is not None and failure.phase == "collect":
+                found._not_started()
 
     def _not_started(self) -> None:
         self.counts.append(Counts(errors=1))
         self.incomplete, self.is_certain = self.incomplete or NOT_STARTED, True
 
-    def _take(self, failure: Failure, start: int, end: int) -> bool:
-        """Keep a failure from outside of the runs' own failures, unless Markdown quotes it."""
-        if is_quoted(self.text, start) or any(a < end and start < b for a, b in self.closed):
-            return False
-        self.failures.append(failure)
-        self.spans.append((start, end))
-        return True
+    def _take(self, failure: Failure, start: int, end: int, quoted: _Found) -> _Found | None:
+        """Keep a failure from outside of the runs' own failures, with what is quoted if Markdown quotes it."""
+        if any(a < end and start < b for a, b in (*self.closed, *quoted.closed)):
+            return None
+        found = quoted if is_quoted(self.text, start) else self
+        found.failures.append(failure)
+        found.spans.append((start, end))
+        return found
 
-    def reading(self) -> Reading:
+    def reading(self, quoted: _Found) -> Reading:
+        """What is quoted is told only where there is nothing else, or where it fails."""
+        if not self.spans:
+            return replace(quoted.whole(), is_certain=False)
+        if not quoted.failures:
+            return self.whole()
+        is_green = not self.failures and not self.is_failing()
+        self.failures += quoted.failures
+        self.warnings += quoted.warnings
+        self.counts += quoted.counts
+        self.spans += quoted.spans
+        self.incomplete = self.incomplete or quoted.incomplete
+        self.is_certain = self.is_certain and not is_green
+        return self.whole()
+
+    def is_failing(self) -> bool:
+        """Whether the numbers tell of failures."""
+        return bool(self.incomplete) or any(c.failed or c.errors for c in self.counts)
+
+    def whole(self) -> Reading:
         failures = tuple(dict.fromkeys(map(_key, self.failures)))
         by_key = {_key(f): f for f in reversed(self.failures)}
         return Reading(

@@ -17,6 +17,10 @@ _COLLECTED = re.compile(
 )
 _INTERRUPTED = re.compile(r"(?:[\w.]{1,200}\.)?Interrupted: (?P<why>.+)\Z", re.DOTALL)
 _EXIT = re.compile(r"(?:_pytest\.outcomes\.)?Exit(?:: (?P<why>.+))?\Z", re.DOTALL)
+# Below it there is only the line of counts.
+_TOO_MANY_WARNINGS = re.compile(
+    r"Tests pass, but (?P<why>maximum allowed warnings exceeded: \d{1,9} > \d{1,9})\n"
+)
 _STOPPING = re.compile(r"stopping after \d{1,9} failures\Z")
 
 
@@ -51,6 +55,14 @@ def _is_stopped(run: Run) -> bool:
     return any(ruler.char == "!" and _STOPPING.match(ruler.title) for ruler in run.rulers)
 
 
+def is_more_than_collected(text: str, run: Run, counts: Counts | None) -> bool:
+    """Whether the last line counts tests that the header knows nothing of. Modules may be skipped besides."""
+    found = _header(text, run)
+    if counts is None or found is None or not found["all"]:
+        return False
+    return counts.passed + counts.failed + counts.xfailed + counts.xpassed > int(found["all"])
+
+
 def _subtests(failures: Sequence[Failure]) -> tuple[int, int]:
     """How many failures are of a test that has another, and how many tests passed but for their subtests."""
     failed = [f for f in failures if f.phase == "call"]
@@ -66,13 +78,15 @@ def _told(numbers: dict[str, int]) -> int:
 
 def _collected(text: str, run: Run) -> int | None:
     """How many tests were selected to run, by the header."""
-    if not run.has_start:
-        return None
-    found = _COLLECTED.search(text, run.start, min(run.end, run.start + 20_000))
+    found = _header(text, run)
     if found is None:
         return None
     number = found["all"] or found["remote"] or found["old"]
     return max(0, int(number) - int(found["left"] or 0))
+
+
+def _header(text: str, run: Run) -> re.Match[str] | None:
+    return _COLLECTED.search(text, run.start, min(run.end, run.start + 20_000)) if run.has_start else None
 
 
 def sum_of(counts: Sequence[Counts]) -> Counts:
@@ -80,10 +94,12 @@ def sum_of(counts: Sequence[Counts]) -> Counts:
     return Counts(**{f.name: sum(getattr(c, f.name) for c in counts) for f in fields(Counts)})
 
 
-def incomplete(run: Run, stops: Sequence[str], counts: Counts | None) -> str:
+def incomplete(text: str, run: Run, stops: Sequence[str], counts: Counts | None) -> str:
     """Why a run ended before its end; empty when it did not."""
     if run.final is not None and "collected only" in (counts_in(run.final.title) or {}):
         return "tests were collected and not run"
+    if too_many := _too_many_warnings(text, run):
+        return too_many
     for stop in reversed(stops):  # xdist says it again, and better
         why = _why(stop)
         if why and not (
@@ -91,6 +107,15 @@ def incomplete(run: Run, stops: Sequence[str], counts: Counts | None) -> str:
         ):
             return why
     return "its output ends before the run does" if run.has_start and run.final is None else ""
+
+
+def _too_many_warnings(text: str, run: Run) -> str:
+    """What ``--max-warnings`` says right above the line of counts."""
+    if run.final is None:
+        return ""
+    above = text.rfind("\n", max(0, run.final.start - 200), max(0, run.final.start - 1)) + 1
+    found = _TOO_MANY_WARNINGS.fullmatch(text, above, run.final.start)
+    return found["why"] if found else ""
 
 
 def _why(stop: str) -> str:

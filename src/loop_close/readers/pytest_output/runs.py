@@ -1,7 +1,8 @@
 r"""Cut a text into the runs of pytest that it holds.
 
 A run goes from ``test session starts`` to its line of counts. Tests of pytest plugins print whole runs of pytest,
-which end up in captured output: starts and ends pair like brackets, and a run within a run is text of the outer one.
+which end up in captured output: starts and ends pair like brackets, and a run within a run is text of the outer one
+where that one shows the output of its tests.
 A start that no end pairs with is a run that was cut or killed; what follows it is its own only where it stands below
 a heading of a failure or of captured output. Outside of these a run is known by its headings or the bare counts of
 ``-q``.
@@ -11,14 +12,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from loop_close.readers.pytest_output.pairs import (
+    BLOCKS,
+    PASSED,
+    PROGRESS,
+    SUMMARY,
+    WARNINGS,
+    Pair,
+    goes_on,
+    is_deep,
+    is_red,
+    paired,
+)
+from loop_close.readers.pytest_output.quiet import without_printed
 from loop_close.readers.pytest_output.rulers import Ruler, rulers
 
-SUMMARY = "short test summary info"
-BLOCKS = ("ERRORS", "FAILURES")
-PASSED = ("PASSES", "XPASSES", "XFAILURES")
-WARNINGS = ("warnings summary", "warnings summary (final)")
+__all__ = ["BLOCKS", "PASSED", "SUMMARY", "WARNINGS", "Run", "runs"]
 _SECTIONS = {*BLOCKS, *PASSED, *WARNINGS, SUMMARY}
 _PROGRESS = re.compile(r"\n[^\n]{0,300}\[ {0,2}\d{1,3}%\](?=\n)")
 # What a run that was killed shows last.
@@ -29,6 +40,8 @@ _ANY_PROGRESS = re.compile(
 _OTHER = re.compile(r"\n(?:Fatal Python error: |Segmentation fault|[\w.:-]{1,60}: commands\[\d)")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)[^\n]*\Z")
 
+_FENCES = re.compile(r"\n[ \t]*(?:```|~~~)")
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -38,6 +51,7 @@ class Run:
     :ivar rulers: those that are the run's own by their width, in order.
     :ivar has_start: the line with which a run starts is there.
     :ivar final: the line of counts, None where it is missing.
+    :ivar is_quoted: the line above opens a block of Markdown.
     """
 
     start: int
@@ -45,24 +59,27 @@ class Run:
     rulers: tuple[Ruler, ...]
     has_start: bool
     final: Ruler | None
+    is_quoted: bool = False
 
 
 def runs(text: str) -> list[Run]:
-    """The runs in a text, in order, none within another.
+    """The runs in a text, in order; one that fails may stand within another where that one shows no output.
 
     :param text: begins with a line break.
     """
-    found = rulers(text)
+    found = without_printed(text, rulers(text))
     result: list[Run] = []
     at = floor = 0
-    for first, last, is_closed in [*_paired(found), (len(found), len(found), False)]:
-        limit = found[first].start if first < len(found) else len(text)
-        result += _headless(text, found[at:first], floor, limit)
-        if first < len(found):
-            floor = result[-1].end if result else 0
-            result += _run(text, found[first : last + 1], is_closed, floor, _start_of(text, found, last + 1))
-        at, floor = last + 1, result[-1].end if result else 0
-    return result
+    for pair in [*paired(found), Pair(len(found), len(found), False)]:
+        headless = _headless(text, found[at : pair.first], floor, _start_of(text, found, pair.first))
+        floor = headless[-1].end if headless else floor
+        result += headless
+        if pair.first < len(found):
+            nested = [_run(text, found, one, floor) for one in pair.runs()]
+            floor = max([floor, *(run.end for run in nested)])
+            result += nested
+        at = pair.last + 1
+    return _unquoted(text, result)
 
 
 def _start_of(text: str, found: list[Ruler], index: int) -> int:
@@ -75,76 +92,42 @@ def is_quoted(text: str, start: int) -> bool:
     return _FENCE.fullmatch(text, before + 1, max(0, start - 1)) is not None
 
 
-def _paired(found: list[Ruler]) -> list[tuple[int, int, bool]]:
-    """Indexes of the first and last ruler of each run that has a start or a ruled end; whether it has the end."""
-    open_: list[int] = []
-    closed: list[tuple[int, int, bool]] = []
-    for index, ruler in enumerate(found):
-        if ruler.is_start:
-            open_.append(index)
-        elif ruler.is_final:
-            first = _opening(found, open_, closed, index)
-            while closed and closed[-1][0] >= first:
-                closed.pop()
-            closed.append((first, index, True))
-    return _with_cut(found, open_, closed)
-
-
-def _opening(found: list[Ruler], open_: list[int], closed: list[tuple[int, int, bool]], index: int) -> int:
-    """Where the run began that ends here."""
-    if open_:
-        return open_.pop()
-    if not closed:
-        return 0
-    first = closed[-1][0]  # that end was printed by a test
-    return 0 if _is_deep(found, first, 0) else first
-
-
-def _with_cut(
-    found: list[Ruler], open_: list[int], closed: list[tuple[int, int, bool]]
-) -> list[tuple[int, int, bool]]:
-    """The runs, those among them whose end is missing."""
-    result: list[tuple[int, int, bool]] = []
-    starts = sorted([*closed, *((first, first, False) for first in open_)])
-    for first, last, is_closed in starts:
-        if result and not result[-1][2] and _is_deep(found, first, result[-1][0]):
-            result[-1] = (result[-1][0], last, False)
+def _unquoted(text: str, found: list[Run]) -> list[Run]:
+    """The runs, one that stands below the end of a block no more quoted."""
+    opened: int | None = None
+    for index, run in enumerate(found):
+        if not run.is_quoted:
             continue
-        result.append((first, last, is_closed))
-    ends = [*(first for first, _, _ in result[1:]), len(found)][: len(result)]
-    return [(f, last if c else end - 1, c) for (f, last, c), end in zip(result, ends, strict=True)]
+        above = text.rfind("\n", max(0, run.start - 200), run.start - 1)
+        if opened is not None and _FENCES.search(text, opened, above + 1) is None:
+            found[index], opened = replace(run, is_quoted=False), None
+        else:
+            opened = run.start
+    return found
 
 
-def _is_deep(found: list[Ruler], index: int, floor: int) -> bool:
-    """Whether a ruler stands below the heading of a failure or of captured output."""
-    if index <= floor:
-        return False
-    above = found[index - 1]
-    if above.char == "-":
-        return above.title.startswith("Captured ")
-    return above.char == "_" or (above.char == "=" and above.title in (*BLOCKS, *PASSED))
-
-
-def _run(text: str, found: list[Ruler], is_closed: bool, floor: int, limit: int) -> list[Run]:
-    """The run of these rulers; nothing where it is quoted."""
-    head, final = found[0], found[-1] if is_closed else None
+def _run(text: str, found: list[Ruler], pair: Pair, floor: int) -> Run:
+    """The run of these rulers."""
+    head, final = found[pair.first], found[pair.last] if pair.is_closed else None
     width = head.width if head.is_start or final is None else final.width
-    own = tuple(r for r in _outer(found) if r.char and r.fits(width))
+    own = tuple(r for r in map(found.__getitem__, pair.own(found)) if r.char and r.fits(width))
     start = head.start if head.is_start else _first_progress(text, floor, own[0].start)
+    limit = _start_of(text, found, pair.last + 1)
     end = final.end if final is not None else _last_line(text, own, limit)
-    return [] if is_quoted(text, start) else [Run(start, end, own, head.is_start, final)]
+    final = _last_said(own) if final is not None else None
+    return Run(start, end, own, head.is_start, final, is_quoted(text, start))
 
 
-def _outer(found: list[Ruler]) -> list[Ruler]:
-    """Without those of runs within this one."""
-    depth, kept = 0, []
-    for index, ruler in enumerate(found):
-        depth += ruler.is_start and index > 0
-        if depth == 0:
-            kept.append(ruler)
-        elif ruler.is_final:
-            depth -= 1
-    return kept if depth == 0 else found
+def _last_said(own: tuple[Ruler, ...]) -> Ruler:
+    """The line of counts: the last, but for one that is printed below another that counts failures."""
+    final = own[-1]
+    if not is_red(final):
+        for index in range(len(own) - 2, 0, -1):
+            if not own[index].is_final:
+                break
+            if is_red(own[index]) and not is_deep(list(own[index - 1 : index + 1]), 1, 0):
+                return own[index]
+    return final
 
 
 def _first_progress(text: str, floor: int, start: int) -> int:
@@ -162,28 +145,48 @@ def _last_line(text: str, own: tuple[Ruler, ...], limit: int) -> int:
 
 
 def _headless(text: str, found: list[Ruler], floor: int, limit: int) -> list[Run]:
-    """Runs without a start among rulers that belong to no other: of ``-q``, or with their head cut off."""
+    """Runs without a start among rulers that belong to no other: of ``-q``, or with their head cut off.
+
+    Of lines of counts with nothing of a run between them the last one counts.
+    """
     result: list[Run] = []
-    for part, end in _parts(found, limit):
-        run = _headless_run(text, part, result[-1].end if result else floor, end)
-        result += [run] if run is not None else []
+    is_printed = False
+    for part, end, is_below in _parts(found, limit):
+        at = result[-1].end if result else floor
+        run = _headless_run(text, part, at, end)
+        if run is None:
+            continue
+        last = result[-1] if result else None
+        if last is not None and _is_same(text, last, run):
+            is_hiding = is_red(last.final) and not is_printed and not is_red(run.final)
+            result[-1] = replace(last, end=run.end, final=last.final if is_hiding else run.final)
+        elif last is not None and not last.rulers and _is_lone(text, last, floor) and not is_red(last.final):
+            result[-1] = run
+        else:
+            result.append(run)
+        is_printed = is_below
     return result
 
 
-def _parts(found: list[Ruler], limit: int) -> Iterator[tuple[list[Ruler], int]]:
+def _is_same(text: str, last: Run, run: Run) -> bool:
+    """Whether a run is but one more line of counts of the last one."""
+    return last.final is not None and not run.rulers and _is_lone(text, run, last.end)
+
+
+def _is_lone(text: str, run: Run, floor: int) -> bool:
+    return run.final is not None and PROGRESS.search(text, max(0, floor - 1), run.final.start) is None
+
+
+def _parts(found: list[Ruler], limit: int) -> Iterator[tuple[list[Ruler], int, bool]]:
+    """The rulers of each, where it ends, and whether its line of counts stands below captured output."""
     part: list[Ruler] = []
     for index, ruler in enumerate(found):
         part.append(ruler)
-        if not ruler.char and not (_is_deep(found, index, 0) and _goes_on(found, index)):
-            yield part, ruler.end
+        is_below = not ruler.char and is_deep(found, index, 0)
+        if not ruler.char and not (is_below and goes_on(found, index)):
+            yield part, ruler.end, is_below
             part = []
-    yield part, limit
-
-
-def _goes_on(found: list[Ruler], index: int) -> bool:
-    """Whether a bare line of counts below captured output is text that a test printed."""
-    after = found[index + 1] if index + 1 < len(found) else None
-    return after is not None and (after.char in ("_", "-") or after.title in (*WARNINGS, SUMMARY))
+    yield part, limit, False
 
 
 def _headless_run(text: str, part: list[Ruler], floor: int, limit: int) -> Run | None:
@@ -193,7 +196,6 @@ def _headless_run(text: str, part: list[Ruler], floor: int, limit: int) -> Run |
         return None
     own = tuple(r for r in part if r.char and r.fits(sections[0].width)) if sections else ()
     start = own[0].start if own else final.start if final else 0
-    if is_quoted(text, start):
-        return None
     end = final.end if final is not None else _last_line(text, own, limit)
-    return Run(_first_progress(text, floor, start), end, own, False, final)
+    is_fenced = is_quoted(text, start)
+    return Run(_first_progress(text, floor, start), end, own, False, final, is_fenced)

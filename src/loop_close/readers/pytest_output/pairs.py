@@ -1,0 +1,220 @@
+r"""Pair the starts and ends of runs of pytest, which may stand within each other.
+
+Tests of pytest plugins print whole runs of pytest, which end up in captured output; tests print lines that look like
+a start or an end. Starts and ends pair like brackets, a start with the next end that is as wide. A run within a run is
+text of the outer one only where the outer one shows the output of its tests: below ``FAILURES`` where its last line
+counts failures, or below ``PASSES``. Elsewhere a run that fails is a run of its own, whatever encloses it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from loop_close.readers.pytest_output.rulers import Ruler, counts_in
+
+SUMMARY = "short test summary info"
+BLOCKS = ("ERRORS", "FAILURES")
+PASSED = ("PASSES", "XPASSES", "XFAILURES")
+WARNINGS = ("warnings summary", "warnings summary (final)")
+#: What a run shows of its tests while they run.
+PROGRESS = re.compile(r"\n(?:[.FEsxXR]{1,300}|[^\n]{0,300}\[ {0,2}\d{1,3}%\])(?=\n)")
+# More runs around one another that all fail are no run of tests; each is read whole, which takes its time.
+_MAX_HEIGHT = 4
+
+
+@dataclass(slots=True)
+class Pair:
+    """Where a run begins and ends.
+
+    :ivar first: the index of its first ruler; ``last`` that of its last.
+    :ivar is_closed: its line of counts is the last one.
+    :ivar within: runs within it that have an end; their rulers are not its own.
+    :ivar inner: runs within it that are no text of it.
+    :ivar is_red: it tells of failures.
+    :ivar has_blocks: it shows failures.
+    :ivar height: how many runs of their own stand around one another in it.
+    """
+
+    first: int
+    last: int
+    is_closed: bool
+    within: list[tuple[int, int]] = field(default_factory=list)
+    inner: list[Pair] = field(default_factory=list)
+    is_red: bool = False
+    has_blocks: bool = False
+    height: int = 0
+
+    def own(self, found: list[Ruler]) -> Iterator[int]:
+        """The indexes of the rulers that stand in no other run."""
+        at = self.first
+        for first, last in [*self.within, (self.last + 1, self.last)]:
+            yield from range(at, first)
+            at = max(at, last + 1)
+
+    def runs(self) -> Iterator[Pair]:
+        """Itself and the runs in it that are runs of their own, in order."""
+        open_ = [self]
+        while open_:
+            pair = open_.pop()
+            if (pair is self or pair.is_red) and pair.height <= _MAX_HEIGHT:
+                yield pair
+            open_ += reversed(pair.inner)
+
+
+def is_red(ruler: Ruler | None) -> bool:
+    """Whether a line of counts tells of failures."""
+    counts = counts_in(ruler.title) if ruler is not None else None
+    return any(word.split()[-1] in ("failed", "error", "errors") for word in counts or ())
+
+
+def is_deep(found: list[Ruler], index: int, floor: int) -> bool:
+    """Whether a ruler stands below the heading of a failure or of captured output."""
+    if index <= floor:
+        return False
+    above = found[index - 1]
+    if above.char == "-":
+        return above.title.startswith("Captured ")
+    return above.char == "_" or (above.char == "=" and above.title in (*BLOCKS, *PASSED))
+
+
+def goes_on(found: list[Ruler], index: int) -> bool:
+    """Whether a line of counts below captured output is text that a test printed."""
+    after = found[index + 1] if index + 1 < len(found) else None
+    return after is not None and (after.char in ("_", "-") or after.title in (*WARNINGS, SUMMARY))
+
+
+def paired(found: list[Ruler]) -> list[Pair]:
+    """The runs that have a start or a ruled end, in order, none within another."""
+    return _Pairing(found).pairs()
+
+
+class _Pairing:
+    """Goes through the rulers.
+
+    :ivar open: the starts that have no end yet; ``by_width`` the same by their width.
+    :ivar closed: the runs that ended and stand in no other that did.
+    """
+
+    def __init__(self, found: list[Ruler]) -> None:
+        self.found = found
+        self.open: list[int] = []
+        self.by_width: dict[int, list[int]] = {}
+        self.closed: list[Pair] = []
+        self.last_end = {r.width: i for i, r in enumerate(found) if r.is_final}
+
+    def pairs(self) -> list[Pair]:
+        for index, ruler in enumerate(self.found):
+            if ruler.is_start:
+                self.open.append(index)
+                self.by_width.setdefault(ruler.width, []).append(index)
+            elif ruler.is_final:
+                first = self._opening(index)
+                if first is not None:
+                    self._close(first, index)
+        return _top(self.found, self._with_cut(self.open, self.closed, len(self.found)))
+
+    def _opening(self, index: int) -> int | None:
+        """Where the run began that ends here; None where a test printed this end."""
+        ruler = self.found[index]
+        if not self.open:
+            return self._reopened()
+        same = self.by_width.get(ruler.width)
+        if same:
+            return same[-1]
+        if not ruler.fits(self.found[self.open[-1]].width):
+            widths = (self.found[self.open[i]].width for i in (-1, 0))
+            if any(self.last_end.get(width, 0) > index for width in widths):
+                return None
+        return self.open[-1]
+
+    def _reopened(self) -> int:
+        if not self.closed:
+            return 0
+        first = self.closed[-1].first  # that end was printed by a test
+        return 0 if is_deep(self.found, first, 0) else first
+
+    def _close(self, first: int, last: int) -> None:
+        """A run from the one to the other, with all that stands between them within it."""
+        opened, within = [], []
+        while self.open and self.open[-1] >= first:
+            index = self.open.pop()
+            self.by_width[self.found[index].width].pop()
+            opened += [index] if index > first else []
+        while self.closed and self.closed[-1].first >= first:
+            within.append(self.closed.pop())
+        pair = Pair(first, last, True)
+        if within and within[-1].first == first:  # the same run, which only seemed to have ended
+            same = within.pop()
+            pair.within, pair.inner = same.within, same.inner
+        inner = self._with_cut(opened[::-1], within[::-1], last)
+        for one in inner:
+            pair.within += [(one.first, one.last)] if one.is_closed else one.within
+        pair.inner += inner
+        self.closed.append(pair)  # finished when no other end can be its own
+
+    def _with_cut(self, open_: list[int], closed: list[Pair], end: int) -> list[Pair]:
+        """The runs, those among them whose end is missing; these go to the next one."""
+        for pair in closed:
+            self._finish(pair)
+        result: list[Pair] = []
+        for pair in sorted([*closed, *(Pair(i, i, False) for i in open_)], key=lambda p: p.first):
+            outer = result[-1] if result else None
+            if outer is not None and not outer.is_closed and is_deep(self.found, pair.first, outer.first):
+                self._take_in(outer, pair)
+            else:
+                result.append(pair)
+        for index, pair in enumerate(result):
+            if not pair.is_closed:
+                pair.last = (result[index + 1].first if index + 1 < len(result) else end) - 1
+                self._finish(pair)
+        return result
+
+    def _take_in(self, outer: Pair, pair: Pair) -> None:
+        """A run below a heading of one without an end: text of it, unless it has only printed a start."""
+        outer.last = pair.last
+        if self._is_end_of_another(pair):
+            outer.is_closed = True
+            outer.within += pair.within
+            self._finish(outer)
+        elif pair.is_closed:
+            outer.within.append((pair.first, pair.last))
+
+    def _is_end_of_another(self, pair: Pair) -> bool:
+        """Whether a test printed the start: what follows counts failures and shows none."""
+        return pair.is_closed and is_red(self.found[pair.last]) and not pair.has_blocks
+
+    def _finish(self, pair: Pair) -> None:
+        """With what is known of a run once it is known where it ends."""
+        head, final = self.found[pair.first], self.found[pair.last] if pair.is_closed else None
+        width = head.width if head.is_start or final is None else final.width
+        own = [r for r in map(self.found.__getitem__, pair.own(self.found)) if r.fits(width)]
+        pair.has_blocks = any(r.title in BLOCKS and r.char == "=" for r in own)
+        is_listed = final is None and any(r.title == SUMMARY for r in own)
+        pair.is_red = pair.has_blocks or is_listed or is_red(final)
+        shown = {*PASSED, *(BLOCKS if final is None or is_red(final) else ())}
+        output = next((r.start for r in own if r.char == "=" and r.title in shown), None)
+        if output is not None:
+            pair.inner = [p for p in pair.inner if self.found[p.first].start < output]
+        pair.inner = [p for p in pair.inner if p.is_red or p.inner]
+        heights = [p.height + p.is_red for p in pair.inner]
+        pair.height = min(max(heights, default=0), _MAX_HEIGHT + 1)
+
+
+def _top(found: list[Ruler], pairs: list[Pair]) -> list[Pair]:
+    """With the runs whose head is cut off, where a test printed the start that the end was paired with."""
+    for index, pair in enumerate(pairs):
+        if (
+            pair.is_closed
+            and not pair.has_blocks
+            and is_deep(found, pair.first, 0)
+            and is_red(found[pair.last])
+        ):
+            at = pairs[index - 1].last + 1 if index else 0
+            width = found[pair.last].width
+            heads = (i for i in range(at, pair.first) if found[i].title in BLOCKS and found[i].fits(width))
+            head = next(heads, None)
+            if head is not None:
+                pair.first = head
+    return pairs
