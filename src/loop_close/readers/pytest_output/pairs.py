@@ -93,13 +93,13 @@ def paired(found: list[Ruler]) -> list[Pair]:
 class _Pairing:
     """Goes through the rulers.
 
-    :ivar open: the starts that have no end yet; ``by_width`` the same by their width.
+    :ivar begun: the starts that have no end yet; ``by_width`` the same by their width.
     :ivar closed: the runs that ended and stand in no other that did.
     """
 
     def __init__(self, found: list[Ruler]) -> None:
         self.found = found
-        self.open: list[int] = []
+        self.begun: list[int] = []
         self.by_width: dict[int, list[int]] = {}
         self.closed: list[Pair] = []
         self.last_end = {r.width: i for i, r in enumerate(found) if r.is_final}
@@ -107,27 +107,27 @@ class _Pairing:
     def pairs(self) -> list[Pair]:
         for index, ruler in enumerate(self.found):
             if ruler.is_start:
-                self.open.append(index)
+                self.begun.append(index)
                 self.by_width.setdefault(ruler.width, []).append(index)
             elif ruler.is_final:
                 first = self._opening(index)
                 if first is not None:
                     self._close(first, index)
-        return _top(self.found, self._with_cut(self.open, self.closed, len(self.found)))
+        return _top(self.found, self._with_cut(self.begun, self.closed, len(self.found)))
 
     def _opening(self, index: int) -> int | None:
         """Where the run began that ends here; None where a test printed this end."""
         ruler = self.found[index]
-        if not self.open:
+        if not self.begun:
             return self._reopened()
         same = self.by_width.get(ruler.width)
         if same:
             return same[-1]
-        if not ruler.fits(self.found[self.open[-1]].width):
-            widths = (self.found[self.open[i]].width for i in (-1, 0))
+        if not ruler.fits(self.found[self.begun[-1]].width):
+            widths = (self.found[self.begun[i]].width for i in (-1, 0))
             if any(self.last_end.get(width, 0) > index for width in widths):
                 return None
-        return self.open[-1]
+        return self.begun[-1]
 
     def _reopened(self) -> int:
         if not self.closed:
@@ -138,8 +138,8 @@ class _Pairing:
     def _close(self, first: int, last: int) -> None:
         """A run from the one to the other, with all that stands between them within it."""
         opened, within = [], []
-        while self.open and self.open[-1] >= first:
-            index = self.open.pop()
+        while self.begun and self.begun[-1] >= first:
+            index = self.begun.pop()
             self.by_width[self.found[index].width].pop()
             opened += [index] if index > first else []
         while self.closed and self.closed[-1].first >= first:
