@@ -17,7 +17,7 @@ LEVELS = 4
 _TESTS = (1, 1, 1, 3)
 _LINES = (0, 5, 5, 9)
 _CHARS = (0, 320, 320, 480)
-_WORDINGS = (0, 0, 0, 2)
+_WORDINGS = (0, 0, 0, 1)
 _MAX_RELATIVES = 8
 _BRIEF = 100
 
