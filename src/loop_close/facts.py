@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 from loop_close.model import Failure, Frame, Origin, Raised, Source
 
+#: Of the frames of a traceback these many are kept: where it began, and where it ended.
+MAX_OUTER = 4
+MAX_INNER = 12
 _TEST_FOLDERS = {"test", "tests", "testing"}
+_Frame = TypeVar("_Frame")
 
 
 def is_a(raised: Raised | None, *names: str) -> bool:
@@ -52,6 +57,13 @@ def innermost(raised: Raised | None) -> Frame | None:
     if raised is None or not raised.frames:
         return None
     return next((f for f in reversed(raised.frames) if not f.is_hidden), raised.frames[-1])
+
+
+def bounded(frames: Sequence[_Frame]) -> tuple[Sequence[_Frame], int]:
+    """The outermost and innermost frames, and how many between them were left out."""
+    if len(frames) <= MAX_OUTER + MAX_INNER:
+        return frames, 0
+    return [*frames[:MAX_OUTER], *frames[-MAX_INNER:]], len(frames) - MAX_OUTER - MAX_INNER
 
 
 def place(failure: Failure) -> tuple[str, int, str]:

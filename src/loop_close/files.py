@@ -80,9 +80,8 @@ def path_of_setting(root: Path, key: str, value: str) -> Path:
 
 def announce(root: Path, prompt: Path, report: Path | None) -> None:
     """Take away what the last run said: a stale prompt must not survive."""
-    with contextlib.suppress(
-        OSError
-    ):  # it was writable a moment ago; the end of the run will say so if it is not
+    # It was writable a moment ago; the end of the run will say so if it is not.
+    with contextlib.suppress(OSError):
         write(prompt, [_RUNNING_TEXT])
         if report is not None:
             report.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ from loop_close.model import Evidence, Observation, Report, Verdict
 from loop_close.prompt.compose import compose
 from loop_close.prompt.sections import built_in
 from loop_close.readers.streams import observe
-from loop_close.settings import check_setting
+from loop_close.settings import DEFAULT_BUDGET, check_setting
 from loop_close.text.clean import clean
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "run_detectors",
 ]
 
-_BUDGET = 2_000
 _MAX_SNIPPET = 2_000
 _MAX_LABEL = 300
 
@@ -56,7 +55,7 @@ def close_loop(
     detectors: Iterable[str | Detector] | None = None,
     *,
     root: str = "",
-    budget: int = _BUDGET,
+    budget: int = DEFAULT_BUDGET,
 ) -> LoopClosureReport:
     """Read what a command printed, and say what is wrong and what to do next.
 
@@ -91,7 +90,7 @@ def run_detectors(observation: Observation, only: Iterable[str] | None = None) -
 
 
 def emit_report(
-    evidence: Iterable[Evidence], exit_code: int | None = None, *, budget: int = _BUDGET
+    evidence: Iterable[Evidence], exit_code: int | None = None, *, budget: int = DEFAULT_BUDGET
 ) -> LoopClosureReport:
     """A report of evidence that was found before. Without any it is that of :func:`emit_no_stall_report`.
 
@@ -116,7 +115,7 @@ def emit_report(
 def emit_no_stall_report(exit_code: int | None = 0) -> LoopClosureReport:
     """The report of a run in which nothing was found: good news on exit code 0, else a request to look."""
     observation = Observation(exit_code=exit_code, source="output", rerun=(), expects_tests=False)
-    return _report(judge(observation, ()), DEFAULT_DETECTORS, _BUDGET)
+    return _report(judge(observation, ()), DEFAULT_DETECTORS, DEFAULT_BUDGET)
 
 
 def list_detector_ids() -> tuple[str, ...]:

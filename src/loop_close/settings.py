@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 MIN_BUDGET = 400
+DEFAULT_BUDGET = 2_000
 
 
 class SettingsError(ValueError):
@@ -23,7 +24,7 @@ class Settings:
 
     file: str = "nextprompt.md"
     json: str = ""
-    budget: int = 2000
+    budget: int = DEFAULT_BUDGET
 
 
 _TAKES: Mapping[str, str] = {

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
-from loop_close.capture.frames import Live, bounded, live_frames, record
+from loop_close.capture.frames import Live, live_frames, record
 from loop_close.capture.project import Project
 from loop_close.capture.site import SiteFinder
 from loop_close.capture.sources import function_of, index_of, source_between
+from loop_close.facts import bounded
 from loop_close.model import Frame, Raised, Site
 from loop_close.syntax.index import statement_at
 from loop_close.syntax.templates import matches, raise_template

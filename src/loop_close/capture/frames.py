@@ -14,8 +14,6 @@ from loop_close.facts import is_test_file
 from loop_close.model import Frame
 
 _COMPREHENSION = re.compile(r"(?:\.<locals>)?\.?<(?:list|dict|set)comp>\Z")
-MAX_OUTER = 4
-MAX_INNER = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +84,3 @@ def record(live: Live) -> Frame:
 def function_name(code: CodeType) -> str:
     """The qualified name; of a comprehension that of its function (since Python 3.12 they share a frame)."""
     return _COMPREHENSION.sub("", code.co_qualname) or code.co_qualname
-
-
-def bounded(frames: list[Live]) -> tuple[list[Live], int]:
-    """The outermost and innermost frames, and how many between them were left out."""
-    if len(frames) <= MAX_OUTER + MAX_INNER:
-        return frames, 0
-    return frames[:MAX_OUTER] + frames[-MAX_INNER:], len(frames) - MAX_OUTER - MAX_INNER

@@ -16,8 +16,6 @@ from loop_close.cli.streams import Streams
 if TYPE_CHECKING:
     from loop_close.model import Observation, Report
 
-_BUDGET = 2_000
-
 
 def analyze(options: argparse.Namespace, streams: Streams) -> int:
     """Read, judge, print. 0 when nothing is wrong, else 1."""
@@ -83,8 +81,9 @@ def _root(texts: Sequence[str]) -> str:
 def _document(report: Report, options: argparse.Namespace) -> Iterator[str]:
     from loop_close.prompt.compose import compose
     from loop_close.prompt.sections import DEFAULT_SECTIONS
+    from loop_close.settings import DEFAULT_BUDGET
 
-    prompt = compose(report, DEFAULT_SECTIONS, budget=options.budget or _BUDGET)
+    prompt = compose(report, DEFAULT_SECTIONS, budget=options.budget or DEFAULT_BUDGET)
     if not options.json:
         yield prompt
         return

@@ -113,6 +113,12 @@ class _Command:
 _Commands = argparse._SubParsersAction
 
 
+def _add_budget(parser: _Parser) -> None:
+    parser.add_argument(
+        "--budget", type=_tokens, metavar="TOKENS", help="that the prompt may cost (default: 2000)"
+    )
+
+
 def _add_analyze(commands: _Commands[_Parser]) -> None:
     parser = commands.add_parser(
         "analyze",
@@ -133,9 +139,7 @@ def _add_analyze(commands: _Commands[_Parser]) -> None:
     parser.add_argument(
         "-o", "--output", metavar="PATH", help="write to this file and not to the standard output"
     )
-    parser.add_argument(
-        "--budget", type=_tokens, metavar="TOKENS", help="that the prompt may cost (default: 2000)"
-    )
+    _add_budget(parser)
     parser.set_defaults(command=_Command("analyze"))
 
 
@@ -147,9 +151,7 @@ def _add_run(commands: _Commands[_Parser]) -> None:
         description="Runs a command, passes on what it prints, and writes nextprompt.md. Ends with its exit code.",
     )
     parser.add_argument("--source", metavar="NAME", help="what to call the run (default: the command's name)")
-    parser.add_argument(
-        "--budget", type=_tokens, metavar="TOKENS", help="that the prompt may cost (default: 2000)"
-    )
+    _add_budget(parser)
     parser.set_defaults(command=_Command("run"))
 
 

@@ -100,7 +100,7 @@ def _tests(cause: RootCause, level: int) -> str:
         for function, number in nsmallest(_TESTS[level], functions.items())
     ]
     rest = len(functions) - len(kept)
-    phases = sorted({f.phase for f in (e.failure for e in cause.evidence) if f is not None})
+    phases = sorted({f.phase for f in failures})
     when = f" ({', '.join(phases)})" if phases in (["setup"], ["teardown"]) else ""
     total = f"{len(nodeids)} tests" if len(nodeids) > 1 else "Test"
     if not kept:

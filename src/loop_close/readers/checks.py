@@ -12,9 +12,9 @@ from loop_close.model import Failure, Frame, Raised, Site, Source
 from loop_close.readers.contract import Reading
 from loop_close.readers.paths import project_path
 from loop_close.text.clean import clean
+from loop_close.text.cut import MAX_MESSAGE
 
 MAX_FAILURES = 20_000
-_MAX_MESSAGE = 16_000
 _MAX_NOTES = 40
 _MAX_SOURCE_LINES = 12
 _MAX_SOURCE_LINE = 1_000
@@ -149,7 +149,7 @@ def _message(finding: Finding, is_foreign: bool) -> str:
     if is_foreign:
         notes.append(f"in {_short(finding.file)}, line {finding.line}")
     message = "\n".join((finding.message.strip(), *notes)) if notes else finding.message.strip()
-    return message if len(message) <= _MAX_MESSAGE else clean(message[: 2 * _MAX_MESSAGE], _MAX_MESSAGE)
+    return message if len(message) <= MAX_MESSAGE else clean(message[: 2 * MAX_MESSAGE], MAX_MESSAGE)
 
 
 def _short(path: str) -> str:

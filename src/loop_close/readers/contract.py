@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 
 from loop_close.model import Counts, Failure, Warned
 
@@ -43,3 +43,8 @@ class Reader:
     id: str
     description: str
     read: Callable[[str, str], Reading]
+
+
+def sum_of(counts: Sequence[Counts]) -> Counts:
+    """The tests of several runs together, such as one for each interpreter."""
+    return Counts(**{f.name: sum(getattr(c, f.name) for c in counts) for f in fields(Counts)})

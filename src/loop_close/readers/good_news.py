@@ -44,7 +44,7 @@ def is_good_news(logs: Sequence[Log]) -> bool:
     """
     if any(reading.failures or reading.incomplete for log in logs for reading in log.readings):
         return False
-    return any(map(_ends_well, logs)) and not any(_is_red(log.rest) for log in logs)
+    return any(map(_ends_well, logs)) and not any(_RED.search(log.rest) for log in logs)
 
 
 def _ends_well(log: Log) -> bool:
@@ -52,7 +52,3 @@ def _ends_well(log: Log) -> bool:
     if behind[1] and not behind[2].strip():
         return True
     return _GREEN.match(log.rest[-_SAMPLE:].rstrip().rpartition("\n")[2]) is not None
-
-
-def _is_red(rest: str) -> bool:
-    return _RED.search(rest) is not None

@@ -7,14 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from loop_close.facts import innermost, is_a, is_test_file
+from loop_close.facts import bounded, innermost, is_a, is_test_file
 from loop_close.model import Frame, Raised, Site, Source
 from loop_close.readers.builtin_errors import bases_of
 from loop_close.readers.paths import project_path
 from loop_close.text.cut import cut
-
-_MAX_OUTER = 4
-_MAX_INNER = 12
 
 HEADER = "Traceback (most recent call last):"
 TOP = "  + Exception Group "
@@ -117,14 +114,14 @@ def assemble(said: str, printed: Sequence[Printed], repeated: int = 0, root: str
     module, name = _split_name(found["name"] if found else "")
     message = cut((found["message"] or "") if found else said)
     own = [(p, file) for p in printed if p.function is not None and (file := project_path(p.file, root))]
-    kept = own if len(own) <= _MAX_OUTER + _MAX_INNER else own[:_MAX_OUTER] + own[-_MAX_INNER:]
+    kept, omitted = bounded(own)
     raised = Raised(
         type=name,
         module=module,
         message=message,
         bases=bases_of(name, module),
         frames=tuple(_frame(one, file) for one, file in kept),
-        omitted_frames=len(own) - len(kept) + repeated,
+        omitted_frames=omitted + repeated,
     )
     return _explained(raised, printed, root)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from loop_close.model import Counts, Failure, Observation, Warned
-from loop_close.readers.contract import Reading
+from loop_close.model import Counts, Failure, Observation
+from loop_close.readers.contract import Reading, sum_of
 from loop_close.readers.good_news import MARK, Log, is_good_news
 from loop_close.readers.prefixes import without_prefixes
 from loop_close.readers.registry import DEFAULT_READERS
@@ -117,12 +117,12 @@ def _observation(
     found: Sequence[Reading], exit_code: int | None, source: str, *, is_good_news: bool
 ) -> Observation:
     counted = [r.counts for r in found if r.counts is not None]
-    counts = _sum(counted)
+    counts = sum_of(counted)
     return Observation(
         exit_code=exit_code,
         source=source,
         failures=_with_unlisted(_once(f for r in found for f in r.failures), counts),
-        warnings=tuple(dict.fromkeys(w for r in found for w in r.warnings if isinstance(w, Warned))),
+        warnings=tuple(dict.fromkeys(w for r in found for w in r.warnings)),
         counts=counts,
         incomplete=next((r.incomplete for r in found if r.incomplete), ""),
         rerun=(),
@@ -173,12 +173,3 @@ def with_junit(observation: Observation, junit: JunitReading) -> Observation:
         expects_tests=True,
         is_good_news=observation.is_good_news and junit.counts != Counts(),
     )
-
-
-def _sum(counts: Sequence[Counts]) -> Counts:
-    """The tests of all runs in a text, such as one for each interpreter."""
-    total = Counts()
-    for one in counts:
-        added = {f.name: getattr(total, f.name) + getattr(one, f.name) for f in fields(Counts)}
-        total = replace(total, **added)
-    return total

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from loop_close.facts import is_test_file
+from loop_close.facts import bounded, is_test_file
 from loop_close.model import Frame, Raised
 from loop_close.readers.paths import project_path
 from loop_close.text.clean import clean
+from loop_close.text.cut import MAX_MESSAGE
 
-_MAX_MESSAGE = 16_000
-_MAX_OUTER = 4
-_MAX_INNER = 12
 _MAX_FRAMES = 400
 # Node: "at Cart.first (src/cart.js:4:34)", "at mocha/cart.js:6:52"; vitest begins with an arrow.
 _FRAME = re.compile(
@@ -43,13 +41,13 @@ def foreign_raised(text: str, message: str, type_name: str, root: str) -> Raised
         said = said[typed.end() :]
     module, _, short = name.rpartition(".")
     own = list(_frames(text, root))[::-1]
-    kept = own if len(own) <= _MAX_OUTER + _MAX_INNER else own[:_MAX_OUTER] + own[-_MAX_INNER:]
+    kept, omitted = bounded(own)
     return Raised(
         type=short or "Error",
         module=module,
-        message=clean(_fuller(message.strip(), said), _MAX_MESSAGE),
+        message=clean(_fuller(message.strip(), said), MAX_MESSAGE),
         frames=tuple(kept),
-        omitted_frames=len(own) - len(kept),
+        omitted_frames=omitted,
     )
 
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from loop_close.model import Raised
 from loop_close.readers.junit_xml.foreign import foreign_raised
 from loop_close.readers.printed import raised_in
+from loop_close.readers.printed_parts import HEADER
 from loop_close.readers.pytest_output.doctests import read_doctest
 from loop_close.readers.pytest_output.said import missing_fixture, raised_from_words
 from loop_close.readers.pytest_output.tracebacks import read_traceback
 from loop_close.text.clean import clean
+from loop_close.text.cut import MAX_MESSAGE
 from loop_close.text.sanitize import sanitize
 
-_MAX_MESSAGE = 16_000
-_HEADER = "Traceback (most recent call last):"
 _STACK = re.compile(r"^\s{1,12}(?:at|\u276f) ", re.MULTILINE)
 # Where pytest's representation of a failure names a place, and how it begins the lines with the exception.
 _OF_PYTEST = re.compile(
@@ -65,7 +65,7 @@ def said_by(text: str, message: str, type_name: str, root: str, *, name: str, is
     words = _words(message)
     raised = _of_pytest(text, words, name, root) if is_pytest else _of_others(text, words, type_name, root)
     if raised is not None:
-        raised = replace(raised, message=clean(raised.message, _MAX_MESSAGE))
+        raised = replace(raised, message=clean(raised.message, MAX_MESSAGE))
     return Said(
         message=raised.message if raised is not None else _plain(words or text.strip()),
         raised=raised,
@@ -84,11 +84,11 @@ def is_of_pytest(text: str) -> bool:
 
 def is_of_python(text: str, type_name: str) -> bool:
     """Whether a result was written by a runner of tests in Python."""
-    return _HEADER in text or type_name.startswith(("testtools.", "unittest."))
+    return HEADER in text or type_name.startswith(("testtools.", "unittest."))
 
 
 def _plain(words: str) -> str:
-    return clean(words, _MAX_MESSAGE) or _NOTHING_SAID
+    return clean(words, MAX_MESSAGE) or _NOTHING_SAID
 
 
 def _words(message: str) -> str:
@@ -117,6 +117,6 @@ def _folded(text: str) -> str:
 
 
 def _of_others(text: str, words: str, type_name: str, root: str) -> Raised | None:
-    if _HEADER in text:
+    if HEADER in text:
         return raised_in(text.replace("\n}}}\n", "\n\n"), root)  # subunit's brackets
     return foreign_raised(text, words, type_name, root)

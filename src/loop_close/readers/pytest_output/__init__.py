@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from loop_close.model import Counts, Failure, Warned
-from loop_close.readers.contract import Reader, Reading
-from loop_close.readers.pytest_output.counts import counts_of, incomplete, is_more_than_collected, sum_of
+from loop_close.readers.contract import Reader, Reading, sum_of
+from loop_close.readers.pytest_output.counts import counts_of, incomplete, is_more_than_collected
 from loop_close.readers.pytest_output.early import (
     NOT_STARTED,
     broken_conftests,

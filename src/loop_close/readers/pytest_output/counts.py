@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from loop_close.model import Counts, Failure
 from loop_close.readers.pytest_output.rulers import counts_in
@@ -87,11 +87,6 @@ def _collected(text: str, run: Run) -> int | None:
 
 def _header(text: str, run: Run) -> re.Match[str] | None:
     return _COLLECTED.search(text, run.start, min(run.end, run.start + 20_000)) if run.has_start else None
-
-
-def sum_of(counts: Sequence[Counts]) -> Counts:
-    """All together."""
-    return Counts(**{f.name: sum(getattr(c, f.name) for c in counts) for f in fields(Counts)})
 
 
 def incomplete(text: str, run: Run, stops: Sequence[str], counts: Counts | None) -> str:

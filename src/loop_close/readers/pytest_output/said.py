@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from loop_close.model import Raised
-from loop_close.readers.printed_parts import FRAME, MARKERS, Printed, assemble, is_exception
+from loop_close.readers.printed import raised_in_line
+from loop_close.readers.printed_parts import FRAME, MARKERS, Printed, assemble
 from loop_close.text.normalize import relativize
 
 _MAX_LINES = 2_000
@@ -27,27 +28,25 @@ def raised_from(
         return None
     place, lines = _syntax_place(lines)
     text = _with_type("\n".join(lines), type_name)
-    raised = assemble(text, [*printed, *([place] if place is not None else [])], root=root)
-    message = without_root(raised.message, root)
-    if place is not None:
-        name = place.file.replace("\\", "/").rpartition("/")[2]
-        message = f"{message} ({name}, line {place.line})"
-    return replace(raised, message=message) if message != raised.message else raised
+    raised = without_root(
+        assemble(text, [*printed, *([place] if place is not None else [])], root=root), root
+    )
+    if place is None:
+        return raised
+    name = place.file.replace("\\", "/").rpartition("/")[2]
+    return replace(raised, message=f"{raised.message} ({name}, line {place.line})")
 
 
 def raised_from_words(words: str, root: str = "") -> Raised | None:
     """The exception of the summary's or a crash line's words; None where these are pytest's own."""
-    text = _with_type(words, "")
-    if not is_exception(text.partition("\n")[0]):
-        return None
-    raised = assemble(text, (), root=root)
-    message = without_root(raised.message, root)
+    raised = raised_in_line(_with_type(words, ""), root)
+    return without_root(raised, root) if raised is not None else None
+
+
+def without_root(raised: Raised, root: str) -> Raised:
+    """The exception with paths below the root as the plugin shows them in its message."""
+    message = relativize(raised.message, [(root, "")]) if root else raised.message
     return replace(raised, message=message) if message != raised.message else raised
-
-
-def without_root(message: str, root: str) -> str:
-    """The message with paths below the root as the plugin shows them."""
-    return relativize(message, [(root, "")]) if root else message
 
 
 def _with_type(text: str, type_name: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from loop_close.model import Frame, Raised, Source
 from loop_close.readers.printed import raised_in, raised_in_line
-from loop_close.readers.printed_parts import MARKERS, Printed
+from loop_close.readers.printed_parts import HEADER, MARKERS, Printed
 from loop_close.readers.pytest_output.said import raised_from, raised_from_words, without_root
 
 MAX_LINKS = 8
@@ -20,7 +20,6 @@ LOCATION = re.compile(
     r"(?P<file>(?:[A-Za-z]:[\\/])?[^\s:>][^\n:=]{0,1000}|<[^>\n]{1,300}>):(?P<line>\d{1,9}):"
     r"(?: (?:in (?P<function>[\w.<>]{1,300})|(?P<type>[\w.]{1,200})?))?\s*\Z"
 )
-_HEADER = "Traceback (most recent call last):"
 _NATIVE = re.compile(r"\n(?:  \+ Exception Group )?Traceback \(most recent call last\):\n")
 _WORDS = re.compile(
     r"\nTraceback \(most recent call last\):(?:\n[ \t][^\n]*+|\n(?=\n))++\n(?P<words>[^\s].*)", re.DOTALL
@@ -56,7 +55,7 @@ def _joined(link: Raised, before: Raised | None, *, is_cause: bool) -> Raised:
 
 def _link(text: str, root: str) -> Raised | None:
     """One exception of a chain."""
-    if _HEADER in text and _NATIVE.search(text):
+    if HEADER in text and _NATIVE.search(text):
         return _native(text, root)
     entries = Entries()
     for line in text.split("\n"):
@@ -71,8 +70,7 @@ def _link(text: str, root: str) -> Raised | None:
 def _native(text: str, root: str) -> Raised | None:
     """A printed traceback; here nothing follows, so that the message goes on beyond blank lines."""
     raised, words = raised_in(text, root), _WORDS.search(text)
-    if raised is not None and root and root in raised.message:
-        raised = replace(raised, message=without_root(raised.message, root))
+    raised = without_root(raised, root) if raised is not None else None
     if raised is None or words is None or "\n" not in words["words"].strip("\n"):
         return raised
     whole = raised_from_words(words["words"].strip("\n"), root)
