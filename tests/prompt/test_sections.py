@@ -145,9 +145,9 @@ def test_many_files_are_counted():
 def test_next_step():
     assert rendered("next-step", close(observed(exit_code=0, counts=Counts(passed=1)))) == []
     made = rendered("next-step", close(observed(failure(raised(), "t.py::a"))))
-    assert made[0] == "From the project's root, just the failing tests:"
+    assert made[0] == "Just the failing tests, from the root:"
     assert made[1:] == ["```sh", "pytest --loop-close t.py::a", "```"]
-    assert "root, the tests:" in rendered("next-step", close(observed(exit_code=5)))[0]
+    assert "The tests, from the root:" in rendered("next-step", close(observed(exit_code=5)))[0]
 
 
 # Root causes within what they may cost

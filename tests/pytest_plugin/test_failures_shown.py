@@ -32,7 +32,7 @@ def test_failing_setup_call_and_teardown_are_told_apart(run):
         "`RuntimeError` at `test_a.py:6` in `broken`",
         "Test (setup): `test_a.py::test_needs_it`",
         "`OSError` at `test_a.py:11` in `dirty`",
-        "2 tests (teardown): `test_a.py::test_both`, `test_a.py::test_leaves_it`",
+        "2 tests (teardown): `test_a.py::test_both`, `test_leaves_it`",
         "`AssertionError` at `test_a.py:15` in `test_both`",
     )
     phases = {evidence["phase"] for evidence in done.report["evidence"] if "phase" in evidence}

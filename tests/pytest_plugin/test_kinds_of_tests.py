@@ -37,7 +37,7 @@ def test_unittest_classes_fail_where_they_fail(run):
     done = run({"test_a.py": UNITTEST})
     assert done.says(
         "`RuntimeError` at `test_a.py:6` in `Server.setUpClass`",
-        "2 tests (setup): `test_a.py::Server::test_one`, `test_a.py::Server::test_two`",
+        "2 tests (setup): `test_a.py::Server::test_one`, `Server::test_two`",
         "`ValueError` at `test_a.py:11` in `Own.setUp`",
         "`OSError` at `test_a.py:16` in `Stop.tearDownClass`",
         "`AssertionError` at `test_a.py:20` in `Plain.test_equal`",

@@ -18,6 +18,7 @@ _TESTS = (1, 1, 1, 3)
 _LINES = (0, 5, 5, 9)
 _CHARS = (0, 320, 320, 480)
 _WORDINGS = (0, 0, 0, 1)
+_WORDING = 60
 _MAX_RELATIVES = 8
 _BRIEF = 100
 
@@ -95,9 +96,11 @@ def _tests(cause: RootCause, level: int) -> str:
     nodeids = [f.nodeid for f in failures]
     functions = Counter(filter(None, map(test_function, nodeids)))
     ids = {test_function(nodeid): nodeid for nodeid in nodeids}
+    few = nsmallest(_TESTS[level], functions.items())
+    names = _beside([function if number > 1 else ids[function] for function, number in few])
     kept = [
-        span(function, 160) + f" ({number} cases)" if number > 1 else span(ids[function], 160)
-        for function, number in nsmallest(_TESTS[level], functions.items())
+        span(name, 160) + (f" ({number} cases)" if number > 1 else "")
+        for name, (_, number) in zip(names, few, strict=True)
     ]
     rest = len(functions) - len(kept)
     phases = sorted({f.phase for f in failures})
@@ -106,6 +109,15 @@ def _tests(cause: RootCause, level: int) -> str:
     if not kept:
         return ""
     return f" {total}{when}: {', '.join(kept)}" + (f" and {rest} more" if rest else "")
+
+
+def _beside(nodeids: Sequence[str]) -> list[str]:
+    """The node ids, each without the file where it is that of the one before: ``a.py::test_x``, ``test_y``."""
+    files = [nodeid.partition("::")[0] for nodeid in nodeids]
+    return [
+        nodeid.removeprefix(f"{file}::") if number and file == files[number - 1] and "::" in nodeid else nodeid
+        for number, (file, nodeid) in enumerate(zip(files, nodeids, strict=True))
+    ]
 
 
 def _places(failures: Sequence[Failure], level: int) -> str:
@@ -155,7 +167,7 @@ def _variants(cause: RootCause, level: int) -> Iterator[str]:
     first = one_line(safe(representative(cause).message), _BRIEF)
     messages = (e.failure.message for e in cause.evidence[1:200] if e.failure is not None)
     others = [m for m in dict.fromkeys(one_line(safe(m, 400), _BRIEF) for m in messages) if m != first]
-    kept = [span(m) for m in others[: _WORDINGS[level]]]
+    kept = [span(m, _WORDING) for m in others[: _WORDINGS[level]]]
     rest = len(others) - len(kept)
     if others and level >= 2:
         yield "Also: " + " and ".join(

@@ -8,7 +8,9 @@ from loop_close.facts import test_function
 from loop_close.model import Observation
 from loop_close.prompt.show import safe
 
+#: Bytes that the named tests may take: fewer where `--lf` says the same in one word.
 _MAX_SELECTED = 200
+_MAX_BESIDE_LAST_FAILED = 120
 
 
 def rerun_command(observation: Observation) -> str:
@@ -19,8 +21,9 @@ def rerun_command(observation: Observation) -> str:
     """
     words = _words(observation)
     nodeids = selected_tests(observation)
+    most = _MAX_BESIDE_LAST_FAILED if observation.can_rerun_last_failed else _MAX_SELECTED
     for selected in (nodeids, sorted({test_function(n) for n in nodeids})):
-        if selected and _size(selected) <= _MAX_SELECTED:
+        if selected and _size(selected) <= most:
             return shlex.join([*words, *selected])
     if observation.can_rerun_last_failed and any(f.nodeid for f in observation.failures):
         return shlex.join([*words, "--lf"])

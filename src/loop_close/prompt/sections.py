@@ -133,7 +133,7 @@ def next_step(report: Report, tokens: int) -> Iterator[str]:
     by_test = any(f.nodeid for f in report.observation.failures)
     other = "the tests" if report.observation.expects_tests else "the same command"
     what = "just the failing tests" if by_test else other
-    yield f"From the project's root, {what}:"
+    yield f"{what[0].upper()}{what[1:]}, from the root:"
     yield from fence(rerun_command(report.observation), "sh")
 
 
