@@ -2,7 +2,17 @@ import dataclasses
 
 import pytest
 
-from loop_close.settings import MIN_BUDGET, Settings, SettingsError, check_setting, parse_settings
+from loop_close.memory import Thresholds
+from loop_close.progress import signals
+from loop_close.settings import (
+    _LEAST,
+    MIN_BUDGET,
+    SIGNALS,
+    Settings,
+    SettingsError,
+    check_setting,
+    parse_settings,
+)
 
 
 @pytest.mark.parametrize(
@@ -12,6 +22,11 @@ from loop_close.settings import MIN_BUDGET, Settings, SettingsError, check_setti
         ({"budget": MIN_BUDGET}, Settings(budget=MIN_BUDGET)),
         ({"budget": 10**9}, Settings(budget=10**9)),
         ({"file": "a/b.md", "json": "c.json"}, Settings(file="a/b.md", json="c.json")),
+        ({"history": "off"}, Settings(history="off")),
+        (
+            {"thresholds": {"repeats": 4, "similarity": 0.8}, "signals_off": ["no-edit"]},
+            Settings(thresholds={"repeats": 4, "similarity": 0.8}, signals_off=["no-edit"]),
+        ),
     ],
 )
 def test_good_table_becomes_settings(table, expected):
@@ -36,6 +51,12 @@ def test_what_is_no_table_is_refused(table):
         ("file", "  ", "the path of a file, as a string, not '  '"),
         ("file", 5, "the path of a file, as a string, not 5"),
         ("json", {"a": 1}, "the path of a file, as a string, not {'a': 1}"),
+        (
+            "history",
+            "postgresql://db/x",
+            "the path of a file, as a string, or 'off', not 'postgresql://db/x'",
+        ),
+        ("history", False, "the path of a file, as a string, or 'off', not False"),
     ],
 )
 def test_value_that_cannot_be_is_refused_by_name_and_told_what_it_takes(key, value, takes):
@@ -44,9 +65,42 @@ def test_value_that_cannot_be_is_refused_by_name_and_told_what_it_takes(key, val
     assert str(caught.value) == f"[tool.loop-close] {key} takes {takes}"
 
 
+@pytest.mark.parametrize(
+    "thresholds",
+    [
+        5,
+        {"nonsense": 3},
+        {"repeats": 1},
+        {"repeats": 2.5},
+        {"similarity": 1.1},
+        {"open_after": True},
+        {"mole": "3"},
+    ],
+)
+def test_thresholds_that_cannot_be_are_refused_and_told_what_there_is(thresholds):
+    with pytest.raises(
+        SettingsError, match=r"thresholds takes a table of repeats, half_open_after, open_after"
+    ):
+        parse_settings({"thresholds": thresholds})
+
+
+@pytest.mark.parametrize("kinds", ["no-edit", ["no-edits"], [1], {"no-edit": True}])
+def test_signals_that_are_none_are_refused_and_all_are_listed(kinds):
+    with pytest.raises(SettingsError, match=r"signals_off takes a list of test-tampering, oscillation"):
+        parse_settings({"signals_off": kinds})
+
+
+def test_settings_know_every_threshold_and_signal():
+    assert set(_LEAST) == {f.name for f in dataclasses.fields(Thresholds)} - {"off"}
+    assert tuple(signals.SIGNALS) == SIGNALS
+
+
 @pytest.mark.parametrize("key", ["Budget", "budgets", "", "loop-close", "__class__"])
 def test_unknown_key_is_refused_and_the_known_ones_are_listed(key):
-    with pytest.raises(SettingsError, match=r"there is no such setting; there are budget, file, json$"):
+    with pytest.raises(
+        SettingsError,
+        match=r"there is no such setting; there are budget, file, history, json, signals_off, thresholds$",
+    ):
         parse_settings({key: 1})
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 MIN_BUDGET = 400
 DEFAULT_BUDGET = 2_000
+DEFAULT_HISTORY = ".loop-close/history.sqlite3"
+#: The value of ``history`` for none.
+OFF = "off"
 
 
 class SettingsError(ValueError):
@@ -20,17 +24,40 @@ class Settings:
     :ivar file: path of the next prompt, relative to the root.
     :ivar json: path of the JSON report, empty for none.
     :ivar budget: tokens that the prompt may cost.
+    :ivar history: path of the memory from run to run, relative to the root; ``off`` for none.
+    :ivar thresholds: those that differ from :class:`~loop_close.memory.Thresholds`, by name.
+    :ivar signals_off: kinds of signals that never fire.
     """
 
     file: str = "nextprompt.md"
     json: str = ""
     budget: int = DEFAULT_BUDGET
+    history: str = DEFAULT_HISTORY
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    signals_off: Sequence[str] = ()
 
 
+#: Each threshold with the least it can be; similarity is from 0 to 1.
+_LEAST: Mapping[str, int] = {
+    "repeats": 2,
+    "half_open_after": 1,
+    "open_after": 1,
+    "varied": 2,
+    "mole": 2,
+    "similarity": 0,
+}
+SIGNALS = (
+    *("test-tampering", "oscillation", "repeated-failure", "similar-failure", "whack-a-mole", "regression"),
+    *("no-edit", "no-effective-edit", "flaky", "infrastructure"),
+)
 _TAKES: Mapping[str, str] = {
     "file": "the path of a file, as a string",
     "json": "the path of a file, as a string",
     "budget": f"a whole number of tokens, at least {MIN_BUDGET}",
+    "history": "the path of a file, as a string, or 'off'",
+    "thresholds": f"a table of {', '.join(_LEAST)}: whole numbers (at least "
+    f"{', '.join(str(least) for least in _LEAST.values())}), similarity a number from 0 to 1",
+    "signals_off": f"a list of {', '.join(SIGNALS)}",
 }
 
 
@@ -60,6 +87,37 @@ def check_setting(name: str, key: str, value: object) -> None:
 
 
 def _fits(key: str, value: object) -> bool:
-    if key == "budget":
-        return isinstance(value, int) and not isinstance(value, bool) and value >= MIN_BUDGET
-    return isinstance(value, str) and bool(value.strip())
+    return _CHECKS.get(key, _is_path)(value)
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and "\0" not in value and "://" not in value
+
+
+def _is_budget(value: Any) -> bool:
+    return _is_whole(value) and value >= MIN_BUDGET
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _are_thresholds(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(_is_threshold(key, number) for key, number in value.items())
+
+
+def _is_threshold(key: Any, value: Any) -> bool:
+    if key == "similarity":
+        return (_is_whole(value) or isinstance(value, float)) and 0 <= value <= 1
+    return key in _LEAST and _is_whole(value) and value >= _LEAST[key]
+
+
+def _are_signals(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(kind in SIGNALS for kind in value)
+
+
+_CHECKS: Mapping[str, Callable[[Any], bool]] = {
+    "budget": _is_budget,
+    "thresholds": _are_thresholds,
+    "signals_off": _are_signals,
+}

@@ -1,0 +1,284 @@
+"""The records of what is remembered from run to run: frozen values, no logic, no I/O.
+
+Runs are numbered from 1 for each source. Tests go by node id; findings of checkers, which have none, by file, tool,
+rule and masked message. Keys are digests of normalized, redacted text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+EditKind = Literal["unknown", "none", "ineffective", "effective"]
+Change = Literal["added", "removed", "edited", "moved"]
+Outcome = Literal["passed", "skipped", "xfailed"]
+Status = Literal["failing", "passed", "skipped", "xfailed", "gone"]
+BreakerState = Literal["closed", "half_open", "open"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mark:
+    """One failure as it is remembered.
+
+    :ivar test: what failed: a node id, or for what is no test a name that survives shifted lines.
+    :ivar exact: equal where nothing moved at all: test, phase, exception type, message with its values.
+    :ivar shape: equal where at most the values moved: exception type, innermost project function, the statement
+        or the message with values masked.
+    :ivar cause: equal where one fix clears both; without the test.
+    :ivar family: exception type and place; only within it messages are compared by similarity.
+    :ivar message: the message with values masked, bounded; empty where wording does not decide.
+    :ivar exception: the exception's type, else the kind of the finding.
+    :ivar where: ``file:function`` of the innermost project frame, and ``line`` in it; 0 when not known.
+    :ivar got: the value that the test saw, bounded; empty when it is not known; ``want`` the one it expected.
+    :ivar is_infrastructure: the machine failed and not the program: a timeout, the network, a full disk.
+    """
+
+    test: str
+    phase: str = "call"
+    exact: str = ""
+    shape: str = ""
+    cause: str = ""
+    family: str = ""
+    message: str = ""
+    exception: str = ""
+    where: str = ""
+    line: int = 0
+    got: str = ""
+    want: str = ""
+    is_infrastructure: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Edit:
+    """One function, class body, module body or other file that differs from the run before.
+
+    :ivar function: qualified name; ``<module>`` for statements outside of functions and classes; empty for a whole
+        file, as for one that is no Python or cannot be parsed.
+    :ivar is_effective: more than comments, formatting, docstrings or prose changed.
+    :ivar asserts: assertions in it before and after.
+    :ivar moved_to: for ``moved``, the new (file, function).
+    :ivar diff: a unified diff without its header, bounded and redacted; empty where it was not kept.
+    """
+
+    file: str
+    function: str = ""
+    change: Change = "edited"
+    is_effective: bool = True
+    asserts: tuple[int, int] = (0, 0)
+    moved_to: tuple[str, str] = ("", "")
+    diff: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Edits:
+    """How the project's files differ from those of the run before.
+
+    :ivar kind: ``unknown`` where there is no run to compare with.
+    :ivar edits: bounded; ``omitted`` counts those left out.
+    """
+
+    kind: EditKind = "unknown"
+    edits: tuple[Edit, ...] = ()
+    omitted: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """One run as it is remembered.
+
+    :ivar marks: its failures, bounded; ``omitted_marks`` counts those left out.
+    :ivar outcomes: what became of tests that had failed in the episode and did not fail now.
+    :ivar tells_outcomes: a test that is in neither did not run; False where only failures are told, as by text.
+    :ivar selection: how tests were chosen, or the command; empty when all were meant.
+    :ivar is_full: every test that is known was meant to run, and the run came to its end.
+    :ivar incomplete: why it ended before its end.
+    :ivar is_good: the command said that all is well.
+    :ivar is_killed: it began and was never heard of again.
+    """
+
+    number: int
+    source: str = "pytest"
+    marks: tuple[Mark, ...] = ()
+    omitted_marks: int = 0
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    tells_outcomes: bool = True
+    edits: Edits = Edits()
+    selection: str = ""
+    is_full: bool = True
+    incomplete: str = ""
+    exit_code: int | None = None
+    is_good: bool = False
+    is_killed: bool = False
+    passed: int = 0
+    skipped: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Form:
+    """One shape that the failure of a test had, and the runs in which it had it (the last ones)."""
+
+    shape: str
+    family: str = ""
+    message: str = ""
+    runs: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Known:
+    """What is known last of one test that failed in the episode.
+
+    :ivar mark: its last failure.
+    :ivar since: the run in which the failure began that is still there.
+    :ivar forms: the shapes it had, in order of appearance, bounded.
+    :ivar values: (run, value) where the value that the test saw changed, bounded.
+    :ivar flips: runs in which it passed or failed other than before although nothing was edited.
+    :ivar tampered: (run, what was done) where it stopped failing without being fixed.
+    :ivar was_broken: it had passed in the episode before it failed.
+    """
+
+    status: Status
+    mark: Mark
+    since: int
+    forms: tuple[Form, ...] = ()
+    values: tuple[tuple[int, str], ...] = ()
+    flips: tuple[int, ...] = ()
+    tampered: tuple[int, str] = (0, "")
+    was_broken: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """What one run of an episode came to, as later ones need it.
+
+    :ivar state: a digest of what was failing after it, by test and shape.
+    :ivar unresolved: how many tests were failing after it, with those that did not run.
+    :ivar new: failures that the episode did not know; ``broken`` of them belong to tests that had passed.
+    :ivar changed: failures with another shape; ``moved``: with the same shape and other values.
+    :ivar is_counted: it was an attempt; not a look at the same code, a killed run, a fault of the machine.
+    :ivar advanced: why it advanced: ``fixed``, ``later``, ``changed``, ``unmasked``, ``added``; empty when it did not.
+    :ivar is_return: the state is one that the episode was in before, and not that of the run before.
+    :ivar infrastructure: tests that the machine failed, bounded.
+    """
+
+    run: int
+    state: str = ""
+    unresolved: int = 0
+    fixed: int = 0
+    new: int = 0
+    broken: int = 0
+    changed: int = 0
+    moved: int = 0
+    edits: Edits = Edits()
+    selection: str = ""
+    is_full: bool = True
+    is_counted: bool = True
+    is_killed: bool = False
+    is_return: bool = False
+    advanced: str = ""
+    infrastructure: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Episode:
+    """The runs of one source since its last green one.
+
+    :ivar first: the number of its first run, 0 before that; ``selection`` how that run chose tests.
+    :ivar runs: how many there were; ``steps`` holds the last of them.
+    :ivar tests: what is known last of every test that failed.
+    :ivar best: the fewest tests that were failing after a run, and that run; tests that only came to be known
+        later count as if they had been failing then.
+    :ivar stalled: counted runs in a row that did not advance.
+    :ivar varied: counted runs in a row after which no fewer tests were failing than ever before.
+    :ivar green: the number of the last green run, 0 for none; ``is_green_full``: all tests were meant in it.
+    """
+
+    first: int = 0
+    selection: str = ""
+    runs: int = 0
+    steps: tuple[Step, ...] = ()
+    tests: Mapping[str, Known] = field(default_factory=dict)
+    best: tuple[int, int] = (0, 0)
+    stalled: int = 0
+    varied: int = 0
+    green: int = 0
+    is_green_full: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Signal:
+    """A reason to believe that the loop is not advancing, or why there is none.
+
+    :ivar is_on: False for one that did not fire; ``explanation`` then says what is missing.
+    :ivar runs: the numbers of the runs that show it.
+    :ivar tests: what it is about, bounded.
+    """
+
+    kind: str
+    is_on: bool = True
+    runs: tuple[int, ...] = ()
+    tests: tuple[str, ...] = ()
+    explanation: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Breaker:
+    """Whether the loop should go on.
+
+    :ivar reason: what opened it, in words; empty while it is closed.
+    """
+
+    state: BreakerState = "closed"
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Thresholds:
+    """How much it takes to speak of a loop that is stuck.
+
+    :ivar repeats: runs that have to show the same thing.
+    :ivar half_open_after: counted runs in a row without progress after which the loop should pivot;
+        ``open_after``: stop.
+    :ivar varied: counted runs in a row whose failures vary while their number never gets smaller.
+    :ivar mole: runs in a row that each fix and break.
+    :ivar similarity: from 0 to 1, from which on two messages count as one.
+    :ivar off: kinds of signals that never fire.
+    """
+
+    repeats: int = 3
+    half_open_after: int = 2
+    open_after: int = 3
+    varied: int = 6
+    mole: int = 5
+    similarity: float = 0.9
+    off: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Progress:
+    """A run against the episode so far.
+
+    :ivar run: the number of the run; ``position`` its place in the episode, from 1.
+    :ivar fixed: tests that failed before and passed now; the other groups likewise, each sorted.
+    :ivar new: failures that the episode did not know; those of tests that had passed are in ``broken``, too.
+    :ivar changed: fail with a shape other than before.
+    :ivar unresolved: fail as before, whatever the values.
+    :ivar not_run: failed before and did not run now.
+    :ivar not_fixed: stopped failing without passing: skipped, expected to fail, gone.
+    :ivar advanced: as in :class:`Step`; ``step`` is the run's own.
+    :ivar signals: all that are known, fired or not.
+    """
+
+    run: int
+    position: int
+    episode: Episode
+    step: Step
+    fixed: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    unresolved: tuple[str, ...] = ()
+    not_run: tuple[str, ...] = ()
+    not_fixed: tuple[str, ...] = ()
+    signals: tuple[Signal, ...] = ()
+    breaker: Breaker = Breaker()

@@ -1,0 +1,156 @@
+"""One run on top of an episode: what it came to, and the episode after it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from loop_close.memory import Breaker, Episode, Progress, Run, Step, Thresholds
+from loop_close.progress.attempt import Attempt, advanced, is_attempt, is_return
+from loop_close.progress.compare import Changes, compare, failing
+from loop_close.progress.signals import check_all
+from loop_close.progress.signals.contract import View
+
+_MAX_STEPS = 60
+_MAX_EDITED = 12
+_MAX_NAMED = 20
+_DEFAULT = Thresholds()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Advanced:
+    """What a run came to.
+
+    :ivar episode: what to remember: that of the progress, or a fresh one after a green run.
+    """
+
+    progress: Progress
+    episode: Episode
+
+
+def advance(episode: Episode, run: Run, limits: Thresholds = _DEFAULT) -> Advanced:
+    """Compare a run with its episode. Pure: the same episode and run give the same answer."""
+    changes = compare(episode, run, limits)
+    left = failing(changes.tests)
+    step = _step(episode, run, changes, left, limits)
+    after = _episode(episode, run, changes, step)
+    view = View(run=run, before=episode, after=after, changes=changes, step=step, limits=limits)
+    progress = Progress(
+        run=run.number,
+        position=after.runs,
+        episode=after,
+        step=step,
+        fixed=tuple(changes.fixed),
+        new=tuple(changes.new),
+        broken=tuple(changes.broken),
+        changed=tuple(changes.changed),
+        unresolved=tuple(changes.unresolved),
+        not_run=tuple(changes.not_run),
+        not_fixed=tuple(changes.not_fixed),
+        signals=check_all(view),
+        breaker=breaker_of(after, step, limits),
+    )
+    is_over = run.is_good and not left and (run.is_full or run.selection == after.selection)
+    return Advanced(progress=progress, episode=_fresh(run) if is_over else after)
+
+
+def _fresh(run: Run) -> Episode:
+    return Episode(green=run.number, is_green_full=run.is_full)
+
+
+def _step(episode: Episode, run: Run, changes: Changes, left: list[str], limits: Thresholds) -> Step:
+    state = _digest(f"{test}\0{changes.tests[test].mark.shape}" for test in left)
+    made = Attempt(episode=episode, run=run, changes=changes, state=state, left=len(left))
+    counted = is_attempt(made)
+    return Step(
+        run=run.number,
+        state=state,
+        unresolved=len(left),
+        fixed=len(changes.fixed),
+        new=len(changes.new),
+        broken=len(changes.broken),
+        changed=len(changes.changed),
+        moved=changes.moved,
+        edits=run.edits,
+        selection=run.selection,
+        is_full=run.is_full,
+        is_counted=counted,
+        is_killed=run.is_killed,
+        is_return=is_return(made),
+        advanced=advanced(made, limits) if counted else "",
+        infrastructure=tuple(changes.infrastructure[:_MAX_NAMED]),
+    )
+
+
+def _episode(episode: Episode, run: Run, changes: Changes, step: Step) -> Episode:
+    best = _best(episode, changes, step)
+    is_better = best[1] == step.run
+    return replace(
+        episode,
+        first=episode.first or run.number,
+        selection=episode.selection if episode.runs else run.selection,
+        runs=episode.runs + 1,
+        steps=_kept((*episode.steps, step)),
+        tests=changes.tests,
+        best=best,
+        stalled=_stalled(episode, step),
+        varied=0 if is_better or step.advanced == "later" else episode.varied + step.is_counted,
+    )
+
+
+def _kept(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The last steps; only the very last with the text of what was edited."""
+    older, recent = steps[:-_MAX_EDITED], steps[-_MAX_EDITED:]
+    return (*(_without_diffs(step) for step in older), *recent)[-_MAX_STEPS:]
+
+
+def _without_diffs(step: Step) -> Step:
+    if not any(edit.diff for edit in step.edits.edits):
+        return step
+    plain = tuple(replace(edit, diff="") for edit in step.edits.edits)
+    return replace(step, edits=replace(step.edits, edits=plain))
+
+
+def _best(episode: Episode, changes: Changes, step: Step) -> tuple[int, int]:
+    """The fewest that failed, and when; a neutral run can neither reach nor miss it."""
+    if not episode.runs or not episode.best[1]:
+        return step.unresolved, step.run
+    found = len(changes.new) - len(changes.broken)  # had been failing, or were not there to fail
+    least, run = episode.best[0] + found, episode.best[1]
+    return (step.unresolved, step.run) if step.unresolved < least and step.is_counted else (least, run)
+
+
+def _stalled(episode: Episode, step: Step) -> int:
+    if step.advanced or not episode.runs:
+        return 0
+    is_undone = step.is_return and not any(s.is_return for s in stretch(episode.steps))
+    return episode.stalled + (step.is_counted and not is_undone)
+
+
+def stretch(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps since the last one that advanced, that one included."""
+    for number in range(len(steps) - 1, -1, -1):
+        if steps[number].advanced:
+            return steps[number:]
+    return steps
+
+
+def breaker_of(episode: Episode, step: Step, limits: Thresholds) -> Breaker:
+    """Closed after progress; half open, then open, the longer there is none."""
+    if step.advanced or not step.unresolved:
+        return Breaker()
+    if episode.varied >= limits.varied:
+        return Breaker(
+            state="open", reason=f"{episode.varied} runs in a row without fewer failures than ever before"
+        )
+    reason = f"{episode.stalled} runs in a row without progress"
+    if episode.stalled >= limits.open_after:
+        return Breaker(state="open", reason=reason)
+    return (
+        Breaker(state="half_open", reason=reason) if episode.stalled >= limits.half_open_after else Breaker()
+    )
+
+
+def _digest(parts: Iterable[str]) -> str:
+    return hashlib.blake2b("\1".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()

@@ -1,0 +1,85 @@
+"""Whether a run was an attempt at all, and whether it advanced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from loop_close.memory import Episode, Run, Thresholds
+from loop_close.progress.compare import UNEDITED, Changes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Attempt:
+    """A run before it is judged.
+
+    :ivar episode: as it was before the run.
+    :ivar state: a digest of what is failing after it; ``left`` how much that is.
+    """
+
+    episode: Episode
+    run: Run
+    changes: Changes
+    state: str
+    left: int
+
+
+def is_attempt(made: Attempt) -> bool:
+    """False for what says nothing about the last edit: a killed run, a fault of the machine, chance, another look."""
+    run, changes = made.run, made.changes
+    if run.is_killed:
+        return False
+    if made.episode.runs == 0:
+        return bool(run.marks) and not _is_machine_alone(made)
+    has_moved = changes.fixed or changes.new or changes.changed
+    if has_moved:
+        return True
+    if changes.infrastructure and not changes.unresolved:
+        return False
+    if not (run.marks or run.outcomes or run.is_good):
+        return False
+    if changes.flipped and run.edits.kind in UNEDITED:
+        return False
+    return not _is_look(made)
+
+
+def _is_machine_alone(made: Attempt) -> bool:
+    return all(mark.is_infrastructure for mark in made.run.marks)
+
+
+def _is_look(made: Attempt) -> bool:
+    """The same code run again with other tests chosen: somebody wants to see more."""
+    last = made.episode.steps[-1] if made.episode.steps else None
+    return made.run.edits.kind == "none" and last is not None and last.selection != made.run.selection
+
+
+def is_return(made: Attempt) -> bool:
+    """Whether the episode was in this state before, and left it."""
+    states = [step.state for step in made.episode.steps if step.is_counted]
+    return bool(states) and states[-1] != made.state and made.state in states
+
+
+def advanced(made: Attempt, limits: Thresholds) -> str:
+    """Why the run is progress; empty when it is not. The first run of an episode is neither."""
+    changes = made.changes
+    if made.episode.runs == 0 or not made.episode.steps:
+        return ""
+    if is_return(made) and len(changes.fixed) == len(changes.mended):
+        return ""  # what is repaired is what was broken on the way
+    if changes.cleared and (changes.new or not changes.broken):
+        return "unmasked" if changes.new else "fixed"
+    if len(changes.fixed) > len(changes.broken):
+        return "fixed"
+    if len(changes.broken) > len(changes.fixed):
+        return ""
+    if changes.later:
+        return "later"
+    return _varied(made, limits)
+
+
+def _varied(made: Attempt, limits: Thresholds) -> str:
+    """Other failures, or new tests that fail: progress for so long as the budget lasts."""
+    if made.episode.varied + 1 >= limits.varied:
+        return ""
+    if made.changes.shaped:
+        return "changed"
+    return "added" if made.changes.added and not made.changes.broken else ""

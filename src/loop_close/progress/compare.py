@@ -1,0 +1,213 @@
+"""A run against what is known: every test into its group, and what is known afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from loop_close.memory import Episode, Known, Mark, Run, Thresholds
+from loop_close.progress.known import failed, flipped, is_flaky, settled, weakened
+from loop_close.progress.outcome import is_about, outcome_of, renamed
+from loop_close.text.similarity import similar
+
+UNEDITED = ("none", "ineffective")
+
+
+@dataclass(kw_only=True, slots=True)
+class Changes:
+    """The groups of tests, as :class:`~loop_close.memory.Progress` names them, while they are being made.
+
+    :ivar later: of the changed ones those that came further; ``shaped`` those with a shape never seen before.
+    :ivar added: of the new ones those that were written or rewritten since the run before.
+    :ivar mended: of the fixed ones those that an earlier run of the episode broke.
+    :ivar flipped: came out otherwise although nothing was edited, or are known to do so.
+    :ivar moved: how many of the unresolved ones have other values.
+    :ivar cleared: files that could not be collected before.
+    """
+
+    fixed: list[str] = field(default_factory=list)
+    new: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    unresolved: list[str] = field(default_factory=list)
+    not_run: list[str] = field(default_factory=list)
+    not_fixed: list[str] = field(default_factory=list)
+    later: list[str] = field(default_factory=list)
+    shaped: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+    mended: list[str] = field(default_factory=list)
+    flipped: list[str] = field(default_factory=list)
+    cleared: list[str] = field(default_factory=list)
+    infrastructure: list[str] = field(default_factory=list)
+    moved: int = 0
+    tests: dict[str, Known] = field(default_factory=dict)
+
+
+def compare(episode: Episode, run: Run, limits: Thresholds) -> Changes:
+    """Sort every test that is known or failed."""
+    names = renamed(tuple(episode.tests), run)
+    known = {names.get(test, test): about for test, about in episode.tests.items()}
+    marks = {mark.test: mark for mark in run.marks}
+    moved = frozenset(names.values())
+    changes = Changes()
+    for test in sorted(known.keys() | marks.keys()):
+        if test in marks:
+            _failing(changes, episode, run, known.get(test), marks[test], limits, is_moved=test in moved)
+        else:
+            _not_failing(changes, episode, run, test, known[test])
+    _weaken(changes, run, {test for test, about in known.items() if about.status == "failing"})
+    return changes
+
+
+def _weaken(changes: Changes, run: Run, failed_before: set[str]) -> None:
+    """Note which of the tests that failed have other numbers of assertions than when they failed."""
+    for edit in run.edits.edits:
+        if edit.change == "edited" and edit.function and edit.asserts[0] != edit.asserts[1]:
+            for test, known in changes.tests.items():
+                is_known = test in failed_before or known.tampered[0]
+                if is_known and is_about(edit, test):
+                    changes.tests[test] = weakened(known, edit.asserts, run.number)
+
+
+def _failing(
+    changes: Changes,
+    episode: Episode,
+    run: Run,
+    known: Known | None,
+    mark: Mark,
+    limits: Thresholds,
+    *,
+    is_moved: bool,
+) -> None:
+    test = mark.test
+    if mark.is_infrastructure:
+        changes.infrastructure.append(test)
+        if known is not None:  # it says nothing about what is known of the program
+            changes.tests[test] = known
+            _carry(changes, test, known)
+        return
+    after = failed(known, mark, run.number)
+    if known is None:
+        after = _first_seen(changes, episode, run, after)
+    elif known.status == "passed":
+        after = _failing_again(changes, run, known, after)
+    elif is_moved or known.status != "failing" or known.mark.shape == mark.shape:
+        changes.unresolved.append(test)
+        changes.moved += known.mark.exact != mark.exact
+    elif is_flaky(known):
+        changes.flipped.append(test)
+    else:
+        _changed(changes, run, known, mark, limits)
+    changes.tests[test] = after
+
+
+def _carry(changes: Changes, test: str, known: Known) -> None:
+    if known.status == "failing":
+        changes.not_run.append(test)
+
+
+def _first_seen(changes: Changes, episode: Episode, run: Run, after: Known) -> Known:
+    test = after.mark.test
+    if episode.runs == 0 and episode.is_green_full and run.edits.kind in UNEDITED:
+        after = flipped(after, run.number)  # it passed in the green run before
+    changes.new.append(test)
+    if any(is_about(e, test) and e.function for e in run.edits.edits if e.change in ("added", "edited")):
+        changes.added.append(test)
+    elif had_passed(test, episode, run):
+        changes.broken.append(test)
+        after = replace(after, was_broken=True)
+    return after
+
+
+def _failing_again(changes: Changes, run: Run, known: Known, after: Known) -> Known:
+    test = after.mark.test
+    if run.edits.kind in UNEDITED:
+        after = flipped(after, run.number)
+        changes.flipped.append(test)
+    elif is_flaky(known):
+        changes.flipped.append(test)
+    else:
+        changes.new.append(test)
+        changes.broken.append(test)
+    return after
+
+
+def _changed(changes: Changes, run: Run, known: Known, mark: Mark, limits: Thresholds) -> None:
+    changes.changed.append(mark.test)
+    if _is_later(run, known, mark):
+        changes.later.append(mark.test)
+    if not any(_is_alike(mark, form.shape, form.family, form.message, limits) for form in known.forms):
+        changes.shaped.append(mark.test)
+
+
+def _is_alike(mark: Mark, shape: str, family: str, message: str, limits: Thresholds) -> bool:
+    if shape == mark.shape:
+        return True
+    worded = bool(message and mark.message) and family == mark.family
+    return worded and similar(message, mark.message, limits.similarity)
+
+
+def _is_later(run: Run, known: Known, mark: Mark) -> bool:
+    """Whether the test came further: to a later phase, or to a line below, in a function that was not edited."""
+    before = known.mark
+    if before.phase != mark.phase:
+        order = ("collect", "setup", "call", "teardown")
+        return mark.phase in order and before.phase in order[: order.index(mark.phase)]
+    file, _, function = mark.where.rpartition(":")
+    is_edited = any(e.file == file and e.function in ("", function) for e in run.edits.edits)
+    return mark.where == before.where and mark.line > before.line > 0 and not is_edited
+
+
+def _not_failing(changes: Changes, episode: Episode, run: Run, test: str, known: Known) -> None:
+    outcome = outcome_of(test, known, run, episode)
+    if not outcome:
+        _carry(changes, test, known)
+        changes.tests[test] = known
+        return
+    after = settled(known, outcome, run.number)
+    if known.status == "failing":
+        after = _no_longer_failing(changes, run, test, known, after)
+    changes.tests[test] = after
+
+
+def _no_longer_failing(changes: Changes, run: Run, test: str, known: Known, after: Known) -> Known:
+    if after.status != "passed":
+        changes.not_fixed.append(test)
+    elif run.edits.kind in UNEDITED and known.mark.phase != "collect":
+        changes.flipped.append(test)
+        return flipped(after, run.number)
+    elif is_flaky(known):
+        changes.flipped.append(test)
+    else:
+        changes.fixed.append(test)
+        if known.was_broken:
+            changes.mended.append(test)
+        if known.mark.phase == "collect":
+            changes.cleared.append(test)
+    return after
+
+
+def had_passed(test: str, episode: Episode, run: Run) -> bool:
+    """Whether a test that is not known passed in the episode: a whole run had it and did not name it.
+
+    Not where it may have been written since, or stood in a file that could not be collected.
+    """
+    if _file(test) in episode.tests or test in episode.tests:
+        return False
+    edits = [run.edits]
+    for step in reversed(episode.steps):
+        if any(e.omitted or any(is_about(edit, test) for edit in e.edits) for e in edits):
+            return False
+        if step.is_full and not step.is_killed and test not in step.infrastructure:
+            return True
+        edits.append(step.edits)
+    return False
+
+
+def _file(test: str) -> str:
+    return test.partition("::")[0]
+
+
+def failing(tests: Mapping[str, Known]) -> list[str]:
+    """The tests that failed last, without those that do so by chance."""
+    return sorted(test for test, known in tests.items() if known.status == "failing" and not is_flaky(known))

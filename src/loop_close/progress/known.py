@@ -1,0 +1,79 @@
+"""What is known of one test, brought up to date by one run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from loop_close.memory import Form, Known, Mark, Outcome
+
+_MAX_FORMS = 16
+_MAX_RUNS = 12
+_MAX_VALUES = 8
+#: So often it changed with nothing edited, and it is flaky beyond doubt.
+_PROVEN = 2
+_WEAKENED = "has fewer assertions"
+
+
+def is_flaky(known: Known) -> bool:
+    """Whether it is proven that it passes and fails by chance."""
+    return len(known.flips) >= _PROVEN
+
+
+def failed(known: Known | None, mark: Mark, run: int) -> Known:
+    """After a run in which it failed."""
+    if known is None:
+        known = Known(status="failing", mark=mark, since=run)
+    is_again = known.status == "passed"
+    return replace(
+        known,
+        status="failing",
+        mark=replace(mark, message=""),  # it stands in the form
+        since=run if is_again else known.since,
+        was_broken=known.was_broken or is_again,
+        forms=_with_form(known.forms, mark, run),
+        values=_with_value(known.values, mark.got, run),
+        tampered=_lasting(known),
+    )
+
+
+def settled(known: Known, outcome: Outcome | str, run: int) -> Known:
+    """After a run in which it did not fail: passed, skipped, expected to fail, or gone."""
+    if outcome == "passed":
+        return replace(known, status="passed", tampered=_lasting(known))
+    if known.status in ("skipped", "xfailed", "gone"):
+        return known
+    status = outcome if outcome in ("skipped", "xfailed") else "gone"
+    said = {"skipped": "skipped", "xfailed": "marked as expected to fail"}.get(outcome, outcome)
+    tampered = (run, said) if known.status == "failing" else known.tampered
+    return replace(known, status=status, tampered=tampered)  # type: ignore[arg-type]  # narrowed to Status above
+
+
+def weakened(known: Known, asserts: tuple[int, int], run: int) -> Known:
+    """Its function was edited, and held other numbers of assertions before and after."""
+    before, after = asserts
+    if after < before:
+        return replace(known, tampered=(run, f"{_WEAKENED} ({before}, now {after})"))
+    return replace(known, tampered=(0, "")) if after > before and _lasting(known)[0] else known
+
+
+def _lasting(known: Known) -> tuple[int, str]:
+    """What was done to it, as far as that is not undone by its running again."""
+    return known.tampered if known.tampered[1].startswith(_WEAKENED) else (0, "")
+
+
+def flipped(known: Known, run: int) -> Known:
+    """It came out otherwise although nothing was edited."""
+    return replace(known, flips=(*known.flips, run)[-_MAX_RUNS:])
+
+
+def _with_form(forms: tuple[Form, ...], mark: Mark, run: int) -> tuple[Form, ...]:
+    new = Form(shape=mark.shape, family=mark.family, message=mark.message)
+    form = next((f for f in forms if f.shape == mark.shape), new)
+    others = [f for f in forms if f.shape != mark.shape][-(_MAX_FORMS - 1) :]
+    return (*others, replace(form, runs=(*form.runs, run)[-_MAX_RUNS:]))
+
+
+def _with_value(values: tuple[tuple[int, str], ...], got: str, run: int) -> tuple[tuple[int, str], ...]:
+    if not got or (values and values[-1][1] == got):
+        return values
+    return (*values, (run, got))[-_MAX_VALUES:]

@@ -1,0 +1,80 @@
+"""What became of a test that failed before and is not among the failures now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from loop_close.facts import test_function
+from loop_close.memory import Edit, Episode, Known, Run
+
+_TEST_PHASES = ("setup", "call", "teardown")
+#: pytest's words for a run that ended with its collection: the other files were collected whole.
+_COLLECTED = "during collection"
+
+
+def outcome_of(test: str, known: Known, run: Run, episode: Episode) -> str:
+    """``passed``, ``skipped``, ``xfailed``, how it went away (in words), or empty: it did not run."""
+    if run.is_killed:
+        return ""
+    if test in run.outcomes:
+        return run.outcomes[test]
+    if known.mark.phase == "collect":
+        return _of_collection(test, run)
+    if known.mark.phase not in _TEST_PHASES or not run.tells_outcomes:
+        return "passed" if run.is_full and _is_same_command(run, episode) else ""
+    if any(is_about(edit, test) for edit in run.edits.edits if edit.change == "removed"):
+        return "deleted"
+    is_left_out = run.is_full and run.edits.kind == "effective"
+    return "no longer collected" if is_left_out else ""
+
+
+def _of_collection(test: str, run: Run) -> str:
+    """A file that could not be collected passed when its tests, or those of all other files, were found."""
+    named = (*run.outcomes, *(mark.test for mark in run.marks))
+    seen = any(other.startswith(f"{test}::") for other in named)
+    if seen or run.is_full or (_COLLECTED in run.incomplete and not run.selection):
+        return "passed"
+    return ""
+
+
+def _is_same_command(run: Run, episode: Episode) -> bool:
+    last = episode.steps[-1].selection if episode.steps else episode.selection
+    return run.selection in ("", episode.selection, last)
+
+
+def is_about(edit: Edit, test: str) -> bool:
+    """Whether the edit is of the function of this test, or of the whole file it stands in."""
+    return edit.file == test.partition("::")[0] and (not edit.function or edit.function == qualname(test))
+
+
+def qualname(test: str) -> str:
+    """The function of a node id as Python qualifies it: ``a.py::TestX::test_y[1]`` is ``TestX.test_y``."""
+    return test_function(test).partition("::")[2].replace("::", ".")
+
+
+def renamed(tests: tuple[str, ...], run: Run) -> dict[str, str]:
+    """New names of known tests: their functions were moved, or their cases got other ids."""
+    names = dict(_moved(tests, run))
+    return names | dict(_new_ids(tuple(t for t in tests if t not in names), run))
+
+
+def _moved(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
+    moves = {(e.file, e.function): e.moved_to for e in run.edits.edits if e.change == "moved"}
+    for test in tests:
+        file, function = moves.get((test.partition("::")[0], qualname(test)), ("", ""))
+        if file:
+            case = test[len(test_function(test)) :]
+            yield test, f"{file}::{function.replace('.', '::')}{case}"
+
+
+def _new_ids(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
+    """Cases that vanished, and as many unknown failing ones of the same test: ids made of values."""
+    present = {mark.test for mark in run.marks} | set(run.outcomes)
+    known = set(tests)
+    unknown: dict[str, list[str]] = {}
+    for test in sorted(present - known):
+        unknown.setdefault(test_function(test), []).append(test)
+    for test in tests:
+        candidates = unknown.get(test_function(test), [])
+        if test not in present and "[" in test and candidates:
+            yield test, candidates.pop(0)

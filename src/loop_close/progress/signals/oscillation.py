@@ -1,0 +1,29 @@
+"""``oscillation``: the failures go round in a circle."""
+
+from __future__ import annotations
+
+from loop_close.memory import Signal, Step
+from loop_close.progress.signals.contract import View, fired, silent, told
+
+KIND = "oscillation"
+_LONGEST = 5
+
+
+def oscillation(view: View) -> Signal:
+    """The last two runs each brought back what failed as many runs ago: a cycle of 2 to 5 (one revert is no cycle)."""
+    steps = [s for s in view.after.steps if s.is_counted and s.edits.kind not in ("none", "ineffective")]
+    for length in range(2, _LONGEST + 1):
+        if view.step.is_counted and _is_cycle(steps, length):
+            runs = [s.run for s in steps[-length - 2 :]]
+            tests = set(view.changes.new) | set(view.changes.fixed) | set(view.changes.changed)
+            text = f"the failures of {told(runs[-2:])} are those of {told(runs[:2])}: a cycle of {length}"
+            return fired(KIND, runs, tests or view.changes.unresolved, text)
+    return silent(KIND, "the failures did not come back to an earlier state twice in a row")
+
+
+def _is_cycle(steps: list[Step], length: int) -> bool:
+    states = [s.state for s in steps]
+    if len(states) < length + 2:
+        return False
+    comes_back = states[-1] == states[-1 - length] and states[-2] == states[-2 - length]
+    return comes_back and states[-1] != states[-2] and len(set(states[-length:])) == length

@@ -1,0 +1,30 @@
+"""``regression``: what had passed fails again."""
+
+from __future__ import annotations
+
+from loop_close.memory import Signal
+from loop_close.progress.signals.contract import View, fired, named, silent
+
+KIND = "regression"
+
+
+def regression(view: View) -> Signal:
+    """Tests that passed earlier in the episode and fail now; from its third run on."""
+    broken = view.changes.broken
+    if not broken:
+        return silent(KIND, "nothing fails that had passed in the episode")
+    runs = [s.run for s in view.after.steps if s.is_counted]
+    if len(runs) < view.limits.repeats:
+        return silent(
+            KIND, f"{named(broken)} had passed; it takes {view.limits.repeats} runs to speak of a regression"
+        )
+    again = [test for test in broken if test in view.before.tests]
+    said = (
+        "fixed in this episode and failing again" if again else "passed earlier in this episode and fails now"
+    )
+    return fired(KIND, [_before(view), view.step.run], again or broken, said)
+
+
+def _before(view: View) -> int:
+    steps = view.before.steps
+    return steps[-1].run if steps else view.step.run

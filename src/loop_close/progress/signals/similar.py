@@ -1,0 +1,41 @@
+"""``similar-failure``: the wording differs a little each time, and it is the same failure."""
+
+from __future__ import annotations
+
+from loop_close.memory import Form, Known, Signal
+from loop_close.progress.signals.contract import View, fired, silent, told
+from loop_close.progress.signals.repeated import edited_runs, failing_now
+from loop_close.text.similarity import similar
+
+KIND = "similar-failure"
+
+
+def similar_failure(view: View) -> Signal:
+    """Messages of one type and place that are nearly alike, in as many edited runs as the threshold says."""
+    need = view.limits.repeats
+    runs = edited_runs(view)
+    seen = {
+        test: _seen(known, runs, view.limits.similarity)
+        for test, known in failing_now(view).items()
+        if len(known.forms) > 1
+    }
+    tests = [test for test, shown in seen.items() if len(shown) >= need]
+    if not tests:
+        return silent(KIND, f"no failure came back in {need} runs with other words")
+    shown = seen[min(tests, key=lambda test: (-len(seen[test]), test))]
+    text = f"failed with nearly the same message in {told(shown)}, with an edit before each"
+    return fired(KIND, shown, tests, text)
+
+
+def _seen(known: Known, runs: set[int], threshold: float) -> list[int]:
+    now = next((f for f in known.forms if f.shape == known.mark.shape), None)
+    if now is None or not now.message:
+        return []
+    alike = [f for f in known.forms if _is_alike(f, now, threshold)]
+    if len(alike) < 2:  # with equal words it is a repeated failure
+        return []
+    return sorted({run for form in alike for run in form.runs if run in runs})
+
+
+def _is_alike(form: Form, now: Form, threshold: float) -> bool:
+    return form.family == now.family and similar(form.message, now.message, threshold)

@@ -1,0 +1,22 @@
+"""``whack-a-mole``: each run fixes one thing and breaks another."""
+
+from __future__ import annotations
+
+from loop_close.memory import Signal
+from loop_close.progress.signals.contract import View, fired, silent, told
+
+KIND = "whack-a-mole"
+
+
+def whack_a_mole(view: View) -> Signal:
+    """As many attempts in a row as the threshold says fixed and broke, and none came below the best count."""
+    need = view.limits.mole
+    steps = [s for s in view.after.steps if s.is_counted][-need:]
+    moles = [s for s in steps if s.fixed and s.new]
+    least, best = view.after.best
+    if len(moles) < need or best >= moles[0].run:
+        return silent(KIND, f"{len(moles)} of the last {need} runs fixed and broke")
+    tests = (*view.changes.fixed, *view.changes.new)
+    runs = [s.run for s in moles]
+    text = f"{told(runs)} each fixed and broke; the fewest failures are still the {least} of run {best}"
+    return fired(KIND, runs, tests, text)

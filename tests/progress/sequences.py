@@ -1,0 +1,417 @@
+"""The hard cases as sequences of runs: what happened in each, and what is to be said of it.
+
+A failure is written ``SHAPE=VALUE@LINE`` (value and line may be missing), ``!`` before it for a fault of the machine.
+What is expected is written ``VERDICT [BREAKER] [SIGNAL ...]``; the breaker is closed where none is named.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from loop_close.memory import Edit, Edits, Episode, Mark, Progress, Run, Thresholds
+from loop_close.progress import advance
+from loop_close.progress.verdict import verdict_of
+
+_SPEC = re.compile(r"(?P<machine>!?)(?P<shape>[^=@]*)(?:=(?P<value>[^@]*))?(?:@(?P<line>\d+))?")
+EFFECTIVE = (Edit(file="src/a.py", function="f"),)
+NAMES = {"closed", "half_open", "open"}
+
+
+@dataclass(frozen=True)
+class Did:
+    """One run.
+
+    :ivar fails: failures by test; ``ran`` names the tests of a subset, None for all.
+    """
+
+    fails: dict[str, str]
+    expected: str
+    edit: str = "effective"
+    edits: tuple[Edit, ...] = EFFECTIVE
+    ran: str | None = None
+    skip: str = ""
+    xfail: str = ""
+    stopped: str = ""
+    killed: bool = False
+    selection: str = ""
+    phase: dict[str, str] = field(default_factory=dict)
+
+
+def did(expected: str, fails: str | dict[str, str] = "", **fields) -> Did:
+    """A run whose failures are named by test (each with its own shape), or given with their shapes."""
+    if isinstance(fails, str):
+        fails = {test: test for test in fails.split()}
+    return Did(fails=fails, expected=expected, **fields)
+
+
+def nodeid(test: str) -> str:
+    return test if test.endswith(".py") or "::" in test or " " in test else f"tests/test_a.py::{test}"
+
+
+def mark(test: str, spec: str, phase: str) -> Mark:
+    found = _SPEC.fullmatch(spec)
+    shape, value = found["shape"], found["value"] or ""
+    wording = shape.partition("~")[2]  # SHAPE~MESSAGE: the wording decides
+    return Mark(
+        test=nodeid(test),
+        phase=phase,
+        exact=f"{test}{shape}{value}",
+        shape=shape,
+        cause=shape,
+        family=shape.partition("~")[0],
+        message=wording,
+        exception="AssertionError",
+        where=f"tests/test_a.py:{test}",
+        line=int(found["line"] or 0),
+        got=value,
+        is_infrastructure=bool(found["machine"]),
+    )
+
+
+def run_of(step: Did, number: int, episode: Episode) -> Run:
+    kind = step.edit
+    edits = Edits(kind=kind, edits=step.edits if kind == "effective" else ())
+    marks = tuple(
+        mark(t, s, step.phase.get(t, "collect" if t.endswith(".py") else "call"))
+        for t, s in step.fails.items()
+    )
+    outcomes = {nodeid(t): "skipped" for t in step.skip.split()} | {
+        nodeid(t): "xfailed" for t in step.xfail.split()
+    }
+    gone = {f"{e.file}::{e.function}" for e in step.edits if e.change in ("removed", "moved")}
+    failing = {m.test for m in marks}
+    is_whole = step.ran is None and not step.stopped and not step.killed
+    ran = {nodeid(t) for t in (step.ran or "").split()}
+    for test in episode.tests:
+        is_here = (
+            (is_whole or test in ran)
+            and test not in failing
+            and test not in gone
+            and "::" in test
+            and "[" not in test
+        )
+        if is_here and test not in outcomes:
+            outcomes[test] = "passed"
+    selection = step.selection or (f"-k {step.ran}" if step.ran is not None else "")
+    return Run(
+        number=number,
+        marks=tuple(sorted(marks, key=lambda m: m.test)),
+        outcomes=outcomes,
+        edits=edits,
+        selection=selection,
+        is_full=is_whole and not selection,
+        incomplete=step.stopped,
+        is_good=not marks and not step.killed,
+        is_killed=step.killed,
+    )
+
+
+def play(steps: list[Did], limits: Thresholds | None = None) -> list[tuple[str, Progress]]:
+    """(what is to be said, progress) of each step."""
+    episode = Episode()
+    said = []
+    for number, step in enumerate(steps, 1):
+        run = run_of(step, number, episode)
+        made = advance(episode, run, limits or Thresholds())
+        alone = "green" if run.is_good else "first-failure"
+        words = [verdict_of(made.progress, alone)]
+        if made.progress.breaker.state != "closed":
+            words.append(made.progress.breaker.state)
+        words += [s.kind for s in made.progress.signals if s.is_on]
+        said.append((" ".join(words), made.progress))
+        episode = made.episode
+    return said
+
+
+def _file(name: str, function: str, change: str, **fields) -> Edit:
+    return Edit(file=name, function=function, change=change, **fields)
+
+
+def _test(function: str, change: str, **fields) -> Edit:
+    return _file("tests/test_a.py", function, change, **fields)
+
+
+MANY = " ".join(f"t{n:02}" for n in range(25))
+SEQUENCES: dict[str, list[Did]] = {
+    "nothing moves": [
+        did("first-failure", "a"),
+        did("no-progress", "a"),
+        did("no-progress half_open repeated-failure", "a"),
+        did("stuck open repeated-failure", "a"),
+        did("stuck open repeated-failure", "a"),
+        did("progress", {"a": "other"}),
+    ],
+    "the value moves round the one that is wanted": [
+        did("first-failure", {"a": "s=7"}),
+        did("no-progress", {"a": "s=5"}),
+        did("no-progress half_open repeated-failure", {"a": "s=7"}),
+        did("stuck open repeated-failure", {"a": "s=5"}),
+    ],
+    "the same test fails later in its body": [
+        did("first-failure", {"a": "s1@10"}),
+        did("progress", {"a": "s2@12"}),
+        did("progress", {"a": "s3@14"}),
+        did("progress", {"a": "s4@16"}),
+        did("progress", {"a": "s5@18"}),
+        did("progress", {"a": "s6@20"}),
+        did("progress", {"a": "s7@22"}),
+        did("progress", {"a": "s8@24"}),
+        did("green"),
+    ],
+    "another exception in the same test": [
+        did("first-failure", {"a": "ValueError"}),
+        did("progress", {"a": "KeyError"}),
+        did("no-progress", {"a": "KeyError"}),
+        did("green"),
+    ],
+    "the wording changes and it is the same failure": [
+        did("first-failure", {"a": "s~no route from the north gate to the south gate"}),
+        did("no-progress", {"a": "s~no route from the north gate to the south dock"}),
+        did(
+            "no-progress half_open similar-failure", {"a": "s~no route from the north gate to the south hall"}
+        ),
+        did("stuck open similar-failure", {"a": "s~no route from the north gate to the south lane"}),
+    ],
+    "failures that vary without getting fewer": [
+        did("first-failure", {"a": "s1"}),
+        did("progress", {"a": "s2"}),
+        did("progress", {"a": "s3"}),
+        did("progress", {"a": "s4"}),
+        did("progress", {"a": "s5"}),
+        did("progress", {"a": "s6"}),
+        did("stuck open", {"a": "s7"}),
+        did("stuck open", {"a": "s8"}),
+        did("green"),
+    ],
+    "25, 24, 23": [
+        did("first-failure", MANY),
+        did("progress", MANY[4:]),
+        did("progress", MANY[8:]),
+        did("progress", MANY[12:]),
+    ],
+    "five faults fixed one at a time": [
+        did("first-failure", "a b c d e"),
+        did("progress", "b c d e"),
+        did("progress", "c d e"),
+        did("progress", "d e"),
+        did("progress", "e"),
+        did("green"),
+    ],
+    "one attempt that fails after much progress is no alarm": [
+        did("first-failure", "a b c d"),
+        did("progress", "b c d"),
+        did("progress", "c d"),
+        did("no-progress", "c d"),
+        did("progress", "d"),
+    ],
+    "a collection error hides thirty failures": [
+        did("first-failure", {"tests/test_a.py": "import"}, stopped="1 error during collection"),
+        did("progress", MANY),
+        did("progress", MANY[4:]),
+    ],
+    "a collection error comes and goes": [
+        did("first-failure", "a"),
+        did("no-progress", {"tests/test_b.py": "import"}, stopped="1 error during collection"),
+        did("no-progress", "a"),
+        did(
+            "no-progress half_open oscillation regression",
+            {"tests/test_b.py": "import"},
+            stopped="1 error during collection",
+        ),
+    ],
+    "A-B-A-B": [
+        did("first-failure", "a"),
+        did("no-progress", "b"),
+        did("no-progress regression", "a"),
+        did("no-progress half_open oscillation regression", "b"),
+        did("stuck open oscillation repeated-failure regression", "a"),
+    ],
+    "a cycle of three": [
+        did("first-failure", {"a": "s1"}),
+        did("progress", {"a": "s2"}),
+        did("progress", {"a": "s3"}),
+        did("no-progress", {"a": "s1"}),
+        did("no-progress oscillation", {"a": "s2"}),
+        did("no-progress half_open oscillation", {"a": "s3"}),
+        did("stuck open oscillation", {"a": "s1"}),
+    ],
+    "a lone revert": [
+        did("first-failure", "a"),
+        did("no-progress", "a b"),
+        did("no-progress repeated-failure", "a"),
+        did("green"),
+    ],
+    "fix one break one, for eight runs": [
+        did("first-failure", "a"),
+        did("no-progress", "b"),
+        did("no-progress half_open regression", "c"),
+        did("stuck open regression", "d"),
+        did("stuck open regression", "e"),
+        did("stuck open whack-a-mole regression", "f"),
+        did("stuck open whack-a-mole regression", "g"),
+        did("stuck open whack-a-mole regression", "h"),
+    ],
+    "progress then back": [
+        did("first-failure", "a b c"),
+        did("progress", "b c"),
+        did("no-progress regression", "a b c"),
+        did("progress", "c"),
+    ],
+    "progress, back, and the same progress again": [
+        did("first-failure", "a b c"),
+        did("progress", "b c"),
+        did("no-progress regression", "a b c"),
+        did("no-progress oscillation repeated-failure", "b c"),
+        did("progress", "c"),
+    ],
+    "a flaky test beside a fixed one": [
+        did("first-failure", "a f"),
+        did("progress", "f"),
+        did("green", "", edit="none"),
+    ],
+    "a flaky test": [
+        did("first-failure", "a f"),
+        did("no-progress", "a", edit="none"),
+        did("no-progress flaky", "a f", edit="none"),
+        did("no-progress flaky", "a", edit="effective"),
+        did("no-progress half_open repeated-failure flaky", "a f"),
+        did("progress flaky", "f"),
+    ],
+    "only subsets in between": [
+        did("first-failure", "a b c"),
+        did("no-progress", "a", ran="a", edit="none"),
+        did("progress", "", ran="a"),
+        did("no-progress", "b", ran="b"),
+        did("progress", "", ran="b"),
+        did("green", "", ran="c"),
+        did("green"),
+    ],
+    "a look at one failure is no attempt": [
+        did("first-failure", "a b"),
+        did("no-progress", "a", ran="a", edit="none"),
+        did("no-progress", "b", ran="b", edit="none"),
+        did("no-progress", "a", ran="a", edit="none"),
+        did("progress", "b"),
+    ],
+    "--lf": [
+        did("first-failure", "a b c"),
+        did("progress", "b c", ran="a b c", selection="--lf"),
+        did("progress", "c", ran="b c", selection="--lf"),
+        did("green", "", ran="c", selection="--lf"),
+        did("no-progress regression", "a"),
+    ],
+    "-x": [
+        did("first-failure", "a", stopped="stopping after 1 failures"),
+        did("progress", "b", ran="a b", stopped="stopping after 1 failures"),
+        did("progress", "c", ran="a b c", stopped="stopping after 1 failures"),
+        did("green"),
+    ],
+    "a deleted test": [
+        did("first-failure", "a b"),
+        did("no-progress test-tampering", "b", edits=(_test("a", "removed"),)),
+    ],
+    "a new skip": [
+        did("first-failure", "a"),
+        did("green test-tampering", "", skip="a", edits=(_test("a", "edited", asserts=(1, 1)),)),
+    ],
+    "a new skip beside others": [
+        did("first-failure", "a b c"),
+        did("no-progress test-tampering", "b c", skip="a"),
+        did("progress test-tampering", "c", skip="a"),
+        did("progress", "a"),
+    ],
+    "an expected failure": [
+        did("first-failure", "a b"),
+        did("no-progress test-tampering", "b", xfail="a"),
+    ],
+    "a removed assertion": [
+        did("first-failure", "a b"),
+        did("progress test-tampering", "b", edits=(_test("a", "edited", asserts=(3, 1)),)),
+        did("no-progress regression", "a b", edits=(_test("a", "edited", asserts=(1, 3)),)),
+    ],
+    "a test file renamed": [
+        did("first-failure", "a b"),
+        did(
+            "no-progress",
+            {"tests/test_new.py::a": "moved a", "tests/test_new.py::b": "moved b"},
+            edits=tuple(_test(t, "moved", moved_to=("tests/test_new.py", t)) for t in "ab"),
+        ),
+        did("progress", {"tests/test_new.py::b": "moved b"}),
+    ],
+    "comments only": [
+        did("first-failure", "a"),
+        did("no-progress", "a", edit="ineffective"),
+        did("no-progress half_open no-effective-edit", "a", edit="ineffective"),
+        did("stuck open no-effective-edit", "a", edit="ineffective"),
+    ],
+    "nothing edited": [
+        did("first-failure", "a"),
+        did("no-progress", "a", edit="none"),
+        did("no-progress half_open no-edit", "a", edit="none"),
+        did("stuck open no-edit", "a", edit="none"),
+        did("progress", {"a": "other"}),
+    ],
+    "an edit to a data file": [
+        did("first-failure", "a"),
+        did("no-progress", "a", edits=(Edit(file="data/prices.json"),)),
+        did("no-progress half_open repeated-failure", "a", edits=(Edit(file="data/prices.json"),)),
+    ],
+    "a killed run": [
+        did("first-failure", "a"),
+        did("no-progress", killed=True),
+        did("no-progress", "a"),
+        did("no-progress", killed=True),
+        did("no-progress half_open repeated-failure", "a"),
+    ],
+    "a timeout": [
+        did("first-failure", {"a": "s", "t": "!timeout"}),
+        did("no-progress", {"a": "s", "t": "!timeout"}),
+        did("progress infrastructure", {"t": "!timeout"}),
+    ],
+    "the network is down": [
+        did("first-failure", {"a": "s"}),
+        did("no-progress", {"a": "!network", "b": "!network", "c": "!network"}),
+        did("no-progress", {"a": "!network", "b": "!network", "c": "!network"}),
+        did("no-progress infrastructure", {"a": "!network", "b": "!network", "c": "!network"}),
+        did("progress", {"a": "other"}),
+    ],
+    "red, green, refactor": [
+        did("first-failure", "a", edits=(_test("a", "added"),)),
+        did("green"),
+        did("first-failure", "b", edits=(_test("b", "added"),)),
+        did("green"),
+        did("green"),
+        did("first-failure", "c", edits=(_test("c", "added"),)),
+    ],
+    "red, green, refactor beside an old failure": [
+        did("first-failure", "old a"),
+        did("progress", "old"),
+        did("progress", "old b", edits=(_test("b", "added"),)),
+        did("progress", "old"),
+        did("progress", "old c", edits=(_test("c", "added"),)),
+        did("progress", "old"),
+        did("progress", "old d", edits=(_test("d", "added"),)),
+        did("progress", "old"),
+        did("progress", "old e", edits=(_test("e", "added"),)),
+        did("progress", "old"),
+    ],
+    "a fresh episode after green": [
+        did("first-failure", "a"),
+        did("no-progress", "a"),
+        did("green"),
+        did("first-failure", "a"),
+        did("no-progress", "a"),
+        did("no-progress half_open repeated-failure", "a"),
+    ],
+    "cases whose ids are made of values": [
+        did("first-failure", {"tests/test_a.py::p[0.25]": "s"}),
+        did("no-progress", {"tests/test_a.py::p[0.75]": "s"}),
+        did("no-progress half_open repeated-failure", {"tests/test_a.py::p[0.5]": "s"}),
+    ],
+    "a green subset over a red rest": [
+        did("first-failure", "a b"),
+        did("no-progress", "", ran="c"),
+        did("progress", "", ran="a"),
+    ],
+}
