@@ -1,0 +1,201 @@
+"""What each function of a module means: a digest that comments, formatting and docstrings leave alone."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import blake2b
+from typing import Any
+
+#: The name of what stands outside of functions and classes.
+MODULE = "<module>"
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+#: What says nothing (``u"x"`` is ``"x"``) or what the place of the node says already.
+_SILENT = {"ctx", "kind", "type_comment", "type_ignores"}
+_PLACEHOLDER = "<"  # no other token begins so: the rest are names of node classes, marks and reprs
+# An example of a docstring is a test: as far as the next blank line, as doctest reads it.
+_EXAMPLE = re.compile(r"^[ \t]*>>>.*(?:\n(?![ \t]*$).*)*", re.MULTILINE)
+_CHECKS = {"raises", "warns", "fail", "deprecated_call"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """A function, a class body, or the rest of a module; several definitions of one name are one part.
+
+    :ivar name: as ``__qualname__`` spells it; :data:`MODULE` for the rest.
+    :ivar start: its first line, from 1, decorators included; ``end`` the last one.
+    :ivar meaning: digest of its syntax tree without its own name; the parts inside it count by name and place.
+    :ivar statements: the digest without the parts inside it; ``inner`` are their names.
+    :ivar size: how many nodes its tree has; 0 for a module that consists of definitions and idle statements.
+    :ivar asserts: how many assertions it makes, without those of the parts inside it.
+    :ivar source: its own lines, without those of the parts inside it.
+    """
+
+    name: str
+    start: int
+    end: int
+    meaning: str
+    statements: str = ""
+    inner: frozenset[str] = frozenset()
+    size: int = 0
+    asserts: int = 0
+    source: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Scope:
+    """A part while it is read; ``spans`` are the lines of its definitions, those of parts inside included."""
+
+    prefix: str
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
+    inner: set[str] = field(default_factory=set)
+    size: int = -1
+    asserts: int = 0
+
+
+def parts_of(source: str) -> dict[str, Part] | None:
+    r"""Read the parts of a module, by name, in order of appearance.
+
+    Digests are those of the running Python: another version builds other trees, so both sides of a comparison
+    have to be read by the same process.
+
+    :param source: a module whose lines end in ``\n``. What the parser warns about is the caller's to silence:
+        where warnings are errors they make the source one that does not parse.
+    :returns: None where it is not Python (of this version) or nested too deeply.
+    """
+    try:
+        lines = source.removesuffix("\n").split("\n")
+        return _parts(_scopes_of(ast.parse(source), len(lines)), lines)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _scopes_of(tree: ast.Module, lines: int) -> dict[str, _Scope]:
+    """Walk the tree; not by recursion, as a sum of a thousand terms is a thousand levels deep."""
+    scopes = {MODULE: _Scope(prefix="", spans=[(1, lines)])}
+    stack: list[tuple[ast.AST, _Scope]] = [(tree, scopes[MODULE])]
+    while stack:
+        node, scope = stack.pop()
+        for child in reversed(_read(node, scope)):
+            if isinstance(child, _DEFINITIONS):
+                stack.append((child, _entered(child, scope.prefix, scopes)))
+            else:
+                stack.append((child, scope))
+    return _by_line(scopes)
+
+
+def _by_line(scopes: dict[str, _Scope]) -> dict[str, _Scope]:
+    # They were entered from the last to the first within each owner.
+    for scope in scopes.values():
+        scope.spans.sort()
+    return dict(sorted(scopes.items(), key=lambda item: (item[0] != MODULE, item[1].spans[0])))
+
+
+def _entered(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, prefix: str, scopes: dict[str, _Scope]
+) -> _Scope:
+    name = prefix + node.name
+    inside = "." if isinstance(node, ast.ClassDef) else ".<locals>."
+    scope = scopes.setdefault(name, _Scope(prefix=name + inside))
+    start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    scope.spans.append((start, node.end_lineno or start))
+    return scope
+
+
+def _read(node: ast.AST, scope: _Scope) -> list[ast.AST]:
+    """Add what one node says to the tokens of its part; its children are given back in order."""
+    kind: Any = node.__class__
+    children: list[ast.AST] = []
+    add = scope.tokens.append
+    add(kind.__name__)
+    scope.size += 1
+    if isinstance(node, ast.Assert) or (isinstance(node, ast.Call) and _is_check(node.func)):
+        scope.asserts += 1
+    for name in _fields(kind):
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            add("[")
+            for item in value:
+                _read_item(item, scope, children, add)
+            add("]")
+        elif isinstance(value, ast.AST):
+            add(".")
+            children.append(value)
+        else:
+            add(repr(value))
+    return children
+
+
+def _read_item(item: object, scope: _Scope, children: list[ast.AST], add: Callable[[str], None]) -> None:
+    if not isinstance(item, ast.AST):
+        add(repr(item))
+    elif isinstance(item, _DEFINITIONS):
+        add(_PLACEHOLDER + item.name)
+        scope.inner.add(item.name)
+        children.append(item)
+    elif item.__class__ is ast.Pass:
+        pass
+    elif isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant):
+        for example in _examples(item.value.value):  # of a docstring; a string elsewhere is a comment as well
+            add(example)
+    else:
+        add(".")
+        children.append(item)
+
+
+@cache
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    own_name = {"name"} if issubclass(kind, _DEFINITIONS) else set()
+    return tuple(name for name in kind._fields if name not in _SILENT | own_name)
+
+
+def _examples(value: object) -> list[str]:
+    if not isinstance(value, str) or ">>>" not in value:
+        return []
+    return [repr([line.strip() for line in text.splitlines()]) for text in _EXAMPLE.findall(value)]
+
+
+def _is_check(called: ast.expr) -> bool:
+    """Whether a call makes sure of something: of ``unittest``, of mocks, of numpy, of pytest."""
+    if isinstance(called, ast.Name):
+        return called.id in _CHECKS or called.id.startswith("assert_")
+    if not isinstance(called, ast.Attribute):
+        return False
+    owner = called.value.id if isinstance(called.value, ast.Name) else ""
+    if called.attr.startswith("fail"):
+        return owner in ("self", "pytest")
+    return called.attr.startswith("assert") or (owner == "pytest" and called.attr in _CHECKS)
+
+
+def _parts(scopes: dict[str, _Scope], lines: list[str]) -> dict[str, Part]:
+    owners = [MODULE] * len(lines)
+    spans = ((*span, name) for name, scope in scopes.items() if name != MODULE for span in scope.spans)
+    for start, end, name in sorted(spans):  # what is inside starts later
+        owners[start - 1 : end] = [name] * (end - start + 1)
+    own: dict[str, list[str]] = {name: [] for name in scopes}
+    for owner, line in zip(owners, lines, strict=True):
+        own[owner].append(line)
+    return {name: _part(name, scope, own[name]) for name, scope in scopes.items()}
+
+
+def _part(name: str, scope: _Scope, own: list[str]) -> Part:
+    return Part(
+        name=name,
+        start=scope.spans[0][0],
+        end=scope.spans[-1][1],
+        meaning=_digest(scope.tokens),
+        statements=_digest([token for token in scope.tokens if not token.startswith(_PLACEHOLDER)]),
+        inner=frozenset(scope.inner),
+        size=scope.size,
+        asserts=scope.asserts,
+        source=tuple(own),
+    )
+
+
+def _digest(tokens: list[str]) -> str:
+    return blake2b("\0".join(tokens).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -1,0 +1,1 @@
+"""What was edited in the project since the run before: listed, read, compared."""

@@ -1,0 +1,172 @@
+"""The files of a project that tests may depend on: by git, else by a bounded walk."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+MAX_FILES = 20_000
+_MAX_DEPTH = 25
+_MAX_SEEN = 200_000  # of whatever kind: a tree of empty folders has no files to count
+_SECONDS = 5.0
+
+# A git hook sets these for its own repository; settings, such as safe.directory of a CI machine, stay.
+_MISLEADING = {
+    *(
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_COMMON_DIR",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_NAMESPACE",
+    ),
+    *("GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_IMPLICIT_WORK_TREE", "GIT_PREFIX", "GIT_CONFIG_PARAMETERS"),
+    *("GIT_GLOB_PATHSPECS", "GIT_LITERAL_PATHSPECS", "GIT_INTERNAL_SUPER_PREFIX", "GIT_SHALLOW_FILE"),
+}
+
+# What runs, tools and editors write by themselves is no edit, or a project without a .gitignore would seem
+# edited by every run; images and archives are written by tests more often than read. All that is left counts:
+# modules, configuration, data, and what has no suffix.
+_NOISE = re.compile(
+    r"""
+    (?: ^ | / ) (?:
+        # settings of editors, caches, CI: nothing that a test run reads
+        \.[^/]+ | __pycache__ | node_modules | site-packages | htmlcov | [^/]+\.(?:egg|dist)-info
+    ) /
+  | (?: ^ | / ) (?:
+        \.git[^/]* | \.DS_Store | \.coverage(?!rc$)[^/]* | coverage\.(?:xml|json|lcov) | \.\#[^/]* | \#[^/]*\#
+      | [^/]*junit[^/]*\.xml | test-?(?:results?|report)[^/]*\.xml
+    ) $
+  | ~ $
+  | \. (?:
+        py[cod] | so (?:\.[0-9]+)* | dylib | dll | exe | o | obj | a | lib | class | whl | egg
+      | png | jpe?g | gif | bmp | webp | tiff? | ico | pdf | mp[34] | wav | ttf | woff2?
+      | zip | tar | [gx]z | bz2 | tgz | 7z
+      | sqlite3? | db | (?:sqlite3?|db)-(?:wal|shm|journal) | log | pid | prof | sw[op] | tmp | bak | orig | rej
+    ) $
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+#: Of a walk alone: with git, what is built is ignored, and a package may be called so.
+_BUILT = {"build", "dist", "venv", "env", "site"}
+
+
+class Listing(NamedTuple):
+    """Paths relative to the root, with ``/``, sorted; they need not exist, and folders stand for themselves.
+
+    :ivar by: what listed them; two lists by different means cannot be compared.
+    :ivar problem: why the list is not complete.
+    """
+
+    paths: list[str]
+    by: Literal["git", "walk"]
+    problem: str = ""
+
+
+def list_files(root: Path) -> Listing:
+    """List the files below a root, at most :data:`MAX_FILES`; Python files first where there are more."""
+    paths, problem = _by_git(root)
+    if not paths:  # no repository; or one that ignores the root, as a scratch folder within it
+        walked = walk(root)
+        if len(walked) > MAX_FILES:
+            problem = problem or _too_many()
+        return Listing(_bounded(walked), "walk", problem)
+    kept = {path for path in paths if not is_noise(path)}
+    environments = tuple(path.removesuffix("pyvenv.cfg") for path in kept if path.endswith("/pyvenv.cfg"))
+    if environments:
+        kept = {path for path in kept if not path.startswith(environments)}
+    return Listing(_bounded(list(kept)), "git", _too_many() if len(kept) > MAX_FILES else "")
+
+
+def is_noise(path: str) -> bool:
+    """Whether a file is of the kind that runs and tools write, and no edit."""
+    return _NOISE.search(path) is not None
+
+
+def _too_many() -> str:
+    return f"the project has more than {MAX_FILES:,} files; some were not looked at"
+
+
+def _bounded(paths: list[str]) -> list[str]:
+    if len(paths) > MAX_FILES:
+        paths = sorted(paths, key=lambda path: (not path.endswith(".py"), path))[:MAX_FILES]
+    return sorted(paths)
+
+
+def _by_git(root: Path) -> tuple[list[str], str]:
+    """What git knows and what it does not ignore; nothing where it cannot tell."""
+    # A file system monitor would be started as a daemon that holds our pipe open.
+    options = ("-c", "core.fsmonitor=false", "-C", str(root))
+    listed = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    try:
+        done = subprocess.run(
+            ["git", *options, *listed],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=_SECONDS,
+            env=_environment(),
+        )
+    except subprocess.TimeoutExpired:
+        return [], f"git did not list the files within {_SECONDS:g} seconds"
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return [], ""
+    paths = os.fsdecode(done.stdout).split("\0")[:-1] if done.returncode == 0 else []
+    return [path for path in map(_named, paths, [root] * len(paths)) if path], ""
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in _MISLEADING}
+    return {**kept, "GIT_OPTIONAL_LOCKS": "0"}
+
+
+def _named(path: str, root: Path) -> str:
+    """The path; for a repository in the repository its folder, and nothing for another work tree of this one."""
+    if not path.endswith("/"):
+        return path
+    return path.rstrip("/") if os.path.isdir(os.path.join(root, path, ".git")) else ""
+
+
+def walk(root: Path, below: str = "") -> list[str]:
+    """List the files below a folder of the root without git; a few more than :data:`MAX_FILES` at most.
+
+    Folders that are links, hidden, caches, environments or built are left out.
+    """
+    found: list[str] = []
+    seen = 0
+    folders = [(below, 0)]
+    while folders and len(found) <= MAX_FILES and seen <= _MAX_SEEN:
+        folder, depth = folders.pop()
+        entries = _entries(os.path.join(root, folder))
+        if depth and any(entry.name == "pyvenv.cfg" for entry in entries):
+            continue
+        seen += len(entries)
+        for path, is_folder in _kept(entries, f"{folder}/" if folder else ""):
+            if not is_folder:
+                found.append(path)
+            elif depth < _MAX_DEPTH:
+                folders.append((path, depth + 1))
+    return found
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name, reverse=True)
+    except OSError:
+        return []  # it may be private, or gone by now
+
+
+def _kept(entries: list[os.DirEntry[str]], prefix: str) -> Iterator[tuple[str, bool]]:
+    for entry in entries:
+        try:
+            is_folder = entry.is_dir(follow_symlinks=False)
+        except OSError:
+            continue
+        path = prefix + entry.name
+        if not is_noise(f"{path}/" if is_folder else path) and not (is_folder and entry.name in _BUILT):
+            yield path, is_folder

@@ -1,0 +1,162 @@
+"""The content of a project's files by digest; what has not changed since the last time is not read again."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Literal
+
+from loop_close.workspace.listing import MAX_FILES, list_files, walk
+
+MAX_READ = 1_000_000  # of one file: one that is larger is data, and goes by size and time
+MAX_KEPT = 256 * 1024
+_MAX_READ_IN_ALL = 100_000_000
+_MAX_KEPT_IN_ALL = 32_000_000
+# What was written within this time of the look may be written again with the same time: as long as a tick of
+# FAT; those of other file systems, up to 10 ms, are shorter. Git calls such an entry racily clean.
+_TICK_NS = 2_000_000_000
+_NEVER = -1  # no time of a file, so that it is read again
+#: Their digests are enough: a second copy of a credential would be one too many.
+_PRIVATE = (".pem", ".key", ".p12", ".pfx", ".jks", ".netrc", ".pypirc")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """A file as it was.
+
+    :ivar mtime_ns: -1 where it says nothing, as the file was written just before the look.
+    :ivar digest: of its content; of size and time where it is larger than :data:`MAX_READ` or cannot be read; of
+        where it leads for a symbolic link.
+    """
+
+    size: int
+    mtime_ns: int
+    digest: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Snapshot:
+    r"""The files of a project at one time.
+
+    :ivar entries: by path relative to the root, with ``/``, sorted; bytes that are no UTF-8 stand as ``\udcNN``.
+    :ivar contents: by digest, of the files that were read now and are text of at most :data:`MAX_KEPT`.
+    :ivar listed_by: ``git`` or ``walk``: the one lists what the other leaves out, so compare only alike.
+    :ivar problem: why it is not complete: it should not be compared; empty when it is.
+    """
+
+    entries: Mapping[str, Entry]
+    contents: Mapping[str, bytes]
+    listed_by: Literal["git", "walk"] = "walk"
+    problem: str = ""
+
+
+def take(root: Path, known: Mapping[str, Entry], *, leave_out: Collection[str] = ()) -> Snapshot:
+    """Look at the files below a root that tests may depend on.
+
+    :param known: the entries of the snapshot before: a file with the same size and time is not read.
+    :param leave_out: paths relative to the root; one that ends in ``/`` leaves out a folder.
+    :returns: never an error: a file that is gone, private or no file is passed over or goes by its time.
+    """
+    look = _Look(root, known, leave_out)
+    listing = list_files(root)
+    for folder in look.add(listing.paths):  # submodules, and other repositories inside this one
+        look.add(walk(root, folder)[:MAX_FILES])
+    return Snapshot(
+        entries=dict(sorted(look.entries.items())),
+        contents=look.contents,
+        listed_by=listing.by,
+        problem=listing.problem if root.is_dir() else f"{root} is no folder",
+    )
+
+
+class _Look:
+    """One look at the files of a project."""
+
+    def __init__(self, root: Path, known: Mapping[str, Entry], leave_out: Collection[str]) -> None:
+        self.entries: dict[str, Entry] = {}
+        self.contents: dict[str, bytes] = {}
+        self._root = os.path.join(root, "")
+        self._known = known
+        self._trusted_before = time.time_ns() - _TICK_NS  # before anything is read
+        self._left_out = {path for path in leave_out if not path.endswith("/")}
+        self._left_out_folders = (".loop-close/", *(path for path in leave_out if path.endswith("/")))
+        self._read = self._kept = 0
+
+    def add(self, paths: list[str]) -> list[str]:
+        """Look at these files; folders among them are given back."""
+        folders = []
+        for path in paths:
+            if path in self._left_out or path.startswith(self._left_out_folders):
+                continue
+            try:
+                status = os.lstat(self._root + path)
+                if stat.S_ISDIR(status.st_mode):
+                    folders.append(path)
+                    continue
+                entry = self._entry(path, status)
+            except (OSError, ValueError):  # it is gone by now
+                continue
+            if entry is not None:
+                self.entries[_spelled(path)] = entry
+        return folders
+
+    def _entry(self, path: str, status: os.stat_result) -> Entry | None:
+        if stat.S_ISLNK(status.st_mode):
+            # Where it leads may be outside of the project, or a pipe; what is inside is listed itself.
+            target = os.fsencode(os.readlink(self._root + path))
+            digest = blake2b(target, digest_size=16, person=b"link").hexdigest()
+            return Entry(size=status.st_size, mtime_ns=_NEVER, digest=digest)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        known = self._known.get(_spelled(path))
+        if known is not None and (known.size, known.mtime_ns) == (status.st_size, status.st_mtime_ns):
+            return known
+        is_trusted = status.st_mtime_ns < self._trusted_before
+        time_ns = status.st_mtime_ns if is_trusted else _NEVER
+        return Entry(size=status.st_size, mtime_ns=time_ns, digest=self._digest(path, status))
+
+    def _digest(self, path: str, status: os.stat_result) -> str:
+        content = None
+        if status.st_size <= MAX_READ and self._read <= _MAX_READ_IN_ALL:
+            content = read(self._root + path)
+        if content is None:
+            stamp = f"{status.st_size} {status.st_mtime_ns}".encode()
+            return blake2b(stamp, digest_size=16, person=b"stamp").hexdigest()
+        self._read += len(content)
+        digest = blake2b(content, digest_size=16).hexdigest()
+        if self._kept + len(content) <= _MAX_KEPT_IN_ALL and _is_worth_keeping(path, content):
+            self._kept += len(content)
+            self.contents[digest] = content
+        return digest
+
+
+def read(path: str) -> bytes | None:
+    """The content of a regular file of at most :data:`MAX_READ`; None where it is something else or private."""
+    # Between the look and the opening it may have become a pipe or a link: neither is waited for or followed.
+    flags = os.O_RDONLY
+    for name in ("O_NONBLOCK", "O_NOFOLLOW", "O_BINARY"):  # not every system has each
+        flags |= getattr(os, name, 0)
+    try:
+        with open(os.open(path, flags), "rb", buffering=0) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return None
+            content = file.read(MAX_READ + 1)
+    except OSError:
+        return None
+    return content if len(content) <= MAX_READ else None
+
+
+def _is_worth_keeping(path: str, content: bytes) -> bool:
+    name = path.rpartition("/")[2]
+    is_private = name.startswith(".env") or name.endswith(_PRIVATE)
+    return len(content) <= MAX_KEPT and not is_private and b"\0" not in content[:8192]
+
+
+def _spelled(path: str) -> str:
+    """The path as text that can be stored: file names of Linux are bytes, and need not be UTF-8."""
+    return path if path.isascii() else path.encode("utf-8", "backslashreplace").decode()
