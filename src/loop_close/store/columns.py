@@ -1,0 +1,98 @@
+"""Values as a column of the database can hold them."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import Any
+
+from loop_close.store.records import RecordError
+
+# Shorter ones gain nothing by it.
+_LONG = 2_000
+# What a text grows to when it is unpacked: our own stay far below, a damaged or foreign one may go on for ever.
+_LARGEST = 1 << 28
+
+
+def from_text(text: str) -> str | bytes:
+    """A text for a column: file names and node ids may hold lone surrogates, which UTF-8 has no bytes for."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+    return text
+
+
+def to_text(value: Any) -> str:
+    """The text of a column, as :func:`from_text` was given it.
+
+    :raises RecordError: when it is none.
+    """
+    if isinstance(value, bytes):
+        try:
+            return value.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            raise RecordError("bytes where text belongs") from error
+    if not isinstance(value, str):
+        raise RecordError(f"{type(value).__name__} where text belongs")
+    return value
+
+
+def to_optional_text(value: Any) -> str | None:
+    """As :func:`to_text`; None stays None."""
+    return None if value is None else to_text(value)
+
+
+def from_json(value: Any) -> str | bytes:
+    """A plain JSON value for a column, compressed when it is long.
+
+    JSON in ASCII holds any text, lone surrogates too.
+    """
+    return packed(json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """The value in JSON, the same for the same value."""
+    return json.dumps(value, separators=(",", ":"), check_circular=False)
+
+
+def packed(text: str) -> str | bytes:
+    """A text in ASCII for a column that :func:`to_json` reads, compressed when it is long."""
+    return text if len(text) < _LONG else zlib.compress(text.encode(), 1)
+
+
+def to_json(value: Any) -> Any:
+    """The JSON value of a column.
+
+    :raises RecordError: when it is none.
+    """
+    text = _unpacked(value, _LARGEST) if isinstance(value, bytes) else value
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RecordError(f"no JSON: {error}") from error
+
+
+def from_content(content: bytes) -> bytes:
+    """A file's content for a column, compressed."""
+    return zlib.compress(content, 1)
+
+
+def to_content(value: Any, size: Any) -> bytes:
+    """The content of a column that has that many bytes.
+
+    :raises RecordError: when it is none.
+    """
+    if not isinstance(value, bytes) or not isinstance(size, int):
+        raise RecordError("no content of a file")
+    content = _unpacked(value, size + 1)
+    if len(content) != size:
+        raise RecordError("the content of a file has another length")
+    return content
+
+
+def _unpacked(data: bytes, most: int) -> bytes:
+    try:
+        return zlib.decompressobj().decompress(data, most)
+    except zlib.error as error:
+        raise RecordError(f"not compressed as it should be: {error}") from error

@@ -1,0 +1,126 @@
+"""What a memory of test runs does, whatever keeps it, and the values that go in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from loop_close.memory import Episode, Run
+
+#: The project's files by path: size, time of the last change in ns, digest of the content.
+Entries = Mapping[str, tuple[int, int, str]]
+#: Files that differ: path, digest before (None: it was not there), digest after (None: it is gone).
+Changes = tuple[tuple[str, str | None, str | None], ...]
+State = Literal["running", "done", "killed"]
+
+
+class HistoryError(Exception):
+    """The history cannot be used; the text says why, in one line for a user."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Begun:
+    """A run that is under way.
+
+    :ivar id: its row, of no meaning outside; ``started`` tells it from another run that has the same.
+    :ivar number: its number among the runs of its source, from 1.
+    :ivar watched: the tests that the source's episode knows.
+    :ivar killed: numbers of earlier runs of the source that will never finish and are not in the episode yet;
+        the last 100.
+    :ivar running: numbers of the runs of any source that other processes have under way.
+    """
+
+    id: int
+    number: int
+    source: str
+    started: float = 0.0
+    watched: tuple[str, ...] = ()
+    killed: tuple[int, ...] = ()
+    running: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunRow:
+    """What is shown of a run.
+
+    :ivar failures: how many there were, with those that were not kept.
+    :ivar summary: as it was given to :meth:`Turn.save`.
+    """
+
+    number: int
+    source: str
+    state: State
+    started: float
+    ended: float | None = None
+    exit_code: int | None = None
+    passed: int = 0
+    skipped: int = 0
+    failures: int = 0
+    summary: dict[str, Any] = field(default_factory=dict)
+
+
+class Turn(Protocol):
+    """The moment in which a run is added to its episode; until it ends, no other run can be."""
+
+    @property
+    def episode(self) -> Episode:
+        """The episode so far, empty at first."""
+
+    @property
+    def killed(self) -> tuple[int, ...]:
+        """As in :class:`Begun`, as it is now: another run may have told them."""
+
+    def save(self, run: Run, episode: Episode, summary: Mapping[str, Any]) -> None:
+        """Remember the run and what the episode came to; it lasts once the turn ends without an exception."""
+
+
+class History(Protocol):
+    """The memory of test runs; every method raises :class:`HistoryError` when it cannot do its work."""
+
+    notes: list[str]
+
+    def files(self) -> dict[str, tuple[int, int, str]]:
+        """The project's files as the last run of any source saw them."""
+
+    def begin(
+        self,
+        source: str,
+        entries: Entries | None,
+        contents: Mapping[str, bytes],
+        *,
+        pid: int,
+        birth: str,
+        host: str,
+        now: float,
+        is_alive: Callable[[int, str], bool],
+    ) -> Begun:
+        """Give a run its number and take down the project's files, None where they are not known."""
+
+    def changes_since_last(self, begun: Begun) -> Changes | None:
+        """How the files differ from those of the source's previous run; None where that is not known."""
+
+    def content(self, digest: str) -> bytes | None:
+        """A content that was taken down and is still kept."""
+
+    def turn(self, begun: Begun) -> AbstractContextManager[Turn]:
+        """The run's turn to be added."""
+
+    def abandon(self, begun: Begun) -> None:
+        """Forget a run that is under way."""
+
+    def latest(self, source: str | None = None) -> tuple[RunRow, ...]:
+        """The last run of every source, or of the one."""
+
+    def runs(self, source: str | None = None, limit: int = 50) -> tuple[RunRow, ...]:
+        """The last runs, newest last."""
+
+    def recorded(self, source: str, limit: int) -> tuple[Run, ...]:
+        """The last runs as they are remembered, newest last, without those under way."""
+
+    def reset(self, source: str | None = None) -> int:
+        """Forget the source's runs, or everything; the number of runs that were forgotten."""
+
+    def close(self) -> None:
+        """Let go of it; more than once is fine."""

@@ -1,0 +1,37 @@
+"""The episode of each source: what is known last of the tests that failed."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from loop_close.memory import Episode
+from loop_close.store.columns import from_json, from_text, to_json
+from loop_close.store.records import RecordError, to_plain, to_record
+
+# So many of an episode's last runs are kept whatever the bounds.
+_KEPT_STEPS = 100
+
+
+def episode_of(connection: sqlite3.Connection, source: str) -> Episode:
+    """The source's episode, empty at first."""
+    row = connection.execute("SELECT data FROM episodes WHERE source = ?", (from_text(source),)).fetchone()
+    return to_record(Episode, to_json(row[0])) if row else Episode()
+
+
+def watched_by(connection: sqlite3.Connection, source: str) -> tuple[str, ...]:
+    """The tests that the source's episode knows; quicker than to read all of it."""
+    row = connection.execute("SELECT watched FROM episodes WHERE source = ?", (from_text(source),)).fetchone()
+    names = to_json(row[0]) if row else []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise RecordError("no names of tests")
+    return tuple(names)
+
+
+def keep_episode(connection: sqlite3.Connection, source: str, number: int, episode: Episode) -> None:
+    """Make it the source's episode after the run of that number."""
+    connection.execute(
+        "REPLACE INTO episodes(source, watched, data) VALUES(?, ?, ?)",
+        (from_text(source), from_json(list(episode.tests)), from_json(to_plain(episode))),
+    )
+    keeps = min((step.run for step in episode.steps[-_KEPT_STEPS:]), default=number + 1)
+    connection.execute("UPDATE sources SET keeps = ? WHERE source = ?", (keeps, from_text(source)))

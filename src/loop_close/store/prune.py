@@ -1,0 +1,162 @@
+"""Keep the history within its bounds: the oldest runs go first, then what no run needs any more."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from loop_close.store.marks import STAMP
+
+#: A source that has not run for so many states of the files is no longer told what changed since.
+WINDOW = 500
+_EVERY = 64
+# What one pruning takes away at most, beside a tenth of what there is.
+_FEW_RUNS, _MANY_RUNS = 8, 100
+_MARKS, _SNAPSHOTS, _BLOBS, _PAGES = 20_000, 200, 1_000, 256
+_FREE = "state <> 'running' AND number < keeps"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bounds:
+    """How large the history may grow.
+
+    :ivar runs: how many are kept; up to 64 more until the next pruning.
+    :ivar bytes: the size of the file; as long as it is above, every run prunes.
+    """
+
+    runs: int
+    bytes: int
+
+
+def is_due(connection: sqlite3.Connection, bounds: Bounds) -> bool:
+    """Whether to prune now; takes no time."""
+    newest, pruned = connection.execute(
+        "SELECT (SELECT coalesce(max(id), 0) FROM runs), pruned FROM project"
+    ).fetchone()
+    return (
+        bool(newest >= pruned + _EVERY) or _pages(connection, "page_count") * _page(connection) > bounds.bytes
+    )
+
+
+def prune(connection: sqlite3.Connection, bounds: Bounds) -> None:
+    """Take away what is too much, a part of it at a time; in a transaction."""
+    (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM runs").fetchone()
+    connection.execute("UPDATE project SET pruned = ?", (newest,))
+    _let_go(connection, newest - bounds.runs)
+    _remove_runs(connection, lambda count: min(count - bounds.runs, count // 10 + _MANY_RUNS))
+    if not _collect(connection, newest) and _live_bytes(connection) > bounds.bytes:
+        _lighten(connection, newest, bounds)
+    give_back(connection)
+
+
+def _lighten(connection: sqlite3.Connection, newest: int, bounds: Bounds) -> None:
+    """Remove runs because of their size; where there are none, older states of files, and at last contents."""
+    if _remove_runs(connection, lambda count: count // 10 + _FEW_RUNS):
+        _collect(connection, newest)
+        return
+    _remove_changes(connection, 0)
+    _remove_blobs(connection)
+    _remove_largest(connection, _live_bytes(connection) - bounds.bytes)
+
+
+def _collect(connection: sqlite3.Connection, newest: int) -> bool:
+    """Remove what no run needs any more; whether there is more of it than one pruning takes."""
+    marks = _remove_marks(connection, newest)
+    _remove_changes(connection, WINDOW)
+    return marks == _MARKS or _remove_blobs(connection) == _BLOBS
+
+
+def give_back(connection: sqlite3.Connection, *, everything: bool = False) -> None:
+    """Give free pages back to the disk, a part of them at a time or all."""
+    most = _pages(connection, "page_count") // 10 + _PAGES
+    free = _pages(connection, "freelist_count")
+    # One at a time: sqlite3 takes a single step of the pragma, whatever the number in it.
+    for _ in range(free if everything else min(free, most)):
+        connection.execute("PRAGMA incremental_vacuum(1)")
+
+
+def _page(connection: sqlite3.Connection) -> int:
+    return _pages(connection, "page_size")
+
+
+def _pages(connection: sqlite3.Connection, what: str) -> int:
+    return int(connection.execute(f"PRAGMA {what}").fetchone()[0])
+
+
+def _live_bytes(connection: sqlite3.Connection) -> int:
+    used = _pages(connection, "page_count") - _pages(connection, "freelist_count")
+    return used * _page(connection)
+
+
+def _let_go(connection: sqlite3.Connection, oldest: int) -> None:
+    """Keep no runs for the episode of a source that has long not run; its next run has them kept again."""
+    connection.execute(
+        "UPDATE sources SET keeps = last + 1 WHERE keeps <= last AND ? >= coalesce((SELECT id FROM runs"
+        " WHERE runs.source = sources.source ORDER BY number DESC LIMIT 1), 0)",
+        (oldest,),
+    )
+
+
+def _remove_runs(connection: sqlite3.Connection, how_many: Callable[[int], int]) -> int:
+    """Remove the oldest, so many of those that there are; the number of those that could be."""
+    (count,) = connection.execute("SELECT count(*) FROM runs").fetchone()
+    rows = connection.execute(
+        f"SELECT id FROM runs JOIN sources USING(source) WHERE {_FREE} ORDER BY id LIMIT ?",
+        (max(how_many(count), 0),),
+    ).fetchall()
+    connection.executemany("DELETE FROM failures WHERE run = ?", rows)
+    connection.executemany("DELETE FROM runs WHERE id = ?", rows)
+    return len(rows)
+
+
+def _remove_marks(connection: sqlite3.Connection, newest: int) -> int:
+    """Remove those that no run has.
+
+    What was last seen before the oldest free run may be in those that are kept from before it, or, as that is not
+    said to the run, in the first ones after it.
+    """
+    (oldest,) = connection.execute(
+        f"SELECT id FROM runs JOIN sources USING(source) WHERE {_FREE} ORDER BY id LIMIT 1"
+    ).fetchone() or (newest + 1,)
+    return connection.execute(
+        "DELETE FROM marks WHERE id IN (SELECT id FROM marks WHERE last < ?"
+        " AND id NOT IN (SELECT mark FROM failures WHERE run < ?) LIMIT ?)",
+        (oldest, oldest + STAMP, _MARKS),
+    ).rowcount
+
+
+def _remove_changes(connection: sqlite3.Connection, window: int) -> None:
+    """Remove what lies before the last finished run of every source that is still in use."""
+    (current, floor) = connection.execute("SELECT snapshot, floor FROM project").fetchone()
+    (needed,) = connection.execute(
+        "SELECT min(last) FROM (SELECT (SELECT snapshot FROM runs WHERE runs.source = sources.source"
+        " AND state = 'done' ORDER BY number DESC LIMIT 1) AS last FROM sources) WHERE last >= ?",
+        (current - window,),
+    ).fetchone()
+    new = min(current if needed is None else needed, floor + _SNAPSHOTS)
+    if new > floor:
+        connection.execute("DELETE FROM changes WHERE snapshot <= ?", (new,))
+        connection.execute("UPDATE project SET floor = ?", (new,))
+
+
+def _remove_blobs(connection: sqlite3.Connection) -> int:
+    return connection.execute(
+        "DELETE FROM blobs WHERE id IN (SELECT id FROM blobs WHERE digest NOT IN"
+        " (SELECT digest FROM files UNION ALL SELECT before FROM changes WHERE before IS NOT NULL"
+        " UNION ALL SELECT after FROM changes WHERE after IS NOT NULL) LIMIT ?)",
+        (_BLOBS,),
+    ).rowcount
+
+
+def _remove_largest(connection: sqlite3.Connection, excess: int) -> None:
+    """Remove contents, the largest first, until so many bytes are gone."""
+    rows = []
+    for row, size in connection.execute(
+        "SELECT id, length(data) FROM blobs ORDER BY 2 DESC LIMIT ?", (_BLOBS,)
+    ):
+        if excess <= 0:
+            break
+        rows.append((row,))
+        excess -= size
+    connection.executemany("DELETE FROM blobs WHERE id = ?", rows)

@@ -1,0 +1,247 @@
+"""The rows of runs: how they begin, end, are found dead, and are read again."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from loop_close.memory import Run
+from loop_close.store.columns import from_json, from_text, to_json, to_text
+from loop_close.store.contract import Begun, HistoryError, RunRow
+from loop_close.store.marks import keep_marks, marks_of
+from loop_close.store.records import RecordError, to_plain, to_record
+
+# A process on another machine cannot be looked for; no run of tests takes this long.
+_LONGEST = 24 * 3600.0
+_MOST_KILLED = 100
+_SHOWN = "number, source, state, started, ended, exit_code, passed, skipped, failures, summary"
+_OWN = "id = ? AND source = ? AND number = ? AND started = ?"
+# Kept in columns of their own.
+_ELSEWHERE = ("number", "source", "marks")
+
+
+def next_number(connection: sqlite3.Connection, source: str) -> int:
+    """A number that no run of the source had."""
+    row = connection.execute("SELECT last FROM sources WHERE source = ?", (from_text(source),)).fetchone()
+    number = int(row[0]) + 1 if row else 1
+    _count(connection, source, number)
+    return number
+
+
+def _count(connection: sqlite3.Connection, source: str, number: int) -> None:
+    connection.execute(
+        "INSERT INTO sources(source, last, keeps) VALUES(?, ?, 1)"
+        " ON CONFLICT(source) DO UPDATE SET last = max(last, excluded.last)",
+        (from_text(source), number),
+    )
+
+
+def add_row(
+    connection: sqlite3.Connection,
+    begun: Begun,
+    snapshot: int | None,
+    process: tuple[int, str, str] = (0, "", ""),
+) -> int:
+    """Note that the run is under way; the row's id.
+
+    :param process: its id, when it was born, and its machine.
+    """
+    pid, birth, host = process
+    cursor = connection.execute(
+        "INSERT INTO runs(source, number, state, started, pid, birth, host, snapshot)"
+        " VALUES(?, ?, 'running', ?, ?, ?, ?, ?)",
+        (
+            from_text(begun.source),
+            begun.number,
+            begun.started,
+            pid,
+            from_text(birth),
+            from_text(host),
+            snapshot,
+        ),
+    )
+    return int(cursor.lastrowid or 0)
+
+
+def sort_out(
+    connection: sqlite3.Connection,
+    process: tuple[int, str, str],
+    now: float,
+    is_alive: Callable[[int, str], bool],
+) -> tuple[int, ...]:
+    """Take down as killed what will not end any more; the numbers of what other processes have under way."""
+    rows = connection.execute(
+        "SELECT id, number, pid, birth, host, started FROM runs WHERE state = 'running' ORDER BY id"
+    ).fetchall()
+    dead, running = [], []
+    for row, number, pid, birth, host, started in rows:
+        other = (pid, to_text(birth), to_text(host))
+        if not _lives(other, process, now - started, is_alive):
+            dead.append((now, row))
+        elif other != process:
+            running.append(number)
+    connection.executemany("UPDATE runs SET state = 'killed', ended = ? WHERE id = ?", dead)
+    return tuple(running)
+
+
+def _lives(
+    other: tuple[int, str, str],
+    process: tuple[int, str, str],
+    age: float,
+    is_alive: Callable[[int, str], bool],
+) -> bool:
+    pid, birth, host = other
+    if host != process[2]:
+        return age < _LONGEST
+    if pid == process[0]:  # its number came round again
+        return birth == process[1]
+    return is_alive(pid, birth)
+
+
+def killed_before(connection: sqlite3.Connection, source: str, number: int) -> tuple[int, ...]:
+    """The killed runs before that one which no episode has yet."""
+    rows = connection.execute(
+        "SELECT number FROM runs WHERE source = ? AND number < ? AND state = 'killed' AND is_told = 0"
+        " ORDER BY number DESC LIMIT ?",
+        (from_text(source), number, _MOST_KILLED),
+    )
+    return tuple(sorted(each for (each,) in rows))
+
+
+def snapshots(connection: sqlite3.Connection, begun: Begun) -> tuple[int | None, int | None]:
+    """The state of the files in the source's previous run, and in this one."""
+    before = connection.execute(
+        "SELECT snapshot FROM runs WHERE source = ? AND number < ? AND state = 'done'"
+        " ORDER BY number DESC LIMIT 1",
+        (from_text(begun.source), begun.number),
+    ).fetchone()
+    now = connection.execute(f"SELECT snapshot FROM runs WHERE {_OWN}", _own(begun)).fetchone()
+    return before and before[0], now and now[0]
+
+
+def window_before(connection: sqlite3.Connection, begun: Begun) -> tuple[float, float]:
+    """From when to when the last run of any source went on that ended before this one began; zeros for none."""
+    row = connection.execute(
+        "SELECT started, ended FROM runs WHERE id < ? AND state = 'done' ORDER BY id DESC LIMIT 1",
+        (begun.id,),
+    ).fetchone()
+    return (float(row[0]), float(row[1])) if row and row[1] is not None else (0.0, 0.0)
+
+
+def _own(begun: Begun) -> tuple[Any, ...]:
+    return begun.id, from_text(begun.source), begun.number, begun.started
+
+
+def take_back(connection: sqlite3.Connection, begun: Begun) -> None:
+    """Remove the row, and give its number to the next run if there was none since."""
+    gone = connection.execute(f"DELETE FROM runs WHERE state <> 'done' AND {_OWN}", _own(begun)).rowcount
+    if gone:
+        connection.execute(
+            "UPDATE sources SET last = last - 1 WHERE source = ? AND last = ?",
+            (from_text(begun.source), begun.number),
+        )
+
+
+def finish(
+    connection: sqlite3.Connection, begun: Begun, run: Run, summary: Mapping[str, Any], now: float
+) -> int:
+    """Take down what came of the run; the row's id."""
+    row = _row_of(connection, begun)
+    plain = to_plain(run)
+    record = {name: value for name, value in plain.items() if name not in _ELSEWHERE}
+    failures = len(run.marks) + run.omitted_marks
+    connection.execute(
+        "UPDATE runs SET state = 'done', ended = ?, exit_code = ?, passed = ?, skipped = ?, failures = ?,"
+        " summary = ?, record = ? WHERE id = ?",
+        (
+            *(now, run.exit_code, run.passed, run.skipped, failures),
+            *(from_json(dict(summary)), from_json(record), row),
+        ),
+    )
+    keep_marks(connection, row, plain.get("marks", []))
+    connection.execute(
+        "UPDATE runs SET is_told = 1 WHERE source = ? AND number < ? AND state = 'killed' AND is_told = 0",
+        (from_text(begun.source), begun.number),
+    )
+    return row
+
+
+def _row_of(connection: sqlite3.Connection, begun: Begun) -> int:
+    """The run's row; a new one when somebody forgot it or the file was set aside meanwhile.
+
+    :raises HistoryError: when another run has its number by now.
+    """
+    row = connection.execute(f"SELECT id FROM runs WHERE {_OWN}", _own(begun)).fetchone()
+    if row:
+        return int(row[0])
+    (taken,) = connection.execute(
+        "SELECT count(*) FROM runs WHERE source = ? AND number = ?", (from_text(begun.source), begun.number)
+    ).fetchone()
+    if taken:
+        raise HistoryError("the history was reset while the tests ran")
+    _count(connection, begun.source, begun.number)
+    return add_row(connection, begun, None)
+
+
+def shown(connection: sqlite3.Connection, source: str | None, limit: int) -> tuple[RunRow, ...]:
+    """The last rows, newest last."""
+    where = "" if source is None else "WHERE source = ?"
+    order = "id" if source is None else "number"
+    rows = connection.execute(
+        f"SELECT {_SHOWN} FROM runs {where} ORDER BY {order} DESC LIMIT ?",
+        ([] if source is None else [from_text(source)]) + [limit],
+    ).fetchall()
+    return tuple(map(_shown_row, reversed(rows)))
+
+
+def shown_last(connection: sqlite3.Connection) -> tuple[RunRow, ...]:
+    """The last row of every source, by its name."""
+    rows = connection.execute(
+        f"SELECT {_SHOWN} FROM runs WHERE id IN (SELECT (SELECT r.id FROM runs r WHERE r.source = s.source"
+        " ORDER BY r.number DESC LIMIT 1) FROM sources s) ORDER BY source"
+    )
+    return tuple(map(_shown_row, rows))
+
+
+def _shown_row(row: tuple[Any, ...]) -> RunRow:
+    values = dict(zip(_SHOWN.split(", "), row, strict=True))
+    values["source"] = to_text(values["source"])
+    values["summary"] = _dictionary(values["summary"])
+    return to_record(RunRow, values)
+
+
+def _dictionary(value: Any) -> dict[str, Any]:
+    plain = {} if value is None else to_json(value)
+    if not isinstance(plain, dict):
+        raise RecordError("no summary of a run")
+    return plain
+
+
+def recorded(connection: sqlite3.Connection, source: str, limit: int) -> tuple[Run, ...]:
+    """The last runs that have ended, as they were, newest last."""
+    rows = connection.execute(
+        "SELECT id, number, state, record FROM runs WHERE source = ? AND state <> 'running'"
+        " ORDER BY number DESC LIMIT ?",
+        (from_text(source), limit),
+    ).fetchall()[::-1]
+    marks = marks_of(connection, [row[0] for row in rows])
+    return tuple(_run(source, row, marks.get(row[0], ())) for row in rows)
+
+
+def _run(source: str, row: tuple[Any, ...], marks: tuple[Any, ...]) -> Run:
+    _, number, state, record = row
+    plain = {"is_killed": True} if state == "killed" else _dictionary(record)
+    run = to_record(Run, {**plain, "number": number, "source": source})
+    return replace(run, marks=marks)
+
+
+def forget(connection: sqlite3.Connection, source: str) -> int:
+    """Remove all there is of the source; how many runs those were."""
+    name = (from_text(source),)
+    connection.execute("DELETE FROM failures WHERE run IN (SELECT id FROM runs WHERE source = ?)", name)
+    count = connection.execute("DELETE FROM runs WHERE source = ?", name).rowcount
+    for table in ("episodes", "sources"):
+        connection.execute(f"DELETE FROM {table} WHERE source = ?", name)
+    return count

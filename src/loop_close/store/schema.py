@@ -1,0 +1,83 @@
+"""The tables of the history file, and how the file is told from others."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from loop_close.store.contract import HistoryError
+
+APPLICATION_ID = 0x6C6F6F70  # "loop"
+FORMAT = 1
+
+# marks: a failure is kept once, however many runs have it; last: a run that had it, at most STAMP runs ago.
+# runs.snapshot: the state of the project's files, counted by project.snapshot; NULL: it was not known.
+# sources.keeps: the number of the first run that the current episode still needs.
+# project.floor: what changed up to this snapshot is not kept; one that is still to come: nothing is known;
+# project.pruned: the id of the run after which it was last done.
+TABLES = (
+    "CREATE TABLE project(snapshot INTEGER NOT NULL, floor INTEGER NOT NULL, pruned INTEGER NOT NULL)",
+    "INSERT INTO project VALUES(0, 1, 0)",
+    "CREATE TABLE files(path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,"
+    " digest TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE changes(snapshot INTEGER NOT NULL, path TEXT NOT NULL, before TEXT, after TEXT,"
+    " PRIMARY KEY(snapshot, path)) WITHOUT ROWID",
+    "CREATE TABLE blobs(id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, size INTEGER NOT NULL,"
+    " data BLOB NOT NULL)",
+    "CREATE TABLE sources(source TEXT PRIMARY KEY, last INTEGER NOT NULL, keeps INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE runs(id INTEGER PRIMARY KEY AUTOINCREMENT, source TEXT NOT NULL, number INTEGER NOT NULL,"
+    " state TEXT NOT NULL, is_told INTEGER NOT NULL DEFAULT 0, started REAL NOT NULL, ended REAL,"
+    " exit_code INTEGER, passed INTEGER NOT NULL DEFAULT 0, skipped INTEGER NOT NULL DEFAULT 0,"
+    " failures INTEGER NOT NULL DEFAULT 0, pid INTEGER NOT NULL, birth TEXT NOT NULL, host TEXT NOT NULL,"
+    " snapshot INTEGER, summary TEXT, record TEXT, UNIQUE(source, number))",
+    "CREATE INDEX runs_running ON runs(id) WHERE state = 'running'",
+    "CREATE INDEX runs_untold ON runs(source, number) WHERE state = 'killed' AND is_told = 0",
+    "CREATE TABLE marks(id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, last INTEGER NOT NULL,"
+    " data TEXT NOT NULL)",
+    "CREATE INDEX marks_last ON marks(last)",
+    "CREATE TABLE failures(run INTEGER NOT NULL, position INTEGER NOT NULL, mark INTEGER NOT NULL,"
+    " PRIMARY KEY(run, position)) WITHOUT ROWID",
+    "CREATE TABLE episodes(source TEXT PRIMARY KEY, watched TEXT NOT NULL, data TEXT NOT NULL) WITHOUT ROWID",
+)
+_LOOK = (
+    "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
+    " FROM pragma_application_id, pragma_user_version"
+)
+
+
+class ForeignError(Exception):
+    """The database is not one of ours."""
+
+
+def prepare(connection: sqlite3.Connection, name: str) -> None:
+    """Make sure that the database is ours; an empty one is made so.
+
+    :raises ForeignError: when it is somebody else's.
+    :raises HistoryError: when a newer version of ours wrote it.
+    """
+    connection.execute("PRAGMA synchronous = NORMAL")  # Database says why
+    if _is_ours(connection, name):
+        return
+    # So that the file can shrink. It works only before there are tables, and only outside of a transaction.
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    connection.execute("BEGIN IMMEDIATE")
+    if not _is_ours(connection, name):  # another process may have been quicker
+        for statement in TABLES:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+    connection.execute("COMMIT")
+
+
+def _is_ours(connection: sqlite3.Connection, name: str) -> bool:
+    """Whether the tables are there; False where there are none at all."""
+    application, version, tables = connection.execute(_LOOK).fetchone()
+    if tables == 0 and application in (0, APPLICATION_ID) and version in (0, FORMAT):
+        return False
+    if application != APPLICATION_ID or version < FORMAT:
+        raise ForeignError
+    if version > FORMAT:
+        raise HistoryError(
+            f"{name} was written by a newer loop-close (format {version}; this one reads {FORMAT})"
+            " and is left alone"
+        )
+    return True

@@ -1,0 +1,236 @@
+"""The memory of test runs in one SQLite file, shared by processes that know nothing of each other."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from loop_close.memory import Episode, Run
+from loop_close.store import episodes, project, runs
+from loop_close.store.contract import Begun, Changes, Entries, History, HistoryError, RunRow
+from loop_close.store.database import Database
+from loop_close.store.prune import Bounds, give_back, is_due, prune
+
+MAX_RUNS = 2_000
+MAX_BYTES = 64 * 1024 * 1024
+# In the order of their names; ``project`` stays, as it counts on.
+_EMPTIED = ("blobs", "changes", "episodes", "failures", "files", "marks", "runs", "sources")
+
+
+def open_history(
+    path: Path, *, max_runs: int = MAX_RUNS, max_bytes: int = MAX_BYTES, timeout: float = 10.0
+) -> SqliteHistory:
+    """The history in the file, which is made when there is none, with the folder it lies in.
+
+    :param max_runs: how many runs are kept, about; ``max_bytes``: how large the file may be, about.
+    :param timeout: for how many seconds to wait for others who write to it.
+    :raises HistoryError: when it cannot be used. One that is broken, or no history at all, is set aside.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise HistoryError(f"cannot open {path.name}: {path.parent.name} is no folder") from error
+    except OSError as error:
+        raise HistoryError(f"cannot open {path.name}: {error.strerror or error}") from error
+    return SqliteHistory(path, Bounds(runs=max_runs, bytes=max_bytes), timeout)
+
+
+class SqliteHistory(History):
+    """A history in a file; it belongs to the thread that opened it.
+
+    Nothing else in the process may open the file: closing it again would end SQLite's locks.
+    """
+
+    def __init__(self, path: Path, bounds: Bounds, timeout: float) -> None:
+        self.notes: list[str] = []
+        self._bounds = bounds
+        self.database = Database(path, timeout=timeout, notes=self.notes)
+
+    def __enter__(self) -> SqliteHistory:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file; more than once is fine."""
+        self.database.close()
+
+    def files(self) -> dict[str, tuple[int, int, str]]:
+        """The project's files as the last run of any source saw them."""
+        return self.database.read(project.known_files)
+
+    def begin(
+        self,
+        source: str,
+        entries: Entries | None,
+        contents: Mapping[str, bytes],
+        *,
+        pid: int,
+        birth: str,
+        host: str,
+        now: float,
+        is_alive: Callable[[int, str], bool],
+    ) -> Begun:
+        """Give a run its number and take down the project's files.
+
+        :param source: what the run is of; each has its own numbers and its own episode.
+        :param entries: all files; None where they are not known, which makes the changes unknown, too.
+        :param contents: by digest, what is to be had again by :meth:`content`; those it has it does not need.
+        :param pid: this process, with ``birth`` to tell it from an earlier one of that number, and ``host``.
+        :param is_alive: whether the process of that number and birth still runs on this host.
+        """
+        process = pid, birth, host
+
+        def work(connection: sqlite3.Connection) -> Begun:
+            running = runs.sort_out(connection, process, now, is_alive)
+            snapshot = None if entries is None else project.take_down(connection, entries, contents)
+            number = runs.next_number(connection, source)
+            begun = Begun(id=0, number=number, source=source, started=float(now), running=running)
+            return replace(
+                begun,
+                id=runs.add_row(connection, begun, snapshot, process),
+                watched=episodes.watched_by(connection, source),
+                killed=runs.killed_before(connection, source, number),
+            )
+
+        return self.database.write(work)
+
+    def changes_since_last(self, begun: Begun) -> Changes | None:
+        """How the files differ from those of the source's previous run that has ended, by path.
+
+        :returns: None where there is none, or where it is too long ago.
+        """
+        return self.database.read(
+            lambda connection: project.changes_between(connection, *runs.snapshots(connection, begun))
+        )
+
+    def window_before(self, begun: Begun) -> tuple[float, float]:
+        """From when to when the run before went on, whatever its source, in seconds since 1970; zeros for none."""
+        return self.database.read(lambda connection: runs.window_before(connection, begun))
+
+    def keep_green(self, begun: Begun, *, passed: int, skipped: int) -> None:
+        """Remember a green run of all tests with no failure before it, and begin a new episode after it."""
+        run = Run(
+            number=begun.number,
+            source=begun.source,
+            exit_code=0,
+            is_good=True,
+            passed=passed,
+            skipped=skipped,
+        )
+        with self.turn(begun) as turn:
+            turn.save(run, Episode(green=begun.number, is_green_full=True), {"verdict": "green"})
+
+    def content(self, digest: str) -> bytes | None:
+        """A content that was taken down and is still kept."""
+        return self.database.read(lambda connection: project.content(connection, digest))
+
+    @contextlib.contextmanager
+    def turn(self, begun: Begun) -> Iterator[SqliteTurn]:
+        """The run's turn to be added to its episode; all others wait until it ends, so be quick.
+
+        What was saved lasts once it ends without an exception.
+        """
+        turn = SqliteTurn(self.database, begun)
+        try:
+            yield turn
+        except BaseException:
+            self.database.rollback()
+            raise
+        if not turn.is_saved:
+            self.database.rollback()
+            return
+        self.database.commit()
+        self._prune()
+
+    def _prune(self) -> None:
+        """Keep to the bounds. The run is remembered by now: what goes wrong here is no more than a note."""
+        try:
+            if self.database.read(lambda connection: is_due(connection, self._bounds)):
+                self.database.write(lambda connection: prune(connection, self._bounds))
+        except HistoryError as error:
+            self.notes.append(f"old runs could not be removed: {error}")
+
+    def abandon(self, begun: Begun) -> None:
+        """Forget a run that is under way; its number goes to the next one unless there was one since."""
+        self.database.write(lambda connection: runs.take_back(connection, begun))
+
+    def latest(self, source: str | None = None) -> tuple[RunRow, ...]:
+        """The last run of every source, or of the one."""
+        if source is not None:
+            return self.runs(source, 1)
+        return self.database.read(runs.shown_last)
+
+    def runs(self, source: str | None = None, limit: int = 50) -> tuple[RunRow, ...]:
+        """The last runs, newest last."""
+        return self.database.read(lambda connection: runs.shown(connection, source, limit))
+
+    def recorded(self, source: str, limit: int) -> tuple[Run, ...]:
+        """The last runs as they are remembered, newest last, without those under way."""
+        return self.database.read(lambda connection: runs.recorded(connection, source, limit))
+
+    def reset(self, source: str | None = None) -> int:
+        """Forget the source's runs, or everything; the number of runs that were forgotten.
+
+        Numbers begin at 1 again. A run under way is added when it ends, unless its number is taken by then.
+        """
+        if source is None:
+            return self.database.write(_emptied)
+        return self.database.write(lambda connection: runs.forget(connection, source))
+
+
+def _emptied(connection: sqlite3.Connection) -> int:
+    (count,) = connection.execute("SELECT count(*) FROM runs").fetchone()
+    for table in _EMPTIED:
+        connection.execute(f"DELETE FROM {table}")
+    connection.execute("UPDATE project SET floor = snapshot + 1")
+    give_back(connection, everything=True)
+    return int(count)
+
+
+class SqliteTurn:
+    """A :class:`~loop_close.store.contract.Turn`.
+
+    :ivar episode: the source's episode so far; ``killed`` the runs that are not in it and never will end.
+    """
+
+    episode: Episode
+    killed: tuple[int, ...]
+
+    def __init__(self, database: Database, begun: Begun) -> None:
+        self.is_saved = False
+        self._database = database
+        self._begun = begun
+        self.episode, self.killed = database.hold(
+            lambda connection: (
+                episodes.episode_of(connection, begun.source),
+                runs.killed_before(connection, begun.source, begun.number),
+            )
+        )
+
+    def save(
+        self, run: Run, episode: Episode, summary: Mapping[str, Any], *, now: float | None = None
+    ) -> None:
+        """Remember the run and what the episode came to.
+
+        :param summary: a plain JSON value, given back in :class:`~loop_close.store.contract.RunRow`.
+        :param now: when the run ended; this moment by default.
+        :raises HistoryError: when it cannot be written; the turn is over then.
+        """
+        ended = time.time() if now is None else now
+
+        def work(connection: sqlite3.Connection) -> None:
+            runs.finish(connection, self._begun, run, summary, ended)
+            episodes.keep_episode(connection, self._begun.source, self._begun.number, episode)
+
+        self._database.hold(work)
+        self.is_saved = True

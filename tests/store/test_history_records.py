@@ -1,0 +1,97 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loop_close import memory
+from loop_close.memory import Breaker, Edit, Edits, Episode, Known, Mark, Progress, Run, Signal, Step
+from loop_close.store.columns import from_json, from_text, to_content, to_json, to_text
+from loop_close.store.records import RecordError, to_plain, to_record
+
+KINDS = [Mark, Edit, Edits, Run, memory.Form, Known, Step, Episode, Signal, Breaker, Progress]
+# st.from_type resolves the annotations of frozen classes; any text at all, lone surrogates too
+st.register_type_strategy(str, st.text(st.characters(codec=None), max_size=8))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+def test_record_comes_back_as_it_was(kind, data):
+    record = data.draw(st.from_type(kind))
+    assert to_record(kind, to_json(from_json(to_plain(record)))) == record
+
+
+def test_only_what_differs_from_its_default_is_written():
+    assert to_plain(Mark(test="t", got="1")) == {"test": "t", "got": "1"}
+    assert to_plain(Run(number=1, edits=Edits(kind="none"))) == {"number": 1, "edits": {"kind": "none"}}
+    assert to_plain(Episode()) == {}
+
+
+def test_names_that_are_not_known_are_passed_over():
+    plain = {"test": "t", "of_tomorrow": [1]}
+    assert to_record(Mark, plain) == Mark(test="t")
+    assert to_record(Episode, {"tests": {"t": {"status": "failing", "mark": plain, "since": 1, "x": 1}}})
+
+
+@pytest.mark.parametrize(
+    ("kind", "plain"),
+    [
+        (Mark, None),
+        (Mark, []),
+        (Mark, {}),
+        (Mark, {"test": 1}),
+        (Mark, {"test": None}),
+        (Mark, {"test": "t", "line": "1"}),
+        (Mark, {"test": "t", "line": True}),
+        (Mark, {"test": "t", "line": 1.0}),
+        (Mark, {"test": "t", "is_infrastructure": 1}),
+        (Run, {"number": 1, "exit_code": "0"}),
+        (Run, {"number": 1, "marks": {}}),
+        (Run, {"number": 1, "marks": [[]]}),
+        (Run, {"number": 1, "outcomes": []}),
+        (Run, {"number": 1, "outcomes": {"t": "failed"}}),
+        (Run, {"number": 1, "outcomes": {"t": ["passed"]}}),
+        (Edits, {"kind": "some"}),
+        (Edit, {"file": "a", "asserts": [1]}),
+        (Edit, {"file": "a", "asserts": [1, "2"]}),
+        (Edit, {"file": "a", "asserts": "12"}),
+        (Episode, {"tests": {"t": {"status": "failing"}}}),
+        (Episode, {"steps": 3}),
+    ],
+)
+def test_what_is_no_record_is_refused(kind, plain):
+    with pytest.raises(RecordError):
+        to_record(kind, plain)
+
+
+def test_long_values_are_compressed_and_short_ones_can_be_read_by_eye():
+    assert from_json({"a": 1}) == '{"a":1}'
+    long = ["text"] * 1_000
+    assert len(from_json(long)) < 100
+    assert to_json(from_json(long)) == long
+
+
+@pytest.mark.parametrize("column", [None, 1, "", "{", "[" * 100_000, b"", b"x", from_json([1] * 5_000)[:-9]])
+def test_column_that_holds_no_json_is_refused(column):
+    with pytest.raises(RecordError):
+        to_json(column)
+
+
+@given(st.text(st.characters(codec=None)))
+def test_text_comes_back_from_a_column(text):
+    column = from_text(text)
+    assert to_text(column) == text
+    if isinstance(column, str):
+        column.encode()
+
+
+@pytest.mark.parametrize("column", [None, 1, b"\xff"])
+def test_column_that_holds_no_text_is_refused(column):
+    with pytest.raises(RecordError):
+        to_text(column)
+
+
+@pytest.mark.parametrize(("data", "size"), [(None, 1), (b"x", None), (b"x", 1), (json.dumps(1), 1)])
+def test_column_that_holds_no_content_is_refused(data, size):
+    with pytest.raises(RecordError):
+        to_content(data, size)
