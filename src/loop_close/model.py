@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from loop_close.memory import Progress
+
 Phase = Literal["collect", "setup", "call", "teardown", "session", "check", "process"]
 Verdict = Literal["green", "first-failure", "progress", "no-progress", "stuck", "error"]
 
@@ -226,10 +228,16 @@ class RootCause:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
-    """What one run comes to: everything the prompt and the JSON report are made from."""
+    """What one run comes to: everything the prompt and the JSON report are made from.
+
+    :ivar progress: the run against those before it; None where nothing is remembered.
+    :ivar notes: what there is to know of the memory, in a line each.
+    """
 
     observation: Observation
     verdict: Verdict
     stall_reason: str
     evidence: tuple[Evidence, ...] = ()
     causes: tuple[RootCause, ...] = ()
+    progress: Progress | None = None
+    notes: tuple[str, ...] = ()

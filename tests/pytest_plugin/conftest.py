@@ -46,12 +46,14 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[
         plugins: tuple[str, ...] = (),
         own_sections: tuple[str, ...] = (),
         is_prompt: bool = True,
+        remembers: bool = False,
     ) -> Run:
         write(pytester.path, files)
         if not (pytester.path / "pyproject.toml").exists():
             pytester.path.joinpath("pytest.ini").touch()
         blocked = [f"-p no:{name}" for name in OTHERS if name.partition(".")[0] not in plugins]
-        monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(blocked))
+        memory = [] if remembers else ["--loop-close-history=off"]  # most tests run twice to compare the two
+        monkeypatch.setenv("PYTEST_ADDOPTS", " ".join([*blocked, *memory]))
         for name in [name for name in sys.modules if name.startswith("test_")]:
             monkeypatch.delitem(sys.modules, name)  # a test module of the same name is another one
         sources.index_of.cache_clear()

@@ -16,7 +16,10 @@ import jsonschema
 from markdown_it import MarkdownIt
 
 TITLES = ("Stall detected: ", "No stall detected: the tests pass")
-SECTIONS = {"Fix by", "Primary evidence", "Other signals", "Files touched", "Next step"}
+SECTIONS = {
+    *("Fix by", "What would tell more", "For a person", "Stuck signals", "Primary evidence", "Tried so far"),
+    *("Other signals", "Files touched", "Next step"),
+}
 _CAUSE = re.compile(r"\d+\. `")
 _FOREIGN = {
     "html_block",

@@ -19,7 +19,10 @@ def refused(done, *words):
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ("nonsense = 1", ("[tool.loop-close] nonsense", "there is no such setting", "budget, file, json")),
+        (
+            "nonsense = 1",
+            ("[tool.loop-close] nonsense", "there is no such setting", "budget, file, history, json"),
+        ),
         (
             "budget = '2000'",
             ("[tool.loop-close] budget takes a whole number of tokens, at least 400", "'2000'"),

@@ -36,6 +36,7 @@ def finish(folder, *args, seed="0"):
     command = [sys.executable, "-m", "pytest", "--loop-close", "--loop-close-json=report.json", *args]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment["PYTHONHASHSEED"] = seed
+    environment["PYTEST_ADDOPTS"] = "--loop-close-history=off"  # each run as if it were the first
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1, 2), done.stdout + done.stderr
     prompt = (folder / "nextprompt.md").read_text(encoding="utf-8")

@@ -24,11 +24,16 @@ _BRIEF = 100
 
 
 def cause_lines(
-    number: int, cause: RootCause, level: int, shown: Container[tuple[str, int] | None] = ()
+    number: int,
+    cause: RootCause,
+    level: int,
+    shown: Container[tuple[str, int] | None] = (),
+    past: Sequence[str] = (),
 ) -> list[str]:
     """The cause, its ``number`` first, from one line (level 0) to all that helps (level 3).
 
     :param shown: definitions, as :func:`definition_of` gives them, whose source stands in the prompt already.
+    :param past: what is remembered of it, in lines.
     """
     failure = representative(cause)
     lines = [_heading(number, cause, failure)]
@@ -40,7 +45,7 @@ def cause_lines(
         lines += code_lines(failure, level, with_origin=definition_of(cause) not in shown)
     lines += _variants(cause, level)
     tests = _tests(cause, level).lstrip()
-    return [*lines, tests] if tests else lines
+    return [*lines, *([tests] if tests else []), *past]
 
 
 def representative(cause: RootCause) -> Failure:
@@ -115,7 +120,9 @@ def _beside(nodeids: Sequence[str]) -> list[str]:
     """The node ids, each without the file where it is that of the one before: ``a.py::test_x``, ``test_y``."""
     files = [nodeid.partition("::")[0] for nodeid in nodeids]
     return [
-        nodeid.removeprefix(f"{file}::") if number and file == files[number - 1] and "::" in nodeid else nodeid
+        nodeid.removeprefix(f"{file}::")
+        if number and file == files[number - 1] and "::" in nodeid
+        else nodeid
         for number, (file, nodeid) in enumerate(zip(files, nodeids, strict=True))
     ]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from loop_close.model import Report, RootCause
 from loop_close.prompt.cause import LEVELS, brief_lines, cause_lines, definition_of
+from loop_close.prompt.past import past_lines
 from loop_close.text.budget import estimate_tokens
 
 #: More than ten at a time nobody works on (seed of the format: ten primaries, the rest counted).
@@ -21,8 +22,10 @@ def primary(report: Report, tokens: int) -> Iterator[str]:
     rendered = _first_lines(causes, tokens - _RESERVE)
     left = tokens - _RESERVE - sum(_cost(lines) for lines in rendered)
     shown: dict[tuple[str, int] | None, int] = {}
+    past = [list(past_lines(cause, report.progress)) for cause in causes[:MAX_PRIMARIES]]
     for index, level in _wishes(len(rendered)):
-        wanted = _lines(index, causes[index], level, [d for d, by in shown.items() if by != index])
+        others = [d for d, by in shown.items() if by != index]
+        wanted = _lines(index, causes[index], level, others, past[index] if index < len(past) else ())
         change = _cost(wanted) - _cost(rendered[index])
         if change <= left:
             rendered[index] = wanted
@@ -55,10 +58,14 @@ def _wishes(number: int) -> Iterator[tuple[int, int]]:
 
 
 def _lines(
-    index: int, cause: RootCause, level: int, shown: Sequence[tuple[str, int] | None] = ()
+    index: int,
+    cause: RootCause,
+    level: int,
+    shown: Sequence[tuple[str, int] | None] = (),
+    past: Sequence[str] = (),
 ) -> list[str]:
     if index < MAX_PRIMARIES:
-        return cause_lines(index + 1, cause, level, shown)
+        return cause_lines(index + 1, cause, level, shown, past)
     return brief_lines(index + 1, cause, level)
 
 

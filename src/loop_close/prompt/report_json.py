@@ -8,8 +8,11 @@ from dataclasses import asdict
 from typing import Any
 
 from loop_close.facts import innermost, links, place
+from loop_close.memory import Progress
 from loop_close.model import Evidence, Raised, Report, RootCause
 from loop_close.prompt.cause import representative
+from loop_close.prompt.past import attempts
+from loop_close.prompt.progress_json import standing_document
 from loop_close.prompt.show import safe
 
 SCHEMA = "loop-close.report/1"
@@ -17,7 +20,6 @@ SCHEMA = "loop-close.report/1"
 
 def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
     """The report as plain values, as ``report.schema.json`` describes them."""
-    red = report.verdict != "green"
     return {
         "schema": SCHEMA,
         "source": report.observation.source,
@@ -27,21 +29,14 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         "incomplete": safe(report.observation.incomplete),
         "next_prompt": next_prompt,
         "counts": asdict(report.observation.counts),
-        "progress": {"fixed": [], "new": _new(report), "changed": [], "unresolved": [], "not_run": []},
-        "signals": [],
-        "breaker": {"state": "closed"},
-        "decision": {"action": "continue" if red else "stop", "reason": "" if red else "done"},
+        **standing_document(report),
         "suspects": [],
-        "root_causes": [_cause(c) for c in report.causes],
+        "root_causes": [_cause(c, report.progress) for c in report.causes],
         "evidence": [_evidence(e) for e in report.evidence],
     }
 
 
-def _new(report: Report) -> list[str]:
-    return sorted({safe(f.nodeid) for f in report.observation.failures if f.nodeid})
-
-
-def _cause(cause: RootCause) -> dict[str, Any]:
+def _cause(cause: RootCause, progress: Progress | None) -> dict[str, Any]:
     failure = representative(cause)
     file, line, function = place(failure)
     tests = [safe(e.failure.nodeid) for e in cause.evidence if e.failure is not None]
@@ -53,7 +48,7 @@ def _cause(cause: RootCause) -> dict[str, Any]:
         "location": {"file": safe(file), "line": line, "function": safe(function)},
         "tests": sorted(set(tests)),
         "count": len(tests),
-        "attempts": 0,
+        "attempts": attempts(cause, progress),
         "suspects": [],
     }
 

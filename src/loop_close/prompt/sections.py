@@ -8,11 +8,15 @@ from collections.abc import Iterator, Mapping
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.facts import origins
 from loop_close.model import Counts, Evidence, Observation, Report
+from loop_close.prompt.advice import experiment, hand_over
 from loop_close.prompt.green import green_title, told_counts
 from loop_close.prompt.primary import primary
 from loop_close.prompt.rerun import rerun_command
 from loop_close.prompt.section import Section
 from loop_close.prompt.show import line_of, span
+from loop_close.prompt.signals import signal_lines
+from loop_close.prompt.standing import standing_lines
+from loop_close.prompt.tried import tried
 from loop_close.text.markdown import fence
 from loop_close.text.sanitize import one_line
 
@@ -50,6 +54,9 @@ def standing(report: Report, tokens: int) -> Iterator[str]:
         yield told
     if not told or (report.stall_reason == "no-patterns-matched" and not observation.rerun):
         yield _NOTHING[report.verdict == "green"]
+    if report.progress is not None:
+        yield from standing_lines(report.progress)
+    yield from (f"Memory: {line_of(note, 300)}" for note in report.notes)
     if observation.incomplete:
         missing = observation.counts.not_run
         left = f": {missing} test{'' if missing == 1 else 's'} did not run" if missing else ""
@@ -82,7 +89,8 @@ def _told(c: Counts) -> str:
 def fix_by(report: Report, tokens: int, hints: Mapping[str, str]) -> Iterator[str]:
     """The catalogue's hint for the most blocking kind."""
     kind = report.causes[0].kind if report.causes else ""
-    if kind in hints:
+    is_closed = report.progress is None or report.progress.breaker.state == "closed"
+    if kind in hints and is_closed:  # else what it says did not help
         yield hints[kind]
 
 
@@ -143,11 +151,22 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
     labels = {d.kind: d for d in reversed((*detectors, DETECTOR_ERROR))}
     return (
         Section(id="title", position=10, render=title, tokens=80, keep=True),
-        Section(id="standing", position=20, render=standing, tokens=120, keep=True),
+        Section(id="standing", position=20, render=standing, tokens=220, keep=True),
         Section(
             id="fix-by", position=30, title="Fix by", render=lambda r, t: fix_by(r, t, hints), tokens=120
         ),
+        Section(
+            id="experiment",
+            position=32,
+            title="What would tell more",
+            render=experiment,
+            tokens=260,
+            keep=True,
+        ),
+        Section(id="hand-over", position=34, title="For a person", render=hand_over, tokens=260, keep=True),
+        Section(id="signals", position=40, title="Stuck signals", render=signal_lines, tokens=300, keep=True),
         Section(id="primary", position=50, title="Primary evidence", render=primary, tokens=0),
+        Section(id="tried", position=70, title="Tried so far", render=tried, tokens=420),
         Section(
             id="other-signals",
             position=80,

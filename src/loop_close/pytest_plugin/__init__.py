@@ -30,6 +30,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="TOKENS",
         help="how many tokens the next prompt may cost (default: 2000; a token is estimated as 4 bytes)",
     )
+    group.addoption(
+        "--loop-close-history",
+        metavar="PATH|off",
+        help="where runs are remembered (default: .loop-close/history.sqlite3 in the root)",
+    )
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:

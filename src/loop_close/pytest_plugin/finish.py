@@ -29,12 +29,19 @@ def finish(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
         return _close(recorder, session)
     except Exception as fault:
         return _fallback(recorder, session, fault)
+    finally:
+        if recorder.memory is not None:
+            recorder.memory.close()
 
 
 def _close(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
     unloadable = load_packages(recorder.config)
     if not unloadable and not is_extended(recorder.config) and _is_plain(recorder, session):
         return _green(recorder)
+    return _judged(recorder, session, unloadable)
+
+
+def _judged(recorder: Recorder, session: pytest.Session, unloadable: list[str]) -> tuple[str, ...]:
     from loop_close import app
     from loop_close.pytest_plugin.extensions import extensions
 
@@ -42,6 +49,7 @@ def _close(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
     extended = extensions(recorder.config, unloadable)
     report = app.close(observation, detectors=extended.detectors, faults=extended.faults)
     targets = recorder.targets
+    report = remembered(recorder, report)
     saved = app.save(
         report,
         root=targets.root,
@@ -62,6 +70,7 @@ def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
     told = recorder.failures or recorder.warnings or recorder.crashed or recorder.targets.json is not None
     return (
         session.exitstatus == 0
+        and (recorder.memory is None or recorder.memory.is_fresh)
         and not told
         and bool(tally.passed + tally.xfailed + tally.xpassed)
         and not _incomplete(recorder, session)
@@ -76,6 +85,8 @@ def _green(recorder: Recorder) -> tuple[str, ...]:
     from loop_close.text.budget import estimate_tokens
 
     tally = recorder.tally
+    if recorder.memory is not None:
+        recorder.memory.keep_green(tally.passed, tally.skipped)
     prompt = green_prompt(
         passed=tally.passed, skipped=tally.skipped, xfailed=tally.xfailed, xpassed=tally.xpassed
     )
@@ -86,6 +97,17 @@ def _green(recorder: Recorder) -> tuple[str, ...]:
     except OSError as error:
         lines.append(f"cannot write {path.name}: {error.strerror or error}")
     return tuple(f"loop-close: {line if line.isprintable() else ascii(line)}" for line in lines)
+
+
+def remembered(recorder: Recorder, report: Report) -> Report:
+    """The report with what it comes to against the runs before it."""
+    memory = recorder.memory
+    if memory is None:
+        return report
+    from loop_close.remember import Told
+
+    told = Told(outcomes=recorder.tally.outcomes, selection=report.observation.selection)
+    return memory.take_up(report, recorder.targets.settings, told)
 
 
 def observe(recorder: Recorder, session: pytest.Session) -> Observation:
@@ -107,6 +129,7 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
     )
     return Observation(
         exit_code=1 if recorder.crashed else int(session.exitstatus),
+        source=recorder.memory.source if recorder.memory is not None else "pytest",
         failures=tuple(recorder.failures),
         warnings=tuple(_warnings(recorder)),
         counts=counts,
@@ -168,7 +191,8 @@ def _summary(report: Report, prompt: str, targets: Targets, config: pytest.Confi
 
     causes, failures = len(report.causes), len(report.observation.failures)
     behind = f"; {causes} root cause{'s' * (causes != 1)} behind {failures} failure{'s' * (failures != 1)}"
-    lines = [f"{report.stall_reason}{behind if causes else ''} (exit {report.observation.exit_code})"]
+    code = report.observation.exit_code
+    lines = [f"{report.stall_reason}{behind if causes else ''} (exit {code}){_loop(report)}"]
     if report.causes:
         first = representative(report.causes[0])
         file, line, _ = place(first)
@@ -180,6 +204,14 @@ def _summary(report: Report, prompt: str, targets: Targets, config: pytest.Confi
         lines.append(f"incomplete: {safe(report.observation.incomplete)}")
     lines.append(_pointer(targets.prompt, config, estimate_tokens(prompt)))
     return tuple(one_line(f"loop-close: {line}", 200) for line in lines)
+
+
+def _loop(report: Report) -> str:
+    """Where the loop stands; nothing in its first run."""
+    progress = report.progress
+    if progress is None or progress.position < 2 or report.verdict in ("green", "error"):
+        return ""
+    return f"; run {progress.position} of this loop: {report.verdict}"
 
 
 def _pointer(prompt: Path, config: pytest.Config, tokens: int) -> str:

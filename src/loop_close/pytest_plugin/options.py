@@ -9,19 +9,29 @@ from typing import Any
 import pytest
 
 from loop_close import files
-from loop_close.settings import Settings, SettingsError, check_setting, parse_settings
+from loop_close.settings import OFF, Settings, SettingsError, check_setting, parse_settings
 
-_OPTIONS = {"file": "--loop-close-file", "json": "--loop-close-json", "budget": "--loop-close-budget"}
+_OPTIONS = {
+    "file": "--loop-close-file",
+    "json": "--loop-close-json",
+    "budget": "--loop-close-budget",
+    "history": "--loop-close-history",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Targets:
-    """Where to write."""
+    """Where to write.
+
+    :ivar history: None where nothing is to be remembered.
+    """
 
     root: Path
     prompt: Path
     json: Path | None
     budget: int
+    history: Path | None
+    settings: Settings
 
 
 def read_settings(config: pytest.Config) -> Settings:
@@ -59,10 +69,18 @@ def targets_of(config: pytest.Config) -> Targets:
     try:
         prompt = _path(config, "file", settings.file)
         report = _path(config, "json", settings.json) if settings.json else None
+        history = _path(config, "history", settings.history) if settings.history != OFF else None
         files.check_targets(prompt, report)
     except files.UnusablePathError as error:
         raise pytest.UsageError(f"loop-close: {error}") from None
-    return Targets(root=config.rootpath, prompt=prompt, json=report, budget=settings.budget)
+    return Targets(
+        root=config.rootpath,
+        prompt=prompt,
+        json=report,
+        budget=settings.budget,
+        history=history,
+        settings=settings,
+    )
 
 
 def _path(config: pytest.Config, key: str, value: str) -> Path:

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from loop_close import files
+from loop_close.pytest_plugin.begin import begin_memory
 from loop_close.pytest_plugin.finish import finish, may_still_fail
 from loop_close.pytest_plugin.options import Targets, targets_of
 from loop_close.pytest_plugin.tally import Tally
 from loop_close.pytest_plugin.witness import Witness, fixtures_of
 from loop_close.pytest_plugin.worker import received
+from loop_close.remember import Memory
 
 _MAX_WARNINGS = 200
 _SECTIONS_IN_ALL = 32_000_000
@@ -40,6 +42,7 @@ class Recorder:
         self.interrupted = ""
         self.crashed = False
         self.lines: tuple[str, ...] = ()
+        self.memory: Memory | None = None
         self._session: pytest.Session | None = None
         self._told: int | None = None
         self._witness = Witness(str(config.rootpath))
@@ -51,6 +54,8 @@ class Recorder:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self._session = session
+        self.memory = begin_memory(self.config, self.targets)
+        self.tally.watched = self.memory.watched
         files.announce(self.targets.root, self.targets.prompt, self.targets.json)
 
     @pytest.hookimpl(tryfirst=True)

@@ -15,11 +15,15 @@ class Tally:
         self.xpassed = 0
         self.errors = 0
         self.failed: set[str] = set()
+        self.watched: frozenset[str] = frozenset()
+        self.outcomes: dict[str, Any] = {}
         self._broken_setups: set[str] = set()
         self._skipped_modules: set[str] = set()
 
     def add(self, report: Any) -> None:
         """Count a report of any phase."""
+        if self.watched:
+            self._watch(report)
         if report.outcome == "passed":  # most of them
             if report.when == "call":
                 self._pass(report)
@@ -30,6 +34,21 @@ class Tally:
                 self.xfailed += 1
             elif not hasattr(report, "context"):  # a subtest is not a test of its own
                 self._skip(report)
+
+    def _watch(self, report: Any) -> None:
+        """Take down what becomes of tests that failed before; one that failed is among the failures."""
+        nodeid, outcome = report.nodeid, report.outcome
+        if hasattr(report, "context"):
+            return
+        if outcome == "skipped" and report.when == "collect":
+            below = (test for test in self.watched if test.startswith(f"{nodeid}::"))
+            self.outcomes.update(dict.fromkeys(below, "skipped"))
+        elif nodeid in self.watched and outcome in ("passed", "skipped"):
+            is_expected = outcome == "skipped" and hasattr(report, "wasxfail")
+            self.outcomes[nodeid] = "xfailed" if is_expected else outcome
+        file = nodeid.partition("::")[0]
+        if file in self.watched:  # it could not be collected before
+            self.outcomes[file] = "passed"
 
     def _skip(self, report: Any) -> None:
         if report.when == "collect":

@@ -1,0 +1,40 @@
+"""Which process this is, and whether another one is still there."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+
+def birth_of(pid: int) -> str:
+    """When a process was started, in a unit of the system; empty where the system does not tell.
+
+    Numbers of processes come round again, in containers at once. On Linux it is the 22nd field of
+    ``/proc/PID/stat`` (proc(5)).
+    """
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return ""
+    fields = stat.rpartition(b")")[2].split()  # the second field is a name, which may hold spaces
+    return fields[19].decode("ascii", "replace") if len(fields) > 19 else ""
+
+
+def is_alive(pid: int, birth: str) -> bool:
+    """Whether the process of that number and birth runs on this machine; when in doubt, it does."""
+    now = birth_of(pid)
+    if birth and now:
+        return birth == now
+    try:
+        os.kill(pid, 0) if os.name == "posix" else None
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is somebody else's
+        return True
+    return os.name == "posix" or bool(now)
+
+
+def host() -> str:
+    """The machine's name: numbers of processes mean nothing on another one."""
+    return platform.node()

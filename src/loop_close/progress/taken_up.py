@@ -1,0 +1,99 @@
+"""From a report to the run that is remembered, and to the report that knows what came before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from loop_close.memory import Edits, Episode, Outcome, Progress, Run, Signal, Thresholds
+from loop_close.model import Report
+from loop_close.progress.advance import advance
+from loop_close.progress.fingerprints import MAX_MARKS, marks_of
+from loop_close.progress.verdict import verdict_of
+from loop_close.text.clean import clean
+
+
+def run_of(
+    report: Report,
+    *,
+    number: int,
+    source: str,
+    edits: Edits,
+    outcomes: Mapping[str, Outcome],
+    tells_outcomes: bool,
+    selection: str,
+) -> Run:
+    """What is remembered of a run."""
+    observation = report.observation
+    marks = marks_of(report.causes)
+    is_full = not observation.incomplete and not (selection and tells_outcomes)
+    return Run(
+        number=number,
+        source=source,
+        marks=marks[:MAX_MARKS],
+        omitted_marks=max(0, len(marks) - MAX_MARKS),
+        outcomes=outcomes,
+        tells_outcomes=tells_outcomes,
+        edits=edits,
+        selection=clean(selection, 400),
+        is_full=is_full,
+        incomplete=clean(observation.incomplete, 400),
+        exit_code=observation.exit_code,
+        is_good=report.verdict == "green",
+        passed=observation.counts.passed,
+        skipped=observation.counts.skipped,
+    )
+
+
+def taken_up(
+    report: Report, episode: Episode, runs: Sequence[Run], limits: Thresholds
+) -> tuple[Report, Episode]:
+    """The report with its progress, and the episode to remember.
+
+    :param runs: those to add to the episode, the report's own last; before it those that were killed.
+    """
+    for killed in runs[:-1]:
+        episode = advance(episode, killed, limits).episode
+    made = advance(episode, runs[-1], limits)
+    verdict = verdict_of(made.progress, report.verdict)
+    told = replace(report, progress=made.progress, verdict=verdict)
+    if report.verdict == "green" and verdict != "green":
+        told = replace(told, stall_reason=_left(made.progress))
+    return told, made.episode
+
+
+def _left(progress: Progress) -> str:
+    """What keeps a run in which all is well from being green: known failures that it did not run."""
+    number = progress.step.unresolved
+    return f"{number} known failure{'s' * (number != 1)} not run again"
+
+
+def summary_of(report: Report) -> dict[str, Any]:
+    """What the commands tell of a run, as plain values."""
+    progress = report.progress
+    if progress is None:
+        return {"verdict": report.verdict, "stall_reason": report.stall_reason}
+    groups = ("fixed", "new", "broken", "changed", "unresolved", "not_run", "not_fixed")
+    return {
+        "verdict": report.verdict,
+        "stall_reason": report.stall_reason,
+        **{group: len(getattr(progress, group)) for group in groups},
+        "position": progress.position,
+        "failing": progress.step.unresolved,
+        "best": list(progress.episode.best),
+        "advanced": progress.step.advanced,
+        "edit": progress.step.edits.kind,
+        "breaker": {"state": progress.breaker.state, "reason": progress.breaker.reason},
+        "signals": [_plain(signal) for signal in progress.signals],
+    }
+
+
+def _plain(signal: Signal) -> dict[str, Any]:
+    return {
+        "kind": signal.kind,
+        "is_on": signal.is_on,
+        "runs": list(signal.runs),
+        "tests": list(signal.tests),
+        "explanation": signal.explanation,
+    }

@@ -1,0 +1,27 @@
+"""The signals that fired, in a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from loop_close.memory import Signal
+from loop_close.model import Report
+from loop_close.prompt.show import span
+from loop_close.text.sanitize import one_line
+
+_MAX_TESTS = 2
+
+
+def signal_lines(report: Report, tokens: int) -> Iterator[str]:
+    """Each with its runs, what it is about, and the reason."""
+    for signal in report.progress.signals if report.progress is not None else ():
+        if signal.is_on:
+            yield f"- `{signal.kind}`: {_about(signal)}{one_line(signal.explanation, 300)}."
+
+
+def _about(signal: Signal) -> str:
+    if not signal.tests:
+        return ""
+    more = len(signal.tests) - _MAX_TESTS
+    shown = ", ".join(span(test, 160) for test in signal.tests[:_MAX_TESTS])
+    return f"{shown}{f' and {more} more' if more > 0 else ''}: "

@@ -1,0 +1,102 @@
+"""Where the loop stands, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from loop_close.memory import Episode, Progress, Step
+from loop_close.prompt.show import span
+
+_WHY = {
+    "fixed": "more was fixed than broken",
+    "later": "a test came further",
+    "changed": "a failure took a shape not seen before",
+    "unmasked": "tests could be collected again",
+    "added": "a new test fails, and nothing that had passed",
+}
+_UNEDITED = {
+    "none": "No file of the project changed since the run before.",
+    "ineffective": "Only comments, formatting, docstrings or prose changed since the run before.",
+}
+_MAX_FIXED = 3
+
+
+def standing_lines(progress: Progress) -> Iterator[str]:
+    """One line for a red run, what had been broken for a green one."""
+    is_over = not progress.step.unresolved and not (progress.new or progress.unresolved)
+    line = _fixed(progress) if is_over else _red(progress)
+    if line:
+        yield line
+
+
+def _red(progress: Progress) -> str:
+    if progress.position == 1:
+        return _begun(progress)
+    parts = [f"Run {progress.position} of this loop: {counts(progress)}.", _verdict(progress)]
+    parts.append(_UNEDITED.get(progress.step.edits.kind, ""))
+    return " ".join(part for part in parts if part)
+
+
+def _begun(progress: Progress) -> str:
+    """The first red run: there is something to say only when there was a green one before."""
+    green = progress.episode.green
+    if not green:
+        return ""
+    said = f"The first failing run since run {green} was green."
+    is_same = progress.step.edits.kind in _UNEDITED
+    return f"{said} {_UNEDITED[progress.step.edits.kind]}" if is_same else said
+
+
+def counts(progress: Progress) -> str:
+    """The groups that are not empty: ``2 fixed, 1 new (1 had passed), 3 unresolved``."""
+    broken = f" ({len(progress.broken)} had passed)" if progress.broken else ""
+    named = (
+        (len(progress.fixed), "fixed", ""),
+        (len(progress.new), "new", broken),
+        (len(progress.changed), "changed", ""),
+        (len(progress.unresolved), "unresolved", ""),
+        (len(progress.not_run), "not run", ""),
+        (len(progress.not_fixed), "skipped or gone", ""),
+    )
+    return ", ".join(f"{number} {name}{more}" for number, name, more in named if number) or "nothing moved"
+
+
+def _verdict(progress: Progress) -> str:
+    state = progress.breaker.state
+    if progress.step.advanced:
+        return f"Progress: {_WHY[progress.step.advanced]}."
+    if state == "closed":
+        return "No progress."
+    return f"{'Stuck' if state == 'open' else 'No progress'}: {progress.breaker.reason} (breaker {state})."
+
+
+def _fixed(progress: Progress) -> str:
+    """What had been broken in the episode that is over."""
+    episode = progress.episode
+    tests = sorted(t for t, known in episode.tests.items() if known.status == "passed")
+    if not tests:
+        return ""
+    more = len(tests) - _MAX_FIXED
+    shown = ", ".join(span(t, 160) for t in tests[:_MAX_FIXED]) + (f" and {more} more" if more > 0 else "")
+    number = f"{len(tests)} test{'s' * (len(tests) != 1)} that had failed pass"
+    return f"{number} after {_attempts(episode)}: {shown}."
+
+
+def _attempts(episode: Episode) -> str:
+    runs = episode.runs
+    return f"{runs} run{'s' * (runs != 1)}"
+
+
+def effect(step: Step) -> str:
+    """What a run changed in the failures, for the list of what was tried."""
+    if step.is_killed:
+        return "killed before its end"
+    named = (
+        (step.fixed, "fixed"),
+        (step.broken, "broken"),
+        (step.new - step.broken, "new"),
+        (step.changed, "changed"),
+        (step.moved, "with other values"),
+    )
+    moved = ", ".join(f"{number} {name}" for number, name in named if number)
+    return f"{moved or 'no failure moved'}; {step.unresolved} failing after it"

@@ -1,0 +1,76 @@
+"""What was edited since the episode began, and what each edit changed in the failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from loop_close.memory import Edit, Progress, Step
+from loop_close.model import Report
+from loop_close.prompt.show import safe, span
+from loop_close.prompt.standing import effect
+from loop_close.text.markdown import fence
+
+_MAX_STEPS = 6
+_MAX_NAMED = 3
+_MAX_DIFF_LINES = 8
+_WITH_DIFF = 2
+_SILENT = {
+    "none": "nothing edited",
+    "ineffective": "only comments, formatting, docstrings or prose edited",
+    "unknown": "what was edited is not known",
+}
+
+
+def tried(report: Report, tokens: int) -> Iterator[str]:
+    """A line a run, the oldest first, with the diff of the last few; nothing before the second run."""
+    progress = report.progress
+    if progress is None or progress.position < 2 or not progress.step.unresolved:
+        return
+    steps = _worth_telling(progress)
+    if len(steps) > _MAX_STEPS:
+        yield f"… {len(steps) - _MAX_STEPS} more runs before these"
+    shown = steps[-_MAX_STEPS:]
+    with_diff = {s.run for s in shown if s.edits.kind == "effective"}
+    last = set(sorted(with_diff)[-_WITH_DIFF:])
+    for step in shown:
+        yield from _step(step, step.run in last)
+
+
+def _worth_telling(progress: Progress) -> list[Step]:
+    """The runs that an edit came before, and killed ones; of the first only where it is known what was edited."""
+    first, *rest = progress.episode.steps if progress.episode.steps else [progress.step]
+    is_begun = first.run == progress.episode.first
+    begun = [first] if not is_begun or first.edits.kind == "effective" else []
+    return [*begun, *(s for s in rest if s.is_killed or s.is_counted or s.edits.kind == "effective")]
+
+
+def _step(step: Step, with_diff: bool) -> Iterator[str]:
+    yield f"- Run {step.run}: {_edited(step)}: {effect(step)}."
+    edits = [e for e in step.edits.edits if e.is_effective and e.diff]
+    if with_diff and edits:
+        yield from _diff(edits)
+
+
+def _edited(step: Step) -> str:
+    if step.edits.kind in _SILENT:
+        return _SILENT[step.edits.kind]
+    edits = [e for e in step.edits.edits if e.is_effective]
+    shown = [named(edit) for edit in edits[:_MAX_NAMED]]
+    more = len(edits) - len(shown) + step.edits.omitted
+    return ", ".join(shown) + (f" and {more} more edits" if more else "")
+
+
+def named(edit: Edit) -> str:
+    """``edited `total` in `src/cart.py```."""
+    if edit.change == "moved":
+        file, function = edit.moved_to
+        return f"moved {span(edit.function, 60)} to {span(f'{file}:{function}', 100)}"
+    what = f"{span(edit.function, 60)} in " if edit.function and edit.function != "<module>" else ""
+    return f"{edit.change} {what}{span(edit.file, 100)}"
+
+
+def _diff(edits: Sequence[Edit]) -> list[str]:
+    lines = [line for edit in edits for line in safe(edit.diff).split("\n")]
+    kept = [line[:120] for line in lines[:_MAX_DIFF_LINES]]
+    more = len(lines) - len(kept)
+    return fence("\n".join([*kept, *([f"… {more} more lines"] if more else [])]), "diff")

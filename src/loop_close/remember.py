@@ -1,0 +1,192 @@
+"""A run and its memory: begun before the tests, taken up after them. Whatever goes wrong costs a note."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from loop_close.process import birth_of, host, is_alive
+from loop_close.store.contract import HistoryError
+from loop_close.text.fault import fault_text
+
+if TYPE_CHECKING:
+    from loop_close.memory import Edits, Outcome, Thresholds
+    from loop_close.model import Report
+    from loop_close.settings import Settings
+    from loop_close.store.contract import Begun
+    from loop_close.store.sqlite import SqliteHistory
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Told:
+    """What a door tells of a run beside its report.
+
+    :ivar outcomes: of watched tests that did not fail, by node id.
+    :ivar tells_outcomes: a test that is named nowhere did not run.
+    :ivar selection: how tests were chosen, or the command; empty when all were meant.
+    """
+
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    tells_outcomes: bool = True
+    selection: str = ""
+
+
+class Memory:
+    """One run's hold on the history; without one everything is as if it were the first run.
+
+    :ivar watched: tests that failed in the episode: what becomes of them has to be told.
+    :ivar notes: what went wrong, in a line each.
+    """
+
+    def __init__(self, root: Path, source: str) -> None:
+        self.watched: frozenset[str] = frozenset()
+        self.notes: list[str] = []
+        self.source = source
+        self._root = root
+        self._history: SqliteHistory | None = None
+        self._begun: Begun | None = None
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether there is nothing that a green run would have to be compared with, nor anything to be told."""
+        return not (self.watched or self.notes or (self._begun is not None and self._begun.killed))
+
+    def begin(self, path: Path, leave_out: Collection[str]) -> None:
+        """Open the history and give the run its number, with the project's files as they are now."""
+        self._safely(lambda: self._begin(path, leave_out), None)
+
+    def _begin(self, path: Path, leave_out: Collection[str]) -> None:
+        from loop_close.store.sqlite import open_history
+        from loop_close.workspace.scan import Entry, take
+
+        if path.parent == self._root / ".loop-close":
+            from loop_close.files import state_folder
+
+            state_folder(self._root)
+        self._history = history = open_history(path)
+        known = {name: Entry(size=s, mtime_ns=m, digest=d) for name, (s, m, d) in history.files().items()}
+        seen = take(self._root, known, leave_out=leave_out)
+        entries = {name: (e.size, e.mtime_ns, e.digest) for name, e in seen.entries.items()}
+        self._begun = history.begin(
+            self.source,
+            None if seen.problem else entries,
+            seen.contents,
+            pid=os.getpid(),
+            birth=birth_of(os.getpid()),
+            host=host(),
+            now=time.time(),
+            is_alive=is_alive,
+        )
+        self.watched = frozenset(self._begun.watched)
+        self.notes += history.notes
+
+    def abandon(self) -> None:
+        """The run is not to be remembered: no test was meant to run."""
+        if self._history is not None and self._begun is not None:
+            history, begun = self._history, self._begun
+            self._safely(lambda: history.abandon(begun), None)
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the history."""
+        if self._history is not None:
+            self._safely(self._history.close, None)
+        self._history = self._begun = None
+
+    def keep_green(self, passed: int, skipped: int) -> None:
+        """Remember a plain green run with nothing before it that it could be compared with."""
+        history, begun = self._history, self._begun
+        if history is not None and begun is not None:
+            self._safely(lambda: history.keep_green(begun, passed=passed, skipped=skipped), None)
+        self.close()
+
+    def take_up(self, report: Report, settings: Settings, told: Told) -> Report:
+        """The report with what the run comes to against those before it, which is remembered."""
+        taken = [report]
+        self._safely(lambda: self._take_up(taken, settings, told), None)
+        self.close()
+        return replace(taken[-1], notes=(*report.notes, *dict.fromkeys(self.notes)))
+
+    def _take_up(self, taken: list[Report], settings: Settings, told: Told) -> None:
+        """Put the report that knows its past behind the one that does not: it is good though it cannot be kept."""
+        history, begun = self._history, self._begun
+        if history is None or begun is None:
+            return
+        from loop_close.memory import Run
+        from loop_close.progress.taken_up import run_of, summary_of, taken_up
+
+        edits = edits_between(self._root, history, begun)
+        own = run_of(taken[0], number=begun.number, source=self.source, edits=edits, **asdict(told))
+        with history.turn(begun) as turn:
+            killed = [Run(number=n, source=self.source, is_killed=True) for n in turn.killed]
+            report, episode = taken_up(taken[0], turn.episode, [*killed, own], limits_of(settings))
+            self.notes += [f"run {run.number} began and never ended" for run in killed]
+            taken.append(report)
+            turn.save(own, episode, summary_of(report))
+        self.notes += history.notes
+
+    def _safely(self, work: Callable[[], _Result], otherwise: _Result) -> _Result:
+        """The result of the work; when it fails, a note, and no history any more."""
+        try:
+            return work()
+        except HistoryError as error:
+            self._lose(str(error))
+        except Exception as fault:  # a fault of ours never costs the run
+            self._lose(f"a fault of loop-close itself: {fault_text(fault)}")
+        return otherwise
+
+    def _lose(self, why: str) -> None:
+        self.notes.append(f"{why}; this run is not remembered")
+        history, self._history, self._begun = self._history, None, None
+        if history is not None:
+            with contextlib.suppress(Exception):
+                history.close()
+
+
+def begin(root: Path, source: str, path: Path | None, leave_out: Collection[str]) -> Memory:
+    """The memory of a run that is about to start.
+
+    :param path: the history's file; None for no memory.
+    :param leave_out: paths below the root that are no part of the program, such as what we write.
+    """
+    memory = Memory(root, source)
+    if path is not None:
+        memory.begin(path, leave_out)
+    return memory
+
+
+def limits_of(settings: Settings) -> Thresholds:
+    """The thresholds with those of the settings over them."""
+    from loop_close.memory import Thresholds
+
+    return replace(Thresholds(off=tuple(settings.signals_off)), **settings.thresholds)  # type: ignore[arg-type]
+
+
+def edits_between(root: Path, history: SqliteHistory, begun: Begun) -> Edits:
+    """What was edited since the run before, without what that run itself wrote."""
+    from loop_close.memory import Edits
+    from loop_close.workspace.edits import Changed, edits_of
+
+    changes = history.changes_since_last(begun)
+    if changes is None:
+        return Edits()
+    window = history.window_before(begun)
+    changed = [Changed(path=p, before=b, after=a) for p, b, a in changes]
+    return edits_of([c for c in changed if not _is_written_by_run(root / c.path, window)], history.content)
+
+
+def _is_written_by_run(path: Path, window: tuple[float, float]) -> bool:
+    """Whether the tests made the file: data that was last written while the run before went on."""
+    if path.suffix in (".py", ".pyi"):
+        return False
+    try:
+        return window[0] <= path.lstat().st_mtime <= window[1]
+    except OSError:
+        return False
