@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -52,6 +52,7 @@ class Memory:
         self._root = root
         self._history: SqliteHistory | None = None
         self._begun: Begun | None = None
+        self._touched: Mapping[str, float] = {}
 
     @property
     def is_fresh(self) -> bool:
@@ -73,6 +74,7 @@ class Memory:
         self._history = history = open_history(path)
         known = {name: Entry(size=s, mtime_ns=m, digest=d) for name, (s, m, d) in history.files().items()}
         seen = take(self._root, known, leave_out=leave_out)
+        self._touched = touched(self._root, (n for n, e in seen.entries.items() if known.get(n) != e))
         entries = {name: (e.size, e.mtime_ns, e.digest) for name, e in seen.entries.items()}
         self._begun = history.begin(
             self.source,
@@ -100,12 +102,18 @@ class Memory:
             self._safely(self._history.close, None)
         self._history = self._begun = None
 
-    def keep_green(self, passed: int, skipped: int) -> None:
-        """Remember a plain green run with nothing before it that it could be compared with."""
+    def keep_green(self, passed: int, skipped: int) -> bool:
+        """Remember a plain green run with nothing before it that it could be compared with.
+
+        :returns: False where there is something by now: then it has to be taken up.
+        """
         history, begun = self._history, self._begun
-        if history is not None and begun is not None:
-            self._safely(lambda: history.keep_green(begun, passed=passed, skipped=skipped), None)
-        self.close()
+        if history is None or begun is None:
+            return True
+        is_kept = self._safely(lambda: history.keep_green(begun, passed=passed, skipped=skipped), True)
+        if is_kept:
+            self.close()
+        return is_kept
 
     def take_up(self, report: Report, settings: Settings, told: Told) -> Report:
         """The report with what the run comes to against those before it, which is remembered."""
@@ -122,7 +130,7 @@ class Memory:
         from loop_close.memory import Run
         from loop_close.progress.taken_up import run_of, summary_of, taken_up
 
-        edits = edits_between(self._root, history, begun)
+        edits = edits_between(history, begun, self._touched)
         own = run_of(taken[0], number=begun.number, source=self.source, edits=edits, **asdict(told))
         with history.turn(begun) as turn:
             killed = [Run(number=n, source=self.source, is_killed=True) for n in turn.killed]
@@ -169,24 +177,28 @@ def limits_of(settings: Settings) -> Thresholds:
     return replace(Thresholds(off=tuple(settings.signals_off)), **settings.thresholds)  # type: ignore[arg-type]
 
 
-def edits_between(root: Path, history: SqliteHistory, begun: Begun) -> Edits:
-    """What was edited since the run before, without what that run itself wrote."""
+def touched(root: Path, names: Iterable[str]) -> dict[str, float]:
+    """When files that are no Python were last written, in seconds since 1970."""
+    found = {}
+    for name in names:
+        if not name.endswith((".py", ".pyi")):
+            with contextlib.suppress(OSError):
+                found[name] = (root / name).lstat().st_mtime
+    return found
+
+
+def edits_between(history: SqliteHistory, begun: Begun, touched: Mapping[str, float]) -> Edits:
+    """What was edited since the run before, without what that run itself wrote.
+
+    :param touched: when data was last written; while tests ran it was they that wrote it.
+    """
     from loop_close.memory import Edits
     from loop_close.workspace.edits import Changed, edits_of
 
     changes = history.changes_since_last(begun)
     if changes is None:
         return Edits()
-    window = history.window_before(begun)
+    first, last = history.window_before(begun)
+    written = {name for name, time in touched.items() if first <= time <= last}
     changed = [Changed(path=p, before=b, after=a) for p, b, a in changes]
-    return edits_of([c for c in changed if not _is_written_by_run(root / c.path, window)], history.content)
-
-
-def _is_written_by_run(path: Path, window: tuple[float, float]) -> bool:
-    """Whether the tests made the file: data that was last written while the run before went on."""
-    if path.suffix in (".py", ".pyi"):
-        return False
-    try:
-        return window[0] <= path.lstat().st_mtime <= window[1]
-    except OSError:
-        return False
+    return edits_of([c for c in changed if c.path not in written], history.content)

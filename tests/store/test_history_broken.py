@@ -9,7 +9,7 @@ import sys
 import pytest
 from history_cases import ask, begin, database, numbers, red, save
 
-from loop_close.memory import Episode, Run
+from loop_close.memory import Episode, Mark, Run
 from loop_close.store.contract import HistoryError
 from loop_close.store.schema import APPLICATION_ID
 from loop_close.store.sqlite import open_history
@@ -177,7 +177,7 @@ def test_damage_that_shows_when_the_run_is_saved_costs_the_past_only(path):
         begun = begin(history)
         with history.turn(begun) as turn:
             history.database.connection.execute("DROP TABLE failures")
-            turn.save(Run(number=begun.number), Episode(first=1), {})
+            turn.save(Run(number=begun.number, marks=(Mark(test="a"),)), Episode(first=1), {})
         assert "was damaged (no such table: failures); it was set aside" in history.notes[0]
         with history.turn(begin(history)) as turn:
             assert turn.episode == Episode(first=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +12,10 @@ from typing import TYPE_CHECKING
 from loop_close import files
 from loop_close.cli.parser import UsageError
 from loop_close.cli.passthrough import Done, pass_through
+from loop_close.cli.rerun import name_of
 from loop_close.cli.streams import Streams
-from loop_close.cli.targets import Targets, is_told, targets_of
+from loop_close.cli.targets import Targets, begin_memory, is_told, targets_of
+from loop_close.remember import Memory, Told
 
 if TYPE_CHECKING:
     from loop_close.model import Report
@@ -29,13 +32,14 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     targets = targets_of(Path.cwd())
     if options.budget:
         targets = replace(targets, budget=options.budget)
+    memory = begin_memory(targets, options.source or name_of(words))
     files.announce(targets.root, targets.prompt, targets.json)
     try:
         done = pass_through(words)
     except OSError as error:
         streams.complain(f"cannot run {words[0]}: {error.strerror or error}")
         done = _not_run(words[0], error)
-    lines = _close(done, words, options.source or "", targets)
+    lines = _close(done, words, options.source or "", targets, memory)
     if done.is_mid_line:
         streams.break_line()
     for line in lines:
@@ -51,26 +55,30 @@ def _not_run(word: str, error: OSError) -> Done:
     return Done(exit_code=code, outputs=(said,))
 
 
-def _close(done: Done, words: Sequence[str], source: str, targets: Targets) -> list[str]:
+def _close(done: Done, words: Sequence[str], source: str, targets: Targets, memory: Memory) -> list[str]:
     """Write the prompt; the lines to show. A fault of ours costs a line and not the command's result."""
     if is_told(targets, done.exit_code):
+        memory.abandon()  # the command remembers the run itself
         return [*done.problems, f"{targets.name} was written by the command itself and is left as it is"]
     try:
-        return [*done.problems, *_write(done, words, source, targets)]
+        return [*done.problems, *_write(done, words, source, targets, memory)]
     except (Exception, KeyboardInterrupt) as fault:  # whose exit code would take the place of the command's
         return [*done.problems, _fallback(done, targets, fault)]
+    finally:
+        memory.close()
 
 
-def _write(done: Done, words: Sequence[str], source: str, targets: Targets) -> list[str]:
+def _write(done: Done, words: Sequence[str], source: str, targets: Targets, memory: Memory) -> list[str]:
     from loop_close import app
-    from loop_close.cli.rerun import name_of, rerun_words
+    from loop_close.cli.rerun import rerun_words
     from loop_close.readers.streams import observe_texts
     from loop_close.text.budget import estimate_tokens
 
-    name = source or name_of(words)
-    seen = observe_texts(done.outputs, done.exit_code, root=str(targets.root), source=name)
+    seen = observe_texts(done.outputs, done.exit_code, root=str(targets.root), source=memory.source)
     by_test = any(failure.nodeid for failure in seen.failures)
     report = app.close(replace(seen, rerun=rerun_words(source, words, by_test=by_test)))
+    told = Told(tells_outcomes=False, selection=shlex.join(words))
+    report = memory.take_up(report, targets.settings, told)
     saved = app.save(
         report,
         root=targets.root,
@@ -79,7 +87,7 @@ def _write(done: Done, words: Sequence[str], source: str, targets: Targets) -> l
         budget=targets.budget,
     )
     pointer = f"next prompt: {targets.name} (about {estimate_tokens(saved.prompt):,} tokens)"
-    return [_summary(report), pointer, *saved.problems]
+    return [_summary(report), pointer, *report.notes, *saved.problems]
 
 
 def _summary(report: Report) -> str:

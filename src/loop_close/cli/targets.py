@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loop_close import files
 from loop_close.cli.parser import UsageError
-from loop_close.settings import Settings, SettingsError, parse_settings
+from loop_close.settings import OFF, Settings, SettingsError, parse_settings
+
+if TYPE_CHECKING:
+    from loop_close.remember import Memory
 
 _BEGINNING = 200
 
@@ -18,12 +22,15 @@ class Targets:
     """Where to write.
 
     :ivar json: None where no JSON report is wanted.
+    :ivar history: None where nothing is to be remembered.
     """
 
     root: Path
     prompt: Path
     json: Path | None
+    history: Path | None
     budget: int
+    settings: Settings
 
     @property
     def name(self) -> str:
@@ -47,11 +54,24 @@ def _checked(root: Path, settings: Settings) -> Targets:
     prompt = _below(root, "file", settings.file)
     report = _below(root, "json", settings.json) if settings.json else None
     files.check_targets(prompt, report)
-    return Targets(root=root, prompt=prompt, json=report, budget=settings.budget)
+    history = _below(root, "history", settings.history) if settings.history != OFF else None
+    return Targets(
+        root=root, prompt=prompt, json=report, history=history, budget=settings.budget, settings=settings
+    )
 
 
 def _below(root: Path, key: str, value: str) -> Path:
     return Path(os.path.abspath(files.path_of_setting(root, key, value)))
+
+
+def begin_memory(targets: Targets, source: str) -> Memory:
+    """The run's place in the history, taken before it starts."""
+    from loop_close.remember import begin
+
+    ours = [path for path in (targets.prompt, targets.json, targets.history) if path is not None]
+    return begin(
+        targets.root, source, targets.history, [path.relative_to(targets.root).as_posix() for path in ours]
+    )
 
 
 def is_told(targets: Targets, exit_code: int) -> bool:

@@ -119,9 +119,14 @@ def _first_seen(changes: Changes, episode: Episode, run: Run, after: Known) -> K
     return after
 
 
+def _is_unedited(run: Run, mark: Mark) -> bool:
+    """Whether nothing that could move the failure was edited; a checker may be content with a comment."""
+    return run.edits.kind == "none" or (run.edits.kind == "ineffective" and mark.phase != "check")
+
+
 def _failing_again(changes: Changes, run: Run, known: Known, after: Known) -> Known:
     test = after.mark.test
-    if run.edits.kind in UNEDITED:
+    if _is_unedited(run, known.mark):
         after = flipped(after, run.number)
         changes.flipped.append(test)
     elif is_flaky(known):
@@ -173,7 +178,7 @@ def _not_failing(changes: Changes, episode: Episode, run: Run, test: str, known:
 def _no_longer_failing(changes: Changes, run: Run, test: str, known: Known, after: Known) -> Known:
     if after.status != "passed":
         changes.not_fixed.append(test)
-    elif run.edits.kind in UNEDITED and known.mark.phase != "collect":
+    elif _is_unedited(run, known.mark) and known.mark.phase != "collect":
         changes.flipped.append(test)
         return flipped(after, run.number)
     elif is_flaky(known):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from loop_close.memory import Edits, Episode, Outcome, Progress, Run, Signal, Thresholds
+from loop_close.memory import Edits, Episode, Mark, Outcome, Progress, Run, Signal, Thresholds
 from loop_close.model import Report
 from loop_close.progress.advance import advance
 from loop_close.progress.fingerprints import MAX_MARKS, marks_of
@@ -35,7 +35,7 @@ def run_of(
         omitted_marks=max(0, len(marks) - MAX_MARKS),
         outcomes=outcomes,
         tells_outcomes=tells_outcomes,
-        edits=edits,
+        edits=_meant(edits, marks),
         selection=clean(selection, 400),
         is_full=is_full,
         incomplete=clean(observation.incomplete, 400),
@@ -44,6 +44,12 @@ def run_of(
         passed=observation.counts.passed,
         skipped=observation.counts.skipped,
     )
+
+
+def _meant(edits: Edits, marks: Sequence[Mark]) -> Edits:
+    """To a checker comments and formatting mean something: they may be all that it complains of."""
+    is_check = bool(marks) and all(mark.phase == "check" for mark in marks)
+    return replace(edits, kind="effective") if is_check and edits.kind == "ineffective" else edits
 
 
 def taken_up(

@@ -90,7 +90,8 @@ def _question(progress: Progress, failing: list[str]) -> str:
     kinds = {s.kind for s in progress.signals if s.is_on}
     if kinds & {"oscillation", "whack-a-mole"}:
         return "can these tests all pass, or do two of them contradict each other?"
-    moved = next((k for k in map(progress.episode.tests.__getitem__, failing) if k.mark.want), None)
+    known = (progress.episode.tests[test] for test in failing)
+    moved = max((k for k in known if k.mark.want), key=lambda k: len(k.values), default=None)
     if moved is not None:
         return _about_value(moved)
     if "no-edit" in kinds:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 from loop_close.facts import test_function
 from loop_close.model import Observation
@@ -33,6 +34,13 @@ def rerun_command(observation: Observation) -> str:
         return shlex.join([*words, f"@{observation.argument_file}"])
     files = sorted({n.split("::", 1)[0] for n in nodeids})
     return shlex.join([*words, *(files if _size(files) <= _MAX_SELECTED else ())])
+
+
+def command_for(observation: Observation, tests: Sequence[str]) -> str:
+    """The same for tests that are known by name; all tests where they are many or cannot be shown."""
+    words, nodeids = _words(observation), sorted({_selectable(test) for test in tests if "::" in test})
+    is_fit = nodeids and "" not in nodeids and _size(nodeids) <= _MAX_SELECTED
+    return shlex.join([*words, *(nodeids if is_fit else ())])
 
 
 def _words(observation: Observation) -> list[str]:

@@ -11,7 +11,7 @@ from loop_close.model import Counts, Evidence, Observation, Report
 from loop_close.prompt.advice import experiment, hand_over
 from loop_close.prompt.green import green_title, told_counts
 from loop_close.prompt.primary import primary
-from loop_close.prompt.rerun import rerun_command
+from loop_close.prompt.rerun import command_for, rerun_command
 from loop_close.prompt.section import Section
 from loop_close.prompt.show import line_of, span
 from loop_close.prompt.signals import signal_lines
@@ -137,6 +137,11 @@ def next_step(report: Report, tokens: int) -> Iterator[str]:
     if not report.observation.rerun:
         named = "Fix what is named above" if report.causes else "Find out what went wrong"
         yield f"{named}, then run the failing command again to verify."
+        return
+    left = report.progress.not_run if report.progress is not None else ()
+    if left and not report.observation.failures:
+        yield "The tests that are known to fail and did not run, from the root:"
+        yield from fence(command_for(report.observation, left), "sh")
         return
     by_test = any(f.nodeid for f in report.observation.failures)
     other = "the tests" if report.observation.expects_tests else "the same command"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -51,7 +52,9 @@ def _report(config: pytest.Config, error: Exception) -> None:
     from loop_close import app
     from loop_close.model import Counts, Observation
     from loop_close.pytest_plugin.command import rerun_words
+    from loop_close.pytest_plugin.begin import begin_memory
     from loop_close.pytest_plugin.options import targets_of
+    from loop_close.remember import Told
 
     config.option = config.known_args_namespace
     targets = targets_of(config)
@@ -64,8 +67,15 @@ def _report(config: pytest.Config, error: Exception) -> None:
         incomplete=ended,
         rerun=rerun_words(config),
     )
+    memory = begin_memory(config, targets)
+    report = app.close(replace(observation, source=memory.source))
+    is_misused = isinstance(error, pytest.UsageError) or is_exit  # which says nothing about the program
+    if is_misused:
+        memory.abandon()
+    else:
+        report = memory.take_up(report, targets.settings, Told())
     app.save(
-        app.close(observation),
+        report,
         root=targets.root,
         prompt_file=targets.prompt,
         json_file=targets.json,

@@ -36,7 +36,8 @@ def finish(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
 
 def _close(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
     unloadable = load_packages(recorder.config)
-    if not unloadable and not is_extended(recorder.config) and _is_plain(recorder, session):
+    is_plain = not unloadable and not is_extended(recorder.config) and _is_plain(recorder, session)
+    if is_plain and _keep_green(recorder):
         return _green(recorder)
     return _judged(recorder, session, unloadable)
 
@@ -59,7 +60,8 @@ def _judged(recorder: Recorder, session: pytest.Session, unloadable: list[str]) 
         detectors=extended.detectors,
         extra_sections=extended.sections,
     )
-    return (*_summary(report, saved.prompt, targets, recorder.config), *_problems(saved.problems))
+    problems = _problems((*report.notes, *saved.problems))
+    return (*_summary(report, saved.prompt, targets, recorder.config), *problems)
 
 
 def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
@@ -78,6 +80,12 @@ def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
     )
 
 
+def _keep_green(recorder: Recorder) -> bool:
+    """Remember the run; False where another run that went on meanwhile has left failures to compare with."""
+    tally = recorder.tally
+    return recorder.memory is None or recorder.memory.keep_green(tally.passed, tally.skipped)
+
+
 def _green(recorder: Recorder) -> tuple[str, ...]:
     """What :func:`_close` comes to on a plain green run, without loading the modules that find that out."""
     from loop_close import files
@@ -85,8 +93,6 @@ def _green(recorder: Recorder) -> tuple[str, ...]:
     from loop_close.text.budget import estimate_tokens
 
     tally = recorder.tally
-    if recorder.memory is not None:
-        recorder.memory.keep_green(tally.passed, tally.skipped)
     prompt = green_prompt(
         passed=tally.passed, skipped=tally.skipped, xfailed=tally.xfailed, xpassed=tally.xpassed
     )
@@ -96,6 +102,7 @@ def _green(recorder: Recorder) -> tuple[str, ...]:
         files.write(path, [prompt])
     except OSError as error:
         lines.append(f"cannot write {path.name}: {error.strerror or error}")
+    lines += recorder.memory.notes if recorder.memory is not None else ()
     return tuple(f"loop-close: {line if line.isprintable() else ascii(line)}" for line in lines)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from loop_close.memory import Episode, Run
+if TYPE_CHECKING:  # a plain green run needs no records
+    from loop_close.memory import Episode, Run
 
 #: The project's files by path: size, time of the last change in ns, digest of the content.
 Entries = Mapping[str, tuple[int, int, str]]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from loop_close.memory import Mark
 from loop_close.store.columns import json_text, packed, to_json
 from loop_close.store.project import MOST_PARAMETERS
 from loop_close.store.records import to_record
+
+if TYPE_CHECKING:
+    from loop_close.memory import Mark
 
 #: A mark says to within so many runs when it was last seen: to say it after each would cost a write for every one.
 STAMP = 16
@@ -17,6 +18,8 @@ STAMP = 16
 
 def keep_marks(connection: sqlite3.Connection, run: int, marks: list[dict[str, Any]]) -> None:
     """Note that these are the failures of the run, in this order."""
+    from hashlib import blake2b  # late, as in other modules: it loads OpenSSL
+
     texts = [json_text(mark) for mark in marks]
     digests = [blake2b(text.encode(), digest_size=16).digest() for text in texts]
     known = _known(connection, list(dict.fromkeys(digests)))
@@ -54,6 +57,8 @@ def _added(connection: sqlite3.Connection, run: int, marks: dict[bytes, str]) ->
 
 def marks_of(connection: sqlite3.Connection, runs: list[int]) -> dict[int, tuple[Mark, ...]]:
     """The failures of the runs, by run."""
+    from loop_close.memory import Mark
+
     read: dict[int, Mark] = {}
     found: dict[int, list[Mark]] = {}
     for run in runs:

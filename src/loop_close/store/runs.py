@@ -5,13 +5,15 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from loop_close.memory import Run
 from loop_close.store.columns import from_json, from_text, to_json, to_text
 from loop_close.store.contract import Begun, HistoryError, RunRow
 from loop_close.store.marks import keep_marks, marks_of
 from loop_close.store.records import RecordError, to_plain, to_record
+
+if TYPE_CHECKING:
+    from loop_close.memory import Run
 
 # A process on another machine cannot be looked for; no run of tests takes this long.
 _LONGEST = 24 * 3600.0
@@ -148,19 +150,31 @@ def finish(
     connection: sqlite3.Connection, begun: Begun, run: Run, summary: Mapping[str, Any], now: float
 ) -> int:
     """Take down what came of the run; the row's id."""
+    return finish_plain(connection, begun, to_plain(run), summary, now)
+
+
+def finish_plain(
+    connection: sqlite3.Connection,
+    begun: Begun,
+    plain: dict[str, Any],
+    summary: Mapping[str, Any],
+    now: float,
+) -> int:
+    """The same for a run that is plain values already."""
     row = _row_of(connection, begun)
-    plain = to_plain(run)
+    marks = plain.get("marks", [])
     record = {name: value for name, value in plain.items() if name not in _ELSEWHERE}
-    failures = len(run.marks) + run.omitted_marks
+    failures = len(marks) + plain.get("omitted_marks", 0)
     connection.execute(
         "UPDATE runs SET state = 'done', ended = ?, exit_code = ?, passed = ?, skipped = ?, failures = ?,"
         " summary = ?, record = ? WHERE id = ?",
         (
-            *(now, run.exit_code, run.passed, run.skipped, failures),
+            *(now, plain.get("exit_code"), plain.get("passed", 0), plain.get("skipped", 0), failures),
             *(from_json(dict(summary)), from_json(record), row),
         ),
     )
-    keep_marks(connection, row, plain.get("marks", []))
+    if marks:
+        keep_marks(connection, row, marks)
     connection.execute(
         "UPDATE runs SET is_told = 1 WHERE source = ? AND number < ? AND state = 'killed' AND is_told = 0",
         (from_text(begun.source), begun.number),
@@ -231,6 +245,8 @@ def recorded(connection: sqlite3.Connection, source: str, limit: int) -> tuple[R
 
 
 def _run(source: str, row: tuple[Any, ...], marks: tuple[Any, ...]) -> Run:
+    from loop_close.memory import Run
+
     _, number, state, record = row
     plain = {"is_killed": True} if state == "killed" else _dictionary(record)
     run = to_record(Run, {**plain, "number": number, "source": source})

@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from loop_close.memory import Episode, Run
 from loop_close.store import episodes, project, runs
 from loop_close.store.contract import Begun, Changes, Entries, History, HistoryError, RunRow
 from loop_close.store.database import Database
 from loop_close.store.prune import Bounds, give_back, is_due, prune
+
+if TYPE_CHECKING:
+    from loop_close.memory import Episode, Run
 
 MAX_RUNS = 2_000
 MAX_BYTES = 64 * 1024 * 1024
@@ -117,18 +119,23 @@ class SqliteHistory(History):
         """From when to when the run before went on, whatever its source, in seconds since 1970; zeros for none."""
         return self.database.read(lambda connection: runs.window_before(connection, begun))
 
-    def keep_green(self, begun: Begun, *, passed: int, skipped: int) -> None:
-        """Remember a green run of all tests with no failure before it, and begin a new episode after it."""
-        run = Run(
-            number=begun.number,
-            source=begun.source,
-            exit_code=0,
-            is_good=True,
-            passed=passed,
-            skipped=skipped,
-        )
-        with self.turn(begun) as turn:
-            turn.save(run, Episode(green=begun.number, is_green_full=True), {"verdict": "green"})
+    def keep_green(self, begun: Begun, *, passed: int, skipped: int) -> bool:
+        """Remember a green run of all tests with nothing failing before it, and begin a new episode after it.
+
+        :returns: False, and nothing is remembered, where something has come to be failing since the run began.
+        """
+        plain = {"exit_code": 0, "is_good": True, "passed": passed, "skipped": skipped}
+
+        def work(connection: sqlite3.Connection) -> bool:
+            if episodes.watched_by(connection, begun.source):
+                return False
+            runs.finish_plain(connection, begun, plain, {"verdict": "green"}, time.time())
+            episodes.keep_green_episode(connection, begun.source, begun.number)
+            return True
+
+        is_kept = self.database.write(work)
+        self._prune()
+        return is_kept
 
     def content(self, digest: str) -> bytes | None:
         """A content that was taken down and is still kept."""

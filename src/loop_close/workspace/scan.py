@@ -7,7 +7,6 @@ import stat
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Literal
 
@@ -74,6 +73,12 @@ def take(root: Path, known: Mapping[str, Entry], *, leave_out: Collection[str] =
     )
 
 
+def _digest_of(content: bytes, kind: bytes = b"") -> str:
+    from hashlib import blake2b  # late: it loads OpenSSL, and most of the time nothing has changed
+
+    return blake2b(content, digest_size=16, person=kind).hexdigest()
+
+
 class _Look:
     """One look at the files of a project."""
 
@@ -109,7 +114,7 @@ class _Look:
         if stat.S_ISLNK(status.st_mode):
             # Where it leads may be outside of the project, or a pipe; what is inside is listed itself.
             target = os.fsencode(os.readlink(self._root + path))
-            digest = blake2b(target, digest_size=16, person=b"link").hexdigest()
+            digest = _digest_of(target, b"link")
             return Entry(size=status.st_size, mtime_ns=_NEVER, digest=digest)
         if not stat.S_ISREG(status.st_mode):
             return None
@@ -126,9 +131,9 @@ class _Look:
             content = read(self._root + path)
         if content is None:
             stamp = f"{status.st_size} {status.st_mtime_ns}".encode()
-            return blake2b(stamp, digest_size=16, person=b"stamp").hexdigest()
+            return _digest_of(stamp, b"stamp")
         self._read += len(content)
-        digest = blake2b(content, digest_size=16).hexdigest()
+        digest = _digest_of(content)
         if self._kept + len(content) <= _MAX_KEPT_IN_ALL and _is_worth_keeping(path, content):
             self._kept += len(content)
             self.contents[digest] = content

@@ -1,0 +1,317 @@
+"""What the prompt says of runs before: pytest run again and again on a project that is edited."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+PROJECT = {
+    "pytest.ini": "",
+    "shop.py": """
+        def total(items):
+            return sum(items) + 1
+
+
+        def mean(items):
+            return sum(items) / len(items) if items else None
+        """,
+    "test_shop.py": """
+        import pytest
+        import shop
+
+
+        def test_total():
+            assert shop.total([1, 2, 3]) == 6
+
+
+        def test_mean():
+            assert shop.mean([]) == 0
+        """,
+}
+
+
+@pytest.fixture
+def loop(run, pytester, monkeypatch):
+    """Edit files (replace texts in them), then run pytest."""
+    monkeypatch.setattr(
+        sys, "dont_write_bytecode", True
+    )  # two edits within a second would share one bytecode
+
+    def turn(*args, **edits):
+        for name, (old, new) in edits.items():
+            path = next(p for p in pytester.path.rglob("*.py") if p.stem == name)
+            text = path.read_text()
+            assert old in text
+            path.write_text(text.replace(old, new))
+        for name in ("shop", "test_shop", "test_renamed", "conftest"):
+            sys.modules.pop(name, None)
+        return run({} if (pytester.path / "pytest.ini").exists() else PROJECT, *args, remembers=True)
+
+    return turn
+
+
+def progress(done):
+    return {k: len(v) for k, v in done.report["progress"].items() if isinstance(v, list) and v}
+
+
+def signals(done):
+    return [s["kind"] for s in done.report["signals"]]
+
+
+def test_first_run_says_nothing_of_a_loop(loop):
+    done = loop()
+    assert "loop" not in done.prompt.partition("## Next step")[0]
+    assert done.report["verdict"] == "first-failure"
+    assert progress(done) == {"new": 2}
+
+
+def test_a_fault_fixed_is_progress_and_the_last_one_is_green(loop):
+    loop()
+    done = loop(shop=("+ 1", "+ 0"))
+    assert done.report["verdict"] == "progress"
+    assert progress(done) == {"fixed": 1, "unresolved": 1}
+    assert done.says("Run 2 of this loop: 1 fixed, 1 unresolved. Progress: more was fixed than broken.")
+    assert done.says(
+        "- Run 2: edited `total` in `shop.py`: 1 fixed; 1 failing after it.", "+    return sum(items) + 0"
+    )
+    done = loop(shop=("else None", "else 0"))
+    assert done.ret == 0
+    assert done.report["verdict"] == "green"
+    assert done.says(
+        "2 tests that had failed pass after 3 runs: `test_shop.py::test_mean`, `test_shop.py::test_total`."
+    )
+
+
+def test_values_that_go_round_end_with_a_person(loop):
+    loop()
+    verdicts, prompts = [], []
+    for old, new in (("+ 1", "- 1"), ("- 1", "+ 1"), ("+ 1", "- 1")):
+        done = loop(shop=(old, new))
+        verdicts.append((done.report["verdict"], done.report["breaker"]["state"], signals(done)))
+        prompts.append(done.prompt)
+    assert verdicts == [
+        ("no-progress", "closed", []),
+        ("no-progress", "half_open", ["repeated-failure"]),
+        ("stuck", "open", ["repeated-failure"]),
+    ]
+    assert "## What would tell more" in prompts[1]
+    assert "The value follows the edits of `total` (`shop.py`)" in prompts[1]
+    assert "## For a person" in prompts[2]
+    assert "Got `7`, `5`, `7`, `5`; want `6`." in prompts[2]
+    assert "is `6` right in `test_shop.py::test_total`?" in prompts[2]
+    assert done.report["decision"] == {"action": "stop", "reason": "stuck"}
+    assert "run 4 of this loop: stuck" in done.summary[0]
+    assert done.ret == 1
+
+
+def test_comments_are_no_edit(loop):
+    loop()
+    done = loop(shop=("return sum(items) + 1", "return sum(items) + 1  # really?"))
+    assert done.says("Only comments, formatting, docstrings or prose changed since the run before.")
+    done = loop(shop=("really?", "indeed."))
+    assert signals(done) == ["no-effective-edit"]
+
+
+def test_nothing_edited(loop):
+    loop()
+    done = loop()
+    assert done.says("No file of the project changed since the run before.")
+    assert signals(done) == []
+    assert signals(loop()) == ["no-edit"]
+    assert loop().report["verdict"] == "stuck"
+
+
+def test_a_subset_updates_what_it_ran_only(loop):
+    loop()
+    done = loop("-k", "total", shop=("+ 1", "+ 0"))
+    assert done.ret == 0
+    assert done.report["verdict"] == "progress"
+    assert progress(done) == {"fixed": 1, "not_run": 1}
+    assert done.title == "# Stall detected: 1 known failure not run again (exit 0)"
+    assert done.rerun.endswith("test_shop.py::test_mean")
+    assert done.report["decision"]["action"] == "continue"
+
+
+def test_a_skip_is_no_fix(loop):
+    loop()
+    done = loop(test_shop=("def test_mean", "@pytest.mark.skip\ndef test_mean"))
+    assert signals(done) == ["test-tampering"]
+    assert done.says("failed in this episode, skipped since run 2")
+    done = loop(shop=("+ 1", "+ 0"))
+    assert done.report["verdict"] == "green"
+    assert done.report["decision"] == {"action": "continue", "reason": "test-tampering"}
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (("def test_mean():\n    assert shop.mean([]) == 0", ""), "deleted since run 2"),
+        (("assert shop.mean([]) == 0", "shop.mean([])"), "has fewer assertions (1, now 0) since run 2"),
+        (("def test_mean", "def check_mean"), "deleted since run 2"),
+    ],
+)
+def test_what_is_done_to_a_test_is_told(loop, edit, said):
+    loop()
+    done = loop(test_shop=edit)
+    assert signals(done) == ["test-tampering"]
+    assert done.says(said)
+
+
+def test_a_renamed_file_keeps_its_failures(loop, pytester):
+    loop()
+    (pytester.path / "test_shop.py").rename(pytester.path / "test_renamed.py")
+    done = loop()
+    assert progress(done) == {"unresolved": 2}
+    assert signals(done) == []
+
+
+def test_a_file_that_cannot_be_collected_hides_no_progress(loop):
+    loop()
+    done = loop(test_shop=("import shop", "import shopp"))
+    assert progress(done)["new"] == 1
+    done = loop(test_shop=("import shopp", "import shop"))
+    assert progress(done) == {"fixed": 1, "unresolved": 2}
+
+
+def test_stopping_at_the_first_failure(loop):
+    done = loop("-x")
+    assert progress(done) == {"new": 1}
+    done = loop("-x", shop=("+ 1", "+ 0"))
+    assert done.report["verdict"] == "progress"
+    assert progress(done) == {"fixed": 1, "new": 1}
+
+
+def test_workers_tell_the_same(loop, run, pytester):
+    loop()
+    done = run({}, "-n2", remembers=True, own_process=True, plugins=("xdist",))
+    assert progress(done) == {"unresolved": 2}
+    text = (pytester.path / "shop.py").read_text()
+    (pytester.path / "shop.py").write_text(text.replace("+ 1", "+ 0"))
+    done = run({}, "-n2", remembers=True, own_process=True, plugins=("xdist",))
+    assert progress(done) == {"fixed": 1, "unresolved": 1}
+
+
+def test_off_means_off(run, pytester):
+    for _ in range(2):
+        done = run(PROJECT, "--loop-close-history=off")
+    assert "loop" not in done.prompt.partition("## Next step")[0]
+    assert not (pytester.path / ".loop-close" / "history.sqlite3").exists()
+
+
+def test_sources_have_an_episode_each(loop, monkeypatch):
+    monkeypatch.setenv("TOX_ENV_NAME", "py311")
+    loop()
+    monkeypatch.setenv("TOX_ENV_NAME", "py312")
+    done = loop()
+    assert done.report["verdict"] == "first-failure"
+    assert done.report["source"] == "pytest:py312"
+    monkeypatch.setenv("TOX_ENV_NAME", "py311")
+    done = loop(shop=("+ 1", "+ 0"))
+    assert done.says("Run 2 of this loop: 1 fixed, 1 unresolved.", "edited `total`")
+    monkeypatch.setenv("TOX_ENV_NAME", "py312")
+    assert loop().says("Run 2 of this loop: 1 fixed, 1 unresolved.", "edited `total`")
+
+
+def test_a_broken_history_is_set_aside_and_said(loop, pytester):
+    loop()
+    history = pytester.path / ".loop-close" / "history.sqlite3"
+    history.write_bytes(b"no database at all" * 100)
+    done = loop()
+    assert done.says("Memory: ", "set aside as history.sqlite3.broken-1")
+    assert done.report["verdict"] == "first-failure"
+    assert history.with_name("history.sqlite3.broken-1").read_bytes().startswith(b"no database")
+    assert loop().says("Run 2 of this loop")
+
+
+def test_a_newer_history_is_left_alone(loop, pytester):
+    loop()
+    history = pytester.path / ".loop-close" / "history.sqlite3"
+    connection = sqlite3.connect(history)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    before = history.read_bytes()
+    done = loop()
+    assert done.ret == 1
+    assert done.says("was written by a newer loop-close", "this run is not remembered")
+    assert history.read_bytes() == before
+
+
+@pytest.mark.parametrize("at", ["begin", "take_up"])
+def test_a_fault_of_ours_costs_a_note(loop, monkeypatch, at):
+    from loop_close.remember import Memory
+
+    def fail(*args):
+        raise ZeroDivisionError("ours")
+
+    loop()
+    monkeypatch.setattr(Memory, f"_{at}", fail)
+    done = loop()
+    assert done.ret == 1
+    assert done.says("a fault of loop-close itself: ZeroDivisionError: ours; this run is not remembered")
+    monkeypatch.undo()
+
+
+def test_a_killed_run_is_known_at_the_next(run, pytester):
+    pytester.makepyfile(
+        test_a="""
+        import os, pathlib, time
+
+        def test_a():
+            pathlib.Path("started").touch()
+            while os.environ.get("HANG"):
+                time.sleep(0.01)
+            assert 1 == 2
+        """
+    )
+    run({"pytest.ini": ""}, remembers=True)
+    (pytester.path / "started").unlink()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "--loop-close"],
+        env={**os.environ, "HANG": "1"},
+        stdout=subprocess.DEVNULL,
+    )
+    while not (pytester.path / "started").exists():
+        time.sleep(0.01)
+    assert (pytester.path / "nextprompt.md").read_text().startswith("# Tests are running")
+    process.kill()
+    process.wait()
+    done = run({}, remembers=True)
+    assert done.says("Memory: `run 2 began and never ended`", "- Run 2: ")
+    assert done.report["progress"]["position"] == 3
+
+
+def test_what_the_tests_write_is_no_edit(run, pytester):
+    files = {
+        "pytest.ini": "",
+        "test_a.py": """
+            import pathlib, uuid
+
+            def test_a():
+                pathlib.Path("out.json").write_text(str(uuid.uuid4()))
+                assert 1 == 2
+            """,
+    }
+    run(files, remembers=True)
+    done = run({}, remembers=True)
+    assert done.report["progress"]["edit"] == "none"
+
+
+def test_conftest_that_breaks_is_part_of_the_loop(loop, pytester):
+    loop()
+    (pytester.path / "conftest.py").write_text("import nonsense_that_is_not_there\n")
+    done = loop()
+    assert done.says("nonsense_that_is_not_there", "Run 2 of this loop: 1 new", "2 not run")
+    (pytester.path / "conftest.py").unlink()
+    assert loop().says("Run 3 of this loop: 1 fixed, 2 unresolved.")
+
+
+def test_two_runs_at_once_are_both_remembered(run, pytester):
+    run({**PROJECT}, remembers=True)
+    command = [sys.executable, "-m", "pytest", "--loop-close", "-q"]
+    started = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(4)]
+    assert [process.wait() for process in started] == [1] * 4
+    done = run({}, remembers=True)
+    assert done.report["progress"]["position"] == 6
