@@ -93,6 +93,7 @@ class Run:
     :ivar selection: how tests were chosen, or the command; empty when all were meant.
     :ivar is_full: every test that is known was meant to run, and the run came to its end.
     :ivar incomplete: why it ended before its end.
+    :ivar code: a digest of the project's Python files, empty where they are not known.
     :ivar is_good: the command said that all is well.
     :ivar is_killed: it began and was never heard of again.
     """
@@ -108,6 +109,7 @@ class Run:
     is_full: bool = True
     incomplete: str = ""
     exit_code: int | None = None
+    code: str = ""
     is_good: bool = False
     is_killed: bool = False
     passed: int = 0
@@ -129,7 +131,7 @@ class Known:
     """What is known last of one test that failed in the episode.
 
     :ivar mark: its last failure.
-    :ivar since: the run in which the failure began that is still there.
+    :ivar since: the run in which the failure began that is still there; ``ran``: the last run that it was in.
     :ivar forms: the shapes it had, in order of appearance, bounded.
     :ivar values: (run, value) where the value that the test saw changed, bounded.
     :ivar flips: runs in which it passed or failed other than before although nothing was edited.
@@ -140,6 +142,7 @@ class Known:
     status: Status
     mark: Mark
     since: int
+    ran: int = 0
     forms: tuple[Form, ...] = ()
     values: tuple[tuple[int, str], ...] = ()
     flips: tuple[int, ...] = ()
@@ -170,6 +173,7 @@ class Step:
     changed: int = 0
     moved: int = 0
     edits: Edits = Edits()
+    code: str = ""
     selection: str = ""
     is_full: bool = True
     is_counted: bool = True

@@ -5,17 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from loop_close.look import Look, edits_since, look
 from loop_close.process import birth_of, host, is_alive
 from loop_close.store.contract import HistoryError
 from loop_close.text.fault import fault_text
 
 if TYPE_CHECKING:
-    from loop_close.memory import Edits, Outcome, Thresholds
+    from loop_close.memory import Outcome, Thresholds
     from loop_close.model import Report
     from loop_close.settings import Settings
     from loop_close.store.contract import Begun
@@ -52,7 +53,7 @@ class Memory:
         self._root = root
         self._history: SqliteHistory | None = None
         self._begun: Begun | None = None
-        self._touched: Mapping[str, float] = {}
+        self._seen: Look | None = None
 
     @property
     def is_fresh(self) -> bool:
@@ -65,20 +66,16 @@ class Memory:
 
     def _begin(self, path: Path, leave_out: Collection[str]) -> None:
         from loop_close.store.sqlite import open_history
-        from loop_close.workspace.scan import Entry, take
 
         if path.parent == self._root / ".loop-close":
             from loop_close.files import state_folder
 
             state_folder(self._root)
         self._history = history = open_history(path)
-        known = {name: Entry(size=s, mtime_ns=m, digest=d) for name, (s, m, d) in history.files().items()}
-        seen = take(self._root, known, leave_out=leave_out)
-        self._touched = touched(self._root, (n for n, e in seen.entries.items() if known.get(n) != e))
-        entries = {name: (e.size, e.mtime_ns, e.digest) for name, e in seen.entries.items()}
+        self._seen = seen = look(self._root, history.files(), leave_out)
         self._begun = history.begin(
             self.source,
-            None if seen.problem else entries,
+            seen.entries,
             seen.contents,
             pid=os.getpid(),
             birth=birth_of(os.getpid()),
@@ -124,14 +121,20 @@ class Memory:
 
     def _take_up(self, taken: list[Report], settings: Settings, told: Told) -> None:
         """Put the report that knows its past behind the one that does not: it is good though it cannot be kept."""
-        history, begun = self._history, self._begun
-        if history is None or begun is None:
+        history, begun, seen = self._history, self._begun, self._seen
+        if history is None or begun is None or seen is None:
             return
         from loop_close.memory import Run
         from loop_close.progress.taken_up import run_of, summary_of, taken_up
 
-        edits = edits_between(history, begun, self._touched)
-        own = run_of(taken[0], number=begun.number, source=self.source, edits=edits, **asdict(told))
+        own = run_of(
+            taken[0],
+            number=begun.number,
+            source=self.source,
+            edits=edits_since(history, begun, seen),
+            code=seen.code(),
+            **asdict(told),
+        )
         with history.turn(begun) as turn:
             killed = [Run(number=n, source=self.source, is_killed=True) for n in turn.killed]
             report, episode = taken_up(taken[0], turn.episode, [*killed, own], limits_of(settings))
@@ -146,6 +149,8 @@ class Memory:
             return work()
         except HistoryError as error:
             self._lose(str(error))
+        except OSError as error:
+            self._lose(f"cannot keep the history: {error.strerror or error}")
         except Exception as fault:  # a fault of ours never costs the run
             self._lose(f"a fault of loop-close itself: {fault_text(fault)}")
         return otherwise
@@ -175,30 +180,3 @@ def limits_of(settings: Settings) -> Thresholds:
     from loop_close.memory import Thresholds
 
     return replace(Thresholds(off=tuple(settings.signals_off)), **settings.thresholds)  # type: ignore[arg-type]
-
-
-def touched(root: Path, names: Iterable[str]) -> dict[str, float]:
-    """When files that are no Python were last written, in seconds since 1970."""
-    found = {}
-    for name in names:
-        if not name.endswith((".py", ".pyi")):
-            with contextlib.suppress(OSError):
-                found[name] = (root / name).lstat().st_mtime
-    return found
-
-
-def edits_between(history: SqliteHistory, begun: Begun, touched: Mapping[str, float]) -> Edits:
-    """What was edited since the run before, without what that run itself wrote.
-
-    :param touched: when data was last written; while tests ran it was they that wrote it.
-    """
-    from loop_close.memory import Edits
-    from loop_close.workspace.edits import Changed, edits_of
-
-    changes = history.changes_since_last(begun)
-    if changes is None:
-        return Edits()
-    first, last = history.window_before(begun)
-    written = {name for name, time in touched.items() if first <= time <= last}
-    changed = [Changed(path=p, before=b, after=a) for p, b, a in changes]
-    return edits_of([c for c in changed if c.path not in written], history.content)

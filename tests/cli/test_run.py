@@ -73,7 +73,8 @@ def test_red_run_keeps_its_report_and_a_green_one_forgets_it(tmp_path):
     assert text(tmp_path / ".loop-close" / "failed.txt") == "test_it.py::test_it\n"
     path.write_text(GREEN_TEST, encoding="utf-8")
     loop_close("run", "--", *PYTEST, cwd=tmp_path)
-    assert [p.name for p in (tmp_path / ".loop-close").iterdir()] == [".gitignore"]
+    kept = {p.name for p in (tmp_path / ".loop-close").iterdir()}
+    assert kept == {".gitignore", "history.sqlite3"}
 
 
 def test_program_that_fails_is_read(tmp_path, prompt):
@@ -234,7 +235,10 @@ def test_folder_that_cannot_be_written_is_refused(tmp_path):
     ("settings", "said"),
     [
         ("budget = 3", "[tool.loop-close] budget takes a whole number of tokens, at least 400, not 3"),
-        ("colour = 1", "[tool.loop-close] colour: there is no such setting; there are budget, file, json"),
+        (
+            "colour = 1",
+            "[tool.loop-close] colour: there is no such setting; there are budget, file, history, json,",
+        ),
         ("file = '../x.md'", "[tool.loop-close] file takes a path below the root, not '../x.md'"),
         ("json = '/x.json'", "[tool.loop-close] json takes a path below the root, not '/x.json'"),
         ("file = 'a'\njson = './a'", "cannot be both the prompt and the JSON report"),

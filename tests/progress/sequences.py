@@ -294,6 +294,14 @@ SEQUENCES: dict[str, list[Did]] = {
         did("no-progress", "a", ran="a", edit="none"),
         did("progress", "b"),
     ],
+    "an edit, a look at something else, then all": [
+        did("first-failure", "a b c"),
+        did("no-progress", "c", ran="c"),
+        did("progress", "b c", edit="none"),
+        did("no-progress", "c", ran="c"),
+        did("no-progress", "c", ran="c"),
+        did("no-progress half_open repeated-failure", "c", ran="c"),
+    ],
     "--lf": [
         did("first-failure", "a b c"),
         did("progress", "b c", ran="a b c", selection="--lf"),

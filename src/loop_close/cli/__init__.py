@@ -18,8 +18,8 @@ def main(arguments: Sequence[str] | None = None, streams: Streams | None = None)
 
     :param arguments: its words, without the program's name; None for those of the process.
     :param streams: what to read and write; None for those of the process.
-    :returns: the exit code: 0 green, 1 failing, 64 wrong usage, 70 a fault of loop-close; that of ``run`` is the
-        exit code of the command it ran.
+    :returns: the exit code: 0 green, 1 failing, 3 stuck (``status``), 64 wrong usage, 70 a fault of loop-close;
+        that of ``run`` is the exit code of the command it ran.
     """
     streams = streams or Streams.of_process()
     try:

@@ -4,30 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
-from importlib import import_module
-from typing import Any, NoReturn
+from collections.abc import Sequence
 
-from loop_close.cli.streams import Streams
+from loop_close.cli.parser_memory import add_memory_commands
+from loop_close.cli.parser_parts import Commands, LateCommand, Parser, UsageError
 
-Command = Callable[[argparse.Namespace, Streams], int]
+__all__ = ["UsageError", "parse", "split_command"]
 
 #: The options of ``run`` that take the next word.
 _TAKE_VALUE = ("--source", "--budget")
-
-
-class UsageError(Exception):
-    """A command that cannot be; the text says what was wrong and what would be right."""
-
-
-class _Parser(argparse.ArgumentParser):
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{"allow_abbrev": False, **options})
-        self.color = False  # of Python 3.14; escapes have no place in our messages
-        self.set_defaults(parser=self)
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}\n{self.format_usage().strip()}\ntry: {self.prog} --help")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -35,14 +20,15 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
     :raises UsageError: for words that make no command.
     """
-    parser = _Parser(
+    parser = Parser(
         prog="loop-close",
         description="Reads what tests and checks print, and says what to do next.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and end")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="name", parser_class=_Parser)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="name", parser_class=Parser)
     for add in (_add_analyze, _add_run, _add_detectors, _add_demo):
         add(commands)
+    add_memory_commands(commands)
     ours, theirs = split_command(list(arguments))
     options, unknown = parser.parse_known_args(ours)
     if hasattr(options, "files"):  # argparse takes no more files after an option
@@ -98,28 +84,13 @@ def _exit_code(text: str) -> int:
     return int(text)
 
 
-class _Command:
-    """A command, loaded when it is called: what one of them needs, the others do not wait for."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __call__(self, options: argparse.Namespace, streams: Streams) -> int:
-        module = import_module(f"loop_close.cli.{self.name}")
-        command: Command = getattr(module, self.name)
-        return command(options, streams)
-
-
-_Commands = argparse._SubParsersAction
-
-
-def _add_budget(parser: _Parser) -> None:
+def _add_budget(parser: Parser) -> None:
     parser.add_argument(
         "--budget", type=_tokens, metavar="TOKENS", help="that the prompt may cost (default: 2000)"
     )
 
 
-def _add_analyze(commands: _Commands[_Parser]) -> None:
+def _add_analyze(commands: Commands[Parser]) -> None:
     parser = commands.add_parser(
         "analyze",
         help="read logs and JUnit XML, print the next prompt",
@@ -140,10 +111,10 @@ def _add_analyze(commands: _Commands[_Parser]) -> None:
         "-o", "--output", metavar="PATH", help="write to this file and not to the standard output"
     )
     _add_budget(parser)
-    parser.set_defaults(command=_Command("analyze"))
+    parser.set_defaults(command=LateCommand("analyze"))
 
 
-def _add_run(commands: _Commands[_Parser]) -> None:
+def _add_run(commands: Commands[Parser]) -> None:
     parser = commands.add_parser(
         "run",
         help="run a command and write the next prompt of what it printed",
@@ -152,17 +123,17 @@ def _add_run(commands: _Commands[_Parser]) -> None:
     )
     parser.add_argument("--source", metavar="NAME", help="what to call the run (default: the command's name)")
     _add_budget(parser)
-    parser.set_defaults(command=_Command("run"))
+    parser.set_defaults(command=LateCommand("run"))
 
 
-def _add_detectors(commands: _Commands[_Parser]) -> None:
+def _add_detectors(commands: Commands[Parser]) -> None:
     parser = commands.add_parser("detectors", help="list the detectors, most blocking first")
     parser.add_argument("--json", action="store_true", help="as JSON")
-    parser.set_defaults(command=_Command("detectors"))
+    parser.set_defaults(command=LateCommand("detectors"))
 
 
-def _add_demo(commands: _Commands[_Parser]) -> None:
+def _add_demo(commands: Commands[Parser]) -> None:
     parser = commands.add_parser(
         "demo", help="run the tests of an example with nine faults, and show the prompt"
     )
-    parser.set_defaults(command=_Command("demo"))
+    parser.set_defaults(command=LateCommand("demo"))

@@ -20,6 +20,8 @@ from loop_close.remember import Memory, Told
 if TYPE_CHECKING:
     from loop_close.model import Report
 
+#: With this word pytest remembers its run itself.
+_PLUGIN = "--loop-close"
 #: What shells answer for a command that is not there, and for one that cannot be run.
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 
@@ -32,7 +34,7 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     targets = targets_of(Path.cwd())
     if options.budget:
         targets = replace(targets, budget=options.budget)
-    memory = begin_memory(targets, options.source or name_of(words))
+    memory = begin_memory(targets, options.source or name_of(words), is_own=_PLUGIN not in words)
     files.announce(targets.root, targets.prompt, targets.json)
     try:
         done = pass_through(words)

@@ -64,14 +64,16 @@ def _below(root: Path, key: str, value: str) -> Path:
     return Path(os.path.abspath(files.path_of_setting(root, key, value)))
 
 
-def begin_memory(targets: Targets, source: str) -> Memory:
-    """The run's place in the history, taken before it starts."""
+def begin_memory(targets: Targets, source: str, *, is_own: bool = True) -> Memory:
+    """The run's place in the history, taken before it starts.
+
+    :param is_own: False for a command that remembers its run itself.
+    """
     from loop_close.remember import begin
 
     ours = [path for path in (targets.prompt, targets.json, targets.history) if path is not None]
-    return begin(
-        targets.root, source, targets.history, [path.relative_to(targets.root).as_posix() for path in ours]
-    )
+    names = [path.relative_to(targets.root).as_posix() for path in ours]
+    return begin(targets.root, source, targets.history if is_own else None, names)
 
 
 def is_told(targets: Targets, exit_code: int) -> bool:

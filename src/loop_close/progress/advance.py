@@ -73,6 +73,7 @@ def _step(episode: Episode, run: Run, changes: Changes, left: list[str], limits:
         changed=len(changes.changed),
         moved=changes.moved,
         edits=run.edits,
+        code=run.code,
         selection=run.selection,
         is_full=run.is_full,
         is_counted=counted,

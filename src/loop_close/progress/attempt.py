@@ -47,9 +47,11 @@ def _is_machine_alone(made: Attempt) -> bool:
 
 
 def _is_look(made: Attempt) -> bool:
-    """The same code run again with other tests chosen: somebody wants to see more."""
+    """Other tests chosen than the time before, on the same code or not all that fail: somebody wants to see more."""
     last = made.episode.steps[-1] if made.episode.steps else None
-    return made.run.edits.kind == "none" and last is not None and last.selection != made.run.selection
+    if last is None or last.selection == made.run.selection:
+        return False
+    return made.run.edits.kind == "none" or bool(made.changes.not_run)
 
 
 def is_return(made: Attempt) -> bool:

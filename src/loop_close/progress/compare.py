@@ -90,7 +90,7 @@ def _failing(
     if known is None:
         after = _first_seen(changes, episode, run, after)
     elif known.status == "passed":
-        after = _failing_again(changes, run, known, after)
+        after = _failing_again(changes, episode, run, known, after)
     elif is_moved or known.status != "failing" or known.mark.shape == mark.shape:
         changes.unresolved.append(test)
         changes.moved += known.mark.exact != mark.exact
@@ -119,14 +119,18 @@ def _first_seen(changes: Changes, episode: Episode, run: Run, after: Known) -> K
     return after
 
 
-def _is_unedited(run: Run, mark: Mark) -> bool:
-    """Whether nothing that could move the failure was edited; a checker may be content with a comment."""
-    return run.edits.kind == "none" or (run.edits.kind == "ineffective" and mark.phase != "check")
+def _is_unedited(episode: Episode, run: Run, known: Known) -> bool:
+    """Whether nothing that could move the failure was edited since the test last ran.
+
+    A checker may be content with a comment.
+    """
+    kinds = {step.edits.kind for step in episode.steps if step.run > known.ran} | {run.edits.kind}
+    return kinds <= ({"none"} if known.mark.phase == "check" else set(UNEDITED))
 
 
-def _failing_again(changes: Changes, run: Run, known: Known, after: Known) -> Known:
+def _failing_again(changes: Changes, episode: Episode, run: Run, known: Known, after: Known) -> Known:
     test = after.mark.test
-    if _is_unedited(run, known.mark):
+    if _is_unedited(episode, run, known):
         after = flipped(after, run.number)
         changes.flipped.append(test)
     elif is_flaky(known):
@@ -171,14 +175,16 @@ def _not_failing(changes: Changes, episode: Episode, run: Run, test: str, known:
         return
     after = settled(known, outcome, run.number)
     if known.status == "failing":
-        after = _no_longer_failing(changes, run, test, known, after)
+        after = _no_longer_failing(changes, episode, run, test, known, after)
     changes.tests[test] = after
 
 
-def _no_longer_failing(changes: Changes, run: Run, test: str, known: Known, after: Known) -> Known:
+def _no_longer_failing(
+    changes: Changes, episode: Episode, run: Run, test: str, known: Known, after: Known
+) -> Known:
     if after.status != "passed":
         changes.not_fixed.append(test)
-    elif _is_unedited(run, known.mark) and known.mark.phase != "collect":
+    elif _is_unedited(episode, run, known) and known.mark.phase != "collect":
         changes.flipped.append(test)
         return flipped(after, run.number)
     elif is_flaky(known):

@@ -29,6 +29,7 @@ def failed(known: Known | None, mark: Mark, run: int) -> Known:
         status="failing",
         mark=replace(mark, message=""),  # it stands in the form
         since=run if is_again else known.since,
+        ran=run,
         was_broken=known.was_broken or is_again,
         forms=_with_form(known.forms, mark, run),
         values=_with_value(known.values, mark.got, run),
@@ -38,6 +39,7 @@ def failed(known: Known | None, mark: Mark, run: int) -> Known:
 
 def settled(known: Known, outcome: Outcome | str, run: int) -> Known:
     """After a run in which it did not fail: passed, skipped, expected to fail, or gone."""
+    known = replace(known, ran=run)
     if outcome == "passed":
         return replace(known, status="passed", tampered=_lasting(known))
     if known.status in ("skipped", "xfailed", "gone"):

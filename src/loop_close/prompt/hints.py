@@ -20,7 +20,7 @@ EXPERIMENTS: Mapping[str, str] = {
     "in what they pass to it is where one edit has to serve them all.",
     "repeated-failure": "Two explanations fit: {edited} does not run in the failing test, or it runs and does not make "
     "what is wrong. An exception raised as its first statement decides: when the failure stays as it is, the code "
-    "does not run there; when it becomes that exception, the wrong value is made after it or before it.",
+    "does not run there; when it becomes that exception, it is another statement than the edited ones that counts.",
     "repeated-failure, moved": "The value follows the edits of {edited}, so that code is on its way. Two explanations "
     "fit: the rule that it follows is not the one the test means, or it is right and what it is given is wrong. What "
     "goes into it and what comes out of it in the failing test, printed once, decides: with a wrong input the fault "

@@ -33,7 +33,7 @@ def tried(report: Report, tokens: int) -> Iterator[str]:
     with_diff = {s.run for s in shown if s.edits.kind == "effective"}
     last = set(sorted(with_diff)[-_WITH_DIFF:])
     for step in shown:
-        yield from _step(step, step.run in last)
+        yield from _step(step, _twin(step, progress), step.run in last)
 
 
 def _worth_telling(progress: Progress) -> list[Step]:
@@ -44,8 +44,17 @@ def _worth_telling(progress: Progress) -> list[Step]:
     return [*begun, *(s for s in rest if s.is_killed or s.is_counted or s.edits.kind == "effective")]
 
 
-def _step(step: Step, with_diff: bool) -> Iterator[str]:
-    yield f"- Run {step.run}: {_edited(step)}: {effect(step)}."
+def _twin(step: Step, progress: Progress) -> str:
+    """The earlier run that had the very same code, where the code was another one between."""
+    earlier = [s for s in progress.episode.steps if s.run < step.run and s.code]
+    if not step.code or not earlier or earlier[-1].code == step.code:
+        return ""
+    same = next((s.run for s in earlier if s.code == step.code), None)
+    return f", back to the code of run {same}" if same is not None else ""
+
+
+def _step(step: Step, twin: str, with_diff: bool) -> Iterator[str]:
+    yield f"- Run {step.run}: {_edited(step)}{twin}: {effect(step)}."
     edits = [e for e in step.edits.edits if e.is_effective and e.diff]
     if with_diff and edits:
         yield from _diff(edits)

@@ -51,8 +51,8 @@ def report(config: pytest.Config, error: Exception) -> None:
 def _report(config: pytest.Config, error: Exception) -> None:
     from loop_close import app
     from loop_close.model import Counts, Observation
-    from loop_close.pytest_plugin.command import rerun_words
     from loop_close.pytest_plugin.begin import begin_memory
+    from loop_close.pytest_plugin.command import rerun_words
     from loop_close.pytest_plugin.options import targets_of
     from loop_close.remember import Told
 

@@ -1,0 +1,156 @@
+"""Read a history and change nothing in it, whatever its state."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from loop_close.cli.parser import UsageError
+from loop_close.cli.place import NO_RUN
+from loop_close.memory import Run
+from loop_close.process import host, is_alive
+from loop_close.store import runs
+from loop_close.store.columns import to_text
+from loop_close.store.contract import RunRow
+from loop_close.store.records import RecordError
+from loop_close.store.schema import APPLICATION_ID, FORMAT
+
+T = TypeVar("T")
+
+#: For a limit: none.
+ALL = -1
+_TIMEOUT = 10.0
+_SMALLEST = 512  # to SQLite a file of a few bytes is an empty database
+_LONGEST = 24 * 3600.0  # what goes on elsewhere cannot be looked for; no run takes longer
+_UNREADABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
+_HEADER = (
+    "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
+    " FROM pragma_application_id, pragma_user_version"
+)
+
+
+class NoRunError(UsageError):
+    """There is no run of what was asked for."""
+
+
+class DamagedError(UsageError):
+    """The file is a history, and broken."""
+
+
+class Remembered:
+    """The runs of a history at one moment.
+
+    A run whose process is gone is told as killed, though only the next run takes it down as that.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._dead = _dead(connection)
+
+    def sources(self) -> tuple[str, ...]:
+        """What there are runs of, by name."""
+        return tuple(row.source for row in runs.shown_last(self._connection))
+
+    def rows(self, source: str | None = None, limit: int = ALL) -> tuple[RunRow, ...]:
+        """What is shown of the last runs, the newest last."""
+        return tuple(map(self._as_it_is, runs.shown(self._connection, source, limit)))
+
+    def recorded(self, source: str) -> tuple[Run, ...]:
+        """The source's runs that have ended, as they are remembered, the newest last."""
+        return runs.recorded(self._connection, source, ALL)
+
+    def _as_it_is(self, row: RunRow) -> RunRow:
+        return replace(row, state="killed") if (row.source, row.number) in self._dead else row
+
+
+def read(path: Path, work: Callable[[Remembered], T], source: str | None = None) -> T:
+    """What ``work`` makes of the history; nobody has to wait for us once it has returned.
+
+    :param source: one that there must be runs of.
+    :raises NoRunError: when there is no run.
+    :raises DamagedError: when the history is broken; other :class:`UsageError` when it cannot be read, or is none.
+    """
+    if not path.exists():
+        raise NoRunError(NO_RUN)
+    try:
+        with _opened(path) as connection:
+            remembered = Remembered(connection)
+            _check_source(remembered.sources(), source)
+            return work(remembered)
+    except (sqlite3.Error, RecordError, OSError) as error:
+        raise _meaning(path, error) from None
+
+
+def named_sources(sources: tuple[str, ...]) -> str:
+    """Those that there are, for a message."""
+    return f"there {'is' if len(sources) == 1 else 'are'} {', '.join(sources)}"
+
+
+def _check_source(sources: tuple[str, ...], wanted: str | None) -> None:
+    if not sources:
+        raise NoRunError(NO_RUN)
+    if wanted is not None and wanted not in sources:
+        raise NoRunError(f"no run of {wanted!r} is remembered; {named_sources(sources)}")
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    # Not read-only: a writer that was killed may have left what has to be undone before anything can be read.
+    uri = f"{path.absolute().as_uri()}?mode=rw"
+    connection = sqlite3.connect(uri, uri=True, timeout=_TIMEOUT, isolation_level=None)
+    try:
+        connection.execute("PRAGMA query_only = ON")
+        connection.execute("BEGIN")  # all that is read is of one moment
+        _check_kind(connection, path)
+        yield connection
+    finally:
+        connection.close()
+
+
+def _check_kind(connection: sqlite3.Connection, path: Path) -> None:
+    """Make sure that the database is a history that this version reads.
+
+    :raises UsageError: when it is none, or has nothing in it.
+    """
+    application, version, tables = connection.execute(_HEADER).fetchone()
+    is_text = 0 < path.stat().st_size < _SMALLEST
+    if not (tables or is_text) and application in (0, APPLICATION_ID) and version <= FORMAT:
+        raise NoRunError(NO_RUN)
+    if application != APPLICATION_ID or version < 1:
+        raise UsageError(f"{path.name} is no history of loop-close")
+    if version > FORMAT:
+        raise UsageError(
+            f"{path.name} was written by a newer loop-close (format {version}; this one reads {FORMAT})"
+        )
+
+
+def _meaning(path: Path, error: Exception) -> UsageError:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if path.is_dir():
+        return UsageError(f"{path} is a folder; name a file")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return UsageError(f"{path.name} is busy: others have held it for {_TIMEOUT:g} seconds")
+    if isinstance(error, OSError) or code in _UNREADABLE:
+        return UsageError(f"cannot read {path}: {error}")
+    if code == sqlite3.SQLITE_NOTADB:
+        return UsageError(f"{path.name} is no history of loop-close ({error})")
+    return DamagedError(f"{path.name} is damaged ({error}); loop-close reset begins a new one")
+
+
+def _dead(connection: sqlite3.Connection) -> frozenset[tuple[str, int]]:
+    """The runs that are down as under way and never will end."""
+    rows = connection.execute(
+        "SELECT source, number, pid, birth, host, started FROM runs WHERE state = 'running'"
+    ).fetchall()
+    return frozenset((to_text(row[0]), row[1]) for row in rows if not _lives(*row[2:]))
+
+
+def _lives(pid: int, birth: Any, machine: Any, started: float) -> bool:
+    if to_text(machine) != host():
+        return time.time() - started < _LONGEST
+    return is_alive(pid, to_text(birth))

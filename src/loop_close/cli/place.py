@@ -1,0 +1,86 @@
+"""Which project a command is about: its root, its settings, its history."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from loop_close import files
+from loop_close.cli.parser import UsageError
+from loop_close.settings import OFF, Settings, SettingsError, parse_settings
+
+NO_RUN = "no run is remembered here: run pytest --loop-close first"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """A project.
+
+    :ivar history: where its history lies, or would.
+    """
+
+    root: Path
+    settings: Settings
+    history: Path
+
+
+def place_of(options: argparse.Namespace) -> Place:
+    """The project that the working directory belongs to.
+
+    :raises UsageError: for settings that are wrong, and where nothing is remembered by them.
+    """
+    root = root_of(Path.cwd())
+    settings = settings_of(root)
+    return Place(root=root, settings=settings, history=_history(root, settings, options.history))
+
+
+def root_of(folder: Path) -> Path:
+    """The nearest folder that has a state folder or our settings; the folder itself where there is none.
+
+    A repository is never left: what lies around it is another project.
+    """
+    return next((each for each in _upwards(folder) if _is_root(each)), folder)
+
+
+def _upwards(folder: Path) -> Iterator[Path]:
+    for each in (folder, *folder.parents):
+        yield each
+        if (each / ".git").exists():
+            return
+
+
+def _is_root(folder: Path) -> bool:
+    try:
+        return (folder / files.STATE_FOLDER).is_dir() or bool(files.settings_table(folder))
+    except (files.UnusablePathError, OSError):  # of the root it is told later; others are not ours to judge
+        return False
+
+
+def settings_of(root: Path) -> Settings:
+    """The project's settings.
+
+    :raises UsageError: when they are wrong.
+    """
+    try:
+        return parse_settings(files.settings_table(root))
+    except (SettingsError, files.UnusablePathError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _history(root: Path, settings: Settings, given: str | None) -> Path:
+    if given is not None:
+        return Path(given).expanduser()
+    if settings.history == OFF:
+        raise UsageError("nothing is remembered here: [tool.loop-close] history is 'off'")
+    try:
+        return files.path_of_setting(root, "history", settings.history)
+    except files.UnusablePathError as error:
+        raise UsageError(str(error)) from None
+
+
+def from_here(path: Path) -> str:
+    """The path as one would write it in the working directory."""
+    return os.path.relpath(path)

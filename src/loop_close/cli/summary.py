@@ -1,0 +1,111 @@
+"""What was remembered of a run, made fit to be shown; whatever is missing or odd in it is passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from loop_close.memory import Breaker, Signal
+from loop_close.store.contract import RunRow
+from loop_close.store.records import RecordError, T, to_record
+
+COUNTS = ("fixed", "new", "broken", "changed", "unresolved", "not_run", "not_fixed")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Summary:
+    """What a run came to.
+
+    :ivar verdict: that of the report; ``running``, ``killed`` and ``unknown`` where there is none.
+    :ivar reason: what the report said it is, such as ``2 test failures detected``.
+    :ivar failing: known failures after it, with those that did not run; None where that is not known.
+    :ivar counts: how many tests moved, by :data:`COUNTS`; empty for a run that was compared with nothing.
+    :ivar best: the fewest failures and the run that had them; zeros where that is not known.
+    :ivar signals: all that were asked, fired or not.
+    """
+
+    verdict: str
+    reason: str
+    failing: int | None
+    counts: Mapping[str, int]
+    best: tuple[int, int]
+    breaker: Breaker
+    signals: tuple[Signal, ...]
+
+    @property
+    def fired(self) -> tuple[Signal, ...]:
+        """The signals that fired."""
+        return tuple(signal for signal in self.signals if signal.is_on)
+
+
+def summary_of(row: RunRow) -> Summary:
+    """What there is to show of a run."""
+    plain = row.summary
+    verdict = plain.get("verdict", "unknown") if row.state == "done" else row.state
+    counts = {name: plain[name] for name in COUNTS if _is_count(plain.get(name))}
+    signals = plain.get("signals")
+    found = [_record(Signal, each) for each in signals] if isinstance(signals, list) else []
+    return Summary(
+        verdict=shown(verdict),
+        reason=shown(plain.get("stall_reason", "")),
+        failing=_failing(row, verdict),
+        counts=counts,
+        best=_best(plain.get("best")),
+        breaker=_record(Breaker, plain.get("breaker")) or Breaker(),
+        signals=tuple(signal for signal in found if signal is not None),
+    )
+
+
+def _failing(row: RunRow, verdict: object) -> int | None:
+    known = row.summary.get("failing")
+    if _is_count(known):
+        return int(known or 0)
+    if row.state != "done":
+        return None
+    return 0 if verdict == "green" else row.failures
+
+
+def _best(value: object) -> tuple[int, int]:
+    if isinstance(value, list) and len(value) == 2 and all(map(_is_count, value)):
+        return value[0], value[1]
+    return 0, 0
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _record(kind: type[T], value: object) -> T | None:
+    try:
+        return to_record(kind, value)
+    except RecordError:
+        return None
+
+
+def shown(value: object, limit: int = 300) -> str:
+    """A text from outside on one line, without what is not seen and without credentials."""
+    from loop_close.prompt.show import safe
+    from loop_close.text.sanitize import one_line
+
+    return one_line(safe(value, 4 * limit), limit) if isinstance(value, str) else "unknown"
+
+
+def signal_document(signal: Signal) -> dict[str, Any]:
+    """A signal as plain values, fit to be shown."""
+    return {
+        "kind": shown(signal.kind),
+        "runs": list(signal.runs),
+        "tests": [shown(test) for test in signal.tests],
+        "explanation": shown(signal.explanation),
+    }
+
+
+def state_name(state: str) -> str:
+    """``half open`` for ``half_open``."""
+    return state.replace("_", " ")
+
+
+def short_state(state: str) -> str:
+    """``half`` for ``half_open``: in a table there is no room for more."""
+    return state.partition("_")[0]

@@ -1,0 +1,79 @@
+"""One look at the project's files before a run: what is kept of it, and what was edited since the run before."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from loop_close.memory import Edits
+    from loop_close.store.contract import Begun
+    from loop_close.store.sqlite import SqliteHistory
+
+_PYTHON = (".py", ".pyi")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Look:
+    """The files as they were when the run began.
+
+    :ivar entries: size, time and digest by path; None where they are not all known.
+    :ivar contents: of files that are new or changed, by digest.
+    :ivar written: when data that is new or changed was last written, in seconds since 1970.
+    """
+
+    entries: Mapping[str, tuple[int, int, str]] | None
+    contents: Mapping[str, bytes]
+    written: Mapping[str, float]
+
+    def code(self) -> str:
+        """A digest of the Python files, equal when the code is that of an earlier run; empty when not known."""
+        from hashlib import blake2b
+
+        lines = sorted(f"{n}\0{e[2]}" for n, e in (self.entries or {}).items() if n.endswith(_PYTHON))
+        text = "\n".join(lines).encode("utf-8", "surrogatepass")
+        return blake2b(text, digest_size=8).hexdigest() if lines else ""
+
+
+def look(root: Path, known: Mapping[str, tuple[int, int, str]], leave_out: Collection[str]) -> Look:
+    """Look at the files below the root; those that are as they are known are not read.
+
+    :param leave_out: paths that are no part of the program, such as what we write.
+    """
+    from loop_close.workspace.scan import Entry, take
+
+    before = {name: Entry(size=s, mtime_ns=m, digest=d) for name, (s, m, d) in known.items()}
+    seen = take(root, before, leave_out=leave_out)
+    changed = (name for name, entry in seen.entries.items() if before.get(name) != entry)
+    entries = {name: (e.size, e.mtime_ns, e.digest) for name, e in seen.entries.items()}
+    return Look(
+        entries=None if seen.problem else entries,
+        contents=seen.contents,
+        written=_written(root, changed),
+    )
+
+
+def _written(root: Path, names: Iterable[str]) -> dict[str, float]:
+    found = {}
+    for name in names:
+        if not name.endswith(_PYTHON):
+            with contextlib.suppress(OSError):
+                found[name] = (root / name).lstat().st_mtime
+    return found
+
+
+def edits_since(history: SqliteHistory, begun: Begun, seen: Look) -> Edits:
+    """What was edited since the run before, without the data that the tests wrote while that run went on."""
+    from loop_close.memory import Edits
+    from loop_close.workspace.edits import Changed, edits_of
+
+    changes = history.changes_since_last(begun)
+    if changes is None:
+        return Edits()
+    first, last = history.window_before(begun)
+    by_tests = {name for name, time in seen.written.items() if first <= time <= last}
+    changed = [Changed(path=p, before=b, after=a) for p, b, a in changes if p not in by_tests]
+    return edits_of(changed, history.content)

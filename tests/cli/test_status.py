@@ -1,0 +1,238 @@
+"""``loop-close status``: where the loop stands, by words, JSON and exit code."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from cli_harness import GUARD, environment, loop_close
+from jsonschema import validate
+from remembered import begin, called, document, execute, history_path, opened, remember
+
+NUMBER = {"type": "integer", "minimum": 0}
+TEXT = {"type": "string"}
+MAYBE_TEXT = {"type": ["string", "null"]}
+
+
+def closed(**properties):
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+SIGNAL = {"kind": TEXT, "runs": {"items": NUMBER}, "tests": {"items": TEXT}, "explanation": TEXT}
+BREAKER = closed(state={"enum": ["closed", "half_open", "open"]}, reason=TEXT)
+SCHEMA = closed(
+    schema={"const": "loop-close.status/1"},
+    verdict={"enum": ["green", "failing", "stuck"]},
+    sources={
+        "minItems": 1,
+        "items": closed(
+            source=TEXT,
+            run={"type": ["integer", "null"]},
+            verdict=MAYBE_TEXT,
+            standing={"enum": ["green", "failing", "stuck"]},
+            last_run=NUMBER,
+            state={"enum": ["running", "done", "killed"]},
+            stall_reason=TEXT,
+            failing={"type": ["integer", "null"]},
+            fixed=NUMBER,
+            new=NUMBER,
+            broken=NUMBER,
+            changed=NUMBER,
+            unresolved=NUMBER,
+            not_run=NUMBER,
+            not_fixed=NUMBER,
+            best={"anyOf": [{"type": "null"}, closed(failing=NUMBER, run=NUMBER)]},
+            breaker=BREAKER,
+            signals={"items": closed(**SIGNAL)},
+            prompt=MAYBE_TEXT,
+        ),
+    },
+)
+PROMPT = "# Stall detected: 1 test failure detected (exit 1)\n"
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def status(*words):
+    code, found = document("status", *words)
+    validate(found, SCHEMA)
+    return code, found
+
+
+@pytest.mark.parametrize(
+    ("runs", "code", "verdict", "own"),
+    [
+        ([""], 0, "green", "green"),
+        (["a"], 1, "failing", "first-failure"),
+        (["a b", "a b", "a b=2"], 1, "failing", "no-progress"),
+        (["a", "a"], 1, "failing", "no-progress"),
+        (["a"] * 4, 3, "stuck", "stuck"),
+        (["a"] * 4 + [""], 0, "green", "green"),
+    ],
+)
+def test_exit_code_is_the_verdict(tmp_path, runs, code, verdict, own):
+    remember(tmp_path, *runs)
+    found = status()
+    assert (found[0], found[1]["verdict"]) == (code, verdict)
+    (source,) = found[1]["sources"]
+    assert (source["source"], source["run"], source["verdict"]) == ("pytest", len(runs), own)
+    assert called("status")[0] == code
+
+
+def test_edit_that_fixes_is_progress(tmp_path):
+    remember(tmp_path, "a b", "a", edit="effective")
+    code, found = status()
+    assert (code, found["sources"][0]["verdict"], found["sources"][0]["fixed"]) == (1, "progress", 1)
+
+
+def test_text_of_a_stuck_loop(tmp_path):
+    remember(tmp_path, *["a b"] * 4)
+    (tmp_path / "nextprompt.md").write_text(PROMPT)
+    code, shown, errors = called("status")
+    assert (code, errors) == (3, "")
+    assert shown == (
+        "pytest: stuck in run 4: a b fail\n"
+        "  2 failing: 0 fixed, 0 new, 0 changed, 2 unresolved\n"
+        "  breaker open: 3 runs in a row without progress\n"
+        "  no-edit: nothing in the project's files changed from run to run in runs 1, 2, 3 and 4\n"
+        "  prompt: nextprompt.md\n"
+    )
+
+
+def test_text_of_a_green_run(tmp_path):
+    remember(tmp_path, "a", "")
+    assert called("status") == (0, "pytest: green in run 2\n", "")
+
+
+def test_best_is_told_where_it_was_better(tmp_path):
+    remember(tmp_path, "a b", "a", "a c", edit="effective")
+    assert "  2 failing: 0 fixed, 1 new, 0 changed, 1 unresolved; at best " in called("status")[1]
+    assert status()[1]["sources"][0]["best"] == {"failing": 1, "run": 2}
+
+
+@pytest.mark.parametrize(
+    ("others", "code", "order"),
+    [
+        ({"mypy": ["a"], "ruff": [""]}, 3, ["pytest", "mypy", "ruff"]),
+        ({"a": [""], "b": ["x"]}, 3, ["pytest", "b", "a"]),
+    ],
+)
+def test_worst_source_comes_first(tmp_path, others, code, order):
+    for at, (source, runs) in enumerate(others.items()):
+        remember(tmp_path, *runs, source=source, at=100.0 * at)
+    remember(tmp_path, *["a"] * 4, at=50.0)
+    found = status()
+    assert (found[0], [each["source"] for each in found[1]["sources"]]) == (code, order)
+    assert [block.partition(":")[0] for block in called("status")[1].split("\n\n")] == order
+
+
+def test_one_source_is_asked_for(tmp_path):
+    remember(tmp_path, "a")
+    remember(tmp_path, "", source="mypy")
+    code, found = status("--source", "mypy")
+    assert (code, len(found["sources"])) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("before", "is_alive", "code", "state", "said"),
+    [
+        ([""], True, 0, "running", "pytest: green in run 1\n  run 2 is under way\n"),
+        ([""], False, 1, "killed", "pytest: green in run 1\n  run 2 was killed before its end\n"),
+        ([], True, 1, "running", "pytest: no run has ended yet\n  run 1 is under way\n"),
+        ([], False, 1, "killed", "pytest: no run has ended yet\n  run 1 was killed before its end\n"),
+    ],
+)
+def test_run_that_has_not_ended(tmp_path, before, is_alive, code, state, said):
+    remember(tmp_path, *before)
+    with opened(tmp_path) as history:
+        begin(history, "pytest", 99.0, pid=os.getpid() if is_alive else 2**22 + 1, birth="")
+    assert called("status") == (code, said, "")
+    found_code, found = status()
+    assert (found_code, found["sources"][0]["state"]) == (code, state)
+    assert found["sources"][0]["last_run"] == len(before) + 1
+
+
+def test_green_by_other_means_is_not_green(tmp_path):
+    remember(tmp_path, "a", "")
+    execute(
+        tmp_path,
+        "UPDATE runs SET summary = ? WHERE number = 2",
+        '{"verdict": "green", "signals": [{"kind": "test-tampering", "explanation": "gone"}]}',
+    )
+    assert called("status") == (1, "pytest: green in run 2\n  test-tampering: gone\n", "")
+    assert status()[1]["sources"][0]["standing"] == "failing"
+
+
+@pytest.mark.parametrize(
+    ("content", "prompt"),
+    [(PROMPT, "nextprompt.md"), ("# Tests are running\n", None), ("mine", None), (None, None)],
+)
+def test_prompt_is_named_where_it_is_that_of_the_run(tmp_path, content, prompt):
+    remember(tmp_path, "a", source="mypy")
+    remember(tmp_path, "a", at=100.0)
+    if content is not None:
+        (tmp_path / "nextprompt.md").write_text(content)
+    prompts = {each["source"]: each["prompt"] for each in status()[1]["sources"]}
+    assert prompts == {"pytest": prompt, "mypy": None}
+
+
+def test_prompt_is_named_from_here(tmp_path, monkeypatch):
+    remember(tmp_path, "a")
+    (tmp_path / "nextprompt.md").write_text(PROMPT)
+    (tmp_path / "src").mkdir()
+    monkeypatch.chdir(tmp_path / "src")
+    assert status()[1]["sources"][0]["prompt"] == os.path.join("..", "nextprompt.md")
+
+
+def test_exit_code_is_told_to_who_reads_nothing(tmp_path):
+    remember(tmp_path, *["a"] * 4)
+    read, write = os.pipe()
+    os.close(read)
+    done = loop_close("status", cwd=tmp_path, stdout=write)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (3, b"")
+
+
+def test_real_runs_from_red_to_stuck_to_green(tmp_path):
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.pytest.ini_options]\naddopts = '-p no:cacheprovider -q'\n"
+    )
+    (tmp_path / "price.py").write_text("def total(a, b):\n    return a - b\n")
+    (tmp_path / "test_price.py").write_text(
+        "from price import total\n\n\ndef test_total():\n    assert total(1, 2) == 3\n"
+    )
+
+    def tested():
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", "--loop-close"],
+            cwd=tmp_path,
+            env=environment(),
+            stdout=subprocess.DEVNULL,
+            timeout=GUARD,
+            check=False,
+        ).returncode
+
+    codes = []
+    for _ in range(4):
+        assert tested() == 1
+        codes.append(status("--source", "pytest")[0])
+    assert codes == [1, 1, 1, 3]
+    code, shown, _ = called("status")
+    assert code == 3
+    assert shown.startswith("pytest: stuck in run 4: 1 test failure detected\n  1 failing: ")
+    assert "\n  no-edit: " in shown
+    assert shown.endswith("\n  prompt: nextprompt.md\n")
+    assert called("replay")[1].endswith("\n4 runs: as recorded\n")
+    (tmp_path / "price.py").write_text("def total(a, b):\n    return a + b\n")
+    assert tested() == 0
+    assert called("status") == (0, "pytest: green in run 5\n  prompt: nextprompt.md\n", "")
+    assert called("reset")[1] == "5 runs forgotten\n"
+    assert history_path(tmp_path).exists()
