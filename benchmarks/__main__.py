@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmarks.analyze import analyze
 from benchmarks.environment import environment, machine
 from benchmarks.green import green
+from benchmarks.memory import memory
 from benchmarks.red import red
 from benchmarks.rows import PEERS, Bench, Peer, Row
 from benchmarks.startup import startup
@@ -25,6 +26,7 @@ SCENARIOS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "red": red,
     "tokens": tokens,
     "analyze": analyze,
+    "memory": memory,
 }
 
 

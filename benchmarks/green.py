@@ -12,8 +12,14 @@ from benchmarks.rows import Bench, Row
 
 #: Modules that have no place in a run where nothing failed.
 HEAVY = (
-    *("rapidfuzz", "junitparser", "sqlite3", "asyncio", "multiprocessing", "concurrent", "xml", "http"),
-    *("loop_close.capture", "loop_close.syntax", "loop_close.readers"),
+    *("rapidfuzz", "junitparser", "asyncio", "multiprocessing", "concurrent", "xml", "http"),
+    *(
+        "loop_close.capture",
+        "loop_close.syntax",
+        "loop_close.readers",
+        "loop_close.model",
+        "loop_close.memory",
+    ),
 )
 
 

@@ -68,12 +68,15 @@ def _written(root: Path, names: Iterable[str]) -> dict[str, float]:
 def edits_since(history: SqliteHistory, begun: Begun, seen: Look) -> Edits:
     """What was edited since the run before, without the data that the tests wrote while that run went on."""
     from loop_close.memory import Edits
-    from loop_close.workspace.edits import Changed, edits_of
 
     changes = history.changes_since_last(begun)
     if changes is None:
         return Edits()
     first, last = history.window_before(begun)
     by_tests = {name for name, time in seen.written.items() if first <= time <= last}
-    changed = [Changed(path=p, before=b, after=a) for p, b, a in changes if p not in by_tests]
-    return edits_of(changed, history.content)
+    edited = [change for change in changes if change[0] not in by_tests]
+    if not edited:
+        return Edits(kind="none")
+    from loop_close.workspace.edits import Changed, edits_of
+
+    return edits_of([Changed(path=p, before=b, after=a) for p, b, a in edited], history.content)

@@ -309,7 +309,7 @@ def test_contents_are_kept_once(history, path):
 
 
 def test_reading_does_not_depend_on_how_much_there_is(path):
-    from bulk import many_runs
+    from benchmarks.many_runs import many_runs
 
     red(path)
     steps = [_steps(path)]

@@ -2,7 +2,7 @@ import os
 from sqlite3 import SQLITE_DELETE
 
 import pytest
-from bulk import many_runs
+from benchmarks.many_runs import many_runs
 from history_cases import ask, begin, mark, numbers, red, save
 
 from loop_close.store.sqlite import open_history

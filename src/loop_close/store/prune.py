@@ -4,39 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from loop_close.store.bounds import Bounds, page_size, pages
 from loop_close.store.marks import STAMP
 
 #: A source that has not run for so many states of the files is no longer told what changed since.
 WINDOW = 500
-_EVERY = 64
 # What one pruning takes away at most, beside a tenth of what there is.
 _FEW_RUNS, _MANY_RUNS = 8, 100
 _MARKS, _SNAPSHOTS, _BLOBS, _PAGES = 20_000, 200, 1_000, 256
 _FREE = "state <> 'running' AND number < keeps"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Bounds:
-    """How large the history may grow.
-
-    :ivar runs: how many are kept; up to 64 more until the next pruning.
-    :ivar bytes: the size of the file; as long as it is above, every run prunes.
-    """
-
-    runs: int
-    bytes: int
-
-
-def is_due(connection: sqlite3.Connection, bounds: Bounds) -> bool:
-    """Whether to prune now; takes no time."""
-    newest, pruned = connection.execute(
-        "SELECT (SELECT coalesce(max(id), 0) FROM runs), pruned FROM project"
-    ).fetchone()
-    return (
-        bool(newest >= pruned + _EVERY) or _pages(connection, "page_count") * _page(connection) > bounds.bytes
-    )
 
 
 def prune(connection: sqlite3.Connection, bounds: Bounds) -> None:
@@ -69,24 +46,16 @@ def _collect(connection: sqlite3.Connection, newest: int) -> bool:
 
 def give_back(connection: sqlite3.Connection, *, everything: bool = False) -> None:
     """Give free pages back to the disk, a part of them at a time or all."""
-    most = _pages(connection, "page_count") // 10 + _PAGES
-    free = _pages(connection, "freelist_count")
+    most = pages(connection, "page_count") // 10 + _PAGES
+    free = pages(connection, "freelist_count")
     # One at a time: sqlite3 takes a single step of the pragma, whatever the number in it.
     for _ in range(free if everything else min(free, most)):
         connection.execute("PRAGMA incremental_vacuum(1)")
 
 
-def _page(connection: sqlite3.Connection) -> int:
-    return _pages(connection, "page_size")
-
-
-def _pages(connection: sqlite3.Connection, what: str) -> int:
-    return int(connection.execute(f"PRAGMA {what}").fetchone()[0])
-
-
 def _live_bytes(connection: sqlite3.Connection) -> int:
-    used = _pages(connection, "page_count") - _pages(connection, "freelist_count")
-    return used * _page(connection)
+    used = pages(connection, "page_count") - pages(connection, "freelist_count")
+    return used * page_size(connection)
 
 
 def _let_go(connection: sqlite3.Connection, oldest: int) -> None:

@@ -12,9 +12,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from loop_close.store import episodes, project, runs
+from loop_close.store.bounds import Bounds, is_due
 from loop_close.store.contract import Begun, Changes, Entries, History, HistoryError, RunRow
 from loop_close.store.database import Database
-from loop_close.store.prune import Bounds, give_back, is_due, prune
 
 if TYPE_CHECKING:
     from loop_close.memory import Episode, Run
@@ -163,6 +163,8 @@ class SqliteHistory(History):
         """Keep to the bounds. The run is remembered by now: what goes wrong here is no more than a note."""
         try:
             if self.database.read(lambda connection: is_due(connection, self._bounds)):
+                from loop_close.store.prune import prune  # late: one run in 64 prunes
+
                 self.database.write(lambda connection: prune(connection, self._bounds))
         except HistoryError as error:
             self.notes.append(f"old runs could not be removed: {error}")
@@ -196,6 +198,8 @@ class SqliteHistory(History):
 
 
 def _emptied(connection: sqlite3.Connection) -> int:
+    from loop_close.store.prune import give_back
+
     (count,) = connection.execute("SELECT count(*) FROM runs").fetchone()
     for table in _EMPTIED:
         connection.execute(f"DELETE FROM {table}")
