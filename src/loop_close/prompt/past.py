@@ -15,9 +15,11 @@ _MAX_VALUES = 5
 def past_lines(cause: RootCause, progress: Progress | None) -> Iterator[str]:
     """One line at most; nothing for a cause that is new."""
     known = _oldest(cause, progress)
-    if progress is None or known is None:
+    first = cause.evidence[0].failure
+    if progress is None or known is None or first is None:
         return
-    parts = [_survived(known, progress), _values(known), _again(known)]
+    is_shown = known.mark.test == test_key(first)
+    parts = [_survived(known, progress), _values(known, is_shown=is_shown), _again(known)]
     line = " ".join(part for part in parts if part)
     if line:
         yield line
@@ -48,12 +50,14 @@ def _survived(known: Known, progress: Progress) -> str:
     return f"Unresolved for {len(runs)} runs, since run {known.since}."
 
 
-def _values(known: Known) -> str:
+def _values(known: Known, *, is_shown: bool) -> str:
+    """The values, of which test where it is not the one that is shown."""
     if len(known.values) < 2:
         return ""
+    test = "" if is_shown else f" in {span(known.mark.test, 160)}"
     shown = ", ".join(span(value, 40) for _, value in known.values[-_MAX_VALUES:])
     want = f"; want {span(known.mark.want, 40)}" if known.mark.want else ""
-    return f"Got {shown}{want}."
+    return f"Got {shown}{want}{test}."
 
 
 def _again(known: Known) -> str:

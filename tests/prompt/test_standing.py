@@ -1,0 +1,77 @@
+import pytest
+from records import edited, known, progress
+
+from loop_close.memory import Edits, Step
+from loop_close.prompt.standing import counts, effect, standing_lines
+
+
+def standing(*args, **fields):
+    return " ".join(standing_lines(progress(*args, **fields)))
+
+
+FIRST = Step(run=4, unresolved=2)
+
+
+@pytest.mark.parametrize(
+    ("step", "fields", "expected"),
+    [
+        (
+            Step(run=5, unresolved=1, advanced="fixed", edits=edited()),
+            {"fixed": ("a", "b"), "unresolved": ("c",)},
+            "Run 2 of this loop: 2 fixed, 1 unresolved. Progress: more was fixed than broken.",
+        ),
+        (
+            Step(run=5, unresolved=1, edits=Edits(kind="none")),
+            {"unresolved": ("c",)},
+            "Run 2 of this loop: 1 unresolved. No progress. No file of the project changed since the run before.",
+        ),
+        (
+            Step(run=5, unresolved=3, edits=edited()),
+            {"new": ("a",), "broken": ("a",), "changed": ("b",), "not_run": ("c",), "breaker": "half_open"},
+            "Run 2 of this loop: 1 new (1 had passed), 1 changed, 1 not run. "
+            "No progress: 3 runs in a row without progress (breaker half_open).",
+        ),
+        (
+            Step(run=5, unresolved=1, edits=Edits(kind="ineffective")),
+            {"not_fixed": ("a",), "unresolved": ("c",), "breaker": "open"},
+            "Run 2 of this loop: 1 unresolved, 1 skipped or gone. Stuck: 3 runs in a row without progress "
+            "(breaker open). Only comments, formatting, docstrings or prose changed since the run before.",
+        ),
+    ],
+)
+def test_one_line_of_a_red_run(step, fields, expected):
+    assert standing(FIRST, step, **fields) == expected
+
+
+def test_the_first_run_has_something_to_say_after_a_green_one_only():
+    assert standing(FIRST, new=("a",)) == ""
+    assert standing(FIRST, new=("a",), green=3) == "The first failing run since run 3 was green."
+    unedited = Step(run=4, unresolved=1, edits=Edits(kind="none"))
+    assert standing(unedited, new=("a",), green=3).endswith(
+        "No file of the project changed since the run before."
+    )
+
+
+def test_green_says_what_had_been_broken():
+    tests = [known(f"t.py::test_{n}", "passed") for n in range(5)] + [known("t.py::gone", "gone")]
+    last = Step(run=6, unresolved=0, fixed=1)
+    assert standing(FIRST, last, tests=tests, fixed=("t.py::test_0",)) == (
+        "5 tests that had failed pass after 2 runs: `t.py::test_0`, `t.py::test_1`, `t.py::test_2` and 2 more."
+    )
+
+
+def test_nothing_moved():
+    assert counts(progress(FIRST)) == "nothing moved"
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (Step(run=1, fixed=2, new=3, broken=1, unresolved=4), "2 fixed, 1 broken, 2 new; 4 failing after it"),
+        (Step(run=1, changed=1, moved=2, unresolved=3), "1 changed, 2 with other values; 3 failing after it"),
+        (Step(run=1, unresolved=3), "no failure moved; 3 failing after it"),
+        (Step(run=1, is_killed=True), "killed before its end"),
+    ],
+)
+def test_effect(step, expected):
+    assert effect(step) == expected
