@@ -231,6 +231,7 @@ class Report:
     """What one run comes to: everything the prompt and the JSON report are made from.
 
     :ivar progress: the run against those before it; None where nothing is remembered.
+    :ivar elsewhere: (source, run, verdict) of other sources whose last run was not green on the same files.
     :ivar notes: what there is to know of the memory, in a line each.
     """
 
@@ -240,4 +241,5 @@ class Report:
     evidence: tuple[Evidence, ...] = ()
     causes: tuple[RootCause, ...] = ()
     progress: Progress | None = None
+    elsewhere: tuple[tuple[str, int, str], ...] = ()
     notes: tuple[str, ...] = ()

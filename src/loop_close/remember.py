@@ -58,7 +58,8 @@ class Memory:
     @property
     def is_fresh(self) -> bool:
         """Whether there is nothing that a green run would have to be compared with, nor anything to be told."""
-        return not (self.watched or self.notes or (self._begun is not None and self._begun.killed))
+        begun = self._begun
+        return not (self.watched or self.notes or (begun is not None and (begun.killed or begun.elsewhere)))
 
     def begin(self, path: Path, leave_out: Collection[str]) -> None:
         """Open the history and give the run its number, with the project's files as they are now."""
@@ -138,6 +139,7 @@ class Memory:
         with history.turn(begun) as turn:
             killed = [Run(number=n, source=self.source, is_killed=True) for n in turn.killed]
             report, episode = taken_up(taken[0], turn.episode, [*killed, own], limits_of(settings))
+            report = replace(report, elsewhere=begun.elsewhere)
             self.notes += [f"run {run.number} began and never ended" for run in killed]
             taken.append(report)
             turn.save(own, episode, summary_of(report))

@@ -215,6 +215,21 @@ def test_sources_have_an_episode_each(loop, monkeypatch):
     assert loop().says("Run 2 of this loop: 1 fixed, 1 unresolved.", "edited `total`")
 
 
+def test_a_green_source_does_not_hide_a_red_one(loop, monkeypatch):
+    monkeypatch.setenv("TOX_ENV_NAME", "py311")
+    loop()
+    monkeypatch.setenv("TOX_ENV_NAME", "lint")
+    done = loop("-k", "nothing or total", shop=("+ 1", "+ 0"))
+    assert "Not green on the same files" not in done.prompt  # the code is another one
+    monkeypatch.setenv("TOX_ENV_NAME", "py311")
+    loop()
+    monkeypatch.setenv("TOX_ENV_NAME", "lint")
+    done = loop("-k", "total")
+    assert done.title == "# No stall detected: the tests pass (exit 0)"
+    assert done.says("Not green on the same files: `pytest:py311` (progress in its run 2).")
+    assert done.report["decision"] == {"action": "continue", "reason": "elsewhere"}
+
+
 def test_a_broken_history_is_set_aside_and_said(loop, pytester):
     loop()
     history = pytester.path / ".loop-close" / "history.sqlite3"

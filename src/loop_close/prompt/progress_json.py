@@ -12,7 +12,7 @@ _GROUPS = ("fixed", "new", "broken", "changed", "unresolved", "not_run", "not_fi
 
 
 def standing_document(report: Report) -> dict[str, Any]:
-    """The keys ``progress``, ``signals``, ``breaker`` and ``decision``."""
+    """The keys ``progress``, ``signals``, ``breaker``, ``decision`` and ``elsewhere``."""
     progress = report.progress
     return {
         "progress": _groups(report) if progress is None else progress_document(progress),
@@ -22,6 +22,10 @@ def standing_document(report: Report) -> dict[str, Any]:
             "reason": progress.breaker.reason if progress is not None else "",
         },
         "decision": decision(report),
+        "elsewhere": [
+            {"source": safe(source), "run": run, "verdict": safe(verdict)}
+            for source, run, verdict in report.elsewhere
+        ],
     }
 
 
@@ -63,6 +67,8 @@ def decision(report: Report) -> dict[str, str]:
         return {"action": "stop", "reason": "stuck"}
     if report.verdict != "green":
         return {"action": "continue", "reason": ""}
+    if report.elsewhere:
+        return {"action": "continue", "reason": "elsewhere"}
     is_tampered = progress is not None and any(
         s.is_on and s.kind == "test-tampering" for s in progress.signals
     )

@@ -56,6 +56,11 @@ def standing(report: Report, tokens: int) -> Iterator[str]:
         yield _NOTHING[report.verdict == "green"]
     if report.progress is not None:
         yield from standing_lines(report.progress)
+    others = ", ".join(
+        f"{span(source, 60)} ({verdict} in its run {run})" for source, run, verdict in report.elsewhere
+    )
+    if others:
+        yield f"Not green on the same files: {others}."
     yield from (f"Memory: {line_of(note, 300)}" for note in report.notes)
     if observation.incomplete:
         missing = observation.counts.not_run

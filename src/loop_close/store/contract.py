@@ -31,6 +31,7 @@ class Begun:
     :ivar killed: numbers of earlier runs of the source that will never finish and are not in the episode yet;
         the last 100.
     :ivar running: numbers of the runs of any source that other processes have under way.
+    :ivar elsewhere: (source, number, verdict) of other sources whose last run was not green on these very files.
     """
 
     id: int
@@ -40,6 +41,7 @@ class Begun:
     watched: tuple[str, ...] = ()
     killed: tuple[int, ...] = ()
     running: tuple[int, ...] = ()
+    elsewhere: tuple[tuple[str, int, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # A process on another machine cannot be looked for; no run of tests takes this long.
 _LONGEST = 24 * 3600.0
 _MOST_KILLED = 100
+_MOST_SOURCES = 20
 _SHOWN = "number, source, state, started, ended, exit_code, passed, skipped, failures, summary"
 _OWN = "id = ? AND source = ? AND number = ? AND started = ?"
 # Kept in columns of their own.
@@ -121,6 +122,22 @@ def snapshots(connection: sqlite3.Connection, begun: Begun) -> tuple[int | None,
     ).fetchone()
     now = connection.execute(f"SELECT snapshot FROM runs WHERE {_OWN}", _own(begun)).fetchone()
     return before and before[0], now and now[0]
+
+
+def red_elsewhere(
+    connection: sqlite3.Connection, source: str, snapshot: int | None
+) -> tuple[tuple[str, int, str], ...]:
+    """Source, number and verdict of other sources' last runs that were made on these files and were not green."""
+    rows = connection.execute(
+        "SELECT source, number, summary FROM runs WHERE snapshot = ? AND id IN (SELECT (SELECT r.id FROM runs r"
+        " WHERE r.source = s.source AND r.state = 'done' ORDER BY r.number DESC LIMIT 1) FROM sources s"
+        " WHERE s.source <> ?) ORDER BY source LIMIT ?",
+        (snapshot, from_text(source), _MOST_SOURCES),
+    ).fetchall()
+    found = (
+        (to_text(name), number, str(_dictionary(summary).get("verdict"))) for name, number, summary in rows
+    )
+    return tuple(each for each in found if each[2] != "green")
 
 
 def window_before(connection: sqlite3.Connection, begun: Begun) -> tuple[float, float]:

@@ -102,6 +102,7 @@ class SqliteHistory(History):
                 id=runs.add_row(connection, begun, snapshot, process),
                 watched=episodes.watched_by(connection, source),
                 killed=runs.killed_before(connection, source, number),
+                elsewhere=runs.red_elsewhere(connection, source, snapshot),
             )
 
         return self.database.write(work)
