@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import time
@@ -21,20 +22,24 @@ _FEW, _MANY = 100, 10_000
 
 def memory(bench: Bench) -> Iterator[Row]:
     """With the history and without it by turns; then reading from a small and from a large one by turns."""
-    folder = bench.folder / "memory"
     files = bench.tests(500)
-    _project(folder, files)
-    yield from _red(bench, folder, f"red, {files} files")
+    for failures, suite in ((10, suites.distinct), (100, suites.failing)):
+        folder = bench.folder / f"memory-{failures}"
+        suite(folder, tests=failures)
+        _add_files(folder, files)
+        yield from _red(bench, folder, f"{failures} red, {files} files")
     yield from _sizes(bench)
 
 
-def _project(folder: Path, files: int) -> None:
-    """Failing tests among files that nothing imports, under git."""
-    suites.failing(folder, tests=40)
+def _add_files(folder: Path, files: int) -> None:
+    """Files that nothing imports, under git, all of them older than a moment."""
     more = folder / "more"
     more.mkdir()
+    text = "".join(path.read_text() for path in sorted((folder / "shop").glob("*_000.py")))
     for number in range(files):
-        (more / f"part_{number:03}.py").write_text((folder / "shop" / "part_000.py").read_text())
+        (more / f"part_{number:03}.py").write_text(text)
+    for path in folder.rglob("*.py"):
+        os.utime(path, (1_000_000_000, 1_000_000_000))
     subprocess.run(["git", "init", "-q", "."], cwd=folder, check=True)
 
 

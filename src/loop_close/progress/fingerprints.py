@@ -6,6 +6,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from loop_close.causes.keys import cause_keys
 from loop_close.facts import innermost, is_assertion, place, test_function
@@ -23,6 +24,8 @@ VERSION = "1"
 MAX_MARKS = 3_000
 _MAX_MESSAGE = 200
 _MAX_COMPARED = 4_000
+#: The same few types and places come again and again.
+_clean_name = lru_cache(maxsize=4_096)(clean)
 _PHASES = ("session", "collect", "setup", "call", "teardown", "check", "process")
 
 
@@ -86,8 +89,8 @@ def _mark(evidence: Evidence, failure: Failure) -> Mark:
         cause=_digest(cause_keys(evidence.kind, failure)[0]),
         family=_digest(_family(failure, frame)),
         message=clean(shape[-1])[:_MAX_MESSAGE] if by_wording else "",
-        exception=clean(exception),
-        where=clean(_at(frame)),
+        exception=_clean_name(exception),
+        where=_clean_name(_at(frame)),
         line=frame.line if frame is not None else 0,
         got=got,
         want=want,

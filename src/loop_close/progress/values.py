@@ -14,6 +14,8 @@ from loop_close.text.sanitize import one_line
 _LONGEST = 40
 _ASSERT = re.compile(r"^assert (?P<compared>.+)$", re.MULTILINE)
 _OPERATOR = re.compile(r" (?:==|!=|<=|>=|<|>|is not|is|not in|in) ")
+#: Most statements begin with a name: those need not be parsed.
+_MAY_BE_LITERAL = re.compile(r"assert\s*(?:[^\w\s]|\d|None\b|True\b|False\b|[bBrRuUfF]{1,2}['\"])")
 _UNITTEST = re.compile(r"\A(?P<left>.{1,200}?) != (?P<right>.{1,200}?)(?: : .*)?\Z", re.DOTALL)
 
 
@@ -56,6 +58,8 @@ def _compared(text: str) -> tuple[str, str]:
 
 def _is_literal_first(statement: str) -> bool:
     """Whether the test wrote ``assert 6 == f()``."""
+    if not _MAY_BE_LITERAL.match(statement):
+        return False
     try:
         node = ast.parse(statement).body[0]
     except (SyntaxError, ValueError, RecursionError, MemoryError, IndexError):
