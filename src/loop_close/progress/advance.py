@@ -11,6 +11,7 @@ from loop_close.progress.attempt import Attempt, advanced, is_attempt, is_return
 from loop_close.progress.compare import Changes, compare, failing
 from loop_close.progress.signals import check_all
 from loop_close.progress.signals.contract import View
+from loop_close.progress.steps import stretch
 
 _MAX_STEPS = 60
 _MAX_EDITED = 12
@@ -127,14 +128,6 @@ def _stalled(episode: Episode, step: Step) -> int:
         return 0
     is_undone = step.is_return and not any(s.is_return for s in stretch(episode.steps))
     return episode.stalled + (step.is_counted and not is_undone)
-
-
-def stretch(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """The steps since the last one that advanced, that one included."""
-    for number in range(len(steps) - 1, -1, -1):
-        if steps[number].advanced:
-            return steps[number:]
-    return steps
 
 
 def breaker_of(episode: Episode, step: Step, limits: Thresholds) -> Breaker:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from loop_close.memory import Episode, Run, Signal, Step, Thresholds
 from loop_close.progress.compare import Changes
+from loop_close.progress.steps import stretch
 
 MAX_TESTS = 10
 
@@ -29,9 +30,7 @@ class View:
     @property
     def stretch(self) -> tuple[Step, ...]:
         """The attempts since the last run that advanced, that one included."""
-        steps = [s for s in self.after.steps if s.is_counted]
-        start = next((n for n in range(len(steps) - 1, -1, -1) if steps[n].advanced), 0)
-        return tuple(steps[start:])
+        return stretch(self.after.steps)
 
 
 Check = Callable[[View], Signal]
