@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,11 +39,24 @@ class Look:
         return blake2b(text, digest_size=8).hexdigest() if lines else ""
 
 
-def look(root: Path, known: Mapping[str, tuple[int, int, str]], leave_out: Collection[str]) -> Look:
+def look(
+    root: Path,
+    known: Mapping[str, tuple[int, int, str]],
+    leave_out: Collection[str],
+    beside: Collection[Path] = (),
+) -> Look:
     """Look at the files below the root; those that are as they are known are not read.
 
     :param leave_out: paths that are no part of the program, such as what we write.
+    :param beside: folders outside of the root that the program is imported from; their files go by ``../``.
     """
+    found = _look(root, known, leave_out)
+    for folder in beside:
+        found = _with_beside(found, root, folder, known)
+    return found
+
+
+def _look(root: Path, known: Mapping[str, tuple[int, int, str]], leave_out: Collection[str]) -> Look:
     from loop_close.workspace.scan import Entry, take
 
     before = {name: Entry(size=s, mtime_ns=m, digest=d) for name, (s, m, d) in known.items()}
@@ -53,6 +67,22 @@ def look(root: Path, known: Mapping[str, tuple[int, int, str]], leave_out: Colle
         entries=None if seen.problem else entries,
         contents=seen.contents,
         written=_written(root, changed),
+    )
+
+
+def _with_beside(found: Look, root: Path, folder: Path, known: Mapping[str, tuple[int, int, str]]) -> Look:
+    """The look with the Python files of another folder; without them where they are not all known."""
+    prefix = f"{PurePath(os.path.relpath(folder, root)).as_posix()}/"
+    below = f"{PurePath(os.path.relpath(root, folder)).as_posix()}/"  # the root itself, where it lies in the folder
+    before = {n.removeprefix(prefix): e for n, e in known.items() if n.startswith(prefix)}
+    seen = _look(folder, before, (below,))
+    if found.entries is None or seen.entries is None:
+        return found
+    more = {f"{prefix}{n}": e for n, e in seen.entries.items() if n.endswith(_PYTHON)}
+    return Look(
+        entries={**more, **found.entries},
+        contents={**seen.contents, **found.contents},
+        written=found.written,
     )
 
 

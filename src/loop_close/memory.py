@@ -14,6 +14,7 @@ EditKind = Literal["unknown", "none", "ineffective", "effective"]
 Change = Literal["added", "removed", "edited", "moved"]
 Outcome = Literal["passed", "skipped", "xfailed"]
 Status = Literal["failing", "passed", "skipped", "xfailed", "gone"]
+Tampering = Literal["", "skipped", "xfailed", "deleted", "uncollected", "weakened"]
 BreakerState = Literal["closed", "half_open", "open"]
 
 
@@ -29,7 +30,9 @@ class Mark:
     :ivar family: exception type and place; only within it messages are compared by similarity.
     :ivar message: the message with values masked, bounded; empty where wording does not decide.
     :ivar exception: the exception's type, else the kind of the finding.
-    :ivar where: ``file:function`` of the innermost project frame, and ``line`` in it; 0 when not known.
+    :ivar where: ``file:function`` of the statement at fault, and ``line`` in it; 0 when not known.
+    :ivar test_line: the line of the test's own function that was running, 0 when not known.
+    :ivar parts: how many failures of the test it stands for: of its phases, or of its subtests.
     :ivar got: the value that the test saw, bounded; empty when it is not known; ``want`` the one it expected.
     :ivar is_infrastructure: the machine failed and not the program: a timeout, the network, a full disk.
     """
@@ -44,6 +47,8 @@ class Mark:
     exception: str = ""
     where: str = ""
     line: int = 0
+    test_line: int = 0
+    parts: int = 1
     got: str = ""
     want: str = ""
     is_infrastructure: bool = False
@@ -135,7 +140,8 @@ class Known:
     :ivar forms: the shapes it had, in order of appearance, bounded.
     :ivar values: (run, value) where the value that the test saw changed, bounded.
     :ivar flips: runs in which it passed or failed other than before although nothing was edited.
-    :ivar tampered: (run, what was done) where it stopped failing without being fixed.
+    :ivar tampered: (run, what was done) where it stopped failing without being fixed, or lost assertions;
+        ``asserts`` says how many it had before and after.
     :ivar was_broken: it had passed in the episode before it failed.
     """
 
@@ -146,7 +152,8 @@ class Known:
     forms: tuple[Form, ...] = ()
     values: tuple[tuple[int, str], ...] = ()
     flips: tuple[int, ...] = ()
-    tampered: tuple[int, str] = (0, "")
+    tampered: tuple[int, Tampering] = (0, "")
+    asserts: tuple[int, int] = (0, 0)
     was_broken: bool = False
 
 
@@ -157,7 +164,8 @@ class Step:
     :ivar state: a digest of what was failing after it, by test and shape.
     :ivar unresolved: how many tests were failing after it, with those that did not run.
     :ivar new: failures that the episode did not know; ``broken`` of them belong to tests that had passed.
-    :ivar changed: failures with another shape; ``moved``: with the same shape and other values.
+    :ivar changed: failures with another shape; ``moved``: with the same shape and other values; ``not_fixed``:
+        tests that stopped failing without passing.
     :ivar is_counted: it was an attempt; not a look at the same code, a killed run, a fault of the machine.
     :ivar advanced: why it advanced: ``fixed``, ``later``, ``changed``, ``unmasked``, ``added``; empty when it did not.
     :ivar is_return: the state is one that the episode was in before, and not that of the run before.
@@ -172,6 +180,7 @@ class Step:
     broken: int = 0
     changed: int = 0
     moved: int = 0
+    not_fixed: int = 0
     edits: Edits = Edits()
     code: str = ""
     selection: str = ""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from time import time  # now: a test may leave its own in the place of it
 from typing import TYPE_CHECKING, TypeVar
 
 from loop_close.look import Look, edits_since, look
@@ -51,7 +51,8 @@ class Memory:
         self.notes: list[str] = []
         self.source = source
         self._root = root
-        self._history: SqliteHistory | None = None
+        self._path: Path | None = None
+        self._process = os.getpid()
         self._begun: Begun | None = None
         self._seen: Look | None = None
 
@@ -61,89 +62,106 @@ class Memory:
         begun = self._begun
         return not (self.watched or self.notes or (begun is not None and (begun.killed or begun.elsewhere)))
 
-    def begin(self, path: Path, leave_out: Collection[str]) -> None:
-        """Open the history and give the run its number, with the project's files as they are now."""
-        self._safely(lambda: self._begin(path, leave_out), None)
+    def begin(self, path: Path, leave_out: Collection[str], beside: Collection[Path] = ()) -> None:
+        """Give the run its number in the history, with the project's files as they are now."""
+        self._safely(lambda: self._begin(path, leave_out, beside), None)
 
-    def _begin(self, path: Path, leave_out: Collection[str]) -> None:
-        from loop_close.store.sqlite import open_history
-
+    def _begin(self, path: Path, leave_out: Collection[str], beside: Collection[Path]) -> None:
         if path.parent == self._root / ".loop-close":
             from loop_close.files import state_folder
 
             state_folder(self._root)
-        self._history = history = open_history(path)
-        self._seen = seen = look(self._root, history.files(), leave_out)
-        self._begun = history.begin(
-            self.source,
-            seen.entries,
-            seen.contents,
-            pid=os.getpid(),
-            birth=birth_of(os.getpid()),
-            host=host(),
-            now=time.time(),
-            is_alive=is_alive,
-        )
+        self._path = path
+        with self._opened() as history:
+            self._seen = seen = look(self._root, history.files(), leave_out, beside)
+            pid = os.getpid()
+            self._begun = history.begin(
+                self.source,
+                seen.entries,
+                seen.contents,
+                pid=pid,
+                birth=birth_of(pid),
+                host=host(),
+                now=time(),
+                is_alive=is_alive,
+            )
         self.watched = frozenset(self._begun.watched)
-        self.notes += history.notes
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[SqliteHistory]:
+        """The history, open for no longer than it takes: tests close descriptors, and fork."""
+        from loop_close.store.sqlite import open_history
+
+        assert self._path is not None
+        with open_history(self._path) as history:
+            try:
+                yield history
+            finally:
+                self.notes += [note for note in history.notes if note not in self.notes]
+
+    def _own(self) -> Begun | None:
+        """The run as it began; None where it was not, and in a process that a test has forked."""
+        return self._begun if os.getpid() == self._process else None
 
     def abandon(self) -> None:
-        """The run is not to be remembered: no test was meant to run."""
-        if self._history is not None and self._begun is not None:
-            history, begun = self._history, self._begun
-            self._safely(lambda: history.abandon(begun), None)
-        self.close()
+        """The run is not to be remembered: no test was meant to run, or it did not come to that."""
+        self._safely(self._abandon, None)
+        self._begun = None
 
-    def close(self) -> None:
-        """Let go of the history."""
-        if self._history is not None:
-            self._safely(self._history.close, None)
-        self._history = self._begun = None
+    def _abandon(self) -> None:
+        begun = self._own()
+        if begun is not None:
+            with self._opened() as history:
+                history.abandon(begun)
 
     def keep_green(self, passed: int, skipped: int) -> bool:
         """Remember a plain green run with nothing before it that it could be compared with.
 
         :returns: False where there is something by now: then it has to be taken up.
         """
-        history, begun = self._history, self._begun
-        if history is None or begun is None:
-            return True
-        is_kept = self._safely(lambda: history.keep_green(begun, passed=passed, skipped=skipped), True)
+        is_kept = self._safely(lambda: self._keep_green(passed, skipped), True)
         if is_kept:
-            self.close()
+            self._begun = None
         return is_kept
+
+    def _keep_green(self, passed: int, skipped: int) -> bool:
+        begun = self._own()
+        if begun is None:
+            return True
+        with self._opened() as history:
+            return history.keep_green(begun, passed=passed, skipped=skipped)
 
     def take_up(self, report: Report, settings: Settings, told: Told) -> Report:
         """The report with what the run comes to against those before it, which is remembered."""
         taken = [report]
         self._safely(lambda: self._take_up(taken, settings, told), None)
-        self.close()
+        self._begun = None
         return replace(taken[-1], notes=(*report.notes, *dict.fromkeys(self.notes)))
 
     def _take_up(self, taken: list[Report], settings: Settings, told: Told) -> None:
         """Put the report that knows its past behind the one that does not: it is good though it cannot be kept."""
-        history, begun, seen = self._history, self._begun, self._seen
-        if history is None or begun is None or seen is None:
+        begun, seen = self._own(), self._seen
+        if begun is None or seen is None:
             return
         from loop_close.memory import Run
         from loop_close.progress.taken_up import run_of, summary_of, taken_up
 
-        own = run_of(
-            taken[0],
-            number=begun.number,
-            source=self.source,
-            edits=edits_since(history, begun, seen),
-            code=seen.code(),
-            **asdict(told),
-        )
-        with history.turn(begun) as turn:
-            killed = [Run(number=n, source=self.source, is_killed=True) for n in turn.killed]
-            report, episode = taken_up(taken[0], turn.episode, [*killed, own], limits_of(settings))
-            report = replace(report, elsewhere=begun.elsewhere)
-            self.notes += [f"run {run.number} began and never ended" for run in killed]
-            taken.append(report)
-            turn.save(own, episode, summary_of(report))
-        self.notes += history.notes
+        with self._opened() as history:
+            own = run_of(
+                taken[0],
+                number=begun.number,
+                source=self.source,
+                edits=edits_since(history, begun, seen),
+                code=seen.code(),
+                **asdict(told),
+            )
+            with history.turn(begun) as turn:
+                killed = [Run(number=n, source=self.source, is_killed=True) for n in turn.killed]
+                report, episode = taken_up(taken[0], turn.episode, [*killed, own], limits_of(settings))
+                report = replace(report, elsewhere=begun.elsewhere)
+                self.notes += [f"run {run.number} began and never ended" for run in killed]
+                taken.append(report)
+                turn.save(own, episode, summary_of(report))
 
     def _safely(self, work: Callable[[], _Result], otherwise: _Result) -> _Result:
         """The result of the work; when it fails, a note, and no history any more."""
@@ -159,21 +177,29 @@ class Memory:
 
     def _lose(self, why: str) -> None:
         self.notes.append(f"{why}; this run is not remembered")
-        history, self._history, self._begun = self._history, None, None
-        if history is not None:
-            with contextlib.suppress(Exception):
-                history.close()
+        self._begun = None
 
 
-def begin(root: Path, source: str, path: Path | None, leave_out: Collection[str]) -> Memory:
+def begin(
+    root: Path,
+    source: str,
+    path: Path | None,
+    leave_out: Collection[str],
+    beside: Collection[Path] = (),
+) -> Memory:
     """The memory of a run that is about to start.
 
     :param path: the history's file; None for no memory.
     :param leave_out: paths below the root that are no part of the program, such as what we write.
+    :param beside: folders outside of the root that hold code of the program.
     """
     memory = Memory(root, source)
     if path is not None:
-        memory.begin(path, leave_out)
+        try:
+            memory.begin(path, leave_out, beside)
+        except BaseException:  # Ctrl-C: no run began
+            memory.abandon()
+            raise
     return memory
 
 

@@ -1,6 +1,7 @@
 """The hard cases as sequences of runs: what happened in each, and what is to be said of it.
 
-A failure is written ``SHAPE=VALUE@LINE`` (value and line may be missing), ``!`` before it for a fault of the machine.
+A failure is written ``SHAPE=VALUE@LINE*PARTS^TEST_LINE`` (all but the shape may be missing), ``!`` before it for a
+fault of the machine.
 What is expected is written ``VERDICT [BREAKER] [SIGNAL ...]``; the breaker is closed where none is named.
 """
 
@@ -13,7 +14,10 @@ from loop_close.memory import Edit, Edits, Episode, Mark, Progress, Run, Thresho
 from loop_close.progress import advance
 from loop_close.progress.verdict import verdict_of
 
-_SPEC = re.compile(r"(?P<machine>!?)(?P<shape>[^=@]*)(?:=(?P<value>[^@]*))?(?:@(?P<line>\d+))?")
+_SPEC = re.compile(
+    r"(?P<machine>!?)(?P<shape>[^=@*^]*)(?:=(?P<value>[^@*^]*))?(?:@(?P<line>\d+))?"
+    r"(?:\*(?P<parts>\d+))?(?:\^(?P<at>\d+))?"
+)
 EFFECTIVE = (Edit(file="src/a.py", function="f"),)
 NAMES = {"closed", "half_open", "open"}
 
@@ -65,6 +69,8 @@ def mark(test: str, spec: str, phase: str) -> Mark:
         where=f"tests/test_a.py:{test}",
         line=int(found["line"] or 0),
         got=value,
+        parts=int(found["parts"] or 1),
+        test_line=int(found["at"] or 0),
         is_infrastructure=bool(found["machine"]),
     )
 
@@ -89,7 +95,7 @@ def run_of(step: Did, number: int, episode: Episode) -> Run:
             and test not in failing
             and test not in gone
             and "::" in test
-            and "[" not in test
+            and "[0." not in test
         )
         if is_here and test not in outcomes:
             outcomes[test] = "passed"
@@ -325,13 +331,13 @@ SEQUENCES: dict[str, list[Did]] = {
     ],
     "a new skip beside others": [
         did("first-failure", "a b c"),
-        did("no-progress test-tampering", "b c", skip="a"),
+        did("no-progress test-tampering", "b c", skip="a", edits=(_test("a", "edited"),)),
         did("progress test-tampering", "c", skip="a"),
         did("progress", "a"),
     ],
     "an expected failure": [
         did("first-failure", "a b"),
-        did("no-progress test-tampering", "b", xfail="a"),
+        did("no-progress test-tampering", "b", xfail="a", edits=(_test("a", "edited"),)),
     ],
     "a removed assertion": [
         did("first-failure", "a b"),
@@ -416,6 +422,103 @@ SEQUENCES: dict[str, list[Did]] = {
         did("first-failure", {"tests/test_a.py::p[0.25]": "s"}),
         did("no-progress", {"tests/test_a.py::p[0.75]": "s"}),
         did("no-progress half_open repeated-failure", {"tests/test_a.py::p[0.5]": "s"}),
+    ],
+    "new cases of a test never passed before": [
+        did("first-failure", {"tests/test_a.py::p[1]": "s"}),
+        did(
+            "progress",
+            {"tests/test_a.py::p[1]": "s", "tests/test_a.py::p[2]": "s"},
+            edits=(_test("<module>", "edited"),),
+        ),
+        did("progress", {"tests/test_a.py::p[1]": "s"}),
+        did(
+            "progress",
+            {"tests/test_a.py::p[1]": "s", "tests/test_a.py::p[3]": "s"},
+            edits=(_test("<module>", "edited"),),
+        ),
+        did("progress", {"tests/test_a.py::p[1]": "s"}),
+    ],
+    "green runs of something else": [
+        did("first-failure", "a"),
+        did("no-progress", "", ran="x"),
+        did("no-progress", "", ran="x"),
+        did("no-progress", "", ran="x"),
+        did("no-progress", "", ran="x", edit="none"),
+        did("no-progress", "", ran="x", edit="none"),
+        did("progress", {"a": "other"}),
+    ],
+    "green runs of what failed, then the first full one": [
+        did("first-failure", "a"),
+        did("green", "", ran="a"),
+        did("green", "", ran="a", edit="none"),
+        did("green", "", ran="a", edit="none"),
+        did("no-progress regression", "b", edit="none"),
+    ],
+    "another exception each time with nothing edited": [
+        did("first-failure", {"a": "s1"}),
+        did("no-progress", {"a": "s2"}, edit="none"),
+        did("no-progress half_open no-edit", {"a": "s3"}, edit="none"),
+        did("stuck open no-edit", {"a": "s4"}, edit="none"),
+    ],
+    "whack-a-mole after a collection error": [
+        did("first-failure", {"tests/test_a.py": "import"}, stopped="1 error during collection"),
+        did("progress", "a"),
+        did("no-progress regression", "b"),
+        did("no-progress half_open regression", "c"),
+        did("stuck open regression", "d"),
+    ],
+    "a file that cannot be collected, repaired, and something else broken": [
+        did("first-failure", "a"),
+        did("no-progress", {"tests/test_b.py": "import"}, stopped="1 error during collection"),
+        did("no-progress half_open regression", "a b"),
+    ],
+    "fewer subtests fail, then more": [
+        did("first-failure", {"a": "s*6"}),
+        did("progress", {"a": "s*5"}),
+        did("progress", {"a": "s*4"}),
+        did("progress", {"a": "s*3"}),
+        did("progress", {"a": "s*2"}),
+        did("no-progress", {"a": "s*4"}),
+    ],
+    "a test that comes further each time, whatever it raises": [
+        did("first-failure", {"a": "s1^10"}),
+        *(did("progress", {"a": f"s{n}^{10 + n}"}) for n in range(2, 10)),
+    ],
+    "a test that fails sooner": [
+        did("first-failure", {"a": "s1^20"}),
+        did("no-progress", {"a": "s2^10"}),
+    ],
+    "setup breaks where the call had failed": [
+        did("first-failure", {"a": "s1"}),
+        did("no-progress", {"a": "s2"}, phase={"a": "setup"}),
+        did("no-progress", {"a": "s1"}),
+    ],
+    "a killed run comes first": [
+        did("first-failure", killed=True),
+        did("first-failure", "a"),
+        did("no-progress", "a"),
+        did("no-progress half_open repeated-failure", "a"),
+    ],
+    "timeouts come first": [
+        did("first-failure", {"t": "!timeout"}),
+        did("first-failure", "a"),
+        did("no-progress", "a"),
+    ],
+    "a test is moved and edited at once": [
+        did("first-failure", "a"),
+        did(
+            "no-progress",
+            {"tests/test_new.py::a": "a"},
+            edits=(_test("a", "removed"), _file("tests/test_new.py", "a", "added")),
+        ),
+    ],
+    "a test comes to be skipped by itself": [
+        did("first-failure", "a b"),
+        did("no-progress", "b", skip="a", edit="none"),
+    ],
+    "tests in files that were edited are not known to have passed": [
+        did("first-failure", "a"),
+        did("no-progress", "a b", edits=(Edit(file="tests/data.json"),)),
     ],
     "a green subset over a red rest": [
         did("first-failure", "a b"),

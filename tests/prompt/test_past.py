@@ -25,7 +25,7 @@ def test_what_is_new_has_no_past():
 
 def test_how_long_and_through_which_values():
     known = made.known(since=3, want="6", values=("7", "5", "7"))
-    assert past(known) == ["Unresolved for 3 runs, since run 3. Got `7`, `5`, `7`; want `6`."]
+    assert past(known) == ["Failing for 3 runs, since run 3. Got `7`, `5`, `7`; want `6`."]
 
 
 def test_values_of_another_test_are_named():
@@ -33,12 +33,12 @@ def test_values_of_another_test_are_named():
     cause = close(made.observed(FAILURE, other)).causes[0]
     known = made.known("t.py::test_other", since=3, values=("7", "5"))
     lines = list(past_lines(cause, made.progress(*STEPS, tests=[known])))
-    assert lines == ["Unresolved for 3 runs, since run 3. Got `7`, `5` in `t.py::test_other`."]
+    assert lines == ["Failing for 3 runs, since run 3. Got `7`, `5` in `t.py::test_other`."]
 
 
 def test_killed_runs_do_not_count():
     steps = (Step(run=3), Step(run=4, is_killed=True), Step(run=5))
-    assert past(made.known(since=3), steps=steps) == ["Unresolved for 2 runs, since run 3."]
+    assert past(made.known(since=3), steps=steps) == ["Failing for 2 runs, since run 3."]
 
 
 def test_what_had_passed_says_so():

@@ -5,8 +5,8 @@ from loop_close.memory import Edits, Step
 from loop_close.prompt.standing import counts, effect, standing_lines
 
 
-def standing(*args, **fields):
-    return " ".join(standing_lines(progress(*args, **fields)))
+def standing(*args, is_green=False, **fields):
+    return " ".join(standing_lines(progress(*args, **fields), is_green=is_green))
 
 
 FIRST = Step(run=4, unresolved=2)
@@ -55,8 +55,16 @@ def test_the_first_run_has_something_to_say_after_a_green_one_only():
 def test_green_says_what_had_been_broken():
     tests = [known(f"t.py::test_{n}", "passed") for n in range(5)] + [known("t.py::gone", "gone")]
     last = Step(run=6, unresolved=0, fixed=1)
-    assert standing(FIRST, last, tests=tests, fixed=("t.py::test_0",)) == (
+    assert standing(FIRST, last, tests=tests, fixed=("t.py::test_0",), is_green=True) == (
         "5 tests that had failed pass after 2 runs: `t.py::test_0`, `t.py::test_1`, `t.py::test_2` and 2 more."
+    )
+
+
+def test_a_green_subset_speaks_of_what_it_ran():
+    tests = [known("t.py::test_0", "passed", ran=6), known("t.py::test_1", "passed", ran=5)]
+    last = Step(run=6, unresolved=0, is_full=False)
+    assert standing(FIRST, last, tests=tests, is_green=True) == (
+        "1 test that had failed pass after 2 runs: `t.py::test_0`."
     )
 
 

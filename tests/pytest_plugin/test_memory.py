@@ -40,7 +40,7 @@ def loop(run, pytester, monkeypatch):
         sys, "dont_write_bytecode", True
     )  # two edits within a second would share one bytecode
 
-    def turn(*args, **edits):
+    def turn(*args, is_prompt=True, **edits):
         for name, (old, new) in edits.items():
             path = next(p for p in pytester.path.rglob("*.py") if p.stem == name)
             text = path.read_text()
@@ -48,7 +48,12 @@ def loop(run, pytester, monkeypatch):
             path.write_text(text.replace(old, new))
         for name in ("shop", "test_shop", "test_renamed", "conftest"):
             sys.modules.pop(name, None)
-        return run({} if (pytester.path / "pytest.ini").exists() else PROJECT, *args, remembers=True)
+        return run(
+            {} if (pytester.path / "pytest.ini").exists() else PROJECT,
+            *args,
+            remembers=True,
+            is_prompt=is_prompt,
+        )
 
     return turn
 
@@ -330,3 +335,103 @@ def test_two_runs_at_once_are_both_remembered(run, pytester):
     assert [process.wait() for process in started] == [1] * 4
     done = run({}, remembers=True)
     assert done.report["progress"]["position"] == 6
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--deselect=test_shop.py::test_total",),
+        ("--ignore", "test_shop.py"),
+        ("-o", "python_functions=nothing*"),
+    ],
+)
+def test_a_run_of_fewer_tests_is_not_one_of_all(loop, pytester, words):
+    (pytester.path / "test_other.py").write_text("def test_other(): pass\n")
+    loop()
+    done = loop(*words, shop=("else None", "else 0"))
+    assert done.report["verdict"] != "green"
+    assert signals(done) == []
+    assert done.says("Selected by")
+
+
+def test_a_run_from_below_the_root_is_not_one_of_all(loop, pytester, monkeypatch):
+    loop()
+    (pytester.path / "other").mkdir()
+    (pytester.path / "other" / "test_other.py").write_text("def test_other(): pass\n")
+    monkeypatch.chdir(pytester.path / "other")
+    done = loop("--loop-close-json=../report.json")
+    assert done.title == "# Stall detected: 2 known failures not run again (exit 0)"
+
+
+def test_what_passed_before_the_last_edit_may_be_broken(loop):
+    loop()
+    loop(shop=("+ 1", "+ 0"))
+    done = loop("--deselect=test_shop.py::test_total", shop=("else None", "else 0"))
+    assert done.report["verdict"] == "green"
+    assert done.says(
+        "1 test that had failed pass after 3 runs: `test_shop.py::test_mean`.", "The other tests did not run."
+    )
+    assert done.report["decision"] == {"action": "continue", "reason": "subset"}
+    assert loop().report["verdict"] == "green"
+
+
+def test_code_outside_of_the_root_is_looked_at(run, pytester):
+    subprocess.run(["git", "init", "-q", "."], cwd=pytester.path, check=True)
+    files = {
+        "tests/pytest.ini": "[pytest]\npythonpath = ..\n",
+        "beside.py": "def f(): return 1\n",
+        "tests/test_a.py": "import beside\n\ndef test_a(): assert beside.f() == 3\n",
+    }
+    command = ("--rootdir=tests", "-c", "tests/pytest.ini", "tests", "--loop-close-file=nextprompt.md")
+    run(files, *command, remembers=True, own_process=True)
+    (pytester.path / "beside.py").write_text("def f(): return 22\n")
+    done = run({}, *command, remembers=True, own_process=True)
+    assert done.says("- Run 2: edited `f` in `../beside.py`: 1 with other values")
+
+
+def test_a_child_of_a_test_does_not_remember_the_run(run):
+    files = {
+        "pytest.ini": "",
+        "test_a.py": """
+            import os
+
+            def test_a():
+                os.fork()
+                assert 1 == 2
+            """,
+    }
+    for _ in range(2):
+        done = run(files, "-p", "no:warnings", remembers=True, own_process=True)
+    done = run({"test_a.py": "def test_a(): assert 1 == 2"}, remembers=True, own_process=True)
+    assert done.report["progress"]["position"] == 3
+
+
+def test_descriptors_that_tests_close_are_not_ours(run):
+    files = {
+        "pytest.ini": "",
+        "test_a.py": "import os\n\ndef test_a():\n    os.closerange(3, 300)\n    assert 1 == 2\n",
+    }
+    for _ in range(2):
+        done = run(files, "-s", remembers=True, own_process=True)
+    assert done.says("Run 2 of this loop: 1 unresolved.")
+
+
+def test_ctrl_c_at_our_end_leaves_the_evidence(loop, monkeypatch):
+    from loop_close.remember import Memory
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    loop()
+    monkeypatch.setattr(Memory, "_take_up", interrupted)
+    done = loop(is_prompt=False)
+    assert done.ret == 1
+    assert done.title.startswith("# loop-close could not read this run")
+    assert "test_shop.py::test_total" in done.prompt
+
+
+def test_a_mistyped_path_is_no_run(loop):
+    loop("tests_typo.py")
+    done = loop()
+    assert done.report["verdict"] == "first-failure"
+    assert done.report["progress"]["position"] == 1

@@ -66,8 +66,6 @@ def _close(done: Done, words: Sequence[str], source: str, targets: Targets, memo
         return [*done.problems, *_write(done, words, source, targets, memory)]
     except (Exception, KeyboardInterrupt) as fault:  # whose exit code would take the place of the command's
         return [*done.problems, _fallback(done, targets, fault)]
-    finally:
-        memory.close()
 
 
 def _write(done: Done, words: Sequence[str], source: str, targets: Targets, memory: Memory) -> list[str]:

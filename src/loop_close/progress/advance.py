@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,7 @@ _MAX_STEPS = 60
 _MAX_EDITED = 12
 _MAX_NAMED = 20
 _DEFAULT = Thresholds()
+_LAST_FAILED = re.compile(r"(?:^| )--(?:lf|last-failed|sw|stepwise)\b")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,8 +54,13 @@ def advance(episode: Episode, run: Run, limits: Thresholds = _DEFAULT) -> Advanc
         signals=check_all(view),
         breaker=breaker_of(after, step, limits),
     )
-    is_over = run.is_good and not left and (run.is_full or run.selection == after.selection)
+    is_over = run.is_good and not left and (run.is_full or _is_same_selection(run, after))
     return Advanced(progress=progress, episode=_fresh(run) if is_over else after)
+
+
+def _is_same_selection(run: Run, episode: Episode) -> bool:
+    """Whether it ran the tests that the episode began with; what failed last is another choice each time."""
+    return run.selection == episode.selection and not _LAST_FAILED.search(run.selection)
 
 
 def _fresh(run: Run) -> Episode:
@@ -73,6 +80,7 @@ def _step(episode: Episode, run: Run, changes: Changes, left: list[str], limits:
         broken=len(changes.broken),
         changed=len(changes.changed),
         moved=changes.moved,
+        not_fixed=len(changes.not_fixed),
         edits=run.edits,
         code=run.code,
         selection=run.selection,
@@ -87,7 +95,6 @@ def _step(episode: Episode, run: Run, changes: Changes, left: list[str], limits:
 
 def _episode(episode: Episode, run: Run, changes: Changes, step: Step) -> Episode:
     best = _best(episode, changes, step)
-    is_better = best[1] == step.run
     return replace(
         episode,
         first=episode.first or run.number,
@@ -97,7 +104,7 @@ def _episode(episode: Episode, run: Run, changes: Changes, step: Step) -> Episod
         tests=changes.tests,
         best=best,
         stalled=_stalled(episode, step),
-        varied=0 if is_better or step.advanced == "later" else episode.varied + step.is_counted,
+        varied=_varied(episode, step, is_better=best[1] == step.run),
     )
 
 
@@ -116,15 +123,21 @@ def _without_diffs(step: Step) -> Step:
 
 def _best(episode: Episode, changes: Changes, step: Step) -> tuple[int, int]:
     """The fewest that failed, and when; a neutral run can neither reach nor miss it."""
-    if not episode.runs or not episode.best[1]:
-        return step.unresolved, step.run
+    if not episode.best[1]:
+        return (step.unresolved, step.run) if step.is_counted else (0, 0)
     found = len(changes.new) - len(changes.broken)  # had been failing, or were not there to fail
     least, run = episode.best[0] + found, episode.best[1]
     return (step.unresolved, step.run) if step.unresolved < least and step.is_counted else (least, run)
 
 
+def _varied(episode: Episode, step: Step, *, is_better: bool) -> int:
+    is_moving = is_better or step.advanced == "later" or not step.unresolved
+    return 0 if is_moving else episode.varied + step.is_counted
+
+
 def _stalled(episode: Episode, step: Step) -> int:
-    if step.advanced or not episode.runs:
+    is_first = not any(s.is_counted for s in episode.steps)
+    if step.advanced or is_first or not step.unresolved:
         return 0
     is_undone = step.is_return and not any(s.is_return for s in stretch(episode.steps))
     return episode.stalled + (step.is_counted and not is_undone)

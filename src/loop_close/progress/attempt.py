@@ -28,18 +28,19 @@ def is_attempt(made: Attempt) -> bool:
     run, changes = made.run, made.changes
     if run.is_killed:
         return False
-    if made.episode.runs == 0:
+    if is_first(made):
         return bool(run.marks) and not _is_machine_alone(made)
-    has_moved = changes.fixed or changes.new or changes.changed
-    if has_moved:
+    is_unedited = run.edits.kind in UNEDITED
+    if changes.fixed or changes.new or changes.not_fixed or (changes.changed and not is_unedited):
         return True
-    if changes.infrastructure and not changes.unresolved:
-        return False
-    if not (run.marks or run.outcomes or run.is_good):
-        return False
-    if changes.flipped and run.edits.kind in UNEDITED:
-        return False
+    if (changes.flipped and is_unedited) or not (changes.unresolved or changes.changed or changes.flipped):
+        return False  # chance; or none of what is known to fail ran
     return not _is_look(made)
+
+
+def is_first(made: Attempt) -> bool:
+    """Whether no attempt of the episode came before."""
+    return not any(step.is_counted for step in made.episode.steps)
 
 
 def _is_machine_alone(made: Attempt) -> bool:
@@ -63,7 +64,7 @@ def is_return(made: Attempt) -> bool:
 def advanced(made: Attempt, limits: Thresholds) -> str:
     """Why the run is progress; empty when it is not. The first run of an episode is neither."""
     changes = made.changes
-    if made.episode.runs == 0 or not made.episode.steps:
+    if is_first(made):
         return ""
     if is_return(made) and len(changes.fixed) == len(changes.mended):
         return ""  # what is repaired is what was broken on the way
@@ -73,15 +74,16 @@ def advanced(made: Attempt, limits: Thresholds) -> str:
         return "fixed"
     if len(changes.broken) > len(changes.fixed):
         return ""
-    if changes.later:
+    if changes.later and made.run.edits.kind not in UNEDITED:
         return "later"
     return _varied(made, limits)
 
 
 def _varied(made: Attempt, limits: Thresholds) -> str:
     """Other failures, or new tests that fail: progress for so long as the budget lasts."""
-    if made.episode.varied + 1 >= limits.varied:
+    if made.episode.varied + 1 >= limits.varied or made.run.edits.kind in UNEDITED:
         return ""
     if made.changes.shaped:
         return "changed"
-    return "added" if made.changes.added and not made.changes.broken else ""
+    is_new_only = made.changes.added and not (made.changes.broken or made.changes.not_fixed)
+    return "added" if is_new_only else ""

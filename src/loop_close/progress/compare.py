@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from loop_close.memory import Episode, Known, Mark, Run, Thresholds
+from loop_close.facts import is_test_file
+from loop_close.memory import Edits, Episode, Known, Mark, Run, Thresholds
 from loop_close.progress.known import failed, flipped, is_flaky, settled, weakened
-from loop_close.progress.outcome import is_about, outcome_of, renamed
+from loop_close.progress.outcome import is_about, outcome_of, renamed, touches_tests
 from loop_close.text.similarity import similar
 
 UNEDITED = ("none", "ineffective")
@@ -91,13 +92,15 @@ def _failing(
         after = _first_seen(changes, episode, run, after)
     elif known.status == "passed":
         after = _failing_again(changes, episode, run, known, after)
-    elif is_moved or known.status != "failing" or known.mark.shape == mark.shape:
+    elif is_moved or known.status != "failing":
         changes.unresolved.append(test)
-        changes.moved += known.mark.exact != mark.exact
     elif is_flaky(known):
         changes.flipped.append(test)
-    else:
+    elif known.mark.shape != mark.shape or _is_another_part(run, known.mark, mark):
         _changed(changes, run, known, mark, limits)
+    else:
+        changes.unresolved.append(test)
+        changes.moved += known.mark.exact != mark.exact
     changes.tests[test] = after
 
 
@@ -108,11 +111,13 @@ def _carry(changes: Changes, test: str, known: Known) -> None:
 
 def _first_seen(changes: Changes, episode: Episode, run: Run, after: Known) -> Known:
     test = after.mark.test
-    if episode.runs == 0 and episode.is_green_full and run.edits.kind in UNEDITED:
+    if not episode.steps and episode.is_green_full and run.edits.kind in UNEDITED:
         after = flipped(after, run.number)  # it passed in the green run before
     changes.new.append(test)
-    if any(is_about(e, test) and e.function for e in run.edits.edits if e.change in ("added", "edited")):
-        changes.added.append(test)
+    if any(edit.file == test.partition("::")[0] and edit.change != "removed" for edit in run.edits.edits):
+        changes.added.append(
+            test
+        )  # a test, or a case of one; where it is not, nobody knows that it had passed
     elif had_passed(test, episode, run):
         changes.broken.append(test)
         after = replace(after, was_broken=True)
@@ -143,9 +148,13 @@ def _failing_again(changes: Changes, episode: Episode, run: Run, known: Known, a
 
 def _changed(changes: Changes, run: Run, known: Known, mark: Mark, limits: Thresholds) -> None:
     changes.changed.append(mark.test)
-    if _is_later(run, known, mark):
+    if _is_later(run, known.mark, mark):
         changes.later.append(mark.test)
-    if not any(_is_alike(mark, form.shape, form.family, form.message, limits) for form in known.forms):
+    elif _is_later(run, mark, known.mark) or mark.parts > known.mark.parts:
+        return  # it broke sooner, or more of it did
+    if known.mark.shape == mark.shape or not any(
+        _is_alike(mark, form.shape, form.family, form.message, limits) for form in known.forms
+    ):
         changes.shaped.append(mark.test)
 
 
@@ -156,12 +165,24 @@ def _is_alike(mark: Mark, shape: str, family: str, message: str, limits: Thresho
     return worded and similar(message, mark.message, limits.similarity)
 
 
-def _is_later(run: Run, known: Known, mark: Mark) -> bool:
-    """Whether the test came further: to a later phase, or to a line below, in a function that was not edited."""
-    before = known.mark
+def _is_another_part(run: Run, before: Mark, mark: Mark) -> bool:
+    """Whether other subtests fail, or a test that was not edited wants another value: it is in a later round."""
+    if before.parts != mark.parts:
+        return True
+    is_round = before.want and mark.want and before.want != mark.want
+    return bool(is_round) and not any(is_about(edit, mark.test) for edit in run.edits.edits)
+
+
+def _is_later(run: Run, before: Mark, mark: Mark) -> bool:
+    """Whether the test came further: a later phase, a line below in a function not edited, fewer parts that fail."""
     if before.phase != mark.phase:
         order = ("collect", "setup", "call", "teardown")
         return mark.phase in order and before.phase in order[: order.index(mark.phase)]
+    if before.shape == mark.shape and before.parts != mark.parts:
+        return mark.parts < before.parts
+    is_edited = any(is_about(edit, mark.test) for edit in run.edits.edits)
+    if before.test_line != mark.test_line and before.test_line and mark.test_line:
+        return mark.test_line > before.test_line and not is_edited
     file, _, function = mark.where.rpartition(":")
     is_edited = any(e.file == file and e.function in ("", function) for e in run.edits.edits)
     return mark.where == before.where and mark.line > before.line > 0 and not is_edited
@@ -169,11 +190,11 @@ def _is_later(run: Run, known: Known, mark: Mark) -> bool:
 
 def _not_failing(changes: Changes, episode: Episode, run: Run, test: str, known: Known) -> None:
     outcome = outcome_of(test, known, run, episode)
-    if not outcome:
+    if outcome is None:
         _carry(changes, test, known)
         changes.tests[test] = known
         return
-    after = settled(known, outcome, run.number)
+    after = settled(known, outcome, run.number, is_touched=touches_tests(run.edits, test))
     if known.status == "failing":
         after = _no_longer_failing(changes, episode, run, test, known, after)
     changes.tests[test] = after
@@ -193,7 +214,7 @@ def _no_longer_failing(
         changes.fixed.append(test)
         if known.was_broken:
             changes.mended.append(test)
-        if known.mark.phase == "collect":
+        elif known.mark.phase == "collect":
             changes.cleared.append(test)
     return after
 
@@ -201,13 +222,15 @@ def _no_longer_failing(
 def had_passed(test: str, episode: Episode, run: Run) -> bool:
     """Whether a test that is not known passed in the episode: a whole run had it and did not name it.
 
-    Not where it may have been written since, or stood in a file that could not be collected.
+    That it was there then is known only where nothing but the code under test was edited since: cases, bases and
+    marks of a test may stand in any other file.
     """
-    if _file(test) in episode.tests or test in episode.tests:
+    file = episode.tests.get(test.partition("::")[0])
+    if test in episode.tests or (file is not None and file.status == "failing"):
         return False
     edits = [run.edits]
     for step in reversed(episode.steps):
-        if any(e.omitted or any(is_about(edit, test) for edit in e.edits) for e in edits):
+        if not all(_is_of_code(each) for each in edits):
             return False
         if step.is_full and not step.is_killed and test not in step.infrastructure:
             return True
@@ -215,8 +238,10 @@ def had_passed(test: str, episode: Episode, run: Run) -> bool:
     return False
 
 
-def _file(test: str) -> str:
-    return test.partition("::")[0]
+def _is_of_code(edits: Edits) -> bool:
+    """Whether only Python files that are no tests were edited."""
+    files = {edit.file for edit in edits.edits}
+    return not edits.omitted and all(file.endswith(".py") and not is_test_file(file) for file in files)
 
 
 def failing(tests: Mapping[str, Known]) -> list[str]:

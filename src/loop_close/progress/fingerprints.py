@@ -26,6 +26,8 @@ _MAX_MESSAGE = 200
 _MAX_COMPARED = 4_000
 #: The same few types and places come again and again.
 _clean_name = lru_cache(maxsize=4_096)(clean)
+#: A failure in one of these that has no name is one that was only counted.
+OF_TESTS = ("setup", "call", "teardown")
 _PHASES = ("session", "collect", "setup", "call", "teardown", "check", "process")
 
 
@@ -36,7 +38,9 @@ def marks_of(causes: Sequence[RootCause]) -> tuple[Mark, ...]:
     """
     found: defaultdict[str, list[Mark]] = defaultdict(list)
     for evidence in (e for cause in causes for e in cause.evidence):
-        if evidence.failure is not None:
+        if evidence.failure is not None and (
+            evidence.failure.nodeid or evidence.failure.phase not in OF_TESTS
+        ):
             made = _mark(evidence, evidence.failure)
             found[made.test].append(made)
     return tuple(mark for test in sorted(found) for mark in _merged(found[test]))
@@ -68,6 +72,9 @@ def _merged(marks: list[Mark]) -> Iterator[Mark]:
             ordered[0],
             exact=_digest(m.exact for m in ordered),
             shape=_digest(sorted({m.shape for m in ordered})),
+            parts=len(ordered),
+            got="",
+            want="",
             is_infrastructure=all(m.is_infrastructure for m in ordered),
         )
 
@@ -92,6 +99,7 @@ def _mark(evidence: Evidence, failure: Failure) -> Mark:
         exception=_clean_name(exception),
         where=_clean_name(_at(frame)),
         line=frame.line if frame is not None else 0,
+        test_line=_test_line(raised),
         got=got,
         want=want,
         is_infrastructure=is_infrastructure(evidence.kind, failure),
@@ -103,6 +111,12 @@ def _frame(raised: Raised | None) -> Frame | None:
     if raised is None:
         return None
     return raised.site.frame if raised.site is not None else innermost(raised)
+
+
+def _test_line(raised: Raised | None) -> int:
+    """Where the test itself was: the outermost frame of test code that is no hidden helper."""
+    frames = raised.frames if raised is not None else ()
+    return next((f.line for f in frames if f.is_test and not f.is_hidden), 0)
 
 
 def _shape(failure: Failure, frame: Frame | None) -> tuple[bool, tuple[str, ...]]:

@@ -33,6 +33,9 @@ _SAID = re.compile(
     r"|Cannot connect to the Docker daemon"
 )
 
+#: pytest-xdist, where the order or the ids of tests differ from process to process.
+_DISAGREE = re.compile(r"Different tests were collected between ")
+
 
 def is_infrastructure(kind: str, failure: Failure) -> bool:
     """Whether another run of the same code may well pass.
@@ -40,7 +43,8 @@ def is_infrastructure(kind: str, failure: Failure) -> bool:
     By the detector's ``kind``, and by what was raised anywhere in the chain. A refused connection to a port of this
     very machine counts too: the service was not there.
     """
-    return kind in _KINDS or any(_is_of_machine(link) for link in links(failure.raised))
+    is_disagreement = _DISAGREE.match(failure.message) is not None
+    return is_disagreement or kind in _KINDS or any(_is_of_machine(link) for link in links(failure.raised))
 
 
 def _is_of_machine(raised: Raised) -> bool:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
-from loop_close.memory import Form, Known, Mark, Outcome
+from loop_close.memory import Form, Known, Mark, Status, Tampering
+
+#: What became of a test that did not fail.
+Became = Literal["passed", "skipped", "xfailed", "deleted", "uncollected"]
 
 _MAX_FORMS = 16
 _MAX_RUNS = 12
 _MAX_VALUES = 8
 #: So often it changed with nothing edited, and it is flaky beyond doubt.
 _PROVEN = 2
-_WEAKENED = "has fewer assertions"
 
 
 def is_flaky(known: Known) -> bool:
@@ -24,6 +27,7 @@ def failed(known: Known | None, mark: Mark, run: int) -> Known:
     if known is None:
         known = Known(status="failing", mark=mark, since=run)
     is_again = known.status == "passed"
+    is_other = known.mark.shape != mark.shape  # the values of another comparison are no series with these
     return replace(
         known,
         status="failing",
@@ -32,35 +36,37 @@ def failed(known: Known | None, mark: Mark, run: int) -> Known:
         ran=run,
         was_broken=known.was_broken or is_again,
         forms=_with_form(known.forms, mark, run),
-        values=_with_value(known.values, mark.got, run),
+        values=_with_value(() if is_other else known.values, mark.got, run),
         tampered=_lasting(known),
     )
 
 
-def settled(known: Known, outcome: Outcome | str, run: int) -> Known:
-    """After a run in which it did not fail: passed, skipped, expected to fail, or gone."""
+def settled(known: Known, outcome: Became, run: int, *, is_touched: bool = True) -> Known:
+    """After a run in which it did not fail: passed, skipped, expected to fail, or gone.
+
+    :param is_touched: tests or their configuration were edited: by itself a test may also come to be skipped.
+    """
     known = replace(known, ran=run)
     if outcome == "passed":
         return replace(known, status="passed", tampered=_lasting(known))
     if known.status in ("skipped", "xfailed", "gone"):
         return known
-    status = outcome if outcome in ("skipped", "xfailed") else "gone"
-    said = {"skipped": "skipped", "xfailed": "marked as expected to fail"}.get(outcome, outcome)
-    tampered = (run, said) if known.status == "failing" else known.tampered
-    return replace(known, status=status, tampered=tampered)  # type: ignore[arg-type]  # narrowed to Status above
+    is_touched = is_touched and known.status == "failing"
+    status: Status = outcome if outcome in ("skipped", "xfailed") else "gone"
+    return replace(known, status=status, tampered=(run, outcome) if is_touched else known.tampered)
 
 
 def weakened(known: Known, asserts: tuple[int, int], run: int) -> Known:
     """Its function was edited, and held other numbers of assertions before and after."""
     before, after = asserts
     if after < before:
-        return replace(known, tampered=(run, f"{_WEAKENED} ({before}, now {after})"))
+        return replace(known, tampered=(run, "weakened"), asserts=asserts)
     return replace(known, tampered=(0, "")) if after > before and _lasting(known)[0] else known
 
 
-def _lasting(known: Known) -> tuple[int, str]:
+def _lasting(known: Known) -> tuple[int, Tampering]:
     """What was done to it, as far as that is not undone by its running again."""
-    return known.tampered if known.tampered[1].startswith(_WEAKENED) else (0, "")
+    return known.tampered if known.tampered[1] == "weakened" else (0, "")
 
 
 def flipped(known: Known, run: int) -> Known:
@@ -76,6 +82,6 @@ def _with_form(forms: tuple[Form, ...], mark: Mark, run: int) -> tuple[Form, ...
 
 
 def _with_value(values: tuple[tuple[int, str], ...], got: str, run: int) -> tuple[tuple[int, str], ...]:
-    if not got or (values and values[-1][1] == got):
+    if not got or "..." in got or (values and values[-1][1] == got):  # how much is left out depends on -v
         return values
     return (*values, (run, got))[-_MAX_VALUES:]

@@ -5,36 +5,49 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loop_close.facts import test_function
-from loop_close.memory import Edit, Episode, Known, Run
+from loop_close.memory import Edit, Edits, Episode, Known, Run
+from loop_close.progress.known import Became
 
 _TEST_PHASES = ("setup", "call", "teardown")
 #: pytest's words for a run that ended with its collection: the other files were collected whole.
 _COLLECTED = "during collection"
+_CONFIGURATION = ("pytest.ini", ".pytest.ini", "pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg")
 
 
-def outcome_of(test: str, known: Known, run: Run, episode: Episode) -> str:
-    """``passed``, ``skipped``, ``xfailed``, how it went away (in words), or empty: it did not run."""
+def outcome_of(test: str, known: Known, run: Run, episode: Episode) -> Became | None:
+    """What became of it; None where it did not run."""
     if run.is_killed:
-        return ""
+        return None
     if test in run.outcomes:
         return run.outcomes[test]
     if known.mark.phase == "collect":
         return _of_collection(test, run)
     if known.mark.phase not in _TEST_PHASES or not run.tells_outcomes:
-        return "passed" if run.is_full and _is_same_command(run, episode) else ""
+        return "passed" if run.is_full and _is_same_command(run, episode) else None
     if any(is_about(edit, test) for edit in run.edits.edits if edit.change == "removed"):
         return "deleted"
-    is_left_out = run.is_full and run.edits.kind == "effective"
-    return "no longer collected" if is_left_out else ""
+    return "uncollected" if run.is_full and touches_tests(run.edits, test) else None
 
 
-def _of_collection(test: str, run: Run) -> str:
+def touches_tests(edits: Edits, test: str) -> bool:
+    """Whether what decides which tests run was edited: the test's own file, a conftest, pytest's configuration."""
+    file = test.partition("::")[0]
+    named = {edit.file for edit in edits.edits} | {edit.moved_to[0] for edit in edits.edits}
+    return bool(edits.omitted) or file in named or any(_is_configuration(name) for name in named)
+
+
+def _is_configuration(file: str) -> bool:
+    name = file.rpartition("/")[2]
+    return name in _CONFIGURATION or name == "conftest.py"
+
+
+def _of_collection(test: str, run: Run) -> Became | None:
     """A file that could not be collected passed when its tests, or those of all other files, were found."""
     named = (*run.outcomes, *(mark.test for mark in run.marks))
     seen = any(other.startswith(f"{test}::") for other in named)
     if seen or run.is_full or (_COLLECTED in run.incomplete and not run.selection):
         return "passed"
-    return ""
+    return None
 
 
 def _is_same_command(run: Run, episode: Episode) -> bool:
@@ -55,7 +68,9 @@ def qualname(test: str) -> str:
 def renamed(tests: tuple[str, ...], run: Run) -> dict[str, str]:
     """New names of known tests: their functions were moved, or their cases got other ids."""
     names = dict(_moved(tests, run))
-    return names | dict(_new_ids(tuple(t for t in tests if t not in names), run))
+    for rule in (_new_ids, _rewritten):
+        names |= dict(rule(tuple(t for t in tests if t not in names), run))
+    return names
 
 
 def _moved(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
@@ -65,6 +80,22 @@ def _moved(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
         if file:
             case = test[len(test_function(test)) :]
             yield test, f"{file}::{function.replace('.', '::')}{case}"
+
+
+def _rewritten(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
+    """Failing tests that are gone, and the one new failing test of that name: moved and edited at once."""
+    gone = {(e.file, e.function) for e in run.edits.edits if e.change == "removed"}
+    added = {(e.file, e.function) for e in run.edits.edits if e.change == "added"}
+    new = [m.test for m in run.marks if (m.test.partition("::")[0], qualname(m.test)) in added]
+    for test in tests:
+        if (test.partition("::")[0], qualname(test)) in gone:
+            same = [other for other in new if _last_name(other) == _last_name(test)]
+            if len(same) == 1 and same[0] not in tests:
+                yield test, same[0]
+
+
+def _last_name(test: str) -> str:
+    return test.rpartition("::")[2]
 
 
 def _new_ids(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import Any
 from loop_close.memory import Edits, Episode, Mark, Outcome, Progress, Run, Signal, Thresholds
 from loop_close.model import Report
 from loop_close.progress.advance import advance
-from loop_close.progress.fingerprints import MAX_MARKS, marks_of
+from loop_close.progress.fingerprints import MAX_MARKS, OF_TESTS, marks_of
 from loop_close.progress.verdict import verdict_of
 from loop_close.text.clean import clean
 
@@ -28,7 +28,8 @@ def run_of(
     """What is remembered of a run."""
     observation = report.observation
     marks = marks_of(report.causes)
-    is_full = not observation.incomplete and not (selection and tells_outcomes)
+    is_counted_only = any(not f.nodeid and f.phase in OF_TESTS for f in observation.failures)
+    is_full = not observation.incomplete and not is_counted_only and not (selection and tells_outcomes)
     return Run(
         number=number,
         source=source,

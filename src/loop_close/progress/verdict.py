@@ -15,6 +15,7 @@ def verdict_of(progress: Progress, alone: Verdict) -> Verdict:
         return alone
     if progress.breaker.state == "open":
         return "stuck"
-    if progress.position == 1:
-        return "first-failure"
+    if sum(step.is_counted for step in progress.episode.steps) < 2 and not progress.step.advanced:
+        is_first = progress.step.is_counted or progress.position == 1
+        return "first-failure" if is_first else "no-progress"
     return "progress" if progress.step.advanced else "no-progress"

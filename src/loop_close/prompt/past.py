@@ -47,7 +47,7 @@ def _survived(known: Known, progress: Progress) -> str:
     runs = [s.run for s in progress.episode.steps if s.run >= known.since and not s.is_killed]
     if len(runs) < 2:
         return ""
-    return f"Unresolved for {len(runs)} runs, since run {known.since}."
+    return f"Failing for {len(runs)} runs, since run {known.since}."
 
 
 def _values(known: Known, *, is_shown: bool) -> str:

@@ -69,6 +69,8 @@ def decision(report: Report) -> dict[str, str]:
         return {"action": "continue", "reason": ""}
     if report.elsewhere:
         return {"action": "continue", "reason": "elsewhere"}
+    if progress is not None and progress.episode.tests and not progress.step.is_full:
+        return {"action": "continue", "reason": "subset"}
     is_tampered = progress is not None and any(
         s.is_on and s.kind == "test-tampering" for s in progress.signals
     )

@@ -55,7 +55,7 @@ def standing(report: Report, tokens: int) -> Iterator[str]:
     if not told or (report.stall_reason == "no-patterns-matched" and not observation.rerun):
         yield _NOTHING[report.verdict == "green"]
     if report.progress is not None:
-        yield from standing_lines(report.progress)
+        yield from standing_lines(report.progress, is_green=report.verdict == "green")
     others = ", ".join(
         f"{span(source, 60)} ({verdict} in its run {run})" for source, run, verdict in report.elsewhere
     )
@@ -138,6 +138,7 @@ def _origin_files(report: Report) -> set[str]:
 def next_step(report: Report, tokens: int) -> Iterator[str]:
     """How to run again just what failed."""
     if report.verdict == "green":
+        yield from _rest(report)
         return
     if not report.observation.rerun:
         named = "Fix what is named above" if report.causes else "Find out what went wrong"
@@ -153,6 +154,19 @@ def next_step(report: Report, tokens: int) -> Iterator[str]:
     what = "just the failing tests" if by_test else other
     yield f"{what[0].upper()}{what[1:]}, from the root:"
     yield from fence(rerun_command(report.observation), "sh")
+
+
+def _rest(report: Report) -> Iterator[str]:
+    """After a green run of some tests in a loop: all of them, as the others may have been broken since they ran."""
+    progress = report.progress
+    if (
+        progress is not None
+        and progress.episode.tests
+        and not progress.step.is_full
+        and report.observation.rerun
+    ):
+        yield "The other tests did not run. All of them, from the root:"
+        yield from fence(command_for(report.observation, ()), "sh")
 
 
 def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:

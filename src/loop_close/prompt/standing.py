@@ -21,10 +21,9 @@ _UNEDITED = {
 _MAX_FIXED = 3
 
 
-def standing_lines(progress: Progress) -> Iterator[str]:
+def standing_lines(progress: Progress, *, is_green: bool) -> Iterator[str]:
     """One line for a red run, what had been broken for a green one."""
-    is_over = not progress.step.unresolved and not (progress.new or progress.unresolved)
-    line = _fixed(progress) if is_over else _red(progress)
+    line = _fixed(progress) if is_green else _red(progress)
     if line:
         yield line
 
@@ -57,6 +56,7 @@ def counts(progress: Progress) -> str:
         (len(progress.unresolved), "unresolved", ""),
         (len(progress.not_run), "not run", ""),
         (len(progress.not_fixed), "skipped or gone", ""),
+        (len(progress.step.infrastructure), "failed by the machine", ""),
     )
     return ", ".join(f"{number} {name}{more}" for number, name, more in named if number) or "nothing moved"
 
@@ -73,7 +73,8 @@ def _verdict(progress: Progress) -> str:
 def _fixed(progress: Progress) -> str:
     """What had been broken in the episode that is over."""
     episode = progress.episode
-    tests = sorted(t for t, known in episode.tests.items() if known.status == "passed")
+    passed = {t: k for t, k in episode.tests.items() if k.status == "passed" and "::" in t}
+    tests = sorted(t for t, known in passed.items() if progress.step.is_full or known.ran == progress.run)
     if not tests:
         return ""
     more = len(tests) - _MAX_FIXED
@@ -97,6 +98,8 @@ def effect(step: Step) -> str:
         (step.new - step.broken, "new"),
         (step.changed, "changed"),
         (step.moved, "with other values"),
+        (step.not_fixed, "skipped or gone"),
+        (len(step.infrastructure), "failed by the machine"),
     )
     moved = ", ".join(f"{number} {name}" for number, name in named if number)
     return f"{moved or 'no failure moved'}; {step.unresolved} failing after it"

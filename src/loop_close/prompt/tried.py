@@ -64,6 +64,8 @@ def _edited(step: Step) -> str:
     if step.edits.kind in _SILENT:
         return _SILENT[step.edits.kind]
     edits = [e for e in step.edits.edits if e.is_effective]
+    if not edits:  # a checker may be content with them
+        return _SILENT["ineffective"]
     shown = [named(edit) for edit in edits[:_MAX_NAMED]]
     more = len(edits) - len(shown) + step.edits.omitted
     return ", ".join(shown) + (f" and {more} more edits" if more else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,12 +12,32 @@ import pytest
 from loop_close.pytest_plugin.options import Targets
 from loop_close.remember import Memory, begin
 
+_MAX_BESIDE = 3
+
 
 def begin_memory(config: pytest.Config, targets: Targets) -> Memory:
     """The memory of this run; without a history where none is wanted or no test is going to run."""
-    is_look = config.getoption("collectonly", False)
+    is_look = any(config.getoption(name, False) for name in ("collectonly", "setuponly", "setupplan"))
     path = None if is_look else targets.history
-    return begin(targets.root, source_name(), path, list(_written(config, targets)))
+    beside = list(_beside(targets.root))[:_MAX_BESIDE]
+    return begin(targets.root, source_name(), path, list(_written(config, targets)), beside)
+
+
+def _beside(root: Path) -> Iterator[Path]:
+    """Folders outside of the root, in one repository with it, that tests import from: ``pythonpath = ..``."""
+    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+    if top == root:
+        return
+    for entry in dict.fromkeys(sys.path):
+        folder = Path(os.path.abspath(entry or "."))
+        is_installed = "site-packages" in folder.parts or folder.is_relative_to(sys.prefix)
+        if (
+            folder.is_relative_to(top)
+            and not folder.is_relative_to(root)
+            and not is_installed
+            and folder.is_dir()
+        ):
+            yield folder
 
 
 def source_name() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 
@@ -24,7 +25,19 @@ _DROPPED = {
     "--cache-clear": False, "--cache-show": True, "--debug": False, "--setup-show": False, "--reruns": True,
     "--reruns-delay": True, "--loop-close": False, "--loop-close-json": True, "--html": True, "--cov": True,
     "--cov-report": True, "--no-cov": False, "--rootdir": True, "--code-highlight": True, "--verbose-errors": False,
+    "--setup-only": False, "--setup-plan": False,
 }  # fmt: skip
+#: Options that leave tests out, each with a value.
+_LIMITING = (
+    "--deselect",
+    "--ignore",
+    "--ignore-glob",
+    "-o",
+    "--override-ini",
+    "-c",
+    "--config-file",
+    "--rootdir",
+)
 _JOINED = ("-k", "-m", "-n", "-r")
 _SECRET = re.compile(r"^-.*(?:pass|secret|token|credential|api-?key)", re.IGNORECASE)
 _MAX_LENGTH = 400
@@ -71,4 +84,23 @@ def selection(config: pytest.Config) -> str:
         flag for option, flag in (("lf", "--lf"), ("stepwise", "--sw")) if config.getoption(option, False)
     ]
     given = [str(a) for a in config.getoption("file_or_dir", None) or ()]
-    return " ".join([*parts, *(a.replace(str(config.rootpath) + os.sep, "") for a in given)])
+    return " ".join(
+        [*parts, *_limits(config), *(a.replace(str(config.rootpath) + os.sep, "") for a in given)]
+    )
+
+
+def _limits(config: pytest.Config) -> Iterator[str]:
+    """What else of the command line, of ``PYTEST_ADDOPTS`` or of the place leaves tests out."""
+    try:
+        more = shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))
+    except ValueError:  # pytest has refused it by now
+        more = []
+    words = iter([*more, *map(str, config.invocation_params.args)])
+    for word in words:
+        name, is_joined, _ = word.partition("=")
+        if name in _LIMITING:
+            yield _shown(word if is_joined else f"{word} {next(words, '')}")
+    source = getattr(config, "args_source", None)
+    here = config.invocation_params.dir
+    if getattr(source, "name", "") == "INVOCATION_DIR" and here != config.rootpath:
+        yield f"in {os.path.relpath(here, config.rootpath)}"

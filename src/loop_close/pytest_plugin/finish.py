@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from loop_close.model import Observation, Report, Warned
     from loop_close.pytest_plugin.session import Recorder
 
-_INTERNAL_ERROR = 3
+_INTERNAL_ERROR, _USAGE_ERROR = 3, 4
 
 
 def finish(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
@@ -27,11 +28,10 @@ def finish(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
     """
     try:
         return _close(recorder, session)
+    except KeyboardInterrupt as interrupt:  # the tests are over; what is left is to say so
+        return _fallback(recorder, session, interrupt)
     except Exception as fault:
         return _fallback(recorder, session, fault)
-    finally:
-        if recorder.memory is not None:
-            recorder.memory.close()
 
 
 def _close(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
@@ -111,6 +111,9 @@ def remembered(recorder: Recorder, report: Report) -> Report:
     memory = recorder.memory
     if memory is None:
         return report
+    if report.observation.exit_code == _USAGE_ERROR:  # it says nothing about the program
+        memory.abandon()
+        return replace(report, notes=tuple(memory.notes))
     from loop_close.remember import Told
 
     told = Told(outcomes=recorder.tally.outcomes, selection=report.observation.selection)
@@ -232,7 +235,7 @@ def _problems(problems: tuple[str, ...]) -> list[str]:
     return [one_line(f"loop-close: {problem}") for problem in problems]
 
 
-def _fallback(recorder: Recorder, session: pytest.Session, fault: Exception) -> tuple[str, ...]:
+def _fallback(recorder: Recorder, session: pytest.Session, fault: BaseException) -> tuple[str, ...]:
     """Our own fault: the failures as they came, by the simplest means there are."""
     line = _escaped(f"{type(fault).__name__}: {fault}")[1:-1][:300]
     try:

@@ -89,5 +89,8 @@ def _path(config: pytest.Config, key: str, value: str) -> Path:
     :raises files.UnusablePathError: when it does not.
     """
     if config.getoption(f"loop_close_{key}", None) is not None:
-        return config.invocation_params.dir / Path(value).expanduser()
+        try:
+            return config.invocation_params.dir / Path(value).expanduser()
+        except RuntimeError as error:  # ~ of nobody
+            raise files.UnusablePathError(f"{value}: {error}") from None
     return files.path_of_setting(config.rootpath, key, value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from loop_close.readers.checks import BARE_PATH, Finding, Findings, is_path, is_python
 from loop_close.readers.contract import Reader, Reading
@@ -27,7 +27,9 @@ _CODE = re.compile(r"[a-z][a-z0-9-]{0,60}\Z")
 _ADVICE = ("https://", "If this issue ", "Please report a bug ")
 _CRASH = "INTERNAL ERROR -- "
 _JSON_KEYS = {"file", "line", "column", "message", "hint", "code", "severity"}
-_GATES = ("mypy: ", " source file", "errors prevented further checking", '"severity": "')
+#: Then what it does not name may be wrong all the same.
+_STOPPED = "errors prevented further checking"
+_GATES = ("mypy: ", " source file", _STOPPED, '"severity": "')
 _MAX_PRETTY = 14
 _MAX_CRASH = 400
 
@@ -67,7 +69,8 @@ def read(text: str, root: str) -> Reading:
             _json(line, first, found)
     if summary and not found.failures:  # the errors themselves were cut off, or filtered out
         found.add(Finding(message=summary))
-    return found.reading(lines)
+    reading = found.reading(lines)
+    return replace(reading, incomplete=f"mypy: {_STOPPED}") if _STOPPED in summary else reading
 
 
 def _summary(lines: Sequence[str], found: Findings) -> str:

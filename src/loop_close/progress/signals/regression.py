@@ -22,9 +22,11 @@ def regression(view: View) -> Signal:
     said = (
         "fixed in this episode and failing again" if again else "passed earlier in this episode and fails now"
     )
-    return fired(KIND, [_before(view), view.step.run], again or broken, said)
+    return fired(KIND, [*_before(view, again or broken), view.step.run], again or broken, said)
 
 
-def _before(view: View) -> int:
-    steps = view.before.steps
-    return steps[-1].run if steps else view.step.run
+def _before(view: View, broken: list[str]) -> list[int]:
+    """The runs in which they were last seen to pass, as far as they were watched; else the last run of all tests."""
+    seen = {view.before.tests[test].ran for test in broken if test in view.before.tests}
+    full = [step.run for step in view.before.steps if step.is_full and not step.is_killed][-1:]
+    return sorted(seen) or full

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from loop_close.memory import Known, Signal
 from loop_close.progress.known import is_flaky
 from loop_close.progress.signals.contract import View, fired, silent, told
@@ -20,10 +22,15 @@ def repeated_failure(view: View) -> Signal:
             KIND,
             f"no failure came back in more than {most} of {need} runs with an edit since the last progress",
         )
-    tests = [test for test, shown in seen.items() if len(shown) >= need]
-    shown = seen[min(tests, key=lambda test: (-len(seen[test]), test))]
-    text = f"failed in the same way in {told(shown)}, with an edit before each"
+    tests, shown = alike(seen)
+    text = f"failed in the same way in {told(shown)}, with edits between"
     return fired(KIND, shown, tests, text)
+
+
+def alike(seen: Mapping[str, Sequence[int]]) -> tuple[list[str], Sequence[int]]:
+    """The runs of the test that was seen most, and all tests that were seen in each of them."""
+    shown = seen[min(seen, key=lambda test: (-len(seen[test]), test))]
+    return [test for test, runs in seen.items() if set(shown) <= set(runs)], shown
 
 
 def failing_now(view: View) -> dict[str, Known]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loop_close.memory import Form, Known, Signal
 from loop_close.progress.signals.contract import View, fired, silent, told
-from loop_close.progress.signals.repeated import edited_runs, failing_now
+from loop_close.progress.signals.repeated import alike, edited_runs, failing_now
 from loop_close.text.similarity import similar
 
 KIND = "similar-failure"
@@ -19,11 +19,11 @@ def similar_failure(view: View) -> Signal:
         for test, known in failing_now(view).items()
         if len(known.forms) > 1
     }
-    tests = [test for test, shown in seen.items() if len(shown) >= need]
-    if not tests:
+    often = {test: shown for test, shown in seen.items() if len(shown) >= need}
+    if not often:
         return silent(KIND, f"no failure came back in {need} runs with other words")
-    shown = seen[min(tests, key=lambda test: (-len(seen[test]), test))]
-    text = f"failed with nearly the same message in {told(shown)}, with an edit before each"
+    tests, shown = alike(often)
+    text = f"failed with nearly the same message in {told(shown)}, with edits between"
     return fired(KIND, shown, tests, text)
 
 
