@@ -83,3 +83,30 @@ def test_data_is_no_part_of_the_code(loop):
     _, first = loop.run()
     loop.write("out.json", "1")
     assert loop.run()[1] == first
+
+
+def test_lists_of_two_kinds_are_not_compared(loop, monkeypatch):
+    from loop_close.workspace import listing
+
+    loop.run()
+    (loop.root / ".git").mkdir()
+    loop.write("ignored.py", "SECRET = 1\n")
+    monkeypatch.setattr(listing, "_by_git", lambda root: (["a.py"], ""))
+    assert loop.run()[0].kind == "unknown"
+    assert loop.run()[0].kind == "none"
+    monkeypatch.setattr(listing, "_by_git", lambda root: ([], "fatal: detected dubious ownership"))
+    assert loop.run()[0].kind == "unknown"
+    assert loop.run()[0].kind == "none"
+
+
+def test_files_beside_the_root(tmp_path):
+    root = tmp_path / "tests"
+    for name, text in (("tests/test_a.py", "a"), ("beside.py", "b"), ("data.json", "c")):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    found = look(root, {}, (), [tmp_path])
+    assert {n for n in found.entries if not n.endswith("//listed")} == {"test_a.py", "../beside.py"}
+    again = look(root, found.entries, (), [tmp_path])
+    assert again.entries.keys() == found.entries.keys()
+    assert again.code() == found.code()

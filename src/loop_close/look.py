@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from loop_close.store.sqlite import SqliteHistory
 
 _PYTHON = (".py", ".pyi")
+#: In the place of a file: what listed them. git leaves out what it ignores, so lists of two kinds say nothing.
+_LISTED = "//listed"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,6 +65,7 @@ def _look(root: Path, known: Mapping[str, tuple[int, int, str]], leave_out: Coll
     seen = take(root, before, leave_out=leave_out)
     changed = (name for name, entry in seen.entries.items() if before.get(name) != entry)
     entries = {name: (e.size, e.mtime_ns, e.digest) for name, e in seen.entries.items()}
+    entries[_LISTED] = (0, 0, seen.listed_by)
     return Look(
         entries=None if seen.problem else entries,
         contents=seen.contents,
@@ -101,6 +104,8 @@ def edits_since(history: SqliteHistory, begun: Begun, seen: Look) -> Edits:
 
     changes = history.changes_since_last(begun)
     if changes is None:
+        return Edits()
+    if any(path.endswith(_LISTED) for path, _, _ in changes):
         return Edits()
     first, last = history.window_before(begun)
     by_tests = {name for name, time in seen.written.items() if first <= time <= last}

@@ -165,7 +165,7 @@ class Step:
     :ivar unresolved: how many tests were failing after it, with those that did not run.
     :ivar new: failures that the episode did not know; ``broken`` of them belong to tests that had passed.
     :ivar changed: failures with another shape; ``moved``: with the same shape and other values; ``not_fixed``:
-        tests that stopped failing without passing.
+        tests that stopped failing without passing; ``not_run``: failed before and did not run.
     :ivar is_counted: it was an attempt; not a look at the same code, a killed run, a fault of the machine.
     :ivar advanced: why it advanced: ``fixed``, ``later``, ``changed``, ``unmasked``, ``added``; empty when it did not.
     :ivar is_return: the state is one that the episode was in before, and not that of the run before.
@@ -181,6 +181,7 @@ class Step:
     changed: int = 0
     moved: int = 0
     not_fixed: int = 0
+    not_run: int = 0
     edits: Edits = Edits()
     code: str = ""
     selection: str = ""

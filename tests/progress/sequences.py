@@ -472,6 +472,18 @@ SEQUENCES: dict[str, list[Did]] = {
         did("no-progress", {"tests/test_b.py": "import"}, stopped="1 error during collection"),
         did("no-progress half_open regression", "a b"),
     ],
+    "a syntax error between, and something else broken each time": [
+        did("first-failure", "a"),
+        did("no-progress", {"tests/test_b.py": "syntax"}, stopped="1 error during collection"),
+        did("no-progress half_open regression", "b"),
+        did("stuck open regression", {"tests/test_b.py": "syntax"}, stopped="1 error during collection"),
+    ],
+    "what was broken on the way is repaired on the way to fewer": [
+        did("first-failure", "b z"),
+        did("no-progress", "b z x"),
+        did("progress", "z x"),
+        did("progress", "z"),
+    ],
     "fewer subtests fail, then more": [
         did("first-failure", {"a": "s*6"}),
         did("progress", {"a": "s*5"}),

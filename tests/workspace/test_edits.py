@@ -164,9 +164,14 @@ def test_diff_is_that_of_the_function():
     assert [e.diff for e in of_file(BASE, BASE.replace("a + 1", "a + 1  # why")).edits] == [""]
 
 
-def test_diff_of_a_text_and_of_what_is_no_python():
-    (edit,) = of_file("[a]\nb = 1\n", "[a]\nb = 2\n", "x.toml").edits
-    assert edit.diff == " [a]\n-b = 1\n+b = 2"
+@pytest.mark.parametrize("path", ["x.toml", "x.md", "data", "x.pyw", "x.py.txt", ".env.py", "secrets.json"])
+@pytest.mark.parametrize(("before", "after"), [("a = 1\n", "a = 2\n"), (None, "a = 2\n"), ("a = 1\n", None)])
+def test_file_that_is_no_python_has_no_diff(path, before, after):
+    edits = compared({path: before} if before else {}, {path: after} if after else {})
+    assert [(e.file, e.function, e.diff) for e in edits.edits] == [(path, "", "")]
+
+
+def test_diff_of_python_that_cannot_be_read():
     (edit,) = of_file("def f():\n    x\n", "def f(:\n    x\n").edits
     assert edit.diff == "-def f():\n+def f(:\n     x"
 
@@ -234,7 +239,10 @@ def test_tiny_functions_are_matched_by_name_only(body):
 
 def test_renamed_data_is_moved():
     assert moves(compared({"a.json": "{}\n"}, {"b/a.json": "{}\n"})) == [("a.json", "", "b/a.json", "")]
+    assert moves(compared({"a.json": "{}\n"}, {"b.txt": "{}\n"})) == [("a.json", "", "b.txt", "")]
     assert compared({"a.md": "x"}, {"b.md": "x"}).kind == "ineffective"
+    for before, after in (("a.md", "a.txt"), ("a.txt", "a.md")):
+        assert compared({before: "x"}, {after: "x"}).kind == "effective"
 
 
 def test_edits_are_bounded_and_the_important_ones_are_kept():

@@ -1,6 +1,7 @@
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -25,9 +26,10 @@ def git(folder, *arguments):
     )
     options = [part for setting in settings for part in ("-c", setting)]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    subprocess.run(
+    done = subprocess.run(
         ["git", *options, *arguments], cwd=folder, check=True, capture_output=True, env=environment
     )
+    return done.stdout.decode("utf-8", "replace").strip()
 
 
 def repository(folder, *paths):
@@ -224,19 +226,102 @@ def fake_git(folder, script):
     return str(folder)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="the stand-in is a shell script")
+SCRIPTED = pytest.mark.skipif(os.name == "nt", reason="the stand-in is a shell script")
+
+
+@SCRIPTED
 @pytest.mark.parametrize(
-    ("script", "problem"),
+    ("script", "why"),
     [
-        (None, ""),
-        ("echo 'fatal: detected dubious ownership' >&2; exit 128", ""),
-        ("printf 'half\\0'; exit 1", ""),
-        ("exec sleep 30", "git did not list the files within 0.2 seconds"),
+        ("printf 'half\\0'; exit 1", "it ended with 1"),
+        ("printf '\\033[31m\\377' >&2; exit 1", "\ufffd"),
+        ("exec sleep 30", "no answer within 0.2 seconds"),
     ],
 )
-def test_without_an_answer_of_git_the_folder_is_walked(tmp_path, monkeypatch, script, problem):
+def test_without_an_answer_of_git_a_repository_is_not_walked(tmp_path, monkeypatch, script, why):
+    put(tmp_path, "alone/a.py", "project/sub/ignored.py")
+    monkeypatch.setenv("PATH", f"{fake_git(tmp_path / 'bin', script)}:/bin:/usr/bin")
+    monkeypatch.setattr(listing, "_SECONDS", 0.2)
+    assert list_files(tmp_path / "alone") == (["a.py"], "walk", "")
+    for make in (Path.mkdir, Path.touch):  # a file in a work tree and in a submodule
+        make(tmp_path / "project" / ".git")
+        for folder in ("project", "project/sub"):
+            assert list_files(tmp_path / folder) == ([], "walk", f"git could not list the files: {why}")
+        (tmp_path / "project" / ".git").rename(tmp_path / f"{make.__name__}.old")
+
+
+@SCRIPTED
+@pytest.mark.parametrize(
+    "script", [None, "echo 'fatal: detected dubious ownership in repository' >&2; echo more >&2; exit 128"]
+)
+def test_where_git_never_lists_a_repository_is_walked(tmp_path, monkeypatch, script):
     put(tmp_path, "project/a.py")
+    (tmp_path / "project" / ".git").mkdir()
     found = fake_git(tmp_path / "bin", script) if script else str(tmp_path)
     monkeypatch.setenv("PATH", f"{found}:/bin:/usr/bin" if script else found)
-    monkeypatch.setattr(listing, "_SECONDS", 0.2)
-    assert list_files(tmp_path / "project") == (["a.py"], "walk", problem)
+    assert list_files(tmp_path / "project") == (["a.py"], "walk", "")
+
+
+def with_lazy_fetch(folder, script, url):
+    """A repository of which git has to fetch a part from a remote to know what is ignored."""
+    folder.mkdir()
+    (folder / ".gitignore").write_text("*.o\n")
+    repository(folder, "a.py")
+    blob = git(folder, "rev-parse", "HEAD:.gitignore")
+    git(folder, "update-index", "--skip-worktree", ".gitignore")
+    (folder / ".gitignore").unlink()
+    (folder / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    for name, value in {
+        "core.repositoryformatversion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": url.format(script=script, folder=folder),
+        "remote.origin.uploadpack": script,
+        "core.sshCommand": script,
+        "core.gitProxy": script,
+        "core.askPass": script,
+        "core.fsmonitor": script,
+        "protocol.allow": "always",
+        "protocol.ext.allow": "always",
+    }.items():
+        git(folder, "config", name, str(value))
+    put(folder, "new.py")
+
+
+@SCRIPTED
+@needs_git
+@pytest.mark.parametrize("is_older", [False, True])
+@pytest.mark.parametrize(
+    "url", ["ssh://x.invalid/y", "ext::{script}", "file://{folder}", "git://x.invalid/y"]
+)
+def test_prepared_repository_runs_nothing(tmp_path, monkeypatch, url, is_older):
+    script = tmp_path / "script"
+    script.write_text(f"#!/bin/sh\ntouch '{tmp_path}/ran'\nexit 1\n")
+    script.chmod(0o755)
+    with_lazy_fetch(tmp_path / "project", script, url)
+    if is_older:  # than 2.45, to which the variable says nothing
+        environment = listing._environment
+        monkeypatch.setattr(listing, "_environment", lambda: {**environment(), "GIT_NO_LAZY_FETCH": "0"})
+    found = list_files(tmp_path / "project")
+    assert not (tmp_path / "ran").exists()
+    assert found.paths == ["a.py", "new.py"] or found.problem
+
+
+@needs_git
+def test_part_that_is_not_fetched_is_no_reason_to_fail(tmp_path):
+    with_lazy_fetch(tmp_path / "project", tmp_path / "none", "ssh://x.invalid/y")
+    assert list_files(tmp_path / "project") == (["a.py", "new.py"], "git", "")
+
+
+@SCRIPTED
+@needs_git
+@pytest.mark.timeout(30)
+def test_pipe_in_the_place_of_settings_is_not_waited_for(tmp_path, monkeypatch):
+    repository(tmp_path, "a.py")
+    (tmp_path / ".git" / "info").mkdir(exist_ok=True)
+    (tmp_path / ".git" / "info" / "exclude").unlink(missing_ok=True)
+    os.mkfifo(tmp_path / ".git" / "info" / "exclude")
+    assert listing._SECONDS <= 3
+    monkeypatch.setattr(listing, "_SECONDS", 0.3)
+    found = list_files(tmp_path)
+    assert found == ([], "walk", "git could not list the files: no answer within 0.3 seconds")

@@ -11,6 +11,30 @@ from loop_close.workspace.scan import MAX_KEPT, MAX_READ, Entry, take
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="there are no such files")
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 OLD = 1_000_000_000 * 10**9
+PRIVATE = [
+    *(
+        ".env",
+        ".ENV",
+        ".env.test",
+        ".env.py",
+        "prod.env",
+        "Secrets.toml",
+        "client_SECRET.json",
+        "credentials",
+    ),
+    *(
+        "passwords.txt",
+        "passwd",
+        "token",
+        "Private.xml",
+        "id_rsa",
+        "ID_RSA.old",
+        "id_rsa.py",
+        "id_ed25519.pub",
+    ),
+    *("server.PEM", "a.key", "a.p12", "a.pfx", "a.jks", ".netrc", "_netrc", ".pypirc", ".npmrc", ".htpasswd"),
+    *(".pgpass", ".vault_pass.txt", ".vault_pass.py", "a.tfstate", "a.tfvars", "a.kdbx", "a.toml", "data"),
+]
 
 
 def put(root, **files):
@@ -90,19 +114,25 @@ def test_what_is_to_be_left_out_is(tmp_path):
     [
         ("a.py", b"x" * MAX_KEPT, True),
         ("a.py", b"x" * (MAX_KEPT + 1), False),
-        ("a.toml", b"x", True),
-        ("a.bin", b"x\0y", False),
-        ("a.bin", b"\xff\xfe", True),
-        (".env", b"KEY=1", False),
-        (".env.test", b"KEY=1", False),
-        ("server.pem", b"x", False),
+        ("a.py", b"x\0y", False),
+        ("a.pyi", b"\xff\xfe", True),
+        ("test_tokens.py", b"x", True),
+        ("Password.PYI", b"x", False),
+        *((f"private/{name}", b"KEY=1", False) for name in PRIVATE),
     ],
 )
-def test_contents_are_text_of_moderate_size_that_is_not_private(tmp_path, name, content, is_kept):
+def test_contents_are_python_of_moderate_size(tmp_path, name, content, is_kept):
     write(tmp_path / name, content)
     snapshot = take(tmp_path, {})
     assert list(snapshot.contents.values()) == ([content] if is_kept else [])
     assert len(snapshot.entries[name].digest) == 32
+
+
+def test_mode_of_a_module_says_nothing(tmp_path):
+    put(tmp_path, a_py="x = 1\n", data="x")
+    for name in ("a.py", "data"):
+        (tmp_path / name).chmod(0o600)
+    assert list(take(tmp_path, {}).contents.values()) == [b"x = 1\n"]
 
 
 def test_large_file_goes_by_size_and_time(tmp_path, reads):
@@ -187,9 +217,65 @@ def test_root_that_is_not_there_is_a_problem(tmp_path):
     assert (dict(snapshot.entries), snapshot.problem) == ({}, f"{tmp_path / 'gone'} is no folder")
 
 
-def test_problem_of_the_list_is_passed_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(scan, "list_files", lambda root: listing.Listing([], "walk", "why"))
-    assert take(tmp_path, {}).problem == "why"
+def test_problem_of_the_list_is_passed_on_and_no_content_is_kept(tmp_path, monkeypatch):
+    put(tmp_path, a_py="x")
+    monkeypatch.setattr(scan, "list_files", lambda root: listing.Listing(["a.py"], "walk", "why"))
+    snapshot = take(tmp_path, {})
+    assert (snapshot.problem, snapshot.contents) == ("why", {})
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../{0}.py",
+        "..",
+        "in/../../{0}.py",
+        "in/..",
+        "{1}/{0}.py",
+        "/{0}.py",
+        "in/\0.py",
+        "in\0/a.py",
+        "in/./a.py",
+        "./in/a.py",
+        "",
+        "//{0}.py",
+    ],
+)
+def test_path_out_of_the_root_is_skipped(tmp_path, reads, monkeypatch, path):
+    put(tmp_path, secret_py="x", project__in__a_py="y")
+    found = [path.format("secret", tmp_path), "in/a.py", "in/..a.py", "a..b/c.py"]
+    put(tmp_path / "project", **{"in__..a_py": "", "a..b__c_py": "", "secret_py": "z"})
+    monkeypatch.setattr(scan, "list_files", lambda root: listing.Listing(found, "git"))
+    assert list(take(tmp_path / "project", {}).entries) == ["a..b/c.py", "in/..a.py", "in/a.py"]
+    assert "secret.py" not in names(reads)
+
+
+def test_path_of_absurd_depth_is_skipped(tmp_path, monkeypatch):
+    put(tmp_path, a_py="x", d__d__b_py="y")
+    found = ["a.py", "d/d/b.py", "d/" * 20_000 + "c.py"]
+    monkeypatch.setattr(scan, "list_files", lambda root: listing.Listing(found, "git"))
+    assert list(take(tmp_path, {}).entries) == ["a.py", "d/d/b.py"]
+
+
+@needs_posix
+@needs_git
+def test_index_entry_below_a_link_is_not_followed(tmp_path, reads):
+    put(
+        tmp_path,
+        outside__secret_py="x",
+        outside__in__x_py="",
+        outside__deep__secret_py="x",
+        project__a_py="y",
+    )
+    project = tmp_path / "project"
+    git(project, "init", "-q")
+    git(project, "add", "-A")
+    blob = git(project, "rev-parse", ":a.py")
+    for path in ("link/secret.py", "link/deep/secret.py", "link/in"):
+        git(project, "update-index", "--add", "--cacheinfo", f"100644,{blob},{path}", "--replace")
+    (project / "link").symlink_to(tmp_path / "outside")
+    assert sorted(take(project, {}).entries) == ["a.py", "link"]
+    assert names(reads) == ["a.py"]
 
 
 @needs_posix
@@ -209,9 +295,10 @@ def git(folder, *arguments):
     settings = ("user.name=A", "user.email=a@b.invalid", "protocol.file.allow=always")
     options = [part for setting in settings for part in ("-c", setting)]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    subprocess.run(
+    done = subprocess.run(
         ["git", *options, *arguments], cwd=folder, check=True, capture_output=True, env=environment
     )
+    return done.stdout.decode("utf-8", "replace").strip()
 
 
 @needs_git

@@ -81,6 +81,7 @@ def _step(episode: Episode, run: Run, changes: Changes, left: list[str], limits:
         changed=len(changes.changed),
         moved=changes.moved,
         not_fixed=len(changes.not_fixed),
+        not_run=len(changes.not_run),
         edits=run.edits,
         code=run.code,
         selection=run.selection,

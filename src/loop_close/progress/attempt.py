@@ -70,13 +70,21 @@ def advanced(made: Attempt, limits: Thresholds) -> str:
         return ""  # what is repaired is what was broken on the way
     if changes.cleared and (changes.new or not changes.broken):
         return "unmasked" if changes.new else "fixed"
-    if len(changes.fixed) > len(changes.broken):
+    if _is_gain(made):
         return "fixed"
     if len(changes.broken) > len(changes.fixed):
         return ""
     if changes.later and made.run.edits.kind not in UNEDITED:
         return "later"
     return _varied(made, limits)
+
+
+def _is_gain(made: Attempt) -> bool:
+    """Whether more was fixed than broken; what was broken on the way counts only on reaching fewer than ever."""
+    changes = made.changes
+    fixed, broken = len(changes.fixed), len(changes.broken)
+    least = made.episode.best[0] + len(changes.new) - broken
+    return fixed > broken and (fixed - len(changes.mended) > broken or made.left < least)
 
 
 def _varied(made: Attempt, limits: Thresholds) -> str:

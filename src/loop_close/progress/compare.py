@@ -225,14 +225,20 @@ def had_passed(test: str, episode: Episode, run: Run) -> bool:
     That it was there then is known only where nothing but the code under test was edited since: cases, bases and
     marks of a test may stand in any other file.
     """
-    file = episode.tests.get(test.partition("::")[0])
-    if test in episode.tests or (file is not None and file.status == "failing"):
+    if test in episode.tests:
         return False
+    file = episode.tests.get(test.partition("::")[0])
+    hidden_since = file.since if file is not None and file.status == "failing" else run.number
     edits = [run.edits]
     for step in reversed(episode.steps):
         if not all(_is_of_code(each) for each in edits):
             return False
-        if step.is_full and not step.is_killed and test not in step.infrastructure:
+        if (
+            step.is_full
+            and not step.is_killed
+            and test not in step.infrastructure
+            and step.run < hidden_since
+        ):
             return True
         edits.append(step.edits)
     return False

@@ -129,6 +129,10 @@ def _shape(failure: Failure, frame: Frame | None) -> tuple[bool, tuple[str, ...]
         return False, (failure.tool, failure.code, failure.file, mask(failure.message[:_MAX_COMPARED]))
     if raised is None:
         return True, (failure.phase, test_function(failure.nodeid), mask(failure.message[:_MAX_COMPARED]))
+    if (
+        raised.site is not None and raised.type == "DocTestFailure"
+    ):  # examples differ in nothing but their values
+        return False, (raised.type, _at(frame), raised.site.statement)
     if raised.site is not None and raised.site.statement and is_assertion(raised):
         return False, (raised.type, _at(frame), _ordinal(frame), mask(raised.site.statement))
     if raised.template is not None:

@@ -100,6 +100,7 @@ def effect(step: Step) -> str:
         (step.moved, "with other values"),
         (step.not_fixed, "skipped or gone"),
         (len(step.infrastructure), "failed by the machine"),
+        (step.not_run, "not run"),
     )
     moved = ", ".join(f"{number} {name}" for number, name in named if number)
     return f"{moved or 'no failure moved'}; {step.unresolved} failing after it"

@@ -11,11 +11,13 @@ from loop_close.facts import is_test_file
 from loop_close.memory import Change
 from loop_close.syntax.meaning import MODULE, Part, parts_of
 from loop_close.workspace.decode import decoded
+from loop_close.workspace.scan import is_code
 
 Content = Callable[[str], bytes | None]
 
-_PYTHON = (".py", ".pyi", ".pyw")
 _PROSE = (".md", ".rst")
+#: The size of a file that was not read: its digest alone says that it is the same.
+UNKNOWN = -1
 # To read takes 0.3 s per million characters, 1 s where they are dense: where a whole branch was changed, the rest
 # is told by the file.
 _MAX_PARSED = 1_500_000
@@ -69,25 +71,27 @@ class Difference:
 def differences(changed: Sequence[Changed], content: Content) -> list[Difference]:
     """What differs in the files that changed, in order.
 
-    :param content: what a digest stands for; None where it was not kept.
+    :param content: what a digest stands for; None where it was not kept. Not asked for what is no code.
     """
     found: list[Difference] = []
     left = _MAX_PARSED
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the parser's, of an odd escape in a file that is not ours
         for change in changed:
-            before, after = (_text(digest, content) for digest in (change.before, change.after))
+            before, after = (_text(change, digest, content) for digest in (change.before, change.after))
             size = len(before or "") + len(after or "")
             parts = None
-            if change.path.endswith(_PYTHON) and before is not None and after is not None and size <= left:
+            if before is not None and after is not None and size <= left:
                 left -= size
                 parts = _by_part(change, before, after)
             found += parts or [_whole(change, before, after, is_blank=parts is not None)]
     return found
 
 
-def _text(digest: str | None, content: Content) -> str | None:
-    """The text of one side, empty where there is no file; None where it is not known."""
+def _text(change: Changed, digest: str | None, content: Content) -> str | None:
+    """The text of one side, empty where there is no file; None where it is not known, or no code."""
+    if not is_code(change.path):
+        return None
     data = b"" if digest is None else content(digest)
     return None if data is None else decoded(data)
 
@@ -146,4 +150,5 @@ def _file(digest: str | None, text: str | None) -> Part | None:
     if digest is None:
         return None
     lines = tuple(text.removesuffix("\n").split("\n")) if text else ()
-    return Part(name="", start=1, end=max(len(lines), 1), meaning=digest, size=len(lines), source=lines)
+    size = UNKNOWN if text is None else len(lines)
+    return Part(name="", start=1, end=max(len(lines), 1), meaning=digest, size=size, source=lines)

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 MAX_FILES = 20_000
 _MAX_DEPTH = 25
 _MAX_SEEN = 200_000  # of whatever kind: a tree of empty folders has no files to count
-_SECONDS = 5.0
+_SECONDS = 3.0
 
 # A git hook sets these for its own repository; settings, such as safe.directory of a CI machine, stay.
 _MISLEADING = {
@@ -26,6 +26,16 @@ _MISLEADING = {
     ),
     *("GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_IMPLICIT_WORK_TREE", "GIT_PREFIX", "GIT_CONFIG_PARAMETERS"),
     *("GIT_GLOB_PATHSPECS", "GIT_LITERAL_PATHSPECS", "GIT_INTERNAL_SUPER_PREFIX", "GIT_SHALLOW_FILE"),
+}
+
+# A repository that somebody else prepared names programs to fetch what it lacks with, and has .gitignore lack.
+_OFFLINE = {
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "",  # none; git before 2.45 does not know the one above
+    "GIT_SSH_COMMAND": "false",
+    "GIT_ASKPASS": "true",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
 }
 
 # What runs, tools and editors write by themselves is no edit, or a project without a .gitignore would seem
@@ -54,12 +64,15 @@ _NOISE = re.compile(
 #: Of a walk alone: with git, what is built is ignored, and a package may be called so.
 _BUILT = {"build", "dist", "venv", "env", "site"}
 
+#: git is not installed, as in many containers, or the repository is another user's: that is so in every run.
+_LASTING = re.compile(r"\Agit did not start\Z|dubious ownership")
+
 
 class Listing(NamedTuple):
     """Paths relative to the root, with ``/``, sorted; they need not exist, and folders stand for themselves.
 
     :ivar by: what listed them; two lists by different means cannot be compared.
-    :ivar problem: why the list is not complete.
+    :ivar problem: why the list is not complete; it is empty where git could not tell what it ignores.
     """
 
     paths: list[str]
@@ -69,12 +82,12 @@ class Listing(NamedTuple):
 
 def list_files(root: Path) -> Listing:
     """List the files below a root, at most :data:`MAX_FILES`; Python files first where there are more."""
-    paths, problem = _by_git(root)
+    paths, fault = _by_git(root)
+    if fault and not _LASTING.search(fault) and _is_in_repository(root):
+        return Listing([], "walk", _refusal(fault))
     if not paths:  # no repository; or one that ignores the root, as a scratch folder within it
         walked = walk(root)
-        if len(walked) > MAX_FILES:
-            problem = problem or _too_many()
-        return Listing(_bounded(walked), "walk", problem)
+        return Listing(_bounded(walked), "walk", _too_many() if len(walked) > MAX_FILES else "")
     kept = {path for path in paths if not is_noise(path)}
     environments = tuple(path.removesuffix("pyvenv.cfg") for path in kept if path.endswith("/pyvenv.cfg"))
     if environments:
@@ -98,30 +111,47 @@ def _bounded(paths: list[str]) -> list[str]:
 
 
 def _by_git(root: Path) -> tuple[list[str], str]:
-    """What git knows and what it does not ignore; nothing where it cannot tell."""
+    """What git knows and what it does not ignore; else nothing, and why."""
+    try:
+        done = _asked(root)
+    except subprocess.TimeoutExpired:
+        return [], f"no answer within {_SECONDS:g} seconds"
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return [], "git did not start"
+    if done.returncode:
+        said = done.stderr[:2000].decode("utf-8", "replace").partition("\n")[0]
+        return [], said or f"it ended with {done.returncode}"
+    paths = os.fsdecode(done.stdout).split("\0")[:-1]
+    return [path for path in map(_named, paths, [root] * len(paths)) if path], ""
+
+
+def _asked(root: Path) -> subprocess.CompletedProcess[bytes]:
     # A file system monitor would be started as a daemon that holds our pipe open.
     options = ("-c", "core.fsmonitor=false", "-C", str(root))
-    listed = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    try:
-        done = subprocess.run(
-            ["git", *options, *listed],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=_SECONDS,
-            env=_environment(),
-        )
-    except subprocess.TimeoutExpired:
-        return [], f"git did not list the files within {_SECONDS:g} seconds"
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return [], ""
-    paths = os.fsdecode(done.stdout).split("\0")[:-1] if done.returncode == 0 else []
-    return [path for path in map(_named, paths, [root] * len(paths)) if path], ""
+    return subprocess.run(
+        ["git", *options, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_SECONDS,
+        env=_environment(),
+    )
 
 
 def _environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in _MISLEADING}
-    return {**kept, "GIT_OPTIONAL_LOCKS": "0"}
+    return {**kept, **_OFFLINE}
+
+
+def _refusal(fault: str) -> str:
+    from loop_close.text.clean import clean
+
+    return clean(f"git could not list the files: {fault}")[:250]
+
+
+def _is_in_repository(root: Path) -> bool:
+    """Whether there is one here or above, be it broken or another user's."""
+    top = Path(os.path.realpath(root))
+    return any(os.path.lexists(folder / ".git") for folder in (top, *top.parents))
 
 
 def _named(path: str, root: Path) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from loop_close.syntax.meaning import Part
-from loop_close.workspace.compare import Difference
+from loop_close.workspace.compare import UNKNOWN, Difference
 
 # Smaller ones are alike by chance: a function that passes has 2 nodes, one that returns an attribute 4.
 _SMALLEST = 10
@@ -24,7 +24,9 @@ def with_moves(differences: Sequence[Difference]) -> list[Difference]:
     for at, difference in enumerate(differences):
         if at in moves:
             target = differences[moves[at]]
-            joined.append(replace(difference, new=target.new, path_after=target.path))
+            is_effective = difference.is_effective or target.is_effective
+            moved = replace(difference, new=target.new, path_after=target.path, is_effective=is_effective)
+            joined.append(moved)
         elif at not in arrived:
             joined.append(difference)
     return joined
@@ -68,4 +70,4 @@ def _matched(
 
 
 def _is_tiny(part: Part) -> bool:
-    return part.size < _SMALLEST and not part.inner  # a class is known by its methods
+    return UNKNOWN < part.size < _SMALLEST and not part.inner  # a class is known by its methods

@@ -19,9 +19,12 @@ _MAX_KEPT_IN_ALL = 32_000_000
 # What was written within this time of the look may be written again with the same time: as long as a tick of
 # FAT; those of other file systems, up to 10 ms, are shorter. Git calls such an entry racily clean.
 _TICK_NS = 2_000_000_000
+_MAX_DEPTH = 100  # of folders that an index names
+_NO_NAMES = ("", ".", "..")
 _NEVER = -1  # no time of a file, so that it is read again
-#: Their digests are enough: a second copy of a credential would be one too many.
-_PRIVATE = (".pem", ".key", ".p12", ".pfx", ".jks", ".netrc", ".pypirc")
+#: A second copy of what may hold a credential would be one too many: of all but code, the digest is enough.
+_CODE = (".py", ".pyi")
+_PRIVATE = (".env", "id_rsa", "id_ed25519", ".vault_pass")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +46,8 @@ class Snapshot:
     r"""The files of a project at one time.
 
     :ivar entries: by path relative to the root, with ``/``, sorted; bytes that are no UTF-8 stand as ``\udcNN``.
-    :ivar contents: by digest, of the files that were read now and are text of at most :data:`MAX_KEPT`.
+    :ivar contents: by digest, of the Python files of at most :data:`MAX_KEPT` that were read now; empty where
+        there is a problem.
     :ivar listed_by: ``git`` or ``walk``: the one lists what the other leaves out, so compare only alike.
     :ivar problem: why it is not complete: it should not be compared; empty when it is.
     """
@@ -65,12 +69,19 @@ def take(root: Path, known: Mapping[str, Entry], *, leave_out: Collection[str] =
     listing = list_files(root)
     for folder in look.add(listing.paths):  # submodules, and other repositories inside this one
         look.add(walk(root, folder)[:MAX_FILES])
+    problem = listing.problem if root.is_dir() else f"{root} is no folder"
     return Snapshot(
         entries=dict(sorted(look.entries.items())),
-        contents=look.contents,
+        contents={} if problem else look.contents,
         listed_by=listing.by,
-        problem=listing.problem if root.is_dir() else f"{root} is no folder",
+        problem=problem,
     )
+
+
+def is_code(path: str) -> bool:
+    """Whether it is a Python file, by its name: the content of no other is kept or shown."""
+    name = path.rpartition("/")[2]
+    return name.endswith(_CODE) and not name.lower().startswith(_PRIVATE)
 
 
 def _digest_of(content: bytes, kind: bytes = b"") -> str:
@@ -90,13 +101,15 @@ class _Look:
         self._trusted_before = time.time_ns() - _TICK_NS  # before anything is read
         self._left_out = {path for path in leave_out if not path.endswith("/")}
         self._left_out_folders = (".loop-close/", *(path for path in leave_out if path.endswith("/")))
+        self._has = {"": True}  # by folder
         self._read = self._kept = 0
 
     def add(self, paths: list[str]) -> list[str]:
         """Look at these files; folders among them are given back."""
         folders = []
         for path in paths:
-            if path in self._left_out or path.startswith(self._left_out_folders):
+            is_left_out = path in self._left_out or path.startswith(self._left_out_folders)
+            if is_left_out or not self._is_inside(path):
                 continue
             try:
                 status = os.lstat(self._root + path)
@@ -109,6 +122,17 @@ class _Look:
             if entry is not None:
                 self.entries[_spelled(path)] = entry
         return folders
+
+    def _is_inside(self, path: str) -> bool:
+        """Whether it is in the root, without a link on the way: anybody may have written what an index names."""
+        folder, slash, name = path.rpartition("/")
+        if name in _NO_NAMES or (slash and not folder):
+            return False
+        found = self._has.get(folder)
+        if found is None:
+            is_sane = folder.count("/") < _MAX_DEPTH and self._is_inside(folder)
+            found = self._has[folder] = is_sane and _is_folder(self._root + folder)
+        return found
 
     def _entry(self, path: str, status: os.stat_result) -> Entry | None:
         if stat.S_ISLNK(status.st_mode):
@@ -134,7 +158,7 @@ class _Look:
             return _digest_of(stamp, b"stamp")
         self._read += len(content)
         digest = _digest_of(content)
-        if self._kept + len(content) <= _MAX_KEPT_IN_ALL and _is_worth_keeping(path, content):
+        if self._kept + len(content) <= _MAX_KEPT_IN_ALL and _is_kept(path, content):
             self._kept += len(content)
             self.contents[digest] = content
         return digest
@@ -156,10 +180,15 @@ def read(path: str) -> bytes | None:
     return content if len(content) <= MAX_READ else None
 
 
-def _is_worth_keeping(path: str, content: bytes) -> bool:
-    name = path.rpartition("/")[2]
-    is_private = name.startswith(".env") or name.endswith(_PRIVATE)
-    return len(content) <= MAX_KEPT and not is_private and b"\0" not in content[:8192]
+def _is_kept(path: str, content: bytes) -> bool:
+    return len(content) <= MAX_KEPT and is_code(path) and b"\0" not in content[:8192]
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def _spelled(path: str) -> str:

@@ -35,4 +35,4 @@ def _idle(view: View, kind: str, kinds: tuple[str, ...], said: str) -> Signal:
         runs.insert(0, before.run)
     if not view.step.is_counted or len(runs) < need:
         return silent(kind, f"{len(runs)} of {need} runs on the same code")
-    return fired(kind, runs, (), f"{said} {told(runs)}")
+    return fired(kind, runs, (), f"{said} {told(sorted(runs))}")
