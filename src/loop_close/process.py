@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from typing import TypeGuard
+
+# The second field of the line holds a name of any 15 characters, the others a number each.
+_MOST = 4096
+
+
+def is_pid(value: object) -> TypeGuard[int]:
+    """Whether it can be the number of a process."""
+    return type(value) is int and 0 < value < 1 << 31
 
 
 def birth_of(pid: int) -> str:
@@ -12,8 +20,11 @@ def birth_of(pid: int) -> str:
     Numbers of processes come round again, in containers at once. On Linux it is the 22nd field of
     ``/proc/PID/stat`` (proc(5)).
     """
+    if not is_pid(pid):
+        return ""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_bytes()
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            stat = file.read(_MOST)
     except OSError:
         return ""
     fields = stat.rpartition(b")")[2].split()  # the second field is a name, which may hold spaces
@@ -22,6 +33,8 @@ def birth_of(pid: int) -> str:
 
 def is_alive(pid: int, birth: str) -> bool:
     """Whether the process of that number and birth runs on this machine; when in doubt, it does."""
+    if not is_pid(pid):
+        return False
     now = birth_of(pid)
     if birth and now:
         return birth == now

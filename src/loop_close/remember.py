@@ -93,7 +93,7 @@ class Memory:
         from loop_close.store.sqlite import open_history
 
         assert self._path is not None
-        with open_history(self._path) as history:
+        with open_history(self._path, project=project_of(self._root)) as history:
             try:
                 yield history
             finally:
@@ -178,6 +178,13 @@ class Memory:
     def _lose(self, why: str) -> None:
         self.notes.append(f"{why}; this run is not remembered")
         self._begun = None
+
+
+def project_of(root: Path) -> str:
+    """A digest of where the project lies: one history cannot hold the files of two."""
+    from hashlib import blake2b
+
+    return blake2b(os.fsencode(os.path.realpath(root)), digest_size=8).hexdigest()
 
 
 def begin(

@@ -78,7 +78,7 @@ def test_signal_that_fired_with_the_failures_it_is_about(tmp_path):
     assert code == 0
     assert shown.endswith(
         "\nrepeated-failure: FIRED in runs 1, 2, 3, 4\n"
-        "  failed in the same way in runs 1, 2, 3 and 4, with an edit before each\n"
+        "  failed in the same way in runs 1, 2, 3 and 4, with edits between\n"
         "  - test_a.py::a\n"
         "\n"
         "test_a.py::a\n"

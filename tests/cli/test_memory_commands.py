@@ -2,6 +2,7 @@
 
 import os
 import re
+import struct
 import subprocess
 import sys
 import time
@@ -26,6 +27,7 @@ from remembered import (
 
 from loop_close.cli.parser import parse
 
+MAGIC = bytes.fromhex("d9d505f920a163d7")
 READING = ("status", "history", "explain", "replay")
 ALL = (*READING, "reset")
 
@@ -80,13 +82,90 @@ def test_damage_is_told_and_left_alone(tmp_path, command):
     assert state_of(tmp_path) == before
 
 
+def chained_journal(path, victim):
+    """A journal that is to be played back, after which SQLite removes the file that it names."""
+    page, name = path.read_bytes()[:4096], os.fsencode(victim)
+    header = (MAGIC + struct.pack(">5I", 1, 0, path.stat().st_size // 4096, 512, 4096)).ljust(512, b"\0")
+    record = struct.pack(">I", 1) + page + struct.pack(">I", sum(page[at] for at in range(3896, 0, -200)))
+    end = struct.pack(">I", (1 << 18) + 1) + name + struct.pack(">II", len(name), sum(name)) + MAGIC
+    path.with_name(f"{path.name}-journal").write_bytes(header + record + end)
+
+
+def _beside(make):
+    return lambda root: make(root / ".loop-close" / "history.sqlite3-journal")
+
+
+def _sql(statement):
+    return lambda root: execute(root, statement)
+
+
+PREPARED = {
+    "a journal that names a file": lambda root: chained_journal(history_path(root), root / "victim"),
+    "a pipe for a journal": _beside(os.mkfifo),
+    "a folder for a journal": _beside(Path.mkdir),
+    "log mode": _sql("PRAGMA journal_mode = WAL"),
+    "a trigger": _sql("CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM marks; END"),
+    "a view": _sql("CREATE VIEW v AS SELECT 1"),
+    "a path for a process": _sql("UPDATE runs SET state = 'running', pid = 'self/cwd/d'"),
+    "a huge process": _sql("UPDATE runs SET state = 'running', pid = 1 << 40"),
+    "no time": _sql("UPDATE runs SET state = 'running', host = 'other', started = 'x'"),
+    "no number": _sql("UPDATE runs SET state = 'running', host = 'other', number = 'x'"),
+    "no end": _sql("UPDATE runs SET ended = 'x'"),
+}
+
+
+@pytest.mark.parametrize("kind", PREPARED)
+@pytest.mark.parametrize("command", ["status", "history", "reset"])
+def test_prepared_history_is_damage(tmp_path, command, kind):
+    (tmp_path / "victim").write_text("kept")
+    (tmp_path / "d").mkdir()
+    os.mkfifo(tmp_path / "d" / "stat")
+    remember(tmp_path, "a")
+    PREPARED[kind](tmp_path)
+    code, _, errors = called(command)
+    if command != "reset":
+        assert code == 64
+        assert re.search(r"history.sqlite3 is damaged \(.*\); loop-close reset begins a new one\n", errors)
+        assert not list(tmp_path.glob(".loop-close/*broken*"))
+    else:
+        assert code == 0
+        assert called("status") == (64, "", NO_RUN)
+    assert (tmp_path / "victim").read_text() == "kept"
+
+
+@pytest.mark.parametrize("command", ALL)
+def test_database_of_somebody_else_is_not_touched(tmp_path, command):
+    with database(tmp_path / "app.db") as connection:
+        connection.execute("CREATE TABLE a(b)")
+        connection.execute("PRAGMA journal_mode = WAL")
+    before = state_of(tmp_path)
+    expected = "loop-close: app.db is no history of loop-close\n"
+    assert called(command, "--history", "app.db") == (64, "", expected)
+    assert state_of(tmp_path) == before
+
+
+@pytest.mark.parametrize("command", READING)
+def test_pipe_in_its_place(tmp_path, command):
+    os.mkfifo(tmp_path / "pipe")
+    assert called(command, "--history", "pipe") == (64, "", "loop-close: pipe is no regular file\n")
+
+
+def test_what_takes_too_long_is_told(tmp_path, monkeypatch):
+    remember(tmp_path, "a")
+    monkeypatch.setattr("loop_close.store.patience.LONGEST", -1.0)
+    monkeypatch.setattr("loop_close.store.patience._OFTEN", 1)
+    code, shown, errors = called("status")
+    assert (code, shown) == (64, "")
+    assert re.search(r"history.sqlite3 takes longer than \S+ seconds to read\n", errors)
+
+
 @pytest.mark.parametrize("command", READING)
 def test_missing_tables(tmp_path, command):
     remember(tmp_path, "a")
     execute(tmp_path, "DROP TABLE runs")
     code, shown, errors = called(command)
     assert (code, shown) == (64, "")
-    assert "is damaged (no such table: runs)" in errors
+    assert "is damaged (its tables are not those of loop-close)" in errors
 
 
 @pytest.mark.parametrize("command", READING)

@@ -53,11 +53,11 @@ def test_second_run_in_one_process_reads_the_files_again(pytester):
 MAIN = """
 import os, pathlib, sys
 import pytest
-pytest.main(["--loop-close", "-p", "no:cacheprovider"])
+pytest.main(["--loop-close", "--loop-close-history=off", "-p", "no:cacheprovider"])
 del sys.modules["test_a"]
 pathlib.Path("test_a.py").write_text({!r})
 os.utime("test_a.py", (1, 1))
-pytest.main(["--loop-close", "-p", "no:cacheprovider"])
+pytest.main(["--loop-close", "--loop-close-history=off", "-p", "no:cacheprovider"])
 """
 
 

@@ -1,7 +1,9 @@
 """Histories for tests: short to begin, to run and to look at."""
 
 import contextlib
+import os
 import sqlite3
+import struct
 
 from loop_close.memory import Episode, Known, Mark, Run, Step
 from loop_close.store.sqlite import open_history
@@ -50,6 +52,18 @@ def red(path, failures=1, source="pytest", **kinds):
         begun = begin(history, source, **kinds)
         save(history, begun, failures)
         return begun
+
+
+def chained_journal(path, victim):
+    """A journal that is to be played back, after which SQLite removes the file that it names."""
+    magic, size = bytes.fromhex("d9d505f920a163d7"), 4096
+    page = path.read_bytes()[:size]
+    header = (magic + struct.pack(">5I", 1, 0, path.stat().st_size // size, 512, size)).ljust(512, b"\0")
+    check = sum(page[at] for at in range(size - 200, 0, -200))
+    name = os.fsencode(victim)
+    end = struct.pack(">I", (1 << 30) // size + 1) + name + struct.pack(">II", len(name), sum(name)) + magic
+    record = struct.pack(">I", 1) + page + struct.pack(">I", check)
+    path.with_name(f"{path.name}-journal").write_bytes(header + record + end)
 
 
 def numbers(rows):

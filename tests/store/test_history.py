@@ -14,7 +14,8 @@ from loop_close.store.sqlite import open_history
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "history.sqlite3"
+    (tmp_path / ".loop-close").mkdir()
+    return tmp_path / ".loop-close" / "history.sqlite3"
 
 
 @pytest.fixture
@@ -30,11 +31,15 @@ def test_new_history_is_empty(history, path):
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
-def test_folder_is_made_and_the_file_gets_the_mode_of_any_file(tmp_path):
-    (tmp_path / "plain").write_text("")
-    open_history(tmp_path / "a" / "b" / "h").close()
-    mode = stat.S_IMODE((tmp_path / "plain").stat().st_mode)
-    assert stat.S_IMODE((tmp_path / "a" / "b" / "h").stat().st_mode) == mode
+@pytest.mark.parametrize("mode", [None, 0o644])
+def test_folder_is_made_and_nobody_else_may_read_the_file_unless_it_was_so(tmp_path, mode):
+    path = tmp_path / "a" / "b" / "h"
+    if mode:
+        path.parent.mkdir(parents=True)
+        path.touch()
+        path.chmod(mode)
+    open_history(path).close()
+    assert stat.S_IMODE(path.stat().st_mode) == (mode or 0o600)
 
 
 def test_closing_twice_is_fine_and_what_is_closed_says_so(path):

@@ -17,7 +17,8 @@ from loop_close.store.sqlite import open_history
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "history.sqlite3"
+    (tmp_path / ".loop-close").mkdir()
+    return tmp_path / ".loop-close" / "history.sqlite3"
 
 
 def foreign(path, application=0):

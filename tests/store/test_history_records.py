@@ -1,12 +1,14 @@
 import json
+import zlib
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close import memory
-from loop_close.memory import Breaker, Edit, Edits, Episode, Known, Mark, Progress, Run, Signal, Step
+from loop_close.memory import Breaker, Edit, Edits, Episode, Form, Known, Mark, Progress, Run, Signal, Step
 from loop_close.store.columns import from_json, from_text, to_content, to_json, to_text
+from loop_close.store.contract import HistoryError
 from loop_close.store.records import RecordError, to_plain, to_record
 
 KINDS = [Mark, Edit, Edits, Run, memory.Form, Known, Step, Episode, Signal, Breaker, Progress]
@@ -91,7 +93,60 @@ def test_column_that_holds_no_text_is_refused(column):
         to_text(column)
 
 
-@pytest.mark.parametrize(("data", "size"), [(None, 1), (b"x", None), (b"x", 1), (json.dumps(1), 1)])
+BOMB = zlib.compress(b" " * 30_000_000 + b"1")
+
+
+@pytest.mark.parametrize("column", [BOMB, " " * 25_000_000 + "1"], ids=["packed", "plain"])
+def test_column_that_holds_too_much_is_refused(column):
+    with pytest.raises(RecordError):
+        to_json(column)
+
+
+def test_what_could_not_be_read_again_is_not_written():
+    with pytest.raises(HistoryError, match="too large"):
+        from_json("x" * 25_000_000)
+
+
+def test_episode_of_thousands_of_tests_fits_however_they_failed():
+    digest = "d" * 32
+    long = Mark(
+        **dict.fromkeys(("exact", "shape", "cause", "family"), digest),
+        **dict.fromkeys(("exception", "where", "got", "want"), "w" * 40),
+        test="tests/integration/test_things.py::TestThings::test_" + "x" * 60,
+        message="m" * 200,
+    )
+    form = Form(shape=digest, family=digest, message=long.message, runs=tuple(range(100, 112)))
+    known = Known(
+        status="failing",
+        mark=long,
+        since=1,
+        forms=(form,) * 16,
+        flips=form.runs,
+        values=((100, long.got),) * 8,
+    )
+    tests = {f"{long.test}{index}": known for index in range(3_000)}
+    episode = Episode(tests=tests)
+    assert to_record(Episode, to_json(from_json(to_plain(episode)))) == episode
+
+
+def test_content_is_unpacked_as_far_as_it_may_be():
+    assert to_content(zlib.compress(bytes(262_144)), 262_144) == bytes(262_144)
+
+
+@pytest.mark.parametrize(
+    ("data", "size"),
+    [
+        (None, 1),
+        (b"x", None),
+        (b"x", 1),
+        (json.dumps(1), 1),
+        (zlib.compress(bytes(400_000)), 400_000),
+        (BOMB, 30_000_001),
+        (BOMB, 10),
+        (zlib.compress(b""), -1),
+        (zlib.compress(b"ab"), 2**70),
+    ],
+)
 def test_column_that_holds_no_content_is_refused(data, size):
     with pytest.raises(RecordError):
         to_content(data, size)

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from time import time
 from typing import Any, TypeVar
 
 from loop_close.cli.parser import UsageError
 from loop_close.cli.place import NO_RUN
 from loop_close.memory import Run
 from loop_close.process import host, is_alive
-from loop_close.store import runs
-from loop_close.store.columns import to_text
+from loop_close.store import liveness, runs
+from loop_close.store.columns import to_text, to_whole
 from loop_close.store.contract import RunRow
-from loop_close.store.records import RecordError
-from loop_close.store.schema import APPLICATION_ID, FORMAT
+from loop_close.store.guard import seen_at
+from loop_close.store.patience import LONGEST, STEP, Watch, is_busy, patient
+from loop_close.store.schema import APPLICATION_ID, FORMAT, check_objects
 
 T = TypeVar("T")
 
@@ -48,20 +49,24 @@ class Remembered:
     A run whose process is gone is told as killed, though only the next run takes it down as that.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, watch: Watch) -> None:
         self._connection = connection
+        self._watch = watch
         self._dead = _dead(connection)
 
     def sources(self) -> tuple[str, ...]:
         """What there are runs of, by name."""
+        self._watch.start()
         return tuple(row.source for row in runs.shown_last(self._connection))
 
     def rows(self, source: str | None = None, limit: int = ALL) -> tuple[RunRow, ...]:
         """What is shown of the last runs, the newest last."""
+        self._watch.start()
         return tuple(map(self._as_it_is, runs.shown(self._connection, source, limit)))
 
     def recorded(self, source: str) -> tuple[Run, ...]:
         """The source's runs that have ended, as they are remembered, the newest last."""
+        self._watch.start()
         return runs.recorded(self._connection, source, ALL)
 
     def _as_it_is(self, row: RunRow) -> RunRow:
@@ -78,11 +83,10 @@ def read(path: Path, work: Callable[[Remembered], T], source: str | None = None)
     if not path.exists():
         raise NoRunError(NO_RUN)
     try:
-        with _opened(path) as connection:
-            remembered = Remembered(connection)
+        with _opened(path) as remembered:
             _check_source(remembered.sources(), source)
             return work(remembered)
-    except (sqlite3.Error, RecordError, OSError) as error:
+    except (sqlite3.Error, ValueError, TypeError, OverflowError, OSError) as error:
         raise _meaning(path, error) from None
 
 
@@ -99,17 +103,41 @@ def _check_source(sources: tuple[str, ...], wanted: str | None) -> None:
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+def _opened(path: Path) -> Iterator[Remembered]:
+    _check_safe(path)
     # Not read-only: a writer that was killed may have left what has to be undone before anything can be read.
-    uri = f"{path.absolute().as_uri()}?mode=rw"
-    connection = sqlite3.connect(uri, uri=True, timeout=_TIMEOUT, isolation_level=None)
+    uri = f"{path.resolve().as_uri()}?mode=rw"
+    connection = sqlite3.connect(uri, uri=True, timeout=min(STEP, _TIMEOUT), isolation_level=None)
+    watch = Watch(connection)
     try:
         connection.execute("PRAGMA query_only = ON")
         connection.execute("BEGIN")  # all that is read is of one moment
-        _check_kind(connection, path)
-        yield connection
+        patient(lambda: _check_kind(connection, path), _TIMEOUT)
+        watch.start()
+        yield Remembered(connection, watch)
+    except sqlite3.OperationalError as error:
+        if getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_INTERRUPT:
+            raise
+        raise watch.reason() or UsageError(
+            f"{path.name} takes longer than {LONGEST:g} seconds to read"
+        ) from None
     finally:
         connection.close()
+
+
+def _check_safe(path: Path) -> None:
+    """Make sure that SQLite may look at the file, wherever links lead.
+
+    :raises UsageError: when it is no history, or damaged.
+    """
+    real = path.resolve()
+    if not (real.is_file() or real.is_dir()):
+        raise UsageError(f"{path.name} is no regular file")
+    seen = seen_at(real)
+    if not seen.is_history:
+        raise UsageError(f"{path.name} is no history of loop-close")
+    if seen.fault:
+        raise _damaged(path, seen.fault)
 
 
 def _check_kind(connection: sqlite3.Connection, path: Path) -> None:
@@ -127,19 +155,24 @@ def _check_kind(connection: sqlite3.Connection, path: Path) -> None:
         raise UsageError(
             f"{path.name} was written by a newer loop-close (format {version}; this one reads {FORMAT})"
         )
+    check_objects(connection)
 
 
 def _meaning(path: Path, error: Exception) -> UsageError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if path.is_dir():
         return UsageError(f"{path} is a folder; name a file")
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+    if isinstance(error, sqlite3.Error) and is_busy(error):
         return UsageError(f"{path.name} is busy: others have held it for {_TIMEOUT:g} seconds")
     if isinstance(error, OSError) or code in _UNREADABLE:
         return UsageError(f"cannot read {path}: {error}")
     if code == sqlite3.SQLITE_NOTADB:
         return UsageError(f"{path.name} is no history of loop-close ({error})")
-    return DamagedError(f"{path.name} is damaged ({error}); loop-close reset begins a new one")
+    return _damaged(path, error)
+
+
+def _damaged(path: Path, why: object) -> DamagedError:
+    return DamagedError(f"{path.name} is damaged ({why}); loop-close reset begins a new one")
 
 
 def _dead(connection: sqlite3.Connection) -> frozenset[tuple[str, int]]:
@@ -147,10 +180,11 @@ def _dead(connection: sqlite3.Connection) -> frozenset[tuple[str, int]]:
     rows = connection.execute(
         "SELECT source, number, pid, birth, host, started FROM runs WHERE state = 'running'"
     ).fetchall()
-    return frozenset((to_text(row[0]), row[1]) for row in rows if not _lives(*row[2:]))
+    return frozenset((to_text(row[0]), to_whole(row[1])) for row in rows if not _lives(*row[2:]))
 
 
-def _lives(pid: int, birth: Any, machine: Any, started: float) -> bool:
+def _lives(pid: Any, birth: Any, machine: Any, started: float) -> bool:
+    liveness.check_pid(pid)
     if to_text(machine) != host():
-        return time.time() - started < _LONGEST
+        return abs(time() - started) < _LONGEST
     return is_alive(pid, to_text(birth))

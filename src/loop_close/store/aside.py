@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
-# What SQLite writes beside a database. They go first: one that stayed would be taken for the next file's own.
-_BESIDE = ("-journal", "-wal", "-shm")
+#: What SQLite writes beside a database. They go first: one that stayed would be taken for the next file's own.
+BESIDE = ("-journal", "-wal", "-shm")
 
 
 def set_aside(path: Path) -> Path:
@@ -29,7 +29,7 @@ def _names(path: Path) -> Iterator[Path]:
 
 
 def _family(path: Path) -> list[str]:
-    return [*(f"{path}{end}" for end in _BESIDE), str(path)]
+    return [*(f"{path}{end}" for end in BESIDE), str(path)]
 
 
 @contextlib.contextmanager

@@ -5,39 +5,23 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import stat
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from loop_close.store.aside import alone, set_aside
 from loop_close.store.contract import HistoryError
-from loop_close.store.records import RecordError
+from loop_close.store.errors import BrokenError, ReplacedError, UnsafeError, meaning_of
+from loop_close.store.guard import OUR_FOLDER, check_place, fault_beside, identity, in_use, opening, seen_at
+from loop_close.store.patience import STEP, Watch, patient
 from loop_close.store.schema import ForeignError, prepare
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 
-# When a file is made, its descriptor is closed again, and by POSIX that ends all locks that the process has on
-# it: no other thread may have opened it by then.
-_opening = threading.Lock()
-_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-_BROKEN = {
-    *(sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT),
-    *(sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH),
-}
-_BROKEN_WORDS = ("no such ", "Could not decode to UTF-8", "malformed")
 _TRIES = 3
+_ROOT = "SELECT root FROM project"
 _SMALLEST = 512
-
-
-class BrokenError(Exception):
-    """The file is no history; the text says what is wrong with it."""
-
-
-class _ReplacedError(Exception):
-    """Another process has set the file aside, or somebody removed it, since it was opened."""
 
 
 class Database:
@@ -51,15 +35,18 @@ class Database:
     :raises HistoryError: when it cannot be opened.
     """
 
-    def __init__(self, path: Path, *, timeout: float, notes: list[str]) -> None:
+    def __init__(self, path: Path, *, timeout: float, notes: list[str], project: str = "") -> None:
         self.path = path
         self.notes = notes
         self._timeout = timeout
+        # What lies in our folder goes where the folder goes.
+        self._project = "" if path.parent.name == OUR_FOLDER else project
+        self._held: tuple[int, int] | None = None
         self.connection = self._opened()
 
     def read(self, work: Work[T]) -> T:
         """What ``work`` returns; it must not write."""
-        return self._attempt(work)
+        return self._attempt(lambda connection: patient(lambda: work(connection), self._timeout))
 
     def write(self, work: Work[T]) -> T:
         """What ``work`` returns; what it wrote stays, all or nothing."""
@@ -67,7 +54,7 @@ class Database:
         def written(connection: sqlite3.Connection) -> T:
             self._begin()
             result = work(connection)
-            connection.execute("COMMIT")
+            self._execute("COMMIT")
             return result
 
         return self._attempt(written)
@@ -84,7 +71,7 @@ class Database:
 
     def commit(self) -> None:
         """End the transaction that is open, for good."""
-        self._attempt(lambda connection: connection.execute("COMMIT"), tries=1)
+        self._attempt(lambda connection: self._execute("COMMIT"), tries=1)
 
     def rollback(self) -> None:
         """End the transaction that may be open, as if it had not been."""
@@ -95,14 +82,22 @@ class Database:
 
     def close(self) -> None:
         """Let go of the file; more than once is fine."""
-        self.rollback()
-        self.connection.close()
+        if self._held is not None:
+            self.rollback()
+            self.connection.close()
+            with opening:
+                in_use[self._held] -= 1
+            self._held = None
+
+    def _execute(self, statement: str) -> None:
+        patient(lambda: self.connection.execute(statement), self._timeout)
+        self._watch.start()
 
     def _begin(self) -> None:
-        self.connection.execute("BEGIN IMMEDIATE")
+        self._execute("BEGIN IMMEDIATE")
         # Journals go by name: one of the old file would be taken for one of the new file. There is none yet.
-        if _identity(self.path) != self._file:
-            raise _ReplacedError
+        if identity(self.path) != self._file:
+            raise ReplacedError
 
     def _attempt(self, work: Work[T], tries: int = _TRIES) -> T:
         """What ``work`` returns, on a new file when this one turns out to be broken."""
@@ -110,20 +105,23 @@ class Database:
         for _ in range(tries):
             try:
                 return self._translated(work)
-            except _ReplacedError:
+            except ReplacedError:
                 self.close()
             except BrokenError as broken:
                 if has_renewed:
                     break
                 has_renewed = True
-                self._put_away(f"was damaged ({broken})")
+                self._put_away(f"was damaged ({broken})", isinstance(broken, UnsafeError))
             self.connection = self._opened()
         raise HistoryError(f"{self.path.name} is damaged time and again, or replaced while it is used")
 
     def _translated(self, work: Work[T]) -> T:
         try:
+            if not self.connection.in_transaction:
+                self._check_beside()
+            self._watch.start()
             return work(self.connection)
-        except RecordError as error:
+        except (ValueError, TypeError, OverflowError) as error:  # what is in the columns is not what we wrote
             self.rollback()
             raise BrokenError(str(error)) from error
         except sqlite3.Error as error:
@@ -133,36 +131,35 @@ class Database:
             self.rollback()
             raise
 
-    def _meaning(self, error: sqlite3.Error) -> Exception:
-        """The error as one of ours. What SQLite calls operational, but for missing tables, is no fault of the file."""
-        code = getattr(error, "sqlite_errorcode", 0)
-        if code == sqlite3.SQLITE_READONLY_DBMOVED:
-            return _ReplacedError()
-        code &= 0xFF
-        if code in _BUSY:
-            return HistoryError(
-                f"{self.path.name} is busy: others have held it for {self._timeout:g} seconds"
-            )
-        if code in _BROKEN or (
-            isinstance(error, sqlite3.OperationalError) and str(error).startswith(_BROKEN_WORDS)
-        ):
-            return BrokenError(str(error))
-        return HistoryError(f"cannot write {self.path.name}: {error}")
+    def _check_beside(self) -> None:
+        """SQLite looks for a journal whenever it begins to read: one may have been put there since the last time."""
+        try:
+            fault = fault_beside(self.path)
+        except OSError as error:
+            raise HistoryError(f"cannot read {self.path.name}: {error.strerror or error}") from error
+        if fault:
+            raise UnsafeError(fault)
+
+    def _meaning(self, error: sqlite3.Error) -> BaseException:
+        return meaning_of(error, self.path.name, self._timeout, self._watch)
 
     def _opened(self) -> sqlite3.Connection:
         for _ in range(_TRIES):
-            with _opening:
-                self._file = self._made()
-                self.connection = self._connected()
             try:
-                self._translated(self._prepare)
-                if _identity(self.path) == self._file:
+                with opening:
+                    self._look()
+                    self._connect()
+                self._translated(lambda c: patient(lambda: self._prepare(c), self._timeout))
+                if identity(self.path) == self._file:
+                    self._is_ours = True
                     return self.connection
                 self.close()
-            except _ReplacedError:
+            except ReplacedError:
                 self.close()
             except ForeignError:
                 self._put_away("was no history of loop-close")
+            except UnsafeError as unsafe:
+                self._put_away(f"was damaged ({unsafe})", is_unsafe=True)
             except BrokenError as broken:
                 self._put_away(f"was no history of loop-close ({broken})")
             except BaseException:
@@ -176,33 +173,65 @@ class Database:
             if 0 < os.stat(self.path).st_size < _SMALLEST:
                 raise BrokenError("file is not a database")
         prepare(connection, self.path.name)
+        self._claim(connection)
+
+    def _claim(self, connection: sqlite3.Connection) -> None:
+        """Make sure that the file is this project's; it becomes so when it is nobody's."""
+        (root,) = connection.execute(_ROOT).fetchone()
+        if not root and self._project:
+            connection.execute("UPDATE project SET root = ? WHERE root = ''", (self._project,))
+            (root,) = connection.execute(_ROOT).fetchone()  # another one may have been quicker
+        if self._project not in ("", root):
+            raise HistoryError(f"{self.path.name} remembers the runs of another project; name another file")
+
+    def _look(self) -> None:
+        """Find out whether the file is ours, and whether it is safe to open it."""
+        name = self.path.name
+        try:
+            check_place(self.path)
+            seen = seen_at(self.path)
+        except OSError as error:
+            raise HistoryError(f"cannot open {name}: {error.strerror or error}") from error
+        self._file, self._is_ours = seen.file, seen.is_ours
+        if not seen.is_history:  # to open it could play back the journal of one that takes its place
+            raise ForeignError
+        if seen.fault and not seen.is_ours:
+            raise HistoryError(f"cannot open {name}: {seen.fault}")
+        if seen.fault:
+            raise UnsafeError(seen.fault)
 
     def _made(self) -> tuple[int, int]:
-        """Which file it is; made when there is none, with the permissions that any new file gets."""
+        """Which file it is; made when there is none. Nobody else may read it: sources are in it."""
         try:
-            _check(self.path)
             with contextlib.suppress(FileExistsError):
-                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
-            found = _identity(self.path)
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            found = identity(self.path)
         except OSError as error:
             raise HistoryError(f"cannot open {self.path.name}: {error.strerror or error}") from error
         if found is None:
             raise HistoryError(f"cannot open {self.path.name}: somebody removes it")
         return found
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connect(self) -> None:
+        self._file = self._made()
         try:
-            return sqlite3.connect(self.path, timeout=self._timeout, isolation_level=None)
+            wait = min(STEP, self._timeout)
+            self.connection = sqlite3.connect(self.path, timeout=wait, isolation_level=None)
         except sqlite3.Error as error:
             raise HistoryError(f"cannot open {self.path.name}: {error}") from error
+        self._held = self._file
+        in_use[self._file] += 1
+        self._watch = Watch(self.connection)
 
-    def _put_away(self, why: str) -> None:
+    def _put_away(self, why: str, is_unsafe: bool = False) -> None:
         """Close the file and set it aside, unless another process has done it already."""
         name = self.path.name
         try:
+            if not self._is_ours:
+                raise HistoryError(f"{name} exists and is no history of loop-close; name another file")
             with alone(self.path.parent):
-                self._lock_out()
-                if _identity(self.path) == self._file:
+                self._lock_out(is_unsafe)
+                if identity(self.path) == self._file:
                     aside = set_aside(self.path).name
                     self.notes.append(f"{name} {why}; it was set aside as {aside} and a new one begun")
         except OSError as error:
@@ -210,39 +239,14 @@ class Database:
         finally:
             self.close()
 
-    def _lock_out(self) -> None:
+    def _lock_out(self, is_unsafe: bool) -> None:
         """Wait for those who write to the file, where its state lets anybody write at all."""
-        if os.name == "nt":  # an open file cannot be renamed there
+        if is_unsafe or self._held is None or os.name == "nt":  # an open file cannot be renamed there
             self.close()
             return
         try:
-            self.connection.execute("BEGIN EXCLUSIVE")
+            self._execute("BEGIN EXCLUSIVE")
         except sqlite3.Error as error:
             meaning = self._meaning(error)
-            if isinstance(meaning, HistoryError):
+            if not isinstance(meaning, (BrokenError, ReplacedError)):
                 raise meaning from error
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _check(path: Path) -> None:
-    """Make sure that nothing else is in the file's place.
-
-    :raises HistoryError: when it is a folder or the like, or a symbolic link leads to it: what that leads to is
-        not ours to write.
-    """
-    for each in (path.parent, path):
-        if each.is_symlink():
-            raise HistoryError(f"{each.name} is a symbolic link")
-    try:
-        mode = os.lstat(path).st_mode
-    except FileNotFoundError:
-        return
-    if not stat.S_ISREG(mode):
-        raise HistoryError(f"{path.name} is no regular file")

@@ -5,17 +5,18 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping
 
-from loop_close.store.columns import from_content, from_text, to_content, to_optional_text, to_text
+from loop_close.store.columns import from_content, from_text, to_content, to_optional_text, to_text, to_whole
 from loop_close.store.contract import Changes, Entries
 
 # Some builds of SQLite take no more than 999 parameters.
 MOST_PARAMETERS = 500
+_LAST_NS = (1 << 63) - 1
 
 
 def known_files(connection: sqlite3.Connection) -> dict[str, tuple[int, int, str]]:
     """The files as they were last taken down."""
     rows = connection.execute("SELECT path, size, mtime_ns, digest FROM files")
-    return {to_text(path): (size, mtime_ns, to_text(digest)) for path, size, mtime_ns, digest in rows}
+    return {to_text(row[0]): (to_whole(row[1]), int(row[2]), to_text(row[3])) for row in rows}
 
 
 def take_down(connection: sqlite3.Connection, entries: Entries, contents: Mapping[str, bytes]) -> int:
@@ -27,10 +28,15 @@ def take_down(connection: sqlite3.Connection, entries: Entries, contents: Mappin
     connection.executemany("DELETE FROM files WHERE path = ?", [(from_text(path),) for path in gone])
     connection.executemany(
         "REPLACE INTO files(path, size, mtime_ns, digest) VALUES(?, ?, ?, ?)",
-        [(from_text(path), *entries[path][:2], from_text(entries[path][2])) for path in touched],
+        [_file_row(path, *entries[path]) for path in touched],
     )
     changes = [(path, _digest(known, path), _digest(entries, path)) for path in (*touched, *gone)]
     return _snapshot(connection, [each for each in changes if each[1] != each[2]])
+
+
+def _file_row(path: str, size: int, mtime_ns: int, digest: str) -> tuple[str | bytes, int, int, str | bytes]:
+    # SQLite has no room for times from the year 2262 on.
+    return from_text(path), size, max(min(mtime_ns, _LAST_NS), -_LAST_NS), from_text(digest)
 
 
 def _digest(entries: Entries, path: str) -> str | None:

@@ -15,6 +15,9 @@ _FEW_RUNS, _MANY_RUNS = 8, 100
 _MARKS, _SNAPSHOTS, _BLOBS, _PAGES = 20_000, 200, 1_000, 256
 _FREE = "state <> 'running' AND number < keeps"
 
+# In the order of their names; ``project`` stays, as it counts on.
+_EMPTIED = ("blobs", "changes", "episodes", "failures", "files", "marks", "runs", "sources")
+
 
 def prune(connection: sqlite3.Connection, bounds: Bounds) -> None:
     """Take away what is too much, a part of it at a time; in a transaction."""
@@ -51,6 +54,16 @@ def give_back(connection: sqlite3.Connection, *, everything: bool = False) -> No
     # One at a time: sqlite3 takes a single step of the pragma, whatever the number in it.
     for _ in range(free if everything else min(free, most)):
         connection.execute("PRAGMA incremental_vacuum(1)")
+
+
+def remove_all(connection: sqlite3.Connection) -> int:
+    """Leave nothing, not even whose the file was; how many runs there were."""
+    (count,) = connection.execute("SELECT count(*) FROM runs").fetchone()
+    for table in _EMPTIED:
+        connection.execute(f"DELETE FROM {table}")
+    connection.execute("UPDATE project SET floor = snapshot + 1, root = ''")
+    give_back(connection, everything=True)
+    return int(count)
 
 
 def _live_bytes(connection: sqlite3.Connection) -> int:

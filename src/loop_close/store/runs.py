@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from loop_close.store.columns import from_json, from_text, to_json, to_text
+from loop_close.store.columns import from_json, from_text, to_json, to_text, to_whole
 from loop_close.store.contract import Begun, HistoryError, RunRow
 from loop_close.store.marks import keep_marks, marks_of
 from loop_close.store.records import RecordError, to_plain, to_record
@@ -15,12 +15,14 @@ from loop_close.store.records import RecordError, to_plain, to_record
 if TYPE_CHECKING:
     from loop_close.memory import Run
 
-# A process on another machine cannot be looked for; no run of tests takes this long.
-_LONGEST = 24 * 3600.0
 _MOST_KILLED = 100
 _MOST_SOURCES = 20
 _SHOWN = "number, source, state, started, ended, exit_code, passed, skipped, failures, summary"
 _OWN = "id = ? AND source = ? AND number = ? AND started = ?"
+_NEWEST = (
+    "SELECT max(coalesce((SELECT max(id) FROM runs), 0),"
+    " coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0))"
+)
 # Kept in columns of their own.
 _ELSEWHERE = ("number", "source", "marks")
 
@@ -28,7 +30,7 @@ _ELSEWHERE = ("number", "source", "marks")
 def next_number(connection: sqlite3.Connection, source: str) -> int:
     """A number that no run of the source had."""
     row = connection.execute("SELECT last FROM sources WHERE source = ?", (from_text(source),)).fetchone()
-    number = int(row[0]) + 1 if row else 1
+    number = to_whole(row[0]) + 1 if row else 1
     _count(connection, source, number)
     return number
 
@@ -52,6 +54,7 @@ def add_row(
     :param process: its id, when it was born, and its machine.
     """
     pid, birth, host = process
+    to_whole(connection.execute(_NEWEST).fetchone()[0])  # there must be a number after it
     cursor = connection.execute(
         "INSERT INTO runs(source, number, state, started, pid, birth, host, snapshot)"
         " VALUES(?, ?, 'running', ?, ?, ?, ?, ?)",
@@ -68,41 +71,6 @@ def add_row(
     return int(cursor.lastrowid or 0)
 
 
-def sort_out(
-    connection: sqlite3.Connection,
-    process: tuple[int, str, str],
-    now: float,
-    is_alive: Callable[[int, str], bool],
-) -> tuple[int, ...]:
-    """Take down as killed what will not end any more; the numbers of what other processes have under way."""
-    rows = connection.execute(
-        "SELECT id, number, pid, birth, host, started FROM runs WHERE state = 'running' ORDER BY id"
-    ).fetchall()
-    dead, running = [], []
-    for row, number, pid, birth, host, started in rows:
-        other = (pid, to_text(birth), to_text(host))
-        if not _lives(other, process, now - started, is_alive):
-            dead.append((now, row))
-        elif other != process:
-            running.append(number)
-    connection.executemany("UPDATE runs SET state = 'killed', ended = ? WHERE id = ?", dead)
-    return tuple(running)
-
-
-def _lives(
-    other: tuple[int, str, str],
-    process: tuple[int, str, str],
-    age: float,
-    is_alive: Callable[[int, str], bool],
-) -> bool:
-    pid, birth, host = other
-    if host != process[2]:
-        return age < _LONGEST
-    if pid == process[0]:  # its number came round again
-        return birth == process[1]
-    return is_alive(pid, birth)
-
-
 def killed_before(connection: sqlite3.Connection, source: str, number: int) -> tuple[int, ...]:
     """The killed runs before that one which no episode has yet."""
     rows = connection.execute(
@@ -110,7 +78,7 @@ def killed_before(connection: sqlite3.Connection, source: str, number: int) -> t
         " ORDER BY number DESC LIMIT ?",
         (from_text(source), number, _MOST_KILLED),
     )
-    return tuple(sorted(each for (each,) in rows))
+    return tuple(sorted(to_whole(each) for (each,) in rows))
 
 
 def snapshots(connection: sqlite3.Connection, begun: Begun) -> tuple[int | None, int | None]:
@@ -135,7 +103,8 @@ def red_elsewhere(
         (snapshot, from_text(source), _MOST_SOURCES),
     ).fetchall()
     found = (
-        (to_text(name), number, str(_dictionary(summary).get("verdict"))) for name, number, summary in rows
+        (to_text(name), to_whole(number), str(_dictionary(summary).get("verdict")))
+        for name, number, summary in rows
     )
     return tuple(each for each in found if each[2] != "green")
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 
 from loop_close.store.contract import HistoryError
+from loop_close.store.records import RecordError
 
 APPLICATION_ID = 0x6C6F6F70  # "loop"
 FORMAT = 1
@@ -12,11 +14,13 @@ FORMAT = 1
 # marks: a failure is kept once, however many runs have it; last: a run that had it, at most STAMP runs ago.
 # runs.snapshot: the state of the project's files, counted by project.snapshot; NULL: it was not known.
 # sources.keeps: the number of the first run that the current episode still needs.
+# project.root: which project the file belongs to; empty: any.
 # project.floor: what changed up to this snapshot is not kept; one that is still to come: nothing is known;
 # project.pruned: the id of the run after which it was last done.
 TABLES = (
-    "CREATE TABLE project(snapshot INTEGER NOT NULL, floor INTEGER NOT NULL, pruned INTEGER NOT NULL)",
-    "INSERT INTO project VALUES(0, 1, 0)",
+    "CREATE TABLE project(snapshot INTEGER NOT NULL, floor INTEGER NOT NULL, pruned INTEGER NOT NULL,"
+    " root TEXT NOT NULL)",
+    "INSERT INTO project VALUES(0, 1, 0, '')",
     "CREATE TABLE files(path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,"
     " digest TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE changes(snapshot INTEGER NOT NULL, path TEXT NOT NULL, before TEXT, after TEXT,"
@@ -42,6 +46,11 @@ _LOOK = (
     "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
     " FROM pragma_application_id, pragma_user_version"
 )
+# Of the names that SQLite keeps for itself, those of things that do nothing: a trigger may have such a name, too.
+_INTERNAL = ("sqlite_sequence", "sqlite_stat1", "sqlite_stat4")
+_OBJECTS = "SELECT type, name, sql FROM sqlite_master LIMIT 100"
+# No row of ours is longer, though it were not compressed.
+_LONGEST_VALUE = 1 << 25
 
 
 class ForeignError(Exception):
@@ -55,17 +64,47 @@ def prepare(connection: sqlite3.Connection, name: str) -> None:
     :raises HistoryError: when a newer version of ours wrote it.
     """
     connection.execute("PRAGMA synchronous = NORMAL")  # Database says why
-    if _is_ours(connection, name):
-        return
+    connection.execute("PRAGMA cache_spill = OFF")  # it would have to wait for readers in mid-transaction
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+    if not _is_ours(connection, name):
+        _make(connection, name)
+    check_objects(connection)
+
+
+def _make(connection: sqlite3.Connection, name: str) -> None:
     # So that the file can shrink. It works only before there are tables, and only outside of a transaction.
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("BEGIN IMMEDIATE")
-    if not _is_ours(connection, name):  # another process may have been quicker
-        for statement in TABLES:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {FORMAT}")
-    connection.execute("COMMIT")
+    try:
+        if not _is_ours(connection, name):  # another process may have been quicker
+            for statement in TABLES:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def check_objects(connection: sqlite3.Connection) -> None:
+    """Make sure that there are our tables and indexes and nothing else, such as a trigger or a view.
+
+    :raises RecordError: when it is not so.
+    """
+    found = [row for row in connection.execute(_OBJECTS) if not _is_internal(*row)]
+    if sorted(map(str, found)) != sorted(map(str, _expected())):
+        raise RecordError("its tables are not those of loop-close")
+
+
+def _is_internal(kind: str, name: str, sql: str | None) -> bool:
+    return (kind == "index" and sql is None) or (kind == "table" and name in _INTERNAL)
+
+
+def _expected() -> list[tuple[str, str, str]]:
+    made = (re.match(r"CREATE (TABLE|INDEX) (\w+)", statement) for statement in TABLES)
+    return [(each[1].lower(), each[2], each.string) for each in made if each]
 
 
 def _is_ours(connection: sqlite3.Connection, name: str) -> bool:

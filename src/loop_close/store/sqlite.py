@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from time import time  # here: a program under test may put another one in its place
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from loop_close.store import episodes, project, runs
+from loop_close.store import episodes, liveness, project, runs
 from loop_close.store.bounds import Bounds, is_due
+from loop_close.store.columns import moment_of
 from loop_close.store.contract import Begun, Changes, Entries, History, HistoryError, RunRow
 from loop_close.store.database import Database
 
@@ -21,18 +22,24 @@ if TYPE_CHECKING:
 
 MAX_RUNS = 2_000
 MAX_BYTES = 64 * 1024 * 1024
-# In the order of their names; ``project`` stays, as it counts on.
-_EMPTIED = ("blobs", "changes", "episodes", "failures", "files", "marks", "runs", "sources")
 
 
 def open_history(
-    path: Path, *, max_runs: int = MAX_RUNS, max_bytes: int = MAX_BYTES, timeout: float = 10.0
+    path: Path,
+    *,
+    max_runs: int = MAX_RUNS,
+    max_bytes: int = MAX_BYTES,
+    timeout: float = 10.0,
+    project: str = "",
 ) -> SqliteHistory:
     """The history in the file, which is made when there is none, with the folder it lies in.
 
     :param max_runs: how many runs are kept, about; ``max_bytes``: how large the file may be, about.
     :param timeout: for how many seconds to wait for others who write to it.
-    :raises HistoryError: when it cannot be used. One that is broken, or no history at all, is set aside.
+    :param project: what tells the project from others, such as a digest of its root: none may use the file of
+        another one. In its place in ``.loop-close`` the file goes with its project, which may have been moved.
+    :raises HistoryError: when it cannot be used. One that is broken is set aside; what is no history at all only
+        where it lies in the history's own place in ``.loop-close``: elsewhere it is somebody else's.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -40,7 +47,7 @@ def open_history(
         raise HistoryError(f"cannot open {path.name}: {path.parent.name} is no folder") from error
     except OSError as error:
         raise HistoryError(f"cannot open {path.name}: {error.strerror or error}") from error
-    return SqliteHistory(path, Bounds(runs=max_runs, bytes=max_bytes), timeout)
+    return SqliteHistory(path, Bounds(runs=max_runs, bytes=max_bytes), timeout, project)
 
 
 class SqliteHistory(History):
@@ -49,10 +56,10 @@ class SqliteHistory(History):
     Nothing else in the process may open the file: closing it again would end SQLite's locks.
     """
 
-    def __init__(self, path: Path, bounds: Bounds, timeout: float) -> None:
+    def __init__(self, path: Path, bounds: Bounds, timeout: float, project: str = "") -> None:
         self.notes: list[str] = []
         self._bounds = bounds
-        self.database = Database(path, timeout=timeout, notes=self.notes)
+        self.database = Database(path, timeout=timeout, notes=self.notes, project=project)
 
     def __enter__(self) -> SqliteHistory:
         return self
@@ -91,12 +98,13 @@ class SqliteHistory(History):
         :param is_alive: whether the process of that number and birth still runs on this host.
         """
         process = pid, birth, host
+        moment = moment_of(now)
 
         def work(connection: sqlite3.Connection) -> Begun:
-            running = runs.sort_out(connection, process, now, is_alive)
+            running = liveness.sort_out(connection, process, moment, is_alive)
             snapshot = None if entries is None else project.take_down(connection, entries, contents)
             number = runs.next_number(connection, source)
-            begun = Begun(id=0, number=number, source=source, started=float(now), running=running)
+            begun = Begun(id=0, number=number, source=source, started=moment, running=running)
             return replace(
                 begun,
                 id=runs.add_row(connection, begun, snapshot, process),
@@ -130,7 +138,7 @@ class SqliteHistory(History):
         def work(connection: sqlite3.Connection) -> bool:
             if episodes.watched_by(connection, begun.source):
                 return False
-            runs.finish_plain(connection, begun, plain, {"verdict": "green"}, time.time())
+            runs.finish_plain(connection, begun, plain, {"verdict": "green"}, moment_of(time()))
             episodes.keep_green_episode(connection, begun.source, begun.number)
             return True
 
@@ -194,19 +202,10 @@ class SqliteHistory(History):
         Numbers begin at 1 again. A run under way is added when it ends, unless its number is taken by then.
         """
         if source is None:
-            return self.database.write(_emptied)
+            from loop_close.store.prune import remove_all
+
+            return self.database.write(remove_all)
         return self.database.write(lambda connection: runs.forget(connection, source))
-
-
-def _emptied(connection: sqlite3.Connection) -> int:
-    from loop_close.store.prune import give_back
-
-    (count,) = connection.execute("SELECT count(*) FROM runs").fetchone()
-    for table in _EMPTIED:
-        connection.execute(f"DELETE FROM {table}")
-    connection.execute("UPDATE project SET floor = snapshot + 1")
-    give_back(connection, everything=True)
-    return int(count)
 
 
 class SqliteTurn:
@@ -238,7 +237,7 @@ class SqliteTurn:
         :param now: when the run ended; this moment by default.
         :raises HistoryError: when it cannot be written; the turn is over then.
         """
-        ended = time.time() if now is None else now
+        ended = moment_of(time() if now is None else now)
 
         def work(connection: sqlite3.Connection) -> None:
             runs.finish(connection, self._begun, run, summary, ended)
