@@ -396,7 +396,9 @@ def test_a_child_of_a_test_does_not_remember_the_run(run):
             import os
 
             def test_a():
-                os.fork()
+                child = os.fork()
+                if child:  # which goes on to the end of the run
+                    os.waitpid(child, 0)
                 assert 1 == 2
             """,
     }
