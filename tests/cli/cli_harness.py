@@ -14,7 +14,15 @@ COMMAND = [sys.executable, "-c", CODE]
 AT_TERMINAL = f"import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); {CODE}"
 GUARD = 300  # seconds after which a test that hangs fails: far more than a machine under load takes
 # Of whoever runs the suite, what would change what is tested; tests that want it set it.
-LEFT_OUT = ("PYTEST_", "COLUMNS", "LINES", "PYTHONUNBUFFERED", "PYTHONIOENCODING", "PYTHONWARNINGS")
+LEFT_OUT = (
+    "TOX_ENV_NAME",
+    "PYTEST_",
+    "COLUMNS",
+    "LINES",
+    "PYTHONUNBUFFERED",
+    "PYTHONIOENCODING",
+    "PYTHONWARNINGS",
+)
 
 
 def python(code):
