@@ -27,13 +27,7 @@ ASKED = ("--loop-close", "--loop-close-json=report.json")
 @pytest.fixture(autouse=True)
 def no_outer_run(monkeypatch):
     """The inner runs are not workers of the outer one and take no options from it."""
-    for name in (
-        "PYTEST_XDIST_WORKER",
-        "PYTEST_XDIST_TESTRUNUID",
-        "PYTEST_XDIST_WORKER_COUNT",
-        "CI",
-        "TOX_ENV_NAME",
-    ):
+    for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_TESTRUNUID", "PYTEST_XDIST_WORKER_COUNT", "CI"):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -34,7 +34,9 @@ QUICK = (
 def finish(folder, *args, seed="0"):
     """Run a project and give back its prompt and report."""
     command = [sys.executable, "-m", "pytest", "--loop-close", "--loop-close-json=report.json", *args]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "TOX_"))
+    }
     environment["PYTHONHASHSEED"] = seed
     environment["PYTEST_ADDOPTS"] = "--loop-close-history=off"  # each run as if it were the first
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
