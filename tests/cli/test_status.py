@@ -214,7 +214,7 @@ def test_real_runs_from_red_to_stuck_to_green(tmp_path):
         return subprocess.run(
             [sys.executable, "-m", "pytest", "--loop-close"],
             cwd=tmp_path,
-            env=environment(),
+            env=environment(PYTHONDONTWRITEBYTECODE="1"),  # the fix has the size of the fault
             stdout=subprocess.DEVNULL,
             timeout=GUARD,
             check=False,

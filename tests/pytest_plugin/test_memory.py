@@ -36,9 +36,9 @@ PROJECT = {
 @pytest.fixture
 def loop(run, pytester, monkeypatch):
     """Edit files (replace texts in them), then run pytest."""
-    monkeypatch.setattr(
-        sys, "dont_write_bytecode", True
-    )  # two edits within a second would share one bytecode
+    # Two edits of one size within a second would share one bytecode.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
 
     def turn(*args, is_prompt=True, **edits):
         for name, (old, new) in edits.items():
