@@ -1,4 +1,4 @@
-"""The one sequence: observe, detect, group, compose, save."""
+"""The steps of the one sequence around the comparison with earlier runs: detect and group; compose and save."""
 
 from __future__ import annotations
 

@@ -10,6 +10,8 @@ from loop_close.model import Failure, Frame, Origin, Raised, Source
 #: Of the frames of a traceback these many are kept: where it began, and where it ended.
 MAX_OUTER = 4
 MAX_INNER = 12
+#: The phases of a test that runs.
+TEST_PHASES = ("setup", "call", "teardown")
 _TEST_FOLDERS = {"test", "tests", "testing"}
 _Frame = TypeVar("_Frame")
 
@@ -34,6 +36,11 @@ def is_misuse(failure: Failure) -> bool:
     )  # by its module, too: the command lines of programs under test have a UsageError of theirs
     is_of_pytest = raised is not None and raised.module.partition(".")[0] in ("_pytest", "pytest")
     return failure.phase == "session" and is_of_pytest and is_a(raised, "UsageError")
+
+
+def is_only_counted(failure: Failure) -> bool:
+    """Whether the output tells that a test failed and not which."""
+    return not failure.nodeid and failure.phase in TEST_PHASES
 
 
 def links(raised: Raised | None) -> Iterator[Raised]:

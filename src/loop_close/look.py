@@ -61,11 +61,10 @@ def look(
 def _look(root: Path, known: Mapping[str, tuple[int, int, str]], leave_out: Collection[str]) -> Look:
     from loop_close.workspace.scan import Entry, take
 
-    before = {name: Entry(size=s, mtime_ns=m, digest=d) for name, (s, m, d) in known.items()}
+    before = {name: Entry(*entry) for name, entry in known.items()}
     seen = take(root, before, leave_out=leave_out)
     changed = (name for name, entry in seen.entries.items() if before.get(name) != entry)
-    entries = {name: (e.size, e.mtime_ns, e.digest) for name, e in seen.entries.items()}
-    entries[_LISTED] = (0, 0, seen.listed_by)
+    entries = {**seen.entries, _LISTED: Entry(size=0, mtime_ns=0, digest=seen.listed_by)}
     return Look(
         entries=None if seen.problem else entries,
         contents=seen.contents,

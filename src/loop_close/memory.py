@@ -15,6 +15,8 @@ Change = Literal["added", "removed", "edited", "moved"]
 Outcome = Literal["passed", "skipped", "xfailed"]
 Status = Literal["failing", "passed", "skipped", "xfailed", "gone"]
 Tampering = Literal["", "skipped", "xfailed", "deleted", "uncollected", "weakened"]
+#: The groups of tests in :class:`Progress`.
+GROUPS = ("fixed", "new", "broken", "changed", "unresolved", "not_run", "not_fixed")
 BreakerState = Literal["closed", "half_open", "open"]
 
 

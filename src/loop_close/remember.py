@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from time import time  # now: a test may leave its own in the place of it
 from typing import TYPE_CHECKING, TypeVar
 
+from loop_close import files
 from loop_close.look import Look, edits_since, look
 from loop_close.process import birth_of, host, is_alive
 from loop_close.store.contract import HistoryError
@@ -67,10 +68,8 @@ class Memory:
         self._safely(lambda: self._begin(path, leave_out, beside), None)
 
     def _begin(self, path: Path, leave_out: Collection[str], beside: Collection[Path]) -> None:
-        if path.parent == self._root / ".loop-close":
-            from loop_close.files import state_folder
-
-            state_folder(self._root)
+        if path.parent == self._root / files.STATE_FOLDER:
+            files.state_folder(self._root)
         self._path = path
         with self._opened() as history:
             self._seen = seen = look(self._root, history.files(), leave_out, beside)
@@ -191,23 +190,29 @@ def begin(
     root: Path,
     source: str,
     path: Path | None,
-    leave_out: Collection[str],
+    leave_out: Iterable[Path | None],
     beside: Collection[Path] = (),
 ) -> Memory:
     """The memory of a run that is about to start.
 
     :param path: the history's file; None for no memory.
-    :param leave_out: paths below the root that are no part of the program, such as what we write.
+    :param leave_out: absolute paths that are no part of the program, such as what we write; None for what is not.
     :param beside: folders outside of the root that hold code of the program.
     """
     memory = Memory(root, source)
     if path is not None:
         try:
-            memory.begin(path, leave_out, beside)
+            memory.begin(path, _below(root, leave_out), beside)
         except BaseException:  # Ctrl-C: no run began
             memory.abandon()
             raise
     return memory
+
+
+def _below(root: Path, paths: Iterable[Path | None]) -> list[str]:
+    """The paths that lie below the root, as they are called there."""
+    full = (Path(os.path.abspath(path)) for path in paths if path is not None)
+    return [path.relative_to(root).as_posix() for path in full if path.is_relative_to(root)]
 
 
 def limits_of(settings: Settings) -> Thresholds:

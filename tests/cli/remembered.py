@@ -150,3 +150,14 @@ def state_of(folder):
         for path in folder.rglob("*")
         if path.is_file()
     }
+
+
+def written(tmp_path, runs, schema="loop-close.history/1"):
+    path = tmp_path / "runs.json"
+    path.write_text(json.dumps({"schema": schema, "runs": runs}))
+    return path
+
+
+def one(**changed):
+    marks = [{"test": "t", "exact": "e", "shape": "s"}]
+    return {"source": "pytest", "number": 1, "record": {"marks": marks}, "summary": {}, **changed}

@@ -5,23 +5,12 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from remembered import called
+from remembered import called, one, written
 
 
 @pytest.fixture(autouse=True)
 def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-
-def written(tmp_path, runs, schema="loop-close.history/1"):
-    path = tmp_path / "runs.json"
-    path.write_text(json.dumps({"schema": schema, "runs": runs}))
-    return path
-
-
-def one(**changed):
-    marks = [{"test": "t", "exact": "e", "shape": "s"}]
-    return {"source": "pytest", "number": 1, "record": {"marks": marks}, "summary": {}, **changed}
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,8 @@
 """``loop-close replay``: remembered runs judged again, from a history or from JSON."""
 
-import json
-
 import pytest
 from jsonschema import validate
-from remembered import begin, called, document, execute, history_path, opened, remember
+from remembered import begin, called, document, execute, history_path, one, opened, remember, written
 
 SCHEMA = {
     "required": ["schema", "thresholds", "runs", "differ"],
@@ -48,17 +46,6 @@ def replayed(*words, data=b""):
 
 def verdicts(found, source="pytest"):
     return [run["verdict"] for run in found["runs"] if run["source"] == source]
-
-
-def written(tmp_path, runs, schema="loop-close.history/1"):
-    path = tmp_path / "runs.json"
-    path.write_text(json.dumps({"schema": schema, "runs": runs}))
-    return path
-
-
-def one(**changed):
-    marks = [{"test": "t", "exact": "e", "shape": "s"}]
-    return {"source": "pytest", "number": 1, "record": {"marks": marks}, "summary": {}, **changed}
 
 
 def test_runs_come_to_what_they_came_to(tmp_path):

@@ -27,7 +27,6 @@ T = TypeVar("T")
 ALL = -1
 _TIMEOUT = 10.0
 _SMALLEST = 512  # to SQLite a file of a few bytes is an empty database
-_LONGEST = 24 * 3600.0  # what goes on elsewhere cannot be looked for; no run takes longer
 _UNREADABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
 _HEADER = (
     "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
@@ -185,6 +184,5 @@ def _dead(connection: sqlite3.Connection) -> frozenset[tuple[str, int]]:
 
 def _lives(pid: Any, birth: Any, machine: Any, started: float) -> bool:
     liveness.check_pid(pid)
-    if to_text(machine) != host():
-        return abs(time() - started) < _LONGEST
-    return is_alive(pid, to_text(birth))
+    other = (pid, to_text(birth), to_text(machine))
+    return liveness.lives(other, (0, "", host()), time() - started, is_alive)

@@ -12,7 +12,8 @@ from loop_close import files
 from loop_close.cli.memory import Remembered, read
 from loop_close.cli.place import Place, from_here, place_of
 from loop_close.cli.streams import Streams
-from loop_close.cli.summary import COUNTS, Summary, shown, signal_document, state_name, summary_of
+from loop_close.cli.summary import Summary, shown, signal_document, state_name, summary_of
+from loop_close.memory import GROUPS
 from loop_close.store.contract import RunRow
 
 _CODES = {"green": 0, "failing": 1, "stuck": 3}
@@ -158,7 +159,7 @@ def _source_document(standing: Standing) -> dict[str, Any]:
         "state": standing.last.state,
         "stall_reason": summary.reason,
         "failing": summary.failing,
-        **{name: summary.counts.get(name, 0) for name in COUNTS},
+        **{name: summary.counts.get(name, 0) for name in GROUPS},
         "best": {"failing": least, "run": run} if run else None,
         "breaker": {"state": summary.breaker.state, "reason": shown(summary.breaker.reason)},
         "signals": [signal_document(signal) for signal in summary.fired],

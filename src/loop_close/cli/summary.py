@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from loop_close.memory import Breaker, Signal
+from loop_close.memory import GROUPS, Breaker, Signal
 from loop_close.store.contract import RunRow
 from loop_close.store.records import RecordError, T, to_record
-
-COUNTS = ("fixed", "new", "broken", "changed", "unresolved", "not_run", "not_fixed")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,7 +18,7 @@ class Summary:
     :ivar verdict: that of the report; ``running``, ``killed`` and ``unknown`` where there is none.
     :ivar reason: what the report said it is, such as ``2 test failures detected``.
     :ivar failing: known failures after it, with those that did not run; None where that is not known.
-    :ivar counts: how many tests moved, by :data:`COUNTS`; empty for a run that was compared with nothing.
+    :ivar counts: how many tests moved, by group; empty for a run that was compared with nothing.
     :ivar best: the fewest failures and the run that had them; zeros where that is not known.
     :ivar signals: all that were asked, fired or not.
     """
@@ -43,7 +41,7 @@ def summary_of(row: RunRow) -> Summary:
     """What there is to show of a run."""
     plain = row.summary
     verdict = plain.get("verdict", "unknown") if row.state == "done" else row.state
-    counts = {name: plain[name] for name in COUNTS if _is_count(plain.get(name))}
+    counts = {name: plain[name] for name in GROUPS if _is_count(plain.get(name))}
     signals = plain.get("signals")
     found = [_record(Signal, each) for each in signals] if isinstance(signals, list) else []
     return Summary(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from loop_close import files
 from loop_close.cli.parser import UsageError
-from loop_close.settings import OFF, Settings, SettingsError, parse_settings
+from loop_close.cli.place import settings_of
+from loop_close.settings import OFF, Settings
 
 if TYPE_CHECKING:
     from loop_close.remember import Memory
@@ -43,10 +44,10 @@ def targets_of(root: Path) -> Targets:
 
     :raises UsageError: for settings that are wrong, and paths that cannot be written.
     """
+    settings = settings_of(root)
     try:
-        settings = parse_settings(files.settings_table(root))
         return _checked(root, settings)
-    except (SettingsError, files.UnusablePathError) as error:
+    except files.UnusablePathError as error:
         raise UsageError(str(error)) from None
 
 
@@ -71,9 +72,8 @@ def begin_memory(targets: Targets, source: str, *, is_own: bool = True) -> Memor
     """
     from loop_close.remember import begin
 
-    ours = [path for path in (targets.prompt, targets.json, targets.history) if path is not None]
-    names = [path.relative_to(targets.root).as_posix() for path in ours]
-    return begin(targets.root, source, targets.history if is_own else None, names)
+    ours = (targets.prompt, targets.json, targets.history)
+    return begin(targets.root, source, targets.history if is_own else None, ours)
 
 
 def is_told(targets: Targets, exit_code: int) -> bool:

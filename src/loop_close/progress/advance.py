@@ -12,7 +12,7 @@ from loop_close.progress.attempt import Attempt, advanced, is_attempt, is_return
 from loop_close.progress.compare import Changes, compare, failing
 from loop_close.progress.signals import check_all
 from loop_close.progress.signals.contract import View
-from loop_close.progress.steps import stretch
+from loop_close.progress.steps import attempts, stretch
 
 _MAX_STEPS = 60
 _MAX_EDITED = 12
@@ -137,8 +137,7 @@ def _varied(episode: Episode, step: Step, *, is_better: bool) -> int:
 
 
 def _stalled(episode: Episode, step: Step) -> int:
-    is_first = not any(s.is_counted for s in episode.steps)
-    if step.advanced or is_first or not step.unresolved:
+    if step.advanced or not attempts(episode.steps) or not step.unresolved:
         return 0
     is_undone = step.is_return and not any(s.is_return for s in stretch(episode.steps))
     return episode.stalled + (step.is_counted and not is_undone)

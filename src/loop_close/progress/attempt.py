@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loop_close.memory import Episode, Run, Thresholds
-from loop_close.progress.compare import UNEDITED, Changes
+from loop_close.progress.compare import Changes
+from loop_close.progress.steps import UNEDITED, attempts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,7 +41,7 @@ def is_attempt(made: Attempt) -> bool:
 
 def is_first(made: Attempt) -> bool:
     """Whether no attempt of the episode came before."""
-    return not any(step.is_counted for step in made.episode.steps)
+    return not attempts(made.episode.steps)
 
 
 def _is_machine_alone(made: Attempt) -> bool:
@@ -57,7 +58,7 @@ def _is_look(made: Attempt) -> bool:
 
 def is_return(made: Attempt) -> bool:
     """Whether the episode was in this state before, and left it."""
-    states = [step.state for step in made.episode.steps if step.is_counted]
+    states = [step.state for step in attempts(made.episode.steps)]
     return bool(states) and states[-1] != made.state and made.state in states
 
 

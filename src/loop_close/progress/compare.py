@@ -7,11 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from loop_close.facts import is_test_file
 from loop_close.memory import Edits, Episode, Known, Mark, Run, Thresholds
-from loop_close.progress.known import failed, flipped, is_flaky, settled, weakened
-from loop_close.progress.outcome import is_about, outcome_of, renamed, touches_tests
-from loop_close.text.similarity import similar
-
-UNEDITED = ("none", "ineffective")
+from loop_close.progress.known import failed, flipped, is_flaky, is_worded_alike, settled, weakened
+from loop_close.progress.outcome import file_of, is_about, outcome_of, renamed, touches_tests
+from loop_close.progress.steps import UNEDITED
 
 
 @dataclass(kw_only=True, slots=True)
@@ -114,10 +112,8 @@ def _first_seen(changes: Changes, episode: Episode, run: Run, after: Known) -> K
     if not episode.steps and episode.is_green_full and run.edits.kind in UNEDITED:
         after = flipped(after, run.number)  # it passed in the green run before
     changes.new.append(test)
-    if any(edit.file == test.partition("::")[0] and edit.change != "removed" for edit in run.edits.edits):
-        changes.added.append(
-            test
-        )  # a test, or a case of one; where it is not, nobody knows that it had passed
+    if any(edit.file == file_of(test) and edit.change != "removed" for edit in run.edits.edits):
+        changes.added.append(test)  # or a case of it, or it was there: nobody knows that it had passed
     elif had_passed(test, episode, run):
         changes.broken.append(test)
         after = replace(after, was_broken=True)
@@ -152,17 +148,9 @@ def _changed(changes: Changes, run: Run, known: Known, mark: Mark, limits: Thres
         changes.later.append(mark.test)
     elif _is_later(run, mark, known.mark) or mark.parts > known.mark.parts:
         return  # it broke sooner, or more of it did
-    if known.mark.shape == mark.shape or not any(
-        _is_alike(mark, form.shape, form.family, form.message, limits) for form in known.forms
-    ):
+    had = any(f.shape == mark.shape or is_worded_alike(f, mark, limits.similarity) for f in known.forms)
+    if known.mark.shape == mark.shape or not had:
         changes.shaped.append(mark.test)
-
-
-def _is_alike(mark: Mark, shape: str, family: str, message: str, limits: Thresholds) -> bool:
-    if shape == mark.shape:
-        return True
-    worded = bool(message and mark.message) and family == mark.family
-    return worded and similar(message, mark.message, limits.similarity)
 
 
 def _is_another_part(run: Run, before: Mark, mark: Mark) -> bool:
@@ -227,7 +215,7 @@ def had_passed(test: str, episode: Episode, run: Run) -> bool:
     """
     if test in episode.tests:
         return False
-    file = episode.tests.get(test.partition("::")[0])
+    file = episode.tests.get(file_of(test))
     hidden_since = file.since if file is not None and file.status == "failing" else run.number
     edits = [run.edits]
     for step in reversed(episode.steps):

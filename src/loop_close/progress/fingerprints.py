@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from loop_close.causes.keys import cause_keys
-from loop_close.facts import innermost, is_assertion, place, test_function
+from loop_close.facts import innermost, is_assertion, is_only_counted, place, test_function
 from loop_close.memory import Mark
 from loop_close.model import Evidence, Failure, Frame, Raised, RootCause
 from loop_close.progress.canonical import canonical
@@ -26,8 +26,6 @@ _MAX_MESSAGE = 200
 _MAX_COMPARED = 4_000
 #: The same few types and places come again and again.
 _clean_name = lru_cache(maxsize=4_096)(clean)
-#: A failure in one of these that has no name is one that was only counted.
-OF_TESTS = ("setup", "call", "teardown")
 _PHASES = ("session", "collect", "setup", "call", "teardown", "check", "process")
 
 
@@ -38,9 +36,7 @@ def marks_of(causes: Sequence[RootCause]) -> tuple[Mark, ...]:
     """
     found: defaultdict[str, list[Mark]] = defaultdict(list)
     for evidence in (e for cause in causes for e in cause.evidence):
-        if evidence.failure is not None and (
-            evidence.failure.nodeid or evidence.failure.phase not in OF_TESTS
-        ):
+        if evidence.failure is not None and not is_only_counted(evidence.failure):
             made = _mark(evidence, evidence.failure)
             found[made.test].append(made)
     return tuple(mark for test in sorted(found) for mark in _merged(found[test]))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Literal
 
 from loop_close.memory import Form, Known, Mark, Status, Tampering
+from loop_close.text.similarity import similar
 
 #: What became of a test that did not fail.
 Became = Literal["passed", "skipped", "xfailed", "deleted", "uncollected"]
@@ -67,6 +68,17 @@ def weakened(known: Known, asserts: tuple[int, int], run: int) -> Known:
 def _lasting(known: Known) -> tuple[int, Tampering]:
     """What was done to it, as far as that is not undone by its running again."""
     return known.tampered if known.tampered[1] == "weakened" else (0, "")
+
+
+def form_now(known: Known) -> Form | None:
+    """The form that its last failure had."""
+    return next((form for form in known.forms if form.shape == known.mark.shape), None)
+
+
+def is_worded_alike(one: Form | Mark, other: Form | Mark, threshold: float) -> bool:
+    """Whether two failures of one type and place say nearly the same; never where the wording does not decide."""
+    is_worded = bool(one.message and other.message) and one.family == other.family
+    return is_worded and similar(one.message, other.message, threshold)
 
 
 def flipped(known: Known, run: int) -> Known:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from loop_close.facts import test_function
+from loop_close.facts import TEST_PHASES, test_function
 from loop_close.memory import Edit, Edits, Episode, Known, Run
 from loop_close.progress.known import Became
 
-_TEST_PHASES = ("setup", "call", "teardown")
 #: pytest's words for a run that ended with its collection: the other files were collected whole.
 _COLLECTED = "during collection"
 _CONFIGURATION = ("pytest.ini", ".pytest.ini", "pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg")
@@ -22,7 +21,7 @@ def outcome_of(test: str, known: Known, run: Run, episode: Episode) -> Became | 
         return run.outcomes[test]
     if known.mark.phase == "collect":
         return _of_collection(test, run)
-    if known.mark.phase not in _TEST_PHASES or not run.tells_outcomes:
+    if known.mark.phase not in TEST_PHASES or not run.tells_outcomes:
         return "passed" if run.is_full and _is_same_command(run, episode) else None
     if any(is_about(edit, test) for edit in run.edits.edits if edit.change == "removed"):
         return "deleted"
@@ -31,7 +30,7 @@ def outcome_of(test: str, known: Known, run: Run, episode: Episode) -> Became | 
 
 def touches_tests(edits: Edits, test: str) -> bool:
     """Whether what decides which tests run was edited: the test's own file, a conftest, pytest's configuration."""
-    file = test.partition("::")[0]
+    file = file_of(test)
     named = {edit.file for edit in edits.edits} | {edit.moved_to[0] for edit in edits.edits}
     return bool(edits.omitted) or file in named or any(_is_configuration(name) for name in named)
 
@@ -57,7 +56,16 @@ def _is_same_command(run: Run, episode: Episode) -> bool:
 
 def is_about(edit: Edit, test: str) -> bool:
     """Whether the edit is of the function of this test, or of the whole file it stands in."""
-    return edit.file == test.partition("::")[0] and (not edit.function or edit.function == qualname(test))
+    return edit.file == file_of(test) and (not edit.function or edit.function == qualname(test))
+
+
+def file_of(test: str) -> str:
+    """The file of a node id."""
+    return test.partition("::")[0]
+
+
+def _place(test: str) -> tuple[str, str]:
+    return file_of(test), qualname(test)
 
 
 def qualname(test: str) -> str:
@@ -76,7 +84,7 @@ def renamed(tests: tuple[str, ...], run: Run) -> dict[str, str]:
 def _moved(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
     moves = {(e.file, e.function): e.moved_to for e in run.edits.edits if e.change == "moved"}
     for test in tests:
-        file, function = moves.get((test.partition("::")[0], qualname(test)), ("", ""))
+        file, function = moves.get(_place(test), ("", ""))
         if file:
             case = test[len(test_function(test)) :]
             yield test, f"{file}::{function.replace('.', '::')}{case}"
@@ -86,9 +94,9 @@ def _rewritten(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
     """Failing tests that are gone, and the one new failing test of that name: moved and edited at once."""
     gone = {(e.file, e.function) for e in run.edits.edits if e.change == "removed"}
     added = {(e.file, e.function) for e in run.edits.edits if e.change == "added"}
-    new = [m.test for m in run.marks if (m.test.partition("::")[0], qualname(m.test)) in added]
+    new = [m.test for m in run.marks if _place(m.test) in added]
     for test in tests:
-        if (test.partition("::")[0], qualname(test)) in gone:
+        if _place(test) in gone:
             same = [other for other in new if _last_name(other) == _last_name(test)]
             if len(same) == 1 and same[0] not in tests:
                 yield test, same[0]

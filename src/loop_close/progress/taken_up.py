@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
-from loop_close.memory import Edits, Episode, Mark, Outcome, Progress, Run, Signal, Thresholds
+from loop_close.facts import is_only_counted
+from loop_close.memory import GROUPS, Edits, Episode, Mark, Outcome, Progress, Run, Thresholds
 from loop_close.model import Report
 from loop_close.progress.advance import advance
-from loop_close.progress.fingerprints import MAX_MARKS, OF_TESTS, marks_of
+from loop_close.progress.fingerprints import MAX_MARKS, marks_of
 from loop_close.progress.verdict import verdict_of
 from loop_close.text.clean import clean
 
@@ -28,8 +29,8 @@ def run_of(
     """What is remembered of a run."""
     observation = report.observation
     marks = marks_of(report.causes)
-    is_counted_only = any(not f.nodeid and f.phase in OF_TESTS for f in observation.failures)
-    is_full = not observation.incomplete and not is_counted_only and not (selection and tells_outcomes)
+    is_named = not any(map(is_only_counted, observation.failures))
+    is_full = not observation.incomplete and is_named and not (selection and tells_outcomes)
     return Run(
         number=number,
         source=source,
@@ -83,26 +84,15 @@ def summary_of(report: Report) -> dict[str, Any]:
     progress = report.progress
     if progress is None:
         return {"verdict": report.verdict, "stall_reason": report.stall_reason}
-    groups = ("fixed", "new", "broken", "changed", "unresolved", "not_run", "not_fixed")
     return {
         "verdict": report.verdict,
         "stall_reason": report.stall_reason,
-        **{group: len(getattr(progress, group)) for group in groups},
+        **{group: len(getattr(progress, group)) for group in GROUPS},
         "position": progress.position,
         "failing": progress.step.unresolved,
         "best": list(progress.episode.best),
         "advanced": progress.step.advanced,
         "edit": progress.step.edits.kind,
-        "breaker": {"state": progress.breaker.state, "reason": progress.breaker.reason},
-        "signals": [_plain(signal) for signal in progress.signals],
-    }
-
-
-def _plain(signal: Signal) -> dict[str, Any]:
-    return {
-        "kind": signal.kind,
-        "is_on": signal.is_on,
-        "runs": list(signal.runs),
-        "tests": list(signal.tests),
-        "explanation": signal.explanation,
+        "breaker": asdict(progress.breaker),
+        "signals": [asdict(signal) for signal in progress.signals],
     }

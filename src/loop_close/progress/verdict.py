@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loop_close.memory import Progress
 from loop_close.model import Verdict
+from loop_close.progress.steps import attempts
 
 
 def verdict_of(progress: Progress, alone: Verdict) -> Verdict:
@@ -15,7 +16,7 @@ def verdict_of(progress: Progress, alone: Verdict) -> Verdict:
         return alone
     if progress.breaker.state == "open":
         return "stuck"
-    if sum(step.is_counted for step in progress.episode.steps) < 2 and not progress.step.advanced:
+    if len(attempts(progress.episode.steps)) < 2 and not progress.step.advanced:
         is_first = progress.step.is_counted or progress.position == 1
         return "first-failure" if is_first else "no-progress"
     return "progress" if progress.step.advanced else "no-progress"

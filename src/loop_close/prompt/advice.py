@@ -8,7 +8,7 @@ from loop_close.facts import is_test_file
 from loop_close.memory import Known, Progress, Signal
 from loop_close.model import Report
 from loop_close.prompt.hints import DEFAULT, EXPERIMENTS, SOMETHING
-from loop_close.prompt.show import span
+from loop_close.prompt.show import span, spans
 
 _MAX_NAMED = 3
 _MAX_EDITED = 6
@@ -43,7 +43,7 @@ def hand_over(report: Report, tokens: int) -> Iterator[str]:
         return
     yield f"The loop is stuck: {progress.breaker.reason}. What a person needs to know:"
     failing = sorted(t for t, k in progress.episode.tests.items() if k.status == "failing")
-    yield f"- Still failing: {_named(failing)}."
+    yield f"- Still failing: {spans(failing, _MAX_NAMED)}."
     ruled_out = _ruled_out(progress)
     if ruled_out:
         yield f"- {ruled_out}"
@@ -76,13 +76,7 @@ def _place(file: str, function: str) -> str:
 
 
 def _tests(signal: Signal | None) -> str:
-    return _named(list(signal.tests)) if signal is not None and signal.tests else "the failing tests"
-
-
-def _named(tests: list[str]) -> str:
-    more = len(tests) - _MAX_NAMED
-    shown = ", ".join(span(test, 160) for test in tests[:_MAX_NAMED])
-    return f"{shown}{f' and {more} more' if more > 0 else ''}"
+    return spans(signal.tests, _MAX_NAMED) if signal is not None and signal.tests else "the failing tests"
 
 
 def _question(progress: Progress, failing: list[str]) -> str:

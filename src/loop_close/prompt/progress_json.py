@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from loop_close.memory import Progress, Signal
+from loop_close.memory import GROUPS, Progress, Signal
 from loop_close.model import Report
 from loop_close.prompt.show import safe
-
-_GROUPS = ("fixed", "new", "broken", "changed", "unresolved", "not_run", "not_fixed")
 
 
 def standing_document(report: Report) -> dict[str, Any]:
@@ -32,12 +30,12 @@ def standing_document(report: Report) -> dict[str, Any]:
 def _groups(report: Report) -> dict[str, Any]:
     """Without a memory every failure is new."""
     new = sorted({safe(f.nodeid) for f in report.observation.failures if f.nodeid})
-    return {group: new if group == "new" else [] for group in _GROUPS}
+    return {group: new if group == "new" else [] for group in GROUPS}
 
 
 def progress_document(progress: Progress) -> dict[str, Any]:
     """The groups of tests, where the run stands in its episode, and why it counts as progress."""
-    groups = {group: [safe(test) for test in getattr(progress, group)] for group in _GROUPS}
+    groups = {group: [safe(test) for test in getattr(progress, group)] for group in GROUPS}
     least, run = progress.episode.best
     return {
         **groups,

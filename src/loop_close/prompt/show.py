@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from loop_close.model import Source
@@ -39,6 +40,13 @@ _safe_text = lru_cache(maxsize=64)(_safe)
 def span(text: str, limit: int = 120) -> str:
     """An inline code span."""
     return code(safe(text, 4 * limit), limit)
+
+
+def spans(texts: Sequence[str], most: int, limit: int = 160) -> str:
+    """The first texts as code spans, and how many more there are."""
+    more = len(texts) - most
+    shown = ", ".join(span(text, limit) for text in texts[:most])
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def line_of(text: str, limit: int = 120) -> str:

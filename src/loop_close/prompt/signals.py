@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from loop_close.memory import Signal
 from loop_close.model import Report
-from loop_close.prompt.show import span
+from loop_close.prompt.show import spans
 from loop_close.text.sanitize import one_line
 
 _MAX_TESTS = 2
@@ -20,8 +20,4 @@ def signal_lines(report: Report, tokens: int) -> Iterator[str]:
 
 
 def _about(signal: Signal) -> str:
-    if not signal.tests:
-        return ""
-    more = len(signal.tests) - _MAX_TESTS
-    shown = ", ".join(span(test, 160) for test in signal.tests[:_MAX_TESTS])
-    return f"{shown}{f' and {more} more' if more > 0 else ''}: "
+    return f"{spans(signal.tests, _MAX_TESTS)}: " if signal.tests else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loop_close.memory import Episode, Progress, Step
-from loop_close.prompt.show import span
+from loop_close.prompt.show import spans
 
 _WHY = {
     "fixed": "more was fixed than broken",
@@ -77,10 +77,8 @@ def _fixed(progress: Progress) -> str:
     tests = sorted(t for t, known in passed.items() if progress.step.is_full or known.ran == progress.run)
     if not tests:
         return ""
-    more = len(tests) - _MAX_FIXED
-    shown = ", ".join(span(t, 160) for t in tests[:_MAX_FIXED]) + (f" and {more} more" if more > 0 else "")
     number = f"{len(tests)} test{'s' * (len(tests) != 1)} that had failed pass"
-    return f"{number} after {_attempts(episode)}: {shown}."
+    return f"{number} after {_attempts(episode)}: {spans(tests, _MAX_FIXED)}."
 
 
 def _attempts(episode: Episode) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,10 @@ _MAX_BESIDE = 3
 def begin_memory(config: pytest.Config, targets: Targets) -> Memory:
     """The memory of this run; without a history where none is wanted or no test is going to run."""
     is_look = any(config.getoption(name, False) for name in ("collectonly", "setuponly", "setupplan"))
-    path = None if is_look else targets.history
-    beside = list(_beside(targets.root))[:_MAX_BESIDE]
-    return begin(targets.root, source_name(), path, list(_written(config, targets)), beside)
+    if is_look or targets.history is None:
+        return begin(targets.root, source_name(), None, ())
+    beside = list(islice(_beside(targets.root), _MAX_BESIDE))
+    return begin(targets.root, source_name(), targets.history, _written(config, targets), beside)
 
 
 def _beside(root: Path) -> Iterator[Path]:
@@ -46,11 +48,9 @@ def source_name() -> str:
     return f"pytest:{environment}" if environment else "pytest"
 
 
-def _written(config: pytest.Config, targets: Targets) -> Iterator[str]:
-    """What the run writes below the root, which is no part of the program."""
-    given = (config.getoption(name, None) for name in ("xmlpath", "log_file", "htmlpath", "report_log"))
-    for path in (targets.prompt, targets.json, targets.history, *given):
-        if path:
-            full = Path(os.path.abspath(config.invocation_params.dir / path))
-            if full.is_relative_to(targets.root):
-                yield full.relative_to(targets.root).as_posix()
+def _written(config: pytest.Config, targets: Targets) -> Iterator[Path | None]:
+    """What the run writes, which is no part of the program."""
+    yield from (targets.prompt, targets.json, targets.history)
+    for name in ("xmlpath", "log_file", "htmlpath", "report_log"):
+        given = config.getoption(name, None)
+        yield config.invocation_params.dir / given if given else None

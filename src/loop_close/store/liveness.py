@@ -27,7 +27,7 @@ def sort_out(
     for row, number, pid, birth, host, started in rows:
         check_pid(pid)
         other = (pid, to_text(birth), to_text(host))
-        if not _lives(other, process, now - started, is_alive):
+        if not lives(other, process, now - started, is_alive):
             dead.append((now, row))
         elif other != process:
             running.append(to_whole(number))
@@ -44,12 +44,17 @@ def check_pid(value: object) -> None:
         raise RecordError("no number of a process")
 
 
-def _lives(
+def lives(
     other: tuple[int, str, str],
     process: tuple[int, str, str],
     age: float,
     is_alive: Callable[[int, str], bool],
 ) -> bool:
+    """Whether a run may still end.
+
+    :param other: its process: number, birth and host; ``process``: our own.
+    :param age: for how many seconds it has been under way.
+    """
     pid, birth, host = other
     if host != process[2]:
         return abs(age) < _LONGEST

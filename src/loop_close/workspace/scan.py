@@ -8,7 +8,7 @@ import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from loop_close.workspace.listing import MAX_FILES, list_files, walk
 
@@ -27,8 +27,7 @@ _CODE = (".py", ".pyi")
 _PRIVATE = (".env", "id_rsa", "id_ed25519", ".vault_pass")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A file as it was.
 
     :ivar mtime_ns: -1 where it says nothing, as the file was written just before the look.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from loop_close.memory import Episode, Run, Signal, Step, Thresholds
 from loop_close.progress.compare import Changes
-from loop_close.progress.steps import stretch
+from loop_close.progress.steps import attempts, stretch
 
 MAX_TESTS = 10
 
@@ -28,6 +28,11 @@ class View:
     limits: Thresholds
 
     @property
+    def attempts(self) -> tuple[Step, ...]:
+        """The runs of the episode that count, this one among them if it does."""
+        return attempts(self.after.steps)
+
+    @property
     def stretch(self) -> tuple[Step, ...]:
         """The attempts since the last run that advanced, that one included."""
         return stretch(self.after.steps)
@@ -46,9 +51,9 @@ def fired(kind: str, runs: Iterable[int], tests: Iterable[str], explanation: str
     )
 
 
-def silent(kind: str, explanation: str, runs: Iterable[int] = ()) -> Signal:
+def silent(kind: str, explanation: str) -> Signal:
     """No signal, and what it lacks."""
-    return Signal(kind=kind, is_on=False, runs=tuple(runs), explanation=explanation)
+    return Signal(kind=kind, is_on=False, explanation=explanation)
 
 
 def told(runs: Iterable[int]) -> str:

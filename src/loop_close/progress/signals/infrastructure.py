@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from loop_close.memory import Signal
 from loop_close.progress.signals.contract import View, fired, silent, told
 
@@ -18,7 +16,7 @@ def infrastructure(view: View) -> Signal:
         return silent(
             KIND, f"{len(steps)} of {need} runs with a time limit, network, disk or worker that failed"
         )
-    often = Counter(test for step in steps for test in step.infrastructure)
+    tests = {test for step in steps for test in step.infrastructure}
     runs = [s.run for s in steps]
     text = f"ran into a time limit, the network, a disk or a dead worker in {told(runs)}"
-    return fired(KIND, runs, often, text)
+    return fired(KIND, runs, tests, text)

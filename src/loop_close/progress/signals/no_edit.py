@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loop_close.memory import Signal
 from loop_close.progress.signals.contract import View, fired, silent, told
+from loop_close.progress.steps import UNEDITED
 
 
 def no_edit(view: View) -> Signal:
@@ -16,7 +17,7 @@ def no_effective_edit(view: View) -> Signal:
     found = _idle(
         view,
         "no-effective-edit",
-        ("none", "ineffective"),
+        UNEDITED,
         "only comments, formatting, docstrings or prose changed in",
     )
     kinds = {s.edits.kind for s in view.after.steps if s.run in found.runs[1:]}
@@ -28,7 +29,7 @@ def no_effective_edit(view: View) -> Signal:
 def _idle(view: View, kind: str, kinds: tuple[str, ...], said: str) -> Signal:
     need = view.limits.repeats
     runs = [view.step.run]
-    steps = [s for s in view.after.steps if s.is_counted]
+    steps = view.attempts
     for step, before in zip(reversed(steps), reversed(steps[:-1]), strict=False):
         if step.edits.kind not in kinds:
             break

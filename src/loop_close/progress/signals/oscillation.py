@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loop_close.memory import Signal, Step
 from loop_close.progress.signals.contract import View, fired, silent, told
+from loop_close.progress.steps import UNEDITED
 
 KIND = "oscillation"
 _LONGEST = 5
@@ -11,7 +12,7 @@ _LONGEST = 5
 
 def oscillation(view: View) -> Signal:
     """The last two runs each brought back what failed as many runs ago: a cycle of 2 to 5 (one revert is no cycle)."""
-    steps = [s for s in view.after.steps if s.is_counted and s.edits.kind not in ("none", "ineffective")]
+    steps = [s for s in view.attempts if s.edits.kind not in UNEDITED]
     for length in range(2, _LONGEST + 1):
         if view.step.is_counted and _is_cycle(steps, length):
             runs = [s.run for s in steps[-length - 2 :]]

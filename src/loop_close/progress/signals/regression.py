@@ -13,8 +13,7 @@ def regression(view: View) -> Signal:
     broken = view.changes.broken
     if not broken:
         return silent(KIND, "nothing fails that had passed in the episode")
-    runs = [s.run for s in view.after.steps if s.is_counted]
-    if len(runs) < view.limits.repeats:
+    if len(view.attempts) < view.limits.repeats:
         return silent(
             KIND, f"{named(broken)} had passed; it takes {view.limits.repeats} runs to speak of a regression"
         )

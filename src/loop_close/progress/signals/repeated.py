@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from loop_close.memory import Known, Signal
-from loop_close.progress.known import is_flaky
+from loop_close.progress.known import form_now, is_flaky
 from loop_close.progress.signals.contract import View, fired, silent, told
+from loop_close.progress.steps import UNEDITED
 
 KIND = "repeated-failure"
 
@@ -42,10 +43,10 @@ def failing_now(view: View) -> dict[str, Known]:
 def edited_runs(view: View) -> set[int]:
     """Attempts since the last progress that an edit came before, as far as is known; the first always counts."""
     steps = view.stretch
-    return {s.run for n, s in enumerate(steps) if n == 0 or s.edits.kind in ("effective", "unknown")}
+    return {s.run for n, s in enumerate(steps) if n == 0 or s.edits.kind not in UNEDITED}
 
 
 def _seen(known: Known, runs: set[int]) -> list[int]:
     """The runs in which it had the shape it has now."""
-    form = next((f for f in known.forms if f.shape == known.mark.shape), None)
+    form = form_now(known)
     return [run for run in form.runs if run in runs] if form is not None else []

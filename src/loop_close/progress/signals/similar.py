@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from loop_close.memory import Form, Known, Signal
+from loop_close.memory import Known, Signal
+from loop_close.progress.known import form_now, is_worded_alike
 from loop_close.progress.signals.contract import View, fired, silent, told
 from loop_close.progress.signals.repeated import alike, edited_runs, failing_now
-from loop_close.text.similarity import similar
 
 KIND = "similar-failure"
 
@@ -28,14 +28,10 @@ def similar_failure(view: View) -> Signal:
 
 
 def _seen(known: Known, runs: set[int], threshold: float) -> list[int]:
-    now = next((f for f in known.forms if f.shape == known.mark.shape), None)
+    now = form_now(known)
     if now is None or not now.message:
         return []
-    alike = [f for f in known.forms if _is_alike(f, now, threshold)]
+    alike = [f for f in known.forms if is_worded_alike(f, now, threshold)]
     if len(alike) < 2:  # with equal words it is a repeated failure
         return []
     return sorted({run for form in alike for run in form.runs if run in runs})
-
-
-def _is_alike(form: Form, now: Form, threshold: float) -> bool:
-    return form.family == now.family and similar(form.message, now.message, threshold)

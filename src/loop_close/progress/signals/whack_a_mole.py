@@ -11,8 +11,7 @@ KIND = "whack-a-mole"
 def whack_a_mole(view: View) -> Signal:
     """As many attempts in a row as the threshold says fixed and broke, and none came below the best count."""
     need = view.limits.mole
-    steps = [s for s in view.after.steps if s.is_counted][-need:]
-    moles = [s for s in steps if s.fixed and s.new]
+    moles = [s for s in view.attempts[-need:] if s.fixed and s.new]
     least, best = view.after.best
     if len(moles) < need or best >= moles[0].run:
         return silent(KIND, f"{len(moles)} of the last {need} runs fixed and broke")
