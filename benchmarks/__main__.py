@@ -18,6 +18,7 @@ from benchmarks.memory import memory
 from benchmarks.red import red
 from benchmarks.rows import PEERS, Bench, Peer, Row
 from benchmarks.startup import startup
+from benchmarks.suspects import suspects
 from benchmarks.tokens import tokens
 
 SCENARIOS: dict[str, Callable[[Bench], Iterator[Row]]] = {
@@ -27,6 +28,7 @@ SCENARIOS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "tokens": tokens,
     "analyze": analyze,
     "memory": memory,
+    "suspects": suspects,
 }
 
 

@@ -99,7 +99,7 @@ def test_settings_know_every_threshold_and_signal():
 def test_unknown_key_is_refused_and_the_known_ones_are_listed(key):
     with pytest.raises(
         SettingsError,
-        match=r"there is no such setting; there are budget, file, history, json, signals_off, thresholds$",
+        match=r"there is no such setting; there are budget, file, history, json, signals_off, suspects, thresholds$",
     ):
         parse_settings({key: 1})
 
@@ -108,3 +108,14 @@ def test_every_setting_can_be_checked():
     for field in dataclasses.fields(Settings):
         with pytest.raises(SettingsError, match=r"^--option takes "):
             check_setting("--option", field.name, object())
+
+
+@pytest.mark.parametrize("value", ["auto", "on", "off"])
+def test_whether_to_look_at_calls(value):
+    assert parse_settings({"suspects": value}).suspects == value
+
+
+@pytest.mark.parametrize("value", ["", "yes", "ON", True, None, ["on"]])
+def test_other_values_of_suspects(value):
+    with pytest.raises(SettingsError, match=r"suspects takes 'auto', 'on' or 'off', not "):
+        parse_settings({"suspects": value})

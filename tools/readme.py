@@ -2,6 +2,8 @@
 
 python tools/readme.py            write it
 python tools/readme.py --check    exit 1 where the README shows something else
+
+It takes Python 3.12 or newer: an older one cannot tell which functions the tests call.
 """
 
 import re
@@ -19,6 +21,8 @@ BLOCK = re.compile(r"(<!-- prompt:begin -->\n).*?(<!-- prompt:end -->)", re.DOTA
 
 def main(arguments):
     """Write or check; the exit code is the answer."""
+    if sys.version_info < (3, 12):
+        return "the prompt in the README is that of Python 3.12 or newer"
     text = README.read_text(encoding="utf-8")
     fresh = BLOCK.sub(lambda found: found[1] + fenced(prompt()) + found[2], text)
     if "--check" in arguments:

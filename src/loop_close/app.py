@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loop_close import files
+from loop_close.capture.sources import source_between
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
-from loop_close.judge import close
-from loop_close.model import Report
+from loop_close.judge import close, located
+from loop_close.model import Report, RootCause
 from loop_close.prompt.compose import compose
 from loop_close.prompt.report_json import dump, report_document
 from loop_close.prompt.rerun import selected_tests
@@ -45,6 +46,7 @@ def save(
 
     A red run keeps its report in the state folder, so that nothing the budget cuts is lost.
     """
+    report = replace(report, causes=_located(report, root))
     sections = (*built_in(tuple(detectors)), *extra_sections)
     problems: list[str] = []
     kept = _keep_failed(report, root, problems)
@@ -60,6 +62,23 @@ def save(
     except OSError as error:
         problems.append(f"cannot write {prompt_file.name}: {error.strerror or error}")
     return Saved(prompt=text, problems=tuple(problems))
+
+
+def _located(report: Report, root: Path) -> tuple[RootCause, ...]:
+    """The root causes with what the loop's history says of their suspects, and the source of the first of each."""
+    causes = report.causes
+    if report.progress is not None:
+        causes = located(causes, report.observation, report.progress.episode)
+    return tuple(_with_source(cause, root) for cause in causes)
+
+
+def _with_source(cause: RootCause, root: Path) -> RootCause:
+    if not cause.suspects or not cause.suspects[0].line:
+        return cause
+    first, *others = cause.suspects
+    shown = first.odd[0] or first.line
+    source = source_between(str(root / first.file), first.line, max(first.end_line, first.line), shown)
+    return replace(cause, suspects=(replace(first, source=source), *others))
 
 
 def _keep_failed(report: Report, root: Path, problems: list[str]) -> bool:

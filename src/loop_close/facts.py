@@ -12,7 +12,6 @@ MAX_OUTER = 4
 MAX_INNER = 12
 #: The phases of a test that runs.
 TEST_PHASES = ("setup", "call", "teardown")
-_TEST_FOLDERS = {"test", "tests", "testing"}
 _Frame = TypeVar("_Frame")
 
 
@@ -113,14 +112,3 @@ def reached(failure: Failure) -> Iterator[tuple[str, str, Source]]:
         for source in (origin.source, origin.body):
             if source is not None and not origin.is_test:
                 yield origin.file, origin.function, source
-
-
-def is_test_file(relative: str) -> bool:
-    """Whether a path is test code by the conventions of pytest and unittest."""
-    *folders, name = relative.split("/")
-    return (
-        name in ("conftest.py", "tests.py", "test.py")
-        or name.startswith("test_")
-        or name.endswith("_test.py")
-        or not _TEST_FOLDERS.isdisjoint(folders)
-    )

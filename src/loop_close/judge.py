@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector, in_order, run_detectors
+from loop_close.memory import Episode
 from loop_close.model import Evidence, Failure, Observation, Report, RootCause, Verdict
 
 _MEANINGS = {
@@ -24,6 +25,32 @@ def group(evidence: Sequence[Evidence], priorities: Mapping[str, int]) -> tuple[
     from loop_close import causes
 
     return causes.group(evidence, priorities)
+
+
+def joined(
+    causes: Sequence[RootCause], observation: Observation, priorities: Mapping[str, int]
+) -> Sequence[RootCause]:
+    """The root causes, those as one that the tests' calls show to be one."""
+    if len(causes) < 2 or observation.calls is None:
+        return causes
+    from loop_close.causes import in_order
+    from loop_close.causes.suspects import locate
+
+    return in_order(locate.joined(causes, observation.calls), priorities)
+
+
+def located(
+    causes: Sequence[RootCause], observation: Observation, episode: Episode | None = None
+) -> tuple[RootCause, ...]:
+    """The root causes with their suspects.
+
+    :param episode: what is remembered of the loop, this run included.
+    """
+    if not causes:
+        return ()
+    from loop_close.causes.suspects import locate
+
+    return locate.located(causes, observation.calls, episode)
 
 
 def close(
@@ -54,6 +81,7 @@ def judge(
     if not causes and observation.exit_code != 0:
         evidence = tuple(promoted(evidence, priorities))
         causes = group(evidence, priorities)
+    causes = located(joined(causes, observation, priorities), observation)
     verdict = _verdict(observation, causes)
     return Report(
         observation=observation,

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from loop_close.calls import Calls
 from loop_close.memory import Progress
 
 Phase = Literal["collect", "setup", "call", "teardown", "session", "check", "process"]
@@ -179,6 +180,8 @@ class Observation:
         arguments from a file.
     :ivar expects_tests: a run of tests, which is green only when some ran; False for other commands.
     :ivar is_good_news: the output says itself that all is well; asked where the exit code is not known.
+    :ivar calls: which functions each test called; None where that was not looked at, and ``why_no_calls`` says why.
+    :ivar asks_for_calls: they were asked for, so that it matters if there are none.
     """
 
     exit_code: int | None = None
@@ -193,6 +196,9 @@ class Observation:
     argument_file: str = ""
     expects_tests: bool = True
     is_good_news: bool = False
+    calls: Calls | None = None
+    why_no_calls: str = ""
+    asks_for_calls: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -214,16 +220,46 @@ class Evidence:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Suspect:
+    """A function of the project that probably holds the fault.
+
+    :ivar line: its first line, ``end_line`` the last one; 0 where they are not known.
+    :ivar function: the qualified name, ``<module>`` for what runs at import time.
+    :ivar score: how likely it is to be the one, from 0 to 1, as far as such evidence goes.
+    :ivar reasons: in a few words each, the counts first.
+    :ivar failed: how many failing tests of the root cause called it, and of how many that is known.
+    :ivar passed: the same for passing tests; both zeros where calls were not looked at.
+    :ivar odd: a line of it that failing tests ran and passing ones seldom did, how many of each did; zeros for none.
+    :ivar edited: the number of the run before which it was edited, which is the first that failed; 0 for none.
+    :ivar source: its source, bounded; of the first suspect of a root cause alone.
+    """
+
+    file: str
+    line: int
+    function: str
+    end_line: int = 0
+    score: float = 0.0
+    reasons: tuple[str, ...] = ()
+    failed: tuple[int, int] = (0, 0)
+    passed: tuple[int, int] = (0, 0)
+    odd: tuple[int, int, int] = (0, 0, 0)
+    edited: int = 0
+    source: Source | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RootCause:
     """Evidence that one fix should clear.
 
     :ivar id: eight hexadecimal digits, the same whenever the same cause is met.
     :ivar evidence: one per failure, the one to show first.
+    :ivar suspects: the likeliest first; empty where the evidence is weak.
     """
 
     id: str
     kind: str
     evidence: tuple[Evidence, ...]
+    suspects: tuple[Suspect, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

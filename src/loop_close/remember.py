@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, TypeVar
 from loop_close import files
 from loop_close.look import Look, edits_since, look
 from loop_close.process import birth_of, host, is_alive
-from loop_close.store.contract import HistoryError
+from loop_close.store.contract import HistoryError, NewCalls
 from loop_close.text.fault import fault_text
 
 if TYPE_CHECKING:
+    from loop_close.calls import Calls
     from loop_close.memory import Outcome, Thresholds
     from loop_close.model import Report
     from loop_close.settings import Settings
-    from loop_close.store.contract import Begun
+    from loop_close.store.contract import Begun, KeptCalls
     from loop_close.store.sqlite import SqliteHistory
 
 _Result = TypeVar("_Result")
@@ -56,6 +57,7 @@ class Memory:
         self._process = os.getpid()
         self._begun: Begun | None = None
         self._seen: Look | None = None
+        self._calls: NewCalls | None = None
 
     @property
     def is_fresh(self) -> bool:
@@ -128,7 +130,32 @@ class Memory:
         if begun is None:
             return True
         with self._opened() as history:
-            return history.keep_green(begun, passed=passed, skipped=skipped)
+            return history.keep_green(begun, passed=passed, skipped=skipped, calls=self._calls)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the run is going to be remembered, as far as that is known."""
+        return self._own() is not None
+
+    def fuller_calls(self) -> KeptCalls | None:
+        """What the tests of the last fuller run called; None where nothing is remembered of it."""
+        return self._safely(self._fuller_calls, None) if self.is_kept else None
+
+    def _fuller_calls(self) -> KeptCalls | None:
+        with self._opened() as history:
+            return history.calls(self.source)
+
+    def keep_calls(self, calls: Calls, tests: Collection[str], *, is_whole: bool) -> None:
+        """Have this run's counts remembered along with it, unless those of an earlier one are fuller.
+
+        :param tests: node ids of all its tests; empty where they are not known.
+        :param is_whole: all tests were meant to run. A red one is taken for full only while most tests pass:
+            what broke them all must not cost the counts to compare them with.
+        """
+        most: int | None = calls.passed
+        if is_whole:
+            most = 2 * calls.passed if calls.failed else None
+        self._calls = NewCalls(calls=calls, most=most, tests=tests)
 
     def take_up(self, report: Report, settings: Settings, told: Told) -> Report:
         """The report with what the run comes to against those before it, which is remembered."""
@@ -160,7 +187,7 @@ class Memory:
                 report = replace(report, elsewhere=begun.elsewhere)
                 self.notes += [f"run {run.number} began and never ended" for run in killed]
                 taken.append(report)
-                turn.save(own, episode, summary_of(report))
+                turn.save(own, episode, summary_of(report), calls=self._calls)
 
     def _safely(self, work: Callable[[], _Result], otherwise: _Result) -> _Result:
         """The result of the work; when it fails, a note, and no history any more."""

@@ -11,6 +11,8 @@ DEFAULT_BUDGET = 2_000
 DEFAULT_HISTORY = ".loop-close/history.sqlite3"
 #: The value of ``history`` for none.
 OFF = "off"
+#: The values of ``suspects`` beside :data:`OFF`.
+AUTO, ON = "auto", "on"
 
 
 class SettingsError(ValueError):
@@ -27,6 +29,8 @@ class Settings:
     :ivar history: path of the memory from run to run, relative to the root; ``off`` for none.
     :ivar thresholds: those that differ from :class:`~loop_close.memory.Thresholds`, by name.
     :ivar signals_off: kinds of signals that never fire.
+    :ivar suspects: whether to look at which functions each test calls: ``auto`` where Python can tell (3.12),
+        ``on``: say so where it cannot, ``off``.
     """
 
     file: str = "nextprompt.md"
@@ -35,6 +39,7 @@ class Settings:
     history: str = DEFAULT_HISTORY
     thresholds: Mapping[str, float] = field(default_factory=dict)
     signals_off: Sequence[str] = ()
+    suspects: str = AUTO
 
 
 #: Each threshold with the least it can be; similarity is from 0 to 1.
@@ -58,6 +63,7 @@ _TAKES: Mapping[str, str] = {
     "thresholds": f"a table of {', '.join(_LEAST)}: whole numbers (at least "
     f"{', '.join(str(least) for least in _LEAST.values())}), similarity a number from 0 to 1",
     "signals_off": f"a list of {', '.join(SIGNALS)}",
+    "suspects": f"'{AUTO}', '{ON}' or '{OFF}'",
 }
 
 
@@ -120,4 +126,5 @@ _CHECKS: Mapping[str, Callable[[Any], bool]] = {
     "budget": _is_budget,
     "thresholds": _are_thresholds,
     "signals_off": _are_signals,
+    "suspects": lambda value: value in (AUTO, ON, OFF),
 }

@@ -126,7 +126,7 @@ def _foreign(path):
 def _newer(path):
     with database(path) as connection:
         connection.execute(f"PRAGMA application_id = {0x6C6F6F70}")
-        connection.execute("PRAGMA user_version = 2")
+        connection.execute("PRAGMA user_version = 3")
         connection.execute("CREATE TABLE a(b)")
 
 
@@ -138,7 +138,7 @@ USELESS = {
     "garbage": (_garbage, "is no history of loop-close"),
     "short": (_short, "is no history of loop-close"),
     "foreign": (_foreign, "is no history of loop-close"),
-    "newer": (_newer, "was written by a newer loop-close (format 2; this one reads 1)"),
+    "newer": (_newer, "was written by a newer loop-close (format 3; this one reads 2)"),
     "folder": (_folder, "is a folder; name a file"),
 }
 

@@ -19,8 +19,8 @@ def rendered(section, report, tokens=200):
 
 def test_ids_and_positions_are_unique_and_in_order():
     assert [s.id for s in DEFAULT_SECTIONS] == [
-        *("title", "standing", "fix-by", "experiment", "hand-over", "signals", "primary", "tried"),
-        *("other-signals", "files", "next-step"),
+        *("title", "standing", "fix-by", "experiment", "hand-over", "signals", "primary", "suspects"),
+        *("tried", "other-signals", "files", "next-step"),
     ]
     positions = [s.position for s in DEFAULT_SECTIONS]
     assert positions == sorted(set(positions))

@@ -17,7 +17,8 @@ from markdown_it import MarkdownIt
 
 TITLES = ("Stall detected: ", "No stall detected: the tests pass")
 SECTIONS = {
-    *("Fix by", "What would tell more", "For a person", "Stuck signals", "Primary evidence", "Tried so far"),
+    *("Fix by", "What would tell more", "For a person", "Stuck signals", "Primary evidence", "Suspects"),
+    "Tried so far",
     *("Other signals", "Files touched", "Next step"),
 }
 _CAUSE = re.compile(r"\d+\. `")

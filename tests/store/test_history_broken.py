@@ -107,9 +107,9 @@ def test_empty_file_becomes_a_history(path, content):
 def test_newer_format_is_left_alone(path):
     red(path)
     with database(path) as connection:
-        connection.execute("PRAGMA user_version = 2")
+        connection.execute("PRAGMA user_version = 3")
     data = path.read_bytes()
-    expected = r"^history\.sqlite3 was written by a newer loop-close \(format 2; this one reads 1\) and is left alone$"
+    expected = r"^history\.sqlite3 was written by a newer loop-close \(format 3; this one reads 2\) and is left alone$"
     with pytest.raises(HistoryError, match=expected):
         open_history(path)
     assert path.read_bytes() == data

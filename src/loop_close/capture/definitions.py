@@ -16,7 +16,7 @@ from typing import Any
 from loop_close.capture.namespaces import Namespaces
 from loop_close.capture.project import Project
 from loop_close.capture.sources import function_of, index_of, source_between
-from loop_close.facts import is_test_file
+from loop_close.conventions import is_test_file
 from loop_close.model import Origin
 from loop_close.syntax.index import Function, docstring_end, is_placeholder_body
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from loop_close.capture.project import Project
 from loop_close.capture.sources import source_between
-from loop_close.facts import is_test_file
+from loop_close.conventions import is_test_file
 from loop_close.model import Frame, Raised, Site
 
 _AROUND = 3

@@ -10,7 +10,7 @@ from types import CodeType, FrameType, TracebackType
 
 from loop_close.capture.project import Project
 from loop_close.capture.sources import source_around
-from loop_close.facts import is_test_file
+from loop_close.conventions import is_test_file
 from loop_close.model import Frame
 
 _COMPREHENSION = re.compile(r"(?:\.<locals>)?\.?<(?:list|dict|set)comp>\Z")

@@ -12,7 +12,7 @@ from loop_close.capture.frames import Live, is_hidden, record
 from loop_close.capture.project import Project
 from loop_close.capture.resolve import FrameLookup
 from loop_close.capture.sources import function_of, index_of
-from loop_close.facts import is_test_file
+from loop_close.conventions import is_test_file
 from loop_close.model import Origin, Site
 from loop_close.syntax.index import Function, enclosing_function, expression_at, statement_at
 from loop_close.syntax.templates import VALUE, raise_template

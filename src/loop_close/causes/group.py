@@ -29,6 +29,11 @@ def group(evidence: Sequence[Evidence], priorities: Mapping[str, int]) -> tuple[
     keys = [cause_keys(e.kind, failure) for e, failure in failing]
     parts = join_explained(_merge_similar(failing, _connected(keys)), failing)
     causes = [_cause([failing[i][0] for i in part], [k for i in part for k in keys[i]]) for part in parts]
+    return in_order(causes, priorities)
+
+
+def in_order(causes: Iterable[RootCause], priorities: Mapping[str, int]) -> tuple[RootCause, ...]:
+    """The most blocking kind first, then those with most tests, then by place."""
     return tuple(sorted(causes, key=lambda c: _order(c, priorities)))
 
 

@@ -62,13 +62,13 @@ def cause_keys(kind: str, failure: Failure) -> tuple[Key, ...]:
         return (finding_key(kind, failure),)
     if raised is None:
         return ((kind, "words", test_function(failure.nodeid), mask(failure.message)),)
-    thing = _missing_thing(raised)
+    thing = missing_thing(raised)
     if thing:
         return ((kind, *thing),)
     return tuple((kind, *key) for key in _keys(failure, raised))
 
 
-def _missing_thing(raised: Raised) -> Key | None:
+def missing_thing(raised: Raised) -> Key | None:
     """What does not exist, for the errors that are about just that. The same thing is the same cause."""
     details = raised.details
     if "environment" in details:
@@ -211,6 +211,6 @@ def family(kind: str, failure: Failure) -> Key | None:
         or is_assertion(raised)
     ):
         return None
-    if _missing_thing(raised) or _handed_on(raised):
+    if missing_thing(raised) or _handed_on(raised):
         return None
     return kind, raised.type, frame.file, frame.function, *_chain_key(raised)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from loop_close.facts import is_test_file
+from loop_close.conventions import is_test_file
 from loop_close.memory import Known, Progress, Signal
 from loop_close.model import Report
 from loop_close.prompt.hints import DEFAULT, EXPERIMENTS, SOMETHING

@@ -9,11 +9,12 @@ from typing import Any
 
 from loop_close.facts import innermost, links, place
 from loop_close.memory import Progress
-from loop_close.model import Evidence, Raised, Report, RootCause
+from loop_close.model import Evidence, Observation, Raised, Report, RootCause, Suspect
 from loop_close.prompt.cause import representative
 from loop_close.prompt.past import attempts
 from loop_close.prompt.progress_json import standing_document
 from loop_close.prompt.show import safe
+from loop_close.prompt.suspects import all_reasons
 
 SCHEMA = "loop-close.report/1"
 
@@ -30,7 +31,8 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         "next_prompt": next_prompt,
         "counts": asdict(report.observation.counts),
         **standing_document(report),
-        "suspects": [],
+        "suspects": [{"cause": c.id, **_suspect(s)} for c in report.causes for s in c.suspects[:1]],
+        "calls": _calls(report.observation),
         "root_causes": [_cause(c, report.progress) for c in report.causes],
         "evidence": [_evidence(e) for e in report.evidence],
     }
@@ -49,7 +51,29 @@ def _cause(cause: RootCause, progress: Progress | None) -> dict[str, Any]:
         "tests": sorted(set(tests)),
         "count": len(tests),
         "attempts": attempts(cause, progress),
-        "suspects": [],
+        "suspects": [_suspect(suspect) for suspect in cause.suspects],
+    }
+
+
+def _suspect(suspect: Suspect) -> dict[str, Any]:
+    return {
+        "file": safe(suspect.file),
+        "line": suspect.line,
+        "end_line": suspect.end_line,
+        "function": safe(suspect.function),
+        "score": suspect.score,
+        "reasons": [safe(reason) for reason in all_reasons(suspect)],
+    }
+
+
+def _calls(observation: Observation) -> dict[str, Any]:
+    """How many tests were looked at for the calls that they made, and why none were."""
+    calls = observation.calls
+    return {
+        "failing": len(calls.failed) if calls is not None else 0,
+        "passing": calls.passed if calls is not None else 0,
+        "remembered": calls.remembered if calls is not None else 0,
+        "why_off": safe(observation.why_no_calls),
     }
 
 

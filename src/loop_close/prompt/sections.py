@@ -16,6 +16,7 @@ from loop_close.prompt.section import Section
 from loop_close.prompt.show import line_of, span
 from loop_close.prompt.signals import signal_lines
 from loop_close.prompt.standing import standing_lines
+from loop_close.prompt.suspects import suspect_lines
 from loop_close.prompt.tried import tried
 from loop_close.text.markdown import fence
 from loop_close.text.sanitize import one_line
@@ -190,6 +191,7 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
         Section(id="hand-over", position=34, title="For a person", render=hand_over, tokens=260, keep=True),
         Section(id="signals", position=40, title="Stuck signals", render=signal_lines, tokens=300, keep=True),
         Section(id="primary", position=50, title="Primary evidence", render=primary, tokens=0),
+        Section(id="suspects", position=60, title="Suspects", render=suspect_lines, tokens=300),
         Section(id="tried", position=70, title="Tried so far", render=tried, tokens=420),
         Section(
             id="other-signals",

@@ -35,6 +35,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="PATH|off",
         help="where runs are remembered (default: .loop-close/history.sqlite3 in the root)",
     )
+    group.addoption(
+        "--loop-close-suspects",
+        metavar="auto|on|off",
+        help="look at which functions each test calls, to name those that are probably wrong (default: auto)",
+    )
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -46,8 +51,12 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, object, object]:
     """Errors from here on may end pytest before any session: say so in the prompt."""
-    asked = getattr(early_config.known_args_namespace, "loop_close", False)
-    if not asked or "PYTEST_XDIST_WORKER" in os.environ:  # only the controller writes
+    if not getattr(early_config.known_args_namespace, "loop_close", False):
+        return (yield)
+    from loop_close.pytest_plugin import calls
+
+    calls.start_monitor(early_config)
+    if "PYTEST_XDIST_WORKER" in os.environ:  # only the controller writes
         return (yield)
     from loop_close.pytest_plugin import before_session
 

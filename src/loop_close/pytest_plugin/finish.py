@@ -11,6 +11,7 @@ import pytest
 from loop_close.files import FAULT
 from loop_close.pytest_plugin.options import Targets
 from loop_close.pytest_plugin.packages import is_extended, load_packages
+from loop_close.settings import ON
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +38,7 @@ def finish(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
 def _close(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
     unloadable = load_packages(recorder.config)
     is_plain = not unloadable and not is_extended(recorder.config) and _is_plain(recorder, session)
-    if is_plain and _keep_green(recorder):
+    if is_plain and _keep_green(recorder, session):
         return _green(recorder)
     return _judged(recorder, session, unloadable)
 
@@ -80,10 +81,15 @@ def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
     )
 
 
-def _keep_green(recorder: Recorder) -> bool:
+def _keep_green(recorder: Recorder, session: pytest.Session) -> bool:
     """Remember the run; False where another run that went on meanwhile has left failures to compare with."""
-    tally = recorder.tally
-    return recorder.memory is None or recorder.memory.keep_green(tally.passed, tally.skipped)
+    tally, memory = recorder.tally, recorder.memory
+    if memory is None:
+        return True
+    from loop_close.pytest_plugin.recall import called
+
+    called(recorder, session, "")
+    return memory.keep_green(tally.passed, tally.skipped)
 
 
 def _green(recorder: Recorder) -> tuple[str, ...]:
@@ -125,7 +131,10 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
     from loop_close.files import FAILED
     from loop_close.model import Counts, Observation
     from loop_close.pytest_plugin.command import rerun_words, selection
+    from loop_close.pytest_plugin.recall import called
 
+    incomplete = _incomplete(recorder, session)
+    calls, why_no_calls = called(recorder, session, incomplete)
     tally, config = recorder.tally, recorder.config
     counts = Counts(
         passed=tally.passed,
@@ -143,11 +152,14 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
         failures=tuple(recorder.failures),
         warnings=tuple(_warnings(recorder)),
         counts=counts,
-        incomplete=_incomplete(recorder, session),
+        incomplete=incomplete,
         selection=selection(config),
         rerun=rerun_words(config),
         can_rerun_last_failed=config.pluginmanager.has_plugin("lfplugin"),
         argument_file=FAILED if pytest.version_tuple >= (8, 2) else "",
+        calls=calls if recorder.failures else None,
+        asks_for_calls=recorder.targets.settings.suspects == ON,
+        why_no_calls=why_no_calls if recorder.failures else "",
     )
 
 

@@ -16,6 +16,7 @@ _OPTIONS = {
     "json": "--loop-close-json",
     "budget": "--loop-close-budget",
     "history": "--loop-close-history",
+    "suspects": "--loop-close-suspects",
 }
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from loop_close import files
 from loop_close.pytest_plugin.begin import begin_memory
+from loop_close.pytest_plugin.calls import witness_of
 from loop_close.pytest_plugin.finish import finish, may_still_fail
 from loop_close.pytest_plugin.options import Targets, targets_of
 from loop_close.pytest_plugin.tally import Tally
@@ -43,6 +44,7 @@ class Recorder:
         self.crashed = False
         self.lines: tuple[str, ...] = ()
         self.memory: Memory | None = None
+        self._calls = witness_of(config)
         self._session: pytest.Session | None = None
         self._told: int | None = None
         self._witness = Witness(str(config.rootpath))
@@ -66,6 +68,8 @@ class Recorder:
 
     def _log(self, report: pytest.TestReport) -> None:
         self.tally.add(report)
+        if self._calls is not None:
+            self._calls.saw(report)
         if report.outcome == "passed" and not self._pending:
             return
         self._release()

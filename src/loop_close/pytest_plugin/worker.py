@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from loop_close.pytest_plugin.calls import send, witness_of
 from loop_close.pytest_plugin.witness import Witness, fixtures_of
 
 #: The attribute that carries the exception from the worker to the controller.
@@ -18,6 +19,8 @@ class Courier:
 
     def __init__(self, config: pytest.Config) -> None:
         self._witness = Witness(str(config.rootpath))
+        self._config = config
+        self._calls = witness_of(config)
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
         if call.excinfo is not None:
@@ -31,6 +34,8 @@ class Courier:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if self._calls is not None:
+            self._calls.saw(report)
         if self._witness.pending:
             self._attach(report)
 
@@ -38,6 +43,10 @@ class Courier:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if self._witness.pending:
             self._attach(report)
+
+    def pytest_sessionfinish(self) -> None:
+        with contextlib.suppress(Exception):
+            send(self._config)
 
     def _attach(self, report: Any) -> None:
         # What the program patched is still patched. Without our record the controller reads the report's words.

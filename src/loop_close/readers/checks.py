@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from loop_close.facts import is_test_file
+from loop_close.conventions import is_test_file
 from loop_close.model import Failure, Frame, Raised, Site, Source
 from loop_close.readers.contract import Reading
 from loop_close.readers.paths import project_path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from loop_close.facts import is_test_file
+from loop_close.conventions import is_test_file
 from loop_close.model import Failure, Frame, Raised, Site
 from loop_close.readers.contract import Reader, Reading
 from loop_close.readers.paths import project_path

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from loop_close.facts import bounded, innermost, is_a, is_test_file
+from loop_close.conventions import is_test_file
+from loop_close.facts import bounded, innermost, is_a
 from loop_close.model import Frame, Raised, Site, Source
 from loop_close.readers.builtin_errors import bases_of
 from loop_close.readers.paths import project_path

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+from zlib import crc32
 
 if TYPE_CHECKING:  # a plain green run needs no records
+    from loop_close.calls import Calls
     from loop_close.memory import Episode, Run
 
 #: The project's files by path: size, time of the last change in ns, digest of the content.
@@ -64,6 +66,42 @@ class RunRow:
     summary: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewCalls:
+    """What the tests of a run called, to be kept for later runs of the source.
+
+    :ivar most: it takes the place of what counts no more passing tests than these; None: of any.
+    :ivar tests: node ids of all its tests; empty where they are not known.
+    """
+
+    calls: Calls
+    most: int | None = None
+    tests: Collection[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KeptCalls:
+    """What the tests of an earlier run called.
+
+    :ivar calls: without failing tests; every function begins in line 0.
+    :ivar failed: the tests that failed in it.
+    :ivar tests: checksums of the node ids of all its tests, see :func:`checksum`; empty where they are not known.
+    """
+
+    calls: Calls
+    failed: frozenset[str] = frozenset()
+    tests: frozenset[int] = frozenset()
+
+    def has_passed(self, nodeid: str) -> bool:
+        """Whether the test passed in it, as far as that is known: one that was skipped is taken for passed."""
+        return nodeid not in self.failed and (not self.tests or checksum(nodeid) in self.tests)
+
+
+def checksum(nodeid: str) -> int:
+    """What tells a test from others in a few bytes."""
+    return crc32(nodeid.encode("utf-8", "surrogatepass"))
+
+
 class Turn(Protocol):
     """The moment in which a run is added to its episode; until it ends, no other run can be."""
 
@@ -75,7 +113,9 @@ class Turn(Protocol):
     def killed(self) -> tuple[int, ...]:
         """As in :class:`Begun`, as it is now: another run may have told them."""
 
-    def save(self, run: Run, episode: Episode, summary: Mapping[str, Any]) -> None:
+    def save(
+        self, run: Run, episode: Episode, summary: Mapping[str, Any], *, calls: NewCalls | None = None
+    ) -> None:
         """Remember the run and what the episode came to; it lasts once the turn ends without an exception."""
 
 
@@ -109,6 +149,9 @@ class History(Protocol):
 
     def turn(self, begun: Begun) -> AbstractContextManager[Turn]:
         """The run's turn to be added."""
+
+    def calls(self, source: str) -> KeptCalls | None:
+        """What the tests of the source's last fuller run called; None where that is not kept."""
 
     def abandon(self, begun: Begun) -> None:
         """Forget a run that is under way."""

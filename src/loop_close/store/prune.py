@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable
 
 from loop_close.store.bounds import Bounds, page_size, pages
+from loop_close.store.counts import remove_free_calls
 from loop_close.store.marks import STAMP
 
 #: A source that has not run for so many states of the files is no longer told what changed since.
@@ -16,7 +17,7 @@ _MARKS, _SNAPSHOTS, _BLOBS, _PAGES = 20_000, 200, 1_000, 256
 _FREE = "state <> 'running' AND number < keeps"
 
 # In the order of their names; ``project`` stays, as it counts on.
-_EMPTIED = ("blobs", "changes", "episodes", "failures", "files", "marks", "runs", "sources")
+_EMPTIED = ("blobs", "calls", "changes", "episodes", "failures", "files", "marks", "runs", "sources")
 
 
 def prune(connection: sqlite3.Connection, bounds: Bounds) -> None:
@@ -25,19 +26,22 @@ def prune(connection: sqlite3.Connection, bounds: Bounds) -> None:
     connection.execute("UPDATE project SET pruned = ?", (newest,))
     _let_go(connection, newest - bounds.runs)
     _remove_runs(connection, lambda count: min(count - bounds.runs, count // 10 + _MANY_RUNS))
+    remove_free_calls(connection)
     if not _collect(connection, newest) and _live_bytes(connection) > bounds.bytes:
         _lighten(connection, newest, bounds)
     give_back(connection)
 
 
 def _lighten(connection: sqlite3.Connection, newest: int, bounds: Bounds) -> None:
-    """Remove runs because of their size; where there are none, older states of files, and at last contents."""
+    """Remove runs because of their size; where there are none, older states of files, then contents, then calls."""
     if _remove_runs(connection, lambda count: count // 10 + _FEW_RUNS):
+        remove_free_calls(connection)
         _collect(connection, newest)
         return
     _remove_changes(connection, 0)
     _remove_blobs(connection)
-    _remove_largest(connection, _live_bytes(connection) - bounds.bytes)
+    for table in ("blobs", "calls"):
+        _remove_largest(connection, table, _live_bytes(connection) - bounds.bytes)
 
 
 def _collect(connection: sqlite3.Connection, newest: int) -> bool:
@@ -131,14 +135,14 @@ def _remove_blobs(connection: sqlite3.Connection) -> int:
     ).rowcount
 
 
-def _remove_largest(connection: sqlite3.Connection, excess: int) -> None:
-    """Remove contents, the largest first, until so many bytes are gone."""
+def _remove_largest(connection: sqlite3.Connection, table: str, excess: int) -> None:
+    """Remove rows of the table, the largest first, until so many bytes are gone."""
     rows = []
     for row, size in connection.execute(
-        "SELECT id, length(data) FROM blobs ORDER BY 2 DESC LIMIT ?", (_BLOBS,)
+        f"SELECT id, length(data) FROM {table} ORDER BY 2 DESC LIMIT ?", (_BLOBS,)
     ):
         if excess <= 0:
             break
         rows.append((row,))
         excess -= size
-    connection.executemany("DELETE FROM blobs WHERE id = ?", rows)
+    connection.executemany(f"DELETE FROM {table} WHERE id = ?", rows)

@@ -9,7 +9,8 @@ from loop_close.store.contract import HistoryError
 from loop_close.store.records import RecordError
 
 APPLICATION_ID = 0x6C6F6F70  # "loop"
-FORMAT = 1
+FORMAT = 2
+_OLDEST = 1
 
 # marks: a failure is kept once, however many runs have it; last: a run that had it, at most STAMP runs ago.
 # runs.snapshot: the state of the project's files, counted by project.snapshot; NULL: it was not known.
@@ -17,7 +18,8 @@ FORMAT = 1
 # project.root: which project the file belongs to; empty: any.
 # project.floor: what changed up to this snapshot is not kept; one that is still to come: nothing is known;
 # project.pruned: the id of the run after which it was last done.
-TABLES = (
+# calls.passed: how many passing tests are counted in the data.
+_FIRST = (
     "CREATE TABLE project(snapshot INTEGER NOT NULL, floor INTEGER NOT NULL, pruned INTEGER NOT NULL,"
     " root TEXT NOT NULL)",
     "INSERT INTO project VALUES(0, 1, 0, '')",
@@ -42,6 +44,13 @@ TABLES = (
     " PRIMARY KEY(run, position)) WITHOUT ROWID",
     "CREATE TABLE episodes(source TEXT PRIMARY KEY, watched TEXT NOT NULL, data TEXT NOT NULL) WITHOUT ROWID",
 )
+#: What each later format added to the one before it.
+_ADDED = {
+    2: (
+        "CREATE TABLE calls(id INTEGER PRIMARY KEY, source TEXT NOT NULL UNIQUE, passed INTEGER NOT NULL,"
+        " digest BLOB NOT NULL, data TEXT NOT NULL)",
+    ),
+}
 _LOOK = (
     "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
     " FROM pragma_application_id, pragma_user_version"
@@ -58,7 +67,7 @@ class ForeignError(Exception):
 
 
 def prepare(connection: sqlite3.Connection, name: str) -> None:
-    """Make sure that the database is ours; an empty one is made so.
+    """Make sure that the database is ours; an empty one is made so, one of an older format is brought up to ours.
 
     :raises ForeignError: when it is somebody else's.
     :raises HistoryError: when a newer version of ours wrote it.
@@ -66,21 +75,26 @@ def prepare(connection: sqlite3.Connection, name: str) -> None:
     connection.execute("PRAGMA synchronous = NORMAL")  # Database says why
     connection.execute("PRAGMA cache_spill = OFF")  # it would have to wait for readers in mid-transaction
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
-    if not _is_ours(connection, name):
-        _make(connection, name)
+    version = _format_of(connection, name)
+    if version != FORMAT:
+        _bring_up(connection, name, is_new=not version)
     check_objects(connection)
 
 
-def _make(connection: sqlite3.Connection, name: str) -> None:
-    # So that the file can shrink. It works only before there are tables, and only outside of a transaction.
-    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+def _bring_up(connection: sqlite3.Connection, name: str, *, is_new: bool) -> None:
+    """Make the tables, or those that an older format lacks; all of it or nothing, whatever ends the process."""
+    if is_new:
+        # So that the file can shrink. It works only before there are tables, and only outside of a transaction.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if not _is_ours(connection, name):  # another process may have been quicker
-            for statement in TABLES:
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {FORMAT}")
+        version = _format_of(connection, name)  # another process may have been quicker
+        if version:
+            check_objects(connection)
+        for statement in _statements(FORMAT)[len(_statements(version)) :]:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
@@ -88,13 +102,20 @@ def _make(connection: sqlite3.Connection, name: str) -> None:
         raise
 
 
+def _statements(version: int) -> tuple[str, ...]:
+    """What makes a database of that format; nothing for 0."""
+    added = (each for number, statements in _ADDED.items() if number <= version for each in statements)
+    return (*_FIRST, *added) if version else ()
+
+
 def check_objects(connection: sqlite3.Connection) -> None:
-    """Make sure that there are our tables and indexes and nothing else, such as a trigger or a view.
+    """Make sure that there are the tables and indexes of the file's format and nothing else, such as a trigger.
 
     :raises RecordError: when it is not so.
     """
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
     found = [row for row in connection.execute(_OBJECTS) if not _is_internal(*row)]
-    if sorted(map(str, found)) != sorted(map(str, _expected())):
+    if sorted(map(str, found)) != sorted(map(str, _expected(version))):
         raise RecordError("its tables are not those of loop-close")
 
 
@@ -102,21 +123,21 @@ def _is_internal(kind: str, name: str, sql: str | None) -> bool:
     return (kind == "index" and sql is None) or (kind == "table" and name in _INTERNAL)
 
 
-def _expected() -> list[tuple[str, str, str]]:
-    made = (re.match(r"CREATE (TABLE|INDEX) (\w+)", statement) for statement in TABLES)
+def _expected(version: int) -> list[tuple[str, str, str]]:
+    made = (re.match(r"CREATE (TABLE|INDEX) (\w+)", statement) for statement in _statements(version))
     return [(each[1].lower(), each[2], each.string) for each in made if each]
 
 
-def _is_ours(connection: sqlite3.Connection, name: str) -> bool:
-    """Whether the tables are there; False where there are none at all."""
+def _format_of(connection: sqlite3.Connection, name: str) -> int:
+    """The format of the tables; 0 where there are none at all."""
     application, version, tables = connection.execute(_LOOK).fetchone()
-    if tables == 0 and application in (0, APPLICATION_ID) and version in (0, FORMAT):
-        return False
-    if application != APPLICATION_ID or version < FORMAT:
+    if tables == 0 and application in (0, APPLICATION_ID) and 0 <= version <= FORMAT:
+        return 0
+    if application != APPLICATION_ID or version < _OLDEST:
         raise ForeignError
     if version > FORMAT:
         raise HistoryError(
             f"{name} was written by a newer loop-close (format {version}; this one reads {FORMAT})"
             " and is left alone"
         )
-    return True
+    return int(version)

@@ -9,16 +9,26 @@ from dataclasses import replace
 from pathlib import Path
 from time import time  # here: a program under test may put another one in its place
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from loop_close.store import episodes, liveness, project, runs
+from loop_close.store import counts, episodes, liveness, project, runs
 from loop_close.store.bounds import Bounds, is_due
 from loop_close.store.columns import moment_of
-from loop_close.store.contract import Begun, Changes, Entries, History, HistoryError, RunRow
+from loop_close.store.contract import (
+    Begun,
+    Changes,
+    Entries,
+    History,
+    HistoryError,
+    KeptCalls,
+    NewCalls,
+    RunRow,
+)
 from loop_close.store.database import Database
+from loop_close.store.turn import SqliteTurn
 
 if TYPE_CHECKING:
-    from loop_close.memory import Episode, Run
+    from loop_close.memory import Run
 
 MAX_RUNS = 2_000
 MAX_BYTES = 64 * 1024 * 1024
@@ -128,9 +138,10 @@ class SqliteHistory(History):
         """From when to when the run before went on, whatever its source, in seconds since 1970; zeros for none."""
         return self.database.read(lambda connection: runs.window_before(connection, begun))
 
-    def keep_green(self, begun: Begun, *, passed: int, skipped: int) -> bool:
+    def keep_green(self, begun: Begun, *, passed: int, skipped: int, calls: NewCalls | None = None) -> bool:
         """Remember a green run of all tests with nothing failing before it, and begin a new episode after it.
 
+        :param calls: what its tests called.
         :returns: False, and nothing is remembered, where something has come to be failing since the run began.
         """
         plain = {"exit_code": 0, "is_good": True, "passed": passed, "skipped": skipped}
@@ -140,6 +151,8 @@ class SqliteHistory(History):
                 return False
             runs.finish_plain(connection, begun, plain, {"verdict": "green"}, moment_of(time()))
             episodes.keep_green_episode(connection, begun.source, begun.number)
+            if calls is not None:
+                counts.keep_calls(connection, begun.source, calls)
             return True
 
         is_kept = self.database.write(work)
@@ -149,6 +162,10 @@ class SqliteHistory(History):
     def content(self, digest: str) -> bytes | None:
         """A content that was taken down and is still kept."""
         return self.database.read(lambda connection: project.content(connection, digest))
+
+    def calls(self, source: str) -> KeptCalls | None:
+        """What the tests of the source's last fuller run called; None where that is not kept."""
+        return self.database.read(lambda connection: counts.calls_of(connection, source))
 
     @contextlib.contextmanager
     def turn(self, begun: Begun) -> Iterator[SqliteTurn]:
@@ -206,42 +223,3 @@ class SqliteHistory(History):
 
             return self.database.write(remove_all)
         return self.database.write(lambda connection: runs.forget(connection, source))
-
-
-class SqliteTurn:
-    """A :class:`~loop_close.store.contract.Turn`.
-
-    :ivar episode: the source's episode so far; ``killed`` the runs that are not in it and never will end.
-    """
-
-    episode: Episode
-    killed: tuple[int, ...]
-
-    def __init__(self, database: Database, begun: Begun) -> None:
-        self.is_saved = False
-        self._database = database
-        self._begun = begun
-        self.episode, self.killed = database.hold(
-            lambda connection: (
-                episodes.episode_of(connection, begun.source),
-                runs.killed_before(connection, begun.source, begun.number),
-            )
-        )
-
-    def save(
-        self, run: Run, episode: Episode, summary: Mapping[str, Any], *, now: float | None = None
-    ) -> None:
-        """Remember the run and what the episode came to.
-
-        :param summary: a plain JSON value, given back in :class:`~loop_close.store.contract.RunRow`.
-        :param now: when the run ended; this moment by default.
-        :raises HistoryError: when it cannot be written; the turn is over then.
-        """
-        ended = moment_of(time() if now is None else now)
-
-        def work(connection: sqlite3.Connection) -> None:
-            runs.finish(connection, self._begun, run, summary, ended)
-            episodes.keep_episode(connection, self._begun.source, self._begun.number, episode)
-
-        self._database.hold(work)
-        self.is_saved = True

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from loop_close.facts import is_test_file
+from loop_close.conventions import is_test_file
 from loop_close.memory import Change
 from loop_close.syntax.meaning import MODULE, Part, parts_of
 from loop_close.workspace.decode import decoded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from loop_close.facts import is_test_file
+from loop_close.conventions import is_test_file
 from loop_close.memory import Edit, EditKind, Edits
 from loop_close.workspace.compare import Changed, Content, Difference, differences
 from loop_close.workspace.diffs import diff_of

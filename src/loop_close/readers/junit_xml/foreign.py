@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from loop_close.facts import bounded, is_test_file
+from loop_close.conventions import is_test_file
+from loop_close.facts import bounded
 from loop_close.model import Frame, Raised
 from loop_close.readers.paths import project_path
 from loop_close.text.clean import clean

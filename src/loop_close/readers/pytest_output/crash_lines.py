@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from loop_close.facts import is_test_file
+from loop_close.conventions import is_test_file
 from loop_close.model import Failure, Frame, Raised, Site
 from loop_close.readers.paths import project_path
 from loop_close.readers.pytest_output.said import raised_from_words

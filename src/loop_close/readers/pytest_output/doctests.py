@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from loop_close.facts import is_test_file
+from loop_close.conventions import is_test_file
 from loop_close.model import Frame, Raised, Site, Source
 from loop_close.readers.paths import project_path
 from loop_close.readers.printed import raised_in

@@ -1,0 +1,175 @@
+"""How well a tool's words on a red run name the faulty function: ``python -m benchmarks.localize``.
+
+Small faults are put, one at a time, into projects from PyPI, and each project's own tests are run under each tool.
+
+The rule is one for all tools. A tool's words are read for the functions of the code under test (not of tests) that
+it names, in the order in which it names them, each counted where it comes first; a ``file:line`` names the innermost
+function around it. It is scored whether the faulty one is the first, among the first three, among the first five:
+
+- loop-close: the ``suspects`` of the root causes in its JSON report, cause by cause; of a cause that has none, its
+  ``location``. Its text is ``nextprompt.md``.
+- pytest: the frames of the first failure from where it was raised outwards, then those of the next. Its text is
+  what it prints with ``-q``.
+- pytest-receptor: group by group the place it names, then its frames from where it was raised outwards. Its text
+  is what it prints with ``--receptor=llm``.
+
+Of the text it is counted whether it names the faulty file, whether it names or quotes the faulty line or one at most
+three from it, and how many tokens it has, four bytes each. ``groups`` are root causes, or sections of failures.
+A fault in an import has no function: naming the line, or anything that runs at import in that file, counts.
+
+``hidden`` are the faults whose function is on no traceback of any failing test. Rules are tuned with one half of the
+faults and reported on the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks.localize import faults as lists
+from benchmarks.localize.choose import Choice, choose
+from benchmarks.localize.faults import Fault
+from benchmarks.localize.fetch import default_cache
+from benchmarks.localize.measure import TOOLS, Bench, installed, measure
+from benchmarks.localize.projects import BY_NAME, PROJECTS
+from benchmarks.localize.receptor import NAME as PEER
+from benchmarks.localize.score import Score
+from benchmarks.localize.table import markdown, plain, rows
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Parse the command line, choose or measure, print."""
+    warnings.simplefilter("ignore", SyntaxWarning)  # of the projects' own text
+    options = _parser().parse_args(arguments)
+    if options.choose:
+        return _choose(options)
+    faults = {fault.id: fault for fault in _wanted(options)}
+    if options.pairs or options.fit:
+        print(_from_kept(options, list(faults.values())))
+        return 0
+    scores = []
+    with open(options.out or os.devnull, "w", encoding="utf-8") as out:  # at once: a long run may be ended
+        for score in _scores(options, list(faults.values())):
+            scores.append(score)
+            print(_line(faults[score.fault], score), file=out, flush=True)
+    table = rows(faults, scores, options.by)
+    print(markdown(table) if options.markdown else plain(table))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.localize",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add(
+        "--cache",
+        type=Path,
+        default=default_cache(),
+        metavar="FOLDER",
+        help="for what is fetched (%(default)s)",
+    )
+    add("--jobs", type=int, default=2, metavar="N", help="runs at the same time (%(default)s)")
+    add(
+        "--only",
+        action="append",
+        choices=list(BY_NAME),
+        metavar="PROJECT",
+        help="this project; may be repeated",
+    )
+    add("--choose", action="store_true", help="make the list of faults anew, measure nothing")
+    add("--seed", type=int, default=1, help="for --choose (%(default)s)")
+    add(
+        "--faults",
+        type=Path,
+        default=lists.LIST,
+        metavar="FILE",
+        help="the list (the one that is checked in)",
+    )
+    add("--half", choices=("tune", "report", "all"), default="report", help="of the faults (%(default)s)")
+    add("--limit", type=int, metavar="N", help="at most N faults, spread over the projects")
+    add(
+        "--tool",
+        action="append",
+        choices=list(TOOLS),
+        help="may be repeated; all that are installed by default",
+    )
+    add("--peer-python", default=sys.executable, metavar="PATH", help="the interpreter that has the peer")
+    add("--keep", type=Path, metavar="FOLDER", help="keep there what loop-close observed of each fault")
+    add("--replay", type=Path, metavar="FOLDER", help="judge what was kept there; run no tests")
+    add("--pairs", type=Path, metavar="FOLDER", help="put what was kept there together, two faults at a time")
+    add("--fit", type=Path, metavar="FOLDER", help="fit the weights of the clues to what was kept there")
+    add("--out", type=Path, metavar="FILE", help="write every score there, a line of JSON each")
+    add("--by", choices=("kind", "project"), default="", help="a row for each, instead of hidden and shown")
+    add("--markdown", action="store_true", help="print the table as Markdown")
+    return parser
+
+
+def _from_kept(options: argparse.Namespace, faults: Sequence[Fault]) -> str:
+    from benchmarks.localize.fit import fit
+    from benchmarks.localize.pairs import pairs
+
+    if options.pairs:
+        return pairs(options.pairs, faults)
+    return "\n".join(f"{name:10} {weight:5.1f}" for name, weight in fit(options.fit, faults).items())
+
+
+def _choose(options: argparse.Namespace) -> int:
+    """Write the list; of projects that are not chosen anew, what stands there is kept."""
+    only = options.only or [project.name for project in PROJECTS]
+    kept = [f for f in lists.load(options.faults) if f.project not in only] if options.faults.exists() else []
+    choice = Choice(cache=options.cache, seed=options.seed, jobs=options.jobs)
+    found = choose(choice, [BY_NAME[name] for name in only])
+    lists.save(sorted([*kept, *found], key=lambda f: list(BY_NAME).index(f.project)), options.faults)
+    print(f"{len(found)} faults, {sum(f.hidden for f in found)} of them hidden")
+    return 0
+
+
+def _wanted(options: argparse.Namespace) -> list[Fault]:
+    """The faults that were asked for; a limit takes one of each project in turns."""
+    found = [
+        fault
+        for fault in lists.load(options.faults)
+        if fault.project in (options.only or BY_NAME) and options.half in (fault.half, "all")
+    ]
+    turns: dict[str, int] = {}
+    seen: Counter[str] = Counter()
+    for fault in found:
+        turns[fault.id] = seen[fault.project]
+        seen[fault.project] += 1
+    return sorted(found, key=lambda f: turns[f.id])[: options.limit] if options.limit else found
+
+
+def _scores(options: argparse.Namespace, faults: Sequence[Fault]) -> Iterable[Score]:
+    if options.replay:
+        from benchmarks.localize.replay import replay
+
+        return replay(options.replay, options.cache, faults)
+    if options.keep:
+        options.keep.mkdir(parents=True, exist_ok=True)
+    tools = options.tool or [name for name in TOOLS if name != PEER or installed(options.peer_python)]
+    bench = Bench(
+        cache=options.cache,
+        tools=tools,
+        peer_python=options.peer_python,
+        jobs=options.jobs,
+        keep=options.keep,
+    )
+    return measure(bench, faults)
+
+
+def _line(fault: Fault, score: Score) -> str:
+    return json.dumps({**asdict(fault), **asdict(score)}, ensure_ascii=False)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,105 @@
+"""References to places in what a tool says: every ``file:line``, and whether a file or a line of it is shown."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.localize.projects import Project
+from benchmarks.localize.spans import Resolver
+
+NEAR = 3  # lines
+_FILE = re.compile(r"[\w./\\~-]*\w\.py\b")
+_PLACE = re.compile(rf"({_FILE.pattern})(?:\"?`?,? line |:)(\d+)")
+_MARGIN = re.compile(r"^(?:[\s>|E+]|\d+(?=[\s:|]))*")
+_TELLING = 6  # characters; a shorter line of code stands anywhere
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A function that a tool names.
+
+    :ivar line: the line by which it was named.
+    """
+
+    file: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """What a tool says of one red run.
+
+    :ivar text: what its reader gets.
+    :ivar named: functions of the code under test, the one to look at first in front; each once.
+    :ivar groups: into how many it sorts the failures; None where it does not.
+    """
+
+    text: str
+    named: tuple[Named, ...]
+    groups: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scene:
+    """Where a run took place.
+
+    :ivar root: of the project's tree.
+    :ivar resolver: knows the functions of the faulty source.
+    """
+
+    project: Project
+    root: Path
+    resolver: Resolver
+
+    def relative(self, path: str) -> str:
+        """A path as the tree has it, with forward slashes; as it is where it lies elsewhere."""
+        path = path.replace("\\", "/")
+        root = str(self.root.resolve()).replace(os.sep, "/") + "/"
+        return path.removeprefix(root).removeprefix("./")
+
+
+def places(scene: Scene, text: str) -> list[tuple[str, int]]:
+    """Every ``file:line`` and ``File "…", line N`` of a text, in order."""
+    return [(scene.relative(found[1]), int(found[2])) for found in _PLACE.finditer(text)]
+
+
+def functions(scene: Scene, found: Iterable[tuple[str, int]]) -> Iterator[Named]:
+    """The functions around places in the code under test."""
+    for file, line in found:
+        if scene.project.is_source(file):
+            yield Named(file, line, scene.resolver.function(file, line))
+
+
+def once(named: Iterable[Named]) -> tuple[Named, ...]:
+    """Each function where it is named first."""
+    first: dict[tuple[str, str], Named] = {}
+    for one in named:
+        first.setdefault((one.file, one.function), one)
+    return tuple(first.values())
+
+
+def names_file(scene: Scene, text: str, file: str) -> bool:
+    """Whether a file is named, by its path or as much of the path's end as there is."""
+    return any(_is_same(file, scene.relative(found[0])) for found in _FILE.finditer(text))
+
+
+def shows_line(scene: Scene, text: str, file: str, line: int) -> bool:
+    """Whether a line, or one near it, is named with its file, or quoted where the file is named at all."""
+    if any(_is_same(file, f) and abs(n - line) <= NEAR for f, n in places(scene, text)):
+        return True
+    lines = scene.resolver.source(file).split("\n")
+    first, last = max(0, line - 1 - NEAR), line + NEAR
+    elsewhere = {other.strip() for other in (*lines[:first], *lines[last:])}
+    near = {one.strip() for one in lines[first:last] if len(one.strip()) >= _TELLING} - elsewhere
+    return names_file(scene, text, file) and any(
+        _MARGIN.sub("", said).strip() in near for said in text.split("\n")
+    )
+
+
+def _is_same(file: str, named: str) -> bool:
+    return file == named or file.endswith(f"/{named}") or named.endswith(f"/{file}")

@@ -1,0 +1,58 @@
+"""Kept observations judged once more by today's rules: no tests are run, so that it takes seconds."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.localize import ours
+from benchmarks.localize.faults import Fault
+from benchmarks.localize.fetch import tree
+from benchmarks.localize.projects import BY_NAME
+from benchmarks.localize.reading import Scene
+from benchmarks.localize.score import Score, score
+from benchmarks.localize.spans import Resolver
+from loop_close.files import REPORT
+from loop_close.judge import close
+from loop_close.model import Report
+from loop_close.prompt.compose import compose
+from loop_close.prompt.report_json import report_document
+from loop_close.prompt.sections import DEFAULT_SECTIONS
+from loop_close.settings import DEFAULT_BUDGET
+
+
+def replay(folder: Path, cache: Path, faults: Sequence[Fault]) -> Iterator[Score]:
+    """Scores of those faults that have an observation."""
+    for fault in faults:
+        path = folder / f"{fault.id}.pickle"
+        if not path.exists():
+            print(f"{fault.id}: nothing was kept", file=sys.stderr)
+            continue
+        scene = _scene(fault, cache)
+        began = time.monotonic()
+        report = close(pickle.loads(path.read_bytes()))
+        prompt = compose(report, DEFAULT_SECTIONS, budget=DEFAULT_BUDGET, full_report=REPORT)
+        said = ours.said(scene, _document(report), prompt)
+        yield score(scene, fault, ours.NAME, said, time.monotonic() - began)
+
+
+def _scene(fault: Fault, cache: Path) -> Scene:
+    project = BY_NAME[fault.project]
+    root = tree(project, cache)
+    changed = fault.apply((root / fault.file).read_bytes().decode())
+    return Scene(project=project, root=root, resolver=Resolver(root, {fault.file: changed}))
+
+
+def _document(report: Report) -> dict[str, Any]:
+    """The report as JSON has it; suspects that only the records have are added."""
+    document = report_document(report, "")
+    for cause, item in zip(report.causes, document["root_causes"], strict=True):
+        item["suspects"] = item["suspects"] or [
+            {"file": suspect.file, "line": suspect.line, "function": suspect.function}
+            for suspect in getattr(cause, "suspects", ())
+        ]
+    return document

@@ -1,0 +1,63 @@
+"""How well a tool names the faulty function: one score for each fault and tool, the same rule for all tools."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchmarks.localize.faults import Fault
+from benchmarks.localize.reading import NEAR, Named, Said, Scene, names_file, shows_line
+from benchmarks.localize.spans import MODULE
+
+_NAMES = 10
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Score:
+    """What one tool's words on one fault are worth.
+
+    :ivar rank: of the faulty function among those named, from 1; None where it is not named.
+    :ivar named: how many functions are named; ``names`` are the first of them, as ``file:function``.
+    :ivar has_file: the faulty file is named; ``has_line``: the faulty line is, or is shown, or one near it.
+    :ivar tokens: of what the reader gets, four bytes each.
+    :ivar seconds: that the run took; 0 where nothing was run.
+    """
+
+    fault: str
+    tool: str
+    rank: int | None
+    named: int
+    names: tuple[str, ...]
+    has_file: bool
+    has_line: bool
+    tokens: int
+    groups: int | None
+    seconds: float = 0.0
+
+    def is_among(self, first: int) -> bool:
+        """Whether the faulty function is one of the first few."""
+        return self.rank is not None and self.rank <= first
+
+
+def score(scene: Scene, fault: Fault, tool: str, said: Said, seconds: float = 0.0) -> Score:
+    """Compare what was said with the fault that was put in."""
+    ranks = [rank for rank, named in enumerate(said.named, start=1) if _is_named(fault, named)]
+    return Score(
+        fault=fault.id,
+        tool=tool,
+        rank=min(ranks, default=None),
+        named=len(said.named),
+        names=tuple(f"{named.file}:{named.function}" for named in said.named[:_NAMES]),
+        has_file=names_file(scene, said.text, fault.file),
+        has_line=shows_line(scene, said.text, fault.file, fault.line),
+        tokens=(len(said.text.encode()) + 3) // 4,
+        groups=said.groups,
+        seconds=round(seconds, 2),
+    )
+
+
+def _is_named(fault: Fault, named: Named) -> bool:
+    """At import there is no function to name: the file as a whole is named, or the line."""
+    if named.file != fault.file:
+        return False
+    is_near = fault.function == MODULE and abs(named.line - fault.line) <= NEAR
+    return named.function == fault.function or is_near

@@ -1,0 +1,50 @@
+"""The records of which project functions, and which of their lines, each test ran: frozen values, no logic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Called:
+    """One function of the code under test that ran, with the lambdas and comprehensions inside it.
+
+    :ivar line: its first line, decorators included; ``end_line`` the last one, 0 where it is not known.
+    :ivar function: the qualified name.
+    :ivar digest: equal while its code is the same, wherever it stands; empty where it is not known.
+    :ivar passed: how many passing tests ran it.
+    :ivar lines: how many passing tests ran each of its lines, by absolute number; lines that none ran left out.
+    :ivar in_import: it ran outside of any test, as while modules were imported.
+    :ivar is_changed: it is not what it was when the passing tests were counted, in an earlier run: of how many of
+        them would run it now nothing is known.
+    """
+
+    file: str
+    line: int
+    function: str
+    end_line: int = 0
+    digest: str = ""
+    passed: int = 0
+    lines: Mapping[int, int] = field(default_factory=dict)
+    in_import: bool = False
+    is_changed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Calls:
+    """What the tests of one run called.
+
+    :ivar passed: how many passing tests are counted.
+    :ivar functions: every function that ran, sorted by file, line and name.
+    :ivar failed: of each failing test, by node id, the lines that it ran, as (index in ``functions``, line), in the
+        order in which they ran for the first time.
+    :ivar omitted: failing tests beyond the bound, of which nothing was kept.
+    :ivar remembered: how many of ``passed`` were counted in an earlier run, 0 for none.
+    """
+
+    passed: int = 0
+    functions: tuple[Called, ...] = ()
+    failed: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    omitted: int = 0
+    remembered: int = 0

@@ -1,0 +1,1 @@
+"""Which functions probably hold the fault behind a root cause."""

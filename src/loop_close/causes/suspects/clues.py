@@ -1,0 +1,177 @@
+"""What the failures themselves say of functions: tracebacks, the values judged, the names of tests, edits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from loop_close.conventions import is_test_file
+from loop_close.facts import is_a, leaves, links, origins
+from loop_close.memory import Episode
+from loop_close.model import Failure, Frame, Raised
+
+#: File and qualified name.
+Name = tuple[str, str]
+_WORD = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*")
+_SILENT = {
+    "test",
+    "tests",
+    "case",
+    "cases",
+    "unit",
+    "py",
+    "init",
+    "self",
+    "the",
+    "and",
+    "of",
+    "with",
+    "for",
+    "in",
+}
+
+
+@dataclass(slots=True)
+class Clue:
+    """What speaks for one function; shares are of the failures of the cause, from 0 to 1.
+
+    :ivar file: with ``line``, the first line of the function, and its last one, as far as they are known.
+    :ivar raised: it is the innermost project function of the traceback of an exception, where something it did
+        failed; ``refused``: where a ``raise`` of its own objects to what it was given.
+    :ivar framed: it is on the traceback, the more the nearer to the exception.
+    :ivar judged: the failing statement judges what it returned.
+    :ivar handed: its result was handed to such a function, or it is called by one.
+    :ivar edited: the number of the run before which it was edited, which is the first that failed; 0 for none.
+    """
+
+    file: str
+    function: str
+    line: int = 0
+    end_line: int = 0
+    at: int = 0
+    raised: float = 0.0
+    refused: float = 0.0
+    framed: float = 0.0
+    judged: float = 0.0
+    handed: float = 0.0
+    edited: int = 0
+
+
+def clues(failures: Sequence[Failure], episode: Episode | None = None) -> dict[Name, Clue]:
+    """What the failures of one cause say, by function.
+
+    :param episode: what is remembered of the loop, this run included.
+    """
+    found: dict[Name, Clue] = {}
+    for failure in failures:
+        _from_frames(failure, found, 1 / len(failures))
+        _from_origins(failure, found, 1 / len(failures))
+    if episode is not None:
+        _from_edits(failures, episode, found)
+    return found
+
+
+def _clue(found: dict[Name, Clue], file: str, function: str) -> Clue:
+    name = base_name(function)
+    return found.setdefault((file, name), Clue(file=file, function=name))
+
+
+def base_name(function: str) -> str:
+    """The function that a lambda or a comprehension is part of."""
+    name = function
+    while ".<locals>.<" in name:
+        name = name[: name.rindex(".<locals>.<")]
+    return name
+
+
+def _from_frames(failure: Failure, found: dict[Name, Clue], share: float) -> None:
+    raised = failure.raised
+    if raised is None:
+        return
+    seen: set[Name] = set()
+    for link in (*links(raised), *leaves(raised)):
+        frames = [f for f in reversed(link.frames) if not f.is_test]
+        for depth, frame in enumerate(frames):
+            clue = _clue(found, frame.file, frame.function)
+            name = (clue.file, clue.function)
+            _place(clue, frame)
+            if name not in seen:
+                seen.add(name)
+                clue.framed += share / (1 + depth)
+                if depth == 0 and link is raised:
+                    _note_raise(clue, link, frame, share)
+
+
+def _note_raise(clue: Clue, raised: Raised, frame: Frame, share: float) -> None:
+    if is_a(raised, "NotImplementedError") or not _is_raise(frame):
+        clue.raised += share
+    else:
+        clue.refused += share
+
+
+def _is_raise(frame: Frame) -> bool:
+    """Whether the line that ran is a ``raise`` statement, or an assertion of the code under test itself."""
+    source = frame.source
+    if source is None or not source.start <= frame.line < source.start + len(source.lines):
+        return False
+    return source.lines[frame.line - source.start].lstrip().startswith(("raise ", "raise\n", "assert "))
+
+
+def _place(clue: Clue, frame: Frame) -> None:
+    clue.at = clue.at or frame.line
+    if frame.source is not None and not clue.line:
+        clue.line = frame.source.start
+
+
+def _from_origins(failure: Failure, found: dict[Name, Clue], share: float) -> None:
+    judged: set[Name] = set()
+    for origin in origins(failure):
+        if origin.is_test or not origin.file:
+            continue
+        clue = _clue(found, origin.file, origin.function)
+        clue.line = clue.line or origin.line
+        if (clue.file, clue.function) not in judged:
+            judged.add((clue.file, clue.function))
+            clue.judged += share
+    handed = {name for name in _handed(failure) if name not in judged}
+    for name in handed:
+        _clue(found, *name).handed += share
+
+
+def _handed(failure: Failure) -> Iterator[Name]:
+    for link in links(failure.raised):
+        if link.site is not None:
+            for name in link.site.inner:
+                file, _, function = name.partition(":")
+                yield file, base_name(function)
+    for origin in origins(failure):
+        for file, _, function in origin.calls:
+            yield file, base_name(function)
+
+
+def _from_edits(failures: Sequence[Failure], episode: Episode, found: dict[Name, Clue]) -> None:
+    """What was edited right before the failures began: what was edited since were attempts to mend them."""
+    known = (episode.tests.get(failure.nodeid) for failure in failures)
+    begun = {each.since for each in known if each is not None}
+    for step in episode.steps:
+        for edit in step.edits.edits if step.run in begun else ():
+            is_code = edit.function and not is_test_file(edit.file)
+            if is_code and edit.is_effective and edit.change != "removed":
+                _clue(found, edit.file, edit.function).edited = step.run
+
+
+@lru_cache(maxsize=4096)
+def words_of(text: str) -> frozenset[str]:
+    """The words of an identifier or a node id, in lower case, plurals as singulars."""
+    words = (word.lower() for word in _WORD.findall(text))
+    return frozenset(
+        word.removesuffix("s") if len(word) > 3 else word for word in words if word not in _SILENT
+    )
+
+
+def likeness(words: frozenset[str], function: str) -> float:
+    """How much of a function's name the words of a text spell, from 0 to 1: ``test_chunked_even``, ``chunked``."""
+    own = words_of(function.rpartition(".")[2])
+    return len(own & words) / len(own) if own else 0.0

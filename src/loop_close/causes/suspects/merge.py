@@ -1,0 +1,130 @@
+"""Join root causes whose failing tests have one line in common that hardly any passing test ran.
+
+Two faults rarely share such a line; one fault that shows in several ways nearly always does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from loop_close.calls import Calls
+from loop_close.causes.keys import missing_thing
+from loop_close.causes.suspects.spectrum import Hit, ochiai, passed_of
+from loop_close.facts import innermost, is_assertion
+from loop_close.model import RootCause
+
+#: Ochiai's measure that the common line has to reach over all tests of both. With less, two faults come to one cause
+#: too often; with more, one fault to several (`python -m benchmarks.localize --pairs`).
+LEAST = 0.75
+#: Two exceptions out of the code under test have a place each: that they are one takes a line of a function that at
+#: least so many passing tests call. Where none do, all that fails has all of the function's lines in common.
+_CONTRAST = 5
+# With more, all pairs of them are too many; the largest count.
+MOST = 40
+
+
+@dataclass(slots=True)
+class _Group:
+    """Root causes that were joined, by position, with the lines that their failing tests ran.
+
+    :ivar has_place: one of them is an exception out of the code under test: that is its place, and no other one's.
+    """
+
+    members: list[int]
+    has_place: bool
+    tests: int
+    lines: Counter[Hit]
+
+
+def merged(causes: Sequence[RootCause], calls: Calls | None) -> list[list[int]]:
+    """Positions of the causes that are one, each list in order; most lists hold one."""
+    groups = _groups(causes, calls) if calls is not None else []
+    kinds = {i: cause.kind for i, cause in enumerate(causes)}
+    while calls is not None:
+        pair = _nearest(groups, calls, kinds)
+        if pair is None:
+            break
+        _join(groups, *pair)
+    found = {min(group.members): sorted(group.members) for group in groups}
+    taken = {i for members in found.values() for i in members}
+    return [found.get(i, [i]) for i in range(len(causes)) if i in found or i not in taken]
+
+
+def _groups(causes: Sequence[RootCause], calls: Calls) -> list[_Group]:
+    """A group for each cause of which it is known what its tests ran, with only the lines that can decide.
+
+    What is missing is named by its failures: two such things are two.
+    """
+    traces = {i: _traces(cause, calls) for i, cause in enumerate(causes) if not _is_missing_thing(cause)}
+    known = sorted((i for i in traces if traces[i]), key=lambda i: (-len(traces[i]), i))[:MOST]
+    counts = {i: Counter(hit for trace in traces[i] for hit in trace) for i in known}
+    odd = _odd(sum(counts.values(), Counter()), calls)
+    return [
+        _Group(
+            [i],
+            has_place(causes[i]),
+            len(traces[i]),
+            Counter({hit: n for hit, n in counts[i].items() if hit in odd}),
+        )
+        for i in sorted(known)
+    ]
+
+
+def _traces(cause: RootCause, calls: Calls) -> list[Sequence[Hit]]:
+    tests = {e.failure.nodeid for e in cause.evidence if e.failure is not None}
+    return [calls.failed[test] for test in sorted(tests) if test in calls.failed]
+
+
+def _is_missing_thing(cause: RootCause) -> bool:
+    failure = cause.evidence[0].failure
+    return failure is None or failure.raised is None or missing_thing(failure.raised) is not None
+
+
+def has_place(cause: RootCause) -> bool:
+    """Whether it is told by an exception out of the code under test, and not by a test's verdict."""
+    failure = cause.evidence[0].failure
+    frame = innermost(failure.raised) if failure is not None else None
+    return (
+        frame is not None and not frame.is_test and failure is not None and not is_assertion(failure.raised)
+    )
+
+
+def _odd(lines: Mapping[Hit, int], calls: Calls) -> set[Hit]:
+    """Lines that reach the measure at all, if only failing tests that ran them are asked."""
+    functions = calls.functions
+    return {
+        (index, line)
+        for (index, line), failed in lines.items()
+        if ochiai(failed, passed_of(calls, (index, line)), failed) >= LEAST
+        and not functions[index].function.endswith("__repr__")  # run by the failing assertion, to be shown
+    }
+
+
+def _nearest(groups: Sequence[_Group], calls: Calls, kinds: Mapping[int, str]) -> tuple[int, int] | None:
+    """The two groups with the oddest line in common; None when no line is odd enough."""
+    best, found = 0.0, None
+    for j, other in enumerate(groups):
+        for i, group in enumerate(groups[:j]):
+            if kinds[group.members[0]] != kinds[other.members[0]]:
+                continue
+            score = _common(group, other, calls, _CONTRAST if group.has_place and other.has_place else 0)
+            if score >= LEAST and score > best:
+                best, found = score, (i, j)
+    return found
+
+
+def _common(one: _Group, other: _Group, calls: Calls, contrast: int) -> float:
+    small, large = sorted((one.lines, other.lines), key=len)
+    tests = one.tests + other.tests
+    shared = [h for h in small.keys() & large.keys() if calls.functions[h[0]].passed >= contrast]
+    return max((ochiai(small[hit] + large[hit], passed_of(calls, hit), tests) for hit in shared), default=0.0)
+
+
+def _join(groups: list[_Group], i: int, j: int) -> None:
+    other = groups.pop(j)
+    groups[i].members += other.members
+    groups[i].has_place |= other.has_place
+    groups[i].tests += other.tests
+    groups[i].lines += other.lines

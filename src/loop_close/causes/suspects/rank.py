@@ -1,0 +1,114 @@
+"""The suspects of a root cause, the likeliest first."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from math import exp
+
+from loop_close.calls import Calls
+from loop_close.causes.suspects.candidates import Candidate, candidates
+from loop_close.causes.suspects.clues import clues
+from loop_close.causes.suspects.reasons import odd_line, reasons_of
+from loop_close.causes.suspects.spectrum import spectra
+from loop_close.memory import Episode
+from loop_close.model import Failure, RootCause, Suspect
+
+#: More than five nobody reads.
+MOST = 5
+#: How much each clue weighs. All but the last are fitted, as a choice of one function among those that the failing
+#: tests ran, to half of the faults of `python -m benchmarks.localize`. An edit is none of those: it is set to outweigh
+#: all but the plainest of them.
+WEIGHTS: Mapping[str, float] = {
+    "odd": 4.2,
+    "function": 2.4,
+    "all": 2.0,
+    "raised": 1.5,
+    "late": 1.3,
+    "onset": 0.7,
+    "large": 0.7,
+    "framed": 0.4,
+    "named": 0.2,
+    "stated": 0.2,
+    "special": -0.9,
+    "edited": 4.0,
+}
+#: Where even the likeliest has less of all that speaks for any, the evidence is weak, and nothing is said.
+LEAST_FIRST = 0.04
+#: One that has less than this part of what the likeliest has is not worth a line.
+LEAST_PART = 0.02
+
+
+def suspects_of(cause: RootCause, calls: Calls | None, episode: Episode | None = None) -> tuple[Suspect, ...]:
+    """At most five functions that probably hold the fault; none where the evidence is weak.
+
+    :param calls: what the tests called; None where that is not known.
+    :param episode: what is remembered of the loop, this run included.
+    """
+    failures = [e.failure for e in cause.evidence if e.failure is not None]
+    ranked = [each for each in ranking(failures, calls, episode) if _explains(each[1])][:MOST]
+    if not ranked or ranked[0][0] < LEAST_FIRST:
+        return ()
+    least = LEAST_PART * ranked[0][0]
+    return tuple(_suspect(candidate, score) for score, candidate in ranked if score >= least)
+
+
+def _explains(candidate: Candidate) -> bool:
+    """Whether it can be behind most of the failures: what most of them do not call is not."""
+    spectrum, clue = candidate.spectrum, candidate.clue
+    is_called = spectrum is not None and 2 * spectrum.failed >= spectrum.of_failed
+    return is_called or (clue is not None and (clue.framed > 0 or clue.edited > 0))
+
+
+def ranking(
+    failures: Sequence[Failure], calls: Calls | None, episode: Episode | None
+) -> list[tuple[float, Candidate]]:
+    """All candidates with their scores, which add up to 1."""
+    return scored(found_for(failures, calls, episode))
+
+
+def found_for(failures: Sequence[Failure], calls: Calls | None, episode: Episode | None) -> list[Candidate]:
+    """All candidates for the failures of one cause."""
+    tests = frozenset(failure.nodeid for failure in failures)
+    found = clues(failures, episode)
+    unwound = {name for name, clue in found.items() if clue.framed}
+    spectrum = spectra(calls, tests, unwound) if calls is not None else []
+    return candidates(spectrum, found, failures)
+
+
+def scored(found: Collection[Candidate]) -> list[tuple[float, Candidate]]:
+    """The share of each in what speaks for all of them (softmax), the largest first, then by place."""
+    if not found:
+        return []
+    sums = [sum(WEIGHTS.get(name, 0.0) * value for name, value in c.features.items()) for c in found]
+    most = max(sums)
+    parts = [exp(each - most) for each in sums]
+    total = sum(parts)
+    shares = [(part / total, candidate) for part, candidate in zip(parts, found, strict=True)]
+    return sorted(shares, key=lambda each: (-each[0], each[1].file, each[1].function))
+
+
+def _suspect(candidate: Candidate, score: float) -> Suspect:
+    spectrum = candidate.spectrum
+    called = spectrum.function if spectrum is not None else None
+    return Suspect(
+        file=candidate.file,
+        line=called.line if called is not None else _line(candidate),
+        function=candidate.function,
+        end_line=called.end_line if called is not None else 0,
+        score=round(score, 3),
+        reasons=reasons_of(candidate),
+        failed=(spectrum.failed, spectrum.of_failed) if spectrum else (0, 0),
+        passed=(spectrum.passed, spectrum.of_passed)
+        if spectrum and not spectrum.function.is_changed
+        else (0, 0),
+        odd=odd_line(candidate),
+        edited=candidate.clue.edited if candidate.clue is not None else 0,
+    )
+
+
+def _line(candidate: Candidate) -> int:
+    """Where to look in a function that no count is known of; in a module, which is long, the very line."""
+    clue = candidate.clue
+    if clue is None:
+        return 0
+    return clue.at if candidate.function == "<module>" else clue.line or clue.at

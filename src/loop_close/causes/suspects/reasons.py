@@ -1,0 +1,43 @@
+"""Why a function is suspected beside the tests that called it, in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from loop_close.causes.suspects.candidates import Candidate
+
+# A line is worth naming where at most this share of the passing tests that called its function ran it.
+_SELDOM = 0.5
+
+
+def reasons_of(candidate: Candidate) -> tuple[str, ...]:
+    """The reasons, the weightiest first."""
+    return tuple(_reasons(candidate))
+
+
+def _reasons(candidate: Candidate) -> Iterator[str]:
+    spectrum, clue = candidate.spectrum, candidate.clue
+    if spectrum is not None and spectrum.function.is_changed and not (clue and clue.edited):
+        yield "changed since the passing tests were counted"
+    if clue is None:
+        return
+    if clue.edited:
+        yield f"edited before run {clue.edited}"
+    if clue.raised:
+        yield "the exception came out of it"
+    elif clue.refused:
+        yield "it raised the exception"
+    elif clue.framed:
+        yield "on the traceback"
+    if clue.judged:
+        yield "the assertion is about what it gave"
+
+
+def odd_line(candidate: Candidate) -> tuple[int, int, int]:
+    """The line that sets the failing tests apart: its number, how many failing and passing tests ran it."""
+    spectrum = candidate.spectrum
+    if spectrum is None or spectrum.function.is_changed or not spectrum.line:
+        return 0, 0, 0
+    if spectrum.line_passed > _SELDOM * spectrum.passed or spectrum.line_failed < spectrum.failed:
+        return 0, 0, 0
+    return spectrum.line, spectrum.line_failed, spectrum.line_passed

@@ -1,0 +1,186 @@
+"""Which functions each test called, from a data file that coverage.py wrote with a context for each test."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import closing
+from pathlib import Path
+from types import CodeType
+from typing import TYPE_CHECKING
+
+from loop_close.calls import Calls
+from loop_close.monitor.compiled import Compiled, compiled
+from loop_close.monitor.context_names import tests_of
+from loop_close.monitor.count import Count, Hit
+from loop_close.monitor.functions import calls_of
+from loop_close.monitor.ownership import Ownership
+
+if TYPE_CHECKING:
+    from coverage import CoverageData
+
+#: A file with more pairs of a line and a context is not read; one with more bytes not even looked into.
+MAX_PAIRS = 2_000_000
+MAX_BYTES = 500_000_000
+_MAX_TEXT = 200
+
+
+class _UnusableError(Exception):
+    """The text says why a data file is of no use."""
+
+
+def data_file(root: str, environ: Mapping[str, str]) -> Path:
+    """Where coverage.py leaves its data, unless its settings say otherwise.
+
+    :param root: absolute path of the project's root.
+    """
+    return Path(root, environ.get("COVERAGE_FILE") or ".coverage")
+
+
+def calls_from_contexts(path: Path, root: str, failed: Collection[str]) -> tuple[Calls | None, str]:
+    """What the tests called, as the monitor would tell it, but for the order of lines, which is not known.
+
+    The file does not tell which tests passed: all that did not fail are taken to have done so.
+
+    :param path: the data file; it is not changed.
+    :param root: absolute path of the project's root.
+    :param failed: node ids of the failing tests.
+    :return: the record, or None and in a few words why the file is of no use.
+    """
+    try:
+        return _read(path, root, frozenset(failed)), ""
+    except _UnusableError as error:
+        return None, str(error)
+    except Exception as error:  # what a broken file makes coverage raise is anybody's guess
+        text = " ".join(str(error).replace(str(path), path.name).split()) or type(error).__name__
+        return None, f"{path.name} cannot be read: {text[:_MAX_TEXT]}"
+
+
+def _read(path: Path, root: str, failed: Collection[str]) -> Calls:
+    if not path.is_file():
+        raise _no_contexts(path)
+    try:
+        from coverage import CoverageData  # late, and maybe not there
+    except ImportError:
+        raise _UnusableError("coverage is not installed") from None
+    _check_content(path)
+    data = CoverageData(str(path))
+    try:
+        data.read()
+        return _calls(data, path, root, failed)
+    finally:
+        if hasattr(data, "close"):  # older ones close what they opened after each query
+            data.close()
+
+
+def _no_contexts(path: Path) -> _UnusableError:
+    return _UnusableError(f"no {path.name} with per-test contexts")
+
+
+def _check_content(path: Path) -> None:
+    """Refuse a file of something else, one that is being written, and one that is too big.
+
+    Coverage would make a database without its tables its own, and wait for one that is locked. Its tables are
+    documented; all of 7.x has the same.
+    """
+    if path.stat().st_size > MAX_BYTES:
+        raise _UnusableError(f"{path.name} is too big: more than {MAX_BYTES:,} bytes")
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(uri, uri=True, timeout=0)) as database:
+        database.create_function("bits", 1, lambda blob: int.from_bytes(blob, "big").bit_count())
+        ((lines,),) = database.execute("select coalesce(sum(bits(numbits)), 0) from line_bits")
+        # With branches there are jumps in place of lines, one for each way to get to a line.
+        ((jumps,),) = database.execute("select count(*) from arc where tono > 0")
+    if lines + jumps > MAX_PAIRS:
+        raise _UnusableError(f"{path.name} is too big: more than {MAX_PAIRS:,} lines of tests")
+
+
+def _calls(data: CoverageData, path: Path, root: str, failed: Collection[str]) -> Calls:
+    tests = tests_of(data.measured_contexts(), failed)
+    known = {test for several in tests.values() for test in several}
+    if not known:
+        raise _no_contexts(path)
+    if failed and known.isdisjoint(failed):
+        raise _UnusableError(f"{path.name} knows none of the failing tests")
+    ownership = Ownership(root)
+    files = _files(data.measured_files(), root, ownership)
+    if not files:
+        raise _UnusableError(f"{path.name} names no code below the root")
+    _check_age(path, root, [*files, *sorted({nodeid.partition("::")[0] for nodeid in failed})])
+    hits = _Hits(tests)
+    for file, names in files.items():
+        source = compiled(Path(root, file))
+        if source is not None:
+            hits.add(source, _contexts_by_line(data, names))
+    return calls_of(hits.counted(failed), hits.functions, ownership)
+
+
+def _files(names: Iterable[str], root: str, ownership: Ownership) -> dict[str, list[str]]:
+    """The files of the code under test, sorted, with the names that coverage has for them."""
+    files = defaultdict(list)
+    for name in names:
+        file = ownership.file_of(str(Path(root, name)))  # those of a run with relative_files are relative
+        if file is not None:
+            files[file].append(name)
+    return dict(sorted(files.items()))
+
+
+def _check_age(path: Path, root: str, files: Iterable[str]) -> None:
+    """Refuse what was written before the code came to be what it is; lines would be those of other code."""
+    written = path.stat().st_mtime_ns
+    for file in files:
+        try:
+            changed = Path(root, file).stat().st_mtime_ns
+        except (OSError, ValueError):
+            continue  # gone, or no file
+        if changed > written:
+            raise _UnusableError(f"{path.name} is older than {file}")
+
+
+def _contexts_by_line(data: CoverageData, names: Iterable[str]) -> dict[int, set[str]]:
+    found: dict[int, set[str]] = {}
+    for name in names:
+        for line, contexts in data.contexts_by_lineno(name).items():
+            found.setdefault(line, set()).update(contexts)
+    return found
+
+
+class _Hits:
+    """What ran, put together file by file.
+
+    :param tests: the tests that each context stands for.
+    :ivar functions: those that ran, by the id of their code objects, which are kept alive by it.
+    """
+
+    def __init__(self, tests: Mapping[str, tuple[str, ...]]) -> None:
+        self.functions: dict[int, CodeType] = {}
+        self._tests = tests
+        self._outside: list[Hit] = []
+        self._ran: dict[str, list[Hit]] = {test: [] for several in tests.values() for test in several}
+
+    def add(self, source: Compiled, contexts: Mapping[int, set[str]]) -> None:
+        """Take down the lines of a file that ran."""
+        importing = {context for line in source.module & contexts.keys() for context in contexts[line]}
+        for line in sorted(source.owners.keys() & contexts.keys()):
+            owner = source.owners[line]
+            self.functions[id(owner)] = owner
+            if line in source.shared:  # that it was made does not say that it was called
+                self._add_line((id(owner), line), contexts[line] & self._tests.keys() - importing)
+            else:
+                self._add_line((id(owner), line), contexts[line])
+
+    def _add_line(self, hit: Hit, contexts: Collection[str]) -> None:
+        tests, ran = self._tests, self._ran
+        for test in {test for context in contexts for test in tests.get(context, ())}:
+            ran[test].append(hit)
+        if any(context not in tests for context in contexts):
+            self._outside.append(hit)
+
+    def counted(self, failed: Collection[str]) -> Count:
+        """The same as the monitor counts."""
+        count = Count()
+        count.add_outside(self._outside)
+        for test, hits in sorted(self._ran.items()):
+            count.add(test, hits, "failed" if test in failed else "passed")
+        return count

@@ -1,0 +1,62 @@
+"""Add up what tests ran: of passing tests counts alone, of failing ones the lines."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+#: Of failing tests beyond these, nothing is kept.
+MAX_FAILED = 300
+#: A line that ran: the number of the function, and the line's.
+Hit = tuple[int, int]
+
+
+class Count:
+    """What the tests of this process ran.
+
+    :ivar passed: how many tests passed; ``functions`` in how many of them each function ran, ``lines`` likewise.
+    :ivar omitted: failing tests beyond the bound.
+    :ivar outside: functions that ran outside of any test.
+    :ivar failed: of each failing test the lines that it ran, in order, as numbers in the order of ``failed_lines``.
+    """
+
+    def __init__(self) -> None:
+        self.passed = 0
+        self.functions: Counter[int] = Counter()
+        self.lines: Counter[Hit] = Counter()
+        self.omitted = 0
+        self.outside: set[int] = set()
+        self.failed: dict[str, array[int]] = {}
+        self.failed_lines: dict[Hit, int] = {}
+
+    def add(self, nodeid: str, hits: Collection[Hit], outcome: str) -> None:
+        """Count a test; one that was skipped or expected to fail says nothing.
+
+        :param hits: each once, in the order in which they ran.
+        """
+        if outcome == "passed":
+            self.passed += 1
+            if not hits:
+                return
+            self.lines.update(iter(hits))  # not as a mapping of counts
+            self.functions.update({number for number, _ in hits})
+        elif outcome == "failed":
+            self._add_failed(nodeid, hits)
+
+    def _add_failed(self, nodeid: str, hits: Iterable[Hit]) -> None:
+        if nodeid not in self.failed and len(self.failed) >= MAX_FAILED:
+            self.omitted += 1
+            return
+        # Thousands of lines in hundreds of tests: numbers take a tenth of the room that tuples do.
+        numbers = self.failed_lines
+        self.failed[nodeid] = array("I", [numbers.setdefault(hit, len(numbers)) for hit in hits])
+
+    def add_outside(self, hits: Iterable[Hit]) -> None:
+        """Take down what ran between tests."""
+        self.outside |= {number for number, _ in hits}
+
+
+def traces(failed: Mapping[str, Iterable[int]], hits: Sequence[Hit]) -> dict[str, tuple[Hit, ...]]:
+    """The lines that each failing test ran, from numbers; tests share the hits, for there may be millions."""
+    return {nodeid: tuple(map(hits.__getitem__, numbers)) for nodeid, numbers in sorted(failed.items())}

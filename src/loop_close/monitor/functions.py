@@ -1,0 +1,107 @@
+"""From code objects and counts to records that mean the same in every process."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from hashlib import blake2b
+from types import CodeType
+
+from loop_close.calls import Called, Calls
+from loop_close.monitor.count import Count, Hit, traces
+from loop_close.monitor.ownership import Ownership
+
+#: What tells a function from others: file, first line, qualified name.
+Place = tuple[str, int, str]
+
+
+def calls_of(
+    count: Count, functions: Mapping[int, CodeType], ownership: Ownership, imported: Collection[int] = ()
+) -> Calls:
+    """What was counted, as a record.
+
+    :param functions: what the numbers in ``count`` stand for; no two at the same place.
+    :param imported: functions that ran while modules were imported.
+    """
+    outside = {*count.outside, *imported}
+    ran = {*count.functions, *outside, *(number for number, _ in count.failed_lines)}
+    places = sorted((_place(functions[number], ownership), number) for number in ran)
+    order = {number: index for index, (_, number) in enumerate(places)}
+    lines = _by_function(count.lines)
+    hits = [(order[number], line) for number, line in count.failed_lines]
+    return Calls(
+        passed=count.passed,
+        functions=tuple(
+            _called(
+                place,
+                functions[number],
+                passed=count.functions[number],
+                lines=lines.get(number, {}),
+                in_import=number in outside,
+            )
+            for place, number in places
+        ),
+        failed=traces(count.failed, hits),
+        omitted=count.omitted,
+    )
+
+
+def _place(function: CodeType, ownership: Ownership) -> Place:
+    return ownership.file_of(function.co_filename) or "", function.co_firstlineno, function.co_qualname
+
+
+def _by_function(lines: Mapping[Hit, int]) -> dict[int, dict[int, int]]:
+    found: dict[int, dict[int, int]] = {}
+    for (number, line), passed in lines.items():
+        found.setdefault(number, {})[line] = passed
+    return found
+
+
+def _called(
+    place: Place, code: CodeType, *, passed: int, lines: Mapping[int, int], in_import: bool
+) -> Called:
+    file, line, name = place
+    return Called(
+        file=file,
+        line=line,
+        function=name,
+        end_line=_last_line(code),
+        digest=digest_of(code),
+        passed=passed,
+        lines=dict(sorted(lines.items())),
+        in_import=in_import,
+    )
+
+
+def _last_line(code: CodeType) -> int:
+    own = max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno)
+    return max([own, *(_last_line(each) for each in _inner(code.co_consts))])
+
+
+def _inner(constants: Iterable[object]) -> Iterable[CodeType]:
+    return (each for each in constants if isinstance(each, CodeType))
+
+
+def digest_of(code: CodeType) -> str:
+    """Equal while the function does the same: neither its name nor where it stands counts, nor which file it is in."""
+    made = blake2b(digest_size=8)
+    _feed(made, code)
+    return made.hexdigest()
+
+
+def _feed(made: blake2b, code: CodeType) -> None:
+    made.update(code.co_code)
+    made.update(
+        repr((code.co_names, code.co_varnames, code.co_freevars, code.co_flags)).encode("utf-8", "replace")
+    )
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            _feed(made, each)
+        else:
+            made.update(_constant(each).encode("utf-8", "replace"))
+
+
+def _constant(value: object) -> str:
+    """Its literal; the order of a frozenset is that of the run's hash seed."""
+    if isinstance(value, frozenset):
+        return repr(sorted(map(_constant, value)))
+    return repr(list(map(_constant, value))) if isinstance(value, tuple) else repr(value)

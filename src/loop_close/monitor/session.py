@@ -1,0 +1,108 @@
+"""The monitor of one session: started before the project is imported, read when the tests are over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Concatenate, ParamSpec
+
+from loop_close.calls import Calls
+from loop_close.monitor.ownership import Ownership
+from loop_close.monitor.tests import Attribution
+from loop_close.monitor.watch import Watch
+
+_P = ParamSpec("_P")
+
+
+def _careful(step: Callable[Concatenate[Monitor, _P], None]) -> Callable[Concatenate[Monitor, _P], None]:
+    """A fault of ours ends the counting and nothing else. Ctrl-C and a test's time limit are no faults."""
+
+    def careful(self: Monitor, /, *arguments: _P.args, **more: _P.kwargs) -> None:
+        if self.why_off:
+            return
+        try:
+            step(self, *arguments, **more)
+        except Exception as fault:
+            self._give_up(f"{type(fault).__name__}: {fault}")
+
+    return careful
+
+
+class Monitor:
+    """Counts which functions of the code under test each test calls, from now on.
+
+    :param root: absolute path of the project's root.
+    :ivar why_off: why it does not count, empty when it does.
+    """
+
+    def __init__(self, root: str) -> None:
+        self.why_off = ""
+        self._ownership = Ownership(root)
+        self._watch = Watch(self._ownership)
+        self.tests = Attribution(self._watch)
+        try:
+            self.why_off = self._watch.start()
+        except Exception as fault:
+            self._give_up(f"{type(fault).__name__}: {fault}")
+
+    def _give_up(self, fault: str) -> None:
+        self.why_off = f"the monitor of calls failed: {fault}"
+        self.stop()
+
+    @_careful
+    def begin_test(self) -> None:
+        """A test begins."""
+        self.tests.begin_test()
+
+    @_careful
+    def saw(self, report: Any) -> None:
+        """A report of the test that runs in this process."""
+        self.tests.saw(report)
+
+    @_careful
+    def end_test(self, nodeid: str, fixtures: Iterable[tuple[Any, bool]]) -> None:
+        """It is over.
+
+        :param fixtures: those that it used, each with whether it got the value.
+        """
+        if self._watch.fault:
+            raise RuntimeError(self._watch.fault)
+        self.tests.end_test(nodeid, fixtures)
+
+    @_careful
+    def begin_setup(self, fixture: Any) -> None:
+        """A fixture of wider scope is about to be set up. It is told of its teardown by finalizers around its own."""
+        fixture.addfinalizer(lambda: self._end_teardown(fixture))
+        self.tests.begin_setup()
+
+    @_careful
+    def end_setup(self, fixture: Any, is_broken: bool) -> None:
+        """It is set up, or raised."""
+        self.tests.end_setup(fixture, is_broken=is_broken)
+        fixture.addfinalizer(self._begin_teardown)
+
+    @_careful
+    def _begin_teardown(self) -> None:
+        self.tests.begin_teardown()
+
+    @_careful
+    def _end_teardown(self, fixture: Any) -> None:
+        self.tests.end_teardown(fixture)
+
+    def calls(self) -> Calls | None:
+        """What was counted; None when it failed, and :attr:`why_off` says why."""
+        from loop_close.monitor.functions import calls_of
+
+        if self.why_off:
+            return None
+        try:
+            return calls_of(self.tests.count, self._watch.functions, self._ownership, self._watch.imported)
+        except Exception as fault:
+            self._give_up(f"{type(fault).__name__}: {fault}")
+            return None
+
+    def stop(self) -> None:
+        """Leave everything as it was; more than once is fine."""
+        try:
+            self._watch.stop()
+        except Exception as fault:
+            self.why_off = self.why_off or f"the monitor of calls could not be stopped: {fault}"

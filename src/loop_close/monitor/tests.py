@@ -1,0 +1,143 @@
+"""One test after the other: what ran in it, and in the fixtures that it shares with others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from loop_close.monitor.count import Count, Hit
+from loop_close.monitor.marks import until_told, without_marks
+from loop_close.monitor.watch import Watch
+
+_Ran = dict[Hit, None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Shared:
+    """A fixture of wider scope that is set up.
+
+    :ivar ran: the lines that its setup ran; ``is_broken``: it raised.
+    """
+
+    ran: _Ran
+    is_broken: bool
+
+
+class Attribution:
+    """Says which test each line that ran belongs to, so that it does not matter which test came first.
+
+    What the setup of a fixture of wider scope ran counts for all tests that use it. What its teardown ran counts
+    for none, unless the test in which it happens fails there.
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        self.count = Count()
+        self._watch = watch
+        self._shared: dict[Any, _Shared] = {}
+        self._gone: set[Any] = set()
+        self._open: list[_Ran] = []  # the test, and the fixtures of wider scope that are being set up in it
+        self._begin([])
+
+    def _begin(self, opened: list[_Ran]) -> None:
+        self._open = opened
+        self._set_up: list[Any] = []
+        self._left: _Ran = {}
+        self._outcome = ""
+        self._fails_leaving = False
+
+    def _take(self) -> None:
+        """Give what ran since the last time to the innermost that is open."""
+        ran = self._watch.take()
+        if not ran:
+            return
+        if not self._open:
+            self.count.add_outside(without_marks(ran))
+        elif self._open[-1]:
+            self._open[-1].update(ran)
+        else:
+            self._open[-1] = ran
+
+    def begin_test(self) -> None:
+        """What ran until now belongs to no test."""
+        self._take()
+        self._begin([{}])
+
+    def saw(self, report: Any) -> None:
+        """A report of the test that runs: it failed if any of its phases or subtests did.
+
+        One that failed and was run again counts neither way if it passes then.
+        """
+        outcome, when = report.outcome, report.when
+        if outcome == "failed":
+            self._fails_leaving |= when == "teardown"
+            self._watch.mark()
+            self._outcome = outcome
+        elif outcome not in ("passed", "skipped"):  # pytest-rerunfailures: "rerun"
+            self._outcome = self._outcome or outcome
+        elif when == "call" or (when == "setup" and outcome == "skipped"):
+            said = "xfailed" if hasattr(report, "wasxfail") else outcome
+            self._outcome = said if self._outcome in ("", "passed", "skipped") else self._outcome
+
+    def end_test(self, nodeid: str, fixtures: Iterable[tuple[Any, bool]]) -> None:
+        """Count what ran since the test began, with what the fixtures that it uses ran before.
+
+        :param fixtures: those of wider scope among others, in order, each with whether the test got its value; if
+            not, it may have failed by it.
+        """
+        self._take()
+        own = self._open[0] if self._open else {}
+        if self._shared:
+            own = {hit: None for ran in (*self._used(fixtures), own) for hit in ran}
+        if self._left and not self._fails_leaving:
+            self.count.add_outside(without_marks(self._left))
+            self._left = {}
+        if self._outcome == "failed":
+            ran = dict.fromkeys((*until_told(own), *without_marks(self._left)))
+            self.count.add(nodeid, ran, self._outcome)
+        else:
+            self.count.add(nodeid, without_marks(own), self._outcome)
+        while self._gone:
+            self._shared.pop(self._gone.pop(), None)
+        self._begin([])
+
+    def _used(self, fixtures: Iterable[tuple[Any, bool]]) -> Iterator[_Ran]:
+        sure = dict.fromkeys(self._set_up)
+        for fixture, is_sure in fixtures:
+            shared = self._shared.get(fixture)
+            if shared is not None and (is_sure or shared.is_broken):
+                sure.pop(fixture, None)
+                yield shared.ran
+        yield from (self._shared[fixture].ran for fixture in sure if fixture in self._shared)
+
+    def begin_setup(self) -> None:
+        """A fixture of wider scope is about to be set up."""
+        self._take()
+        self._open.append({})
+
+    def end_setup(self, fixture: Any, *, is_broken: bool) -> None:
+        """It is set up, or failed to be: then all who ask for it fail alike."""
+        self._take()
+        ran = self._open.pop()
+        if len(self._open) > 1:  # another fixture asked for it in its own setup
+            self._open[-1].update(ran)
+        self._gone.discard(fixture)
+        self._shared.pop(fixture, None)
+        if ran:
+            self._shared[fixture] = _Shared(ran=ran, is_broken=is_broken)
+            self._set_up.append(fixture)
+
+    def begin_teardown(self) -> None:
+        """A fixture of wider scope is about to be torn down."""
+        self._take()
+        self._open.append({})
+
+    def end_teardown(self, fixture: Any) -> None:
+        """It is torn down; the test may still ask what its setup ran."""
+        self._take()
+        ran = self._open.pop()
+        self._gone.add(fixture)
+        if self._open:
+            self._left.update(ran)
+        else:
+            self.count.add_outside(without_marks(ran))

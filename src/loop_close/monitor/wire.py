@@ -1,0 +1,131 @@
+"""Calls as plain values, as workers send them, and the sum of those of several workers."""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from loop_close.calls import Called, Calls
+from loop_close.monitor.count import MAX_FAILED, Hit, traces
+
+_Place = tuple[str, int, str]
+
+
+def to_wire(calls: Calls) -> dict[str, Any]:
+    """The record as dictionaries, lists, strings and numbers.
+
+    The lines of failing tests may be millions, which execnet would write one by one: they go as one string each.
+    """
+    numbers: dict[Hit, int] = {}
+    failed = {
+        nodeid: _packed(numbers.setdefault(hit, len(numbers)) for hit in ran)
+        for nodeid, ran in calls.failed.items()
+    }
+    return {
+        "passed": calls.passed,
+        "omitted": calls.omitted,
+        "functions": [_row(each) for each in calls.functions],
+        "hits": _packed(number for hit in numbers for number in hit),
+        "failed": failed,
+    }
+
+
+def _packed(numbers: Iterable[int]) -> str:
+    return _little(array("I", numbers)).tobytes().hex()
+
+
+def _numbers(sent: str) -> array[int]:
+    return _little(array("I", bytes.fromhex(sent)))
+
+
+def _little(numbers: array[int]) -> array[int]:
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers
+
+
+def _row(each: Called) -> list[Any]:
+    place = [each.file, each.line, each.function, each.end_line, each.digest]
+    return [*place, each.passed, dict(each.lines), each.in_import]
+
+
+def from_wire(plain: Mapping[str, Any]) -> Calls:
+    """The record again."""
+    flat = _numbers(plain["hits"])
+    hits = list(zip(flat[::2], flat[1::2], strict=True))
+    return Calls(
+        passed=plain["passed"],
+        omitted=plain["omitted"],
+        functions=tuple(_called(*row) for row in plain["functions"]),
+        failed=traces({nodeid: _numbers(sent) for nodeid, sent in plain["failed"].items()}, hits),
+    )
+
+
+def _called(
+    file: str,
+    line: int,
+    function: str,
+    end_line: int,
+    digest: str,
+    passed: int,
+    lines: Mapping[int, int],
+    in_import: bool,
+) -> Called:
+    return Called(
+        file=file,
+        line=line,
+        function=function,
+        end_line=end_line,
+        digest=digest,
+        passed=passed,
+        lines=lines,
+        in_import=in_import,
+    )
+
+
+def added(parts: Iterable[Calls]) -> Calls:
+    """What several processes counted, as if one had; the order of the parts does not matter."""
+    parts = list(parts)
+    functions: dict[_Place, Called] = {}
+    for part in parts:
+        for each in part.functions:
+            place = _place(each)
+            functions[place] = _sum(functions[place], each) if place in functions else each
+    order = {place: index for index, place in enumerate(sorted(functions))}
+    failed = {nodeid: ran for part in parts for nodeid, ran in _renumbered(part, order)}
+    kept = sorted(failed)[:MAX_FAILED]
+    return Calls(
+        passed=sum(part.passed for part in parts),
+        functions=tuple(functions[place] for place in order),
+        failed={nodeid: failed[nodeid] for nodeid in kept},
+        omitted=sum(part.omitted for part in parts) + len(failed) - len(kept),
+    )
+
+
+def _place(each: Called) -> _Place:
+    return each.file, each.line, each.function
+
+
+def _sum(one: Called, other: Called) -> Called:
+    lines = dict(one.lines)
+    for line, passed in other.lines.items():
+        lines[line] = lines.get(line, 0) + passed
+    return replace(
+        one,
+        passed=one.passed + other.passed,
+        lines=dict(sorted(lines.items())),
+        in_import=one.in_import or other.in_import,
+    )
+
+
+def _renumbered(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str, tuple[Hit, ...]]]:
+    numbers = [order[_place(each)] for each in part.functions]
+    moved: dict[Hit, Hit] = {}  # each once, for all tests to share
+    for nodeid, ran in part.failed.items():
+        for hit in ran:
+            if hit not in moved:
+                moved[hit] = numbers[hit[0]], hit[1]
+        yield nodeid, tuple(moved[hit] for hit in ran)

@@ -1,0 +1,92 @@
+"""The functions that probably hold the fault, below what was observed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from loop_close.facts import place
+from loop_close.model import Report, RootCause, Suspect
+from loop_close.prompt.cause import definition_of, representative
+from loop_close.prompt.show import excerpt, line_of, span
+
+#: Root causes with suspects in the prompt: the first are the ones to fix next.
+_CAUSES = 3
+_MOST = (5, 3, 2)
+_BEFORE, _AFTER = 3, 2
+
+
+def suspect_lines(report: Report, tokens: int) -> Iterator[str]:
+    """At most five suspects of the first root cause, fewer of the next ones; the source of the very first."""
+    calls = report.observation.calls
+    remembered = calls.remembered if calls is not None else 0
+    numbered = [(n, cause) for n, cause in enumerate(report.causes, start=1) if _says_more(cause)][:_CAUSES]
+    for (number, cause), most in zip(numbered, _MOST, strict=False):
+        yield from _heading(number, cause, is_alone=len(report.causes) == 1, remembered=remembered)
+        yield from (_line(suspect) for suspect in cause.suspects[:most])
+        if number == numbered[0][0]:
+            yield from _source(cause)
+    why = report.observation.why_no_calls
+    if why and report.observation.asks_for_calls:
+        yield f"Which functions the tests called is not known, or not of all tests: {line_of(why)}."
+
+
+def _says_more(cause: RootCause) -> bool:
+    """Whether there is more to say than the traceback that the root cause is told by."""
+    known = [suspect for suspect in cause.suspects if suspect.failed[1] or suspect.edited]
+    return len(known) > 1 or any(not _is_told(cause, suspect) for suspect in known)
+
+
+def _is_told(cause: RootCause, suspect: Suspect) -> bool:
+    file, _, function = place(representative(cause))
+    return (file, function) == (suspect.file, suspect.function)
+
+
+def _heading(number: int, cause: RootCause, *, is_alone: bool, remembered: int) -> Iterator[str]:
+    """What the counts are out of, said once for all suspects of a cause."""
+    counted = next((s for s in cause.suspects if s.passed[1]), None)
+    about = [] if is_alone else [f"of {number}"]
+    if counted is not None:
+        failed, passed = counted.failed[1], counted.passed[1]
+        earlier = " (counted in an earlier run)" if remembered else ""
+        about.append(f"called by how many of the {failed} failing and {passed:,} passing tests{earlier}")
+    if about:
+        text = ", ".join(about)
+        yield f"{text[0].upper()}{text[1:]}:"
+
+
+def _line(suspect: Suspect) -> str:
+    where = f"{suspect.file}:{suspect.line}" if suspect.line else suspect.file
+    said = "; ".join([*_counts(suspect), *suspect.reasons])
+    return f"- {span(where)} {span(suspect.function, 80)}{': ' if said else ''}{said}"
+
+
+def _counts(suspect: Suspect) -> Iterator[str]:
+    if suspect.passed[1]:
+        line, failed, passed = suspect.odd
+        odd = f", line {line} {failed} and {passed}" if line else ""
+        yield f"{suspect.failed[0]} and {suspect.passed[0]}{odd}"
+    elif suspect.failed[1]:
+        yield f"{suspect.failed[0]} failing"
+
+
+def all_reasons(suspect: Suspect) -> Iterator[str]:
+    """The reasons with the counts before them, each to be understood by itself."""
+    (failed, all_failed), (passed, all_passed) = suspect.failed, suspect.passed
+    if all_passed:
+        yield f"called by {failed} of {all_failed} failing and {passed} of {all_passed} passing tests"
+    elif all_failed:
+        yield f"called by {failed} of {all_failed} failing tests"
+    line, failed, passed = suspect.odd
+    if line:
+        yield f"line {line} run by {failed} failing and {passed} passing tests"
+    yield from suspect.reasons
+
+
+def _source(cause: RootCause) -> list[str]:
+    """The first suspect's lines, unless they stand above: where it was raised, or what made the values."""
+    first = cause.suspects[0]
+    is_shown = definition_of(cause) == (first.file, first.line) or _is_told(cause, first)
+    if first.source is None or is_shown:
+        return []
+    line = first.odd[0] or first.line
+    return excerpt(first.source, line, before=_BEFORE, after=_AFTER if first.odd[0] else _BEFORE + _AFTER)

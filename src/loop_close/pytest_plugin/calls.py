@@ -1,0 +1,186 @@
+"""The monitor in a session: started before conftests are imported, told of tests and fixtures, added up."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from loop_close.files import UnusablePathError, settings_table
+from loop_close.settings import AUTO, OFF
+
+if TYPE_CHECKING:
+    from loop_close.calls import Calls
+    from loop_close.monitor.session import Monitor
+
+#: What a worker calls its counts in ``workeroutput``, or the reason why there are none.
+_OUTPUT = "loop_close_calls"
+_NAME = "loop-close-calls"
+
+
+def start_monitor(config: pytest.Config) -> None:
+    """Begin to look at calls where that is wanted, and tests are going to run in this process or in workers."""
+    options = config.known_args_namespace
+    is_look = any(getattr(options, name, False) for name in ("collectonly", "setuponly", "setupplan"))
+    if is_look or setting_of(config) == OFF:
+        return
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ
+    if not is_worker and (getattr(options, "numprocesses", None) or getattr(options, "tx", None)):
+        config.pluginmanager.register(Adder(), _NAME)
+        return
+    try:
+        _watch(config)
+    except Exception as fault:
+        config.pluginmanager.register(Nothing(f"the monitor of calls failed: {fault}"), _NAME)
+
+
+def _watch(config: pytest.Config) -> None:
+    from loop_close.monitor.session import Monitor
+
+    monitor = Monitor(str(config.rootpath))
+    config.add_cleanup(monitor.stop)  # however pytest ends, even before a session
+    plugin = Nothing(monitor.why_off) if monitor.why_off else CallWitness(monitor)
+    config.pluginmanager.register(plugin, _NAME)
+
+
+def setting_of(config: pytest.Config) -> str:
+    """What is asked for; what is wrong with the settings is told where all of them are read."""
+    given = getattr(config.known_args_namespace, "loop_close_suspects", None)
+    if given is not None:
+        return str(given)
+    table: object = {}
+    with contextlib.suppress(UnusablePathError):
+        table = settings_table(config.rootpath)
+    return str(table.get("suspects", AUTO)) if isinstance(table, Mapping) else AUTO
+
+
+def witness_of(config: pytest.Config) -> CallWitness | None:
+    """What looks at the calls of this process; None where nothing does."""
+    found = config.pluginmanager.get_plugin(_NAME)
+    return found if isinstance(found, CallWitness) else None
+
+
+def collected(config: pytest.Config) -> tuple[Calls | None, str]:
+    """What the tests called, and why that is not known or not in full, empty when it is or was not wanted."""
+    found = config.pluginmanager.get_plugin(_NAME)
+    return (None, "") if found is None else found.collected()
+
+
+def send(config: Any) -> None:
+    """From a worker to the controller, at the end of its session."""
+    calls, why = collected(config)
+    if calls is not None:
+        from loop_close.monitor.wire import to_wire
+
+        config.workeroutput[_OUTPUT] = to_wire(calls)
+    elif why:
+        config.workeroutput[_OUTPUT] = why
+
+
+class Nothing:
+    """Stands where calls cannot be looked at.
+
+    :param why: the reason.
+    """
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    def collected(self) -> tuple[Calls | None, str]:
+        """No calls, and the reason."""
+        return None, self._why
+
+
+class Adder:
+    """On the controller of xdist: adds up what the workers counted."""
+
+    def __init__(self) -> None:
+        self._parts: list[Any] = []
+        self._reasons: list[str] = []
+        self._workers = 0
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodeready(self) -> None:
+        self._workers += 1
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        sent = getattr(node, "workeroutput", {}).pop(_OUTPUT, "")
+        if isinstance(sent, str):
+            self._reasons += [sent] if sent else []
+        else:
+            self._parts.append(sent)
+
+    def collected(self) -> tuple[Calls | None, str]:
+        """The sum; of a worker that died, or was stopped with the run, nothing is known."""
+        from loop_close.monitor.wire import added, from_wire
+
+        if self._reasons and not self._parts:
+            return None, min(self._reasons)  # the same as without workers
+        lost = self._workers - len(self._parts)
+        why = f"{lost} of {self._workers} workers sent no counts" if lost else ""
+        if lost and self._reasons:
+            why += f": {min(self._reasons)}"
+        try:
+            return (added(map(from_wire, self._parts)) if self._parts else None), why
+        except Exception as fault:
+            return None, f"what workers sent cannot be read: {type(fault).__name__}: {fault}"
+
+
+class CallWitness:
+    """Tells the monitor which test runs, and which fixtures it shares with others."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self._monitor = monitor
+        self.saw = monitor.saw
+
+    def collected(self) -> tuple[Calls | None, str]:
+        """What was counted; None with the reason where the monitor failed."""
+        return self._monitor.calls(), self._monitor.why_off
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
+        request = getattr(item, "_request", None)  # now, as pytest takes it away at the end
+        self._monitor.begin_test()
+        try:
+            return (yield)
+        finally:
+            self._monitor.end_test(item.nodeid, fixtures_of(item, request))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Any:
+        if fixturedef.scope == "function":
+            return (yield)
+        self._monitor.begin_setup(fixturedef)
+        is_broken = True
+        try:
+            result = yield
+            is_broken = False
+        finally:
+            self._monitor.end_setup(fixturedef, is_broken)
+        return result
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        self._monitor.stop()  # the tests are over, and much is imported from here on
+
+
+def fixtures_of(item: Any, request: Any) -> Iterator[tuple[Any, bool]]:
+    """The fixtures that a test asked for, each with whether it got the value.
+
+    Only its request knows those that it asked for by ``getfixturevalue``, and which of several of one name.
+
+    :param request: None for items of plugins, which may have none.
+    """
+    got = getattr(request, "_fixture_defs", {})
+    visible = getattr(request, "_arg2fixturedefs", {})
+    for name, fixture in got.items():
+        if name in getattr(fixture, "argnames", ()):  # it asks for the one that it overrides
+            yield from ((each, True) for each in visible.get(name, ())[:-1])
+        yield fixture, True
+    for name in getattr(item, "fixturenames", ()):
+        if name not in got:
+            yield from ((each, False) for each in visible.get(name, ())[-1:])

@@ -1,0 +1,120 @@
+import ast
+from random import Random
+
+import pytest
+from benchmarks.localize.faults import Fault, halved, load, put, save
+from benchmarks.localize.mutate import KINDS, mutations
+
+SOURCE = '''\
+import os
+from shop import tax
+
+
+class Cart:
+    """One."""
+
+    def total(self, rate, net=0):
+        """All of it."""
+        prices = [p for p in self.lines if p.sum > rate and not p.free]
+        self.seen = True
+        self.lines.sort(key=rate)
+        if len(prices) == 1:
+            return tax.add(net + rate, "ä", rate, places=2)
+        return None
+
+    async def outer(self):
+        def inner(a, b):
+            return a - b
+
+        return inner
+'''
+
+
+def found(kind, source=SOURCE):
+    faults = mutations(source, project="shop", file="cart.py", random=Random(1))
+    return [(f.line, f.function, f.before, f.after) for f in faults if f.kind == kind]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("flipped-comparison", (10, "Cart.total", ">", ">=")),
+        ("flipped-comparison", (13, "Cart.total", "==", "!=")),
+        ("off-by-one", (13, "Cart.total", "1", "0")),
+        ("off-by-one", (13, "Cart.total", "len(prices)", "(len(prices) - 1)")),
+        ("wrong-boolean", (10, "Cart.total", "and", "or")),
+        ("wrong-boolean", (10, "Cart.total", "not p.free", "p.free")),
+        ("wrong-boolean", (11, "Cart.total", "True", "False")),
+        ("wrong-operator", (14, "Cart.total", "+", "-")),
+        ("wrong-operator", (19, "Cart.outer.<locals>.inner", "-", "+")),
+        ("wrong-name", (19, "Cart.outer.<locals>.inner", "a", "b")),
+        ("wrong-attribute", (10, "Cart.total", "free", "sum")),
+        ("swapped-arguments", (14, "Cart.total", '"ä", rate', 'rate, "ä"')),
+        ("wrong-keyword", (12, "Cart.total", "key=rate", "")),
+        ("wrong-keyword", (14, "Cart.total", ", places=2", "")),
+        ("wrong-keyword", (14, "Cart.total", "places", "key")),
+        ("lost-return", (19, "Cart.outer.<locals>.inner", "return a - b", "return None")),
+        ("lost-return", (19, "Cart.outer.<locals>.inner", "return a - b", "a - b")),
+        ("deleted-statement", (11, "Cart.total", "self.seen = True", "pass")),
+        ("deleted-statement", (12, "Cart.total", "self.lines.sort(key=rate)", "pass")),
+        ("not-implemented", (19, "Cart.outer.<locals>.inner", "return a - b", "raise NotImplementedError")),
+        ("broken-import", (1, "<module>", "os", "os_")),
+        ("broken-import", (2, "<module>", "tax", "tax_")),
+    ],
+)
+def test_makes(kind, expected):
+    assert expected in found(kind)
+
+
+def test_every_kind_is_made_and_changes_one_line_only():
+    faults = mutations(SOURCE, project="shop", file="cart.py", random=Random(1))
+    assert {f.kind for f in faults} == set(KINDS)
+    for fault in faults:
+        changed = fault.apply(SOURCE)
+        pairs = zip(SOURCE.split("\n"), changed.split("\n"), strict=True)
+        assert [n for n, (old, new) in enumerate(pairs, 1) if old != new] == [fault.line]
+        ast.parse(changed)
+
+
+@pytest.mark.parametrize("kind", ["wrong-name", "wrong-attribute", "wrong-operator"])
+def test_says_nothing_of_what_stands_outside_functions(kind):
+    assert found(kind, "import os\nname = os.path + os.name\nclass A:\n    x = name - name\n") == []
+
+
+def test_the_same_seed_gives_the_same_names():
+    assert found("wrong-attribute") == found("wrong-attribute")
+
+
+def one(**more):
+    place = {"project": "p", "kind": "k", "file": "a.py", "line": 2, "column": 4, "function": "f"}
+    return Fault(**{**place, "before": "return 1", "after": "return 2", **more})
+
+
+def test_a_fault_is_put_and_taken_out(tmp_path):
+    path = tmp_path / "a.py"
+    path.write_bytes(b"def f():\r\n    return 1  # \xc3\xa4\r\n")
+    with put(one(), tmp_path) as changed:
+        assert path.read_bytes() == b"def f():\r\n    return 2  # \xc3\xa4\r\n" == changed.encode()
+    assert b"return 1" in path.read_bytes()
+
+
+def test_a_fault_for_another_text_is_refused():
+    with pytest.raises(ValueError, match="has no 'return 1'"):
+        one().apply("def f():\n    return 3\n")
+
+
+def test_a_list_is_read_as_it_was_written(tmp_path):
+    faults = halved([one(project=p, line=n) for p in "ab" for n in range(5)])
+    save(faults, tmp_path / "faults.json")
+    assert load(tmp_path / "faults.json") == faults
+    assert [f.half for f in faults] == ["tune", "report", "tune", "report", "tune"] * 2
+
+
+def test_the_list_is_what_it_is_said_to_be():
+    faults = load()
+    assert len(faults) >= 150
+    assert len({f.id for f in faults}) == len(faults)
+    assert {f.kind for f in faults} == set(KINDS)
+    assert faults == halved(faults) or {f.half for f in faults} == {"tune", "report"}
+    assert all(f.failing for f in faults)
+    assert max(sum(f.kind == kind for f in faults) for kind in ("broken-import", "not-implemented")) <= 8

@@ -1,0 +1,133 @@
+import pytest
+from records import SRC, TEST, failure, frame, in_test, origin, raised, source, verdict
+
+from loop_close.causes.suspects.clues import base_name, clues, likeness, words_of
+from loop_close.memory import Edit, Edits, Episode, Known, Mark, Step
+
+NODEID = f"{TEST}::test_total"
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        ("total", "total"),
+        ("Cart.total", "Cart.total"),
+        ("<lambda>", "<lambda>"),
+        ("<module>", "<module>"),
+        ("total.<locals>.inner", "total.<locals>.inner"),
+        ("total.<locals>.<lambda>", "total"),
+        ("total.<locals>.<genexpr>.<locals>.<lambda>", "total"),
+        ("total.<locals>.inner.<locals>.<listcomp>", "total.<locals>.inner"),
+    ],
+)
+def test_base_name(function, name):
+    assert base_name(function) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", set()),
+        ("test_case", set()),
+        ("test_chunked_even", {"chunked", "even"}),
+        ("ChunkedTests", {"chunked"}),
+        ("parseHTTPResponse", {"parse", "http", "response"}),
+        ("prices", {"price"}),
+        ("gas", {"gas"}),
+    ],
+)
+def test_words(text, words):
+    assert words_of(text) == words
+
+
+@pytest.mark.parametrize(
+    ("test", "function", "share"),
+    [
+        ("a.py::test_split", "chunked", 0),
+        ("a.py::test_x", "_", 0),
+        ("a.py::test_chunked", "chunked", 1),
+        ("a.py::ChunkedTests::test_even", "more.chunked", 1),
+        ("a.py::test_split", "split_after", 0.5),
+    ],
+)
+def test_likeness(test, function, share):
+    assert likeness(words_of(test), function) == share
+
+
+def test_a_verdict_has_only_what_it_judged():
+    found = clues([failure(verdict(origin("total"), origin("helper", TEST)))])
+    assert list(found) == [(SRC, "total")]
+    assert (found[SRC, "total"].judged, found[SRC, "total"].framed, found[SRC, "total"].line) == (1, 0, 8)
+
+
+def test_what_it_was_handed():
+    found = clues([failure(verdict(origin("total", calls=((SRC, 40, "tax"), (SRC, 8, "total")))))])
+    assert (found[SRC, "tax"].handed, found[SRC, "total"].handed) == (1, 0)
+
+
+def test_frames_count_by_their_distance():
+    frames = [in_test(), frame(function="outer", line=3), frame(function="inner", line=9)]
+    found = clues([failure(raised(frames=frames))])
+    assert (found[SRC, "inner"].framed, found[SRC, "outer"].framed) == (1, 0.5)
+    assert (found[SRC, "inner"].raised, found[SRC, "outer"].raised) == (1, 0)
+    assert (found[SRC, "inner"].at, found[SRC, "inner"].line) == (9, 0)
+
+
+def test_shares_of_several_failures():
+    found = clues([failure(raised(frames=[frame(function="f")])), failure(verdict(origin("g")), nodeid="b")])
+    assert (found[SRC, "f"].raised, found[SRC, "g"].judged) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("line", "type", "refused"),
+    [
+        ("    return 1 / 0", "ZeroDivisionError", 0),
+        ("    raise ValueError(x)", "ValueError", 1),
+        ("    assert x", "AssertionError", 1),
+        ("    raise NotImplementedError", "NotImplementedError", 0),
+    ],
+)
+def test_a_raise_objects_to_what_came_from_elsewhere(line, type, refused):
+    at = frame(function="f", line=2, source=source("def f(x):", line))
+    found = clues([failure(raised(type, frames=[at]))])
+    assert (found[SRC, "f"].refused, found[SRC, "f"].raised, found[SRC, "f"].line) == (
+        refused,
+        1 - refused,
+        1,
+    )
+
+
+def test_a_lambda_is_part_of_what_is_around_it():
+    found = clues([failure(raised(frames=[frame(function="f.<locals>.<lambda>"), frame(function="f")]))])
+    assert list(found) == [(SRC, "f")]
+
+
+def edited(run, *edits):
+    return Step(run=run, edits=Edits(kind="effective", edits=edits))
+
+
+EPISODE = Episode(
+    first=3,
+    steps=(
+        edited(3, Edit(file=SRC, function="before")),
+        edited(
+            4,
+            Edit(file=SRC, function="total"),
+            Edit(file=TEST, function="test_total"),
+            Edit(file=SRC, function="gone", change="removed"),
+            Edit(file=SRC, function="prose", is_effective=False),
+            Edit(file="data.json"),
+        ),
+        edited(5, Edit(file=SRC, function="tried")),
+    ),
+    tests={NODEID: Known(status="failing", mark=Mark(test=NODEID), since=4)},
+)
+
+
+def test_what_was_edited_right_before_it_began():
+    found = clues([failure(verdict())], EPISODE)
+    assert {name: clue.edited for name, clue in found.items()} == {(SRC, "total"): 4}
+
+
+def test_a_test_that_the_episode_does_not_know():
+    assert clues([failure(verdict(), nodeid="other")], EPISODE) == {}

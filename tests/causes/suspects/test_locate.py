@@ -1,0 +1,37 @@
+from called import called, calls, nodeid
+from records import SRC, failure, origin, verdict
+
+from loop_close.causes.suspects.locate import joined, located
+from loop_close.model import Evidence, RootCause
+
+TOTAL = called("total", 10, passed=0, file=SRC)
+
+
+def cause(id, *failures):
+    evidence = tuple(Evidence(kind="test-failure", snippet="", failure=each) for each in failures)
+    return RootCause(id=id, kind="test-failure", evidence=evidence)
+
+
+def test_one_cause_stays_as_it_is():
+    only = cause("b", failure(verdict(), nodeid("test_a")))
+    assert joined([only], calls(TOTAL, test_a=[(0, 1)])) == [only]
+
+
+def test_two_that_are_one():
+    one, two = failure(verdict(), nodeid("test_a")), failure(verdict(), nodeid("test_b"))
+    (found,) = joined([cause("b", one), cause("a", two)], calls(TOTAL, test_a=[(0, 1)], test_b=[(0, 1)]))
+    assert (found.id, [e.failure for e in found.evidence]) == ("a", [one, two])
+
+
+def test_the_failure_about_the_first_suspect_is_shown():
+    far = failure(verdict(), nodeid("test_a"))
+    near = failure(verdict(origin("total")), nodeid("test_b"))
+    (found,) = located([cause("a", far, near)], calls(TOTAL, test_a=[(0, 1)], test_b=[(0, 1)]))
+    assert [e.failure for e in found.evidence] == [near, far]
+    assert found.suspects[0].function == "total"
+
+
+def test_without_a_suspect_the_order_stays():
+    failures = failure(verdict(), nodeid("test_a")), failure(verdict(), nodeid("test_b"))
+    (found,) = located([cause("a", *failures)], None)
+    assert ([e.failure for e in found.evidence], found.suspects) == ([*failures], ())

@@ -1,0 +1,110 @@
+import pytest
+from called import CART, called, calls, nodeid
+from records import SRC, failure, frame, raised, verdict
+
+from loop_close.causes.suspects.candidates import candidates
+from loop_close.causes.suspects.rank import MOST, WEIGHTS, scored, suspects_of
+from loop_close.memory import Edit, Edits, Episode, Known, Mark, Step
+from loop_close.model import Evidence, RootCause
+
+TOTAL = called("total", 10, passed=3, lines={1: 3, 2: 0})
+TAX = called("tax", 30, passed=40, lines={1: 40})
+WRONG = verdict(test="test_a")
+
+
+def cause(*failures):
+    evidence = tuple(Evidence(kind="test-failure", snippet="", failure=each) for each in failures)
+    return RootCause(id="00000000", kind="test-failure", evidence=evidence)
+
+
+def names(suspects):
+    return [suspect.function for suspect in suspects]
+
+
+def test_no_evidence_no_suspect():
+    assert suspects_of(cause(failure(WRONG, nodeid("test_a"))), None) == ()
+    assert suspects_of(cause(failure(WRONG, nodeid("test_a"))), calls(TOTAL, passed=40)) == ()
+    assert scored([]) == []
+
+
+def test_weak_evidence_no_suspect():
+    many = [called(f"f{n}", 10 * n, passed=40, lines={1: 40}) for n in range(60)]
+    known = calls(*many, passed=40, test_a=[(n, 1) for n in range(60)])
+    assert suspects_of(cause(failure(WRONG, nodeid("test_a"))), known) == ()
+
+
+def test_the_function_that_failing_tests_ran_and_passing_ones_did_not():
+    known = calls(TAX, TOTAL, passed=40, test_a=[(0, 1), (1, 1), (1, 2)])
+    (first,) = suspects_of(cause(failure(WRONG, nodeid("test_a"))), known)
+    assert (first.file, first.line, first.end_line, first.function) == (CART, 10, 19, "total")
+    assert (first.failed, first.passed, first.odd) == ((1, 1), (3, 40), (12, 1, 0))
+    assert 0.9 < first.score <= 1
+
+
+def test_where_it_was_raised_without_any_calls():
+    found = suspects_of(
+        cause(failure(raised(frames=[frame(function="outer"), frame(function="f", line=7)]))), None
+    )
+    assert [(s.function, s.line, s.failed) for s in found] == [("f", 7, (0, 0)), ("outer", 10, (0, 0))]
+
+
+def test_a_module_goes_by_the_line():
+    exc = raised("ImportError", frames=[frame(function="<module>", line=3)])
+    (found,) = suspects_of(cause(failure(exc, phase="collect")), None)
+    assert (found.file, found.line, found.function) == (SRC, 3, "<module>")
+
+
+def test_at_most_five():
+    many = [called(f"f{n}", 10 * n, passed=0) for n in range(9)]
+    known = calls(*many, passed=40, test_a=[(n, 1) for n in range(9)])
+    assert len(suspects_of(cause(failure(WRONG, nodeid("test_a"))), known)) == MOST
+
+
+def test_ties_go_by_file_and_name():
+    twins = [called("f", 10, file=file) for file in ("b.py", "a.py")]
+    known = calls(*twins, passed=40, test_a=[(0, 1)], test_b=[(1, 1)])
+    found = suspects_of(cause(*(failure(WRONG, nodeid(f"test_{n}")) for n in "ab")), known)
+    assert [(s.file, s.function) for s in found] == [("a.py", "f"), ("b.py", "f")]
+
+
+def test_what_most_of_the_failing_tests_do_not_call():
+    known = calls(called("f", 10), passed=40, test_a=[(0, 1)], test_b=[], test_c=[])
+    assert suspects_of(cause(*(failure(WRONG, nodeid(f"test_{n}")) for n in "abc")), known) == ()
+
+
+def test_an_edit_outweighs_the_counts():
+    test = nodeid("test_a")
+    edits = Edits(kind="effective", edits=(Edit(file=CART, function="tax"),))
+    known = {test: Known(status="failing", mark=Mark(test=test), since=6)}
+    episode = Episode(first=6, steps=(Step(run=6, edits=edits),), tests=known)
+    found = suspects_of(
+        cause(failure(WRONG, test)), calls(TAX, TOTAL, passed=40, test_a=[(0, 1), (1, 1)]), episode
+    )
+    assert found[0].function == "tax"
+    assert found[0].reasons == ("edited before run 6",)
+
+
+def test_every_feature_has_a_weight():
+    edits = Edits(kind="effective", edits=(Edit(file=CART, function="total"),))
+    test = nodeid("test_a")
+    episode = Episode(
+        first=1,
+        steps=(Step(run=1, edits=edits),),
+        tests={test: Known(status="failing", mark=Mark(test=test), since=1)},
+    )
+    from loop_close.causes.suspects.clues import clues
+    from loop_close.causes.suspects.spectrum import spectra
+
+    known = calls(TOTAL, passed=9, test_a=[(0, 1)])
+    (found,) = candidates(
+        spectra(known, [test]), clues([failure(WRONG, test)], episode), [failure(WRONG, test)]
+    )
+    assert set(found.features) == set(WEIGHTS)
+    assert all(0 <= value <= 1 for value in found.features.values())
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_order_of_the_failures_does_not_matter(order):
+    two = [failure(verdict(test=name), nodeid(name)) for name in ("test_a", "test_b")]
+    known = calls(called("tax", 30, passed=4), TOTAL, passed=40, test_a=[(0, 1), (1, 1)], test_b=[(1, 2)])
+    assert names(suspects_of(cause(*two[::order]), known)) == ["total", "tax"]

@@ -1,0 +1,93 @@
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loop_close.calls import Called, Calls
+from loop_close.monitor.count import MAX_FAILED
+from loop_close.monitor.wire import added, from_wire, to_wire
+
+CALLED = st.builds(
+    Called,
+    file=st.sampled_from(["a.py", "b.py"]),
+    line=st.integers(1, 3),
+    function=st.sampled_from("fg"),
+    passed=st.integers(0, 9),
+    lines=st.dictionaries(st.integers(1, 9), st.integers(1, 9), max_size=3).map(
+        lambda d: dict(sorted(d.items()))
+    ),
+    in_import=st.booleans(),
+)
+
+
+@st.composite
+def calls(draw, tests="abc"):
+    functions = draw(
+        st.lists(CALLED, min_size=1, max_size=5, unique_by=lambda c: (c.file, c.line, c.function))
+    )
+    functions.sort(key=lambda c: (c.file, c.line, c.function))
+    hit = st.tuples(st.integers(0, len(functions) - 1), st.integers(1, 2**32 - 1))
+    ran = st.lists(hit, max_size=5, unique=True).map(tuple)
+    failed = draw(st.dictionaries(st.sampled_from(tests), ran))
+    return Calls(
+        passed=draw(st.integers(0, 9)),
+        functions=tuple(functions),
+        failed=dict(sorted(failed.items())),
+        omitted=draw(st.integers(0, 9)),
+    )
+
+
+@given(calls())
+def test_there_and_back(found):
+    assert from_wire(to_wire(found)) == found
+    assert list(from_wire(to_wire(found)).failed) == list(found.failed)
+
+
+@given(calls())
+def test_plain_enough_to_send(found):
+    sent = to_wire(found)
+    assert json.loads(json.dumps(sent))["failed"] == sent["failed"]
+
+
+@given(calls())
+def test_one_part_is_the_sum(found):
+    assert added([found]) == found
+
+
+@given(st.tuples(calls("ab"), calls("cd"), calls("ef")))
+def test_order_of_parts_does_not_matter(parts):
+    one, two, three = parts
+    total = added([one, two, three])
+    assert total == added([three, one, two]) == added([added([one, two]), three])
+    assert total.passed == sum(part.passed for part in parts)
+    places = [(each.file, each.line, each.function) for each in total.functions]
+    assert places == sorted(set(places))
+    for part in parts:
+        for nodeid, ran in part.failed.items():
+            names = [(part.functions[index].function, line) for index, line in ran]
+            assert [(total.functions[index].function, line) for index, line in total.failed[nodeid]] == names
+
+
+def test_no_more_failing_tests_than_one_process_keeps():
+    function = Called(file="a.py", line=1, function="f")
+    parts = [
+        Calls(functions=(function,), failed={f"{name}{n:03}": ((0, 1),) for n in range(200)}, omitted=1)
+        for name in "ba"
+    ]
+    total = added(parts)
+    assert list(total.failed) == [f"a{n:03}" for n in range(200)] + [f"b{n:03}" for n in range(100)]
+    assert (len(total.failed), total.omitted) == (MAX_FAILED, 102)
+
+
+def test_tests_share_the_lines():
+    function = Called(file="a.py", line=1, function="f")
+    ran = tuple((0, line) for line in range(1, 100))
+    sent = to_wire(Calls(functions=(function,), failed={"a": ran, "b": ran}))
+    read = from_wire(sent)
+    total = added([read, from_wire(sent)])
+    for each in (read, total):
+        assert all(one is two for one, two in zip(each.failed["a"], each.failed["b"], strict=True))
+
+
+def test_nothing_at_all():
+    assert added([]) == Calls()

@@ -1,0 +1,465 @@
+import os
+import pickle
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from coverage import CoverageData
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loop_close.monitor import contexts, count
+from loop_close.monitor.contexts import calls_from_contexts, data_file
+
+CODE = """\
+import functools
+
+def logged(function):
+    @functools.wraps(function)
+    def inner(*args):
+        return function(*args)
+    return inner
+
+def rate(kind):
+    if kind == "book":
+        return 7
+    return 19
+
+@logged
+def tax(
+    net,
+    kind="toy",
+):
+    '''What is paid on top.'''
+    def part(percent): return net * percent / 100
+    return part(rate(kind))
+
+class Cart:
+    limit = rate("book")
+
+    def __init__(self, prices):
+        self.prices = [price for price in prices if price > 0]
+
+    def total(self):
+        return sum(
+            price
+            for price in self.prices
+        )
+
+    def each(self):
+        class Line:
+            kind = "toy"
+            def __init__(self, price): self.price = price
+        for price in self.prices:
+            yield Line(price)
+
+    def size(self): return len(self.prices)
+
+half = lambda price: price / 2
+
+def unused():
+    return None
+"""
+TESTS = """\
+import unittest
+
+import pytest
+
+from shop.cart import Cart, half, rate, tax
+
+@pytest.fixture
+def cart():
+    return Cart([1, 2])
+
+@pytest.mark.parametrize("kind, expected", [("book", 7), ("toy", 19), ("a|b]::c", 20)])
+def test_rate(kind, expected):
+    assert rate(kind) == expected
+
+class TestCart:
+    def test_total(self, cart):
+        assert cart.total() == 3
+        assert [line.price for line in cart.each()] == [1, 2]
+
+    def test_size(self, cart):
+        assert cart.size() == 3
+
+class TestHalf(unittest.TestCase):
+    def test_half(self):
+        self.assertEqual(half(2), 1)
+
+def test_tax():
+    assert tax(100, "book") == 8
+
+def test_nothing():
+    pass
+"""
+# Keeps what the plugin's own monitor counted.
+WITNESS = """\
+import pickle
+import pytest
+from loop_close.pytest_plugin.calls import collected
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    with open("calls.pickle", "wb") as file:
+        pickle.dump(collected(session.config)[0], file)
+"""
+TEST_FILE = "tests/test_cart.py"
+FAILED = [
+    f"{TEST_FILE}::test_rate[a|b]::c-20]",
+    f"{TEST_FILE}::TestCart::test_size",
+    f"{TEST_FILE}::test_tax",
+]
+PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
+MONITOR = ("-p", "witness", "--loop-close", "--loop-close-history=off", "--loop-close-suspects=on")
+RUNS = {
+    "lines": (*PYTEST, "--cov=shop", "--cov-context=test"),
+    "branches": (*PYTEST, "--cov", "--cov-branch", "--cov-context=test"),
+    "xdist": (*PYTEST, "--cov", "--cov-branch", "--cov-context=test", "-n", "2"),
+    "static, relative": (*PYTEST, "--cov", "--cov-config=static.ini", "--cov-context=test"),
+    "functions": ("-m", "coverage", "run", "--rcfile=functions.ini", *PYTEST),
+}
+
+
+def put(root, files):
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def ran(root, *arguments):
+    """Run Python as somebody does who has set nothing, and give the data file."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COV", "PYTEST_"))}
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=root, env=clean, capture_output=True, text=True, encoding="utf-8")
+    assert (root / ".coverage").exists(), done.stdout + done.stderr
+    return root / ".coverage"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    root = tmp_path_factory.mktemp("project")
+    put(
+        root,
+        {
+            "pytest.ini": "[pytest]\npythonpath = .\n",
+            "static.ini": "[run]\ncontext = py3.11\nrelative_files = true\n",
+            "functions.ini": "[run]\ndynamic_context = test_function\nsource = shop\n",
+            "shop/__init__.py": "",
+            "shop/cart.py": CODE,
+            "witness.py": WITNESS,
+            TEST_FILE: TESTS,
+        },
+    )
+    return root
+
+
+@pytest.fixture(scope="module")
+def data_of(project):
+    """Give the data file of one of the runs, each made once."""
+    made = {}
+
+    def get(run):
+        if run not in made:
+            made[run] = ran(project, *RUNS[run]).rename(project / f"{len(made)}.coverage")
+        return made[run]
+
+    return get
+
+
+def calls(path, root, failed=FAILED):
+    found, reason = calls_from_contexts(path, str(root), failed)
+    assert reason == ""
+    return found
+
+
+def reason(path, root, failed=FAILED):
+    found, reason = calls_from_contexts(path, str(root), failed)
+    assert found is None
+    return reason
+
+
+def at(text):
+    """The line of the code that holds a text."""
+    return next(number for number, line in enumerate(CODE.splitlines(), 1) if text in line)
+
+
+def line_texts(found, nodeid):
+    lines = CODE.splitlines()
+    return [lines[line - 1].strip() for _, line in found.failed[nodeid]]
+
+
+@pytest.mark.parametrize("run", ["lines", "branches", "xdist", "static, relative"])
+def test_real_run_is_told_as_it_was(project, data_of, run):
+    found = calls(data_of(run), project)
+    functions = {each.function: each for each in found.functions}
+    assert {each.file for each in found.functions} == {"shop/cart.py"}
+    assert {name: each.passed for name, each in functions.items()} == {
+        "logged": 0,
+        "logged.<locals>.inner": 0,
+        "rate": 2,
+        "tax": 0,
+        "Cart.__init__": 1,
+        "Cart.total": 1,
+        "Cart.each": 1,
+        "Cart.each.<locals>.Line.__init__": 1,
+        "Cart.size": 0,
+        "<lambda>": 1,
+    }
+    assert {name for name, each in functions.items() if each.in_import} == {"logged", "rate"}
+    assert (functions["tax"].line, functions["tax"].end_line) == (at("@logged"), at("return part"))
+    assert functions["rate"].lines == {at('== "book"'): 2, at("return 7"): 1, at("return 19"): 1}
+    assert (found.passed, found.omitted) == (4 if run == "lines" else 5, 0)  # one ran nothing of the shop
+
+
+def test_failing_tests_have_their_lines_in_order(project, data_of):
+    found = calls(data_of("lines"), project)
+    assert list(found.failed) == sorted(FAILED)
+    assert line_texts(found, FAILED[0]) == ['if kind == "book":', "return 19"]
+    assert line_texts(found, FAILED[1]) == [
+        "self.prices = [price for price in prices if price > 0]",
+        "def size(self): return len(self.prices)",
+    ]
+    assert line_texts(found, FAILED[2]) == [
+        "return function(*args)",
+        'if kind == "book":',
+        "return 7",
+        "def part(percent): return net * percent / 100",
+        "return part(rate(kind))",
+    ]
+    assert {found.functions[index].function for index, _ in found.failed[FAILED[0]]} == {"rate"}
+
+
+@pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="there is nothing to compare it with")
+@pytest.mark.parametrize("branch", [(), ("--cov-branch",)], ids=["lines", "branches"])
+def test_it_is_what_the_monitor_tells(project, branch):
+    path = ran(project, *PYTEST, *MONITOR, "--cov", *branch, "--cov-context=test")
+    found = calls(path, project)
+    seen = pickle.loads((project / "calls.pickle").read_bytes())
+    # A line of two functions, one in the other, may be of the inner one. That it ran is all that contexts tell.
+    functions = [each for each in seen.functions if each.function != "tax.<locals>.part"]
+    assert found.passed == seen.passed
+    assert list(found.functions) == functions
+    for nodeid in FAILED:
+        assert set(line_texts(found, nodeid)) == set(line_texts(seen, nodeid))
+
+
+def test_contexts_of_functions_do_not_tell_parameters_apart(project, data_of):
+    found = calls(data_of("functions"), project)
+    functions = {each.function: each for each in found.functions}
+    assert list(found.failed) == sorted(FAILED)
+    assert line_texts(found, FAILED[0]) == ['if kind == "book":', "return 7", "return 19"]
+    assert (functions["rate"].passed, functions["Cart.total"].passed, functions["<lambda>"].passed) == (
+        0,
+        1,
+        1,
+    )
+    assert functions["rate"].in_import
+
+
+def test_green_run_has_its_counts(project, data_of):
+    found = calls(data_of("branches"), project, [])
+    assert (found.passed, dict(found.failed)) == (8, {})
+
+
+def test_test_that_is_not_in_the_file_is_left_out(project, data_of):
+    assert (
+        list(calls(data_of("lines"), project, [FAILED[0], "tests/test_new.py::test_it"]).failed) == FAILED[:1]
+    )
+
+
+def test_beyond_the_bound_only_the_number_of_failing_tests_is_kept(project, data_of, monkeypatch):
+    monkeypatch.setattr(count, "MAX_FAILED", 2)
+    found = calls(data_of("lines"), project)
+    assert (list(found.failed), found.omitted, found.passed) == (sorted(FAILED)[:2], 1, 4)
+
+
+def test_file_is_left_as_it_was(project, data_of):
+    path = data_of("lines")
+    before = path.read_bytes(), path.stat().st_mtime_ns, sorted(os.listdir(project))
+    calls(path, project)
+    assert before == (path.read_bytes(), path.stat().st_mtime_ns, sorted(os.listdir(project)))
+
+
+@pytest.mark.parametrize("file", ["shop/cart.py", TEST_FILE])
+def test_file_older_than_the_code_is_refused(project, data_of, file):
+    path = data_of("lines")
+    kept, written = (project / file).stat(), path.stat().st_mtime_ns
+    try:
+        os.utime(project / file, ns=(written, written))
+        assert calls(path, project)
+        os.utime(project / file, ns=(written, written + 1_000_000))
+        assert reason(path, project) == f"{path.name} is older than {file}"
+    finally:
+        os.utime(project / file, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+
+
+def written(root, ran, name=".coverage"):
+    """Write a data file: the lines of each file that ran, by context."""
+    data = CoverageData(str(root / name))
+    for context, files in ran.items():
+        data.set_context(context)
+        data.add_lines({str(root / file): lines for file, lines in files.items()})
+    data.write()
+    return root / name
+
+
+def test_module_that_a_test_imports_was_not_called_by_it(tmp_path):
+    put(tmp_path, {"a.py": "import os\ndef one(): return 1\ndef two():\n    return 2\n"})
+    ran = {
+        "t.py::test_a|run": {"a.py": [1, 2, 3, 4]},
+        "t.py::test_b|run": {"a.py": [2]},
+        "": {"a.py": [1, 2, 3]},
+    }
+    found = calls(written(tmp_path, ran), tmp_path, [])
+    assert [(each.function, each.passed, each.in_import) for each in found.functions] == [
+        ("one", 1, False),
+        ("two", 1, False),
+    ]
+
+
+def test_phases_of_a_test_are_one_test(tmp_path):
+    put(tmp_path, {"a.py": "def one():\n    return 1\n"})
+    ran = {
+        f"t.py::test_{name}|{phase}": {"a.py": [2]} for name in "ab" for phase in ("setup", "run", "teardown")
+    }
+    found = calls(written(tmp_path, ran), tmp_path, ["t.py::test_a"])
+    assert (found.passed, found.functions[0].passed, found.functions[0].lines) == (1, 1, {2: 1})
+    assert found.failed == {"t.py::test_a": ((0, 2),)}
+
+
+@pytest.mark.parametrize(
+    "text", ["def f(:\n", "\0", "", None], ids=["no Python", "null byte", "empty", "gone"]
+)
+def test_file_that_cannot_be_compiled_is_left_out(tmp_path, text):
+    put(tmp_path, {"a.py": "def one():\n    return 1\n", "b.py": text or ""})
+    path = written(tmp_path, {"t.py::test_a|run": {"a.py": [2], "b.py": [1, 2]}})
+    if text is None:
+        (tmp_path / "b.py").unlink()
+    assert [each.file for each in calls(path, tmp_path, []).functions] == ["a.py"]
+
+
+ONE = {"t.py::test_a|run": {"a.py": [2]}}
+
+
+@pytest.mark.parametrize(
+    ("ran", "failed", "expected"),
+    [
+        ({"": {"a.py": [2]}}, [], "no .coverage with per-test contexts"),
+        ({"py3.11": {"a.py": [2]}}, ["t.py::test_a"], "no .coverage with per-test contexts"),
+        ({}, [], "no .coverage with per-test contexts"),
+        (ONE, ["t.py::test_b"], ".coverage knows none of the failing tests"),
+        (
+            {"t.py::test_a|run": {"test_a.py": [2], "../a.py": [2]}},
+            [],
+            ".coverage names no code below the root",
+        ),
+    ],
+)
+def test_file_that_does_not_tell_is_refused(tmp_path, ran, failed, expected):
+    put(tmp_path, {"a.py": "def one():\n    return 1\n"})
+    assert reason(written(tmp_path, ran), tmp_path, failed) == expected
+
+
+@pytest.mark.parametrize("branch", [False, True], ids=["lines", "branches"])
+def test_big_file_is_refused(tmp_path, monkeypatch, branch):
+    put(tmp_path, {"a.py": "def one():\n    return 1\n" * 50})
+    data = CoverageData(str(tmp_path / ".coverage"))
+    data.set_context("t.py::test_a|run")
+    if branch:
+        data.add_arcs({str(tmp_path / "a.py"): [(n, n + 1) for n in range(1, 101)]})
+    else:
+        data.add_lines({str(tmp_path / "a.py"): range(1, 101)})
+    data.write()
+    monkeypatch.setattr(contexts, "MAX_PAIRS", 100)
+    assert calls(tmp_path / ".coverage", tmp_path, [])
+    monkeypatch.setattr(contexts, "MAX_PAIRS", 99)
+    assert reason(tmp_path / ".coverage", tmp_path, []) == ".coverage is too big: more than 99 lines of tests"
+
+
+def test_file_of_many_bytes_is_refused_unread(tmp_path):
+    with (tmp_path / ".coverage").open("wb") as file:
+        file.truncate(contexts.MAX_BYTES + 1)
+    assert reason(tmp_path / ".coverage", tmp_path, []) == ".coverage is too big: more than 500,000,000 bytes"
+
+
+def test_no_file(tmp_path):
+    (tmp_path / "folder").mkdir()
+    for name in (".coverage", "folder", "\0"):
+        assert reason(tmp_path / name, tmp_path) == f"no {name} with per-test contexts"
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + b"\xff" * 2000])
+def test_file_of_something_else_is_refused_and_left_alone(tmp_path, content):
+    path = tmp_path / ".coverage"
+    path.write_bytes(content)
+    assert reason(path, tmp_path).startswith(".coverage cannot be read: ")
+    assert path.read_bytes() == content
+
+
+def test_database_of_something_else_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("create table notes (text)")
+    before = path.read_bytes()
+    assert reason(path, tmp_path) == "other.db cannot be read: no such table: line_bits"
+    assert path.read_bytes() == before
+
+
+def test_locked_file_is_refused_at_once(tmp_path):
+    path = written(tmp_path, ONE)
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("begin exclusive")
+        assert reason(path, tmp_path) == ".coverage cannot be read: database is locked"
+
+
+def test_file_of_another_schema_is_refused(tmp_path):
+    path = written(tmp_path, ONE)
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("update coverage_schema set version = 1")
+    assert "wrong schema" in reason(path, tmp_path)
+    assert str(tmp_path) not in reason(path, tmp_path)
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_broken_file_gives_calls_or_a_reason(broken, data):
+    whole, path = broken
+    spoilt = bytearray(whole)
+    for place in data.draw(st.lists(st.integers(0, len(whole) - 1), min_size=1, max_size=40)):
+        spoilt[place] = data.draw(st.integers(0, 255))
+    path.write_bytes(spoilt[: data.draw(st.integers(0, len(whole)))])
+    found, reason = calls_from_contexts(path, str(path.parent), ["t.py::test_a"])
+    assert (found is None) == bool(reason)
+    assert "\n" not in reason
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory):
+    root = tmp_path_factory.mktemp("broken")
+    put(root, {"a.py": "def one():\n    return 1\n"})
+    return written(root, {"": {"a.py": [1]}, **ONE}).read_bytes(), root / ".coverage"
+
+
+def test_without_coverage_there_is_a_reason(tmp_path, monkeypatch):
+    path = written(tmp_path, ONE)
+    monkeypatch.setitem(sys.modules, "coverage", None)
+    assert reason(path, tmp_path) == "coverage is not installed"
+    assert reason(tmp_path / "none", tmp_path) == "no none with per-test contexts"
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({}, "/root/.coverage"),
+        ({"COVERAGE_FILE": ""}, "/root/.coverage"),
+        ({"COVERAGE_FILE": "out/cov.db"}, "/root/out/cov.db"),
+        ({"COVERAGE_FILE": "/data/cov"}, "/data/cov"),
+    ],
+)
+def test_data_file(environ, expected):
+    assert data_file("/root", environ) == Path(expected)

@@ -1,0 +1,107 @@
+import subprocess
+import sys
+
+import pytest
+
+from loop_close.monitor.count import MAX_FAILED, Count
+from loop_close.monitor.functions import calls_of, digest_of
+from loop_close.monitor.ownership import Ownership
+
+
+def made(source, name="f"):
+    space = {}
+    exec(compile(source, "/root/a.py", "exec"), space)
+    return space[name].__code__
+
+
+F = "def f(a):\n    return a + 1\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "is_same"),
+    [
+        (F, True),
+        ("\n\n\n" + F, True),
+        ("# a comment\n" + F.replace(":\n", ":\n\n    # another\n"), True),
+        ("def g(): ...\n" + F, True),
+        (F.replace("1", "2"), False),
+        (F.replace("+", "-"), False),
+        (F.replace("a", "b"), False),
+        (F.replace("a + 1", "a + 1.0"), False),
+        (F.replace("def", "async def"), False),
+        (F.replace("a + 1", "lambda: a + 1"), False),
+    ],
+)
+def test_digest(source, is_same):
+    assert (digest_of(made(source)) == digest_of(made(F))) is is_same
+
+
+def test_digest_of_what_a_function_holds():
+    sources = [f"def f():\n    def g():\n        return {n}\n    return g\n" for n in (1, 2)]
+    assert digest_of(made(sources[0])) != digest_of(made(sources[1]))
+
+
+def test_digest_is_the_same_with_other_hashes():
+    code = (
+        "from loop_close.monitor.functions import digest_of\n"
+        "def f(x):\n    return x in {'a', 'b', 'c', 'd'}, x in ('e', ('f', 1))\n"
+        "print(digest_of(f.__code__))"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in "123"
+    }
+    assert len(found) == 1
+
+
+def test_record():
+    one, two, three = (made(F.replace("f(", f"{name}("), name) for name in "fgh")
+    functions = {1: three, 2: two, 3: one}
+    count = Count()
+    count.add("t::p", {(2, 2): None, (3, 2): None}, "passed")
+    count.add("t::q", [(2, 2)], "passed")
+    count.add("t::z", [(3, 2), (2, 2)], "failed")
+    count.add("t::a", [(2, 2)], "failed")
+    count.add("t::s", [(1, 2)], "skipped")
+    count.add_outside([(3, 2)])
+    calls = calls_of(count, functions, Ownership("/root"), [2])
+    assert [(each.function, each.passed, each.lines, each.in_import) for each in calls.functions] == [
+        ("f", 1, {2: 1}, True),
+        ("g", 2, {2: 2}, True),
+    ]
+    assert [(each.file, each.line, each.end_line) for each in calls.functions] == [("a.py", 1, 2)] * 2
+    assert list(calls.failed.items()) == [("t::a", ((1, 2),)), ("t::z", ((0, 2), (1, 2)))]
+    assert (calls.passed, calls.omitted) == (2, 0)
+
+
+def test_bound_of_failing_tests():
+    count = Count()
+    for number in range(MAX_FAILED + 5):
+        count.add(f"t{number}", [(1, 1)], "failed")
+    count.add("t0", [(1, 2)], "failed")  # again, after a rerun
+    calls = calls_of(count, {1: made(F)}, Ownership("/root"))
+    assert (len(calls.failed), calls.omitted) == (MAX_FAILED, 5)
+    assert calls.failed["t0"] == ((0, 2),)
+
+
+def test_room_of_many_lines():
+    import tracemalloc
+
+    lines = [(1, line) for line in range(5_000)]
+    tracemalloc.start()
+    try:
+        count = Count()
+        for number in range(MAX_FAILED):
+            count.add(f"t{number}", lines, "failed")
+        calls = calls_of(count, {1: made(F)}, Ownership("/root"))
+        used, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(calls.failed) == MAX_FAILED
+    assert used < 25_000_000

@@ -1,0 +1,94 @@
+import os
+import sys
+
+import pytest
+
+from loop_close.capture.project import Project
+from loop_close.monitor.ownership import Ownership, is_function, is_part
+
+
+@pytest.fixture
+def root(tmp_path):
+    for name in (
+        "src/shop/core.py",
+        "flat/core.py",
+        "tests/test_core.py",
+        "deep/lib/dist-packages/flat/core.py",
+    ):
+        path = tmp_path / "root" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    (tmp_path / "link").symlink_to(tmp_path / "root")
+    return tmp_path / "root"
+
+
+@pytest.mark.parametrize(
+    ("filename", "expected"),
+    [
+        ("ROOT/src/shop/core.py", "src/shop/core.py"),
+        ("ROOT/tests/../src/shop/core.py", "src/shop/core.py"),
+        ("ROOT/bin/tool", "bin/tool"),
+        ("ROOT/new.pyw", "new.pyw"),
+        ("ROOT/page.html", None),
+        ("ROOT/tests/test_core.py", None),
+        ("ROOT/conftest.py", None),
+        ("ROOTED/core.py", None),
+        ("/elsewhere/core.py", None),
+        ("<string>", None),
+        ("<frozen importlib._bootstrap>", None),
+        ("", None),
+        ("Modules/pyexpat.c", None),
+        ("flat/core.py", "flat/core.py"),
+        ("flat/gone.py", None),
+        ("flat/nul\0.py", None),
+        ("/env/lib/site-packages/shop/core.py", "src/shop/core.py"),
+        ("/env/lib/site-packages/flat/core.py", "flat/core.py"),
+        ("/env/lib/site-packages/shop/_version.py", None),
+        ("/env/lib/site-packages/other/core.py", None),
+        ("ROOT/deep/lib/dist-packages/flat/core.py", "flat/core.py"),
+        ("ROOT/.venv/lib/site-packages/other/core.py", None),
+        (os.__file__, None),
+    ],
+)
+@pytest.mark.parametrize("given", ["root", "link"])
+def test_file(root, monkeypatch, filename, expected, given):
+    monkeypatch.chdir(root)
+    ownership = Ownership(str(root.parent / given))
+    name = filename.replace("ROOT", str(root.parent / given))
+    assert ownership.file_of(name) == ownership.file_of(name) == expected
+
+
+@pytest.mark.parametrize("name", ["src/shop/core.py", "flat/core.py", "deep/lib/dist-packages/flat/core.py"])
+def test_agrees_with_what_reads_tracebacks(root, name):
+    path = str(root / name)
+    assert Ownership(str(root)).file_of(path) == Project(str(root)).relative(path)
+
+
+def test_interpreter_in_the_root(root, monkeypatch):
+    monkeypatch.setattr(sys, "prefix", str(root / "env"))
+    ownership = Ownership(str(root))
+    assert ownership.file_of(str(root / "env/bin/activate_this.py")) is None
+    assert ownership.file_of(str(root / "environment.py")) == "environment.py"
+
+
+SOURCE = """
+class Body:
+    pass
+
+def function():
+    return (lambda: [x for x in ()]), (x for x in ())
+"""
+
+
+def test_kinds_of_code():
+    module = compile(SOURCE, "x.py", "exec")
+    body, function = (each for each in module.co_consts if hasattr(each, "co_code"))
+    parts = [each for each in function.co_consts if hasattr(each, "co_code")]
+    assert [is_function(each) for each in (module, body, function, *parts)] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+    ]
+    assert [is_part(each) for each in (module, body, function, *parts)] == [False, False, False, True, True]

@@ -1,0 +1,141 @@
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from loop_close.monitor import watch as module
+from loop_close.monitor.ownership import Ownership
+from loop_close.monitor.session import Monitor
+from loop_close.monitor.watch import FREE_IDS, Watch
+
+needs_monitoring = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
+
+
+@pytest.fixture
+def watch():
+    found = Watch(Ownership("/root"))
+    assert found.start() == ""
+    yield found
+    found.stop()
+
+
+def made(source, name="f"):
+    space = {"__name__": "made"}
+    exec(compile(source, "/root/a.py", "exec"), space)
+    return space[name]
+
+
+def ran(watch):
+    return [(watch.functions[number].co_name, line) for number, line in watch.take()]
+
+
+F = "def f(a):\n    if a:\n        a += 1\n    return a\n"
+
+
+@needs_monitoring
+def test_lines_in_order_each_once(watch):
+    f = made(F)
+    for _ in range(3):
+        for argument in (0, 1, 0):
+            f(argument)
+        assert ran(watch) == [("f", 2), ("f", 4), ("f", 3)]
+    assert ran(watch) == []
+
+
+@needs_monitoring
+def test_function_known_only_by_its_call(watch):
+    watch.stop()
+    f = made(F)
+    other = Watch(Ownership("/root"))
+    other.start()
+    try:
+        f(0)
+        assert ran(other) == [("f", 2), ("f", 4)]
+    finally:
+        other.stop()
+
+
+@needs_monitoring
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(): return 1",
+        "f = lambda: 1",
+        "def f(): return [x for x in (1, 2)]",
+        "def f(): return list(x for x in (1, 2))",
+        "def f(): yield 1",
+    ],
+)
+def test_function_on_one_line(watch, source):
+    f = made(source)
+    for _ in range(3):
+        list(f() if source.endswith("yield 1") else [f(), f()])
+        assert [line for _, line in ran(watch)] == [1]
+
+
+@needs_monitoring
+def test_made_again_and_again_is_one_function(watch):
+    for _ in range(3):
+        made(F)(0)
+        made(F)(0)
+        assert ran(watch) == [("f", 2), ("f", 4)]
+    assert len(watch.functions) == 1
+
+
+@needs_monitoring
+def test_no_more_than_so_many(watch, monkeypatch):
+    monkeypatch.setattr(module, "_MOST_CODES", 3)
+    functions = [made(F.replace("f(", f"f{n}("), f"f{n}") for n in range(5)]
+    for f in functions:
+        f(1)
+    assert {name for name, _ in ran(watch)} == {"f0", "f1", "f2"}
+
+
+@needs_monitoring
+def test_end_of_the_stack(watch):
+    deep = made("def f(n):\n    return f(n + 1)\n")
+    late = made("def g():\n    return 1\n", "g")
+
+    def sink():
+        late()
+        sink()
+
+    for function in (lambda: deep(0), sink):
+        with pytest.raises(RecursionError):
+            function()
+    assert watch.fault == ""
+    assert ran(watch) == [("f", 2), ("g", 2)]
+
+
+@needs_monitoring
+def test_stops_more_than_once_and_tells_nothing_then(watch):
+    f = made(F)
+    f(1)
+    watch.stop()
+    watch.stop()
+    assert all(sys.monitoring.get_tool(tool) != watch._name for tool in FREE_IDS)
+    assert not sys.monitoring.get_tool(FREE_IDS[0])
+
+
+@needs_monitoring
+def test_ids_of_others_are_left_alone(watch):
+    other = Watch(Ownership("/root"))
+    assert other.start() == ""
+    f = made(F)
+    f(1)
+    other.stop()
+    f(0)
+    assert ran(watch) == [("f", 2), ("f", 3), ("f", 4)]
+    f(0)
+    assert ran(watch) == [("f", 2), ("f", 4)]
+
+
+def test_python_that_cannot(monkeypatch):
+    monkeypatch.delattr(sys, "monitoring", raising=False)
+    monitor = Monitor("/root")
+    monitor.begin_test()
+    monitor.saw(SimpleNamespace(outcome="failed", when="call"))
+    monitor.end_test("t", ())
+    assert monitor.calls() is None
+    assert "has no sys.monitoring" in monitor.why_off
+    monitor.stop()

@@ -1,0 +1,388 @@
+"""A project that has a bit of everything that can be called."""
+
+import pytest
+
+EARLY = """
+def before_start():
+    return 1
+
+def at_conftest():
+    return 2
+"""
+CORE = """
+import contextlib
+import functools
+import dataclasses
+
+def add(a, b):
+    total = a + b
+    if total > 10:
+        total = 10
+    return total
+
+@functools.lru_cache
+def cached(n):
+    return n + 1
+
+def loud(function):
+    @functools.wraps(function)
+    def inner(*args):
+        return function(*args)
+    return inner
+
+@loud
+def decorated(n):
+    return n
+
+@contextlib.contextmanager
+def entered():
+    opened = 1
+    yield opened
+    closed = 2
+
+def parts(xs):
+    return sorted((x * 2 for x in xs), key=lambda x: -x)
+
+def spread(xs):
+    def twice(x):
+        return x * 2
+    return [
+        twice(x)
+        for x in xs
+    ]
+
+def factorial(n):
+    if n < 2:
+        return 1
+    return n * factorial(n - 1)
+
+def numbers():
+    yield 1
+    yield 2
+    yield 3
+
+async def asynchronous():
+    return 4
+
+async def stream():
+    yield 1
+    yield 2
+
+class Meta(type):
+    def __call__(cls, *args):
+        return super().__call__(*args)
+
+class Thing(metaclass=Meta):
+    def __init__(self, size):
+        self._size = size
+
+    @property
+    def size(self):
+        return self._size
+
+    @size.setter
+    def size(self, size):
+        self._size = size
+
+    @classmethod
+    def make(cls):
+        return cls(1)
+
+    @staticmethod
+    def of(size):
+        return Thing(size)
+
+@dataclasses.dataclass
+class Point:
+    x: int
+
+    def __post_init__(self):
+        self.x += 1
+
+def for_import():
+    return 3
+
+AT_IMPORT = for_import()
+
+def never():
+    return 0
+
+def documented():
+    '''
+    >>> documented()
+    1
+    '''
+    return 1
+
+def worked(done):
+    done.append(1)
+
+def set_up_once():
+    return helper()
+
+def helper():
+    return 5
+
+def tear_down_once():
+    return 6
+
+def broken_setup():
+    raise ValueError("not today")
+
+def broken_teardown():
+    raise ValueError("never again")
+
+def classes():
+    return 7
+
+def modules():
+    return 8
+
+def late_fixture():
+    return 9
+
+def of_parameter(n):
+    return n
+
+def of_session():
+    return 11
+
+def of_override():
+    return 12
+
+twins = (lambda: 1), (lambda: 2)
+"""
+LAZY = """
+from shop.core import for_import, helper
+
+def made_at_import():
+    return helper()
+
+CONSTANT = made_at_import()
+
+def lazily():
+    return CONSTANT
+"""
+TESTS = """
+import asyncio
+import importlib
+import os
+import threading
+import unittest
+import pytest
+from shop import core, early
+
+@pytest.fixture(scope="session")
+def base():
+    return core.of_session()
+
+@pytest.fixture(scope="module")
+def wide():
+    yield core.set_up_once()
+    core.tear_down_once()
+
+@pytest.fixture(scope="class")
+def ends_badly():
+    yield
+    core.broken_teardown()
+
+@pytest.fixture(scope="module")
+def broken():
+    core.broken_setup()
+
+@pytest.fixture(scope="module", params=[1, 2])
+def parameter(request):
+    return core.of_parameter(request.param)
+
+@pytest.fixture(scope="class")
+def late():
+    return core.late_fixture()
+
+def test_early():
+    assert early.before_start() + early.at_conftest() == 3
+
+def test_add():
+    assert core.add(1, 2) == 3
+
+def test_add_fails():
+    assert core.add(9, 2) == 11
+
+@pytest.mark.parametrize("a", [1, 2, 3])
+def test_each(a):
+    assert core.add(a, a) == 2 * a
+
+@pytest.mark.parametrize("turn", [1, 2])
+def test_decorated(turn):
+    assert core.decorated(1) == core.cached(turn) - turn
+    with core.entered() as opened:
+        assert opened
+
+@pytest.mark.parametrize("turn", [1, 2])
+def test_parts(turn):
+    assert core.parts([1, 2]) == [4, 2]
+    assert core.spread([1]) == [2]
+    assert core.twins[0]() + core.twins[1]() == 3
+
+def test_recursion():
+    assert core.factorial(30) > 5
+
+def test_recursion_without_end():
+    with pytest.raises(RecursionError):
+        core.factorial(10 ** 6)
+
+def test_generator():
+    assert list(core.numbers()) == [1, 2, 3]
+
+SUSPENDED = core.numbers()
+
+def test_suspended():
+    assert next(SUSPENDED) == 1
+
+def test_async():
+    async def main():
+        return [await core.asynchronous(), [x async for x in core.stream()]]
+    assert asyncio.run(main()) == [4, [1, 2]]
+
+def test_classes():
+    thing = core.Thing.make()
+    thing.size = 2
+    assert thing.size + core.Thing.of(1).size == 3
+    assert core.Point(1) == core.Point(1)
+
+@pytest.mark.parametrize("turn", [1, 2])
+def test_lazy(turn):
+    from shop import lazy
+    assert lazy.lazily() == 5
+
+def test_reload():
+    from shop import reloaded
+    assert reloaded.again() == 1
+    importlib.reload(reloaded)
+    assert reloaded.again() == 1
+
+def test_thread():
+    done = []
+    thread = threading.Thread(target=core.worked, args=(done,))
+    thread.start()
+    thread.join()
+    assert done
+
+def test_fork():
+    child = os.fork()
+    if not child:
+        core.add(20, 20)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+def test_wide_passes(wide):
+    assert wide == 5
+
+def test_wide_fails(wide, base):
+    assert core.add(wide, base) == 0
+
+def test_wide_by_name(request):
+    core.helper()
+    assert request.getfixturevalue("wide") == 6
+
+def test_broken_one(broken):
+    pass
+
+def test_broken_two(broken):
+    pass
+
+def test_broken_and_other(wide, broken):
+    pass
+
+def test_parameter(parameter):
+    assert core.add(parameter, 0) == parameter
+
+class TestEnd:
+    def test_one(self, ends_badly):
+        assert core.add(1, 1) == 2
+
+    def test_two(self, ends_badly):
+        assert core.add(1, 2) == 3
+
+class TestClass:
+    @classmethod
+    def setup_class(cls):
+        core.classes()
+
+    @pytest.fixture(scope="class")
+    def base(self, base):
+        return core.of_override() + base
+
+    def test_one(self, late):
+        assert late == 9
+
+    def test_two(self, late):
+        assert late == 8
+
+    def test_override(self, base):
+        assert base == 23
+
+class TestUnit(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.size = core.classes()
+
+    def setUp(self):
+        core.helper()
+
+    def test_unit(self):
+        for n in range(2):
+            with self.subTest(n=n):
+                self.assertEqual(core.add(n, 1), n + 1)
+
+    def test_sub_fails(self):
+        for n in (1, 2):
+            with self.subTest(n=n):
+                self.assertLess(core.add(n, 9) + n, 12)
+
+@pytest.mark.skip
+def test_skipped():
+    core.never()
+
+def test_skips():
+    core.never()
+    pytest.skip("now")
+
+@pytest.mark.xfail
+def test_expected():
+    assert core.never()
+
+@pytest.mark.xfail
+def test_unexpected():
+    core.never()
+"""
+MODULE_TESTS = """
+from shop import core
+
+def setup_module():
+    core.modules()
+
+def test_one():
+    pass
+
+def test_two():
+    pass
+
+def test_subtests(subtests):
+    for n in range(2):
+        with subtests.test(n=n):
+            assert core.add(n, 9) == 9
+"""
+FILES = {
+    "src/shop/__init__.py": "",
+    "src/shop/early.py": EARLY,
+    "src/shop/core.py": CORE,
+    "src/shop/lazy.py": LAZY,
+    "src/shop/reloaded.py": "def again():\n    return 1\n\ndef not_again():\n    return 2\n\nnot_again()\n",
+    "plug.py": "import sys\nsys.path.insert(0, 'src')\nfrom shop.early import before_start\nbefore_start()\n",
+    "tests/conftest.py": "from shop.early import at_conftest\nat_conftest()\n",
+    "tests/test_kinds.py": TESTS,
+    "tests/test_modules.py": MODULE_TESTS
+    if pytest.version_tuple >= (9, 0)
+    else MODULE_TESTS.split("def test_sub")[0],
+}
+RUN = ("-pplug", "--doctest-modules", "tests", "src")

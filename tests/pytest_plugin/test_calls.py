@@ -1,0 +1,118 @@
+"""Which functions each test calls, in runs of projects that have a bit of everything."""
+
+import pytest
+from calls_harness import count, needs_monitoring
+from calls_project import FILES, RUN
+
+pytestmark = needs_monitoring
+
+
+@pytest.fixture(scope="module")
+def serial(tmp_path_factory):
+    return count(tmp_path_factory.mktemp("serial"), FILES, *RUN, environ={"PYTHONHASHSEED": "1"})
+
+
+@pytest.fixture(scope="module")
+def parallel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parallel")
+    return count(folder, FILES, *RUN, "-n2", plugins=("xdist",), environ={"PYTHONHASHSEED": "2"})
+
+
+def test_same_in_workers_and_with_other_hashes(serial, parallel):
+    assert (serial.why, parallel.why) == ("", "")
+    assert serial.functions == parallel.functions
+    assert serial.failed == parallel.failed
+    assert serial.passed == parallel.passed
+
+
+def test_passing_tests_are_counted(serial):
+    # neither those that are skipped or expected to fail, nor those that were not expected to pass
+    # nor those that pytest calls passed though a subtest or the teardown failed
+    assert serial.passed == _said(serial, "passed") - 1 - (pytest.version_tuple >= (9, 0))
+
+
+def _said(counted, word):
+    words = counted.output.splitlines()[-1].replace(",", "").split()
+    return int(words[words.index(word) - 1])
+
+
+@pytest.mark.parametrize(
+    ("name", "passed", "lines", "in_import"),
+    [
+        ("before_start", 1, [1], False),
+        ("at_conftest", 1, [1], True),
+        ("cached", 2, [2], False),
+        ("loud", 0, [], True),
+        ("loud.<locals>.inner", 2, [2], False),
+        ("decorated", 2, [2], False),
+        ("entered", 2, [2, 2, 2], False),
+        ("parts", 2, [2], False),
+        ("spread", 2, None, False),
+        ("spread.<locals>.twice", 2, [2], False),
+        ("<lambda>", 2, [2], False),
+        ("factorial", 2, [2, 1, 2], False),
+        ("numbers", 2, [2, 1, 1], False),
+        ("asynchronous", 1, [1], False),
+        ("stream", 1, [1, 1], False),
+        ("Meta.__call__", 1, [1], False),
+        ("Thing.__init__", 1, [1], False),
+        ("Thing.size", 1, [1], False),
+        ("Thing.make", 1, [1], False),
+        ("Thing.of", 1, [1], False),
+        ("Point.__post_init__", 1, [1], False),
+        ("for_import", 0, [], True),
+        ("made_at_import", 0, [], True),
+        ("lazily", 2, [2], False),
+        ("again", 1, [1], False),
+        ("not_again", 0, [], True),
+        ("documented", 1, [1], False),
+        ("worked", 1, [1], False),
+        ("set_up_once", 1, [1], False),
+        ("tear_down_once", 0, [], True),
+        ("of_parameter", 2, [2], False),
+        ("of_override", 1, [1], False),
+        ("of_session", 1, [1], False),
+        ("late_fixture", 1, [1], False),
+        ("modules", 2, [2], False),
+        ("broken_setup", 0, [], False),
+    ],
+)
+def test_function(serial, name, passed, lines, in_import):
+    called = serial.functions[name]
+    assert (called.passed, called.in_import) == (passed, in_import)
+    assert lines is None or list(called.lines.values()) == lines
+
+
+@pytest.mark.parametrize(
+    "name", ["never", "__init__", "<module>", "Thing", "Point.__init__", "spread.<locals>.<lambda>"]
+)
+def test_no_function(serial, name):
+    assert name not in serial.functions
+
+
+KINDS = "tests/test_kinds.py::"
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "expected"),
+    [
+        ("test_add_fails", ["add:1", "add:2", "add:3", "add:4"]),
+        (
+            "test_wide_fails",
+            ["of_session:1", "set_up_once:1", "helper:1", "add:1", "add:2", "add:3", "add:4"],
+        ),
+        ("test_wide_by_name", ["set_up_once:1", "helper:1"]),
+        ("test_broken_one", ["broken_setup:1"]),
+        ("test_broken_two", ["broken_setup:1"]),
+        ("test_broken_and_other", ["set_up_once:1", "helper:1", "broken_setup:1"]),
+        ("TestEnd::test_two", ["add:1", "add:2", "add:4", "broken_teardown:1"]),
+        ("TestClass::test_two", ["classes:1", "late_fixture:1"]),
+        ("TestUnit::test_sub_fails", ["classes:1", "helper:1", "add:1", "add:2", "add:4", "add:3"]),
+    ],
+)
+def test_failing(serial, nodeid, expected):
+    assert serial.failed[KINDS + nodeid] == expected
+
+
+def test_other_failing_tests_are_none(serial):
+    assert len(serial.failed) == 9 + (pytest.version_tuple >= (9, 0))

@@ -1,0 +1,30 @@
+import pytest
+
+from loop_close.conventions import is_test_file
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a.py",
+        "src/pkg/testing.py",
+        "src/tester/a.py",
+        "contest.py",
+        "src/latest.py",
+        "src/attest/a.py",
+        "tests.txt",
+    ],
+)
+def test_code_under_test(name):
+    assert not is_test_file(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("test_a.py", "a_test.py", "conftest.py", "src/pkg/conftest.py", "app/tests.py", "app/test.py"),
+        *("tests/helpers.py", "pkg/tests/unit/helpers.py", "test/x.py", "testing/x.py", "src/test_a.py"),
+    ],
+)
+def test_test_code(name):
+    assert is_test_file(name)
