@@ -15,7 +15,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
-SELECTED = ("tests/test_pricing.py", "tests/test_customers.py")
+SELECTED = tuple(
+    f"tests/test_{name}.py" for name in ("pricing", "customers", "cart", "catalog", "money", "tax")
+)
 BLOCK = re.compile(r"(<!-- prompt:begin -->\n).*?(<!-- prompt:end -->)", re.DOTALL)
 
 
@@ -32,7 +34,7 @@ def main(arguments):
 
 
 def prompt():
-    """What the program writes for two of the example's test files, in a copy."""
+    """What the program writes for some of the example's test files, in a copy."""
     with tempfile.TemporaryDirectory() as folder:
         shop = Path(folder) / "shop"
         shutil.copytree(ROOT / "examples" / "shop", shop, ignore=shutil.ignore_patterns(".*", "__pycache__"))

@@ -28,8 +28,8 @@ def test_no_evidence_no_suspect():
 
 
 def test_weak_evidence_no_suspect():
-    many = [called(f"f{n}", 10 * n, passed=40, lines={1: 40}) for n in range(60)]
-    known = calls(*many, passed=40, test_a=[(n, 1) for n in range(60)])
+    many = [called(f"f{n}", 10 * n, passed=40, lines={1: 40}) for n in range(99)]
+    known = calls(*many, passed=40, test_a=[(n, 1) for n in range(99)])
     assert suspects_of(cause(failure(WRONG, nodeid("test_a"))), known) == ()
 
 

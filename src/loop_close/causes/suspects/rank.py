@@ -33,9 +33,9 @@ WEIGHTS: Mapping[str, float] = {
     "edited": 4.0,
 }
 #: Where even the likeliest has less of all that speaks for any, the evidence is weak, and nothing is said.
-LEAST_FIRST = 0.04
+LEAST_FIRST = 0.02
 #: One that has less than this part of what the likeliest has is not worth a line.
-LEAST_PART = 0.02
+LEAST_PART = 0.005
 
 
 def suspects_of(cause: RootCause, calls: Calls | None, episode: Episode | None = None) -> tuple[Suspect, ...]:
