@@ -88,6 +88,8 @@ def _check_content(path: Path) -> None:
         raise _UnusableError(f"{path.name} is too big: more than {MAX_BYTES:,} bytes")
     uri = f"{path.absolute().as_uri()}?mode=ro"
     with closing(sqlite3.connect(uri, uri=True, timeout=0)) as database:
+        if database.execute("select 1 from sqlite_master where type not in ('table', 'index')").fetchone():
+            raise _UnusableError(f"{path.name} has views or triggers, which coverage does not make")
         database.create_function("bits", 1, lambda blob: int.from_bytes(blob, "big").bit_count())
         ((lines,),) = database.execute("select coalesce(sum(bits(numbits)), 0) from line_bits")
         # With branches there are jumps in place of lines, one for each way to get to a line.

@@ -102,6 +102,8 @@ def _feed(made: blake2b, code: CodeType) -> None:
 
 def _constant(value: object) -> str:
     """Its literal; the order of a frozenset is that of the run's hash seed."""
+    if type(value) is int:
+        return hex(value)  # a long one has no decimal literal
     if isinstance(value, frozenset):
         return repr(sorted(map(_constant, value)))
     return repr(list(map(_constant, value))) if isinstance(value, tuple) else repr(value)

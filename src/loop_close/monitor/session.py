@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Concatenate, ParamSpec
 
 from loop_close.calls import Calls
+from loop_close.monitor.faults import is_of_handler
 from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.tests import Attribution
 from loop_close.monitor.watch import Watch
@@ -22,6 +23,8 @@ def _careful(step: Callable[Concatenate[Monitor, _P], None]) -> Callable[Concate
         try:
             step(self, *arguments, **more)
         except Exception as fault:
+            if is_of_handler(fault):
+                raise
             self._give_up(f"{type(fault).__name__}: {fault}")
 
     return careful

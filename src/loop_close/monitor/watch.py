@@ -8,6 +8,7 @@ from opcode import opmap
 from types import CodeType, FrameType
 from typing import Any
 
+from loop_close.monitor.faults import is_of_handler
 from loop_close.monitor.marks import MARK, telling_codes
 from loop_close.monitor.ownership import Ownership, is_function, is_part
 
@@ -17,6 +18,12 @@ Hit = tuple[int, int]
 FREE_IDS = (4, 5, 3)
 # Functions made anew again and again, as by modules that tests reload, are not looked at for ever.
 _MOST_CODES = 100_000
+
+
+# Python finds the line of an instruction by walking the table of lines, so that a function takes the square of its
+# length. Of one that is longer only its start is told.
+_LONGEST_TABLE = 16_384
+_ID, _FRAME = id, sys._getframe
 
 
 class TakenError(RuntimeError):
@@ -44,6 +51,7 @@ class Watch:
         self._importing: dict[int, tuple[CodeType, int]] = {}
         self._codes: dict[int, CodeType] = {}
         self._singles: set[int] = set()
+        self._long: set[int] = set()
         self._parts: dict[int, int] = {}
         self._places: dict[tuple[str | None, int, str], int] = {}
         self._ownership = ownership
@@ -72,9 +80,10 @@ class Watch:
         return ""
 
     def _register(self, monitoring: Any) -> None:
-        hits, singles = self._hits, self._singles
+        hits, singles, long = self._hits, self._singles, self._long
         disable, events = monitoring.DISABLE, monitoring.events
         telling, files = telling_codes(), self._ownership.files
+        id, frame_above = _ID, _FRAME  # tests may put others in their place
 
         def on_line(code: CodeType, line: int) -> Any:
             hits.append((id(code), line))  # by id: the hash of a code object is that of all it holds
@@ -84,27 +93,37 @@ class Watch:
             if id(code) in telling:
                 hits.append(MARK)
                 return None  # each time
+            if id(code) in long:
+                hit = id(code), code.co_firstlineno
+                hits.extend([hit] if hits[-1:] != [hit] else [])
+                return None
             if files.get(code.co_filename, "") is None:
                 return disable
             try:
-                self._meet(code, sys._getframe(1))
+                self._meet(code, frame_above(1))
             except RecursionError:  # the program is at the end of its stack; the next call will do
                 return None
             except Exception as fault:
-                self.fault = f"{type(fault).__name__}: {fault}"
+                self._take_fault(fault)
             return None if id(code) in singles else disable
 
         def on_return(code: CodeType, offset: int, value: object) -> None:
             try:
                 self._was_imported(code)
             except Exception as fault:
-                self.fault = f"{type(fault).__name__}: {fault}"
+                self._take_fault(fault)
 
         monitoring.register_callback(self._tool, events.LINE, on_line)
         monitoring.register_callback(self._tool, events.PY_START, on_start)
         monitoring.register_callback(self._tool, events.PY_RETURN, on_return)
         self._hides_singles = self._is_hidden()
         monitoring.set_events(self._tool, events.PY_START)
+
+    def _take_fault(self, fault: Exception) -> None:
+        """Note a fault of ours; what a signal handler of the program raises while we are at work is the program's."""
+        if is_of_handler(fault):
+            raise fault
+        self.fault = f"{type(fault).__name__}: {fault}"
 
     def _is_hidden(self) -> bool:
         """Whether the line of ``def f(): return 1`` is not told, as in 3.13.0, unless its start is."""
@@ -141,7 +160,10 @@ class Watch:
         self._codes[id(code)] = code
         if self._hides_singles and owner is code and _begins_on_its_line(code):
             self._singles.add(id(code))
-        self._monitoring.set_local_events(self._tool, code, self._line)
+        if len(code.co_linetable) > _LONGEST_TABLE:
+            self._long.add(id(code))
+        else:
+            self._monitoring.set_local_events(self._tool, code, self._line)
 
     def _was_imported(self, code: CodeType) -> None:
         """Set aside what ran since the module's first line ran: it is no matter of the test that imported it first.
@@ -185,6 +207,8 @@ class Watch:
             raise TakenError("the program freed our tool id of sys.monitoring")
         arm, tool, line, codes = self._monitoring.set_local_events, self._tool, self._line, self._codes
         for number in numbers:
+            if number in self._long:
+                continue
             arm(tool, codes[number], 0)
             arm(tool, codes[number], line)
 

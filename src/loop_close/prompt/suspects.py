@@ -18,10 +18,12 @@ _BEFORE, _AFTER = 3, 2
 def suspect_lines(report: Report, tokens: int) -> Iterator[str]:
     """At most five suspects of the first root cause, fewer of the next ones; the source of the very first."""
     calls = report.observation.calls
-    remembered = calls.remembered if calls is not None else 0
+    remembered, omitted = (calls.remembered, calls.omitted) if calls is not None else (0, 0)
     numbered = [(n, cause) for n, cause in enumerate(report.causes, start=1) if _says_more(cause)][:_CAUSES]
     for (number, cause), most in zip(numbered, _MOST, strict=False):
-        yield from _heading(number, cause, is_alone=len(report.causes) == 1, remembered=remembered)
+        yield from _heading(
+            number, cause, is_alone=len(report.causes) == 1, remembered=remembered, omitted=omitted
+        )
         yield from (_line(suspect) for suspect in cause.suspects[:most])
         if number == numbered[0][0]:
             yield from _source(cause)
@@ -41,14 +43,19 @@ def _is_told(cause: RootCause, suspect: Suspect) -> bool:
     return (file, function) == (suspect.file, suspect.function)
 
 
-def _heading(number: int, cause: RootCause, *, is_alone: bool, remembered: int) -> Iterator[str]:
+def _heading(
+    number: int, cause: RootCause, *, is_alone: bool, remembered: int, omitted: int
+) -> Iterator[str]:
     """What the counts are out of, said once for all suspects of a cause."""
     counted = next((s for s in cause.suspects if s.passed[1]), None)
     about = [] if is_alone else [f"of {number}"]
     if counted is not None:
         failed, passed = counted.failed[1], counted.passed[1]
         earlier = " (counted in an earlier run)" if remembered else ""
-        about.append(f"called by how many of the {failed} failing and {passed:,} passing tests{earlier}")
+        some = "" if not omitted else f" ({omitted:,} more were not looked at)"
+        about.append(
+            f"called by how many of the {failed} failing{some} and {passed:,} passing tests{earlier}"
+        )
     if about:
         text = ", ".join(about)
         yield f"{text[0].upper()}{text[1:]}:"

@@ -75,9 +75,18 @@ def send(config: Any) -> None:
     if calls is not None:
         from loop_close.monitor.wire import to_wire
 
-        config.workeroutput[_OUTPUT] = to_wire(calls)
+        config.workeroutput[_OUTPUT] = _sendable(to_wire(calls))
     elif why:
         config.workeroutput[_OUTPUT] = why
+
+
+def _sendable(plain: dict[str, Any]) -> dict[str, Any] | str:
+    """What can be sent; else the reason, as the whole output of the worker would be lost."""
+    try:
+        repr(plain).encode("utf-8")
+    except UnicodeEncodeError:
+        return "the name of a file or of a function is no text"
+    return plain
 
 
 class Nothing:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 #: What is longer in JSON is not kept. 3,000 functions of 15 lines come to half a million characters.
 MAX_TEXT = 8_000_000
+_MOST_TESTS = 10**8
 
 
 def keep_calls(connection: sqlite3.Connection, source: str, new: NewCalls) -> None:
@@ -78,6 +79,8 @@ def _record(plain: Any) -> KeptCalls:
         passed, failed, tests, files = (plain[name] for name in ("passed", "failed", "tests", "files"))
         functions = tuple(_called(file, *row) for file, rows in files.items() for row in rows)
         _check(int, [passed, *tests])
+        if not 0 <= passed < _MOST_TESTS or any(not 0 <= each.passed <= passed for each in functions):
+            raise RecordError("more passing tests than there are")
         _check(str, failed)
     except (AttributeError, KeyError, TypeError) as error:
         raise RecordError(f"no counts of calls: {error}") from error

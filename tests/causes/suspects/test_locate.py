@@ -4,7 +4,7 @@ from records import SRC, failure, origin, verdict
 from loop_close.causes.suspects.locate import joined, located
 from loop_close.model import Evidence, RootCause
 
-TOTAL = called("total", 10, passed=0, file=SRC)
+TOTAL = called("total", 10, passed=5, file=SRC)
 
 
 def cause(id, *failures):
@@ -14,19 +14,21 @@ def cause(id, *failures):
 
 def test_one_cause_stays_as_it_is():
     only = cause("b", failure(verdict(), nodeid("test_a")))
-    assert joined([only], calls(TOTAL, test_a=[(0, 1)])) == [only]
+    assert joined([only], calls(TOTAL, passed=100, test_a=[(0, 1)])) == [only]
 
 
 def test_two_that_are_one():
     one, two = failure(verdict(), nodeid("test_a")), failure(verdict(), nodeid("test_b"))
-    (found,) = joined([cause("b", one), cause("a", two)], calls(TOTAL, test_a=[(0, 1)], test_b=[(0, 1)]))
+    (found,) = joined(
+        [cause("b", one), cause("a", two)], calls(TOTAL, passed=100, test_a=[(0, 1)], test_b=[(0, 1)])
+    )
     assert (found.id, [e.failure for e in found.evidence]) == ("a", [one, two])
 
 
 def test_the_failure_about_the_first_suspect_is_shown():
     far = failure(verdict(), nodeid("test_a"))
     near = failure(verdict(origin("total")), nodeid("test_b"))
-    (found,) = located([cause("a", far, near)], calls(TOTAL, test_a=[(0, 1)], test_b=[(0, 1)]))
+    (found,) = located([cause("a", far, near)], calls(TOTAL, passed=100, test_a=[(0, 1)], test_b=[(0, 1)]))
     assert [e.failure for e in found.evidence] == [near, far]
     assert found.suspects[0].function == "total"
 

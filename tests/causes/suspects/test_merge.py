@@ -1,6 +1,6 @@
 import pytest
 from called import called, calls, nodeid
-from records import failure, raised, verdict
+from records import failure, raised
 
 from loop_close.causes.suspects.merge import merged
 from loop_close.model import Evidence, RootCause
@@ -54,14 +54,9 @@ def test_what_is_missing_is_told_apart(type):
 
 
 @pytest.mark.parametrize(("passed", "expected"), [(4, [[0], [1]]), (5, [[0, 1]])])
-def test_two_places_are_one_only_where_others_call_the_function(passed, expected):
+def test_two_are_one_only_where_others_call_the_function(passed, expected):
     known = calls(called("total", 10, passed=passed), passed=20, test_a=[(0, 2)], test_b=[(0, 2)])
     assert merged([cause("test_a"), cause("test_b")], known) == expected
-
-
-def test_verdicts_have_no_place():
-    known = calls(called("total", 10), passed=20, test_a=[(0, 2)], test_b=[(0, 2)])
-    assert merged([cause("test_a", exc=verdict()), cause("test_b")], known) == [[0, 1]]
 
 
 def test_kinds_are_told_apart():
@@ -73,3 +68,10 @@ def test_reprs_are_run_to_tell_of_the_failure():
     shown = called("Cart.__repr__", 90)
     known = calls(shown, passed=20, test_a=[(0, 1)], test_b=[(0, 1)])
     assert merged([cause("test_a"), cause("test_b")], known) == [[0], [1]]
+
+
+def test_a_line_that_many_passing_tests_run_is_not_odd_however_many_fail():
+    setup = called("load", 10, passed=6, lines={1: 6})
+    ran = {f"test_{n}": [(0, 1)] for n in range(16)}
+    names = sorted(ran)
+    assert merged([cause(*names[:8]), cause(*names[8:])], calls(setup, passed=6, **ran)) == [[0], [1]]

@@ -108,3 +108,8 @@ def test_the_order_of_the_failures_does_not_matter(order):
     two = [failure(verdict(test=name), nodeid(name)) for name in ("test_a", "test_b")]
     known = calls(called("tax", 30, passed=4), TOTAL, passed=40, test_a=[(0, 1), (1, 1)], test_b=[(1, 2)])
     assert names(suspects_of(cause(*two[::order]), known)) == ["total", "tax"]
+
+
+def test_what_all_passing_tests_run_as_well():
+    known = calls(called("norm", 10, passed=50, lines={1: 50}), passed=50, test_a=[(0, 1)])
+    assert suspects_of(cause(failure(WRONG, nodeid("test_a"))), known) == ()

@@ -21,7 +21,10 @@ def candidate(**fields):
         ({"framed": 0.5}, ("on the traceback",)),
         ({"framed": 1.0, "raised": 1.0}, ("the exception came out of it",)),
         ({"framed": 1.0, "refused": 1.0}, ("it raised the exception",)),
-        ({"judged": 0.1, "edited": 6}, ("edited before run 6", "the assertion is about what it gave")),
+        (
+            {"judged": 0.5, "edited": 6},
+            ("edited before run 6", "the failing statement is about what it gave"),
+        ),
     ],
 )
 def test_reasons(fields, reasons):

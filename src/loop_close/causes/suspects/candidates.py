@@ -8,11 +8,12 @@ from math import log2
 
 from loop_close.causes.suspects.clues import Clue, Name, base_name, likeness, words_of
 from loop_close.causes.suspects.spectrum import Spectrum
-from loop_close.facts import links
+from loop_close.facts import links, test_function
 from loop_close.model import Failure
 
 # A function of so many lines is as likely as any larger one to hold a fault.
 _LARGE = 64
+_MOST_TEXTS = 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,8 +42,8 @@ def candidates(
     """
     ran = {(s.function.file, base_name(s.function.function)): s for s in spectra}
     named = {name for name, clue in clues.items() if clue.framed or clue.edited}
-    tests = [words_of(failure.nodeid) for failure in failures]
-    stated = [words_of(_statements(failure)) for failure in failures]
+    tests = _distinct(words_of(test_function(failure.nodeid)) for failure in failures)
+    stated = _distinct(words_of(_statements(failure)) for failure in failures)
     found = []
     for file, function in sorted({*ran, *named}):
         spectrum, clue = ran.get((file, function)), clues.get((file, function))
@@ -55,6 +56,11 @@ def candidates(
         }
         found.append(Candidate(file=file, function=function, spectrum=spectrum, clue=clue, features=features))
     return found
+
+
+def _distinct(texts: Iterable[frozenset[str]]) -> list[frozenset[str]]:
+    """Each once, and no more than tell: a suite may fail in thousands of tests."""
+    return list(dict.fromkeys(texts))[:_MOST_TEXTS]
 
 
 def _statements(failure: Failure) -> str:

@@ -13,6 +13,8 @@ from loop_close.facts import links, origins
 from loop_close.memory import Episode
 from loop_close.model import Evidence, RootCause, Suspect
 
+#: More root causes than these nobody mends in one go.
+_LOCATED = 20
 #: A first suspect that two causes share makes them one from this score on.
 _STRONG = 0.3
 
@@ -32,7 +34,9 @@ def _by_suspect(causes: Sequence[RootCause], calls: Calls | None) -> list[list[R
     known: dict[tuple[str, str, str], list[RootCause]] = {}
     for cause in causes:
         first = next(iter(suspects_of(cause, calls)), None)
-        if first is None or first.score < _STRONG or not first.failed[1]:
+        if (
+            first is None or first.score < _STRONG or not first.passed[0]
+        ):  # what none calls all that fails calls
             groups.append([cause])
             continue
         group = known.setdefault((cause.kind, first.file, first.function), [])
@@ -60,7 +64,8 @@ def located(
     :param calls: what the tests called; None where that is not known.
     :param episode: what is remembered of the loop, this run included.
     """
-    return tuple(_located(cause, suspects_of(cause, calls, episode)) for cause in causes)
+    first = [_located(cause, suspects_of(cause, calls, episode)) for cause in causes[:_LOCATED]]
+    return (*first, *causes[_LOCATED:])
 
 
 def _located(cause: RootCause, suspects: tuple[Suspect, ...]) -> RootCause:

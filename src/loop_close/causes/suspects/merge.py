@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from loop_close.calls import Calls
+from loop_close.calls import Called, Calls
 from loop_close.causes.keys import missing_thing
 from loop_close.causes.suspects.spectrum import Hit, ochiai, passed_of
 from loop_close.facts import innermost, is_assertion
@@ -18,22 +18,19 @@ from loop_close.model import RootCause
 #: Ochiai's measure that the common line has to reach over all tests of both. With less, two faults come to one cause
 #: too often; with more, one fault to several (`python -m benchmarks.localize --pairs`).
 LEAST = 0.75
-#: Two exceptions out of the code under test have a place each: that they are one takes a line of a function that at
-#: least so many passing tests call. Where none do, all that fails has all of the function's lines in common.
+#: The line has to be one of a function that so many passing tests call: what none calls is odd in all that fails there.
 _CONTRAST = 5
+# It has to be run by no larger share of the passing tests, however many fail.
+_RARE = 0.1
 # With more, all pairs of them are too many; the largest count.
 MOST = 40
 
 
 @dataclass(slots=True)
 class _Group:
-    """Root causes that were joined, by position, with the lines that their failing tests ran.
-
-    :ivar has_place: one of them is an exception out of the code under test: that is its place, and no other one's.
-    """
+    """Root causes that were joined, by position, with the lines that their failing tests ran."""
 
     members: list[int]
-    has_place: bool
     tests: int
     lines: Counter[Hit]
 
@@ -64,7 +61,6 @@ def _groups(causes: Sequence[RootCause], calls: Calls) -> list[_Group]:
     return [
         _Group(
             [i],
-            has_place(causes[i]),
             len(traces[i]),
             Counter({hit: n for hit, n in counts[i].items() if hit in odd}),
         )
@@ -91,6 +87,11 @@ def has_place(cause: RootCause) -> bool:
     )
 
 
+def _is_rare(called: Called, line: int, passed: int) -> bool:
+    """Whether hardly any passing test ran the line, though some call its function; else all that fails has it."""
+    return called.passed >= _CONTRAST and called.lines.get(line, 0) <= _RARE * passed
+
+
 def _odd(lines: Mapping[Hit, int], calls: Calls) -> set[Hit]:
     """Lines that reach the measure at all, if only failing tests that ran them are asked."""
     functions = calls.functions
@@ -98,6 +99,7 @@ def _odd(lines: Mapping[Hit, int], calls: Calls) -> set[Hit]:
         (index, line)
         for (index, line), failed in lines.items()
         if ochiai(failed, passed_of(calls, (index, line)), failed) >= LEAST
+        and _is_rare(functions[index], line, calls.passed)
         and not functions[index].function.endswith("__repr__")  # run by the failing assertion, to be shown
     }
 
@@ -109,22 +111,21 @@ def _nearest(groups: Sequence[_Group], calls: Calls, kinds: Mapping[int, str]) -
         for i, group in enumerate(groups[:j]):
             if kinds[group.members[0]] != kinds[other.members[0]]:
                 continue
-            score = _common(group, other, calls, _CONTRAST if group.has_place and other.has_place else 0)
+            score = _common(group, other, calls)
             if score >= LEAST and score > best:
                 best, found = score, (i, j)
     return found
 
 
-def _common(one: _Group, other: _Group, calls: Calls, contrast: int) -> float:
+def _common(one: _Group, other: _Group, calls: Calls) -> float:
     small, large = sorted((one.lines, other.lines), key=len)
     tests = one.tests + other.tests
-    shared = [h for h in small.keys() & large.keys() if calls.functions[h[0]].passed >= contrast]
+    shared = small.keys() & large.keys()
     return max((ochiai(small[hit] + large[hit], passed_of(calls, hit), tests) for hit in shared), default=0.0)
 
 
 def _join(groups: list[_Group], i: int, j: int) -> None:
     other = groups.pop(j)
     groups[i].members += other.members
-    groups[i].has_place |= other.has_place
     groups[i].tests += other.tests
     groups[i].lines += other.lines

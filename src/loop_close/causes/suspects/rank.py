@@ -9,7 +9,7 @@ from loop_close.calls import Calls
 from loop_close.causes.suspects.candidates import Candidate, candidates
 from loop_close.causes.suspects.clues import clues
 from loop_close.causes.suspects.reasons import odd_line, reasons_of
-from loop_close.causes.suspects.spectrum import spectra
+from loop_close.causes.suspects.spectrum import Spectrum, spectra
 from loop_close.memory import Episode
 from loop_close.model import Failure, RootCause, Suspect
 
@@ -36,6 +36,8 @@ WEIGHTS: Mapping[str, float] = {
 LEAST_FIRST = 0.02
 #: One that has less than this part of what the likeliest has is not worth a line.
 LEAST_PART = 0.005
+# What this share of the passing tests ran as well tells nothing of those that fail.
+_COMMON = 0.9
 
 
 def suspects_of(cause: RootCause, calls: Calls | None, episode: Episode | None = None) -> tuple[Suspect, ...]:
@@ -55,8 +57,15 @@ def suspects_of(cause: RootCause, calls: Calls | None, episode: Episode | None =
 def _explains(candidate: Candidate) -> bool:
     """Whether it can be behind most of the failures: what most of them do not call is not."""
     spectrum, clue = candidate.spectrum, candidate.clue
-    is_called = spectrum is not None and 2 * spectrum.failed >= spectrum.of_failed
+    is_called = spectrum is not None and 2 * spectrum.failed >= spectrum.of_failed and _tells_apart(spectrum)
     return is_called or (clue is not None and (clue.framed > 0 or clue.edited > 0))
+
+
+def _tells_apart(spectrum: Spectrum) -> bool:
+    """Whether not nearly all passing tests did the same: ran its oddest line, or left one out."""
+    common = _COMMON * spectrum.of_passed
+    is_run_by_all = spectrum.passed >= common and spectrum.line_passed >= common
+    return not is_run_by_all or spectrum.left_out_score > spectrum.line_score
 
 
 def ranking(

@@ -8,6 +8,8 @@ from loop_close.causes.suspects.candidates import Candidate
 
 # A line is worth naming where at most this share of the passing tests that called its function ran it.
 _SELDOM = 0.5
+# What is true of fewer of the failures is not said of all of them.
+_MOSTLY = 0.5
 
 
 def reasons_of(candidate: Candidate) -> tuple[str, ...]:
@@ -23,14 +25,14 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
         return
     if clue.edited:
         yield f"edited before run {clue.edited}"
-    if clue.raised:
+    if clue.raised >= _MOSTLY:
         yield "the exception came out of it"
-    elif clue.refused:
+    elif clue.refused >= _MOSTLY:
         yield "it raised the exception"
     elif clue.framed:
         yield "on the traceback"
-    if clue.judged:
-        yield "the assertion is about what it gave"
+    if clue.judged >= _MOSTLY:
+        yield "the failing statement is about what it gave"
 
 
 def odd_line(candidate: Candidate) -> tuple[int, int, int]:
