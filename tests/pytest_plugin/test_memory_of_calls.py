@@ -116,7 +116,8 @@ def test_functions_that_moved_are_the_same(loop):
     assert passed(done, "discount") == (3, 7)
 
 
-def test_green_run_on_the_way_that_loads_little_is_remembered(run, loop, pytester):
+def test_green_run_on_the_way_that_loads_little_is_remembered(run, loop, pytester, monkeypatch):
+    monkeypatch.delenv("TOX_ENV_NAME", raising=False)  # a run below tox has a source of its own
     run(PROJECT, asked=("--loop-close",), remembers=True, own_process=True)
     assert [row[:2] for row in rows(pytester)] == [("pytest", 8)]
     assert counts(loop(ALONE, shop=WRONG)) == (1, 7)
