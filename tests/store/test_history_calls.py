@@ -6,6 +6,7 @@ import random
 import sqlite3
 import subprocess
 import sys
+import zlib
 from dataclasses import replace
 
 import pytest
@@ -15,7 +16,7 @@ from loop_close.calls import Called, Calls
 from loop_close.cli.memory import read
 from loop_close.store import counts
 from loop_close.store.contract import HistoryError, KeptCalls, NewCalls, checksum
-from loop_close.store.sqlite import open_history
+from loop_close.store.sqlite import DAMAGED_CALLS, open_history
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def path(tmp_path):
     return tmp_path / ".loop-close" / "history.sqlite3"
 
 
-def called(function="f", line=10, passed=2, lines=((10, 2), (12, 1)), digest="d", **fields):
+def called(function="f", line=10, passed=2, lines=((10, 1), (12, 1)), digest="d", **fields):
     place = {"file": "shop.py", "line": line, "end_line": line + 5}
     return Called(function=function, passed=passed, lines=dict(lines), digest=digest, **place, **fields)
 
@@ -61,7 +62,7 @@ def test_nothing_is_kept_at_first(path):
 
 def test_calls_come_back_without_what_tells_where_functions_stood(path):
     keep(path, new(7, called(passed=5), called("g", 30, 0, ()), failed={"bad": ((0, 10),)}))
-    function = replace(called(passed=5), line=0, end_line=5, lines={0: 2, 2: 1})
+    function = replace(called(passed=5), line=0, end_line=5, lines={0: 1, 2: 1})
     assert kept(path) == KeptCalls(
         calls=Calls(passed=7, functions=(function,)),
         failed=frozenset({"bad"}),
@@ -110,7 +111,7 @@ def test_each_source_has_its_own(path):
 def test_what_is_as_it_was_is_not_written_again(path):
     assert len(keep(path, new())) == 1
     assert keep(path, new()) == []
-    moved = called(line=90, lines=((90, 2), (92, 1)), in_import=True)
+    moved = called(line=90, lines=((90, 1), (92, 1)), in_import=True)
     assert keep(path, new(2, moved)) == []
     assert len(keep(path, new(2, called(digest="e")))) == 1
 
@@ -156,33 +157,95 @@ def test_calls_go_when_there_is_nothing_else(path):
     assert path.stat().st_size < 100_000
 
 
-@pytest.mark.parametrize("data", [
-    "5", "{}", "[]", "'x'", "'[]'", "'{}'", "x'00'", "'{\"passed\":1,\"failed\":null,\"tests\":[],\"files\":{}}'",
-    *(f"'{{\"passed\":1,\"failed\":[],\"tests\":[],\"files\":{{\"a\":{rows}}}}}'" for rows in (
-        "5", "[5]", "[[]]", '[["f","d",1,1,[1]]]', '[["f","d",1,1,["x","y"]]]', '[["f","d",1,1,"xy"]]',
-        '[["f",1,1,1,[]]]', '[["f","d",1.5,1,[]]]', '[["f","d",1,true,[]]]', '[["f","d",1,1,[],1]]',
-    )),
-    '\'{"passed":1,"failed":[5],"tests":[],"files":{}}\'', '\'{"passed":1,"failed":[],"tests":["x"],"files":{}}\'',
-    '\'{"passed":"x","failed":[],"tests":[],"files":{}}\'', '\'{"passed":1,"failed":[],"tests":[],"files":[]}\'',
-])  # fmt: skip
-def test_what_is_no_record_of_ours_is_damage(path, data):
-    keep(path, new())
-    if data not in ("{}", "[]"):
-        ask(path, f"UPDATE calls SET data = {data}")
-    else:
-        ask(path, "UPDATE calls SET data = ?", data)
+def rows(text, passed=1):
+    return f'{{"passed":{passed},"failed":[],"tests":[],"files":{{"a":{text}}}}}'
+
+
+def assert_forgotten(path):
+    """Nothing but the counts is lost, which the next run writes anew."""
     with open_history(path) as history:
         assert history.calls("pytest") is None
-        assert len(history.notes) == 1
-        assert "set aside" in history.notes[0]
-
-
-def test_wrong_number_of_passing_tests_is_damage(path):
-    keep(path, new())
-    ask(path, "UPDATE calls SET passed = 'x'")
+        assert history.notes == [DAMAGED_CALLS]
     with open_history(path) as history:
-        assert history.keep_green(begin(history), passed=1, skipped=0, calls=new(most=2))
+        assert (history.calls("pytest"), history.notes, numbers(history.runs())) == (None, [], [1])
+    assert len(keep(path, new(2, most=2))) == 1
+    assert passed_of(path) == 2
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("data", [
+    "5", "", "{}", "[]", b"", b"\0", zlib.compress(b"{}"), zlib.compress(b"[" * 30_000_000), 5, 1.5,
+    '{"passed":1,"failed":null,"tests":[],"files":{}}', "[" * 100_000, '{"passed":' + "9" * 5_000,
+    *map(rows, (
+        "5", "[5]", "[[]]", '["fghij"]', '[["f","d",1,1,[1]]]', '[["f","d",1,1,["x","y"]]]', '[["f","d",1,1,"xy"]]',
+        '[["f",1,1,1,[]]]', '[["f","d",1.5,1,[]]]', '[["f","d",1,true,[]]]', '[["f","d",1,1,[],1]]',
+    )),
+    '{"passed":1,"failed":[5],"tests":[],"files":{}}', '{"passed":1,"failed":[],"tests":["x"],"files":{}}',
+    '{"passed":"x","failed":[],"tests":[],"files":{}}', '{"passed":1,"failed":[],"tests":[],"files":[]}',
+])  # fmt: skip
+def test_what_is_no_record_of_ours_is_dropped_alone(path, data):
+    keep(path, new(1, called(lines=(), passed=1)))
+    ask(path, "UPDATE calls SET data = ?", data)
+    assert_forgotten(path)
+
+
+@pytest.mark.parametrize("data", [
+    rows("[]", -1), rows("[]", 2), rows("[]", 10**30), rows("[]", "1e400"), rows("[]", "NaN"),
+    *map(rows, (
+        '[["f","d",1,2,[]]]', '[["f","d",1,-1,[]]]', '[["f","d",-1,1,[]]]', f'[["f","d",{10**30},1,[]]]',
+        '[["f","d",1,1,[0,2]]]', '[["f","d",1,1,[0,-1]]]', '[["f","d",1,0,[0,1]]]',
+        f'[["f","d",1,1,[{10**30},1]]]', f'[["f","d",1,1,[0,{10**30}]]]',
+    )),
+])  # fmt: skip
+def test_numbers_that_count_nothing_are_dropped_alone(path, data):
+    keep(path, new(1, called(lines=(), passed=1)))
+    ask(path, "UPDATE calls SET data = ?", data)
+    assert_forgotten(path)
+
+
+def test_text_that_is_none_is_dropped_alone(path):
+    keep(path, new())
+    ask(path, "UPDATE calls SET data = CAST(x'ff' AS TEXT)")
+    assert_forgotten(path)
+
+
+@pytest.mark.parametrize(
+    "passed", ["'x'", "x'00'", "CAST(x'ff' AS TEXT)", "1.5", str(1 << 62), str(10**8), "-1"]
+)
+def test_wrong_number_of_passing_tests_is_written_anew(path, passed):
+    keep(path, new())
+    ask(path, f"UPDATE calls SET passed = {passed}")
+    assert len(keep(path, new(most=2))) == 1
+    with open_history(path) as history:
+        assert (numbers(history.runs()), history.notes) == ([1, 2], [])
+    assert passed_of(path) == 2
+
+
+@pytest.mark.parametrize("passed", ["'x'", "CAST(x'ff' AS TEXT)", "3", "-1"])
+def test_wrong_number_of_passing_tests_is_dropped_alone(path, passed):
+    keep(path, new())
+    ask(path, f"UPDATE calls SET passed = {passed}")
+    assert_forgotten(path)
+
+
+def test_damaged_counts_that_cannot_be_removed_are_told(path, monkeypatch):
+    keep(path, new())
+    ask(path, "UPDATE calls SET data = 'x'")
+    with open_history(path) as history:
+        monkeypatch.setattr(history.database, "write", refused)
+        assert history.calls("pytest") is None
         assert len(history.notes) == 1
+    assert ask(path, "SELECT data FROM calls") == [("x",)]
+
+
+def refused(work):
+    raise HistoryError("history.sqlite3 is busy")
+
+
+def test_sound_counts_that_came_meanwhile_stay(path):
+    keep(path, new())
+    with database(path) as connection:
+        counts.remove_damaged(connection, "pytest")
     assert passed_of(path) == 2
 
 
@@ -306,7 +369,7 @@ def test_journal_of_a_process_killed_while_it_added_the_table(old):
 OPENED = """
 import sys
 from pathlib import Path
-from loop_close.store.sqlite import open_history
+from loop_close.store.sqlite import DAMAGED_CALLS, open_history
 import sqlite3
 print(flush=True)
 sys.stdin.readline()

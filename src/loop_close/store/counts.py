@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from loop_close.store.columns import from_text, json_text, packed, to_json, to_whole
+from loop_close.store.columns import from_text, json_text, packed, to_json
 from loop_close.store.contract import KeptCalls, NewCalls, checksum
 from loop_close.store.records import RecordError
 
@@ -16,24 +16,29 @@ if TYPE_CHECKING:
 
 #: What is longer in JSON is not kept. 3,000 functions of 15 lines come to half a million characters.
 MAX_TEXT = 8_000_000
-_MOST_TESTS = 10**8
+# Of tests and of lines: what counts more is damaged.
+_MOST = 10**8
+# SQLite holds any value in any column, and refuses to give a text that is not UTF-8.
+_PASSED = f"CASE WHEN typeof(passed) = 'integer' AND passed < {_MOST} THEN passed END"
+_DATA = "typeof(data), CAST(data AS BLOB)"
 
 
 def keep_calls(connection: sqlite3.Connection, source: str, new: NewCalls) -> None:
     """Make it what is kept for the source, unless that counts more or is the same, or this is too large."""
-    name = from_text(source)
-    kept = connection.execute("SELECT passed, digest FROM calls WHERE source = ?", (name,)).fetchone()
-    if kept is not None and new.most is not None and to_whole(kept[0]) > new.most:
+    name, passed = from_text(source), new.calls.passed
+    kept = connection.execute(f"SELECT {_PASSED} FROM calls WHERE source = ?", (name,)).fetchone()
+    if kept is not None and kept[0] is not None and new.most is not None and kept[0] > new.most:
         return
     text = json_text(_plain(new))
     if len(text) > MAX_TEXT:
         return
     digest = _digest(text)
-    if kept is None or tuple(kept) != (new.calls.passed, digest):
+    is_same = "SELECT 1 FROM calls WHERE source = ? AND passed = ? AND digest = ?"
+    if kept is None or not connection.execute(is_same, (name, passed, digest)).fetchone():
         connection.execute(
             "INSERT INTO calls(source, passed, digest, data) VALUES(?, ?, ?, ?) ON CONFLICT(source)"
             " DO UPDATE SET passed = excluded.passed, digest = excluded.digest, data = excluded.data",
-            (name, new.calls.passed, digest, packed(text)),
+            (name, passed, digest, packed(text)),
         )
 
 
@@ -44,9 +49,36 @@ def _digest(text: str) -> bytes:
 
 
 def calls_of(connection: sqlite3.Connection, source: str) -> KeptCalls | None:
-    """What is kept for the source."""
-    row = connection.execute("SELECT data FROM calls WHERE source = ?", (from_text(source),)).fetchone()
-    return _record(to_json(row[0])) if row else None
+    """What is kept for the source.
+
+    :raises RecordError: when it is damaged.
+    """
+    statement = f"SELECT {_PASSED}, {_DATA} FROM calls WHERE source = ?"
+    row = connection.execute(statement, (from_text(source),)).fetchone()
+    if row is None:
+        return None
+    passed, kind, data = row
+    found = _record(_json(kind, data))
+    if passed != found.calls.passed:
+        raise RecordError("another number of passing tests than it says")
+    return found
+
+
+def remove_damaged(connection: sqlite3.Connection, source: str) -> None:
+    """Remove what is kept for the source, unless another process has put something sound in its place."""
+    try:
+        calls_of(connection, source)
+    except RecordError:
+        connection.execute("DELETE FROM calls WHERE source = ?", (from_text(source),))
+
+
+def _json(kind: str, data: bytes) -> Any:
+    if kind != "text":
+        return to_json(data)
+    try:
+        return to_json(data.decode())
+    except UnicodeDecodeError as error:
+        raise RecordError("no text") from error
 
 
 def remove_free_calls(connection: sqlite3.Connection) -> None:
@@ -79,8 +111,8 @@ def _record(plain: Any) -> KeptCalls:
         passed, failed, tests, files = (plain[name] for name in ("passed", "failed", "tests", "files"))
         functions = tuple(_called(file, *row) for file, rows in files.items() for row in rows)
         _check(int, [passed, *tests])
-        if not 0 <= passed < _MOST_TESTS or any(not 0 <= each.passed <= passed for each in functions):
-            raise RecordError("more passing tests than there are")
+        _check_bounds(0, _MOST, [passed])
+        _check_bounds(0, passed, (each.passed for each in functions))
         _check(str, failed)
     except (AttributeError, KeyError, TypeError) as error:
         raise RecordError(f"no counts of calls: {error}") from error
@@ -95,6 +127,9 @@ def _called(file: str, function: str, digest: str, span: int, passed: int, lines
     _check(int, chain((span, passed), lines))
     if len(lines) % 2:
         raise RecordError("a line without its count")
+    _check_bounds(0, _MOST, [span])
+    _check_bounds(-_MOST, _MOST, lines[::2])
+    _check_bounds(0, passed, lines[1::2])
     counts = dict(zip(lines[::2], lines[1::2], strict=True))
     return Called(
         file=file, line=0, function=function, end_line=span, digest=digest, passed=passed, lines=counts
@@ -104,3 +139,8 @@ def _called(file: str, function: str, digest: str, span: int, passed: int, lines
 def _check(kind: type, values: Iterable[Any]) -> None:
     if not set(map(type, values)) <= {kind}:
         raise RecordError(f"something else where {kind.__name__} belongs")
+
+
+def _check_bounds(least: int, most: int, values: Iterable[int]) -> None:
+    if any(not least <= value <= most for value in values):
+        raise RecordError("numbers that count nothing")

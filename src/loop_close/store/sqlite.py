@@ -25,6 +25,7 @@ from loop_close.store.contract import (
     RunRow,
 )
 from loop_close.store.database import Database
+from loop_close.store.records import RecordError
 from loop_close.store.turn import SqliteTurn
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 MAX_RUNS = 2_000
 MAX_BYTES = 64 * 1024 * 1024
+DAMAGED_CALLS = (
+    "which functions earlier tests called was damaged and is forgotten; the next full run counts anew"
+)
 
 
 def open_history(
@@ -164,8 +168,24 @@ class SqliteHistory(History):
         return self.database.read(lambda connection: project.content(connection, digest))
 
     def calls(self, source: str) -> KeptCalls | None:
-        """What the tests of the source's last fuller run called; None where that is not kept."""
-        return self.database.read(lambda connection: counts.calls_of(connection, source))
+        """What the tests of the source's last fuller run called; None where that is not kept, or damaged."""
+
+        def work(connection: sqlite3.Connection) -> tuple[KeptCalls | None, bool]:
+            try:
+                return counts.calls_of(connection, source), False
+            except RecordError:
+                return None, True
+
+        found, is_damaged = self.database.read(work)
+        if is_damaged:
+            self._forget_calls(source)
+        return found
+
+    def _forget_calls(self, source: str) -> None:
+        """Remove damaged counts alone: all else in the file is worth more."""
+        self.notes.append(DAMAGED_CALLS)
+        with contextlib.suppress(HistoryError):  # as where it may not be written: then it is told again
+            self.database.write(lambda connection: counts.remove_damaged(connection, source))
 
     @contextlib.contextmanager
     def turn(self, begun: Begun) -> Iterator[SqliteTurn]:
