@@ -1,11 +1,15 @@
 import json
+import linecache
+import warnings
+from dataclasses import replace
 
 import pytest
-from records import TEST, failure, raised
+from records import SRC, TEST, edited, failure, progress, raised, verdict
 
-from loop_close import app
+from loop_close import app, judge
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
-from loop_close.model import Counts, Evidence, Observation
+from loop_close.memory import Edits, Step
+from loop_close.model import Counts, Evidence, Observation, Suspect
 
 PASSED = Counts(passed=3, collected=3)
 RED = Observation(exit_code=1, failures=(failure(raised()),), counts=Counts(failed=1))
@@ -81,9 +85,9 @@ def test_faults_of_extensions_are_evidence_and_no_cause():
 
 @pytest.fixture
 def save(tmp_path):
-    def call(observation=RED, **fields):
+    def call(observation=RED, report=None, **fields):
         names = {"prompt_file": tmp_path / "next.md", "json_file": tmp_path / "report.json", "budget": 2000}
-        return app.save(app.close(observation), root=tmp_path, **{**names, **fields})
+        return app.save(report or app.close(observation), root=tmp_path, **{**names, **fields})
 
     return call
 
@@ -129,3 +133,138 @@ def test_prompt_names_the_kept_report_only_when_it_is_there_and_something_was_cu
     (tmp_path / ".loop-close" / "report.json").unlink()
     (tmp_path / ".loop-close" / "report.json").mkdir()
     assert "`.loop-close/report.json`" not in save(observation, budget=400).prompt
+
+
+@pytest.fixture(autouse=True)
+def files_read_anew():
+    linecache.clearcache()
+    app.index_of.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("edits", "expected"),
+    [
+        (Edits(), 1),
+        (Edits(kind="none"), 1),
+        (Edits(kind="effective", omitted=3), 1),
+        (edited(), 2),
+    ],
+)
+def test_suspects_are_ranked_anew_only_where_something_was_edited(save, monkeypatch, edits, expected):
+    found = []
+    located = judge.located
+    for module in (judge, app):
+        monkeypatch.setattr(module, "located", lambda *args: found.append(args) or located(*args))
+    report = app.close(RED)
+    loop = progress(Step(run=6, unresolved=1, edits=edits), Step(run=7, unresolved=1))
+    save(report=replace(report, progress=loop))
+    assert len(found) == expected
+
+
+def test_an_edit_of_any_step_counts(save, monkeypatch):
+    monkeypatch.setattr(app, "located", lambda causes, *args: ())
+    loop = progress(Step(run=6, unresolved=1), Step(run=7, unresolved=1, edits=edited()))
+    assert "Suspects" not in save(report=replace(app.close(RED), progress=loop)).prompt
+
+
+MODULE = """RATE = 19
+
+
+class Cart:
+    '''Of goods.'''
+
+    limit = 5
+
+    @property
+    def total(self):
+        '''The sum.'''
+        return sum(self.prices)
+
+
+def tax_on(price):
+    '''The tax.'''
+    return price * RATE
+
+
+def long(price):
+    '''It.'''
+"""
+LONG = [*MODULE.splitlines(), *(f"    price += {n}" for n in range(22, 400)), "    return price"]
+
+
+def suspected(tmp_path, function, diff="", text=MODULE, **fields):
+    """The suspect as it is after the run, which something was edited before."""
+    (tmp_path / SRC).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / SRC).write_text(text)
+    suspect = Suspect(file=SRC, function=function, edited=6, **{"line": 0, **fields})
+    report = app.close(Observation(exit_code=1, failures=(failure(verdict()),)))
+    (cause,) = report.causes
+    loop = progress(Step(run=6, unresolved=1, edits=edited(function, diff=diff)))
+    report = replace(report, progress=loop, causes=(replace(cause, suspects=(suspect, suspect)),))
+    return app._with_lines(report.causes[0], loop, tmp_path).suspects
+
+
+@pytest.mark.parametrize(
+    ("function", "fields", "expected"),
+    [
+        ("tax_on", {}, (15, 17)),
+        ("tax_on", {"line": 17}, (15, 17)),
+        ("tax_on", {"line": 15, "end_line": 16}, (15, 16)),
+        ("tax_on", {"line": 3}, (3, 0)),
+        ("Cart.total", {}, (9, 12)),
+        ("Cart", {}, (4, 12)),
+        ("gone", {}, (0, 0)),
+        ("<module>", {}, (0, 0)),
+        ("<module>", {"line": 4}, (4, 0)),
+    ],
+)
+def test_a_suspect_that_nothing_called_has_its_lines(tmp_path, function, fields, expected):
+    first, second = suspected(tmp_path, function, **fields)
+    assert (first.line, first.end_line) == (second.line, second.end_line) == expected
+    assert second.source is None
+    assert (first.source is not None) == bool(expected[0])
+
+
+def test_what_was_edited_outside_of_functions_has_the_line(tmp_path):
+    first, _ = suspected(tmp_path, "<module>", "-RATE = 16\n+RATE = 19\n ")
+    assert (first.line, first.source.start, first.source.lines[0]) == (1, 1, "RATE = 19")
+
+
+@pytest.mark.parametrize(
+    ("diff", "odd", "expected"),
+    [
+        ("", (0, 0, 0), 20),
+        ("+    price += 390", (0, 0, 0), 201),
+        ("+    price += 390", (300, 1, 0), 200),
+        ("+    price += 390", (180, 1, 0), 80),
+    ],
+)
+def test_of_a_long_function_the_lines_around_the_one_in_question_are_kept(tmp_path, diff, odd, expected):
+    text = "\n".join(LONG)
+    first, _ = suspected(tmp_path, "long", diff, text=text, odd=odd, passed=(5, 9))
+    assert (first.line, first.end_line, len(first.source.lines)) == (20, 400, 200)
+    assert first.source.start == expected
+
+
+def test_source_that_is_no_python(tmp_path):
+    first, _ = suspected(tmp_path, "tax_on", text="def tax_on(:\n")
+    assert (first.line, first.source) == (0, None)
+    first, _ = suspected(tmp_path, "tax_on", text="def tax_on(:\n", line=1)
+    assert first.source.lines == ("def tax_on(:",)
+
+
+def test_source_that_is_gone(tmp_path):
+    first, _ = suspected(tmp_path, "tax_on")
+    (tmp_path / SRC).unlink()
+    linecache.clearcache()
+    (cause,) = app.close(RED).causes
+    cause = replace(cause, suspects=(replace(first, source=None),))
+    assert app._with_lines(cause, None, tmp_path).suspects[0].source is None
+
+
+def test_odd_escapes_in_what_is_shown_warn_nobody(save, tmp_path):
+    suspects = suspected(tmp_path, "Cart", text=MODULE.replace("Of", "Of \\d"))
+    report = app.close(RED)
+    report = replace(report, causes=(replace(report.causes[0], suspects=suspects),))
+    with warnings.catch_warnings(action="error"):
+        assert "Cart" in save(report=report).prompt

@@ -24,6 +24,9 @@ def test_code_under_test(name):
     [
         *("test_a.py", "a_test.py", "conftest.py", "src/pkg/conftest.py", "app/tests.py", "app/test.py"),
         *("tests/helpers.py", "pkg/tests/unit/helpers.py", "test/x.py", "testing/x.py", "src/test_a.py"),
+        # Shipped as it may be, it holds assertion helpers: their `raise` only failing tests reach, and many
+        # causes have it in common, so that as code under test it would be the first suspect of all of them.
+        *("src/pkg/testing/__init__.py", "src/pkg/testing/_private/utils.py"),
     ],
 )
 def test_test_code(name):

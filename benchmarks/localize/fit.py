@@ -13,12 +13,13 @@ from pathlib import Path
 
 from benchmarks.localize.faults import Fault
 from loop_close.causes.suspects.clues import base_name
+from loop_close.causes.suspects.elsewhere import with_elsewhere
 from loop_close.causes.suspects.rank import WEIGHTS, found_for
 from loop_close.judge import close
 
 #: Not fitted: there are no edits in the benchmark.
-_GIVEN = ("edited",)
-_PENALTY = 0.005
+_GIVEN = ("edited", "outside")
+_PENALTY = 0.001
 _STEPS, _RATE = 3_000, 1.5
 #: Of one choice: how much it counts, and of each candidate its features and whether it is the one.
 Choice = tuple[float, list[tuple[list[float], bool]]]
@@ -41,12 +42,11 @@ def _choices(folder: Path, fault: Fault, names: Sequence[str]) -> Iterator[Choic
     if not path.exists():
         return
     observation = pickle.loads(path.read_bytes())
+    causes = close(observation).causes
     known = []
-    for cause in close(observation).causes:
-        failures = [e.failure for e in cause.evidence if e.failure is not None]
+    for found in with_elsewhere([found_for(cause, observation.calls) for cause in causes]):
         rows = [
-            ([c.features.get(name, 0.0) for name in names], _is_it(fault, c.file, c.function))
-            for c in found_for(failures, observation.calls, None)
+            ([c.features.get(name, 0.0) for name in names], _is_it(fault, c.file, c.function)) for c in found
         ]
         if any(is_it for _, is_it in rows):
             known.append(rows)

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import linecache
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loop_close import files
-from loop_close.capture.sources import source_between
+from loop_close.capture.sources import MAX_LINE, index_of
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.judge import close, located
-from loop_close.model import Report, RootCause
+from loop_close.memory import Progress
+from loop_close.model import Report, RootCause, Source, Suspect
 from loop_close.prompt.compose import compose
 from loop_close.prompt.report_json import dump, report_document
 from loop_close.prompt.rerun import selected_tests
 from loop_close.prompt.section import Section
 from loop_close.prompt.sections import built_in
+from loop_close.prompt.suspects import edited_in
+from loop_close.syntax.heads import body_start
+from loop_close.syntax.index import lines_of
+from loop_close.syntax.meaning import MODULE
 
 __all__ = ["Saved", "close", "save"]
+
+# Of a longer function these many lines are kept, of a module these around the one in question.
+_MOST_LINES = 200
+_AROUND = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,39 +57,70 @@ def save(
 
     A red run keeps its report in the state folder, so that nothing the budget cuts is lost.
     """
-    report = replace(report, causes=_located(report, root))
-    sections = (*built_in(tuple(detectors)), *extra_sections)
-    problems: list[str] = []
-    kept = _keep_failed(report, root, problems)
-    if not kept:
-        report = replace(report, observation=replace(report.observation, argument_file=""))
-    text = compose(report, sections, budget=budget, full_report=files.REPORT if kept else "")
-    if kept and not _try_write(root / files.REPORT, report, text, problems):
-        text = compose(report, sections, budget=budget)
-    if json_file is not None:
-        _try_write(json_file, report, text, problems)
-    try:
-        files.write(prompt_file, [text])
-    except OSError as error:
-        problems.append(f"cannot write {prompt_file.name}: {error.strerror or error}")
-    return Saved(prompt=text, problems=tuple(problems))
+    # What is ignored is what the parser says of odd escapes in source that is shown.
+    with warnings.catch_warnings(action="ignore"):
+        report = replace(report, causes=_located(report, root))
+        sections = (*built_in(tuple(detectors)), *extra_sections)
+        problems: list[str] = []
+        kept = _keep_failed(report, root, problems)
+        if not kept:
+            report = replace(report, observation=replace(report.observation, argument_file=""))
+        text = compose(report, sections, budget=budget, full_report=files.REPORT if kept else "")
+        if kept and not _try_write(root / files.REPORT, report, text, problems):
+            text = compose(report, sections, budget=budget)
+        if json_file is not None:
+            _try_write(json_file, report, text, problems)
+        try:
+            files.write(prompt_file, [text])
+        except OSError as error:
+            problems.append(f"cannot write {prompt_file.name}: {error.strerror or error}")
+        return Saved(prompt=text, problems=tuple(problems))
 
 
 def _located(report: Report, root: Path) -> tuple[RootCause, ...]:
     """The root causes with what the loop's history says of their suspects, and the source of the first of each."""
-    causes = report.causes
-    if report.progress is not None:
-        causes = located(causes, report.observation, report.progress.episode)
-    return tuple(_with_source(cause, root) for cause in causes)
+    causes, progress = report.causes, report.progress
+    # Without an edit the ranking is the one that the report was closed with.
+    if progress is not None and any(step.edits.edits for step in progress.episode.steps):
+        causes = located(causes, report.observation, progress.episode)
+    return tuple(_with_lines(cause, progress, root) for cause in causes)
 
 
-def _with_source(cause: RootCause, root: Path) -> RootCause:
-    if not cause.suspects or not cause.suspects[0].line:
-        return cause
-    first, *others = cause.suspects
-    shown = first.odd[0] or first.line
-    source = source_between(str(root / first.file), first.line, max(first.end_line, first.line), shown)
-    return replace(cause, suspects=(replace(first, source=source), *others))
+def _with_lines(cause: RootCause, progress: Progress | None, root: Path) -> RootCause:
+    """The cause, its suspects with the lines that no count has told, the first one with its source."""
+    found = [each if each.end_line else _placed(each, progress, root) for each in cause.suspects]
+    return replace(cause, suspects=(*(_with_source(s, progress, root) for s in found[:1]), *found[1:]))
+
+
+def _placed(suspect: Suspect, progress: Progress | None, root: Path) -> Suspect:
+    """The suspect with the lines of its definition; outside of functions, with the line that was edited."""
+    path = str(root / suspect.file)
+    if suspect.function == MODULE:
+        at = edited_in(_lines(path), suspect, progress)
+        return suspect if at is None else replace(suspect, line=at + 1)
+    index = index_of(path)
+    first, last = lines_of(index, suspect.function, suspect.line) if index is not None else (0, 0)
+    return replace(suspect, line=first, end_line=last) if first else suspect
+
+
+def _with_source(suspect: Suspect, progress: Progress | None, root: Path) -> Suspect:
+    """The suspect with its source; of a long one, with that around the line to be shown."""
+    if not suspect.line:
+        return suspect
+    first, last = suspect.line, max(suspect.end_line, suspect.line)
+    if suspect.function == MODULE:
+        first, last = max(1, first - _AROUND), last + _AROUND
+    lines = _lines(str(root / suspect.file))[first - 1 : last]
+    if len(lines) > _MOST_LINES:
+        odd, at = suspect.odd[0], edited_in(lines, suspect, progress)
+        middle = odd - first if odd else at or body_start(lines)
+        cut = max(0, min(middle - _MOST_LINES // 2, len(lines) - _MOST_LINES))
+        first, lines = first + cut, lines[cut : cut + _MOST_LINES]
+    return replace(suspect, source=Source(start=first, lines=tuple(lines)) if lines else None)
+
+
+def _lines(path: str) -> list[str]:
+    return [text.rstrip("\r\n")[:MAX_LINE] for text in linecache.getlines(path)]
 
 
 def _keep_failed(report: Report, root: Path, problems: list[str]) -> bool:

@@ -87,3 +87,10 @@ def test_code_without_a_file():
     exec(compile("def f(): pass", "<made up>", "exec"), namespace)
     assert function_of(namespace["f"].__code__) is None
     assert source_around(namespace["f"].__code__, 1) is None
+
+
+def test_an_odd_escape_in_a_file_that_is_not_ours_warns_nobody(tmp_path, recwarn):
+    path = tmp_path / "odd.py"
+    path.write_text('PATTERN = "\\d"\n')
+    assert index_of(str(path)) is not None
+    assert not recwarn.list

@@ -12,6 +12,7 @@ from loop_close.syntax.index import (
     expression_at,
     index_source,
     is_placeholder_body,
+    lines_of,
     statement_at,
 )
 
@@ -309,3 +310,25 @@ def test_any_text_can_be_asked(text, line, column):
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="new syntax")
 def test_type_parameters():
     assert parsed("class A[T]:\n    def f[U](self): ...\n").classes == {"A": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "expected"),
+    [
+        *(("f", 0, (7, 8)), ("f", 6, (6, 6)), ("f", 8, (7, 8)), ("f", 5, (0, 0)), ("f", 99, (0, 0))),
+        *(("A", 0, (1, 5)), ("A.f", 0, (2, 3)), ("A.f", 2, (2, 3)), ("A.g", 0, (4, 5))),
+        *(("f.<locals>.g", 0, (8, 8)), ("g", 0, (0, 0)), ("<module>", 0, (0, 0)), ("", 0, (0, 0))),
+    ],
+)
+def test_lines_of_a_definition(name, line, expected):
+    text = """
+    class A:
+        @d
+        def f(self): ...
+        def g(self):
+            ...
+    def f(): ...
+    def f():
+        def g(): ...
+    """
+    assert lines_of(parsed(text), name, line) == expected

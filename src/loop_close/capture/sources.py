@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import warnings
 from functools import lru_cache
 from types import CodeType
 
@@ -18,7 +19,11 @@ _MAX_PARSED = 1_000_000
 def index_of(filename: str) -> SourceIndex | None:
     """The parsed file; None where it cannot be parsed or is larger than a person would write."""
     text = "".join(linecache.getlines(filename))
-    return index_source(text) if text and len(text) <= _MAX_PARSED else None
+    if not text or len(text) > _MAX_PARSED:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the parser's, of an odd escape in a file that is not ours
+        return index_source(text)
 
 
 def function_of(code: CodeType) -> Function | None:

@@ -9,16 +9,14 @@ from heapq import nsmallest
 from loop_close.facts import innermost, origins, place, test_function
 from loop_close.model import Failure, Raised, RootCause
 from loop_close.prompt.code import code_lines
-from loop_close.prompt.show import block, line_of, safe, span
-from loop_close.text.sanitize import one_line
+from loop_close.prompt.show import block, line_of, span
+from loop_close.prompt.variants import variants
 
 #: 0: one line. 1: the message. 2: the statement's source. 3: the source behind the values, variants, output.
 LEVELS = 4
 _TESTS = (1, 1, 1, 3)
 _LINES = (0, 5, 5, 9)
 _CHARS = (0, 320, 320, 480)
-_WORDINGS = (0, 0, 0, 1)
-_WORDING = 60
 _MAX_RELATIVES = 8
 _BRIEF = 100
 
@@ -43,7 +41,7 @@ def cause_lines(
     lines += _relatives(failure.raised, level)
     if level >= 2:
         lines += code_lines(failure, level, with_origin=definition_of(cause) not in shown)
-    lines += _variants(cause, level)
+    lines += variants(cause, level)
     tests = _tests(cause, level).lstrip()
     return [*lines, *([tests] if tests else []), *past]
 
@@ -167,20 +165,3 @@ def _relative(relation: str, raised: Raised, level: int) -> str:
     at = f" at {span(f'{frame.file}:{frame.line}')}" if frame is not None else ""
     message = f": {line_of(raised.message, _BRIEF if level else 60)}" if raised.message else ""
     return f"- {relation} {span(raised.type, 60)}{at}{message}"
-
-
-def _variants(cause: RootCause, level: int) -> Iterator[str]:
-    """Other messages of the same cause, as far as they differ."""
-    first = one_line(safe(representative(cause).message), _BRIEF)
-    messages = (e.failure.message for e in cause.evidence[1:200] if e.failure is not None)
-    others = [m for m in dict.fromkeys(one_line(safe(m, 400), _BRIEF) for m in messages) if m != first]
-    kept = [span(m, _WORDING) for m in others[: _WORDINGS[level]]]
-    rest = len(others) - len(kept)
-    if others and level >= 2:
-        yield "Also: " + " and ".join(
-            [*([", ".join(kept)] if kept else []), *([_more(rest)] if rest else [])]
-        )
-
-
-def _more(number: int) -> str:
-    return f"{number} more wording{'s' * (number != 1)}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from loop_close.memory import Episode, Progress, Step
+from loop_close.memory import Edit, Episode, Progress, Step
 from loop_close.prompt.show import spans
+from loop_close.syntax.meaning import MODULE
 
 _WHY = {
     "fixed": "more was fixed than broken",
@@ -19,6 +20,7 @@ _UNEDITED = {
     "ineffective": "Only comments, formatting, docstrings or prose changed since the run before.",
 }
 _MAX_FIXED = 3
+_MAX_EDITED = 3
 
 
 def standing_lines(progress: Progress, *, is_green: bool) -> Iterator[str]:
@@ -31,9 +33,20 @@ def standing_lines(progress: Progress, *, is_green: bool) -> Iterator[str]:
 def _red(progress: Progress) -> str:
     if progress.position == 1:
         return _begun(progress)
-    parts = [f"Run {progress.position} of this loop: {counts(progress)}.", _verdict(progress)]
+    parts = [f"{_number(progress)} of this loop: {counts(progress)}.", _verdict(progress)]
     parts.append(_UNEDITED.get(progress.step.edits.kind, ""))
     return " ".join(part for part in parts if part)
+
+
+def _number(progress: Progress) -> str:
+    """The run by its number, which all else goes by; its place in the loop where that is another."""
+    run, position = progress.run, progress.position
+    return f"Run {run}" if run == position else f"Run {run}, the {_ordinal(position)}"
+
+
+def _ordinal(number: int) -> str:
+    end = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if number // 10 % 10 == 1 else end}"
 
 
 def _begun(progress: Progress) -> str:
@@ -41,9 +54,19 @@ def _begun(progress: Progress) -> str:
     green = progress.episode.green
     if not green:
         return ""
-    said = f"The first failing run since run {green} was green."
-    is_same = progress.step.edits.kind in _UNEDITED
-    return f"{said} {_UNEDITED[progress.step.edits.kind]}" if is_same else said
+    said = f"Run {green} was green"
+    edits = progress.step.edits
+    if edits.kind in _UNEDITED:
+        return f"{said}. {_UNEDITED[edits.kind]}"
+    places = [_place(edit) for edit in edits.edits if edit.is_effective]
+    more = len(places[_MAX_EDITED:]) + edits.omitted
+    told = spans(places[:_MAX_EDITED], _MAX_EDITED) + (f" and {more} more" if more else "")
+    return f"{said}; edited since: {told}." if places else f"{said}."
+
+
+def _place(edit: Edit) -> str:
+    is_part = edit.function and edit.function != MODULE
+    return f"{edit.file}:{edit.function}" if is_part else edit.file
 
 
 def counts(progress: Progress) -> str:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from loop_close.facts import place
-from loop_close.model import Report, RootCause, Suspect
+from loop_close.memory import Progress
+from loop_close.model import Report, RootCause, Source, Suspect
 from loop_close.prompt.cause import definition_of, representative
 from loop_close.prompt.show import excerpt, line_of, span
+from loop_close.syntax.heads import body_start, edited_at
+from loop_close.syntax.meaning import MODULE
 
 #: Root causes with suspects in the prompt: the first are the ones to fix next.
 _CAUSES = 3
 _MOST = (5, 3, 2)
 _BEFORE, _AFTER = 3, 2
+_OPENING = 5
 
 
 def suspect_lines(report: Report, tokens: int) -> Iterator[str]:
@@ -26,7 +30,7 @@ def suspect_lines(report: Report, tokens: int) -> Iterator[str]:
         )
         yield from (_line(suspect) for suspect in cause.suspects[:most])
         if number == numbered[0][0]:
-            yield from _source(cause)
+            yield from _source(cause, report.progress)
     why = report.observation.why_no_calls
     if why and report.observation.asks_for_calls:
         yield f"Which functions the tests called is not known, or not of all tests: {line_of(why)}."
@@ -70,7 +74,7 @@ def _line(suspect: Suspect) -> str:
 def _counts(suspect: Suspect) -> Iterator[str]:
     if suspect.passed[1]:
         line, failed, passed = suspect.odd
-        odd = f", line {line} {failed} and {passed}" if line else ""
+        odd = f" (line {line}: {failed} and {passed})" if line else ""
         yield f"{suspect.failed[0]} and {suspect.passed[0]}{odd}"
     elif suspect.failed[1]:
         yield f"{suspect.failed[0]} failing"
@@ -89,11 +93,42 @@ def all_reasons(suspect: Suspect) -> Iterator[str]:
     yield from suspect.reasons
 
 
-def _source(cause: RootCause) -> list[str]:
+def edited_in(lines: Sequence[str], suspect: Suspect, progress: Progress | None) -> int | None:
+    """The index of the line that was edited right before it began to fail; where that is gone, since then.
+
+    :returns: None where it was not edited, or where the line is not to be found.
+    """
+    first, *others = _diffs(suspect, progress) or [""]
+    found = (edited_at(lines, diff) for diff in (first, *reversed(others)))
+    return next((at for at in found if at is not None), None)
+
+
+def _diffs(suspect: Suspect, progress: Progress | None) -> list[str]:
+    """What the edits that make it suspect changed, and those since, the oldest first."""
+    steps = progress.episode.steps if progress is not None and suspect.edited else ()
+    edits = (edit for step in steps if step.run >= suspect.edited for edit in step.edits.edits)
+    return [
+        e.diff for e in edits if e.is_effective and (e.file, e.function) == (suspect.file, suspect.function)
+    ]
+
+
+def _source(cause: RootCause, progress: Progress | None) -> list[str]:
     """The first suspect's lines, unless they stand above: where it was raised, or what made the values."""
     first = cause.suspects[0]
     is_shown = definition_of(cause) == (first.file, first.line) or _is_told(cause, first)
     if first.source is None or is_shown:
         return []
-    line = first.odd[0] or first.line
-    return excerpt(first.source, line, before=_BEFORE, after=_AFTER if first.odd[0] else _BEFORE + _AFTER)
+    lines, start = first.source.lines, first.source.start
+    body, line = start + body_start(lines), _line_in_question(first, first.source, progress)
+    if line < start:  # none: the body from its start, with nothing marked
+        return excerpt(first.source, body - 1, before=-1, after=_OPENING - (body > start + 1))
+    before = min(_BEFORE, line - body) if line >= body else 0
+    return excerpt(first.source, line, before=before, after=_AFTER if line >= body else 0)
+
+
+def _line_in_question(suspect: Suspect, source: Source, progress: Progress | None) -> int:
+    """The line that sets the failing tests apart, else the one that was edited; 0 for none."""
+    if suspect.function == MODULE or suspect.odd[0]:
+        return suspect.odd[0] or suspect.line
+    at = edited_in(source.lines, suspect, progress)
+    return source.start + at if at is not None else 0

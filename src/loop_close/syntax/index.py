@@ -74,6 +74,17 @@ def _parts(owner: ast.AST) -> Iterator[ast.stmt | ast.ExceptHandler | ast.match_
             yield from nodes
 
 
+def lines_of(index: SourceIndex, name: str, line: int = 0) -> tuple[int, int]:
+    """First and last line of the definition with the qualified name, decorators included; zeros for none.
+
+    :param line: one of its lines, 0 where none is known: then it is the last of several, as earlier ones are
+        overloads, and getters of properties.
+    """
+    nodes = [node for node, qualname in _definitions(index.tree, "") if qualname == name]
+    spans = [(_first_line(node), node.end_lineno or node.lineno) for node in nodes]
+    return next((span for span in reversed(spans) if not line or span[0] <= line <= span[1]), (0, 0))
+
+
 def statement_at(owner: ast.AST, line: int) -> ast.stmt | None:
     """The innermost statement below ``owner`` that covers ``line``; a compound one for its own header."""
     for node in _parts(owner):

@@ -60,11 +60,6 @@ def test_a_verdict_has_only_what_it_judged():
     assert (found[SRC, "total"].judged, found[SRC, "total"].framed, found[SRC, "total"].line) == (1, 0, 8)
 
 
-def test_what_it_was_handed():
-    found = clues([failure(verdict(origin("total", calls=((SRC, 40, "tax"), (SRC, 8, "total")))))])
-    assert (found[SRC, "tax"].handed, found[SRC, "total"].handed) == (1, 0)
-
-
 def test_frames_count_by_their_distance():
     frames = [in_test(), frame(function="outer", line=3), frame(function="inner", line=9)]
     found = clues([failure(raised(frames=frames))])
@@ -126,7 +121,10 @@ EPISODE = Episode(
 
 def test_what_was_edited_right_before_it_began():
     found = clues([failure(verdict())], EPISODE)
-    assert {name: clue.edited for name, clue in found.items()} == {(SRC, "total"): 4}
+    assert {name: (clue.edited, clue.is_test) for name, clue in found.items()} == {
+        (SRC, "total"): (4, False),
+        (TEST, "test_total"): (4, True),
+    }
 
 
 def test_a_test_that_the_episode_does_not_know():

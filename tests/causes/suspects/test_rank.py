@@ -2,8 +2,8 @@ import pytest
 from called import CART, called, calls, nodeid
 from records import SRC, failure, frame, raised, verdict
 
-from loop_close.causes.suspects.candidates import candidates
-from loop_close.causes.suspects.rank import MOST, WEIGHTS, scored, suspects_of
+from loop_close.causes.suspects.elsewhere import with_elsewhere
+from loop_close.causes.suspects.rank import MOST, WEIGHTS, found_for, scored, suspects_of
 from loop_close.memory import Edit, Edits, Episode, Known, Mark, Step
 from loop_close.model import Evidence, RootCause
 
@@ -72,16 +72,42 @@ def test_what_most_of_the_failing_tests_do_not_call():
     assert suspects_of(cause(*(failure(WRONG, nodeid(f"test_{n}")) for n in "abc")), known) == ()
 
 
-def test_an_edit_outweighs_the_counts():
+def after(*edits):
     test = nodeid("test_a")
-    edits = Edits(kind="effective", edits=(Edit(file=CART, function="tax"),))
+    step = Step(run=6, edits=Edits(kind="effective", edits=edits))
     known = {test: Known(status="failing", mark=Mark(test=test), since=6)}
-    episode = Episode(first=6, steps=(Step(run=6, edits=edits),), tests=known)
+    return Episode(first=6, steps=(step,), tests=known)
+
+
+@pytest.mark.parametrize(
+    ("edits", "order"),
+    [
+        ([Edit(file=CART, function="tax")], ["tax", "total"]),
+        ([Edit(file=CART, function="<module>")], ["<module>", "total"]),
+        ([Edit(file=CART, function="Cart")], ["Cart", "total"]),
+        (
+            [Edit(file=CART, function="tax"), Edit(file="tests/conftest.py", function="rates")],
+            ["tax", "rates"],
+        ),
+        (
+            [Edit(file="tests/conftest.py", function="rates"), Edit(file=CART, function="idle")],
+            ["rates", "total"],
+        ),
+        ([Edit(file=CART, function="fresh", change="added")], ["total", "fresh"]),
+    ],
+)
+def test_an_edit_outweighs_the_counts(edits, order):
+    known = calls(TAX, TOTAL, called("idle", 70), passed=40, test_a=[(0, 1), (1, 1)])
+    found = suspects_of(cause(failure(WRONG, nodeid("test_a"))), known, after(*edits))
+    assert names(found)[:2] == order
+
+
+def test_why_what_was_edited_is_suspected():
+    known = calls(TAX, TOTAL, passed=40, test_a=[(0, 1), (1, 1)])
     found = suspects_of(
-        cause(failure(WRONG, test)), calls(TAX, TOTAL, passed=40, test_a=[(0, 1), (1, 1)]), episode
+        cause(failure(WRONG, nodeid("test_a"))), known, after(Edit(file=CART, function="tax"))
     )
-    assert found[0].function == "tax"
-    assert found[0].reasons == ("edited before run 6",)
+    assert found[0].reasons == ("edited right before this began to fail",)
 
 
 def test_every_feature_has_a_weight():
@@ -92,15 +118,11 @@ def test_every_feature_has_a_weight():
         steps=(Step(run=1, edits=edits),),
         tests={test: Known(status="failing", mark=Mark(test=test), since=1)},
     )
-    from loop_close.causes.suspects.clues import clues
-    from loop_close.causes.suspects.spectrum import spectra
-
-    known = calls(TOTAL, passed=9, test_a=[(0, 1)])
-    (found,) = candidates(
-        spectra(known, [test]), clues([failure(WRONG, test)], episode), [failure(WRONG, test)]
-    )
-    assert set(found.features) == set(WEIGHTS)
-    assert all(0 <= value <= 1 for value in found.features.values())
+    one = cause(failure(WRONG, test))
+    found = found_for(one, calls(TOTAL, passed=9, test_a=[(0, 1)]), episode)
+    ((first,), _) = with_elsewhere([found, found])
+    assert set(first.features) == set(WEIGHTS)
+    assert all(-1 <= value <= 1 for value in first.features.values())
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -113,3 +135,10 @@ def test_the_order_of_the_failures_does_not_matter(order):
 def test_what_all_passing_tests_run_as_well():
     known = calls(called("norm", 10, passed=50, lines={1: 50}), passed=50, test_a=[(0, 1)])
     assert suspects_of(cause(failure(WRONG, nodeid("test_a"))), known) == ()
+
+
+def test_the_failing_test_is_no_suspect_of_its_own():
+    file = "checks/check_cart.py"
+    known = calls(called("test_a", 5, file=file), TOTAL, passed=40, test_a=[(1, 1), (0, 1)])
+    test = failure(WRONG, nodeid("test_a"), file=file)
+    assert names(suspects_of(cause(test), known)) == ["total"]

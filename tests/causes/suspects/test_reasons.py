@@ -17,13 +17,12 @@ def candidate(**fields):
     ("fields", "reasons"),
     [
         ({}, ()),
-        ({"handed": 1.0}, ()),
         ({"framed": 0.5}, ("on the traceback",)),
         ({"framed": 1.0, "raised": 1.0}, ("the exception came out of it",)),
         ({"framed": 1.0, "refused": 1.0}, ("it raised the exception",)),
         (
             {"judged": 0.5, "edited": 6},
-            ("edited before run 6", "the failing statement is about what it gave"),
+            ("edited right before this began to fail", "the failing statement is about what it gave"),
         ),
     ],
 )
@@ -38,7 +37,7 @@ def test_no_clue_no_reason():
 @pytest.mark.parametrize(
     ("passed", "lines", "odd"),
     [
-        (0, {}, (11, 1, 0)),
+        (0, {}, (0, 0, 0)),
         (4, {1: 4}, (0, 0, 0)),
         (4, {1: 3}, (0, 0, 0)),
         (4, {1: 2}, (11, 1, 2)),

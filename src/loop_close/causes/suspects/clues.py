@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from loop_close.causes.suspects.edited import edited_before
 from loop_close.conventions import is_test_file
 from loop_close.facts import is_a, leaves, links, origins
 from loop_close.memory import Episode
@@ -37,26 +38,26 @@ _SILENT = {
 class Clue:
     """What speaks for one function; shares are of the failures of the cause, from 0 to 1.
 
-    :ivar file: with ``line``, the first line of the function, and its last one, as far as they are known.
+    :ivar file: with ``line``, the first line of the function, as far as it is known.
     :ivar raised: it is the innermost project function of the traceback of an exception, where something it did
         failed; ``refused``: where a ``raise`` of its own objects to what it was given.
     :ivar framed: it is on the traceback, the more the nearer to the exception.
     :ivar judged: the failing statement judges what it returned.
-    :ivar handed: its result was handed to such a function, or it is called by one.
-    :ivar edited: the number of the run before which it was edited, which is the first that failed; 0 for none.
+    :ivar edited: the number of the run before which it was edited, and in or after which the failures began; 0 for
+        none; ``is_new``: it was not there before; ``is_test``: it is test code.
     """
 
     file: str
     function: str
     line: int = 0
-    end_line: int = 0
     at: int = 0
     raised: float = 0.0
     refused: float = 0.0
     framed: float = 0.0
     judged: float = 0.0
-    handed: float = 0.0
     edited: int = 0
+    is_new: bool = False
+    is_test: bool = False
 
 
 def clues(failures: Sequence[Failure], episode: Episode | None = None) -> dict[Name, Clue]:
@@ -68,8 +69,10 @@ def clues(failures: Sequence[Failure], episode: Episode | None = None) -> dict[N
     for failure in failures:
         _from_frames(failure, found, 1 / len(failures))
         _from_origins(failure, found, 1 / len(failures))
-    if episode is not None:
-        _from_edits(failures, episode, found)
+    edited = edited_before(failures, episode) if episode is not None else {}
+    for (file, function), (run, edit) in edited.items():
+        clue = _clue(found, file, function)
+        clue.edited, clue.is_new, clue.is_test = run, edit.change == "added", is_test_file(file)
     return found
 
 
@@ -135,31 +138,6 @@ def _from_origins(failure: Failure, found: dict[Name, Clue], share: float) -> No
         if (clue.file, clue.function) not in judged:
             judged.add((clue.file, clue.function))
             clue.judged += share
-    handed = {name for name in _handed(failure) if name not in judged}
-    for name in handed:
-        _clue(found, *name).handed += share
-
-
-def _handed(failure: Failure) -> Iterator[Name]:
-    for link in links(failure.raised):
-        if link.site is not None:
-            for name in link.site.inner:
-                file, _, function = name.partition(":")
-                yield file, base_name(function)
-    for origin in origins(failure):
-        for file, _, function in origin.calls:
-            yield file, base_name(function)
-
-
-def _from_edits(failures: Sequence[Failure], episode: Episode, found: dict[Name, Clue]) -> None:
-    """What was edited right before the failures began: what was edited since were attempts to mend them."""
-    known = (episode.tests.get(failure.nodeid) for failure in failures)
-    begun = {each.since for each in known if each is not None}
-    for step in episode.steps:
-        for edit in step.edits.edits if step.run in begun else ():
-            is_code = edit.function and not is_test_file(edit.file)
-            if is_code and edit.is_effective and edit.change != "removed":
-                _clue(found, edit.file, edit.function).edited = step.run
 
 
 @lru_cache(maxsize=4096)

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 from loop_close.calls import Calls
 from loop_close.causes.suspects.clues import base_name
-from loop_close.causes.suspects.merge import MOST, has_place, merged
-from loop_close.causes.suspects.rank import suspects_of
+from loop_close.causes.suspects.elsewhere import with_elsewhere
+from loop_close.causes.suspects.merge import MOST, merged
+from loop_close.causes.suspects.rank import found_for, suspects_among
+from loop_close.causes.suspects.shared import by_likely_suspect, by_sure_suspect
 from loop_close.facts import links, origins
 from loop_close.memory import Episode
 from loop_close.model import Evidence, RootCause, Suspect
 
 #: More root causes than these nobody mends in one go.
 _LOCATED = 20
-#: A first suspect that two causes share makes them one from this score on.
-_STRONG = 0.3
 
 
 def joined(causes: Sequence[RootCause], calls: Calls | None) -> list[RootCause]:
@@ -25,28 +25,20 @@ def joined(causes: Sequence[RootCause], calls: Calls | None) -> list[RootCause]:
     They are one by a line that their failing tests have in common, or by the first suspect of each.
     """
     found = [_joined([causes[i] for i in members]) for members in merged(causes, calls)]
-    return [_joined(parts) for parts in _by_suspect(found, calls)] if 1 < len(found) <= MOST else found
+    if 1 < len(found) <= MOST:
+        found = [_joined(parts) for parts in by_likely_suspect(found, calls)]
+        found = _joined_while_sure(found, calls)
+    return found
 
 
-def _by_suspect(causes: Sequence[RootCause], calls: Calls | None) -> list[list[RootCause]]:
-    """The causes by their first suspect, where it is a strong one; no two with a place of their own together."""
-    groups: list[list[RootCause]] = []
-    known: dict[tuple[str, str, str], list[RootCause]] = {}
-    for cause in causes:
-        first = next(iter(suspects_of(cause, calls)), None)
-        if (
-            first is None or first.score < _STRONG or not first.passed[0]
-        ):  # what none calls all that fails calls
-            groups.append([cause])
-            continue
-        group = known.setdefault((cause.kind, first.file, first.function), [])
-        if not group:
-            groups.append(group)
-        if has_place(cause) and any(map(has_place, group)):
-            groups.append([cause])
-        else:
-            group.append(cause)
-    return groups
+def _joined_while_sure(causes: list[RootCause], calls: Calls | None) -> list[RootCause]:
+    """Joined until no two are one any more: what speaks for a function elsewhere changes with each step."""
+    while len(causes) > 1:
+        groups = by_sure_suspect(causes, calls)
+        if len(groups) == len(causes):
+            break
+        causes = [_joined(parts) for parts in groups]
+    return causes
 
 
 def _joined(parts: Sequence[RootCause]) -> RootCause:
@@ -64,8 +56,10 @@ def located(
     :param calls: what the tests called; None where that is not known.
     :param episode: what is remembered of the loop, this run included.
     """
-    first = [_located(cause, suspects_of(cause, calls, episode)) for cause in causes[:_LOCATED]]
-    return (*first, *causes[_LOCATED:])
+    first = causes[:_LOCATED]
+    found = with_elsewhere([found_for(cause, calls, episode) for cause in first])
+    named = [_located(cause, suspects_among(each)) for cause, each in zip(first, found, strict=True)]
+    return (*named, *causes[_LOCATED:])
 
 
 def _located(cause: RootCause, suspects: tuple[Suspect, ...]) -> RootCause:

@@ -54,7 +54,7 @@ def _groups(causes: Sequence[RootCause], calls: Calls) -> list[_Group]:
 
     What is missing is named by its failures: two such things are two.
     """
-    traces = {i: _traces(cause, calls) for i, cause in enumerate(causes) if not _is_missing_thing(cause)}
+    traces = {i: _traces(cause, calls) for i, cause in enumerate(causes) if not is_missing_thing(cause)}
     known = sorted((i for i in traces if traces[i]), key=lambda i: (-len(traces[i]), i))[:MOST]
     counts = {i: Counter(hit for trace in traces[i] for hit in trace) for i in known}
     odd = _odd(sum(counts.values(), Counter()), calls)
@@ -73,7 +73,8 @@ def _traces(cause: RootCause, calls: Calls) -> list[Sequence[Hit]]:
     return [calls.failed[test] for test in sorted(tests) if test in calls.failed]
 
 
-def _is_missing_thing(cause: RootCause) -> bool:
+def is_missing_thing(cause: RootCause) -> bool:
+    """Whether it is told by the name of what is missing, or by no exception at all."""
     failure = cause.evidence[0].failure
     return failure is None or failure.raised is None or missing_thing(failure.raised) is not None
 

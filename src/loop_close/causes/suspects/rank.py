@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from math import exp
 
 from loop_close.calls import Calls
 from loop_close.causes.suspects.candidates import Candidate, candidates
-from loop_close.causes.suspects.clues import clues
+from loop_close.causes.suspects.clues import base_name, clues
 from loop_close.causes.suspects.reasons import odd_line, reasons_of
 from loop_close.causes.suspects.spectrum import Spectrum, spectra
 from loop_close.memory import Episode
-from loop_close.model import Failure, RootCause, Suspect
+from loop_close.model import RootCause, Suspect
 
 #: More than five nobody reads.
 MOST = 5
-#: How much each clue weighs. All but the last are fitted, as a choice of one function among those that the failing
-#: tests ran, to half of the faults of `python -m benchmarks.localize`. An edit is none of those: it is set to outweigh
-#: all but the plainest of them.
+#: How much each clue weighs: fitted, as a choice of one function among those that the failing tests ran, to the tuning
+#: half of the faults of `python -m benchmarks.localize`. An edit is none of those: it is set to outweigh all but the
+#: plainest of them, and what is edited and not counted stands as high as what is edited and counted.
 WEIGHTS: Mapping[str, float] = {
-    "odd": 4.2,
-    "function": 2.4,
-    "all": 2.0,
-    "raised": 1.5,
-    "late": 1.3,
-    "onset": 0.7,
-    "large": 0.7,
-    "framed": 0.4,
-    "named": 0.2,
-    "stated": 0.2,
-    "special": -0.9,
-    "edited": 4.0,
+    "odd": 3.4,
+    "function": 1.6,
+    "all": 2.6,
+    "ahead": 2.6,
+    "seldom": 1.5,
+    "elsewhere": 3.6,
+    "maker": 2.2,
+    "raised": 1.7,
+    "large": 1.4,
+    "late": 1.6,
+    "onset": 0.3,
+    "onward": -0.9,
+    "framed": 0.1,
+    "named": 0.3,
+    "special": -1.0,
+    "edited": 8.0,
+    "outside": 6.0,
 }
 #: Where even the likeliest has less of all that speaks for any, the evidence is weak, and nothing is said.
 LEAST_FIRST = 0.02
@@ -46,8 +51,12 @@ def suspects_of(cause: RootCause, calls: Calls | None, episode: Episode | None =
     :param calls: what the tests called; None where that is not known.
     :param episode: what is remembered of the loop, this run included.
     """
-    failures = [e.failure for e in cause.evidence if e.failure is not None]
-    ranked = [each for each in ranking(failures, calls, episode) if _explains(each[1])][:MOST]
+    return suspects_among(found_for(cause, calls, episode))
+
+
+def suspects_among(found: Collection[Candidate]) -> tuple[Suspect, ...]:
+    """The same, of the candidates of a cause."""
+    ranked = [each for each in scored(found) if _explains(each[1])][:MOST]
     if not ranked or ranked[0][0] < LEAST_FIRST:
         return ()
     least = LEAST_PART * ranked[0][0]
@@ -68,20 +77,17 @@ def _tells_apart(spectrum: Spectrum) -> bool:
     return not is_run_by_all or spectrum.left_out_score > spectrum.line_score
 
 
-def ranking(
-    failures: Sequence[Failure], calls: Calls | None, episode: Episode | None
-) -> list[tuple[float, Candidate]]:
-    """All candidates with their scores, which add up to 1."""
-    return scored(found_for(failures, calls, episode))
-
-
-def found_for(failures: Sequence[Failure], calls: Calls | None, episode: Episode | None) -> list[Candidate]:
-    """All candidates for the failures of one cause."""
+def found_for(cause: RootCause, calls: Calls | None, episode: Episode | None = None) -> list[Candidate]:
+    """All candidates for the failures of a cause, by place."""
+    failures = [e.failure for e in cause.evidence if e.failure is not None]
     tests = frozenset(failure.nodeid for failure in failures)
     found = clues(failures, episode)
     unwound = {name for name, clue in found.items() if clue.framed}
     spectrum = spectra(calls, tests, unwound) if calls is not None else []
-    return candidates(spectrum, found, failures)
+    known = (
+        {(each.file, base_name(each.function)) for each in calls.functions} if calls is not None else set()
+    )
+    return candidates(spectrum, found, failures, known)
 
 
 def scored(found: Collection[Candidate]) -> list[tuple[float, Candidate]]:

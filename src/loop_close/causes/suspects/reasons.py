@@ -24,7 +24,7 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     if clue is None:
         return
     if clue.edited:
-        yield f"edited before run {clue.edited}"
+        yield "edited right before this began to fail"
     if clue.raised >= _MOSTLY:
         yield "the exception came out of it"
     elif clue.refused >= _MOSTLY:
@@ -38,7 +38,7 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
 def odd_line(candidate: Candidate) -> tuple[int, int, int]:
     """The line that sets the failing tests apart: its number, how many failing and passing tests ran it."""
     spectrum = candidate.spectrum
-    if spectrum is None or spectrum.function.is_changed or not spectrum.line:
+    if spectrum is None or spectrum.function.is_changed or not (spectrum.line and spectrum.passed):
         return 0, 0, 0
     if spectrum.line_passed > _SELDOM * spectrum.passed or spectrum.line_failed < spectrum.failed:
         return 0, 0, 0

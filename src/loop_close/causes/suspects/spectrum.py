@@ -8,14 +8,15 @@ is wrong shows in what it skips as much as in what it runs instead.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import sqrt
 
 from loop_close.calls import Called, Calls
 
-#: A line that ran: index of the function, number of the line. One that was left out has a negative number.
+#: A line that ran: index of the function, number of the line.
 Hit = tuple[int, int]
 # A line is as odd as the oddest of a test when it comes this near to it.
 _NEAR = 0.9
@@ -32,6 +33,8 @@ class Spectrum:
         say how many failing and passing tests ran it.
     :ivar left_out_score: that of the line whose absence is the oddest.
     :ivar onset: the share of the failing tests in which the first of all odd lines is one of its own.
+    :ivar onward: the score of the oddest of its lines right after which another function's line ran for the first
+        time that is about as odd: where it calls what the fault may be in.
     :ivar late: how near to the failure its last line came that ran for the first time, from 0 to 1: the mean over the
         failing tests that ran it of that line's place among all of them.
     """
@@ -48,6 +51,7 @@ class Spectrum:
     line_passed: int
     left_out_score: float
     onset: float
+    onward: float
     late: float
 
 
@@ -73,16 +77,13 @@ def spectra(
     scores = {hit: ochiai(count, passed_of(calls, hit), number) for hit, count in lines.items()}
     oddest = _oddest(scores)
     onsets = _onsets(traces, scores)
+    onward = _onward(traces, scores)
     places = _last_places(traces)
     found = []
     for index, count in sorted(failed.items()):
         called = calls.functions[index]
         score, line = oddest[index]
-        left_out = (
-            ochiai(missed, passed_of(calls, (index, -each)), number)
-            for each, missed in left_out_lines(called, index, lines, count)
-            if (called.file, called.function) not in unwound
-        )
+        is_unwound = (called.file, called.function) in unwound
         found.append(
             Spectrum(
                 function=called,
@@ -95,8 +96,9 @@ def spectra(
                 line=line,
                 line_failed=lines[index, line],
                 line_passed=called.lines.get(line, 0),
-                left_out_score=max(left_out, default=0.0),
+                left_out_score=0.0 if is_unwound else _left_out_score(called, index, lines, count, number),
                 onset=onsets[index] / number,
+                onward=onward.get(index, 0.0),
                 late=places[index] / count,
             )
         )
@@ -104,20 +106,22 @@ def spectra(
 
 
 def passed_of(calls: Calls, hit: Hit) -> int:
-    """How many passing tests ran the line; for a negative number, how many ran the function without it."""
+    """How many passing tests ran the line."""
     index, line = hit
-    called = calls.functions[index]
-    return called.lines.get(line, 0) if line > 0 else max(0, called.passed - called.lines.get(-line, 0))
+    return calls.functions[index].lines.get(line, 0)
 
 
-def left_out_lines(
-    called: Called, index: int, lines: Mapping[Hit, int], failed: int
-) -> Iterable[tuple[int, int]]:
-    """Lines of the function that passing tests ran, each with how many of its failing tests did not."""
-    for line in called.lines:
-        missed = failed - lines.get((index, line), 0)
-        if missed:
-            yield line, missed
+def _left_out_score(
+    called: Called, index: int, lines: Mapping[Hit, int], failed: int, all_failed: int
+) -> float:
+    """Of the lines that passing tests ran, the oddest for being left out by tests that ran the function."""
+    return max(
+        (
+            ochiai(failed - lines.get((index, line), 0), max(0, called.passed - passed), all_failed)
+            for line, passed in called.lines.items()
+        ),
+        default=0.0,
+    )
 
 
 def _oddest(scores: Mapping[Hit, float]) -> dict[int, tuple[float, int]]:
@@ -137,6 +141,19 @@ def _onsets(traces: Iterable[Sequence[Hit]], scores: Mapping[Hit, float]) -> Cou
         least = _NEAR * max((scores[hit] for hit in trace), default=0.0)
         onsets.update([index for index, line in trace if scores[index, line] >= least][:1])
     return onsets
+
+
+def _onward(traces: Iterable[Sequence[Hit]], scores: Mapping[Hit, float]) -> dict[int, float]:
+    followers: defaultdict[Hit, Counter[Hit]] = defaultdict(Counter)
+    for trace in traces:
+        for hit, following in pairwise(trace):
+            followers[hit][following] += 1
+    found: dict[int, float] = {}
+    for hit, counts in followers.items():
+        [(following, _)] = counts.most_common(1)
+        if following[0] != hit[0] and scores[following] >= _NEAR * scores[hit]:
+            found[hit[0]] = max(found.get(hit[0], 0.0), scores[hit])
+    return found
 
 
 def _last_places(traces: Iterable[Sequence[Hit]]) -> dict[int, float]:

@@ -1,0 +1,36 @@
+"""Functions that make the objects which failures are about: what such an object lacks was to be set there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from loop_close.facts import innermost, links
+from loop_close.model import Failure
+
+_MAKERS = {"__init__", "__new__", "__post_init__", "__attrs_post_init__", "__setstate__"}
+
+
+def failing_classes(failures: Iterable[Failure]) -> frozenset[str]:
+    """Names of the classes whose instances lacked an attribute, or in whose methods an exception was raised."""
+    return frozenset(name for failure in failures for name in _classes(failure) if name)
+
+
+def _classes(failure: Failure) -> Iterator[str]:
+    for raised in links(failure.raised):
+        yield _last(raised.details.get("owner", ""))
+    frame = innermost(failure.raised)
+    if frame is not None and not frame.is_test:
+        yield _class_of(frame.function)
+
+
+def is_maker(function: str, classes: frozenset[str]) -> bool:
+    """Whether the function, by qualified name, makes the instances of one of the classes."""
+    return _last(function) in _MAKERS and _class_of(function) in classes
+
+
+def _class_of(function: str) -> str:
+    return _last(function.rpartition(".")[0])
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]

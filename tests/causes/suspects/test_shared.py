@@ -1,0 +1,70 @@
+import pytest
+from called import CART, called, calls, nodeid
+from records import failure, frame, in_test, raised, verdict
+
+from loop_close.causes.suspects.shared import by_likely_suspect, by_sure_suspect
+from loop_close.model import Evidence, RootCause
+
+TOTAL = called("total", 10, passed=3, lines={1: 3})
+SETUP = called("setup", 50)
+TAX = called("tax", 70)
+
+
+def cause(*tests, exc=None, kind="test-failure"):
+    found = [failure(exc or verdict(test=test), nodeid(test)) for test in tests]
+    evidence = tuple(Evidence(kind=kind, snippet="", failure=each) for each in found)
+    return RootCause(id=tests[0], kind=kind, evidence=evidence)
+
+
+def ids(groups):
+    return [[cause.id for cause in group] for group in groups]
+
+
+def placed(message, **fields):
+    return raised(message=message, frames=[in_test(), frame(CART, "total")], **fields)
+
+
+BOTH = calls(TOTAL, passed=40, a=[(0, 1)], b=[(0, 1)])
+
+
+def test_nothing_is_known():
+    causes = [cause("a"), cause("b")]
+    assert ids(by_likely_suspect(causes, None)) == ids(by_sure_suspect(causes, None)) == [["a"], ["b"]]
+    assert by_likely_suspect([], BOTH) == by_sure_suspect([], BOTH) == []
+
+
+@pytest.mark.parametrize("join", [by_likely_suspect, by_sure_suspect])
+def test_the_same_first_suspect(join):
+    assert ids(join([cause("a"), cause("b")], BOTH)) == [["a", "b"]]
+    assert ids(join([cause("a"), cause("b", kind="timeout")], BOTH)) == [["a"], ["b"]]
+
+
+def test_two_with_a_place_only_where_it_is_sure():
+    causes = [cause("a", exc=placed("one")), cause("b", exc=placed("two", type="KeyError"))]
+    assert ids(by_likely_suspect(causes, BOTH)) == [["a"], ["b"]]
+    assert ids(by_sure_suspect(causes, BOTH)) == [["a", "b"]]
+
+
+@pytest.mark.parametrize(
+    ("type", "details", "expected"),
+    [
+        ("NameError", {"name": "x"}, [["a"], ["b"]]),
+        ("ImportError", {"name": "x"}, [["a"], ["b"]]),
+        ("ValueError", {"fixture": "x"}, [["a"], ["b"]]),
+        ("AttributeError", {"name": "x", "owner": "Cart"}, [["a", "b"]]),
+    ],
+)
+def test_what_is_missing_by_name(type, details, expected):
+    missing = placed("it is missing", type=type, details=details)
+    assert ids(by_sure_suspect([cause("a", exc=missing), cause("b")], BOTH)) == expected
+
+
+def test_a_common_setup_that_no_passing_test_runs_is_not_sure():
+    known = calls(SETUP, TOTAL, TAX, passed=40, a=[(0, 1), (1, 1)], b=[(0, 1), (2, 1)])
+    causes = [cause("a"), cause("b")]
+    assert ids(by_likely_suspect(causes, known)) == ids(by_sure_suspect(causes, known)) == [["a"], ["b"]]
+
+
+def test_without_counts_a_place_is_not_enough():
+    causes = [cause("a", exc=placed("one")), cause("b", exc=placed("two"))]
+    assert ids(by_sure_suspect(causes, None)) == [["a"], ["b"]]
