@@ -1,10 +1,11 @@
 import json
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.calls import Called, Calls
-from loop_close.monitor.count import MAX_FAILED
+from loop_close.monitor.count import MAX_FAILED, chosen
 from loop_close.monitor.wire import added, from_wire, to_wire
 
 CALLED = st.builds(
@@ -75,8 +76,22 @@ def test_no_more_failing_tests_than_one_process_keeps():
         for name in "ba"
     ]
     total = added(parts)
-    assert list(total.failed) == [f"a{n:03}" for n in range(200)] + [f"b{n:03}" for n in range(100)]
+    assert list(total.failed) == chosen(f"{name}{n:03}" for name in "ab" for n in range(200))
     assert (len(total.failed), total.omitted) == (MAX_FAILED, 102)
+    assert total == added(parts[::-1])
+
+
+def test_functions_of_tests_that_are_not_kept_are_left_out():
+    functions = [Called(file="a.py", line=n, function=f"f{n}") for n in range(MAX_FAILED + 9)]
+    functions[0] = replace(functions[0], in_import=True)
+    functions[1] = replace(functions[1], passed=1)
+    failed = {f"t{n}": ((n, n),) for n in range(2, MAX_FAILED + 9)}
+    total = added([Calls(functions=tuple(functions), failed=failed)])
+    kept = {int(name[1:]) for name in chosen(failed)}
+    assert [each.line for each in total.functions] == sorted({0, 1} | kept)
+    assert {name: total.functions[index].function for name, ((index, _),) in total.failed.items()} == {
+        f"t{n}": f"f{n}" for n in kept
+    }
 
 
 def test_tests_share_the_lines():

@@ -1,16 +1,19 @@
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from loop_close.monitor.count import MAX_FAILED, Count
+from loop_close.monitor.count import MAX_FAILED, Count, chosen
 from loop_close.monitor.functions import calls_of, digest_of
 from loop_close.monitor.ownership import Ownership
 
 
 def made(source, name="f"):
     space = {}
-    exec(compile(source, "/root/a.py", "exec"), space)
+    exec(compile(source, "/project/a.py", "exec"), space)
     return space[name].__code__
 
 
@@ -70,7 +73,7 @@ def test_record():
     count.add("t::a", [(2, 2)], "failed")
     count.add("t::s", [(1, 2)], "skipped")
     count.add_outside([(3, 2)])
-    calls = calls_of(count, functions, Ownership("/root"), [2])
+    calls = calls_of(count, functions, Ownership("/project"), [2])
     assert [(each.function, each.passed, each.lines, each.in_import) for each in calls.functions] == [
         ("f", 1, {2: 1}, True),
         ("g", 2, {2: 2}, True),
@@ -81,13 +84,33 @@ def test_record():
 
 
 def test_bound_of_failing_tests():
+    tests = [f"t{number}" for number in range(MAX_FAILED + 5)]
+    kept, gone = chosen(tests)[0], min(set(tests) - set(chosen(tests)))
     count = Count()
-    for number in range(MAX_FAILED + 5):
-        count.add(f"t{number}", [(1, 1)], "failed")
-    count.add("t0", [(1, 2)], "failed")  # again, after a rerun
-    calls = calls_of(count, {1: made(F)}, Ownership("/root"))
+    for test in (*tests, gone):  # the last one again
+        count.add(test, [(1, 1)], "failed")
+    count.add(kept, [(1, 2)], "failed")  # again, after a rerun
+    calls = calls_of(count, {1: made(F)}, Ownership("/project"))
     assert (len(calls.failed), calls.omitted) == (MAX_FAILED, 5)
-    assert calls.failed["t0"] == ((0, 2),)
+    assert calls.failed[kept] == ((0, 2),)
+
+
+@given(st.randoms(use_true_random=False), st.integers(1, 9))
+def test_which_failing_tests_are_kept_does_not_depend_on_order(random, most):
+    names = {f"test_a.py::test[{n}]": f"f{n}" for n in range(12)}
+    functions = {n: made(F.replace("f(", f"f{n}("), f"f{n}") for n in range(12)}
+    ran = [(test, [(n, 2)]) for n, test in enumerate(names)]
+    random.shuffle(ran)
+    count = Count()
+    with mock.patch("loop_close.monitor.count.MAX_FAILED", most):
+        expected = chosen(names)
+        for test, hits in ran:
+            count.add(test, hits, "failed")
+    calls = calls_of(count, functions, Ownership("/project"))
+    assert (list(calls.failed), calls.omitted) == (expected, 12 - most)
+    assert {each.function for each in calls.functions} == {names[test] for test in expected}
+    for test, ((index, _),) in calls.failed.items():
+        assert calls.functions[index].function == names[test]
 
 
 def test_room_of_many_lines():
@@ -99,7 +122,7 @@ def test_room_of_many_lines():
         count = Count()
         for number in range(MAX_FAILED):
             count.add(f"t{number}", lines, "failed")
-        calls = calls_of(count, {1: made(F)}, Ownership("/root"))
+        calls = calls_of(count, {1: made(F)}, Ownership("/project"))
         used, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

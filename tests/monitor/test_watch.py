@@ -3,17 +3,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from loop_close.monitor import watch as module
+from loop_close.monitor import followed
 from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.session import Monitor
-from loop_close.monitor.watch import FREE_IDS, Watch
+from loop_close.monitor.tool import FREE_IDS
+from loop_close.monitor.watch import Watch
 
 needs_monitoring = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
 
 
 @pytest.fixture
 def watch():
-    found = Watch(Ownership("/root"))
+    found = Watch(Ownership("/project"))
     assert found.start() == ""
     yield found
     found.stop()
@@ -21,7 +22,7 @@ def watch():
 
 def made(source, name="f"):
     space = {"__name__": "made"}
-    exec(compile(source, "/root/a.py", "exec"), space)
+    exec(compile(source, "/project/a.py", "exec"), space)
     return space[name]
 
 
@@ -46,7 +47,7 @@ def test_lines_in_order_each_once(watch):
 def test_function_known_only_by_its_call(watch):
     watch.stop()
     f = made(F)
-    other = Watch(Ownership("/root"))
+    other = Watch(Ownership("/project"))
     other.start()
     try:
         f(0)
@@ -84,11 +85,12 @@ def test_made_again_and_again_is_one_function(watch):
 
 @needs_monitoring
 def test_no_more_than_so_many(watch, monkeypatch):
-    monkeypatch.setattr(module, "_MOST_CODES", 3)
+    monkeypatch.setattr(followed, "MAX_FUNCTIONS", 3)
     functions = [made(F.replace("f(", f"f{n}("), f"f{n}") for n in range(5)]
     for f in functions:
         f(1)
     assert {name for name, _ in ran(watch)} == {"f0", "f1", "f2"}
+    assert watch.is_full
 
 
 @needs_monitoring
@@ -113,13 +115,13 @@ def test_stops_more_than_once_and_tells_nothing_then(watch):
     f(1)
     watch.stop()
     watch.stop()
-    assert all(sys.monitoring.get_tool(tool) != watch._name for tool in FREE_IDS)
+    assert all(sys.monitoring.get_tool(tool) != watch._tool.name for tool in FREE_IDS)
     assert not sys.monitoring.get_tool(FREE_IDS[0])
 
 
 @needs_monitoring
 def test_ids_of_others_are_left_alone(watch):
-    other = Watch(Ownership("/root"))
+    other = Watch(Ownership("/project"))
     assert other.start() == ""
     f = made(F)
     f(1)
@@ -132,7 +134,7 @@ def test_ids_of_others_are_left_alone(watch):
 
 def test_python_that_cannot(monkeypatch):
     monkeypatch.delattr(sys, "monitoring", raising=False)
-    monitor = Monitor("/root")
+    monitor = Monitor("/project")
     monitor.begin_test()
     monitor.saw(SimpleNamespace(outcome="failed", when="call"))
     monitor.end_test("t", ())

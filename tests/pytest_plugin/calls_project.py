@@ -9,17 +9,18 @@ def before_start():
 def at_conftest():
     return 2
 """
-CORE = """
-import contextlib
-import functools
-import dataclasses
-
+ADD = """
 def add(a, b):
     total = a + b
     if total > 10:
         total = 10
     return total
-
+"""
+CORE = f"""
+import contextlib
+import functools
+import dataclasses
+{ADD}
 @functools.lru_cache
 def cached(n):
     return n + 1

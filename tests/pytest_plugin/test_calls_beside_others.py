@@ -6,22 +6,20 @@ import sys
 
 import pytest
 from calls_harness import DUMP, count, needs_monitoring
+from calls_project import ADD
 from plugin_harness import write
 
 pytestmark = needs_monitoring
 
-CORE = """
-def add(a, b):
-    total = a + b
-    if total > 10:
-        total = 10
-    return total
-
+CORE = (
+    ADD
+    + """
 def single(): return 1
 
 def many(n):
     return [single() for _ in range(n)]
 """
+)
 TESTS = """
 from shop import core
 
@@ -152,15 +150,62 @@ def test_still_has():
     assert [sys.monitoring.get_tool(tool) for tool in range(6)].count("mine now") == 6
 """
 
+ASKS = """
+import sys
+import pytest
+from shop import core
+
+@pytest.mark.parametrize("tool", (TOOLS))
+def test_asks_for(tool):
+    core.add(1, 1)
+    sys.monitoring.use_tool_id(tool, "mine")
+    assert sys.monitoring.get_events(tool) == 0
+    core.add(9, 9)
+    sys.monitoring.free_tool_id(tool)
+
+def test_asks_for_nothing():
+    core.single()
+    assert sys.monitoring.use_tool_id.__name__ == "use_tool_id"
+"""
+
+
+@pytest.mark.parametrize("tools", ["range(6)", "5, 4, 5, 3, 5, 4"])
+def test_id_that_a_test_asks_for(tmp_path, tools):
+    counted = count(tmp_path, {**SHOP, "tests/test_asks.py": ASKS.replace("TOOLS", tools)})
+    assert counted.why == ""
+    assert "1 failed, 8 passed" in counted.output
+    assert (counted.of("add"), counted.of("single")) == (7, 1)
+    assert counted.lines("add") == [7, 7, 6, 7]
+
+
+ASKS_FOR_ALL = """
+import sys
+import pytest
+from shop import core
+
+def test_all():
+    core.add(1, 1)
+    for tool in range(6):
+        sys.monitoring.use_tool_id(tool, "mine")
+    with pytest.raises(ValueError):
+        sys.monitoring.use_tool_id(5, "again")
+    core.add(1, 1)
+"""
+
 
 @pytest.mark.parametrize(
     ("files", "arguments", "why"),
     [
+        (
+            {"tests/test_all.py": ASKS_FOR_ALL},
+            (),
+            "the monitor of calls failed: TakenError: the program took our tool id of sys.monitoring",
+        ),
         ({"plug.py": TAKES_ALL}, ("-pplug",), "every free tool id of sys.monitoring is taken"),
         (
             {"tests/test_frees.py": FREES_OURS},
             (),
-            "the monitor of calls failed: TakenError: the program freed our tool id of sys.monitoring",
+            "the monitor of calls failed: TakenError: the program took our tool id of sys.monitoring",
         ),
     ],
 )
@@ -187,7 +232,7 @@ def fault(*arguments, **more):
     [
         ("watch", "Watch.start"),
         ("watch", "Watch.take"),
-        ("watch", "_functions"),
+        ("followed", "codes_in"),
         ("tests", "Attribution.begin_test"),
         ("tests", "Attribution.saw"),
         ("tests", "Attribution.end_test"),
@@ -222,7 +267,7 @@ def test_other():
 
 
 def test_ctrl_c_in_the_monitor_ends_the_run(tmp_path):
-    plug = FAULTS.format(module="watch", name="Watch.take", error="KeyboardInterrupt")
+    plug = FAULTS.format(module="tests", name="Attribution.begin_test", error="KeyboardInterrupt")
     counted = count(tmp_path, {**SHOP, "plug.py": plug}, "-pplug")
     assert "KeyboardInterrupt" in counted.output
     assert "no tests ran" in counted.output

@@ -132,7 +132,7 @@ def test_smallest_budget_goes_to_the_first_cause_and_the_next_step_before_all_si
         "-k",
         "test_ or " + " or ".join("abcdefgh" * 3),
     )
-    assert done.says("### 1. `ValueError`", "work of module 0", "```sh\npytest --loop-close")
+    assert done.says("### 1. `ValueError`", "work of module 0", "```sh\n", "pytest --loop-close")
     assert len(done.prompt.encode()) <= 1600
 
 

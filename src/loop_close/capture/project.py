@@ -6,10 +6,9 @@ import os
 import sys
 import sysconfig
 from types import CodeType
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from loop_close.model import Origin
+from loop_close.model import Origin
+from loop_close.text.normalize import relativize
 
 #: Where the Python of a system lives beside everything else.
 _SHARED = ("/", "/usr", "/usr/local")
@@ -72,8 +71,6 @@ class Project:
 
     def tidy(self, text: str) -> str:
         """The text with paths below the root made relative, and those of the environment shortened."""
-        from loop_close.text.normalize import relativize  # late: its patterns take a while to compile
-
         return relativize(text, self._shorter)
 
 

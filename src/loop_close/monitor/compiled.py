@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
 
-from loop_close.monitor.ownership import is_function, is_part
-
-# What Python makes on its own for a ``def``: neither is called when the function is.
-_MADE = ("__annotate", "<generic parameters")
+from loop_close.monitor.codes import codes_in
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,12 +38,11 @@ def compiled(path: Path) -> Compiled | None:
 
 def _looked_into(top: CodeType) -> Compiled:
     owners: dict[int, CodeType] = {}
-    functions: dict[
-        tuple[int, str], CodeType
-    ] = {}  # two lambdas of one line are one function, as for the monitor
+    # Two lambdas of one line are one function, as for the monitor.
+    functions: dict[tuple[int, str], CodeType] = {}
     module = _lines(top)
     making = set(module)
-    for code, owner in _codes(top, None):
+    for code, owner in codes_in(top):
         if owner is None:
             making |= _own_lines(code)
         else:
@@ -56,18 +52,6 @@ def _looked_into(top: CodeType) -> Compiled:
     return Compiled(
         owners=owners, module=frozenset(module - owners.keys()), shared=frozenset(making & owners.keys())
     )
-
-
-def _codes(around: CodeType, owner: CodeType | None) -> Iterator[tuple[CodeType, CodeType | None]]:
-    """Each code object inside, the outer before the inner, and the function it belongs to; None for class bodies."""
-    for code in around.co_consts:
-        if not isinstance(code, CodeType):
-            continue
-        own = None
-        if is_function(code) and not code.co_name.startswith(_MADE):
-            own = owner if owner is not None and is_part(code) else code
-        yield code, own
-        yield from _codes(code, own)
 
 
 def _lines(code: CodeType) -> set[int]:

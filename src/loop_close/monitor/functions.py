@@ -23,11 +23,13 @@ def calls_of(
     :param imported: functions that ran while modules were imported.
     """
     outside = {*count.outside, *imported}
-    ran = {*count.functions, *outside, *(number for number, _ in count.failed_lines)}
+    ran = {*count.functions, *outside, *count.ran_in_failed()}
     places = sorted((_place(functions[number], ownership), number) for number in ran)
     order = {number: index for index, (_, number) in enumerate(places)}
     lines = _by_function(count.lines)
-    hits = [(order[number], line) for number, line in count.failed_lines]
+    hits = [
+        (order.get(number, -1), line) for number, line in count.failed_lines
+    ]  # -1: in no test that is kept
     return Calls(
         passed=count.passed,
         functions=tuple(

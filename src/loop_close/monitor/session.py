@@ -7,6 +7,7 @@ from typing import Any, Concatenate, ParamSpec
 
 from loop_close.calls import Calls
 from loop_close.monitor.faults import is_of_handler
+from loop_close.monitor.followed import too_many
 from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.tests import Attribution
 from loop_close.monitor.watch import Watch
@@ -15,17 +16,14 @@ _P = ParamSpec("_P")
 
 
 def _careful(step: Callable[Concatenate[Monitor, _P], None]) -> Callable[Concatenate[Monitor, _P], None]:
-    """A fault of ours ends the counting and nothing else. Ctrl-C and a test's time limit are no faults."""
+    """A fault of ours ends the counting and nothing else."""
 
     def careful(self: Monitor, /, *arguments: _P.args, **more: _P.kwargs) -> None:
-        if self.why_off:
-            return
-        try:
-            step(self, *arguments, **more)
-        except Exception as fault:
-            if is_of_handler(fault):
-                raise
-            self._give_up(f"{type(fault).__name__}: {fault}")
+        if not self.why_off:
+            try:
+                step(self, *arguments, **more)
+            except Exception as fault:
+                self._take_fault(fault)
 
     return careful
 
@@ -47,29 +45,47 @@ class Monitor:
         except Exception as fault:
             self._give_up(f"{type(fault).__name__}: {fault}")
 
+    def _take_fault(self, fault: Exception) -> None:
+        """Stop counting. A test's time limit, which is the program's to raise, is no fault; nor is Ctrl-C."""
+        if is_of_handler(fault):
+            raise fault
+        self._give_up(f"{type(fault).__name__}: {fault}")
+
     def _give_up(self, fault: str) -> None:
         self.why_off = f"the monitor of calls failed: {fault}"
         self.stop()
 
-    @_careful
+    # The next three are called for every test, where a call less is worth a line more.
+
     def begin_test(self) -> None:
         """A test begins."""
-        self.tests.begin_test()
+        if not self.why_off:
+            try:
+                self.tests.begin_test()
+            except Exception as fault:
+                self._take_fault(fault)
 
-    @_careful
     def saw(self, report: Any) -> None:
         """A report of the test that runs in this process."""
-        self.tests.saw(report)
+        if not self.why_off:
+            try:
+                self.tests.saw(report)
+            except Exception as fault:
+                self._take_fault(fault)
 
-    @_careful
     def end_test(self, nodeid: str, fixtures: Iterable[tuple[Any, bool]]) -> None:
         """It is over.
 
-        :param fixtures: those that it used, each with whether it got the value.
+        :param fixtures: those that it used, each with whether it got the value; not asked for where that does not
+            matter.
         """
-        if self._watch.fault:
-            raise RuntimeError(self._watch.fault)
-        self.tests.end_test(nodeid, fixtures)
+        if not self.why_off:
+            try:
+                if self._watch.fault:
+                    raise RuntimeError(self._watch.fault)
+                self.tests.end_test(nodeid, fixtures)
+            except Exception as fault:
+                self._take_fault(fault)
 
     @_careful
     def begin_setup(self, fixture: Any) -> None:
@@ -103,9 +119,16 @@ class Monitor:
             self._give_up(f"{type(fault).__name__}: {fault}")
             return None
 
+    @property
+    def why_not_all(self) -> str:
+        """Why not everything that ran was counted, empty when it was."""
+        return too_many() if self._watch.is_full else ""
+
     def stop(self) -> None:
         """Leave everything as it was; more than once is fine."""
         try:
             self._watch.stop()
         except Exception as fault:
             self.why_off = self.why_off or f"the monitor of calls could not be stopped: {fault}"
+        if self._watch.fault and not self.why_off:  # found only now
+            self.why_off = f"the monitor of calls failed: {self._watch.fault}"

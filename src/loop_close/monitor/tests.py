@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from loop_close.monitor.count import Count, Hit
-from loop_close.monitor.marks import until_told, without_marks
 from loop_close.monitor.watch import Watch
 
 _Ran = dict[Hit, None]
@@ -36,32 +35,43 @@ class Attribution:
         self._watch = watch
         self._shared: dict[Any, _Shared] = {}
         self._gone: set[Any] = set()
-        self._open: list[_Ran] = []  # the test, and the fixtures of wider scope that are being set up in it
-        self._begin([])
+        self._forget()
 
-    def _begin(self, opened: list[_Ran]) -> None:
-        self._open = opened
+    def _forget(self) -> None:
+        self._open: list[_Ran] = []  # the test, and the fixtures of wider scope that are being set up in it
         self._set_up: list[Any] = []
         self._left: _Ran = {}
         self._outcome = ""
         self._fails_leaving = False
+        self._is_told = False
 
     def _take(self) -> None:
-        """Give what ran since the last time to the innermost that is open."""
+        """Give what ran since the last time to the innermost that is open.
+
+        A failing test that is over only tidies up: where that fails as well it is no matter of the first failure.
+        """
         ran = self._watch.take()
         if not ran:
             return
         if not self._open:
-            self.count.add_outside(without_marks(ran))
+            self.count.add_outside(ran)
+        elif self._is_told and len(self._open) == 1:
+            return
         elif self._open[-1]:
             self._open[-1].update(ran)
         else:
             self._open[-1] = ran
 
+    @property
+    def is_sharing(self) -> bool:
+        """Whether it matters which fixtures a test uses."""
+        return bool(self._shared)
+
     def begin_test(self) -> None:
         """What ran until now belongs to no test."""
-        self._take()
-        self._begin([{}])
+        if self._watch.hits:
+            self._take()
+        self._open = [{}]
 
     def saw(self, report: Any) -> None:
         """A report of the test that runs: it failed if any of its phases or subtests did.
@@ -70,14 +80,20 @@ class Attribution:
         """
         outcome, when = report.outcome, report.when
         if outcome == "failed":
-            self._fails_leaving |= when == "teardown"
-            self._watch.mark()
-            self._outcome = outcome
+            self._failed(report)
         elif outcome not in ("passed", "skipped"):  # pytest-rerunfailures: "rerun"
             self._outcome = self._outcome or outcome
-        elif when == "call" or (when == "setup" and outcome == "skipped"):
-            said = "xfailed" if hasattr(report, "wasxfail") else outcome
-            self._outcome = said if self._outcome in ("", "passed", "skipped") else self._outcome
+        elif self._outcome in ("", "passed", "skipped") and (
+            when == "call" or (when == "setup" and outcome == "skipped")
+        ):
+            self._outcome = "xfailed" if hasattr(report, "wasxfail") else outcome
+
+    def _failed(self, report: Any) -> None:
+        self._fails_leaving |= report.when == "teardown"
+        self._outcome = "failed"
+        if not hasattr(report, "context"):  # after a subtest the test goes on
+            self._take()
+            self._is_told = True
 
     def end_test(self, nodeid: str, fixtures: Iterable[tuple[Any, bool]]) -> None:
         """Count what ran since the test began, with what the fixtures that it uses ran before.
@@ -85,21 +101,18 @@ class Attribution:
         :param fixtures: those of wider scope among others, in order, each with whether the test got its value; if
             not, it may have failed by it.
         """
-        self._take()
+        if self._watch.hits:
+            self._take()
         own = self._open[0] if self._open else {}
         if self._shared:
             own = {hit: None for ran in (*self._used(fixtures), own) for hit in ran}
         if self._left and not self._fails_leaving:
-            self.count.add_outside(without_marks(self._left))
+            self.count.add_outside(self._left)
             self._left = {}
-        if self._outcome == "failed":
-            ran = dict.fromkeys((*until_told(own), *without_marks(self._left)))
-            self.count.add(nodeid, ran, self._outcome)
-        else:
-            self.count.add(nodeid, without_marks(own), self._outcome)
+        self.count.add(nodeid, {**own, **self._left} if self._left else own, self._outcome)
         while self._gone:
             self._shared.pop(self._gone.pop(), None)
-        self._begin([])
+        self._forget()
 
     def _used(self, fixtures: Iterable[tuple[Any, bool]]) -> Iterator[_Ran]:
         sure = dict.fromkeys(self._set_up)
@@ -140,4 +153,4 @@ class Attribution:
         if self._open:
             self._left.update(ran)
         else:
-            self.count.add_outside(without_marks(ran))
+            self.count.add_outside(ran)

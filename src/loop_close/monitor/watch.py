@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from opcode import opmap
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CodeType, FrameType
 from typing import Any
 
+from loop_close.monitor.codes import begins_on_its_line, is_import
+from loop_close.monitor.count import Hit
 from loop_close.monitor.faults import is_of_handler
-from loop_close.monitor.marks import MARK, telling_codes
-from loop_close.monitor.ownership import Ownership, is_function, is_part
-
-#: A line that ran: the id of a code object, and the line's number.
-Hit = tuple[int, int]
-#: Tool ids to try: 4 and 3 mean nothing in particular, but Hypothesis takes 3; 5 is for optimizers, which are rare.
-FREE_IDS = (4, 5, 3)
-# Functions made anew again and again, as by modules that tests reload, are not looked at for ever.
-_MOST_CODES = 100_000
-
+from loop_close.monitor.followed import Followed
+from loop_close.monitor.ownership import Ownership
+from loop_close.monitor.telling import Telling
+from loop_close.monitor.tool import Tool
 
 # Python finds the line of an instruction by walking the table of lines, so that a function takes the square of its
 # length. Of one that is longer only its start is told.
 _LONGEST_TABLE = 16_384
+_TAKEN = "the program took our tool id of sys.monitoring"
 _ID, _FRAME = id, sys._getframe
 
 
 class TakenError(RuntimeError):
-    """The program freed the tool id that we use."""
+    """The program took the tool id that we use."""
 
 
 class Watch:
@@ -37,87 +33,103 @@ class Watch:
     armed anew, and only those of functions that ran: ``sys.monitoring.restart_events`` would wake those of
     coverage.py and of debuggers as well.
 
-    :ivar functions: each function that is known, by the id of its first code object; all code objects are kept
-        alive, as ids are used again.
+    :ivar hits: what ran since the last time, by the ids of code objects.
     :ivar imported: functions that ran while a module was imported.
     :ivar fault: what went wrong where it could not be raised; empty for nothing.
     """
 
     def __init__(self, ownership: Ownership) -> None:
-        self.functions: dict[int, CodeType] = {}
+        self.hits: list[Hit] = []
         self.imported: set[int] = set()
         self.fault = ""
-        self._hits: list[Hit] = []
-        self._importing: dict[int, tuple[CodeType, int]] = {}
-        self._codes: dict[int, CodeType] = {}
+        self._ownership = ownership
+        self._followed = Followed(ownership)
+        self._telling = Telling()
+        self._importing: dict[int, int] = {}
+        self._ran_before: set[int] = set()
         self._singles: set[int] = set()
         self._long: set[int] = set()
-        self._parts: dict[int, int] = {}
-        self._places: dict[tuple[str | None, int, str], int] = {}
-        self._ownership = ownership
-        self._monitoring: Any = None
-        self._tool = self._line = 0
         self._hides_singles = False
-        self._name = f"loop-close {id(self):x}"
+        self._monitoring: Any = getattr(sys, "monitoring", None)
+        self._tool = Tool({}, self._armed)
+
+    @property
+    def functions(self) -> Mapping[int, CodeType]:
+        """Each function that is known, by its number."""
+        return self._followed.functions
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there were more functions than are followed."""
+        return self._followed.is_full
 
     def start(self) -> str:
         """Begin; why it cannot be done, empty when it is.
 
         Modules are found when their first line runs, functions of modules imported before when they are first called.
         """
-        monitoring: Any = getattr(sys, "monitoring", None)
-        if monitoring is None:
-            return (
-                f"Python {sys.version_info.major}.{sys.version_info.minor} has no sys.monitoring (3.12 has)"
-            )
-        free = [tool for tool in FREE_IDS if monitoring.get_tool(tool) is None]
-        if not free:
-            return "every free tool id of sys.monitoring is taken"
-        self._tool = free[0]
-        monitoring.use_tool_id(self._tool, self._name)
-        self._monitoring, self._line = monitoring, monitoring.events.LINE
-        self._register(monitoring)
-        return ""
+        if self._monitoring is not None:
+            self._tool = Tool(self._callbacks(), self._armed)
+        why_not = self._tool.start()
+        if not why_not:
+            self._hides_singles = self._is_hidden()
+            self._tool.listen()
+        return why_not
 
-    def _register(self, monitoring: Any) -> None:
-        hits, singles, long = self._hits, self._singles, self._long
-        disable, events = monitoring.DISABLE, monitoring.events
-        telling, files = telling_codes(), self._ownership.files
-        id, frame_above = _ID, _FRAME  # tests may put others in their place
+    def _callbacks(self) -> dict[str, Callable[..., Any]]:
+        return {"LINE": self._on_line(), "PY_START": self._on_start(), "PY_RETURN": self._on_return()}
+
+    def _on_line(self) -> Callable[[CodeType, int], Any]:
+        append, disable = self.hits.append, self._monitoring.DISABLE
+        id = _ID  # tests may put another one in its place
 
         def on_line(code: CodeType, line: int) -> Any:
-            hits.append((id(code), line))  # by id: the hash of a code object is that of all it holds
+            append((id(code), line))
             return disable
 
+        return on_line
+
+    def _on_start(self) -> Callable[[CodeType, int], Any]:
+        telling, singles, long = self._telling.codes, self._singles, self._long
+        files, disable, id, frame_above = self._ownership.files, self._monitoring.DISABLE, _ID, _FRAME
+
         def on_start(code: CodeType, offset: int) -> Any:
-            if id(code) in telling:
-                hits.append(MARK)
-                return None  # each time
-            if id(code) in long:
-                hit = id(code), code.co_firstlineno
-                hits.extend([hit] if hits[-1:] != [hit] else [])
-                return None
-            if files.get(code.co_filename, "") is None:
+            if files.get(code.co_filename, "") is None and id(code) not in telling:
                 return disable
+            if id(code) in singles:
+                return None  # each time
             try:
-                self._meet(code, frame_above(1))
+                self._started(code, frame_above(1))
             except RecursionError:  # the program is at the end of its stack; the next call will do
                 return None
             except Exception as fault:
                 self._take_fault(fault)
-            return None if id(code) in singles else disable
+            return None if id(code) in telling or id(code) in singles or id(code) in long else disable
+
+        return on_start
+
+    def _started(self, code: CodeType, frame: FrameType) -> None:
+        if _ID(code) in self._telling.codes:
+            self._telling.begin(frame, len(self.hits))
+        elif _ID(code) in self._long:
+            hit = _ID(code), code.co_firstlineno
+            self.hits.extend([hit] if self.hits[-1:] != [hit] else [])
+        else:
+            self._meet(code, frame)
+
+    def _on_return(self) -> Callable[[CodeType, int, object], None]:
+        telling, id, frame_above = self._telling, _ID, _FRAME
 
         def on_return(code: CodeType, offset: int, value: object) -> None:
             try:
-                self._was_imported(code)
+                if id(code) not in telling.codes:
+                    self._was_imported(code)
+                elif (begun := telling.end(frame_above(1))) is not None:
+                    self._cut(begun)
             except Exception as fault:
                 self._take_fault(fault)
 
-        monitoring.register_callback(self._tool, events.LINE, on_line)
-        monitoring.register_callback(self._tool, events.PY_START, on_start)
-        monitoring.register_callback(self._tool, events.PY_RETURN, on_return)
-        self._hides_singles = self._is_hidden()
-        monitoring.set_events(self._tool, events.PY_START)
+        return on_return
 
     def _take_fault(self, fault: Exception) -> None:
         """Note a fault of ours; what a signal handler of the program raises while we are at work is the program's."""
@@ -129,131 +141,99 @@ class Watch:
         """Whether the line of ``def f(): return 1`` is not told, as in 3.13.0, unless its start is."""
         single: Any = lambda: 1  # noqa: E731
         single()  # specializes its first instruction, which then hides the line
-        self._monitoring.set_local_events(self._tool, single.__code__, self._line)
+        self._monitoring.set_local_events(self._tool.id, single.__code__, self._monitoring.events.LINE)
         single()
-        self._monitoring.set_local_events(self._tool, single.__code__, 0)
-        is_told = bool(self._hits)
-        self._hits.clear()
+        self._monitoring.set_local_events(self._tool.id, single.__code__, 0)
+        is_told = bool(self.hits)
+        self.hits.clear()
         return not is_told
 
     def _meet(self, code: CodeType, frame: FrameType) -> None:
         """A code object runs for the first time."""
-        if id(code) in self._codes or self._ownership.file_of(code.co_filename) is None:
+        if id(code) in self._followed.codes or self._ownership.file_of(code.co_filename) is None:
             return
-        # As a list: at the end of the stack all of it is found, or none.
-        for inner, owner in list(_functions(code)):
-            if id(inner) not in self._codes:
-                self._add(inner, owner)
-        if code.co_name == "<module>" and _is_import(frame.f_globals):
-            self._importing[id(code)] = code, len(self._hits)
-            self._monitoring.set_local_events(self._tool, code, self._monitoring.events.PY_RETURN)
+        if self._followed.is_due:
+            self._release()
+        for inner, is_part in self._followed.add(code):
+            if len(inner.co_linetable) > _LONGEST_TABLE:
+                self._long.add(id(inner))
+                continue
+            if self._hides_singles and not is_part and begins_on_its_line(inner):
+                self._singles.add(id(inner))
+            self._monitoring.set_local_events(self._tool.id, inner, self._monitoring.events.LINE)
+        if code.co_name == "<module>" and is_import(frame.f_globals):
+            self._followed.codes[id(code)] = code
+            self._importing[id(code)] = len(self.hits)
+            self._monitoring.set_local_events(self._tool.id, code, self._monitoring.events.PY_RETURN)
 
-    def _add(self, code: CodeType, owner: CodeType) -> None:
-        """Arm a code object. One that was made several times (a reload) is one function, and so are its parts."""
-        if len(self._codes) >= _MOST_CODES:
-            return
-        place = self._ownership.file_of(owner.co_filename), owner.co_firstlineno, owner.co_qualname
-        first = self._places.setdefault(place, id(owner))
-        self.functions.setdefault(first, owner)
-        if first != id(code):
-            self._parts[id(code)] = first
-        self._codes[id(code)] = code
-        if self._hides_singles and owner is code and _begins_on_its_line(code):
-            self._singles.add(id(code))
-        if len(code.co_linetable) > _LONGEST_TABLE:
-            self._long.add(id(code))
-        else:
-            self._monitoring.set_local_events(self._tool, code, self._line)
+    def _release(self) -> None:
+        """Let go of code objects that nobody else holds. What ran goes by functions from here on, which are kept."""
+        ran = self.hits[:]
+        self._ran_before |= {number for number, _ in ran}
+        self.hits[: len(ran)] = self._followed.numbered(ran)
+        self._followed.release()
+        for numbers in (self._ran_before, self._singles, self._long):
+            numbers.intersection_update(self._followed.codes)
+        for number in self._importing.keys() - self._followed.codes.keys():
+            del self._importing[number]  # the import failed
 
     def _was_imported(self, code: CodeType) -> None:
         """Set aside what ran since the module's first line ran: it is no matter of the test that imported it first.
 
         An import that fails is not heard of again: what it ran counts for the test that fails by it.
         """
-        _, begun = self._importing.pop(id(code), (code, len(self._hits)))
-        self._monitoring.set_local_events(self._tool, code, 0)
-        ran = self._hits[begun:]
-        if ran:
-            del self._hits[begun : begun + len(ran)]
-            self.imported |= {number for number, _ in self._taken(ran)} - {MARK[0]}
+        begun = self._importing.pop(id(code), len(self.hits))
+        self._monitoring.set_local_events(self._tool.id, code, 0)
+        self.imported |= {number for number, _ in self._cut(begun)}
 
-    def mark(self) -> None:
-        """From here on a failing test runs code only to tell how it failed."""
-        self._hits.append(MARK)
+    def _cut(self, begun: int) -> dict[Hit, None]:
+        """Take what ran since there was so much."""
+        ran = self.hits[begun:]
+        del self.hits[begun : begun + len(ran)]
+        return self._taken(ran) if ran else {}
 
     def take(self) -> dict[Hit, None]:
         """The lines that ran since the last time, by function, each once, in order; they are told again from now on.
 
-        :raises TakenError: when the program freed our tool id.
+        :raises TakenError: when the program took our tool id.
         """
-        if not self._hits:
+        self._telling.forget()
+        if not self.hits:
             return {}
-        ran = self._hits[:]
-        del self._hits[: len(ran)]  # not clear(): other threads may have added more
+        ran = self.hits[:]
+        del self.hits[: len(ran)]  # not clear(): other threads may have added more
         return self._taken(ran)
 
     def _taken(self, ran: list[Hit]) -> dict[Hit, None]:
         codes = {number for number, _ in ran}
-        codes.discard(MARK[0])
-        self._rearm(codes)
-        parts = self._parts
-        if not parts.keys().isdisjoint(codes):
-            ran = [(parts.get(number, number), line) for number, line in ran]
-        return dict.fromkeys(ran)
+        if self._ran_before:
+            codes |= self._ran_before
+            self._ran_before.clear()
+        self._rearm(codes - self._long if self._long else codes)
+        return dict.fromkeys(self._followed.numbered(ran))
 
     def _rearm(self, numbers: Iterable[int]) -> None:
         """Have the lines of these code objects told again, the next time they run."""
-        if not self._is_ours():
-            raise TakenError("the program freed our tool id of sys.monitoring")
-        arm, tool, line, codes = self._monitoring.set_local_events, self._tool, self._line, self._codes
+        if not self._tool.is_ours():
+            raise TakenError(_TAKEN)
+        arm, tool, line = self._monitoring.set_local_events, self._tool.id, self._monitoring.events.LINE
+        codes = self._followed.codes
         for number in numbers:
-            if number in self._long:
-                continue
             arm(tool, codes[number], 0)
             arm(tool, codes[number], line)
 
-    def _is_ours(self) -> bool:
-        return self._monitoring is not None and self._monitoring.get_tool(self._tool) == self._name
+    def _armed(self) -> Iterator[tuple[CodeType, int]]:
+        """Every code object that we want to hear of, with its events."""
+        events = self._monitoring.events
+        for number, code in list(self._followed.codes.items()):
+            if number in self._importing:
+                yield code, events.PY_RETURN
+            elif code.co_name != "<module>" and number not in self._long:
+                yield code, events.LINE
+        for code in self._telling.codes.values():
+            yield code, events.PY_RETURN
 
     def stop(self) -> None:
         """Leave everything as it was; more than once is fine."""
-        monitoring, tool = self._monitoring, self._tool
-        is_ours = self._is_ours()
-        self._monitoring = None
-        if not is_ours:
-            return
-        monitoring.set_events(tool, 0)
-        for code in (*self._codes.values(), *(code for code, _ in self._importing.values())):
-            monitoring.set_local_events(tool, code, 0)
-        for event in (monitoring.events.LINE, monitoring.events.PY_START, monitoring.events.PY_RETURN):
-            monitoring.register_callback(tool, event, None)
-        monitoring.free_tool_id(tool)
-
-
-def _functions(code: CodeType, owner: CodeType | None = None) -> Iterator[tuple[CodeType, CodeType]]:
-    """The functions in a code object, itself among them, each with the one that it counts as part of.
-
-    :param owner: the function around it, None in modules and classes.
-    """
-    if is_function(code):
-        owner = owner if owner is not None and is_part(code) else code
-        yield code, owner
-    else:
-        owner = None
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _functions(inner, owner)
-
-
-def _begins_on_its_line(code: CodeType) -> bool:
-    """Whether the body begins on the line of ``def`` itself."""
-    begin = 2 * code.co_code[::2].index(opmap["RESUME"])
-    lines = [line for start, end, line in code.co_lines() if start <= begin + 2 and end > begin]
-    return len(set(lines)) == 1
-
-
-def _is_import(names: Mapping[str, Any]) -> bool:
-    """Whether the body of a module runs to import it, and not as a program (``runpy``) or by ``exec``."""
-    name = str(names.get("__name__"))
-    module = sys.modules.get(name)
-    return name != "__main__" and not name.startswith("<") and getattr(module, "__dict__", None) is names
+        if not self._tool.stop() and not self.fault:
+            self.fault = f"TakenError: {_TAKEN}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from loop_close.calls import Called, Calls
-from loop_close.monitor.count import MAX_FAILED, Hit, traces
+from loop_close.monitor.count import Hit, chosen, traces
 
 _Place = tuple[str, int, str]
 
@@ -89,19 +89,34 @@ def _called(
 def added(parts: Iterable[Calls]) -> Calls:
     """What several processes counted, as if one had; the order of the parts does not matter."""
     parts = list(parts)
+    failed = {nodeid for part in parts for nodeid in part.failed}
+    kept = chosen(failed)
+    parts = [_only(part, set(kept)) for part in parts] if len(kept) < len(failed) else parts
     functions: dict[_Place, Called] = {}
     for part in parts:
         for each in part.functions:
             place = _place(each)
             functions[place] = _sum(functions[place], each) if place in functions else each
     order = {place: index for index, place in enumerate(sorted(functions))}
-    failed = {nodeid: ran for part in parts for nodeid, ran in _renumbered(part, order)}
-    kept = sorted(failed)[:MAX_FAILED]
+    traced = {nodeid: ran for part in parts for nodeid, ran in _renumbered(part, order)}
     return Calls(
         passed=sum(part.passed for part in parts),
         functions=tuple(functions[place] for place in order),
-        failed={nodeid: failed[nodeid] for nodeid in kept},
+        failed={nodeid: traced[nodeid] for nodeid in kept},
         omitted=sum(part.omitted for part in parts) + len(failed) - len(kept),
+    )
+
+
+def _only(part: Calls, kept: Collection[str]) -> Calls:
+    """Without what only other failing tests ran."""
+    failed = {nodeid: ran for nodeid, ran in part.failed.items() if nodeid in kept}
+    ran = {index for hits in failed.values() for index, _ in hits}
+    left = [n for n, each in enumerate(part.functions) if each.passed or each.in_import or n in ran]
+    moved = {index: n for n, index in enumerate(left)}
+    return replace(
+        part,
+        functions=tuple(part.functions[index] for index in left),
+        failed={nodeid: tuple((moved[n], line) for n, line in hits) for nodeid, hits in failed.items()},
     )
 
 

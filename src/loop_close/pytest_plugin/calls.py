@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from loop_close.files import UnusablePathError, settings_table
+from loop_close.files import UnusablePathError
+from loop_close.pytest_plugin.options import settings_table
 from loop_close.settings import AUTO, OFF
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 #: What a worker calls its counts in ``workeroutput``, or the reason why there are none.
 _OUTPUT = "loop_close_calls"
+_WHY = "why"
 _NAME = "loop-close-calls"
 
 
@@ -53,7 +55,7 @@ def setting_of(config: pytest.Config) -> str:
         return str(given)
     table: object = {}
     with contextlib.suppress(UnusablePathError):
-        table = settings_table(config.rootpath)
+        table = settings_table(config)
     return str(table.get("suspects", AUTO)) if isinstance(table, Mapping) else AUTO
 
 
@@ -75,7 +77,7 @@ def send(config: Any) -> None:
     if calls is not None:
         from loop_close.monitor.wire import to_wire
 
-        config.workeroutput[_OUTPUT] = _sendable(to_wire(calls))
+        config.workeroutput[_OUTPUT] = _sendable({**to_wire(calls), _WHY: why})
     elif why:
         config.workeroutput[_OUTPUT] = why
 
@@ -129,14 +131,17 @@ class Adder:
 
         if self._reasons and not self._parts:
             return None, min(self._reasons)  # the same as without workers
-        lost = self._workers - len(self._parts)
-        why = f"{lost} of {self._workers} workers sent no counts" if lost else ""
-        if lost and self._reasons:
-            why += f": {min(self._reasons)}"
         try:
-            return (added(map(from_wire, self._parts)) if self._parts else None), why
+            return (added(map(from_wire, self._parts)) if self._parts else None), self._why_not_all()
         except Exception as fault:
             return None, f"what workers sent cannot be read: {type(fault).__name__}: {fault}"
+
+    def _why_not_all(self) -> str:
+        lost = self._workers - len(self._parts)
+        if not lost:
+            return min((part[_WHY] for part in self._parts if part.get(_WHY)), default="")
+        why = f"{lost} of {self._workers} workers sent no counts"
+        return f"{why}: {min(self._reasons)}" if self._reasons else why
 
 
 class CallWitness:
@@ -147,17 +152,20 @@ class CallWitness:
         self.saw = monitor.saw
 
     def collected(self) -> tuple[Calls | None, str]:
-        """What was counted; None with the reason where the monitor failed."""
-        return self._monitor.calls(), self._monitor.why_off
+        """What was counted, and why that is not all; None with the reason where the monitor failed."""
+        calls = self._monitor.calls()
+        return calls, self._monitor.why_off or self._monitor.why_not_all
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
         request = getattr(item, "_request", None)  # now, as pytest takes it away at the end
-        self._monitor.begin_test()
+        monitor = self._monitor
+        monitor.begin_test()
         try:
             return (yield)
         finally:
-            self._monitor.end_test(item.nodeid, fixtures_of(item, request))
+            used = fixtures_of(item, request) if monitor.tests.is_sharing else ()
+            monitor.end_test(item.nodeid, used)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ _OPTIONS = {
     "history": "--loop-close-history",
     "suspects": "--loop-close-suspects",
 }
+_TABLE = pytest.StashKey[Mapping[str, Any]]()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,13 +37,23 @@ class Targets:
     settings: Settings
 
 
+def settings_table(config: pytest.Config) -> Mapping[str, Any]:
+    """``[tool.loop-close]`` as it stands in the file, which is read once.
+
+    :raises files.UnusablePathError: when the file is no TOML.
+    """
+    if _TABLE not in config.stash:
+        config.stash[_TABLE] = files.settings_table(config.rootpath)
+    return config.stash[_TABLE]
+
+
 def read_settings(config: pytest.Config) -> Settings:
     """The project's settings with the command line's over them.
 
     :raises pytest.UsageError: naming the setting that is wrong and what it takes.
     """
     try:
-        settings = parse_settings(files.settings_table(config.rootpath))
+        settings = parse_settings(settings_table(config))
         return replace(settings, **_given(config))
     except (SettingsError, files.UnusablePathError) as error:
         raise pytest.UsageError(f"loop-close: {error}") from None

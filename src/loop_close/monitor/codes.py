@@ -1,0 +1,48 @@
+"""What code objects are: functions with the lambdas and comprehensions that count as part of them, modules."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from opcode import opmap
+from types import CodeType
+from typing import Any
+
+from loop_close.monitor.ownership import is_function, is_part
+
+# What Python makes on its own for a ``def``: neither is called when the function is.
+_MADE = ("__annotate", "<generic parameters")
+
+
+def codes_in(code: CodeType, owner: CodeType | None = None) -> Iterator[tuple[CodeType, CodeType | None]]:
+    """Each code object, itself first and the outer before the inner, with the function that it counts as part of.
+
+    That is None for the bodies of modules and classes, and for what Python makes on its own.
+
+    :param owner: the function around it, None in modules and classes.
+    """
+    if is_function(code) and not code.co_name.startswith(_MADE):
+        owner = owner if owner is not None and is_part(code) else code
+    else:
+        owner = None
+    yield code, owner
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from codes_in(inner, owner)
+
+
+def begins_on_its_line(code: CodeType) -> bool:
+    """Whether the body begins on the line of ``def`` itself."""
+    begin = 2 * code.co_code[::2].index(opmap["RESUME"])
+    lines = [line for start, end, line in code.co_lines() if start <= begin + 2 and end > begin]
+    return len(set(lines)) == 1
+
+
+def is_import(names: Mapping[str, Any]) -> bool:
+    """Whether the body of a module runs to import it, and not as a program (``runpy``) or by ``exec``.
+
+    :param names: the globals that it runs with.
+    """
+    name = str(names.get("__name__"))
+    module = sys.modules.get(name)
+    return name != "__main__" and not name.startswith("<") and getattr(module, "__dict__", None) is names

@@ -1,0 +1,71 @@
+import sys
+
+import pytest
+
+from loop_close.monitor.codes import begins_on_its_line, codes_in
+
+SOURCE = """
+class Body:
+    def method(self):
+        def inner():
+            return 1
+        return [lambda x: (y for y in x)]
+
+    class Inner:
+        key = lambda x: x
+"""
+
+
+def named(source):
+    top = compile(source, "x.py", "exec", dont_inherit=True)
+    return [(code.co_qualname, owner.co_qualname if owner else None) for code, owner in codes_in(top)]
+
+
+def test_outer_before_inner_each_with_its_function():
+    expected = [
+        ("<module>", None),
+        ("Body", None),
+        ("Body.method", "Body.method"),
+        ("Body.method.<locals>.inner", "Body.method.<locals>.inner"),
+        ("Body.method.<locals>.<lambda>", "Body.method"),
+        ("Body.method.<locals>.<lambda>.<locals>.<genexpr>", "Body.method"),
+        ("Body.Inner", None),
+        ("Body.Inner.<lambda>", "Body.Inner.<lambda>"),
+    ]
+    assert sorted(named(SOURCE)) == sorted(expected)
+    names = [name for name, _ in named(SOURCE)]
+    assert all(
+        names.index(outer) < names.index(name)
+        for name in names
+        for outer in names
+        if name.startswith(f"{outer}.")
+    )
+
+
+def test_function_itself_is_the_first():
+    top = compile("def f(): return lambda: 1", "x.py", "exec")
+    (code,) = (each for each in top.co_consts if hasattr(each, "co_code"))
+    assert [(each.co_name, owner is code) for each, owner in codes_in(code)] == [
+        ("f", True),
+        ("<lambda>", True),
+    ]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="needs Python 3.12")
+def test_what_python_makes_for_a_def_is_no_function():
+    assert [owner for _, owner in named("def f[T](x: T) -> T: return x") if owner] == ["f"]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="needs Python 3.14")
+def test_annotations_are_no_function():
+    assert [owner for _, owner in named("def f(x: int): return x") if owner] == ["f"]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [("def f(): return 1", True), ("def f():\n    return 1", False), ("def f(\n  ): return 1", False)],
+)
+def test_where_the_body_begins(source, expected):
+    top = compile(source, "x.py", "exec")
+    (code,) = (each for each in top.co_consts if hasattr(each, "co_code"))
+    assert begins_on_its_line(code) is expected

@@ -1,0 +1,73 @@
+import gc
+import weakref
+
+import pytest
+
+from loop_close.monitor import followed
+from loop_close.monitor.followed import Followed, too_many
+from loop_close.monitor.ownership import Ownership
+
+F = "def f(a):\n    return [g(lambda: x) for x in a]\n"
+
+
+@pytest.fixture
+def known(monkeypatch):
+    monkeypatch.setattr(followed, "_FEW", 8)
+    return Followed(Ownership("/project"))
+
+
+def made(source=F, file="/project/a.py"):
+    return compile(source, file, "exec")
+
+
+def add(known, code):
+    return [inner.co_qualname for inner, _ in known.add(code)]
+
+
+def test_same_place_is_one_function(known):
+    codes = [made(), made(), made("\n" + F), made(file="/project/b.py"), made(F.replace("f(", "g("))]
+    names = [add(known, code) for code in codes]
+    assert all(names)
+    assert [code.co_qualname for code in known.functions.values()] == ["f", "f", "f", "g"]
+    assert add(known, codes[0]) == []
+    numbers = {known.parts.get(number, number) for number in known.codes}
+    assert numbers == set(known.functions)
+
+
+def test_what_nobody_holds_is_released(known):
+    add(known, made())
+    kept = made()
+    add(known, kept)
+    seen = []
+    while not known.is_due:
+        code = made()
+        seen.append(weakref.ref(code))
+        add(known, code)
+        del code
+    gc.collect()
+    before = len(known.codes)
+    known.release()
+    gc.collect()
+    assert [ref() for ref in seen] == [None] * len(seen)
+    assert len(known.codes) < before
+    assert add(known, kept) == []
+    assert all(known.codes[number] is not None for number in (*known.functions, *known.parts))
+    assert not known.is_due
+
+
+def test_what_ran_is_told_by_functions(known):
+    first, second = made(), made()
+    for code in (first, second):
+        add(known, code)
+    ran = [(number, 2) for number in known.codes]
+    assert set(known.numbered(ran)) == {(number, 2) for number in known.functions}
+
+
+def test_limit_is_told(known, monkeypatch):
+    monkeypatch.setattr(followed, "MAX_FUNCTIONS", 2)
+    for name in "fgh":
+        add(known, made(F.replace("f(", f"{name}(")))
+    assert [code.co_name for code in known.functions.values()] == ["f", "g"]
+    assert known.is_full
+    assert add(known, made())  # more of the same is no more
+    assert too_many() == "only the first 2 functions that ran were looked at"
