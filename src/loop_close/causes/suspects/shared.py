@@ -14,8 +14,8 @@ from loop_close.model import RootCause, Suspect
 #: A first suspect that two causes share makes them one from this score on, where at most one is told by an exception
 #: with a place of its own.
 _LIKELY = 0.3
-#: From this score on it does so whatever the exceptions are.
-_SURE = 0.8
+#: From this score on, where more speaks for it than for all others, it does so whatever the exceptions are.
+_SURE = 0.6
 
 _Group = list[RootCause]
 
