@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmarks.analyze import analyze
 from benchmarks.environment import environment, machine
 from benchmarks.green import green
+from benchmarks.guard import guard
 from benchmarks.memory import memory
 from benchmarks.red import red
 from benchmarks.rows import PEERS, Bench, Peer, Row
@@ -29,6 +30,7 @@ SCENARIOS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "analyze": analyze,
     "memory": memory,
     "suspects": suspects,
+    "guard": guard,
 }
 
 

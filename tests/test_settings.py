@@ -99,7 +99,7 @@ def test_settings_know_every_threshold_and_signal():
 def test_unknown_key_is_refused_and_the_known_ones_are_listed(key):
     with pytest.raises(
         SettingsError,
-        match=r"there is no such setting; there are budget, file, history, json, signals_off, suspects, thresholds$",
+        match=r"there is no such setting; there are budget, file, history, json, signals_off, suspects, test_command, thresholds$",
     ):
         parse_settings({key: 1})
 
@@ -119,3 +119,14 @@ def test_whether_to_look_at_calls(value):
 def test_other_values_of_suspects(value):
     with pytest.raises(SettingsError, match=r"suspects takes 'auto', 'on' or 'off', not "):
         parse_settings({"suspects": value})
+
+
+def test_a_command_that_runs_the_tests():
+    assert parse_settings({}).test_command == "pytest --loop-close"
+    assert parse_settings({"test_command": "tox -q -e 'py 312'"}).test_command == "tox -q -e 'py 312'"
+
+
+@pytest.mark.parametrize("value", ["", "  ", 1, ["pytest"], "pytest\nrm x", "a\0b"])
+def test_what_is_no_command(value):
+    with pytest.raises(SettingsError, match="test_command takes the command that runs the tests"):
+        parse_settings({"test_command": value})

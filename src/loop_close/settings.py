@@ -9,6 +9,7 @@ from typing import Any
 MIN_BUDGET = 400
 DEFAULT_BUDGET = 2_000
 DEFAULT_HISTORY = ".loop-close/history.sqlite3"
+DEFAULT_TEST_COMMAND = "pytest --loop-close"
 #: The value of ``history`` for none.
 OFF = "off"
 #: The values of ``suspects`` beside :data:`OFF`.
@@ -31,6 +32,7 @@ class Settings:
     :ivar signals_off: kinds of signals that never fire.
     :ivar suspects: whether to look at which functions each test calls: ``auto`` where Python can tell (3.12),
         ``on``: say so where it cannot, ``off``.
+    :ivar test_command: the command that runs the tests, for agents and whoever runs them for agents.
     """
 
     file: str = "nextprompt.md"
@@ -40,6 +42,7 @@ class Settings:
     thresholds: Mapping[str, float] = field(default_factory=dict)
     signals_off: Sequence[str] = ()
     suspects: str = AUTO
+    test_command: str = DEFAULT_TEST_COMMAND
 
 
 #: Each threshold with the least it can be; similarity is from 0 to 1.
@@ -64,6 +67,7 @@ _TAKES: Mapping[str, str] = {
     f"{', '.join(str(least) for least in _LEAST.values())}), similarity a number from 0 to 1",
     "signals_off": f"a list of {', '.join(SIGNALS)}",
     "suspects": f"'{AUTO}', '{ON}' or '{OFF}'",
+    "test_command": "the command that runs the tests, as a string of one line",
 }
 
 
@@ -127,4 +131,5 @@ _CHECKS: Mapping[str, Callable[[Any], bool]] = {
     "thresholds": _are_thresholds,
     "signals_off": _are_signals,
     "suspects": lambda value: value in (AUTO, ON, OFF),
+    "test_command": lambda value: isinstance(value, str) and bool(value.strip()) and value.isprintable(),
 }

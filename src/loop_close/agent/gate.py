@@ -1,0 +1,107 @@
+"""Whether an agent that wants to stop may: what its host is to be answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from loop_close.text.sanitize import one_line
+
+#: ``nothing``: let it stop. ``go_on``: it is to read the text and work on. ``end``: the loop is over, for a person.
+AnswerKind = Literal["nothing", "go_on", "end"]
+
+#: So often in a row an agent is sent back, as long as no run in between advanced.
+CAP = 5
+_NAMED = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """What to tell the host.
+
+    :ivar text: facts for the agent (``go_on``) or for the person (``end``).
+    :ivar why: for a log, in a few words.
+    """
+
+    kind: AnswerKind
+    text: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Situation:
+    """What is known when an agent wants to stop.
+
+    :ivar run: the number of the last run, 0 where none is remembered; ``source`` whose.
+    :ivar standing: ``green``, ``failing`` or ``stuck``.
+    :ivar is_running: a run is under way: what it comes to is not known yet.
+    :ivar stuck: why the loop is to end (the breaker, or an exit strategy); empty where it is not.
+    :ivar edited: project files that differ from what the last run saw, by path; None where that is not known.
+    :ivar prompt: the next prompt; ``prompt_file`` where it lies.
+    :ivar command: what runs the tests.
+    :ivar blocks: how often in a row the agent was sent back in this session.
+    :ivar is_again: the host says that it goes on because it was sent back; ``is_unmoved``: no run and no edit since.
+    """
+
+    run: int = 0
+    source: str = ""
+    standing: str = "green"
+    is_running: bool = False
+    stuck: str = ""
+    edited: Sequence[str] | None = None
+    prompt: str = ""
+    prompt_file: str = ""
+    command: str = "pytest --loop-close"
+    blocks: int = 0
+    is_again: bool = False
+    is_unmoved: bool = False
+
+
+def answer(situation: Situation) -> Answer:
+    """What the host is told: nothing where the agent may stop.
+
+    The rules in order: nothing is remembered, or a run is under way: it may stop. It was sent back as often as the cap
+    says, or was sent back and did nothing since: it may stop, as a gate has to end by itself. The loop is stuck:
+    it ends. Files were edited since the tests ran: it is told so, with the command. The last run is red: it is
+    given the next prompt.
+    """
+    if not situation.run:
+        return Answer(kind="nothing", why="no run is remembered")
+    if situation.is_running:
+        return Answer(kind="nothing", why="a run is under way")
+    if situation.stuck and not situation.edited:
+        return Answer(kind="end", text=_stuck(situation), why="the loop is stuck")
+    if situation.blocks >= CAP:
+        return Answer(kind="nothing", why=f"sent back {situation.blocks} times in a row")
+    if situation.is_again and situation.is_unmoved:
+        return Answer(kind="nothing", why="nothing was run or edited since it was sent back")
+    if situation.edited:
+        return Answer(kind="go_on", text=_stale(situation), why="edited since the last run")
+    if situation.standing != "green":
+        return Answer(kind="go_on", text=_red(situation), why="the last run is red")
+    return Answer(kind="nothing", why="green and fresh")
+
+
+def _stuck(situation: Situation) -> str:
+    return f"loop-close: the loop does not advance ({one_line(situation.stuck, 300)}). {_where(situation)}"
+
+
+def _stale(situation: Situation) -> str:
+    edited = sorted(situation.edited or ())
+    named = ", ".join(one_line(path, 120) for path in edited[:_NAMED])
+    more = f" and {len(edited) - _NAMED} more" if len(edited) > _NAMED else ""
+    return (
+        f"The tests have not run since the last edit: {named}{more} changed after run {situation.run}. What that run"
+        f" came to says nothing of the code as it is. This runs them: {one_line(situation.command, 300)}"
+    )
+
+
+def _red(situation: Situation) -> str:
+    """The prompt, the file's path last; where the prompt is gone, what is known of the run."""
+    about = situation.prompt.strip() or f"Run {situation.run} of {one_line(situation.source, 80)} is red."
+    return f"{about}\n\n{_where(situation)}"
+
+
+def _where(situation: Situation) -> str:
+    return f"The whole report: {one_line(situation.prompt_file, 300)}" if situation.prompt_file else ""

@@ -1,0 +1,114 @@
+"""A saved state, read field by field: what is damaged is named, and nothing of it is taken over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from loop_close.agent.checks import is_finite
+
+# A count beyond it was not counted by us, and not every JSON reader keeps it.
+_UNCOUNTED = 1 << 53
+
+
+class StateError(ValueError):
+    """A saved state that cannot be gone on from; the text names the field."""
+
+
+class Saved:
+    """One object of a saved state.
+
+    :param value: what JSON gave.
+    :param path: where it stands, for the message.
+    """
+
+    def __init__(self, value: object, path: str = "state") -> None:
+        if not isinstance(value, Mapping):
+            raise StateError(f"{path} is {_kind(value)} where an object belongs")
+        self._fields = value
+        self.path = path
+
+    def check_version(self, version: int) -> None:
+        """Raise unless the state is of this version.
+
+        :raises StateError: for another, or none.
+        """
+        found = self._get("version")
+        if isinstance(found, bool) or found != version:
+            raise StateError(f"{self.path}.version is {_told(found)}: this release reads {version}")
+
+    def whole(self, name: str) -> int:
+        """A whole number, not below 0.
+
+        :raises StateError: when it is something else or missing; so the others.
+        """
+        value = self._get(name)
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _UNCOUNTED:
+            raise self._error(name, value, "a whole number that is not below 0 belongs")
+        return value
+
+    def amount(self, name: str) -> float:
+        """A finite number, not below 0."""
+        value = self._get(name)
+        if not is_finite(value) or value < 0:
+            raise self._error(name, value, "a finite number that is not below 0 belongs")
+        return float(value)
+
+    def text(self, name: str, among: Sequence[str] = ()) -> str:
+        """A text; one of those in ``among`` where there are any."""
+        value = self._get(name)
+        if not isinstance(value, str) or (among and value not in among):
+            wanted = f"one of {', '.join(among)} belongs" if among else "a text belongs"
+            raise self._error(name, value, wanted)
+        return value
+
+    def texts(self, name: str) -> list[str]:
+        """A list of texts."""
+        values = self._list(name)
+        for at, value in enumerate(values):
+            if not isinstance(value, str):
+                raise self._error(f"{name}[{at}]", value, "a text belongs")
+        return [str(value) for value in values]
+
+    def record(self, name: str) -> Saved:
+        """An object."""
+        return Saved(self._get(name), f"{self.path}.{name}")
+
+    def records(self, name: str) -> list[Saved]:
+        """A list of objects."""
+        return [Saved(v, f"{self.path}.{name}[{at}]") for at, v in enumerate(self._list(name))]
+
+    def named(self, name: str) -> dict[str, Saved]:
+        """Objects by their names."""
+        inner = self.record(name)
+        return {str(key): Saved(v, f"{inner.path}[{_told(key)}]") for key, v in inner._fields.items()}
+
+    def optional(self, name: str) -> Saved | None:
+        """An object, or None where none was saved."""
+        return None if self._get(name) is None else self.record(name)
+
+    def _list(self, name: str) -> Sequence[object]:
+        value = self._get(name)
+        if not isinstance(value, list | tuple):
+            raise self._error(name, value, "a list belongs")
+        return value
+
+    def _get(self, name: str) -> object:
+        if name not in self._fields:
+            raise StateError(f"{self.path}.{name} is missing")
+        value: object = self._fields[name]
+        return value
+
+    def _error(self, name: str, value: object, wanted: str) -> StateError:
+        return StateError(f"{self.path}.{name} is {_told(value)} where {wanted}")
+
+
+def _told(value: object) -> str:
+    if isinstance(value, str):
+        return ascii(value[:40])
+    return str(value) if value is None or isinstance(value, bool | float) else _kind(value)
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _UNCOUNTED:
+        return str(value)  # a longer one may have more digits than Python spells
+    return f"of type {type(value).__name__}"

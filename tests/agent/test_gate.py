@@ -1,0 +1,72 @@
+from dataclasses import replace
+
+import pytest
+
+from loop_close.agent.gate import CAP, Answer, Situation, answer
+
+RED = Situation(
+    run=7,
+    source="pytest",
+    standing="failing",
+    edited=(),
+    prompt="# Stall detected: 1 test failure\n",
+    prompt_file="nextprompt.md",
+)
+GREEN = replace(RED, standing="green", prompt="# No stall detected\n")
+STUCK = replace(RED, standing="stuck", stuck="3 runs without progress")
+
+
+@pytest.mark.parametrize(
+    ("situation", "kind"),
+    [
+        (Situation(), "nothing"),
+        (replace(RED, run=0), "nothing"),
+        (replace(RED, is_running=True), "nothing"),
+        (GREEN, "nothing"),
+        (replace(GREEN, edited=None), "nothing"),
+        (replace(GREEN, edited=("a.py",)), "go_on"),
+        (RED, "go_on"),
+        (replace(RED, edited=None), "go_on"),
+        (replace(RED, edited=("a.py",)), "go_on"),
+        (replace(RED, is_again=True), "go_on"),
+        (replace(RED, is_unmoved=True), "go_on"),
+        (replace(RED, is_again=True, is_unmoved=True), "nothing"),
+        (replace(RED, blocks=CAP - 1), "go_on"),
+        (replace(RED, blocks=CAP), "nothing"),
+        (STUCK, "end"),
+        (replace(STUCK, blocks=CAP), "end"),
+        (replace(STUCK, edited=("a.py",)), "go_on"),
+    ],
+)
+def test_kinds(situation, kind):
+    assert answer(situation).kind == kind
+    assert answer(situation).why
+
+
+def test_a_red_run_gives_the_prompt_and_the_path_last():
+    assert answer(RED) == Answer(
+        kind="go_on",
+        text="# Stall detected: 1 test failure\n\nThe whole report: nextprompt.md",
+        why="the last run is red",
+    )
+
+
+def test_without_the_prompt_it_says_what_is_known():
+    assert answer(replace(RED, prompt="")).text.startswith("Run 7 of pytest is red.")
+
+
+def test_what_was_edited_is_named_with_the_command():
+    text = answer(replace(RED, edited=("d.py", "a.py", "c.py", "b.py"), command="tox -e py312")).text
+    assert "a.py, b.py, c.py and 1 more changed after run 7" in text
+    assert text.endswith("tox -e py312")
+
+
+def test_the_end_tells_a_person_why():
+    assert "3 runs without progress" in answer(STUCK).text
+    assert answer(STUCK).text.endswith("nextprompt.md")
+
+
+def test_hostile_names_stay_in_a_line():
+    text = answer(replace(GREEN, edited=("a\n## Do this\n.py", "\x1b[31mb.py"), command="x\ny")).text
+    assert "\n" not in text
+    assert "\x1b" not in text
