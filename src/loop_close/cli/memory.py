@@ -14,7 +14,7 @@ from loop_close.cli.parser import UsageError
 from loop_close.cli.place import NO_RUN
 from loop_close.memory import Run
 from loop_close.process import host, is_alive
-from loop_close.store import liveness, runs
+from loop_close.store import liveness, project, runs
 from loop_close.store.columns import to_text, to_whole
 from loop_close.store.contract import RunRow
 from loop_close.store.guard import seen_at
@@ -67,6 +67,15 @@ class Remembered:
         """The source's runs that have ended, as they are remembered, the newest last."""
         self._watch.start()
         return runs.recorded(self._connection, source, ALL)
+
+    def files(self) -> dict[str, tuple[int, int, str]]:
+        """The project's files as the last run of any source saw them: size, time and digest by path."""
+        self._watch.start()
+        return project.known_files(self._connection)
+
+    def content(self, digest: str) -> bytes | None:
+        """A content of the project's files, by digest; None where it is not kept."""
+        return project.content(self._connection, digest)
 
     def _as_it_is(self, row: RunRow) -> RunRow:
         return replace(row, state="killed") if (row.source, row.number) in self._dead else row

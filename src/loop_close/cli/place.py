@@ -32,9 +32,18 @@ def place_of(options: argparse.Namespace) -> Place:
 
     :raises UsageError: for settings that are wrong, and where nothing is remembered by them.
     """
-    root = root_of(Path.cwd())
+    return place_at(Path.cwd(), options.history)
+
+
+def place_at(folder: Path, history: str | None = None) -> Place:
+    """The project that a folder belongs to.
+
+    :param history: where its history lies; None for what its settings say.
+    :raises UsageError: for settings that are wrong, and where nothing is remembered by them.
+    """
+    root = root_of(folder)
     settings = settings_of(root)
-    return Place(root=root, settings=settings, history=_history(root, settings, options.history))
+    return Place(root=root, settings=settings, history=_history(root, settings, history))
 
 
 def root_of(folder: Path) -> Path:

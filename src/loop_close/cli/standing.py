@@ -1,0 +1,80 @@
+"""Where a source stands after its last run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from loop_close import files
+from loop_close.cli.memory import Remembered
+from loop_close.cli.place import Place
+from loop_close.cli.summary import Summary, summary_of
+from loop_close.store.contract import RunRow
+
+_BEGINNING = 200
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """Where a source stands.
+
+    :ivar last: its last run, whatever became of it.
+    :ivar finished: the last that ended; None where none did.
+    :ivar prompt: where the prompt of that run lies, as an absolute path; None where it was written over since, or is
+        gone.
+    """
+
+    last: RunRow
+    finished: RunRow | None
+    summary: Summary
+    prompt: Path | None
+
+    @property
+    def verdict(self) -> str:
+        """``green``, ``failing`` or ``stuck``: what nobody can tell is not green."""
+        if self.summary.breaker.state == "open" or self.summary.verdict == "stuck":
+            return "stuck"
+        is_tampered = any(signal.kind == "test-tampering" for signal in self.summary.fired)
+        is_green = self.summary.verdict == "green" and self.last.state != "killed" and not is_tampered
+        return "green" if is_green else "failing"
+
+
+def last_runs(memory: Remembered, source: str | None) -> list[tuple[RunRow, RunRow | None]]:
+    """Of the source, or of each, its last run and the last one that ended."""
+    sources = memory.sources() if source is None else (source,)
+    return [_last_of(memory, name) for name in sources]
+
+
+def _last_of(memory: Remembered, source: str) -> tuple[RunRow, RunRow | None]:
+    last = memory.rows(source, 1)[-1]
+    rows = (last,) if last.state == "done" else memory.rows(source)
+    return last, next((row for row in reversed(rows) if row.state == "done"), None)
+
+
+def standings(pairs: Sequence[tuple[RunRow, RunRow | None]], place: Place) -> Iterator[Standing]:
+    """Where they stand, each with its prompt where that is still there."""
+    newest = max(pairs, key=lambda pair: _end(pair[1]))[1]
+    for last, finished in pairs:
+        yield Standing(
+            last=last,
+            finished=finished,
+            summary=summary_of(finished or last),
+            prompt=_prompt(place) if finished is not None and finished is newest else None,
+        )
+
+
+def _end(row: RunRow | None) -> float:
+    return 0.0 if row is None else row.ended or row.started
+
+
+def _prompt(place: Place) -> Path | None:
+    """The prompt, where it is one that a finished run wrote."""
+    path = place.root / place.settings.file
+    try:
+        with path.open("rb") as file:
+            begun = file.read(_BEGINNING).decode("utf-8", "replace")
+    except OSError:
+        return None
+    is_told = begun.startswith(files.OUR_PROMPTS) and not begun.startswith(files.RUNNING)
+    return path if is_told else None

@@ -1,0 +1,91 @@
+"""Claude Code: hooks of ``settings.json`` (https://code.claude.com/docs/en/hooks).
+
+``decision: block`` sends the agent on with the reason, and ends itself after 8 in a row; texts are cut at 10,000
+characters. A hook of ``Stop`` whose answer holds ``additionalContext`` sends it on, too, but not as an error.
+"""
+
+from __future__ import annotations
+
+from loop_close.hosts.answers import fitted, line
+from loop_close.hosts.contract import Host, Payload
+from loop_close.hosts.merge import Slot, command_line, group_of, json_config
+from loop_close.hosts.reading import (
+    command_in,
+    document_of,
+    event_of,
+    flag,
+    folder,
+    inner,
+    items,
+    needed,
+    text,
+)
+
+LIMIT = 9_000
+_STOPS = ("Stop", "SubagentStop")
+_FAILURE = "PostToolUseFailure"
+
+
+def read(data: bytes) -> Payload:
+    """What Claude Code sends to a hook.
+
+    :raises PayloadError: when it cannot be understood.
+    """
+    document = document_of(data)
+    event = event_of(document, "hook_event_name", (*_STOPS, _FAILURE))
+    return Payload(
+        session=needed(document, "session_id"),
+        cwd=folder(document, "cwd"),
+        event=event,
+        is_stop=event in _STOPS,
+        is_again=flag(document, "stop_hook_active"),
+        is_interrupted=flag(document, "is_interrupt"),
+        is_waiting=bool(items(document, "background_tasks") or items(document, "session_crons")),
+        message=text(document, "last_assistant_message"),
+        tool=text(document, "tool_name"),
+        tool_failed=event == _FAILURE,
+        command=command_in(inner(document, "tool_input")),
+    )
+
+
+def go_on(payload: Payload, reason: str) -> str:
+    """Send the agent back to work; after a tool it works on anyway, and reads the reason."""
+    if not reason.strip():
+        return ""
+    if not payload.is_stop:
+        return inform(payload, reason)
+    return line({"decision": "block", "reason": fitted(reason, LIMIT)})
+
+
+def inform(payload: Payload, text: str) -> str:
+    """Let the agent read the text."""
+    if not text.strip():
+        return ""
+    context = {"hookEventName": payload.event, "additionalContext": fitted(text, LIMIT)}
+    return line({"hookSpecificOutput": context})
+
+
+def end(payload: Payload, reason: str) -> str:
+    """End the run; the person sees the reason."""
+    return line({"continue": False, "stopReason": fitted(reason, LIMIT)})
+
+
+HOST = Host(
+    name="claude",
+    title="Claude Code",
+    limit=LIMIT,
+    read=read,
+    go_on=go_on,
+    inform=inform,
+    end=end,
+    config=json_config(
+        Slot(
+            host="claude",
+            path=lambda document: ("hooks", "Stop"),
+            entry=group_of({"type": "command", "command": command_line("claude"), "timeout": 10}),
+        ),
+        project=".claude/settings.json",
+        user=".claude/settings.json",
+        home="CLAUDE_CONFIG_DIR",
+    ),
+)

@@ -1,0 +1,120 @@
+"""Cline: programs in a folder, each named after its event (https://docs.cline.bot/customization/hooks).
+
+It asks after each tool and not at the agent's end, so there is nothing to send back: the agent reads the text with the
+result of the tool. Texts are cut at 50,000 characters.
+"""
+
+from __future__ import annotations
+
+from loop_close.hosts.answers import fitted, line
+from loop_close.hosts.contract import Config, ConfigError, Host, Payload
+from loop_close.hosts.merge import command_line, is_ours
+from loop_close.hosts.reading import (
+    Document,
+    command_in,
+    document_of,
+    event_of,
+    first_folder,
+    flag,
+    inner,
+    needed,
+    text,
+)
+
+LIMIT = 50_000
+_NAME = "cline"
+_SCRIPT = f"""\
+#!/bin/sh
+# Written by loop-close install --host cline; loop-close uninstall --host cline removes it.
+command -v loop-close >/dev/null 2>&1 || exit 0
+exec {command_line(_NAME)}
+"""
+
+
+def read(data: bytes) -> Payload:
+    """What Cline sends to a hook: the extension and the command line name events differently.
+
+    :raises PayloadError: when it cannot be understood.
+    """
+    document = document_of(data)
+    used = inner(document, "postToolUse")
+    return Payload(
+        session=needed(document, "taskId"),
+        cwd=first_folder(document, "workspaceRoots"),
+        event=event_of(document, "hookName", ("PostToolUse", "tool_result")),
+        is_stop=False,
+        tool=_tool(document, used),
+        # The extension leaves out what is false.
+        tool_failed=bool(used) and not flag(used, "success"),
+        command=command_in(inner(used, "parameters")),
+    )
+
+
+def _tool(document: Document, used: Document) -> str:
+    return text(used, "toolName") or text(inner(document, "tool_result"), "name")
+
+
+def go_on(payload: Payload, reason: str) -> str:
+    """Let the agent, which works on anyway, read the reason."""
+    return inform(payload, reason)
+
+
+def inform(payload: Payload, text: str) -> str:
+    """Let the agent read the text."""
+    return line({"cancel": False, "contextModification": fitted(text, LIMIT)}) if text.strip() else ""
+
+
+def end(payload: Payload, reason: str) -> str:
+    """Nothing: asked after every tool, it would end each task that a person starts to mend what is stuck."""
+    return ""
+
+
+def added(content: str) -> str:
+    """The program as it is, if it calls us.
+
+    :raises ConfigError: when it does not: nobody else can say where in it that would belong.
+    """
+    if _calls_us(content):
+        return content
+    raise ConfigError(
+        "it is not of loop-close; to have both, let it pass its standard input to"
+        f" `{command_line(_NAME)}` and print what that prints"
+    )
+
+
+def removed(content: str) -> str | None:
+    """None for our program; another as it is, if it does not call us.
+
+    :raises ConfigError: when it does: nobody else can say what in it to take out.
+    """
+    if content == _SCRIPT:
+        return None
+    if _calls_us(content):
+        raise ConfigError(
+            f"it was changed since loop-close wrote it; take `{command_line(_NAME)}` out by hand"
+        )
+    return content
+
+
+def _calls_us(content: str) -> bool:
+    return any(is_ours(_NAME, each) for each in content.splitlines() if not each.lstrip().startswith("#"))
+
+
+HOST = Host(
+    name=_NAME,
+    title="Cline",
+    limit=LIMIT,
+    read=read,
+    go_on=go_on,
+    inform=inform,
+    end=end,
+    config=Config(
+        project=".clinerules/hooks/PostToolUse",
+        user="Documents/Cline/Hooks/PostToolUse",
+        fresh=_SCRIPT,
+        added=added,
+        removed=removed,
+        is_program=True,
+        note="Cline runs hooks only where its setting Enable Hooks is on.",
+    ),
+)

@@ -1,0 +1,67 @@
+"""Codex: hooks of ``hooks.json`` (https://developers.openai.com/codex/hooks).
+
+The schema of an answer to ``Stop`` takes no key but those used here, and with ``decision`` a reason that is not
+blank. From about 2,500 tokens on a text is moved into a file, and the agent is shown its ends.
+"""
+
+from __future__ import annotations
+
+from loop_close.hosts.answers import fitted, line
+from loop_close.hosts.contract import Host, Payload
+from loop_close.hosts.merge import Slot, command_line, group_of, json_config
+from loop_close.hosts.reading import document_of, event_of, flag, folder, needed, text
+
+LIMIT = 9_000
+
+
+def read(data: bytes) -> Payload:
+    """What Codex sends to a hook.
+
+    :raises PayloadError: when it cannot be understood.
+    """
+    document = document_of(data)
+    return Payload(
+        session=needed(document, "session_id"),
+        cwd=folder(document, "cwd"),
+        event=event_of(document, "hook_event_name", ("Stop", "SubagentStop")),
+        is_stop=True,
+        is_again=flag(document, "stop_hook_active"),
+        message=text(document, "last_assistant_message"),
+    )
+
+
+def go_on(payload: Payload, reason: str) -> str:
+    """Send the agent back to work."""
+    return line({"decision": "block", "reason": fitted(reason, LIMIT)}) if reason.strip() else ""
+
+
+def inform(payload: Payload, text: str) -> str:
+    """Nothing: what Codex shows the agent at its end sends it on."""
+    return ""
+
+
+def end(payload: Payload, reason: str) -> str:
+    """End the run; the person sees the reason."""
+    return line({"continue": False, "stopReason": fitted(reason, LIMIT)})
+
+
+HOST = Host(
+    name="codex",
+    title="Codex",
+    limit=LIMIT,
+    read=read,
+    go_on=go_on,
+    inform=inform,
+    end=end,
+    config=json_config(
+        Slot(
+            host="codex",
+            path=lambda document: ("hooks", "Stop"),
+            entry=group_of({"type": "command", "command": command_line("codex"), "timeout": 10}),
+        ),
+        project=".codex/hooks.json",
+        user=".codex/hooks.json",
+        home="CODEX_HOME",
+        note="Codex passes over a hook that nobody has trusted, without a word: start codex, type /hooks, trust it.",
+    ),
+)

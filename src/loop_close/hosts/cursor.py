@@ -1,0 +1,81 @@
+"""Cursor: hooks of ``hooks.json`` (https://cursor.com/docs/agent/hooks).
+
+What it sends begins with a byte-order mark on Windows. It counts how often hooks sent the agent back, and stops asking
+at ``loop_limit``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from loop_close.hosts.answers import fitted, line
+from loop_close.hosts.contract import ConfigError, Host, Payload
+from loop_close.hosts.merge import Slot, command_line, json_config
+from loop_close.hosts.reading import count, document_of, event_of, first_folder, folder, needed, text
+
+LIMIT = 9_000
+_LOOPS = 5
+
+
+def read(data: bytes) -> Payload:
+    """What Cursor sends to a hook.
+
+    :raises PayloadError: when it cannot be understood.
+    """
+    document = document_of(data)
+    loop_count = count(document, "loop_count")
+    return Payload(
+        session=needed(document, "conversation_id", "session_id"),
+        cwd=first_folder(document, "workspace_roots") or folder(document, "cwd"),
+        event=event_of(document, "hook_event_name", ("stop",)),
+        is_stop=True,
+        is_again=bool(loop_count),
+        loop_count=loop_count,
+        is_interrupted=text(document, "status") in ("aborted", "error"),
+    )
+
+
+def go_on(payload: Payload, reason: str) -> str:
+    """Send the agent back to work: the reason is the next message in the conversation."""
+    return line({"followup_message": fitted(reason, LIMIT)}) if reason.strip() else ""
+
+
+def inform(payload: Payload, text: str) -> str:
+    """Nothing: any text sends the agent back."""
+    return ""
+
+
+def end(payload: Payload, reason: str) -> str:
+    """Nothing: the agent has stopped, and is let be."""
+    return ""
+
+
+def path(document: Mapping[str, object]) -> tuple[str, ...]:
+    """Where the hooks are.
+
+    :raises ConfigError: for a file without the version, of which Cursor takes no hook.
+    """
+    if document.get("version") != 1:
+        raise ConfigError('Cursor takes hooks only from a file with "version": 1; put that in, at the top')
+    return ("hooks", "stop")
+
+
+HOST = Host(
+    name="cursor",
+    title="Cursor",
+    limit=LIMIT,
+    read=read,
+    go_on=go_on,
+    inform=inform,
+    end=end,
+    config=json_config(
+        Slot(
+            host="cursor",
+            path=path,
+            entry={"command": command_line("cursor"), "loop_limit": _LOOPS},
+            beside={"version": 1},
+        ),
+        project=".cursor/hooks.json",
+        user=".cursor/hooks.json",
+    ),
+)

@@ -1,0 +1,66 @@
+"""Gemini CLI: hooks of ``settings.json`` (https://geminicli.com/docs/hooks/reference).
+
+Timeouts are milliseconds. ``block`` would be taken for ``deny``, too.
+"""
+
+from __future__ import annotations
+
+from loop_close.hosts.answers import fitted, line
+from loop_close.hosts.contract import Host, Payload
+from loop_close.hosts.merge import Slot, command_line, group_of, json_config
+from loop_close.hosts.reading import document_of, event_of, flag, folder, needed, text
+
+LIMIT = 9_000
+
+
+def read(data: bytes) -> Payload:
+    """What Gemini CLI sends to a hook.
+
+    :raises PayloadError: when it cannot be understood.
+    """
+    document = document_of(data)
+    return Payload(
+        session=needed(document, "session_id"),
+        cwd=folder(document, "cwd"),
+        event=event_of(document, "hook_event_name", ("AfterAgent",)),
+        is_stop=True,
+        is_again=flag(document, "stop_hook_active"),
+        message=text(document, "prompt_response"),
+    )
+
+
+def go_on(payload: Payload, reason: str) -> str:
+    """Reject the answer: the reason is the agent's next prompt."""
+    return line({"decision": "deny", "reason": fitted(reason, LIMIT)}) if reason.strip() else ""
+
+
+def inform(payload: Payload, text: str) -> str:
+    """Nothing: after the agent's answer there is nobody who would read it."""
+    return ""
+
+
+def end(payload: Payload, reason: str) -> str:
+    """End the run; the person sees the reason."""
+    return line({"continue": False, "stopReason": fitted(reason, LIMIT)})
+
+
+_HANDLER = {"name": "loop-close", "type": "command", "command": command_line("gemini"), "timeout": 10_000}
+
+HOST = Host(
+    name="gemini",
+    title="Gemini CLI",
+    limit=LIMIT,
+    read=read,
+    go_on=go_on,
+    inform=inform,
+    end=end,
+    config=json_config(
+        Slot(
+            host="gemini",
+            path=lambda document: ("hooks", "AfterAgent"),
+            entry=group_of(_HANDLER),
+        ),
+        project=".gemini/settings.json",
+        user=".gemini/settings.json",
+    ),
+)

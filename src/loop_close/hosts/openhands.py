@@ -1,0 +1,77 @@
+"""OpenHands: hooks of ``hooks.json`` (https://docs.openhands.dev/openhands/usage/customization/hooks).
+
+Its input has other keys than that of the rest, ``block`` is none of its decisions, and ``continue: false`` keeps the
+agent at work: it cannot be ended, only let go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from loop_close.hosts.answers import fitted, line
+from loop_close.hosts.contract import ConfigError, Host, Payload
+from loop_close.hosts.merge import Slot, command_line, group_of, json_config
+from loop_close.hosts.reading import document_of, event_of, folder, needed, text
+
+LIMIT = 9_000
+
+
+def read(data: bytes) -> Payload:
+    """What OpenHands sends to a hook.
+
+    :raises PayloadError: when it cannot be understood.
+    """
+    document = document_of(data)
+    return Payload(
+        session=needed(document, "session_id"),
+        cwd=folder(document, "working_dir"),
+        event=event_of(document, "event_type", ("Stop",)),
+        is_stop=True,
+        message=text(document, "message"),
+    )
+
+
+def go_on(payload: Payload, reason: str) -> str:
+    """Send the agent back to work."""
+    return line({"decision": "deny", "additionalContext": fitted(reason, LIMIT)}) if reason.strip() else ""
+
+
+def inform(payload: Payload, text: str) -> str:
+    """Nothing: a text is shown to the agent only with a denial."""
+    return ""
+
+
+def end(payload: Payload, reason: str) -> str:
+    """Nothing: the agent is about to stop, and is let go."""
+    return ""
+
+
+def path(document: Mapping[str, object]) -> tuple[str, ...]:
+    """Where the hooks are: at the top or below ``hooks``, by names of either spelling, as the file has them.
+
+    :raises ConfigError: for a file that has both spellings, which OpenHands refuses.
+    """
+    wrapper = ("hooks",) if "hooks" in document else ()
+    events = document["hooks"] if wrapper else document
+    spelled = [name for name in ("stop", "Stop") if isinstance(events, Mapping) and name in events]
+    if len(spelled) == 2:
+        raise ConfigError('it has both "stop" and "Stop", which OpenHands refuses; keep one')
+    return (*wrapper, *(spelled or ["Stop" if wrapper else "stop"]))
+
+
+_HANDLER = {"type": "command", "command": command_line("openhands"), "timeout": 10}
+
+HOST = Host(
+    name="openhands",
+    title="OpenHands",
+    limit=LIMIT,
+    read=read,
+    go_on=go_on,
+    inform=inform,
+    end=end,
+    config=json_config(
+        Slot(host="openhands", path=path, entry=group_of(_HANDLER, matcher="*"), is_at_top=True),
+        project=".openhands/hooks.json",
+        user=".openhands/hooks.json",
+    ),
+)

@@ -1,0 +1,149 @@
+"""What a host sends: JSON of which only what is used is looked at, as its keys come and go."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from loop_close.hosts.contract import MAX_INPUT, PayloadError
+
+Document = Mapping[str, object]
+
+
+def document_of(data: bytes) -> Document:
+    """The JSON object in the bytes; a byte-order mark before it is no fault.
+
+    :raises PayloadError: when there is none.
+    """
+    if len(data) > MAX_INPUT:
+        raise PayloadError(f"the input has more than {MAX_INPUT:,} bytes")
+    if not data.strip():
+        raise PayloadError("the input is empty; a host sends JSON")
+    try:
+        document = json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise PayloadError(f"the input is no UTF-8 at byte {error.start}") from None
+    except (ValueError, RecursionError) as error:  # also for numbers and depths that nobody reads
+        raise PayloadError(f"the input is no JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise PayloadError(f"the input is {_kind(document)}, not an object")
+    return document
+
+
+def event_of(document: Document, key: str, known: Sequence[str]) -> str:
+    """What happened.
+
+    :param known: the events that there is an answer to.
+    :raises PayloadError: for any other.
+    """
+    event = needed(document, key)
+    if event not in known:
+        raise PayloadError(f"{key} is {_shown(event)}; loop-close answers {' and '.join(known)}")
+    return event
+
+
+def needed(document: Document, *keys: str) -> str:
+    """The text of the first of the keys that has one.
+
+    :raises PayloadError: when none has, or another type.
+    """
+    for key in keys:
+        if found := text(document, key):
+            return found
+    raise PayloadError(f"{' and '.join(keys)} is missing or empty")
+
+
+def text(document: Document, key: str) -> str:
+    """A text; empty where the key is missing or null.
+
+    :raises PayloadError: for another type.
+    """
+    value = _typed(document, key, str, "a string")
+    return _whole(value) if isinstance(value, str) else ""
+
+
+def folder(document: Document, key: str) -> str:
+    """A path; empty where the key is missing or null.
+
+    :raises PayloadError: for another type, and for what no path can be.
+    """
+    found = text(document, key)
+    if "\0" in found:
+        raise PayloadError(f"{key} is no path: it has a NUL")
+    return found
+
+
+def first_folder(document: Document, key: str) -> str:
+    """The first path of a list; empty where there is none.
+
+    :raises PayloadError: for another type.
+    """
+    for item in items(document, key)[:1]:
+        return folder({key: item}, key)
+    return ""
+
+
+def flag(document: Document, key: str) -> bool:
+    """A boolean; False where the key is missing or null.
+
+    :raises PayloadError: for another type.
+    """
+    return _typed(document, key, bool, "a boolean") is True
+
+
+def count(document: Document, key: str) -> int | None:
+    """A number of times; None where the key is missing or null.
+
+    :raises PayloadError: for another type, and below 0.
+    """
+    value = _typed(document, key, int, "a whole number")
+    if not isinstance(value, int):
+        return None
+    if isinstance(value, bool) or value < 0:
+        raise PayloadError(f"{key} is {_shown(value)}, not a whole number from 0")
+    return value
+
+
+def items(document: Document, key: str) -> Sequence[object]:
+    """A list; empty where the key is missing or null.
+
+    :raises PayloadError: for another type.
+    """
+    value = _typed(document, key, list, "a list")
+    return value if isinstance(value, list) else ()
+
+
+def inner(document: Document, key: str) -> Document:
+    """An object; empty where the key is missing or null.
+
+    :raises PayloadError: for another type.
+    """
+    value = _typed(document, key, dict, "an object")
+    return value if isinstance(value, dict) else {}
+
+
+def command_in(parameters: Document) -> str:
+    """The shell command among a tool's parameters; empty where there is none, whatever else they are."""
+    texts = (parameters.get(key) for key in ("command", "commands"))
+    return next((_whole(value) for value in texts if isinstance(value, str)), "")
+
+
+def _typed(document: Document, key: str, kind: type, wanted: str) -> object:
+    value = document.get(key)
+    if value is not None and not isinstance(value, kind):
+        raise PayloadError(f"{key} is {_kind(value)}, not {wanted}")
+    return value
+
+
+def _whole(value: str) -> str:
+    """Half a surrogate pair can be written in JSON, and nowhere else."""
+    return value.encode("utf-8", "replace").decode()
+
+
+def _kind(value: object) -> str:
+    kinds = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+    return kinds.get(type(value), "a number")
+
+
+def _shown(value: object) -> str:
+    return ascii(value)[:60]

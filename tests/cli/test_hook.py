@@ -1,0 +1,154 @@
+"""The hook as hosts call it, after runs of pytest as users start them."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from cli.cli_harness import environment, loop_close
+from cli.remembered import called
+
+from loop_close.agent.gate import CAP
+
+RED = "def total(xs):\n    return sum(xs) - 1\n"
+GREEN = "def total(xs):\n    return sum(xs)\n"
+TEST = "from shop import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "shop.py").write_text(RED)
+    (tmp_path / "test_shop.py").write_text(TEST)
+    return tmp_path
+
+
+def run(project, *words):
+    command = [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--loop-close", *words]
+    return subprocess.run(
+        command, cwd=project, env=environment(), capture_output=True, check=False
+    ).returncode
+
+
+def payload(project, event="Stop", session="s", **fields):
+    return json.dumps(
+        {"session_id": session, "cwd": str(project), "hook_event_name": event, **fields}
+    ).encode()
+
+
+def hook(project, host="claude", data=None, **fields):
+    code, told, complained = called(
+        "hook", "--host", host, data=payload(project, **fields) if data is None else data
+    )
+    assert code == 0
+    assert complained == "" or data is not None
+    return json.loads(told) if told else None
+
+
+def test_nothing_was_run(project):
+    assert hook(project) is None
+
+
+def test_red_then_edited_then_green(project):
+    run(project)
+    red = hook(project)
+    assert red["decision"] == "block"
+    assert red["reason"].startswith("# Stall detected: 1 test failure detected")
+    assert red["reason"].endswith("nextprompt.md")
+    (project / "shop.py").write_text(GREEN)
+    edited = hook(project, stop_hook_active=True)
+    assert "shop.py changed after run 1" in edited["reason"]
+    assert edited["reason"].endswith("pytest --loop-close")
+    run(project)
+    assert hook(project, stop_hook_active=True) is None
+
+
+def test_a_comment_is_no_edit(project):
+    (project / "shop.py").write_text(GREEN)
+    run(project)
+    (project / "shop.py").write_text(f"# the sum\n{GREEN}")
+    assert hook(project) is None
+    (project / "notes.txt").write_text("no code\n")
+    assert hook(project) is None
+
+
+@pytest.mark.parametrize("name", ["new.py", "conftest.py", "pytest.ini"])
+def test_new_files_that_count(project, name):
+    (project / "shop.py").write_text(GREEN)
+    run(project)
+    (project / name).write_text("[pytest]\n" if name.endswith("ini") else "X = 1\n")
+    assert f"{name} changed after run 1" in hook(project)["reason"]
+
+
+def test_who_did_nothing_since_it_was_sent_back_may_stop(project):
+    run(project)
+    assert hook(project)["decision"] == "block"
+    assert hook(project, stop_hook_active=True) is None
+    assert hook(project, session="other", stop_hook_active=False)["decision"] == "block"
+
+
+def test_it_ends_by_itself(project):
+    run(project)
+    answers = [hook(project) for _ in range(CAP + 2)]
+    assert [answer is not None for answer in answers] == [*([True] * CAP), False, False]
+
+
+def test_a_loop_that_does_not_advance_is_ended(project):
+    for number in range(4):
+        (project / "shop.py").write_text(RED.replace("- 1", f"- {number + 1}"))
+        run(project)
+    ended = hook(project)
+    assert ended["continue"] is False
+    assert "does not advance" in ended["stopReason"]
+
+
+def test_a_failed_tool_tells_once(project):
+    run(project)
+    event = {"event": "PostToolUseFailure", "tool_name": "Bash", "tool_input": {"command": "pytest"}}
+    told = hook(project, **event)["hookSpecificOutput"]
+    assert told["additionalContext"].startswith("# Stall detected")
+    assert hook(project, **event) is None
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"[]", b"\xff\xfe", b'{"session_id": 1}', b'{"hook_event_name": "Stop"}']
+)
+def test_broken_input_lets_the_agent_stop(project, data):
+    code, told, complained = called("hook", "--host", "claude", data=data)
+    assert (code, told) == (0, "")
+    assert complained.startswith("loop-close: ")
+    assert complained.count("\n") == 1
+
+
+def test_a_project_that_is_not_there(project):
+    code, told, _ = called("hook", "--host", "claude", data=payload(project / "gone"))
+    assert (code, told) == (0, "")
+
+
+def test_a_damaged_history_lets_the_agent_stop(project):
+    run(project)
+    (project / ".loop-close" / "history.sqlite3").write_bytes(b"\0" * 5_000)
+    code, told, complained = called("hook", "--host", "claude", data=payload(project))
+    assert (code, told) == (0, "")
+    assert "history.sqlite3" in complained
+
+
+def test_an_unknown_host_is_wrong_usage():
+    code, told, complained = called("hook", "--host", "emacs", data=b"{}")
+    assert (code, told) == (64, "")
+    assert "claude, codex, gemini" in complained
+
+
+def test_as_a_process_of_its_own(project):
+    run(project)
+    done = loop_close("hook", "--host", "codex", cwd=project, data=payload(project, turn_id="t", model="m"))
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert set(json.loads(done.stdout)) == {"decision", "reason"}
+
+
+def test_what_it_loads_stays_small():
+    code = (
+        "import sys; from loop_close.cli import hook;"
+        "print(sorted({'pytest', '_pytest', 'pluggy', 'rapidfuzz', 'asyncio', 'loop_close.syntax'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

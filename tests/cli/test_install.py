@@ -1,0 +1,424 @@
+"""``loop-close install`` and ``uninstall``: whose file, what is shown, what is written, and what is refused."""
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from remembered import called
+
+from loop_close.hosts import HOSTS, host_named
+
+JSON_HOSTS = [host.name for host in HOSTS if not host.config.is_program]
+NAMES = [host.name for host in HOSTS]
+SETTINGS = '{\n  "model": "opus"\n}\n'
+WITH_HOOK = """\
+{
+  "model": "opus",
+  "hooks": {
+    "Stop": [
+      {
+        "hooks": [
+          {
+            "type": "command",
+            "command": "loop-close hook --host claude",
+            "timeout": 10
+          }
+        ]
+      }
+    ]
+  }
+}
+"""
+
+every_host = pytest.mark.parametrize("name", NAMES)
+both_scopes = pytest.mark.parametrize("scope", [(), ("--user",)], ids=["project", "user"])
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path, monkeypatch):
+    """A project, with a home folder beside it, and the command on the PATH."""
+    for name in ("home", "bin", "shop/.git", "shop/src"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "bin" / "loop-close").write_text("#!/bin/sh\n")
+    (tmp_path / "bin" / "loop-close").chmod(0o755)
+    monkeypatch.chdir(tmp_path / "shop")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path / "shop"
+
+
+def place(root, name, scope=()):
+    """Where the host's file is."""
+    config = host_named(name).config
+    return root.parent / "home" / config.user if scope else root / config.project
+
+
+def put(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def tree(folder):
+    """Everything below: content, permissions, where links lead."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        kind = os.readlink(path) if path.is_symlink() else path.is_dir() or path.read_bytes()
+        found[path.relative_to(folder).as_posix()] = (kind, stat.S_IMODE(path.lstat().st_mode))
+    return found
+
+
+def refused(root, *words):
+    """What it complains of; it has changed nothing and shown nothing."""
+    before = tree(root.parent)
+    code, shown, errors = called(*words)
+    assert (code, shown) == (64, "")
+    assert tree(root.parent) == before
+    assert errors.startswith("loop-close: ")
+    return errors.removeprefix("loop-close: ").removesuffix("\n")
+
+
+@every_host
+@both_scopes
+def test_hook_comes_and_goes_without_a_trace(root, name, scope):
+    before, path = tree(root.parent), place(root, name, scope)
+    shown_path = path.relative_to(root.parent / "home" if scope else root)
+    code, shown, _ = called("install", "--host", name, *scope)
+    assert code == 0
+    assert shown.startswith("--- /dev/null\n+++ ")
+    assert shown.endswith(f"\ninstalled: {'~/' if scope else ''}{shown_path}\n")
+    assert path.read_text() == host_named(name).config.fresh
+    code, shown, errors = called("uninstall", "--host", name, *scope)
+    assert (code, errors) == (0, "")
+    assert shown.endswith(f"\nuninstalled: {'~/' if scope else ''}{shown_path}\n")
+    assert tree(root.parent) == before
+
+
+@every_host
+@both_scopes
+def test_twice_is_once(root, name, scope):
+    called("install", "--host", name, *scope)
+    before = tree(root.parent)
+    code, shown, errors = called("install", "--host", name, *scope)
+    assert (code, errors) == (0, "")
+    assert shown.startswith("already installed: ")
+    assert tree(root.parent) == before
+
+
+@every_host
+@both_scopes
+def test_what_is_not_there_need_not_go(root, name, scope):
+    before = tree(root.parent)
+    code, shown, errors = called("uninstall", "--host", name, *scope)
+    assert (code, errors) == (0, "")
+    assert shown.startswith("not installed: ")
+    assert tree(root.parent) == before
+
+
+@every_host
+@both_scopes
+def test_dry_run_writes_nothing(root, name, scope):
+    before = tree(root.parent)
+    code, shown, _ = called("install", "--host", name, "--dry-run", *scope)
+    assert code == 0
+    assert shown.endswith("\nnothing was written (--dry-run)\n")
+    assert tree(root.parent) == before
+    called("install", "--host", name, *scope)
+    before = tree(root.parent)
+    code, shown, errors = called("uninstall", "--host", name, "--dry-run", *scope)
+    assert (code, errors) == (0, "")
+    assert "\n+++ /dev/null\n" in shown
+    assert shown.endswith("\nnothing was written (--dry-run)\n")
+    assert tree(root.parent) == before
+
+
+def test_difference_is_shown(root):
+    path = put(place(root, "claude"), SETTINGS)
+    code, shown, errors = called("install", "--host", "claude")
+    assert (code, errors) == (0, "")
+    assert path.read_text() == WITH_HOOK
+    assert shown == (
+        "--- .claude/settings.json\n+++ .claude/settings.json\n@@ -1,3 +1,16 @@\n {\n"
+        '-  "model": "opus"\n+  "model": "opus",\n+  "hooks": {\n+    "Stop": [\n+      {\n+        "hooks": [\n'
+        '+          {\n+            "type": "command",\n+            "command": "loop-close hook --host claude",\n'
+        '+            "timeout": 10\n+          }\n+        ]\n+      }\n+    ]\n+  }\n }\n'
+        "installed: .claude/settings.json\n"
+    )
+    called("uninstall", "--host", "claude")
+    assert path.read_text() == SETTINGS
+
+
+def test_missing_line_end_is_shown(root):
+    put(place(root, "claude"), '{"a": 1}')
+    shown = called("install", "--host", "claude", "--dry-run")[1]
+    assert shown.count("\n\\ No newline at end of file\n") == 2
+
+
+def test_credentials_and_controls_are_not_shown(root):
+    key = "sk-ant-api03-" + "a1B2c3D4e5F6g7H8" * 4
+    path = put(
+        place(root, "claude"),
+        json.dumps({"env": {"ANTHROPIC_API_KEY": key, "x": "\x9b31m\u202e"}}, ensure_ascii=False),
+    )
+    code, shown, _ = called("install", "--host", "claude")
+    assert code == 0
+    assert key not in shown
+    assert "\x9b" not in shown
+    assert "\\x9b31m\\u202e" in shown
+    assert key in path.read_text()
+
+
+def test_bytes_come_back_with_line_ends_and_mark(root):
+    content = b'\xef\xbb\xbf{\r\n\t"a": "\xc3\xbc"\r\n}'
+    path = put(place(root, "gemini"), content)
+    assert called("install", "--host", "gemini")[0] == 0
+    assert path.read_bytes().startswith(b'\xef\xbb\xbf{\r\n\t"a": "\xc3\xbc",\r\n\t"hooks": {\r\n')
+    assert called("uninstall", "--host", "gemini")[0] == 0
+    assert path.read_bytes() == content
+
+
+def test_permissions_are_kept(root):
+    path = put(place(root, "claude"), SETTINGS)
+    path.chmod(0o600)
+    called("install", "--host", "claude")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_folder_with_something_in_it_stays(root):
+    put(root / ".claude" / "CLAUDE.md", "mine")
+    before = tree(root)
+    called("install", "--host", "claude")
+    called("uninstall", "--host", "claude")
+    assert tree(root) == before
+
+
+@pytest.mark.parametrize("marks", [(".git",), (".git", "src/.loop-close"), ("src/pyproject.toml",)])
+def test_project_is_found_from_below(root, monkeypatch, marks):
+    (root / "src" / "deep").mkdir()
+    for mark in marks:
+        if mark.endswith(".toml"):
+            (root / mark).write_text("[tool.loop-close]\nbudget = 900\n")
+        else:
+            (root / mark).mkdir(exist_ok=True)
+    monkeypatch.chdir(root / "src" / ("deep" if len(marks) > 1 else ""))
+    called("install", "--host", "codex")
+    project = root if marks == (".git",) else root / "src"
+    assert (project / ".codex" / "hooks.json").exists()
+
+
+def test_folder_without_a_repository_is_its_own_project(root, monkeypatch):
+    (root / ".git").rmdir()
+    monkeypatch.chdir(root / "src")
+    called("install", "--host", "codex")
+    assert (root / "src" / ".codex" / "hooks.json").exists()
+
+
+def test_cline_gets_a_program(root):
+    _, _, errors = called("install", "--host", "cline")
+    path = place(root, "cline")
+    assert path.read_text().startswith("#!/bin/sh\n")
+    assert os.access(path, os.X_OK)
+    assert "Enable Hooks" in errors
+
+
+def test_program_that_was_switched_off_is_switched_on(root):
+    called("install", "--host", "cline")
+    path = place(root, "cline")
+    path.chmod(0o644)
+    assert called("install", "--host", "cline", "--dry-run")[1] == "nothing was written (--dry-run)\n"
+    assert not os.access(path, os.X_OK)
+    assert called("install", "--host", "cline")[1] == "installed: .clinerules/hooks/PostToolUse\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o755
+
+
+def test_program_of_others_is_left_alone(root):
+    put(place(root, "cline"), "#!/bin/sh\necho '{}'\n").chmod(0o755)
+    assert refused(root, "install", "--host", "cline") == (
+        ".clinerules/hooks/PostToolUse: it is not of loop-close; to have both, let it pass its standard input to"
+        " `loop-close hook --host cline` and print what that prints (nothing was changed)"
+    )
+
+
+def test_codex_hooks_have_to_be_trusted():
+    assert "/hooks" in called("install", "--host", "codex")[2]
+
+
+def test_folder_that_a_variable_moves_is_told(root, monkeypatch):
+    monkeypatch.setenv("CODEX_HOME", str(root / "elsewhere"))
+    _, _, errors = called("install", "--host", "codex", "--user")
+    assert f"CODEX_HOME is set: Codex reads its configuration in {root / 'elsewhere'}, not here" in errors
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(root.parent / "home" / ".claude"))
+    assert called("install", "--host", "claude", "--user")[2] == ""
+
+
+def test_command_that_is_not_on_the_path_is_told(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    assert "there is no loop-close on the PATH here" in called("install", "--host", "claude")[2]
+
+
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ((), "the following arguments are required: --host"),
+        (
+            ("--host", "aider"),
+            "there is no host 'aider'; there are claude, codex, gemini, openhands, cursor, cline",
+        ),
+        (("--host", "claude", "extra"), "there is no such option or argument: extra"),
+    ],
+)
+def test_wrong_words(root, command, words, why):
+    assert refused(root, command, *words).startswith(why)
+
+
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+@pytest.mark.parametrize("name", JSON_HOSTS)
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "it is empty"),
+        (b"{", "it is no JSON that can be changed"),
+        (b'{\n  // mine\n  "version": 1\n}', "it has a comment in line 2"),
+        (b"[]", "it holds no JSON object"),
+        (b'{"a": "\xff"}', "it is no UTF-8 at byte 7"),
+        (b"\xff\xfe{\0}\0", "it is no UTF-8 at byte 0"),
+        (b"[" * 100_000, "it is no JSON that can be changed: it is nested too deeply"),
+    ],
+    ids=lambda value: repr(value[:20]),
+)
+def test_broken_file_is_left_alone(root, command, name, content, why):
+    path = put(place(root, name), content)
+    assert refused(root, command, "--host", name).startswith(f"{path.relative_to(root)}: {why}")
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "gemini"])
+@pytest.mark.parametrize(
+    "hooks", [[], "x", 7, None, {"Stop": {}, "AfterAgent": {}}, {"Stop": "x", "AfterAgent": "x"}]
+)
+def test_wrong_typed_hooks_are_refused_and_hold_none_of_ours(root, name, hooks):
+    put(place(root, name), json.dumps({"hooks": hooks}))
+    assert " in it is not a" in refused(root, "install", "--host", name)
+    assert called("uninstall", "--host", name)[1].startswith("not installed: ")
+
+
+@every_host
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+def test_link_out_of_the_project_is_not_followed(root, name, command):
+    path = place(root, name)
+    outside = put(root.parent / "outside", host_named(name).config.fresh)
+    path.parent.mkdir(parents=True)
+    path.symlink_to(outside)
+    assert f"a symbolic link leads out of {root}" in refused(root, command, "--host", name)
+
+
+def test_linked_folder_is_not_followed_out_of_the_project(root):
+    (root.parent / "elsewhere").mkdir()
+    (root / ".claude").symlink_to(root.parent / "elsewhere")
+    assert "a symbolic link leads out of" in refused(root, "install", "--host", "claude")
+
+
+def test_link_inside_stays_one(root):
+    path = place(root, "claude")
+    inside = put(root / "dotfiles" / "claude.json", SETTINGS)
+    path.parent.mkdir()
+    path.symlink_to(inside)
+    before = tree(root)
+    assert called("install", "--host", "claude")[0] == 0
+    assert path.is_symlink()
+    assert inside.read_text() == WITH_HOOK
+    assert called("uninstall", "--host", "claude")[0] == 0
+    assert tree(root) == before
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [("nowhere.json", "it is a symbolic link to nothing"), ("settings.json", "it cannot be read: ")],
+)
+def test_link_to_nothing_or_itself(root, target, why):
+    path = place(root, "claude")
+    path.parent.mkdir()
+    path.symlink_to(target)
+    assert why in refused(root, "install", "--host", "claude")
+
+
+def test_folder_in_its_place(root):
+    place(root, "claude").mkdir(parents=True)
+    assert "it is no regular file" in refused(root, "install", "--host", "claude")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_pipe_in_its_place(root):
+    place(root, "claude").parent.mkdir()
+    os.mkfifo(place(root, "claude"))
+    code, _, errors = called("install", "--host", "claude")
+    assert code == 64
+    assert "it is no regular file" in errors
+
+
+def test_file_where_its_folder_should_be(root):
+    put(root / ".clinerules", "be nice")
+    assert "there is a file where its folder should be" in refused(root, "install", "--host", "cline")
+
+
+def test_read_only_file(root):
+    put(place(root, "claude"), SETTINGS).chmod(0o444)
+    assert "it is read-only; make it writable first" in refused(root, "install", "--host", "claude")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
+@pytest.mark.parametrize("name", ["claude", "cline"])
+def test_folder_that_cannot_be_written(root, name):
+    root.chmod(0o555)
+    try:
+        assert "cannot be made: Permission denied" in refused(root, "install", "--host", name)
+    finally:
+        root.chmod(0o755)
+
+
+@pytest.mark.parametrize("name", ["claude", "cline"])
+def test_full_disk_leaves_nothing_behind(root, name, monkeypatch):
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("loop_close.files.os.replace", full)
+    assert "it cannot be written: No space left on device" in refused(root, "install", "--host", name)
+
+
+def test_file_that_cannot_be_removed(root, monkeypatch):
+    called("install", "--host", "claude")
+    before = tree(root)
+
+    def busy(path):
+        raise OSError(16, "Device or resource busy")
+
+    monkeypatch.setattr("loop_close.cli.config_file.os.unlink", busy)
+    code, shown, errors = called("uninstall", "--host", "claude")
+    assert (code, shown, tree(root)) == (64, "", before)
+    assert "it cannot be removed: Device or resource busy" in errors
+
+
+def test_huge_file_is_not_read(root):
+    path = put(place(root, "claude"), "{}")
+    os.truncate(path, 10_000_001)
+    code, _, errors = called("install", "--host", "claude")
+    assert code == 64
+    assert "it has more than 10,000,000 bytes" in errors
+
+
+def test_home_that_is_not_there(root, monkeypatch):
+    monkeypatch.setenv("HOME", str(root / "gone"))
+    assert refused(root, "install", "--host", "claude", "--user").endswith("is not there: set HOME")
+
+
+def test_user_file_may_be_a_link_below_home(root):
+    home = root.parent / "home"
+    put(home / "dotfiles" / "settings.json", SETTINGS)
+    (home / ".claude").symlink_to(home / "dotfiles")
+    assert called("install", "--host", "claude", "--user")[0] == 0
+    assert (home / "dotfiles" / "settings.json").read_text() == WITH_HOOK
+    assert Path(home / ".claude").is_symlink()

@@ -1,0 +1,59 @@
+import json
+
+import pytest
+
+from loop_close.cli.sessions import Session, keep, key_of, sessions
+
+
+def test_nothing_is_remembered_yet(tmp_path):
+    assert sessions(tmp_path / "sessions.json") == {}
+
+
+def test_what_is_kept_is_read(tmp_path):
+    path = tmp_path / "sessions.json"
+    keep(path, "a", Session(blocks=2, run=7, code="x"))
+    keep(path, "b", Session())
+    keep(path, "a", Session(blocks=3, run=8, code="y"))
+    assert list(sessions(path).items()) == [("b", Session()), ("a", Session(blocks=3, run=8, code="y"))]
+
+
+def test_the_oldest_are_forgotten(tmp_path):
+    path = tmp_path / "sessions.json"
+    for number in range(105):
+        keep(path, str(number), Session(blocks=number))
+    assert [*sessions(path)] == [str(number) for number in range(5, 105)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        '{"sessions": []}',
+        '{"sessions": {"a": 1}}',
+        '{"sessions": {"a": {"blocks": "1", "run": 1, "code": ""}}}',
+        '{"sessions": {"a": {"run": 1}}}',
+        "[" * 100_000,
+        "\x00" * 2_000_000,
+    ],
+)
+def test_a_damaged_file_is_as_if_there_were_none(tmp_path, text):
+    path = tmp_path / "sessions.json"
+    path.write_text(text)
+    assert sessions(path) == {}
+    keep(path, "a", Session(blocks=1))
+    assert sessions(path) == {"a": Session(blocks=1)}
+
+
+def test_where_nothing_can_be_written(tmp_path):
+    keep(tmp_path / "gone" / "sessions.json", "a", Session())
+
+
+@pytest.mark.parametrize("session", ["", "../../etc", "\ud800", "x" * 100_000])
+def test_a_key_says_nothing_of_the_session(tmp_path, session):
+    assert len(key_of("claude", session)) == 16
+    assert key_of("claude", session) != key_of("codex", session)
+    keep(tmp_path / "sessions.json", key_of("claude", session), Session())
+    assert json.loads((tmp_path / "sessions.json").read_text())["schema"] == "loop-close.sessions/1"

@@ -1,0 +1,252 @@
+"""Our hook in a host's JSON file: put in once, taken out to the byte, all else as it was."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loop_close.hosts import HOSTS, ConfigError, host_named
+from loop_close.hosts.merge import is_ours
+
+JSON_HOSTS = [host for host in HOSTS if not host.config.is_program]
+CLAUDE = host_named("claude").config
+OURS = {"type": "command", "command": "loop-close hook --host claude", "timeout": 10}
+THEIRS = {"type": "command", "command": "./check.sh"}
+
+every_json_host = pytest.mark.parametrize("host", JSON_HOSTS, ids=lambda host: host.name)
+
+# Files as people have them: of any layout, with hooks or without.
+FILES = [
+    "{}",
+    "{}\n",
+    "{ }",
+    "{\n}\n",
+    "\n{\n\n}",
+    '{"model":"opus"}',
+    '{"model": "opus", "env": {"A": "1"}}\n',
+    '{\n  "model": "opus"\n}\n',
+    '{\n    "permissions": {"allow": ["Bash(ls:*)", "Read"]}\n}',
+    '{\n\t"model": "opus"\n}\n',
+    '{\r\n  "model": "opus"\r\n}\r\n',
+    '\ufeff{\n  "model": "opus"\n}\n',
+    '{\n  "a": 1,\n\n  "b": 1.50, "c": 1e400, "d": "\\u00fc\u00fc\\/"}',
+    '{"hooks":{}}',
+    '{\n  "hooks": {\n  }\n}\n',
+    '{"hooks":{"Stop":[]}}',
+    '{\n  "hooks": {"Stop": []}\n}\n',
+    '{\n  "hooks": {"Stop": [\n  ]}\n}\n',
+    '{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"./check.sh"}]}]}}',
+    '{\n  "hooks": {\n    "Stop": [\n      {\n        "hooks": [\n          {"type": "command", "command": "./a.sh"}\n'
+    '        ]\n      }\n    ]\n  },\n  "z": null\n}\n',
+    '{"hooks":{"Stop":[7, null, "x", [], {}, {"hooks": 7}, {"hooks": [7, {"command": 7}]}]}}',
+]
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inside: st.lists(inside) | st.dictionaries(st.text(), inside),
+    max_leaves=8,
+)
+EVENTS = st.dictionaries(st.sampled_from(["Stop", "stop", "AfterAgent", "Other"]), st.lists(VALUES))
+DOCUMENTS = st.fixed_dictionaries({"version": st.just(1)}, optional={"hooks": EVENTS, "more": VALUES})
+INDENTS = st.none() | st.integers(0, 5) | st.just("\t")
+
+
+def stop_hooks(text):
+    return json.loads(text.removeprefix("\ufeff"))["hooks"]["Stop"]
+
+
+@every_json_host
+def test_fresh_file_is_ours_whole(host):
+    text = host.config.fresh
+    assert f'"loop-close hook --host {host.name}"' in text
+    assert text.endswith("}\n")
+    assert host.config.added(text) == text
+    assert host.config.removed(text) is None
+
+
+def test_fresh_file_is_what_the_documentation_of_the_host_says():
+    assert json.loads(CLAUDE.fresh) == {"hooks": {"Stop": [{"hooks": [OURS]}]}}
+    assert json.loads(host_named("cursor").config.fresh) == {
+        "hooks": {"stop": [{"command": "loop-close hook --host cursor", "loop_limit": 5}]},
+        "version": 1,
+    }
+
+
+@pytest.mark.parametrize("text", FILES)
+def test_hook_comes_and_goes_without_a_trace(text):
+    there = CLAUDE.added(text)
+    assert stop_hooks(there)[-1] == {"hooks": [OURS]}
+    assert CLAUDE.added(there) == there
+    assert CLAUDE.removed(there) == text
+    assert CLAUDE.removed(text) == text
+
+
+@pytest.mark.parametrize("text", FILES)
+def test_all_else_stays_in_its_order(text):
+    before = json.loads(text.removeprefix("\ufeff"))
+    after = json.loads(CLAUDE.added(text).removeprefix("\ufeff"))
+    after["hooks"]["Stop"].pop()
+    assert list(after)[: len(before)] == list(before)
+    assert {**after, "hooks": {"Stop": [], **before.get("hooks", {})}} == {
+        **before,
+        "hooks": {"Stop": [], **before.get("hooks", {})},
+    }
+    assert after["hooks"] == {"Stop": [], **before.get("hooks", {})}
+
+
+@every_json_host
+@given(
+    document=DOCUMENTS,
+    indent=INDENTS,
+    newline=st.sampled_from(["\n", "\r\n"]),
+    ending=st.sampled_from(["", "\n"]),
+)
+def test_whatever_the_file_holds_it_comes_back(host, document, indent, newline, ending):
+    text = (json.dumps(document, indent=indent, ensure_ascii=False) + ending).replace("\n", newline)
+    try:
+        there = host.config.added(text)
+    except ConfigError:
+        assert host.name == "openhands"  # both spellings of an event
+        return
+    assert there != text
+    assert host.config.added(there) == there
+    assert host.config.removed(there) == text
+    assert json.loads(text) == document
+
+
+def test_style_of_the_file_is_kept():
+    assert CLAUDE.added('{\r\n\t"a": 1\r\n}\r\n') == (
+        '{\r\n\t"a": 1,\r\n\t"hooks": {\r\n\t\t"Stop": [\r\n\t\t\t{\r\n\t\t\t\t"hooks": [\r\n\t\t\t\t\t{\r\n'
+        '\t\t\t\t\t\t"type": "command",\r\n\t\t\t\t\t\t"command": "loop-close hook --host claude",\r\n'
+        '\t\t\t\t\t\t"timeout": 10\r\n\t\t\t\t\t}\r\n\t\t\t\t]\r\n\t\t\t}\r\n\t\t]\r\n\t}\r\n}\r\n'
+    )
+    assert CLAUDE.added('{"a": 1}').count("\n") == 0
+
+
+@pytest.mark.parametrize(
+    ("hooks", "left"),
+    [
+        ({"Stop": [{"hooks": [THEIRS, OURS]}]}, {"Stop": [{"hooks": [THEIRS]}]}),
+        ({"Stop": [{"hooks": [OURS, THEIRS]}]}, {"Stop": [{"hooks": [THEIRS]}]}),
+        ({"Stop": [{"hooks": [OURS, THEIRS, OURS]}]}, {"Stop": [{"hooks": [THEIRS]}]}),
+        ({"Stop": [{"hooks": [OURS]}, {"hooks": [THEIRS]}]}, {"Stop": [{"hooks": [THEIRS]}]}),
+        ({"Stop": [{"matcher": "", "hooks": [OURS]}], "Other": []}, {"Other": []}),
+        (
+            {"PostToolUseFailure": [{"matcher": "Bash", "hooks": [OURS]}], "Stop": [{"hooks": [THEIRS]}]},
+            {"Stop": [{"hooks": [THEIRS]}]},
+        ),
+    ],
+)
+@pytest.mark.parametrize("indent", [1, "\t"])
+def test_ours_goes_wherever_a_person_has_put_it(hooks, left, indent):
+    assert json.loads(CLAUDE.removed(json.dumps({"hooks": hooks}, indent=indent)))["hooks"] == left
+
+
+def test_list_that_may_have_been_there_before_stays():
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [OURS]}]}})
+    assert CLAUDE.removed(text) == '{"hooks": {"Stop": []}}'
+
+
+def test_nothing_is_left_of_what_others_have_reformatted():
+    assert CLAUDE.removed(CLAUDE.fresh.replace("  ", "    ")) == "{}\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "loop-close hook --host claude",
+        ".venv/bin/loop-close hook --host claude",
+        "'/a b/loop-close' hook --host=claude",
+        r'"C:\tools\loop-close.exe" hook --host "claude"',
+        "uv run loop-close hook --host claude",
+        "uvx --from pytest-loop-close loop-close hook --host claude || true",
+        "python -m loop_close hook --host claude",
+    ],
+)
+def test_our_hook_is_known_however_it_is_run(command):
+    assert is_ours("claude", command)
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}})
+    assert CLAUDE.added(text) == text
+    assert stop_hooks(CLAUDE.removed(text)) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "",
+        7,
+        None,
+        "loop-close status",
+        "loop-close hook --host codex",
+        "loop-close hook --host claude2",
+        "my-loop-close hook --host claude",
+        "loop-close run -- hook",
+        "hook --host claude loop-close",
+    ],
+)
+def test_other_commands_are_of_others(command):
+    assert not is_ours("claude", command)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "it is empty; mend it, or add the hook by hand: "),
+        (" \n", "it is empty; mend it"),
+        ("{", "it is no JSON that can be changed: Expecting property name enclosed in double quotes: line 1"),
+        ('{"a": 1,}', "it is no JSON that can be changed: "),
+        ('{"a": NaN}', "it is no JSON that can be changed: NaN is no JSON"),
+        ('{"a": 1} x', "it is no JSON that can be changed: Extra data: line 1 column 10"),
+        ("[" * 100_000, "it is no JSON that can be changed: it is nested too deeply"),
+        ("// mine\n{}", "it has a comment in line 1, and JSON has none; mend it, or add the hook by hand: "),
+        ('{\n  // mine\n  "a": 1\n}', "it has a comment in line 2, and JSON has none"),
+        ('{\n  "a": 1 /* mine */\n}', "it has a comment in line 2, and JSON has none"),
+        ("[]", "it holds no JSON object: {…}"),
+        ("null", "it holds no JSON object: {…}"),
+        ('{"hooks": []}', '"hooks" in it is not an object: {…}'),
+        ('{"hooks": "x"}', '"hooks" in it is not an object: {…}'),
+        ('{"hooks": null}', '"hooks" in it is not an object: {…}'),
+        ('{"hooks": {"Stop": {}}}', '"hooks.Stop" in it is not a list: […]'),
+        ('{"hooks": {"Stop": "x"}}', '"hooks.Stop" in it is not a list: […]'),
+        ('{"hooks": {}, "hooks": {}}', 'it has "hooks" twice; keep one'),
+        ('{"hooks": {"Stop": [], "Stop": []}}', 'it has "hooks.Stop" twice; keep one'),
+    ],
+    ids=lambda value: repr(value[:30]),
+)
+def test_what_cannot_hold_it_is_refused(text, why):
+    with pytest.raises(ConfigError) as caught:
+        CLAUDE.added(text)
+    assert str(caught.value).startswith(why)
+
+
+def test_refusal_gives_the_hook_to_add_by_hand():
+    gemini = host_named("gemini").config
+    with pytest.raises(ConfigError) as caught:
+        gemini.added("{ // mine\n}")
+    assert json.loads(str(caught.value).partition("by hand: ")[2]) == json.loads(gemini.fresh)
+
+
+def counted(value):
+    return len(value) if isinstance(value, list) else {key: counted(each) for key, each in value.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "there"),
+    [
+        ("{}", {"stop": 1}),
+        ('{"pre_tool_use": []}', {"pre_tool_use": 0, "stop": 1}),
+        ('{"Stop": []}', {"Stop": 1}),
+        ('{"hooks": {}}', {"hooks": {"Stop": 1}}),
+        ('{"hooks": {"stop": []}}', {"hooks": {"stop": 1}}),
+    ],
+)
+def test_openhands_gets_it_in_the_form_of_its_file(text, there):
+    config = host_named("openhands").config
+    assert counted(json.loads(config.added(text))) == there
+    assert config.removed(config.added(text)) == text
+
+
+def test_cursor_file_that_had_only_a_version_stays():
+    config = host_named("cursor").config
+    text = '{\n  "version": 1\n}\n'
+    assert config.removed(config.added(text)) == text
