@@ -41,6 +41,7 @@ class Calls:
         order in which they ran for the first time.
     :ivar omitted: failing tests beyond the bound, of which nothing was kept.
     :ivar remembered: how many of ``passed`` were counted in an earlier run, 0 for none.
+    :ivar modules: files whose modules ran, test code left out; empty where that is not known.
     """
 
     passed: int = 0
@@ -48,3 +49,4 @@ class Calls:
     failed: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     omitted: int = 0
     remembered: int = 0
+    modules: frozenset[str] = frozenset()

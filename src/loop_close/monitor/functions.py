@@ -15,12 +15,17 @@ Place = tuple[str, int, str]
 
 
 def calls_of(
-    count: Count, functions: Mapping[int, CodeType], ownership: Ownership, imported: Collection[int] = ()
+    count: Count,
+    functions: Mapping[int, CodeType],
+    ownership: Ownership,
+    imported: Collection[int] = (),
+    modules: Collection[str] = (),
 ) -> Calls:
     """What was counted, as a record.
 
     :param functions: what the numbers in ``count`` stand for; no two at the same place.
     :param imported: functions that ran while modules were imported.
+    :param modules: files whose modules ran.
     """
     outside = {*count.outside, *imported}
     ran = {*count.functions, *outside, *count.ran_in_failed()}
@@ -44,6 +49,7 @@ def calls_of(
         ),
         failed=traces(count.failed, hits),
         omitted=count.omitted,
+        modules=frozenset(modules) | {file for (file, _, _), _ in places},
     )
 
 

@@ -114,7 +114,8 @@ class Monitor:
         if self.why_off:
             return None
         try:
-            return calls_of(self.tests.count, self._watch.functions, self._ownership, self._watch.imported)
+            watch = self._watch
+            return calls_of(self.tests.count, watch.functions, self._ownership, watch.imported, watch.modules)
         except Exception as fault:
             self._give_up(f"{type(fault).__name__}: {fault}")
             return None

@@ -34,13 +34,14 @@ class Watch:
     coverage.py and of debuggers as well.
 
     :ivar hits: what ran since the last time, by the ids of code objects.
-    :ivar imported: functions that ran while a module was imported.
+    :ivar imported: functions that ran while a module was imported; ``modules``: files whose modules ran.
     :ivar fault: what went wrong where it could not be raised; empty for nothing.
     """
 
     def __init__(self, ownership: Ownership) -> None:
         self.hits: list[Hit] = []
         self.imported: set[int] = set()
+        self.modules: set[str] = set()
         self.fault = ""
         self._ownership = ownership
         self._followed = Followed(ownership)
@@ -150,8 +151,11 @@ class Watch:
 
     def _meet(self, code: CodeType, frame: FrameType) -> None:
         """A code object runs for the first time."""
-        if id(code) in self._followed.codes or self._ownership.file_of(code.co_filename) is None:
+        file = self._ownership.file_of(code.co_filename)
+        if id(code) in self._followed.codes or file is None:
             return
+        if code.co_name == "<module>":
+            self.modules.add(file)
         if self._followed.is_due:
             self._release()
         for inner, is_part in self._followed.add(code):

@@ -28,6 +28,7 @@ def to_wire(calls: Calls) -> dict[str, Any]:
         "passed": calls.passed,
         "omitted": calls.omitted,
         "functions": [_row(each) for each in calls.functions],
+        "modules": sorted(calls.modules),
         "hits": _packed(number for hit in numbers for number in hit),
         "failed": failed,
     }
@@ -59,6 +60,7 @@ def from_wire(plain: Mapping[str, Any]) -> Calls:
     return Calls(
         passed=plain["passed"],
         omitted=plain["omitted"],
+        modules=frozenset(plain["modules"]),
         functions=tuple(_called(*row) for row in plain["functions"]),
         failed=traces({nodeid: _numbers(sent) for nodeid, sent in plain["failed"].items()}, hits),
     )
@@ -104,6 +106,7 @@ def added(parts: Iterable[Calls]) -> Calls:
         functions=tuple(functions[place] for place in order),
         failed={nodeid: traced[nodeid] for nodeid in kept},
         omitted=sum(part.omitted for part in parts) + len(failed) - len(kept),
+        modules=frozenset().union(*(part.modules for part in parts)),
     )
 
 

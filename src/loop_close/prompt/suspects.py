@@ -26,7 +26,7 @@ def suspect_lines(report: Report, tokens: int) -> Iterator[str]:
     numbered = [(n, cause) for n, cause in enumerate(report.causes, start=1) if _says_more(cause)][:_CAUSES]
     for (number, cause), most in zip(numbered, _MOST, strict=False):
         yield from _heading(
-            number, cause, is_alone=len(report.causes) == 1, remembered=remembered, omitted=omitted
+            number, cause, most, is_alone=len(report.causes) == 1, remembered=remembered, omitted=omitted
         )
         yield from (_line(suspect) for suspect in cause.suspects[:most])
         if number == numbered[0][0]:
@@ -48,10 +48,10 @@ def _is_told(cause: RootCause, suspect: Suspect) -> bool:
 
 
 def _heading(
-    number: int, cause: RootCause, *, is_alone: bool, remembered: int, omitted: int
+    number: int, cause: RootCause, most: int, *, is_alone: bool, remembered: int, omitted: int
 ) -> Iterator[str]:
     """What the counts are out of, said once for all suspects of a cause."""
-    counted = next((s for s in cause.suspects if s.passed[1]), None)
+    counted = next((s for s in cause.suspects[:most] if s.passed[1]), None)
     about = [] if is_alone else [f"of {number}"]
     if counted is not None:
         failed, passed = counted.failed[1], counted.passed[1]

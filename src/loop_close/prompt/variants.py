@@ -37,13 +37,16 @@ def _kind(failure: Failure) -> tuple[str, str, str]:
 
 
 def _exceptions(others: Sequence[Failure], level: int) -> Iterator[str]:
-    by_kind = {_kind(failure): failure for failure in reversed(others)}
-    kinds = list(dict.fromkeys(map(_kind, others)))
-    for kind in kinds[: _EXCEPTIONS[level]]:
-        frame = innermost(by_kind[kind].raised)
+    by_kind: dict[tuple[str, str, str], list[Failure]] = {}
+    for failure in others:
+        by_kind.setdefault(_kind(failure), []).append(failure)
+    for kind, found in list(by_kind.items())[: _EXCEPTIONS[level]]:
+        frame = innermost(found[0].raised)
         at = f" at {span(f'{frame.file}:{frame.line}')}" if frame is not None else ""
-        yield f"Also {span(kind[0] or 'failure', 60)}{at}: {line_of(by_kind[kind].message, _WORDING)}"
-    rest = len(kinds) - _EXCEPTIONS[level]
+        rest = len({one_line(safe(each.message, 400), _BRIEF) for each in found}) - 1
+        more = f" and {_more(rest)}" if rest else ""
+        yield f"Also {span(kind[0] or 'failure', 60)}{at}: {line_of(found[0].message, _WORDING)}{more}"
+    rest = len(by_kind) - _EXCEPTIONS[level]
     if rest > 0:
         yield f"Also {rest} more exception{'s' * (rest != 1)} of other types or places"
 

@@ -5,7 +5,7 @@ from records import failure, frame, in_test, raised, verdict
 from loop_close.causes.suspects.shared import by_likely_suspect, by_sure_suspect
 from loop_close.model import Evidence, RootCause
 
-TOTAL = called("total", 10, passed=3, lines={1: 3})
+TOTAL = called("total", 10, passed=5, lines={1: 5})
 SETUP = called("setup", 50)
 TAX = called("tax", 70)
 
@@ -68,3 +68,24 @@ def test_a_common_setup_that_no_passing_test_runs_is_not_sure():
 def test_without_counts_a_place_is_not_enough():
     causes = [cause("a", exc=placed("one")), cause("b", exc=placed("two"))]
     assert ids(by_sure_suspect(causes, None)) == [["a"], ["b"]]
+
+
+@pytest.mark.parametrize("passed", [0, 1, 4])
+def test_a_long_setup_that_few_passing_tests_run(passed):
+    setup = called("connect", 10, passed=passed, end_line=60)
+    known = calls(
+        setup,
+        called("get_user", 100),
+        called("get_order", 200),
+        passed=61,
+        **{name: [(0, n) for n in range(1, 40)] + [(1, 1)] for name in ("a", "b", "c")},
+        **{name: [(0, n) for n in range(1, 40)] + [(2, 1)] for name in ("d", "e", "f")},
+    )
+    causes = [cause("a", "b", "c"), cause("d", "e", "f")]
+    assert ids(by_likely_suspect(causes, known)) == ids(by_sure_suspect(causes, known)) == [["a"], ["d"]]
+
+
+@pytest.mark.parametrize("type", ["NameError", "ImportError", "AttributeError"])
+def test_what_is_missing_is_not_likely_one(type):
+    missing = raised(type, "it is missing", [in_test()], details={"name": "x", "owner": "Cart"})
+    assert ids(by_likely_suspect([cause("a", exc=missing), cause("b")], BOTH)) == [["a"], ["b"]]

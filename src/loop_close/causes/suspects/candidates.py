@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
+from typing import NamedTuple
 
 from loop_close.causes.suspects.clues import Clue, Name, base_name, likeness, words_of
 from loop_close.causes.suspects.edited import written_name
@@ -12,12 +13,32 @@ from loop_close.causes.suspects.makers import failing_classes, is_maker
 from loop_close.causes.suspects.spectrum import Spectrum
 from loop_close.facts import test_function
 from loop_close.model import Failure
+from loop_close.syntax.meaning import MODULE
 
 # A function of so many lines is as likely as any larger one to hold a fault.
 _LARGE = 64
 _MOST_TEXTS = 40
 # Test code that was edited is less likely at fault than code under test that was.
 _TEST_CODE = 0.6
+
+
+class Known(NamedTuple):
+    """What ran at all, in whatever test or import.
+
+    :ivar functions: by file and name; ``modules`` the files.
+    """
+
+    functions: frozenset[Name]
+    modules: frozenset[str]
+
+    def has_run(self, file: str) -> bool:
+        """Whether the module ran, as far as that is known."""
+        return file in self.modules or not self.modules
+
+    def is_class(self, file: str, name: str) -> bool:
+        """Whether it is the body of a class: by its methods that ran, else by how classes are spelled."""
+        methods = (function.startswith(f"{name}.") for path, function in self.functions if path == file)
+        return name.rpartition(".")[2][:1].isupper() or any(methods)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,15 +64,16 @@ def candidates(
     spectra: Iterable[Spectrum],
     clues: Mapping[Name, Clue],
     failures: Sequence[Failure],
-    known: Collection[Name] = (),
+    known: Known | None = None,
 ) -> list[Candidate]:
     """Every function that the failing tests ran, that is on a traceback, or that was edited.
 
     :param failures: those of the cause.
-    :param known: functions that any test ran.
+    :param known: what ran at all; None where that is not known.
     """
+    known = known or Known(frozenset(), frozenset())
     ran = {(s.function.file, base_name(s.function.function)): s for s in spectra}
-    named = {name for name, clue in clues.items() if clue.framed or clue.edited}
+    named = {name for name, clue in clues.items() if clue.framed or _is_edited(clue, ran.get(name), known)}
     tests = _distinct(words_of(test_function(failure.nodeid)) for failure in failures)
     classes = failing_classes(failures)
     found = []
@@ -67,6 +89,11 @@ def candidates(
         }
         found.append(Candidate(file=file, function=function, spectrum=spectrum, clue=clue, features=features))
     return found
+
+
+def _is_edited(clue: Clue, spectrum: Spectrum | None, known: Known) -> bool:
+    """Whether it was edited and may have run in the failing tests: a function that did not run is not to blame."""
+    return clue.edited > 0 and (spectrum is not None or _is_outside(clue, spectrum, known))
 
 
 def _tests_themselves(failures: Sequence[Failure], clues: Mapping[Name, Clue]) -> set[Name]:
@@ -117,7 +144,14 @@ def _by_clue(clue: Clue | None) -> dict[str, float]:
     }
 
 
-def _is_outside(clue: Clue, spectrum: Spectrum | None, known: Collection[Name]) -> bool:
-    """Whether it was edited and is nothing that is counted: the body of a module or a class, or test code."""
-    is_counted = spectrum is not None or (clue.file, clue.function) in known
-    return clue.edited > 0 and not clue.is_new and not is_counted
+def _is_outside(clue: Clue, spectrum: Spectrum | None, known: Known) -> bool:
+    """Whether it was edited and is nothing that is counted: test code, or the body of a module or class that ran."""
+    if (
+        not clue.edited
+        or clue.is_new
+        or spectrum is not None
+        or (clue.file, clue.function) in known.functions
+    ):
+        return False
+    is_body = clue.function == MODULE or known.is_class(clue.file, clue.function)
+    return clue.is_test or not known.functions or (is_body and known.has_run(clue.file))

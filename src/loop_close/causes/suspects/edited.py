@@ -20,12 +20,16 @@ def edited_before(failures: Sequence[Failure], episode: Episode) -> dict[tuple[s
     """
     runs = _runs_before(failures, episode)
     return {
-        (edit.file, edit.function): (step.run, edit)
+        _name(edit): (step.run, edit)
         for step in episode.steps
         if step.run in runs
         for edit in step.edits.edits
         if _counts(edit) and (not is_test_file(edit.file) or _may_be_used(edit, failures))
     }
+
+
+def _name(edit: Edit) -> tuple[str, str]:
+    return edit.moved_to if edit.change == "moved" else (edit.file, edit.function)
 
 
 def _counts(edit: Edit) -> bool:
@@ -53,6 +57,9 @@ def _may_be_used(edit: Edit, failures: Sequence[Failure]) -> bool:
     folder, _, name = edit.file.rpartition("/")
     if name == _CONFTEST:
         return any(f"/{failure.file}".startswith(f"/{folder}/".replace("//", "/")) for failure in failures)
+    is_of_tests = name.startswith("test_") or name.endswith("_test.py")
+    if is_of_tests and edit.file not in {failure.file for failure in failures}:
+        return False
     if edit.function.rpartition(".")[2].startswith("test"):
         return any(
             (failure.file, written_name(failure)) == (edit.file, edit.function) for failure in failures

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from loop_close.causes.suspects.candidates import Candidate
 from loop_close.causes.suspects.clues import Name
+from loop_close.causes.suspects.merge import CONTRAST
 
 
 def with_elsewhere(found: Sequence[Sequence[Candidate]]) -> list[list[Candidate]]:
     """The candidates of each cause with the clue ``elsewhere``: how odd the others find it that finds it least so.
 
-    The least and not the mean: of two faults, what only one of them is about gets nothing. Neither does what no
-    passing test calls: all that fails may have to go through it, whatever is wrong.
+    The least and not the mean: of two faults, what only one of them is about gets nothing. Neither does what
+    hardly any passing test calls: all that fails may have to go through it, whatever is wrong.
     """
     odd = [_oddness(candidates) for candidates in found if candidates]
     lists = iter(range(len(odd)))
@@ -24,7 +25,7 @@ def _oddness(candidates: Sequence[Candidate]) -> Mapping[Name, float]:
     return {
         (c.file, c.function): (c.features["odd"] + c.features["function"]) / 2
         for c in candidates
-        if c.spectrum is not None and c.spectrum.passed
+        if c.spectrum is not None and c.spectrum.passed >= CONTRAST
     }
 
 

@@ -19,7 +19,7 @@ from loop_close.model import RootCause
 #: too often; with more, one fault to several (`python -m benchmarks.localize --pairs`).
 LEAST = 0.75
 #: The line has to be one of a function that so many passing tests call: what none calls is odd in all that fails there.
-_CONTRAST = 5
+CONTRAST = 5
 # It has to be run by no larger share of the passing tests, however many fail.
 _RARE = 0.1
 # With more, all pairs of them are too many; the largest count.
@@ -90,7 +90,7 @@ def has_place(cause: RootCause) -> bool:
 
 def _is_rare(called: Called, line: int, passed: int) -> bool:
     """Whether hardly any passing test ran the line, though some call its function; else all that fails has it."""
-    return called.passed >= _CONTRAST and called.lines.get(line, 0) <= _RARE * passed
+    return called.passed >= CONTRAST and called.lines.get(line, 0) <= _RARE * passed
 
 
 def _odd(lines: Mapping[Hit, int], calls: Calls) -> set[Hit]:

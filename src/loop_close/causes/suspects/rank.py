@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from math import exp
 
 from loop_close.calls import Calls
-from loop_close.causes.suspects.candidates import Candidate, candidates
+from loop_close.causes.suspects.candidates import Candidate, Known, candidates
 from loop_close.causes.suspects.clues import base_name, clues
 from loop_close.causes.suspects.reasons import odd_line, reasons_of
 from loop_close.causes.suspects.spectrum import Spectrum, spectra
@@ -84,10 +84,13 @@ def found_for(cause: RootCause, calls: Calls | None, episode: Episode | None = N
     found = clues(failures, episode)
     unwound = {name for name, clue in found.items() if clue.framed}
     spectrum = spectra(calls, tests, unwound) if calls is not None else []
-    known = (
-        {(each.file, base_name(each.function)) for each in calls.functions} if calls is not None else set()
-    )
-    return candidates(spectrum, found, failures, known)
+    return candidates(spectrum, found, failures, _known(calls) if spectrum else None)
+
+
+def _known(calls: Calls | None) -> Known:
+    functions = calls.functions if calls is not None else ()
+    modules = calls.modules if calls is not None else frozenset()
+    return Known(frozenset((each.file, base_name(each.function)) for each in functions), modules)
 
 
 def scored(found: Collection[Candidate]) -> list[tuple[float, Candidate]]:

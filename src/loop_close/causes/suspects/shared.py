@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from loop_close.calls import Calls
 from loop_close.causes.suspects.elsewhere import with_elsewhere
-from loop_close.causes.suspects.merge import has_place, is_missing_thing
+from loop_close.causes.suspects.merge import CONTRAST, has_place, is_missing_thing
 from loop_close.causes.suspects.rank import found_for, suspects_among
 from loop_close.facts import is_a
 from loop_close.model import RootCause, Suspect
@@ -14,8 +14,10 @@ from loop_close.model import RootCause, Suspect
 #: A first suspect that two causes share makes them one from this score on, where at most one is told by an exception
 #: with a place of its own.
 _LIKELY = 0.3
-#: From this score on, where more speaks for it than for all others, it does so whatever the exceptions are.
-_SURE = 0.6
+#: From this score on, where as much speaks for it as for all others, it does so whatever the exceptions are.
+_SURE = 0.5
+#: The same where few passing tests call it: all that fails may have to go through it, whatever is wrong.
+_CERTAIN = 0.7
 
 _Group = list[RootCause]
 
@@ -23,8 +25,7 @@ _Group = list[RootCause]
 def by_likely_suspect(causes: Sequence[RootCause], calls: Calls | None) -> list[_Group]:
     """The causes by their first suspect; no two with a place of their own together."""
     firsts = [_first(suspects_among(found_for(cause, calls))) for cause in causes]
-    # what no passing test calls all that fails may have to go through
-    keys = [first if first and first.score >= _LIKELY and first.passed[0] else None for first in firsts]
+    keys = [first if first and first.score >= _LIKELY and _has_contrast(first) else None for first in firsts]
     return _grouped(causes, keys, _may_be_likely)
 
 
@@ -32,8 +33,15 @@ def by_sure_suspect(causes: Sequence[RootCause], calls: Calls | None) -> list[_G
     """The causes by their first suspect where nearly all that is known speaks for it, in each of them."""
     found = with_elsewhere([found_for(cause, calls) for cause in causes])
     firsts = [_first(suspects_among(each)) for each in found]
-    keys = [first if first and first.score >= _SURE and first.failed[0] else None for first in firsts]
-    return _grouped(causes, keys, _may_be_sure)
+    return _grouped(causes, [first if first and _is_sure(first) else None for first in firsts], _may_be_sure)
+
+
+def _has_contrast(suspect: Suspect) -> bool:
+    return suspect.passed[0] >= CONTRAST
+
+
+def _is_sure(suspect: Suspect) -> bool:
+    return suspect.failed[0] > 0 and suspect.score >= (_SURE if _has_contrast(suspect) else _CERTAIN)
 
 
 def _first(suspects: Sequence[Suspect]) -> Suspect | None:
@@ -60,7 +68,8 @@ def _grouped(
 
 
 def _may_be_likely(cause: RootCause, group: _Group) -> bool:
-    return not (has_place(cause) and any(map(has_place, group)))
+    is_named = any(map(is_missing_thing, (cause, *group)))
+    return not is_named and not (has_place(cause) and any(map(has_place, group)))
 
 
 def _may_be_sure(cause: RootCause, group: _Group) -> bool:
