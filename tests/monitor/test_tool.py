@@ -105,3 +105,18 @@ def test_all_taken(free):
     found = Tool({}, list)
     assert found.start() == "every free tool id of sys.monitoring is taken"
     assert sys.monitoring.use_tool_id is USE
+
+
+@pytest.mark.parametrize("is_asked_for", [True, False])
+def test_what_we_asked_for_is_gone_where_the_program_freed_our_id(tool, told, is_asked_for):
+    id, events = tool.id, sys.monitoring.events
+    sys.monitoring.free_tool_id(id)
+    if not is_asked_for:
+        tool.stop()
+    sys.monitoring.use_tool_id(id, "another")
+    try:
+        assert sys.monitoring.get_events(id) == 0
+        assert sys.monitoring.get_local_events(id, function.__code__) == 0
+        assert sys.monitoring.register_callback(id, events.PY_RETURN, None) is None
+    finally:
+        sys.monitoring.free_tool_id(id)

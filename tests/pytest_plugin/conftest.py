@@ -17,7 +17,8 @@ from loop_close.capture import sources
 
 # What an inner run imports is unloaded after it; what is there before stays, and is not loaded again each time.
 for _module in pkgutil.walk_packages(loop_close.__path__, "loop_close."):
-    importlib.import_module(_module.name)
+    if not _module.name.startswith("loop_close.mcp_server"):  # needs an extra
+        importlib.import_module(_module.name)
 
 #: Plugins that take time to load and are no part of most runs; PYTEST_ADDOPTS does not show in the command.
 OTHERS = ("asyncio", "hypothesispytest", "rerunfailures", "timeout", "xdist", "xdist.looponfail")

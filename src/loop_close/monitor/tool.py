@@ -67,7 +67,7 @@ class Tool:
 
     def _make_way(self, tool: object) -> None:
         """Somebody asks for a tool id. Where it is ours, and the only one left, we are done."""
-        if type(tool) is int and tool == self.id and self.is_ours():
+        if type(tool) is int and tool == self.id and (self.is_ours() or self._retaken()):
             self._leave()
             if self._hold(free for free in FREE_IDS if free != tool):
                 self.listen()
@@ -75,6 +75,13 @@ class Tool:
     def is_ours(self) -> bool:
         """Whether we have an id that nobody took from us."""
         return self._monitoring is not None and self._monitoring.get_tool(self.id) == self.name
+
+    def _retaken(self) -> bool:
+        """Take the id again where the program freed it: what we asked for is still there, for whoever takes it next."""
+        if self.id < 0 or self._monitoring is None or self._monitoring.get_tool(self.id) is not None:
+            return False
+        self._use(self.id, self.name)
+        return True
 
     def _leave(self) -> None:
         monitoring = self._monitoring
@@ -95,7 +102,7 @@ class Tool:
         is_ours = self.is_ours()
         if self._monitoring.use_tool_id is self._asked:  # else somebody put another one around it
             self._monitoring.use_tool_id = self._use
-        if is_ours:
+        if is_ours or self._retaken():
             self._leave()
         self._monitoring = None
         return is_ours

@@ -223,8 +223,10 @@ class Watch:
         arm, tool, line = self._monitoring.set_local_events, self._tool.id, self._monitoring.events.LINE
         codes = self._followed.codes
         for number in numbers:
-            arm(tool, codes[number], 0)
-            arm(tool, codes[number], line)
+            code = codes.get(number)
+            if code is not None:  # another thread may be letting go of them
+                arm(tool, code, 0)
+                arm(tool, code, line)
 
     def _armed(self) -> Iterator[tuple[CodeType, int]]:
         """Every code object that we want to hear of, with its events."""
