@@ -1,0 +1,112 @@
+"""The plan of ``fix_plan``: the root causes of an episode as steps, and how often each was attempted.
+
+After seed 001 (the exit strategies of Nity's loop); here the runs say what became of a step, not the agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from loop_close.agent.checks import check_whole
+from loop_close.model import RootCause
+from loop_close.text.clean import clean
+from loop_close.text.sanitize import one_line
+
+MAX_ATTEMPTS = 3
+#: Later causes are left out of the plan.
+MAX_STEPS = 200
+_LONGEST = 160
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FixStep:
+    """One root cause to be fixed.
+
+    :ivar cause: the id of the root cause.
+    :ivar completed: it was gone after a complete run; one that comes back is open again.
+    :ivar attempts: edits that were made at it, the one that cleared it among them.
+    """
+
+    cause: str
+    description: str = ""
+    completed: bool = False
+    attempts: int = 0
+    max_attempts: int = MAX_ATTEMPTS
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether it was attempted as often as it may be, in vain: it is skipped."""
+        return not self.completed and self.attempts >= self.max_attempts
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is still to be done."""
+        return not self.completed and not self.is_exhausted
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FixPlan:
+    """Steps in the order in which their causes came to be known."""
+
+    steps: tuple[FixStep, ...] = ()
+
+    @property
+    def current_step(self) -> int:
+        """The index of the first step that is still to be done; the number of steps where none is."""
+        return next((n for n, step in enumerate(self.steps) if step.is_open), len(self.steps))
+
+
+def updated(
+    plan: FixPlan,
+    causes_now: Mapping[str, str],
+    *,
+    is_complete: bool,
+    is_edited: bool,
+    max_attempts: int = MAX_ATTEMPTS,
+) -> FixPlan:
+    """The plan after a run.
+
+    A step is completed when its cause is gone from a complete run. An edit counts as an attempt at the steps that it
+    cleared; where it cleared none, at the current one.
+
+    :param causes_now: what each root cause of the run is, by its id, the first to fix first.
+    :param is_complete: every test was meant to run, the run came to its end, and no test was taken out of it.
+    :param is_edited: the program was changed since the run before.
+    :param max_attempts: of steps that are new.
+    :raises ValueError: for a ``max_attempts`` that is no whole number above 0.
+    """
+    check_whole("max_attempts", max_attempts, 1)
+    current = plan.current_step
+    cleared = {s.cause for s in plan.steps if is_complete and not s.completed and s.cause not in causes_now}
+    attempted = cleared or {step.cause for step in plan.steps[current : current + 1]}
+    steps = [
+        _after(step, step.cause in causes_now, cleared, attempted if is_edited else set())
+        for step in plan.steps
+    ]
+    known = {step.cause for step in plan.steps}
+    new = (
+        FixStep(cause=cause, description=one_line(text, _LONGEST), max_attempts=max_attempts)
+        for cause, text in causes_now.items()
+        if cause not in known
+    )
+    return FixPlan(steps=(*steps, *new)[:MAX_STEPS])
+
+
+def described(causes: Iterable[RootCause]) -> dict[str, str]:
+    """What each root cause is, by its id, in their order: kind, message and place, on one line, redacted."""
+    return {cause.id: _description(cause) for cause in causes}
+
+
+def _after(step: FixStep, is_there: bool, cleared: set[str], attempted: set[str]) -> FixStep:
+    attempts = step.attempts + (step.cause in attempted)
+    completed = step.cause in cleared or (step.completed and not is_there)
+    return replace(step, completed=completed, attempts=attempts)
+
+
+def _description(cause: RootCause) -> str:
+    if not cause.evidence:
+        return cause.kind
+    first = cause.evidence[0]
+    place = f" ({first.file}{f':{first.line}' if first.line else ''})" if first.file else ""
+    return one_line(f"{cause.kind}: {one_line(clean(first.snippet), 100)}{place}", _LONGEST)
