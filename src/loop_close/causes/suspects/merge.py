@@ -26,6 +26,9 @@ _RARE = 0.1
 MOST = 40
 
 
+_Pair = tuple[int, int]
+
+
 @dataclass(slots=True)
 class _Group:
     """Root causes that were joined, by position, with the lines that their failing tests ran."""
@@ -39,11 +42,12 @@ def merged(causes: Sequence[RootCause], calls: Calls | None) -> list[list[int]]:
     """Positions of the causes that are one, each list in order; most lists hold one."""
     groups = _groups(causes, calls) if calls is not None else []
     kinds = {i: cause.kind for i, cause in enumerate(causes)}
+    scores: dict[_Pair, float] = {}
     while calls is not None:
-        pair = _nearest(groups, calls, kinds)
+        pair = _nearest(groups, calls, kinds, scores)
         if pair is None:
             break
-        _join(groups, *pair)
+        _join(groups, *pair, scores)
     found = {min(group.members): sorted(group.members) for group in groups}
     taken = {i for members in found.values() for i in members}
     return [found.get(i, [i]) for i in range(len(causes)) if i in found or i not in taken]
@@ -105,16 +109,23 @@ def _odd(lines: Mapping[Hit, int], calls: Calls) -> set[Hit]:
     }
 
 
-def _nearest(groups: Sequence[_Group], calls: Calls, kinds: Mapping[int, str]) -> tuple[int, int] | None:
-    """The two groups with the oddest line in common; None when no line is odd enough."""
+def _nearest(
+    groups: Sequence[_Group], calls: Calls, kinds: Mapping[int, str], scores: dict[_Pair, float]
+) -> _Pair | None:
+    """The two groups with the oddest line in common; None when no line is odd enough.
+
+    :param scores: of pairs, by the first member of each: those that are known, and those that come to be.
+    """
     best, found = 0.0, None
     for j, other in enumerate(groups):
         for i, group in enumerate(groups[:j]):
-            if kinds[group.members[0]] != kinds[other.members[0]]:
+            pair = group.members[0], other.members[0]
+            if kinds[pair[0]] != kinds[pair[1]]:
                 continue
-            score = _common(group, other, calls)
-            if score >= LEAST and score > best:
-                best, found = score, (i, j)
+            if pair not in scores:
+                scores[pair] = _common(group, other, calls)
+            if scores[pair] >= LEAST and scores[pair] > best:
+                best, found = scores[pair], (i, j)
     return found
 
 
@@ -125,8 +136,10 @@ def _common(one: _Group, other: _Group, calls: Calls) -> float:
     return max((ochiai(small[hit] + large[hit], passed_of(calls, hit), tests) for hit in shared), default=0.0)
 
 
-def _join(groups: list[_Group], i: int, j: int) -> None:
+def _join(groups: list[_Group], i: int, j: int, scores: dict[_Pair, float]) -> None:
     other = groups.pop(j)
+    for pair in [pair for pair in scores if {groups[i].members[0], other.members[0]} & {*pair}]:
+        del scores[pair]
     groups[i].members += other.members
     groups[i].tests += other.tests
     groups[i].lines += other.lines
