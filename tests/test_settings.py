@@ -99,7 +99,8 @@ def test_settings_know_every_threshold_and_signal():
 def test_unknown_key_is_refused_and_the_known_ones_are_listed(key):
     with pytest.raises(
         SettingsError,
-        match=r"there is no such setting; there are budget, file, history, json, signals_off, suspects, test_command, thresholds$",
+        match=r"there is no such setting; there are budget, file, history, json, signals_off, suspects,"
+        r" test_command, thresholds$",
     ):
         parse_settings({key: 1})
 

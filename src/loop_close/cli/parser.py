@@ -27,7 +27,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and end")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="name", parser_class=Parser)
-    for add in (_add_analyze, _add_run, _add_detectors, _add_demo):
+    for add in (_add_analyze, _add_run, _add_detectors, _add_demo, _add_mcp):
         add(commands)
     add_memory_commands(commands)
     add_host_commands(commands)
@@ -139,3 +139,14 @@ def _add_demo(commands: Commands[Parser]) -> None:
         "demo", help="run the tests of an example with nine faults, and show the prompt"
     )
     parser.set_defaults(command=LateCommand("demo"))
+
+
+def _add_mcp(commands: Commands[Parser]) -> None:
+    parser = commands.add_parser(
+        "mcp",
+        help="serve hosts of agents over the Model Context Protocol",
+        description="Serves tools for agents over the Model Context Protocol, on the standard input and output:"
+        " loop_close, loop_status, loop_history and loop_run. Needs the extra: pip install 'pytest-loop-close[mcp]'.",
+        epilog="exit codes: 0 the input ended, 64 wrong usage or no extra, 70 a fault of loop-close",
+    )
+    parser.set_defaults(command=LateCommand("mcp"))

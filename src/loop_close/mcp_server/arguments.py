@@ -1,0 +1,97 @@
+"""What the tools take: their input schemas, and the check of a call against them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from loop_close.mcp_server.answers import ToolError
+
+Kind = Literal["string", "integer"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Field:
+    """An argument of a tool; none has to be given, and null counts as not given.
+
+    :ivar least: of an integer.
+    :ivar most: of an integer.
+    """
+
+    name: str
+    kind: Kind
+    description: str
+    least: int | None = None
+    most: int | None = None
+
+    def schema(self) -> dict[str, Any]:
+        """The argument in JSON Schema."""
+        bounds = {"minimum": self.least, "maximum": self.most}
+        return {
+            "type": [self.kind, "null"],
+            "description": self.description,
+            **{name: bound for name, bound in bounds.items() if bound is not None},
+        }
+
+
+def input_schema(fields: Sequence[Field]) -> dict[str, Any]:
+    """What a tool takes, in JSON Schema."""
+    return {
+        "type": "object",
+        "properties": {field.name: field.schema() for field in fields},
+        "additionalProperties": False,
+    }
+
+
+def checked(tool: str, fields: Sequence[Field], given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The arguments that were given.
+
+    :raises ToolError: naming the argument that does not exist or cannot have its value.
+    """
+    known = {field.name: field for field in fields}
+    found = {}
+    for name, value in (given or {}).items():
+        if name not in known:
+            takes = ", ".join(known) or "none"
+            raise ToolError(f"{tool} has no argument {name!r}; its arguments: {takes}")
+        if value is not None:
+            found[name] = _CHECKS[known[name].kind](tool, known[name], value)
+    return found
+
+
+def _string(tool: str, field: Field, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise ToolError(f"{tool}: {field.name} takes a string, not {_named(value)}")
+
+
+def _integer(tool: str, field: Field, value: Any) -> int:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # to JSON 1.0 is the integer 1
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if is_whole and _is_within(field, value):
+        return int(value)
+    raise ToolError(f"{tool}: {field.name} takes {_whole_number(field)}, not {_named(value)}")
+
+
+def _is_within(field: Field, value: int) -> bool:
+    return (field.least is None or value >= field.least) and (field.most is None or value <= field.most)
+
+
+def _whole_number(field: Field) -> str:
+    if field.least is None or field.most is None:
+        return "a whole number" if field.least is None else f"a whole number, at least {field.least}"
+    return f"a whole number from {field.least} to {field.most}"
+
+
+_TYPES: Mapping[type, str] = {dict: "an object", list: "an array", str: "a string", bool: "a boolean"}
+
+
+def _named(value: Any) -> str:
+    """The type, and the value where that is short: it goes back to who sent it."""
+    kind = _TYPES.get(type(value), "a number")
+    return f"{kind} ({value})" if isinstance(value, bool | int | float) and len(str(value)) < 25 else kind
+
+
+_CHECKS: Mapping[str, Callable[[str, Field, Any], Any]] = {"string": _string, "integer": _integer}

@@ -1,0 +1,177 @@
+"""The tool ``loop_run``: run the tests that the project names, and tell what became of the loop."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+
+from loop_close import files
+from loop_close.agent.advancing import progress_meta
+from loop_close.cli.memory import Remembered, read
+from loop_close.cli.parser_parts import UsageError
+from loop_close.cli.place import place_at, root_of
+from loop_close.cli.recording import recorded_in
+from loop_close.cli.summary import shown
+from loop_close.cli.targets import targets_of
+from loop_close.mcp_server.answers import Answer, ToolError, bounded
+from loop_close.mcp_server.prompts import written_prompt
+from loop_close.mcp_server.remembered import status_document
+from loop_close.mcp_server.runs import Ran, Tell, run_tests
+from loop_close.memory import Episode, Progress
+from loop_close.remember import limits_of
+from loop_close.settings import DEFAULT_TEST_COMMAND
+from loop_close.text.clean import clean
+from loop_close.text.markdown import fence
+
+#: Seconds that the tests may take unless the caller says otherwise.
+TIME_LIMIT = 600
+_MAX_OUTPUT = 2_000
+_MAX_REPORT = 20_000_000
+#: Of the report; the prompt is told beside it, and the rest lies in the state folder.
+_TOLD = (
+    *("schema", "source", "exit_code", "verdict", "stall_reason", "incomplete", "counts", "progress"),
+    *("signals", "breaker", "decision", "root_causes"),
+)
+_UNEXPLAINED = "no-patterns-matched"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Plan:
+    """What is going to run.
+
+    :ivar before: the number of the last run of every source.
+    """
+
+    root: Path
+    command: str
+    words: Sequence[str]
+    before: Mapping[str, int]
+
+
+async def loop_run(tell: Tell, time_limit: int = TIME_LIMIT) -> Answer:
+    """Run ``test_command`` of ``[tool.loop-close]``.
+
+    :param tell: told again and again how many seconds it has taken.
+    :param time_limit: in seconds.
+    :raises UsageError: for settings that are wrong, and files that cannot be written.
+    :raises ToolError: for a command that makes no words.
+    :raises OSError: when nothing can be started.
+    """
+    plan: _Plan = await anyio.to_thread.run_sync(_plan)
+    ran = await run_tests(plan.words, plan.root, time_limit, tell)
+    answer: Answer = await anyio.to_thread.run_sync(_answer, plan, ran, time_limit)
+    return answer
+
+
+def _plan() -> _Plan:
+    root = root_of(Path.cwd())
+    settings = targets_of(root).settings
+    command: str = getattr(settings, "test_command", DEFAULT_TEST_COMMAND)
+    return _Plan(root=root, command=command, words=_words(command), before=_last_runs())
+
+
+def _words(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ToolError(f"[tool.loop-close] test_command makes no command: {error}") from None
+    if not words:
+        raise ToolError("[tool.loop-close] test_command is empty")
+    return words
+
+
+def _last_runs() -> dict[str, int]:
+    """The number of the last run of every source; nothing where nothing is remembered."""
+
+    def numbers(memory: Remembered) -> dict[str, int]:
+        return {source: memory.rows(source, 1)[-1].number for source in memory.sources()}
+
+    with contextlib.suppress(UsageError):
+        return read(place_at(Path.cwd()).history, numbers)
+    return {}
+
+
+def _answer(plan: _Plan, ran: Ran, time_limit: int) -> Answer:
+    after = _last_runs()
+    sources = _sources([name for name, number in after.items() if plan.before.get(name) != number])
+    prompt, report = written_prompt(), _report(plan.root)
+    if prompt.startswith(files.RUNNING):
+        prompt = ""  # it was killed before it could say anything
+    is_clear = bool(prompt) and not ran.timed_out and f": {_UNEXPLAINED}" not in prompt.partition("\n")[0]
+    output = "" if is_clear else clean(ran.output, _MAX_OUTPUT)
+    standing = _standing(sources, prompt, ran)
+    document = {
+        "schema": "loop-close.run/1",
+        "command": shown(plan.command),
+        "exit_code": ran.exit_code,
+        "timed_out": ran.timed_out,
+        "standing": standing,
+        "next_prompt": prompt,
+        "prompt_file": targets_of(plan.root).name,
+        "sources": sources,
+        "report": report,
+        "output_end": output,
+    }
+    text = "\n".join(_lines(prompt, output, f"{time_limit} seconds" if ran.timed_out else ""))
+    return Answer(text=text, document=document, meta=_meta(standing, _progress(sources, after)))
+
+
+def _sources(ran: Collection[str]) -> list[dict[str, Any]]:
+    """Where those stand that ran, the worst first."""
+    names = {shown(name) for name in ran}
+    with contextlib.suppress(UsageError):
+        return [each for each in status_document()["sources"] if each["source"] in names]
+    return []
+
+
+def _standing(sources: Sequence[Mapping[str, Any]], prompt: str, ran: Ran) -> str:
+    """The worst that is known: a command that failed is not green, whatever else was told."""
+    known = sources[0]["standing"] if sources else "green"
+    is_green = prompt.startswith("# No stall detected") and ran.exit_code == 0 and not ran.timed_out
+    return str(known) if known != "green" or is_green else "failing"
+
+
+def _report(root: Path) -> dict[str, Any] | None:
+    """The report that a red run leaves, shortened; None where there is none."""
+    path = root / files.REPORT
+    try:
+        if path.stat().st_size > _MAX_REPORT:
+            return None
+        document = dict(json.loads(path.read_bytes()))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return None
+    return bounded({key: document[key] for key in _TOLD if key in document})
+
+
+def _progress(sources: Sequence[Mapping[str, Any]], numbers: Mapping[str, int]) -> Progress | None:
+    """What the run came to against those before it, of the source that stands worst."""
+    from loop_close.progress import advance
+
+    if not sources:
+        return None
+    name = next(each for each in numbers if shown(each) == sources[0]["source"])
+    place = place_at(Path.cwd())
+    limits, episode, progress = limits_of(place.settings), Episode(), None
+    for each in recorded_in(place.history, name):
+        made = advance(episode, each.run, limits)
+        episode, progress = made.episode, made.progress
+    return progress if progress is not None and progress.run == numbers[name] else None
+
+
+def _meta(standing: str, progress: Progress | None) -> dict[str, bool]:
+    """The keys of progress; none for a run that is not green and of whose tests nothing is known."""
+    is_unknown = progress is not None and standing != "green" and not progress.step.unresolved
+    return {} if is_unknown else progress_meta(progress)
+
+
+def _lines(prompt: str, output: str, limit: str) -> list[str]:
+    lines = [f"The tests did not end within {limit} and were ended.", ""] if limit else []
+    lines += [prompt.rstrip("\n") or "The run left no next prompt.", ""]
+    return [*lines, "What was printed last:", "", *fence(output)] if output else lines

@@ -1,0 +1,43 @@
+"""The next prompt as the project's file has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from loop_close import files
+from loop_close.cli.place import root_of, settings_of
+from loop_close.text.sanitize import sanitize
+
+#: Of the resource.
+URI = "loop-close://nextprompt"
+# The budget is a setting without an upper bound; a host's context has one.
+_MAX_BYTES = 400_000
+
+
+def prompt_file() -> Path:
+    """Where the next prompt of the project lies, or would.
+
+    :raises UsageError: for settings that are wrong.
+    :raises UnusablePathError: for a path that leads out of the project.
+    """
+    root = root_of(Path.cwd())
+    return files.path_of_setting(root, "file", settings_of(root).file)
+
+
+def written_prompt() -> str:
+    """What the last run wrote; empty where there is nothing, or nothing of ours."""
+    try:
+        with prompt_file().open("rb") as file:
+            text = file.read(_MAX_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    # Tests may have written into it: what a reader cannot see has no place in it whoever wrote it.
+    return sanitize(text) if text.startswith(files.OUR_PROMPTS) else ""
+
+
+def next_prompt() -> str:
+    """The text of the resource: the prompt, or that there is none."""
+    return written_prompt() or (
+        f"There is no next prompt: {prompt_file().name} is not there, or is not from loop-close."
+        " A run of the tests writes it: the tool loop_run, or pytest --loop-close.\n"
+    )

@@ -1,0 +1,48 @@
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loop_close.mcp_server.answers import ToolError, bounded, failed
+from loop_close.mcp_server.arguments import Field, checked, input_schema
+from loop_close.mcp_server.reading import close_streams
+from loop_close.mcp_server.schemas import REPORT
+
+FIELDS = (
+    Field(name="text", kind="string", description=""),
+    Field(name="number", kind="integer", least=1, most=9, description=""),
+    Field(name="code", kind="integer", description=""),
+)
+VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.lists(st.none())
+
+
+@given(st.dictionaries(st.sampled_from(["text", "number", "code", "other"]), VALUES))
+def test_what_the_schema_refuses_is_refused_by_name(given):
+    validator = jsonschema.Draft202012Validator(input_schema(FIELDS))
+    wrong = {error.path[0] if error.path else "other" for error in validator.iter_errors(given)}
+    if not wrong:
+        assert checked("tool", FIELDS, given).keys() == {k for k, v in given.items() if v is not None}
+        return
+    with pytest.raises(ToolError) as raised:
+        checked("tool", FIELDS, given)
+    assert any(name in str(raised.value) for name in wrong)
+
+
+def test_long_documents_are_cut_and_counted():
+    found = bounded({"next_prompt": "x" * 9_000, "a": ["y" * 9_000] * 30, "b": [{"tests": ["t"] * 27}] * 2})
+    assert len(found["next_prompt"]) == 9_000
+    assert (len(found["a"]), len(found["a"][0]), found["a"][0][-1]) == (25, 600, "…")
+    assert found["omitted"] == {"a": 5, "tests": 4}
+
+
+def test_errors_are_one_short_line():
+    found = failed("a\n\x1b[31mb" + "c" * 9_000)
+    assert (found.is_error, found.document, len(found.text), found.text[:4]) == (True, None, 500, "a bc")
+
+
+@given(st.text(), st.text(), st.none() | st.integers())
+def test_any_streams_make_a_report_as_described(stdout, stderr, code):
+    found = close_streams(stdout, stderr, code)
+    jsonschema.validate(found.document, REPORT)
+    assert found == close_streams(stdout, stderr, code)
+    assert not found.is_error
