@@ -5,8 +5,8 @@ from __future__ import annotations
 from loop_close.memory import Progress, Step
 from loop_close.progress.steps import attempts
 
-#: In the ``_meta`` of a tool's result, with the value true: it made no progress. The first is that of seed 004
-#: (nimblebrain, loop-brake), the second our own. Our own with the value false: it did make progress.
+#: In the ``_meta`` of a tool's result, with the value true: it made no progress. The first is that of
+#: nimblebrain's loop brake, the second our own. Our own with the value false: it did make progress.
 NON_ADVANCING_KEYS = ("ai.nimblebrain/non-advancing", "dev.loop-close/non-advancing")
 OWN_KEY = NON_ADVANCING_KEYS[1]
 #: With the value true: the machine failed, the result tells nothing of the tool.
@@ -14,7 +14,7 @@ INFRASTRUCTURE_KEYS = ("ai.nimblebrain/infra-error", "dev.loop-close/infrastruct
 
 
 def is_non_advancing(progress: Progress | None) -> bool:
-    """Whether the loop stands still after a run, by section 6 of the design and not by any text.
+    """Whether the loop stands still after a run, by what the memory knows and not by any text.
 
     :param progress: what the run came to; None where nothing is remembered, of which nothing can be said.
     :returns: False for a run after which nothing fails, for one that advanced, for the first attempt of an

@@ -1,6 +1,6 @@
 """The records of what an agent's response comes to: frozen values, no logic.
 
-Their fields are those of seed 003 (the ResponseAnalyzer of Nity's loop), in snake_case, and a few more that tell why.
+Their fields are those of the ResponseAnalyzer of Nity's loop, in snake_case, and a few more that tell why.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ _CLAIMED = 50.0
 
 
 class ResponseAnalyzer:
-    """The ResponseAnalyzer of seed 003. It keeps nothing: the same input gives the same answer.
+    """The ResponseAnalyzer of Nity's loop. It keeps nothing: the same input gives the same answer.
 
     Every method takes any string, however long, and raises nothing. Long texts are read from their end: see
     :func:`loop_close.agent.blocks.lines_of`.

@@ -1,4 +1,4 @@
-"""Whether a response reports that the work is done, by the rules of seed 003."""
+"""Whether a response reports that the work is done, by the rules of Nity's ResponseAnalyzer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sure a completion is: the weighted sum of seed 003, and how signals add up to one claim."""
+"""How sure a completion is: the weighted sum of Nity's ResponseAnalyzer, and how signals add up to one claim."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from loop_close.agent.analysis import ConfidenceParts
 WEIGHTS = ConfidenceParts(keywords=0.35, tests=0.25, quality=0.20, no_errors=0.20)
 #: How far one signal goes by itself, from 0 to 1; several add up as independent reasons do.
 VERY_HIGH, HIGH, TESTS = 0.9, 0.55, 0.5
-#: What a claim of completion takes (seed 001, ``auto``).
+#: What a claim of completion takes (Nity's exit strategy ``auto``).
 ENOUGH = 70.0
 
 

@@ -1,6 +1,6 @@
 """The plan of ``fix_plan``: the root causes of an episode as steps, and how often each was attempted.
 
-After seed 001 (the exit strategies of Nity's loop); here the runs say what became of a step, not the agent.
+After the exit strategies of Nity's loop; here the runs say what became of a step, not the agent.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _DEFAULT = Limits()
 class SafetyGuard:
     """Counts what a loop spends and remembers what its agent said last.
 
-    After seed 002 (ralph-orchestrator, loop detection). It reads no clock: ``now`` is seconds of any clock that
+    After ralph-orchestrator's loop detection. It reads no clock: ``now`` is seconds of any clock that
     does not jump, such as ``time.monotonic``. Run time is what passes from one ``now`` to the next, the first of
     all being its beginning; between :meth:`state` and :meth:`from_state` none passes.
 

@@ -14,7 +14,7 @@ LimitName = Literal["iterations", "runtime", "cost", "failures"]
 class Limits:
     """What a loop may spend, each reached at ``>=``; ``math.inf`` is no limit.
 
-    The defaults are those of seed 002 (ralph-orchestrator, loop detection).
+    The defaults are those of ralph-orchestrator's loop detection.
 
     :ivar max_iterations: turns of the agent.
     :ivar max_runtime: seconds that the loop ran.

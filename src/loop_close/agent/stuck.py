@@ -1,4 +1,4 @@
-"""Whether an agent's errors repeat, by seed 003."""
+"""Whether an agent's errors repeat, as Nity's ResponseAnalyzer asks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from loop_close.agent.analysis import StuckSignal
 from loop_close.agent.errors import error_pattern
 
-#: So often an error comes before it counts as repeated (seed 003).
+#: So often an error comes before it counts as repeated (Nity's ResponseAnalyzer).
 REPEATS = 3
 #: Turns that are looked back on.
 WINDOW = 10

@@ -40,7 +40,7 @@ _DEFAULT = SupervisorLimits()
 class Supervisor:
     """Receives the results of one run's tools one by one.
 
-    After seed 004 (nimblebrain, loop-brake). Each tool is watched by itself, so that calls of others in between
+    After nimblebrain's loop brake. Each tool is watched by itself, so that calls of others in between
     hide nothing: a circle through several tools is a circle of each of them. Only where another tool gave
     something new in between, which may have changed the world, successes are no longer in a row; errors are,
     and so are results marked as not advancing.

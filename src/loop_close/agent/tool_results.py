@@ -51,7 +51,7 @@ class Fingerprint:
 def fingerprint(result: ToolResult) -> Fingerprint:
     """The result by its whole content, without what differs from call to call: times, addresses, uuids.
 
-    The kinds of marks are those of seed 004 (nimblebrain, loop-brake).
+    The kinds of marks are those of nimblebrain's loop brake.
     """
     text = sanitize(content_text(result.content))
     kind = _kind(result, text)

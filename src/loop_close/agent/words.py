@@ -10,7 +10,7 @@ Level = Literal["very high", "high", "tests"]
 
 
 class Keyword(NamedTuple):
-    """One keyword of seed 003, with its inflections."""
+    """One keyword of Nity's ResponseAnalyzer, with its inflections."""
 
     name: str
     level: Level

@@ -20,7 +20,7 @@ SCHEMA = "loop-close.report/1"
 
 
 def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
-    """The report as plain values, as ``report.schema.json`` describes them."""
+    """The report as plain values, as ``schema/report-1.json`` describes them."""
     return {
         "schema": SCHEMA,
         "source": report.observation.source,
