@@ -31,6 +31,19 @@ def start(config: pytest.Config) -> None:
     config.pluginmanager.register(Recorder(config, targets_of(config)), "loop-close-recorder")
 
 
+def _load_all() -> None:
+    """Load now what is else loaded late: pytester unloads what a test's own run loaded, and leaves us two of a kind."""
+    from importlib import import_module
+    from pkgutil import walk_packages
+
+    import loop_close
+
+    doors = ("cli", "mcp_server", "agent", "hosts")
+    for module in walk_packages(loop_close.__path__, "loop_close."):
+        if module.name.split(".")[1] not in (*doors, "__main__"):
+            import_module(module.name)
+
+
 class Recorder:
     """Holds hooks and what they saw, as records; no object of pytest is kept but the config."""
 
@@ -52,6 +65,10 @@ class Recorder:
         self._sections_left = _SECTIONS_IN_ALL
         self._unread: list[Any] = []
         self._held: Any = None
+
+    def pytest_plugin_registered(self, plugin: object) -> None:
+        if getattr(plugin, "__name__", "") == "_pytest.pytester":  # named by a test module, often
+            _load_all()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:

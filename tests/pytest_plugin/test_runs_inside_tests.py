@@ -1,0 +1,31 @@
+"""Tests of plugins run pytest in their own process, and unload what that has loaded."""
+
+import os
+import subprocess
+import sys
+
+INNER = """
+pytest_plugins = ["pytester"]
+
+
+def test_inner(pytester):
+    pytester.makepyfile("def test_a(): assert 1 == 2")
+    result = pytester.runpytest_inprocess("--loop-close")
+    result.assert_outcomes(failed=1)
+    assert "assert 1 == 2" in (pytester.path / "nextprompt.md").read_text()
+
+
+def test_outer():
+    assert 3 == 4
+"""
+
+
+def test_a_run_inside_of_a_test_costs_the_outer_one_nothing(tmp_path):
+    (tmp_path / "test_nest.py").write_text(INNER)
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "TOX_ENV_NAME"))}
+    command = [sys.executable, "-m", "pytest", "-q", "--loop-close", "--loop-close-history=off"]
+    done = subprocess.run(command, cwd=tmp_path, env=kept, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1, done.stdout
+    prompt = (tmp_path / "nextprompt.md").read_text()
+    assert prompt.startswith("# Stall detected: 1 test failure detected (exit 1)")
+    assert "at `test_nest.py:13` in `test_outer`" in prompt
