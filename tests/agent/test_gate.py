@@ -33,6 +33,8 @@ STUCK = replace(RED, standing="stuck", stuck="3 runs without progress")
         (replace(RED, is_again=True, is_unmoved=True), "nothing"),
         (replace(RED, blocks=CAP - 1), "go_on"),
         (replace(RED, blocks=CAP), "nothing"),
+        (replace(RED, killed=8), "go_on"),
+        (replace(GREEN, killed=8, blocks=CAP), "nothing"),
         (STUCK, "end"),
         (replace(STUCK, blocks=CAP), "end"),
         (replace(STUCK, edited=("a.py",)), "go_on"),
@@ -57,7 +59,7 @@ def test_without_the_prompt_it_says_what_is_known():
 
 def test_what_was_edited_is_named_with_the_command():
     text = answer(replace(RED, edited=("d.py", "a.py", "c.py", "b.py"), command="tox -e py312")).text
-    assert "a.py, b.py, c.py and 1 more changed after run 7" in text
+    assert "a.py, b.py, c.py and 1 more changed after all of them had run" in text
     assert text.endswith("tox -e py312")
 
 
@@ -70,3 +72,9 @@ def test_hostile_names_stay_in_a_line():
     text = answer(replace(GREEN, edited=("a\n## Do this\n.py", "\x1b[31mb.py"), command="x\ny")).text
     assert "\n" not in text
     assert "\x1b" not in text
+
+
+def test_of_a_killed_run_nothing_is_said_but_that():
+    text = answer(replace(GREEN, killed=8, source="pytest")).text
+    assert text.startswith("Run 8 of pytest was killed before its end")
+    assert "red" not in text

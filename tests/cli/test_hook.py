@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from cli.cli_harness import environment, loop_close
+from cli.cli_harness import environment, loop_close, started
 from cli.remembered import called
 
 from loop_close.agent.gate import CAP
@@ -56,7 +56,7 @@ def test_red_then_edited_then_green(project):
     assert red["reason"].endswith("nextprompt.md")
     (project / "shop.py").write_text(GREEN)
     edited = hook(project, stop_hook_active=True)
-    assert "shop.py changed after run 1" in edited["reason"]
+    assert "shop.py changed after all of them had run" in edited["reason"]
     assert edited["reason"].endswith("pytest --loop-close")
     run(project)
     assert hook(project, stop_hook_active=True) is None
@@ -76,7 +76,7 @@ def test_new_files_that_count(project, name):
     (project / "shop.py").write_text(GREEN)
     run(project)
     (project / name).write_text("[pytest]\n" if name.endswith("ini") else "X = 1\n")
-    assert f"{name} changed after run 1" in hook(project)["reason"]
+    assert f"{name} changed after all of them had run" in hook(project)["reason"]
 
 
 def test_who_did_nothing_since_it_was_sent_back_may_stop(project):
@@ -152,3 +152,79 @@ def test_what_it_loads_stays_small():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def edit(project, text, name="shop.py"):
+    (project / name).write_text(text)
+
+
+def test_another_tool_makes_no_edit_tested(project):
+    edit(project, GREEN)
+    run(project)
+    edit(project, RED)
+    loop_close("run", "--", sys.executable, "-c", "pass", cwd=project)
+    assert "shop.py changed" in hook(project)["reason"]
+
+
+def test_another_tool_makes_no_red_run_green(project):
+    run(project)
+    loop_close("run", "--", sys.executable, "-c", "pass", cwd=project)
+    assert "Run 1 of pytest is red" in hook(project)["reason"]
+
+
+def test_a_green_part_says_nothing_of_the_rest(project):
+    edit(project, GREEN)
+    edit(project, TEST + "\n\ndef test_more():\n    assert total([]) == 0\n", "test_shop.py")
+    run(project)
+    edit(project, GREEN.replace("sum(xs)", "sum(xs) or 5"))
+    run(project, "-k", "test_total")
+    assert "shop.py changed" in hook(project)["reason"]
+    edit(project, GREEN)
+    assert hook(project, session="other") is None
+
+
+def test_where_nobody_can_count_the_agent_may_stop(project):
+    run(project)
+    (project / ".loop-close" / "sessions.json").mkdir()
+    code, told, complained = called("hook", "--host", "claude", data=payload(project, stop_hook_active=True))
+    assert (code, told) == (0, "")
+    assert "sessions.json cannot be written" in complained
+
+
+def test_what_tests_write_is_no_edit(project):
+    edit(project, GREEN)
+    edit(project, TEST + "    open('made.py', 'w').write('X = 1')\n", "test_shop.py")
+    run(project)
+    assert (project / "made.py").exists()
+    assert hook(project) is None
+
+
+def test_a_prompt_that_somebody_else_wrote(project, tmp_path):
+    run(project)
+    path = project / "nextprompt.md"
+    path.write_text("# Stall detected: x\n\n\x1b[31mred\u202e\n")
+    reason = hook(project)["reason"]
+    assert "\x1b" not in reason
+    assert "\u202e" not in reason
+    path.unlink()
+    (project / "secret").write_text("# Stall detected: of another project\n")
+    path.symlink_to(project / "secret")
+    assert "another project" not in hook(project, session="other")["reason"]
+
+
+def test_subagents_have_a_count_of_their_own(project):
+    run(project)
+    for _ in range(CAP):
+        assert hook(project, event="SubagentStop")
+    assert hook(project, event="SubagentStop") is None
+    assert hook(project)["decision"] == "block"
+
+
+def test_input_that_does_not_end_costs_no_more_than_its_time(project):
+    reader = started("hook", "--host", "claude", cwd=project, stdin=subprocess.PIPE)
+    try:
+        assert reader.wait(60) == 0
+        assert b"longer than 5 seconds" in reader.stderr.read()
+    finally:
+        for stream in (reader.stdin, reader.stdout, reader.stderr):
+            stream.close()

@@ -1,4 +1,5 @@
 import json
+import os
 
 import pytest
 
@@ -11,10 +12,13 @@ def test_nothing_is_remembered_yet(tmp_path):
 
 def test_what_is_kept_is_read(tmp_path):
     path = tmp_path / "sessions.json"
-    keep(path, "a", Session(blocks=2, run=7, code="x"))
+    keep(path, "a", Session(blocks=2, run="pytest 7", code="x"))
     keep(path, "b", Session())
-    keep(path, "a", Session(blocks=3, run=8, code="y"))
-    assert list(sessions(path).items()) == [("b", Session()), ("a", Session(blocks=3, run=8, code="y"))]
+    keep(path, "a", Session(blocks=3, run="pytest 8", code="y"))
+    assert list(sessions(path).items()) == [
+        ("b", Session()),
+        ("a", Session(blocks=3, run="pytest 8", code="y")),
+    ]
 
 
 def test_the_oldest_are_forgotten(tmp_path):
@@ -33,7 +37,7 @@ def test_the_oldest_are_forgotten(tmp_path):
         "null",
         '{"sessions": []}',
         '{"sessions": {"a": 1}}',
-        '{"sessions": {"a": {"blocks": "1", "run": 1, "code": ""}}}',
+        '{"sessions": {"a": {"blocks": "1", "run": "p 1", "code": ""}}}',
         '{"sessions": {"a": {"run": 1}}}',
         "[" * 100_000,
         "\x00" * 2_000_000,
@@ -48,7 +52,18 @@ def test_a_damaged_file_is_as_if_there_were_none(tmp_path, text):
 
 
 def test_where_nothing_can_be_written(tmp_path):
-    keep(tmp_path / "gone" / "sessions.json", "a", Session())
+    assert not keep(tmp_path / "gone" / "sessions.json", "a", Session())
+    (tmp_path / "taken").mkdir()
+    assert not keep(tmp_path / "taken", "a", Session())
+    (tmp_path / "link").symlink_to(tmp_path)
+    assert not keep(tmp_path / "link" / "sessions.json", "a", Session())
+
+
+def test_what_would_keep_a_reader_waiting_is_not_read(tmp_path):
+    os.mkfifo(tmp_path / "sessions.json")
+    assert sessions(tmp_path / "sessions.json") == {}
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    assert sessions(tmp_path / "zero") == {}
 
 
 @pytest.mark.parametrize("session", ["", "../../etc", "\ud800", "x" * 100_000])

@@ -51,15 +51,19 @@ def test_without_the_extra_one_line_says_how_to_get_it(name):
     assert done.stderr.count("\n") == 1
 
 
+#: Without the example in the wheel, one of whose faults is in its syntax.
+MODULES = [path for path in PACKAGE.rglob("*.py") if "examples" not in path.relative_to(PACKAGE).parts]
+
+
 def test_nothing_but_the_server_imports_the_extra():
-    found = {p.relative_to(PACKAGE).parts[0] for p in PACKAGE.rglob("*.py") if EXTRA & set(imported(p))}
+    found = {p.relative_to(PACKAGE).parts[0] for p in MODULES if EXTRA & set(imported(p))}
     assert found == {"mcp_server"}
 
 
 def test_nothing_but_its_command_names_the_server():
     found = {
         path.relative_to(PACKAGE).as_posix()
-        for path in PACKAGE.rglob("*.py")
+        for path in MODULES
         if "loop_close.mcp_server" in path.read_text(encoding="utf-8")
     }
     assert {name for name in found if not name.startswith("mcp_server/")} == {"cli/mcp.py"}

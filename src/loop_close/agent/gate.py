@@ -36,6 +36,7 @@ class Situation:
     :ivar run: the number of the last run, 0 where none is remembered; ``source`` whose.
     :ivar standing: ``green``, ``failing`` or ``stuck``.
     :ivar is_running: a run is under way: what it comes to is not known yet.
+    :ivar killed: the number of the source's last run where that was killed before its end; 0 for none.
     :ivar stuck: why the loop is to end (the breaker, or an exit strategy); empty where it is not.
     :ivar edited: project files that differ from what the last run saw, by path; None where that is not known.
     :ivar prompt: the next prompt; ``prompt_file`` where it lies.
@@ -48,6 +49,7 @@ class Situation:
     source: str = ""
     standing: str = "green"
     is_running: bool = False
+    killed: int = 0
     stuck: str = ""
     edited: Sequence[str] | None = None
     prompt: str = ""
@@ -61,10 +63,10 @@ class Situation:
 def answer(situation: Situation) -> Answer:
     """What the host is told: nothing where the agent may stop.
 
-    The rules in order: nothing is remembered, or a run is under way: it may stop. It was sent back as often as the cap
-    says, or was sent back and did nothing since: it may stop, as a gate has to end by itself. The loop is stuck:
-    it ends. Files were edited since the tests ran: it is told so, with the command. The last run is red: it is
-    given the next prompt.
+    The rules in order: nothing is remembered, or a run is under way: it may stop. The loop is stuck, and nothing was
+    edited since: it ends. It was sent back as often as the cap says, or was sent back and did nothing since: it may
+    stop, as a gate has to end by itself. The last run was killed, or files were edited since the tests ran: it is told
+    so, with the command. The last run is red: it is given the next prompt.
     """
     if not situation.run:
         return Answer(kind="nothing", why="no run is remembered")
@@ -76,6 +78,8 @@ def answer(situation: Situation) -> Answer:
         return Answer(kind="nothing", why=f"sent back {situation.blocks} times in a row")
     if situation.is_again and situation.is_unmoved:
         return Answer(kind="nothing", why="nothing was run or edited since it was sent back")
+    if situation.killed:
+        return Answer(kind="go_on", text=_killed(situation), why="the last run was killed")
     if situation.edited:
         return Answer(kind="go_on", text=_stale(situation), why="edited since the last run")
     if situation.standing != "green":
@@ -87,12 +91,19 @@ def _stuck(situation: Situation) -> str:
     return f"loop-close: the loop does not advance ({one_line(situation.stuck, 300)}). {_where(situation)}"
 
 
+def _killed(situation: Situation) -> str:
+    return (
+        f"Run {situation.killed} of {one_line(situation.source, 80)} was killed before its end, so that nothing is"
+        f" known of the code as it is. This runs the tests: {one_line(situation.command, 300)}"
+    )
+
+
 def _stale(situation: Situation) -> str:
     edited = sorted(situation.edited or ())
     named = ", ".join(one_line(path, 120) for path in edited[:_NAMED])
     more = f" and {len(edited) - _NAMED} more" if len(edited) > _NAMED else ""
     return (
-        f"The tests have not run since the last edit: {named}{more} changed after run {situation.run}. What that run"
+        f"The tests have not run since the last edit: {named}{more} changed after all of them had run. What they"
         f" came to says nothing of the code as it is. This runs them: {one_line(situation.command, 300)}"
     )
 

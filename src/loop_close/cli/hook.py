@@ -3,42 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from loop_close import files
 from loop_close.agent.gate import Answer, Situation, answer
-from loop_close.cli.edited import edited_since, prompt_text
-from loop_close.cli.memory import NoRunError, Remembered, read
+from loop_close.cli.edited import prompt_text
+from loop_close.cli.memory import NoRunError, read
 from loop_close.cli.parser_parts import UsageError
 from loop_close.cli.place import Place, place_at
+from loop_close.cli.seen import Seen, is_ours_to_judge, see
 from loop_close.cli.sessions import Session, keep, key_of, sessions
-from loop_close.cli.standing import Standing, last_runs, standings
-from loop_close.cli.streams import Streams
+from loop_close.cli.streams import OutputError, Streams
 from loop_close.hosts import Host, Payload, PayloadError, host_named
 from loop_close.hosts.contract import MAX_INPUT
 from loop_close.text.fault import fault_text
 
-if TYPE_CHECKING:
-    from loop_close.store.contract import RunRow
-
 _LONGEST = 5.0
+_TOO_LONG = f"it took longer than {_LONGEST:g} seconds, so that the agent was let go"
 _SESSIONS = f"{files.STATE_FOLDER}/sessions.json"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Seen:
-    """What is known of the project: the standing of the source that ran last, and what was edited since."""
-
-    standing: Standing
-    is_running: bool
-    edited: Sequence[str] | None
-    code: str
-    command: str
 
 
 def hook(options: argparse.Namespace, streams: Streams) -> int:
@@ -50,8 +37,13 @@ def hook(options: argparse.Namespace, streams: Streams) -> int:
     told, complaint = _within(_LONGEST, lambda: _told(host, streams.input.read(MAX_INPUT + 1)))
     if complaint:
         streams.complain(complaint)
+    if complaint == _TOO_LONG:
+        os._exit(0)  # the thread may hold the standard input, for which Python would wait
     if told:
-        streams.say(told)
+        with contextlib.suppress(OutputError, BrokenPipeError):
+            streams.say(told)
+            return 0
+        streams.forget_output()
     return 0
 
 
@@ -64,7 +56,7 @@ def _host(name: str) -> Host:
 
 def _within(seconds: float, work: Callable[[], str]) -> tuple[str, str]:
     """What the work gives, and what went wrong in it: an agent is never held up for longer than this."""
-    found = [("", f"it took longer than {seconds:g} seconds, so that the agent was let go")]
+    found = [("", _TOO_LONG)]
     thread = threading.Thread(target=lambda: found.append(_safely(work)), daemon=True)
     thread.start()
     thread.join(seconds)
@@ -87,70 +79,59 @@ def _told(host: Host, data: bytes) -> str:
     if payload.is_interrupted or payload.is_waiting:
         return ""
     place = place_at(Path(payload.cwd) if payload.cwd else Path.cwd())
-    seen = read(place.history, lambda memory: _seen(place, memory))
-    path, key = place.root / _SESSIONS, key_of(host.name, payload.session)
+    if not is_ours_to_judge(place):
+        raise UsageError(f"{place.root} belongs to somebody else, so that nothing is said of it")
+    seen = read(place.history, lambda memory: see(place, memory))
+    path, key = place.root / _SESSIONS, key_of(host.name, f"{payload.event} {payload.session}")
     before = sessions(path).get(key, Session())
-    situation = _situation(host, payload, seen, before)
-    found = answer(situation) if payload.is_stop else _after_a_tool(situation, before)
-    after = _session(found, situation, before, seen.code)
-    if after != before and not path.parent.is_symlink():
-        keep(path, key, after)
+    situation = _situation(host, payload, place, seen, before)
+    found = (
+        answer(situation) if payload.is_stop else _after_a_tool(situation, is_news=seen.latest != before.run)
+    )
+    after = _session(found, situation, before, seen)
+    if after != before and not keep(path, key, after) and found.kind == "go_on":
+        raise UsageError(f"{_SESSIONS} cannot be written, so that nobody can count: the agent may stop")
     return _said(host, payload, found)
 
 
-def _seen(place: Place, memory: Remembered) -> _Seen:
-    pairs = last_runs(memory, None)
-    found = max(standings(pairs, place), key=_age)
-    edited, code = edited_since(place, memory)
-    return _Seen(
-        standing=found,
-        is_running=any(row.state == "running" for row, _ in pairs),
-        edited=edited,
-        code=code,
-        command=place.settings.test_command,
-    )
-
-
-def _age(standing: Standing) -> float:
-    row: RunRow = standing.finished or standing.last
-    return row.ended or row.started
-
-
-def _situation(host: Host, payload: Payload, seen: _Seen, before: Session) -> Situation:
+def _situation(host: Host, payload: Payload, place: Place, seen: Seen, before: Session) -> Situation:
     standing = seen.standing
-    run = standing.finished.number if standing.finished is not None else 0
-    is_unmoved = (before.run, before.code) == (run, seen.code)
-    has_advanced = run != before.run and standing.summary.verdict == "progress"
+    has_advanced = seen.latest != before.run and standing.summary.verdict == "progress"
     breaker = standing.summary.breaker
     return Situation(
-        run=run,
+        run=standing.finished.number if standing.finished is not None else standing.last.number,
         source=standing.last.source,
         standing=standing.verdict,
         is_running=seen.is_running,
+        killed=standing.last.number if standing.last.state == "killed" else 0,
         stuck=(breaker.reason or "the breaker is open") if standing.verdict == "stuck" else "",
-        edited=seen.edited,
+        edited=seen.edited.paths,
         prompt=prompt_text(standing.prompt, 2 * host.limit),
-        prompt_file=os.path.relpath(standing.prompt, payload.cwd or None)
-        if standing.prompt is not None
-        else "",
-        command=seen.command,
+        prompt_file=_from(payload.cwd, standing.prompt),
+        command=place.settings.test_command,
         blocks=max(payload.loop_count or 0, 0 if has_advanced else before.blocks),
         is_again=payload.is_again or bool(payload.loop_count),
-        is_unmoved=is_unmoved,
+        is_unmoved=(before.run, before.code) == (seen.latest, seen.edited.state),
     )
 
 
-def _after_a_tool(situation: Situation, before: Session) -> Answer:
+def _from(folder: str, prompt: Path | None) -> str:
+    return os.path.relpath(prompt, folder or None) if prompt is not None else ""
+
+
+def _after_a_tool(situation: Situation, *, is_news: bool) -> Answer:
     """What the agent may read beside a tool's result: the prompt of a red run, once."""
-    is_news = situation.run != before.run and not situation.edited and situation.standing != "green"
-    found = answer(replace(situation, stuck="", blocks=0)) if is_news else Answer(kind="nothing")
+    if not is_news or situation.edited or situation.standing == "green":
+        return Answer(kind="nothing")
+    found = answer(replace(situation, stuck="", blocks=0))
     return found if found.kind == "go_on" else Answer(kind="nothing")
 
 
-def _session(found: Answer, situation: Situation, before: Session, code: str) -> Session:
+def _session(found: Answer, situation: Situation, before: Session, seen: Seen) -> Session:
     if found.kind == "go_on":
-        return Session(blocks=situation.blocks + 1, run=situation.run, code=code)
-    return replace(before, blocks=0) if situation.standing == "green" else before
+        return Session(blocks=situation.blocks + 1, run=seen.latest, code=seen.edited.state)
+    is_done = situation.standing == "green" and not situation.edited
+    return replace(before, blocks=0) if is_done else before
 
 
 def _said(host: Host, payload: Payload, found: Answer) -> str:

@@ -16,7 +16,7 @@ from loop_close.memory import Run
 from loop_close.process import host, is_alive
 from loop_close.store import liveness, project, runs
 from loop_close.store.columns import to_text, to_whole
-from loop_close.store.contract import RunRow
+from loop_close.store.contract import Changes, RunRow
 from loop_close.store.guard import seen_at
 from loop_close.store.patience import LONGEST, STEP, Watch, is_busy, patient
 from loop_close.store.schema import APPLICATION_ID, FORMAT, check_objects
@@ -72,6 +72,17 @@ class Remembered:
         """The project's files as the last run of any source saw them: size, time and digest by path."""
         self._watch.start()
         return project.known_files(self._connection)
+
+    def looks(self, limit: int) -> tuple[runs.Look, ...]:
+        """The last runs that came to their end, the newest first, with what they saw of the files."""
+        self._watch.start()
+        return runs.looks(self._connection, limit)
+
+    def changes_since(self, snapshot: int | None) -> Changes | None:
+        """How the files as they are known differ from that state of them; None where that is not kept."""
+        self._watch.start()
+        (now,) = self._connection.execute("SELECT snapshot FROM project").fetchone()
+        return project.changes_between(self._connection, snapshot, now)
 
     def content(self, digest: str) -> bytes | None:
         """A content of the project's files, by digest; None where it is not kept."""

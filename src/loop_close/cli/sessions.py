@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -20,12 +19,12 @@ _LARGEST = 1_000_000
 class Session:
     """What is remembered of one session of an agent.
 
-    :ivar blocks: how often in a row it was sent back; ``run`` the number of the last run then, ``code`` a digest of
+    :ivar blocks: how often in a row it was sent back; ``run`` names the last run then, ``code`` a digest of
         the files as they were.
     """
 
     blocks: int = 0
-    run: int = 0
+    run: str = ""
     code: str = ""
 
 
@@ -37,9 +36,11 @@ def key_of(host: str, session: str) -> str:
 def sessions(path: Path) -> dict[str, Session]:
     """The sessions by key, the latest last; none where the file is missing or damaged."""
     try:
-        if path.stat().st_size > _LARGEST:
+        if not path.is_file():  # nothing that a reader would wait for
             return {}
-        found = json.loads(path.read_bytes())["sessions"]
+        with path.open("rb") as file:
+            text = file.read(_LARGEST + 1)
+        found = json.loads(text)["sessions"] if len(text) <= _LARGEST else {}
         return {str(key): _session(value) for key, value in found.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
@@ -47,16 +48,24 @@ def sessions(path: Path) -> dict[str, Session]:
 
 def _session(value: Mapping[str, object]) -> Session:
     blocks, run, code = value["blocks"], value["run"], value["code"]
-    if not (isinstance(blocks, int) and isinstance(run, int) and isinstance(code, str)):
+    if not (isinstance(blocks, int) and isinstance(run, str) and isinstance(code, str)):
         raise TypeError
     return Session(blocks=blocks, run=run, code=code)
 
 
-def keep(path: Path, key: str, session: Session) -> None:
-    """Remember a session as the latest; the oldest are forgotten. Where nothing can be written, nothing is."""
+def keep(path: Path, key: str, session: Session) -> bool:
+    """Remember a session as the latest; the oldest are forgotten.
+
+    :returns: whether it could be written.
+    """
     known = sessions(path)
     known.pop(key, None)
     kept = dict(list({**known, key: session}.items())[-_MOST:])
     text = json.dumps({"schema": _SCHEMA, "sessions": {k: asdict(s) for k, s in kept.items()}}, indent=1)
-    with contextlib.suppress(OSError):
+    if path.parent.is_symlink():  # what it leads to is not ours to write
+        return False
+    try:
         files.write(path, [f"{text}\n"])
+    except OSError:
+        return False
+    return True

@@ -24,6 +24,8 @@ from loop_close.hosts.jsontext import (
 _FRESH = Layout(unit="  ", newline="\n")
 _BOM = "\ufeff"
 _WORDS = re.compile(r"""[\s"'=/\\]+""")
+# What makes a line more than one command.
+_SHELL = re.compile(r";|&&")
 _NAMES = ("loop-close", "loop-close.exe", "loop_close")
 
 #: Containers around a part, outermost first: the offset of each, and which part of it leads on.
@@ -55,8 +57,10 @@ def command_line(host: str) -> str:
 
 
 def is_ours(host: str, command: object) -> bool:
-    """Whether a command runs our hook for the host, wherever it is installed and whatever it is run with."""
-    words = _WORDS.split(command) if isinstance(command, str) else []
+    """Whether a command runs our hook for the host, and nothing else, wherever it is installed."""
+    if not isinstance(command, str) or _SHELL.search(command):
+        return False
+    words = _WORDS.split(command)
     after = words[next((at for at, word in enumerate(words) if word in _NAMES), len(words)) :]
     return "hook" in after and ("--host", host) in pairwise(after)
 

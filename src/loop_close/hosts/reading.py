@@ -9,6 +9,8 @@ from loop_close.hosts.contract import MAX_INPUT, PayloadError
 
 Document = Mapping[str, object]
 
+_LONGEST_PATH = 4_096
+
 
 def document_of(data: bytes) -> Document:
     """The JSON object in the bytes; a byte-order mark before it is no fault.
@@ -70,6 +72,8 @@ def folder(document: Document, key: str) -> str:
     found = text(document, key)
     if "\0" in found:
         raise PayloadError(f"{key} is no path: it has a NUL")
+    if len(found) > _LONGEST_PATH:
+        raise PayloadError(f"{key} is no path: it has {len(found):,} characters")
     return found
 
 

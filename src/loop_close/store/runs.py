@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from loop_close.store.columns import from_json, from_text, to_json, to_text, to_whole
 from loop_close.store.contract import Begun, HistoryError, RunRow
@@ -23,6 +23,22 @@ _NEWEST = (
     "SELECT max(coalesce((SELECT max(id) FROM runs), 0),"
     " coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0))"
 )
+
+
+class Look(NamedTuple):
+    """What a run saw of the project's files.
+
+    :ivar window: when it began and ended; ``snapshot`` the state of the files then, None where it is not known.
+    :ivar is_full: all tests were meant to run.
+    """
+
+    source: str
+    number: int
+    window: tuple[float, float]
+    snapshot: int | None
+    is_full: bool
+
+
 # Kept in columns of their own.
 _ELSEWHERE = ("number", "source", "marks")
 
@@ -228,6 +244,25 @@ def recorded(connection: sqlite3.Connection, source: str, limit: int) -> tuple[R
     ).fetchall()[::-1]
     marks = marks_of(connection, [row[0] for row in rows])
     return tuple(_run(source, row, marks.get(row[0], ())) for row in rows)
+
+
+def looks(connection: sqlite3.Connection, limit: int) -> tuple[Look, ...]:
+    """The last runs that came to their end, the newest first, with what they saw of the files."""
+    rows = connection.execute(
+        "SELECT source, number, started, ended, snapshot, record FROM runs WHERE state = 'done'"
+        " ORDER BY id DESC LIMIT ?",
+        (limit,),
+    ).fetchall()
+    return tuple(
+        Look(
+            source=to_text(source),
+            number=to_whole(number),
+            window=(float(started), float(ended or started)),
+            snapshot=snapshot,
+            is_full=bool(_dictionary(record).get("is_full", True)),
+        )
+        for source, number, started, ended, snapshot, record in rows
+    )
 
 
 def _run(source: str, row: tuple[Any, ...], marks: tuple[Any, ...]) -> Run:

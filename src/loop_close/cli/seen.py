@@ -1,0 +1,89 @@
+"""What is known of a project when an agent wants to stop."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loop_close import files
+from loop_close.cli.edited import Edited, edited_since
+from loop_close.cli.memory import Remembered
+from loop_close.cli.place import Place
+from loop_close.cli.standing import Standing, last_runs, standings
+from loop_close.store.contract import RunRow
+from loop_close.store.runs import Look
+
+# Of tests; other tools that are run tell nothing of them.
+_TESTS = "pytest"
+_LOOKS = 60
+_WORST = ("green", "failing", "stuck")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Seen:
+    """What is known.
+
+    :ivar standing: of the source that decides: the worst of those that ran on the files as they were last.
+    :ivar is_running: that source, or a run of tests, is under way.
+    :ivar latest: the source and number of the last run that ended, of whichever source.
+    """
+
+    standing: Standing
+    is_running: bool
+    edited: Edited
+    latest: str
+
+
+def see(place: Place, memory: Remembered) -> Seen:
+    """Look at what is remembered, and at the files."""
+    looks = memory.looks(_LOOKS)
+    found = list(standings(last_runs(memory, None), place))
+    decides = _deciding(found, looks)
+    whole = _last_whole(looks)
+    later = looks[: looks.index(whole) + 1] if whole is not None else ()
+    return Seen(
+        standing=decides,
+        is_running=any(
+            each.last.state == "running" for each in found if each is decides or _is_of_tests(each)
+        ),
+        edited=edited_since(place, memory, whole, later),
+        latest=f"{looks[0].source} {looks[0].number}" if looks else "",
+    )
+
+
+def _is_of_tests(standing: Standing) -> bool:
+    return standing.last.source.startswith(_TESTS)
+
+
+def _deciding(found: Sequence[Standing], looks: Sequence[Look]) -> Standing:
+    """The worst of the sources whose last run saw the files as the last run of all did; the newest of equals."""
+    newest = max(found, key=_age)
+    last: dict[str, Look] = {}
+    for each in looks:
+        last.setdefault(each.source, each)
+    same = [s for s in found if s is newest or _saw_the_same(last.get(s.last.source), looks)]
+    return max(same, key=lambda standing: (_WORST.index(standing.verdict), _age(standing)))
+
+
+def _saw_the_same(look: Look | None, looks: Sequence[Look]) -> bool:
+    return look is not None and look.snapshot is not None and look.snapshot == looks[0].snapshot
+
+
+def _age(standing: Standing) -> float:
+    row: RunRow = standing.finished or standing.last
+    return row.ended or row.started
+
+
+def _last_whole(looks: Sequence[Look]) -> Look | None:
+    """The last run in which all tests were meant to run; where there is none, the last of tests, or of anything."""
+    tests = [each for each in looks if each.source.startswith(_TESTS)] or list(looks)
+    return next((each for each in tests if each.is_full), tests[0] if tests else None)
+
+
+def is_ours_to_judge(place: Place) -> bool:
+    """Whether the project and what is remembered of it belong to us, or to the administrator: else it may be a trap."""
+    if not hasattr(os, "getuid"):
+        return True
+    paths = (place.root, place.root / files.STATE_FOLDER)
+    return all(path.lstat().st_uid in (os.getuid(), 0) for path in paths if os.path.lexists(path))
