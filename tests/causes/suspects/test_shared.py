@@ -20,8 +20,8 @@ def ids(groups):
     return [[cause.id for cause in group] for group in groups]
 
 
-def placed(message, **fields):
-    return raised(message=message, frames=[in_test(), frame(CART, "total")], **fields)
+def placed(message, function="total", **fields):
+    return raised(message=message, frames=[in_test(), frame(CART, function)], **fields)
 
 
 BOTH = calls(TOTAL, passed=40, a=[(0, 1)], b=[(0, 1)])
@@ -40,9 +40,14 @@ def test_the_same_first_suspect(join):
 
 
 def test_two_with_a_place_only_where_it_is_sure():
-    causes = [cause("a", exc=placed("one")), cause("b", exc=placed("two", type="KeyError"))]
+    causes = [cause("a", exc=placed("one")), cause("b", exc=placed("two", "tax", type="KeyError"))]
     assert ids(by_likely_suspect(causes, BOTH)) == [["a"], ["b"]]
     assert ids(by_sure_suspect(causes, BOTH)) == [["a", "b"]]
+
+
+def test_two_faults_in_one_function():
+    causes = [cause("a", exc=placed("one")), cause("b", exc=placed("two", type="KeyError"))]
+    assert ids(by_likely_suspect(causes, BOTH)) == ids(by_sure_suspect(causes, BOTH)) == [["a"], ["b"]]
 
 
 @pytest.mark.parametrize(

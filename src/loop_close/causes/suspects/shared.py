@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from loop_close.calls import Calls
+from loop_close.causes.suspects.clues import base_name
 from loop_close.causes.suspects.elsewhere import with_elsewhere
 from loop_close.causes.suspects.merge import CONTRAST, has_place, is_missing_thing
 from loop_close.causes.suspects.rank import found_for, suspects_among
-from loop_close.facts import is_a
+from loop_close.facts import innermost, is_a
 from loop_close.model import RootCause, Suspect
 
 #: A first suspect that two causes share makes them one from this score on, where at most one is told by an exception
@@ -73,7 +74,16 @@ def _may_be_likely(cause: RootCause, group: _Group) -> bool:
 
 
 def _may_be_sure(cause: RootCause, group: _Group) -> bool:
-    return not any(map(_is_its_own, (cause, *group)))
+    places = {_place(each) for each in group}
+    is_beside = _place(cause) is not None and _place(cause) in places  # two faults in one function
+    return not is_beside and not any(map(_is_its_own, (cause, *group)))
+
+
+def _place(cause: RootCause) -> tuple[str, str] | None:
+    """The function of the code under test that its exception came out of; None where a test judged."""
+    failure = cause.evidence[0].failure
+    frame = innermost(failure.raised) if failure is not None and has_place(cause) else None
+    return (frame.file, base_name(frame.function)) if frame is not None else None
 
 
 def _is_its_own(cause: RootCause) -> bool:
