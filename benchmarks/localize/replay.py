@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from benchmarks.localize import ours
 from benchmarks.localize.faults import Fault
@@ -18,7 +17,6 @@ from benchmarks.localize.score import Score, score
 from benchmarks.localize.spans import Resolver
 from loop_close.files import REPORT
 from loop_close.judge import close
-from loop_close.model import Report
 from loop_close.prompt.compose import compose
 from loop_close.prompt.report_json import report_document
 from loop_close.prompt.sections import DEFAULT_SECTIONS
@@ -36,7 +34,7 @@ def replay(folder: Path, cache: Path, faults: Sequence[Fault]) -> Iterator[Score
         began = time.monotonic()
         report = close(pickle.loads(path.read_bytes()))
         prompt = compose(report, DEFAULT_SECTIONS, budget=DEFAULT_BUDGET, full_report=REPORT)
-        said = ours.said(scene, _document(report), prompt)
+        said = ours.said(scene, report_document(report, ""), prompt)
         yield score(scene, fault, ours.NAME, said, time.monotonic() - began)
 
 
@@ -45,14 +43,3 @@ def _scene(fault: Fault, cache: Path) -> Scene:
     root = tree(project, cache)
     changed = fault.apply((root / fault.file).read_bytes().decode())
     return Scene(project=project, root=root, resolver=Resolver(root, {fault.file: changed}))
-
-
-def _document(report: Report) -> dict[str, Any]:
-    """The report as JSON has it; suspects that only the records have are added."""
-    document = report_document(report, "")
-    for cause, item in zip(report.causes, document["root_causes"], strict=True):
-        item["suspects"] = item["suspects"] or [
-            {"file": suspect.file, "line": suspect.line, "function": suspect.function}
-            for suspect in getattr(cause, "suspects", ())
-        ]
-    return document

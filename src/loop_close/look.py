@@ -34,11 +34,19 @@ class Look:
 
     def code(self) -> str:
         """A digest of the Python files, equal when the code is that of an earlier run; empty when not known."""
-        from hashlib import blake2b
+        return _digest({name: e for name, e in (self.entries or {}).items() if name.endswith(_PYTHON)})
 
-        lines = sorted(f"{n}\0{e[2]}" for n, e in (self.entries or {}).items() if n.endswith(_PYTHON))
-        text = "\n".join(lines).encode("utf-8", "surrogatepass")
-        return blake2b(text, digest_size=8).hexdigest() if lines else ""
+    def state(self) -> str:
+        """The same of all files."""
+        return _digest(self.entries or {})
+
+
+def _digest(entries: Mapping[str, tuple[int, int, str]]) -> str:
+    from hashlib import blake2b
+
+    lines = sorted(f"{name}\0{entry[2]}" for name, entry in entries.items())
+    text = "\n".join(lines).encode("utf-8", "surrogatepass")
+    return blake2b(text, digest_size=8).hexdigest() if lines else ""
 
 
 def look(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 
 from loop_close import files
@@ -47,26 +46,21 @@ def edited_since(place: Place, memory: Remembered, run: RunLook | None, later: I
     known = memory.files()
     seen = look(place.root, _below(known), _ours(place))
     if seen.entries is None or run is None or not known or known.get(_LISTED) != seen.entries.get(_LISTED):
-        return Edited(paths=None, state=_state(seen))
+        return Edited(paths=None, state=seen.state())
     since = memory.changes_since(run.snapshot)
     if since is None:
-        return Edited(paths=None, state=_state(seen))
+        return Edited(paths=None, state=seen.state())
     before = {path: entry[2] for path, entry in _below(known).items()}
     for path, old, _ in since:
         before[path] = old or ""
     changed = [
         each for each in _changed(before, seen.entries) if not _is_by_tests(place.root, each[0], later)
     ]
-    return Edited(paths=_effective(changed, memory, seen), state=_state(seen))
+    return Edited(paths=_effective(changed, memory, seen), state=seen.state())
 
 
 def _ours(place: Place) -> list[str]:
     return [path for path in (place.settings.file, place.settings.json, f"{files.STATE_FOLDER}/") if path]
-
-
-def _state(seen: Look) -> str:
-    lines = sorted(f"{path}\0{entry[2]}" for path, entry in (seen.entries or {}).items())
-    return blake2b("\n".join(lines).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _below(known: _Entries) -> _Entries:
@@ -108,17 +102,3 @@ def _effective(changed: list[_Change], memory: Remembered, seen: Look) -> tuple[
         [Changed(path=path, before=before, after=after) for path, before, after in changed], content
     )
     return tuple(dict.fromkeys(edit.file for edit in found.edits if edit.is_effective))
-
-
-def prompt_text(path: Path | None, limit: int) -> str:
-    """The beginning of the prompt, made safe once more; empty where there is none, or it is not where we write it."""
-    if path is None or path.is_symlink() or not path.is_file():
-        return ""
-    try:
-        with path.open("rb") as file:
-            text = file.read(limit).decode("utf-8", "replace")
-    except OSError:
-        return ""
-    from loop_close.prompt.show import safe
-
-    return safe(text, limit)

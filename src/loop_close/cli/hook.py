@@ -12,14 +12,15 @@ from pathlib import Path
 
 from loop_close import files
 from loop_close.agent.gate import Answer, Situation, answer
-from loop_close.cli.edited import prompt_text
+from loop_close.cli.host import host_of
 from loop_close.cli.memory import NoRunError, read
 from loop_close.cli.parser_parts import UsageError
 from loop_close.cli.place import Place, place_at
 from loop_close.cli.seen import Seen, is_ours_to_judge, see
 from loop_close.cli.sessions import Session, keep, key_of, sessions
+from loop_close.cli.standing import prompt_text
 from loop_close.cli.streams import OutputError, Streams
-from loop_close.hosts import Host, Payload, PayloadError, host_named
+from loop_close.hosts import Host, Payload, PayloadError
 from loop_close.hosts.contract import MAX_INPUT
 from loop_close.text.fault import fault_text
 
@@ -33,7 +34,7 @@ def hook(options: argparse.Namespace, streams: Streams) -> int:
 
     :returns: 0, as hosts take every other exit code for an answer.
     """
-    host = _host(options.host)
+    host = host_of(options)
     told, complaint = _within(_LONGEST, lambda: _told(host, streams.input.read(MAX_INPUT + 1)))
     if complaint:
         streams.complain(complaint)
@@ -45,13 +46,6 @@ def hook(options: argparse.Namespace, streams: Streams) -> int:
             return 0
         streams.forget_output()
     return 0
-
-
-def _host(name: str) -> Host:
-    try:
-        return host_named(name)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 def _within(seconds: float, work: Callable[[], str]) -> tuple[str, str]:

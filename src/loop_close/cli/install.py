@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import shutil
 from pathlib import Path
 
-from loop_close import files
 from loop_close.cli.config_file import (
     ConfigFile,
     content_of,
@@ -18,17 +16,18 @@ from loop_close.cli.config_file import (
     remove,
     save,
 )
+from loop_close.cli.host import host_of
 from loop_close.cli.parser_parts import UsageError
-from loop_close.cli.place import root_of
+from loop_close.cli.place import is_root, root_of
 from loop_close.cli.streams import Streams
-from loop_close.hosts import Config, ConfigError, Host, host_named
+from loop_close.hosts import Config, ConfigError, Host
 
 _DRY = "nothing was written (--dry-run)"
 
 
 def install(options: argparse.Namespace, streams: Streams) -> int:
     """Put the hook in, once, and print what that changes; always 0."""
-    host = _host(options)
+    host = host_of(options)
     file = _file(host.config, options)
     old = content_of(file)
     try:
@@ -48,7 +47,7 @@ def install(options: argparse.Namespace, streams: Streams) -> int:
 
 def uninstall(options: argparse.Namespace, streams: Streams) -> int:
     """Take the hook out, and print what that changes; 0 although there was none."""
-    host = _host(options)
+    host = host_of(options)
     file = _file(host.config, options)
     old = content_of(file)
     try:
@@ -63,13 +62,6 @@ def uninstall(options: argparse.Namespace, streams: Streams) -> int:
     _show(difference(file, old, new), streams)
     streams.say(_DRY if options.dry_run else f"uninstalled: {file.shown}")
     return 0
-
-
-def _host(options: argparse.Namespace) -> Host:
-    try:
-        return host_named(options.host)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 def _file(config: Config, options: argparse.Namespace) -> ConfigFile:
@@ -88,15 +80,9 @@ def _project() -> Path:
     """The root of the project that the working directory belongs to: that of ours, else of its repository."""
     here = Path.cwd()
     root = root_of(here)
-    if root != here or _is_marked(here):
+    if root != here or is_root(here):
         return root
     return next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
-
-
-def _is_marked(folder: Path) -> bool:
-    with contextlib.suppress(files.UnusablePathError):
-        return (folder / files.STATE_FOLDER).is_dir() or bool(files.settings_table(folder))
-    return False
 
 
 def _is_ready(config: Config, file: ConfigFile) -> bool:

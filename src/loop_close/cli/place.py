@@ -51,7 +51,7 @@ def root_of(folder: Path) -> Path:
 
     A repository is never left: what lies around it is another project.
     """
-    return next((each for each in _upwards(folder) if _is_root(each)), folder)
+    return next((each for each in _upwards(folder) if is_root(each)), folder)
 
 
 def _upwards(folder: Path) -> Iterator[Path]:
@@ -61,7 +61,8 @@ def _upwards(folder: Path) -> Iterator[Path]:
             return
 
 
-def _is_root(folder: Path) -> bool:
+def is_root(folder: Path) -> bool:
+    """Whether it has a state folder or our settings."""
     try:
         return (folder / files.STATE_FOLDER).is_dir() or bool(files.settings_table(folder))
     except (files.UnusablePathError, OSError):  # of the root it is told later; others are not ours to judge

@@ -10,8 +10,7 @@ from loop_close import files
 from loop_close.cli.edited import Edited, edited_since
 from loop_close.cli.memory import Remembered
 from loop_close.cli.place import Place
-from loop_close.cli.standing import Standing, last_runs, standings
-from loop_close.store.contract import RunRow
+from loop_close.cli.standing import Standing, end_of, last_runs, standings
 from loop_close.store.runs import Look
 
 # Of tests; other tools that are run tell nothing of them.
@@ -71,8 +70,7 @@ def _saw_the_same(look: Look | None, looks: Sequence[Look]) -> bool:
 
 
 def _age(standing: Standing) -> float:
-    row: RunRow = standing.finished or standing.last
-    return row.ended or row.started
+    return end_of(standing.finished or standing.last)
 
 
 def _last_whole(looks: Sequence[Look]) -> Look | None:

@@ -1,4 +1,4 @@
-"""Where a source stands after its last run."""
+"""Where a source stands after its last run, and the prompt that tells so."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _last_of(memory: Remembered, source: str) -> tuple[RunRow, RunRow | None]:
 
 def standings(pairs: Sequence[tuple[RunRow, RunRow | None]], place: Place) -> Iterator[Standing]:
     """Where they stand, each with its prompt where that is still there."""
-    newest = max(pairs, key=lambda pair: _end(pair[1]))[1]
+    newest = max(pairs, key=lambda pair: end_of(pair[1]))[1]
     for last, finished in pairs:
         yield Standing(
             last=last,
@@ -64,7 +64,8 @@ def standings(pairs: Sequence[tuple[RunRow, RunRow | None]], place: Place) -> It
         )
 
 
-def _end(row: RunRow | None) -> float:
+def end_of(row: RunRow | None) -> float:
+    """When it ended, else when it began; 0 for none."""
     return 0.0 if row is None else row.ended or row.started
 
 
@@ -78,3 +79,17 @@ def _prompt(place: Place) -> Path | None:
         return None
     is_told = begun.startswith(files.OUR_PROMPTS) and not begun.startswith(files.RUNNING)
     return path if is_told else None
+
+
+def prompt_text(path: Path | None, limit: int) -> str:
+    """The beginning of the prompt, made safe once more; empty where there is none, or it is not where we write it."""
+    if path is None or path.is_symlink() or not path.is_file():
+        return ""
+    try:
+        with path.open("rb") as file:
+            text = file.read(limit).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    from loop_close.prompt.show import safe
+
+    return safe(text, limit)

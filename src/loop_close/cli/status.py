@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from loop_close.cli.memory import read
-from loop_close.cli.place import from_here, place_of
+from loop_close.cli.place import Place, from_here, place_of
 from loop_close.cli.standing import Standing, last_runs, standings
 from loop_close.cli.streams import Streams
 from loop_close.cli.summary import Summary, shown, signal_document, state_name
@@ -22,14 +22,22 @@ _REST = {"not_run": "not run", "not_fixed": "skipped or gone"}
 def status(options: argparse.Namespace, streams: Streams) -> int:
     """Print where the sources stand, the worst first: 0 all green, 1 one is not, 3 one is stuck."""
     place = place_of(options)
-    pairs = read(place.history, lambda memory: last_runs(memory, options.source), options.source)
-    found = sorted(standings(pairs, place), key=lambda s: (-_CODES[s.verdict], -s.last.started))
-    text = json.dumps(_document(found), indent=2) if options.json else _text(found)
+    found = worst_first(place, options.source)
+    text = json.dumps(document_of(found), indent=2) if options.json else _text(found)
     try:
         streams.say(text)
     except BrokenPipeError:  # who reads only the beginning still wants to know by the exit code
         streams.forget_output()
     return _CODES[found[0].verdict]
+
+
+def worst_first(place: Place, source: str | None = None) -> list[Standing]:
+    """Where the source stands, or each of them; never empty.
+
+    :raises UsageError: when nothing is remembered, or cannot be read.
+    """
+    pairs = read(place.history, lambda memory: last_runs(memory, source), source)
+    return sorted(standings(pairs, place), key=lambda s: (-_CODES[s.verdict], -s.last.started))
 
 
 def _text(standings: Sequence[Standing]) -> str:
@@ -74,7 +82,8 @@ def _counts(summary: Summary) -> str:
     return f"{summary.failing} failing{moved}{best}"
 
 
-def _document(standings: Sequence[Standing]) -> dict[str, Any]:
+def document_of(standings: Sequence[Standing]) -> dict[str, Any]:
+    """The same as plain values, as ``--json`` prints them."""
     return {
         "schema": "loop-close.status/1",
         "verdict": standings[0].verdict,

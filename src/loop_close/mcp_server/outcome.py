@@ -26,7 +26,6 @@ from loop_close.mcp_server.remembered import status_document
 from loop_close.mcp_server.runs import Ran, Tell, run_tests
 from loop_close.memory import Episode, Progress
 from loop_close.remember import limits_of
-from loop_close.settings import DEFAULT_TEST_COMMAND
 from loop_close.text.clean import clean
 from loop_close.text.markdown import fence
 
@@ -72,8 +71,7 @@ async def loop_run(tell: Tell, time_limit: int = TIME_LIMIT) -> Answer:
 
 def _plan() -> _Plan:
     root = root_of(Path.cwd())
-    settings = targets_of(root).settings
-    command: str = getattr(settings, "test_command", DEFAULT_TEST_COMMAND)
+    command = targets_of(root).settings.test_command
     return _Plan(root=root, command=command, words=_words(command), before=_last_runs())
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import json
-from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from loop_close.cli.memory import NoRunError, read
 from loop_close.cli.place import NO_RUN, place_at
-from loop_close.cli.status import status
-from loop_close.cli.streams import Streams
+from loop_close.cli.status import document_of, worst_first
 from loop_close.cli.summary import shown, signal_document, state_name, summary_of
 from loop_close.mcp_server.answers import Answer
 from loop_close.store.contract import RunRow
@@ -37,11 +33,7 @@ def status_document(source: str | None = None) -> dict[str, Any]:
 
     :raises UsageError: when nothing is remembered, or cannot be read.
     """
-    printed = io.StringIO()
-    streams = Streams(input=io.BytesIO(), output=printed, errors=io.StringIO())
-    status(Namespace(history=None, source=source, json=True), streams)
-    document: dict[str, Any] = json.loads(printed.getvalue())
-    return document
+    return document_of(worst_first(place_at(Path.cwd()), source))
 
 
 def _source_lines(document: Mapping[str, Any]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from called import CART, called, calls, nodeid
 from records import SRC, failure, frame, raised, verdict
 
 from loop_close.causes.suspects.elsewhere import with_elsewhere
-from loop_close.causes.suspects.rank import MOST, WEIGHTS, found_for, scored, suspects_of
+from loop_close.causes.suspects.rank import MOST, WEIGHTS, found_for, scored, suspects_among
 from loop_close.memory import Edit, Edits, Episode, Known, Mark, Step
 from loop_close.model import Evidence, RootCause
 
@@ -17,6 +17,10 @@ WRONG = verdict(test="test_a")
 def cause(*failures):
     evidence = tuple(Evidence(kind="test-failure", snippet="", failure=each) for each in failures)
     return RootCause(id="00000000", kind="test-failure", evidence=evidence)
+
+
+def suspects_of(*known):
+    return suspects_among(found_for(*known))
 
 
 def names(suspects):

@@ -2,7 +2,8 @@ import pytest
 from called import CART, called, calls, nodeid
 from records import failure, frame, in_test, raised, verdict
 
-from loop_close.causes.suspects.shared import by_likely_suspect, by_sure_suspect
+from loop_close.causes.suspects import shared
+from loop_close.causes.suspects.rank import found_for
 from loop_close.model import Evidence, RootCause
 
 TOTAL = called("total", 10, passed=5, lines={1: 5})
@@ -14,6 +15,14 @@ def cause(*tests, exc=None, kind="test-failure"):
     found = [failure(exc or verdict(test=test), nodeid(test)) for test in tests]
     evidence = tuple(Evidence(kind=kind, snippet="", failure=each) for each in found)
     return RootCause(id=tests[0], kind=kind, evidence=evidence)
+
+
+def by_likely_suspect(causes, known):
+    return shared.by_likely_suspect(causes, [found_for(each, known) for each in causes])
+
+
+def by_sure_suspect(causes, known):
+    return shared.by_sure_suspect(causes, [found_for(each, known) for each in causes])
 
 
 def ids(groups):

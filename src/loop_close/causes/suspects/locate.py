@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from loop_close.calls import Calls
+from loop_close.causes.suspects.candidates import Candidate
 from loop_close.causes.suspects.clues import base_name
 from loop_close.causes.suspects.elsewhere import with_elsewhere
 from loop_close.causes.suspects.merge import MOST, merged
@@ -14,6 +15,8 @@ from loop_close.causes.suspects.shared import by_likely_suspect, by_sure_suspect
 from loop_close.facts import links, origins
 from loop_close.memory import Episode
 from loop_close.model import Evidence, RootCause, Suspect
+
+_Find = Callable[[RootCause], list[Candidate]]
 
 #: More root causes than these nobody mends in one go.
 _LOCATED = 20
@@ -26,15 +29,28 @@ def joined(causes: Sequence[RootCause], calls: Calls | None) -> list[RootCause]:
     """
     found = [_joined([causes[i] for i in members]) for members in merged(causes, calls)]
     if 1 < len(found) <= MOST:
-        found = [_joined(parts) for parts in by_likely_suspect(found, calls)]
-        found = _joined_while_sure(found, calls)
+        find = _finder(calls)
+        found = [_joined(parts) for parts in by_likely_suspect(found, [*map(find, found)])]
+        found = _joined_while_sure(found, find)
     return found
 
 
-def _joined_while_sure(causes: list[RootCause], calls: Calls | None) -> list[RootCause]:
+def _finder(calls: Calls | None) -> _Find:
+    """Gives the candidates of a cause, found once: with thousands of lines that takes seconds."""
+    known: dict[int, tuple[RootCause, list[Candidate]]] = {}  # with the cause, so that its id stays its own
+
+    def find(cause: RootCause) -> list[Candidate]:
+        if id(cause) not in known:
+            known[id(cause)] = cause, found_for(cause, calls)
+        return known[id(cause)][1]
+
+    return find
+
+
+def _joined_while_sure(causes: list[RootCause], find: _Find) -> list[RootCause]:
     """Joined until no two are one any more: what speaks for a function elsewhere changes with each step."""
     while len(causes) > 1:
-        groups = by_sure_suspect(causes, calls)
+        groups = by_sure_suspect(causes, [*map(find, causes)])
         if len(groups) == len(causes):
             break
         causes = [_joined(parts) for parts in groups]

@@ -45,17 +45,11 @@ LEAST_PART = 0.005
 _COMMON = 0.9
 
 
-def suspects_of(cause: RootCause, calls: Calls | None, episode: Episode | None = None) -> tuple[Suspect, ...]:
+def suspects_among(found: Collection[Candidate]) -> tuple[Suspect, ...]:
     """At most five functions that probably hold the fault; none where the evidence is weak.
 
-    :param calls: what the tests called; None where that is not known.
-    :param episode: what is remembered of the loop, this run included.
+    :param found: the candidates of a cause.
     """
-    return suspects_among(found_for(cause, calls, episode))
-
-
-def suspects_among(found: Collection[Candidate]) -> tuple[Suspect, ...]:
-    """The same, of the candidates of a cause."""
     ranked = [each for each in scored(found) if _explains(each[1])][:MOST]
     if not ranked or ranked[0][0] < LEAST_FIRST:
         return ()

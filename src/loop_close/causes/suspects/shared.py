@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from loop_close.calls import Calls
+from loop_close.causes.suspects.candidates import Candidate
 from loop_close.causes.suspects.clues import base_name
 from loop_close.causes.suspects.elsewhere import with_elsewhere
 from loop_close.causes.suspects.merge import CONTRAST, has_place, is_missing_thing
-from loop_close.causes.suspects.rank import found_for, suspects_among
+from loop_close.causes.suspects.rank import suspects_among
 from loop_close.facts import innermost, is_a
 from loop_close.model import RootCause, Suspect
 
@@ -23,17 +23,19 @@ _CERTAIN = 0.7
 _Group = list[RootCause]
 
 
-def by_likely_suspect(causes: Sequence[RootCause], calls: Calls | None) -> list[_Group]:
-    """The causes by their first suspect; no two with a place of their own together."""
-    firsts = [_first(suspects_among(found_for(cause, calls))) for cause in causes]
+def by_likely_suspect(causes: Sequence[RootCause], found: Sequence[Sequence[Candidate]]) -> list[_Group]:
+    """The causes by their first suspect; no two with a place of their own together.
+
+    :param found: the candidates of each cause.
+    """
+    firsts = [_first(suspects_among(each)) for each in found]
     keys = [first if first and first.score >= _LIKELY and _has_contrast(first) else None for first in firsts]
     return _grouped(causes, keys, _may_be_likely)
 
 
-def by_sure_suspect(causes: Sequence[RootCause], calls: Calls | None) -> list[_Group]:
+def by_sure_suspect(causes: Sequence[RootCause], found: Sequence[Sequence[Candidate]]) -> list[_Group]:
     """The causes by their first suspect where nearly all that is known speaks for it, in each of them."""
-    found = with_elsewhere([found_for(cause, calls) for cause in causes])
-    firsts = [_first(suspects_among(each)) for each in found]
+    firsts = [_first(suspects_among(each)) for each in with_elsewhere(found)]
     return _grouped(causes, [first if first and _is_sure(first) else None for first in firsts], _may_be_sure)
 
 
