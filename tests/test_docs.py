@@ -2,9 +2,12 @@
 
 import re
 import shlex
+import sys
 from pathlib import Path
 
+from loop_close import Standing
 from loop_close.cli.parser import parse
+from loop_close.cli.strategies import strategy_named
 from loop_close.readers.registry import DEFAULT_READERS
 
 EXTENDING = (Path(__file__).parent.parent / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -22,11 +25,19 @@ def test_the_examples_of_the_docs_work(pytester):
     pytester.makeini("[pytest]\npythonpath = .")
     result = pytester.runpytest_subprocess("--loop-close", "-p", "no:asyncio")
     prompt = (pytester.path / "nextprompt.md").read_text(encoding="utf-8")
-    assert len(BLOCKS) == 2
+    assert len(BLOCKS) == 3
     assert result.ret == 1
     assert prompt.startswith("# Stall detected: 1 lost database connection detected (exit 1)")
     assert "The test database is started with `make db`." in prompt
     assert "## Owners\n\n- `src/billing/invoice.py` belongs to the billing team" in prompt
+
+
+def test_the_exit_strategy_of_the_docs_works(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    tmp_path.joinpath("conftest.py").write_text("\n".join(BLOCKS), encoding="utf-8")
+    decide = strategy_named("auto+not_many", tmp_path).decide
+    assert decide(Standing(failing=51)).reason == "51 tests fail: a person should look"
+    assert decide(Standing(failing=50)).action == "continue"
 
 
 READING = (Path(__file__).parent.parent / "docs" / "reading-output.md").read_text(encoding="utf-8")

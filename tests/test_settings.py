@@ -99,8 +99,8 @@ def test_settings_know_every_threshold_and_signal():
 def test_unknown_key_is_refused_and_the_known_ones_are_listed(key):
     with pytest.raises(
         SettingsError,
-        match=r"there is no such setting; there are budget, file, history, json, signals_off, suspects,"
-        r" test_command, thresholds$",
+        match=r"there is no such setting; there are budget, file, history, json, signals_off, strategy,"
+        r" suspects, test_command, thresholds$",
     ):
         parse_settings({key: 1})
 
@@ -131,3 +131,14 @@ def test_a_command_that_runs_the_tests():
 def test_what_is_no_command(value):
     with pytest.raises(SettingsError, match="test_command takes the command that runs the tests"):
         parse_settings({"test_command": value})
+
+
+def test_an_exit_strategy():
+    assert parse_settings({}).strategy == "auto"
+    assert parse_settings({"strategy": "fix_plan+theirs"}).strategy == "fix_plan+theirs"
+
+
+@pytest.mark.parametrize("value", ["", " ", 3, ["auto"], "auto\n"])
+def test_what_names_no_exit_strategy(value):
+    with pytest.raises(SettingsError, match="strategy takes the name of an exit strategy"):
+        parse_settings({"strategy": value})

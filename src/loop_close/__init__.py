@@ -8,6 +8,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from loop_close.agent.analysis import AnalysisContext, AnalysisResult
+    from loop_close.agent.analyzer import ResponseAnalyzer
+    from loop_close.agent.decision import Decision, Standing
+    from loop_close.agent.guard import SafetyGuard
+    from loop_close.agent.limits import Limits
+    from loop_close.agent.strategies.compose import parse_strategy
+    from loop_close.agent.strategies.contract import ExitStrategy
+    from loop_close.agent.supervisor import Supervisor
+    from loop_close.agent.tool_results import ToolResult
     from loop_close.detectors import DEFAULT_DETECTORS
     from loop_close.detectors.contract import Detector
     from loop_close.library import (
@@ -25,16 +34,27 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOMES = {
+    "AnalysisContext": "loop_close.agent.analysis",
+    "AnalysisResult": "loop_close.agent.analysis",
     "DEFAULT_DETECTORS": "loop_close.detectors",
+    "Decision": "loop_close.agent.decision",
     "Detector": "loop_close.detectors.contract",
     "Evidence": "loop_close.model",
+    "ExitStrategy": "loop_close.agent.strategies.contract",
     "Failure": "loop_close.model",
     "Frame": "loop_close.model",
+    "Limits": "loop_close.agent.limits",
     "Observation": "loop_close.model",
     "Raised": "loop_close.model",
     "Report": "loop_close.model",
+    "ResponseAnalyzer": "loop_close.agent.analyzer",
     "RootCause": "loop_close.model",
+    "SafetyGuard": "loop_close.agent.guard",
     "Section": "loop_close.prompt.section",
+    "Standing": "loop_close.agent.decision",
+    "Supervisor": "loop_close.agent.supervisor",
+    "ToolResult": "loop_close.agent.tool_results",
+    "parse_strategy": "loop_close.agent.strategies.compose",
     "LoopClosureReport": "loop_close.library",
     "close_loop": "loop_close.library",
     "emit_no_stall_report": "loop_close.library",
@@ -46,22 +66,33 @@ _HOMES = {
 
 __all__ = [
     "DEFAULT_DETECTORS",
+    "AnalysisContext",
+    "AnalysisResult",
+    "Decision",
     "Detector",
     "Evidence",
+    "ExitStrategy",
     "Failure",
     "Frame",
+    "Limits",
     "LoopClosureReport",
     "Observation",
     "Raised",
     "Report",
+    "ResponseAnalyzer",
     "RootCause",
+    "SafetyGuard",
     "Section",
+    "Standing",
+    "Supervisor",
+    "ToolResult",
     "__version__",
     "close_loop",
     "emit_no_stall_report",
     "emit_report",
     "list_detector_ids",
     "observe",
+    "parse_strategy",
     "run_detectors",
 ]
 

@@ -9,6 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from loop_close.agent.strategies.contract import ExitStrategy
     from loop_close.detectors.contract import Detector
     from loop_close.prompt.section import Section
 
@@ -26,4 +27,13 @@ def pytest_loop_close_detectors() -> Sequence[Detector]:
 @pytest.hookspec
 def pytest_loop_close_sections() -> Sequence[Section]:
     """Sections to put into the next prompt, at the positions they name."""
+    raise NotImplementedError
+
+
+@pytest.hookspec
+def pytest_loop_close_exit_strategies() -> Sequence[ExitStrategy]:
+    """Exit strategies that ``loop-close drive`` and the hooks of agent hosts may be told to use.
+
+    Asked for by these commands and not by pytest: only of packages, and of the ``conftest.py`` in the root.
+    """
     raise NotImplementedError

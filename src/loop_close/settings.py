@@ -10,6 +10,7 @@ MIN_BUDGET = 400
 DEFAULT_BUDGET = 2_000
 DEFAULT_HISTORY = ".loop-close/history.sqlite3"
 DEFAULT_TEST_COMMAND = "pytest --loop-close"
+DEFAULT_STRATEGY = "auto"
 #: The value of ``history`` for none.
 OFF = "off"
 #: The values of ``suspects`` beside :data:`OFF`.
@@ -33,6 +34,7 @@ class Settings:
     :ivar suspects: whether to look at which functions each test calls: ``auto`` where Python can tell (3.12),
         ``on``: say so where it cannot, ``off``.
     :ivar test_command: the command that runs the tests, for agents and whoever runs them for agents.
+    :ivar strategy: the exit strategy that says when an agent's loop ends; several are joined by ``+``.
     """
 
     file: str = "nextprompt.md"
@@ -43,6 +45,7 @@ class Settings:
     signals_off: Sequence[str] = ()
     suspects: str = AUTO
     test_command: str = DEFAULT_TEST_COMMAND
+    strategy: str = DEFAULT_STRATEGY
 
 
 #: Each threshold with the least it can be; similarity is from 0 to 1.
@@ -68,6 +71,7 @@ _TAKES: Mapping[str, str] = {
     "signals_off": f"a list of {', '.join(SIGNALS)}",
     "suspects": f"'{AUTO}', '{ON}' or '{OFF}'",
     "test_command": "the command that runs the tests, as a string of one line",
+    "strategy": "the name of an exit strategy, or several joined by '+', as a string of one line",
 }
 
 
@@ -122,6 +126,10 @@ def _is_threshold(key: Any, value: Any) -> bool:
     return key in _LEAST and _is_whole(value) and value >= _LEAST[key]
 
 
+def _is_line(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and value.isprintable()
+
+
 def _are_signals(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(kind in SIGNALS for kind in value)
 
@@ -131,5 +139,6 @@ _CHECKS: Mapping[str, Callable[[Any], bool]] = {
     "thresholds": _are_thresholds,
     "signals_off": _are_signals,
     "suspects": lambda value: value in (AUTO, ON, OFF),
-    "test_command": lambda value: isinstance(value, str) and bool(value.strip()) and value.isprintable(),
+    "test_command": _is_line,
+    "strategy": _is_line,
 }

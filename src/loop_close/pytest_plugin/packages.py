@@ -1,13 +1,10 @@
-"""Which installed packages and conftests add to loop-close; loads none of our own modules."""
+"""Which installed packages and conftests add to loop-close, as pytest's plugins."""
 
 from __future__ import annotations
 
-import os
-from importlib.metadata import entry_points
-
 import pytest
 
-GROUP = "loop_close"
+from loop_close.packages import GROUP, packages
 
 
 def load_packages(config: pytest.Config) -> list[str]:
@@ -15,17 +12,13 @@ def load_packages(config: pytest.Config) -> list[str]:
 
     :returns: what could not be loaded, in a line each.
     """
-    faults: list[str] = []
-    if os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
-        return faults
     manager = config.pluginmanager
-    for entry in sorted(entry_points(group=GROUP)):
-        if manager.has_plugin(entry.name) or manager.is_blocked(entry.name):
-            continue
+    faults = []
+    for package in packages(lambda name: manager.has_plugin(name) or manager.is_blocked(name)):
         try:
-            manager.register(entry.load(), entry.name)
+            manager.register(package.load(), package.name)
         except (Exception, SystemExit) as fault:
-            faults.append(f"{GROUP} entry point {entry.name!r}: {type(fault).__name__}: {fault}")
+            faults.append(f"{GROUP} entry point {package.name!r}: {type(fault).__name__}: {fault}")
     return faults
 
 
