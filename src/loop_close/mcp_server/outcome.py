@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,18 +12,16 @@ import anyio.to_thread
 
 from loop_close import files
 from loop_close.agent.advancing import progress_meta
-from loop_close.cli.memory import Remembered, read
-from loop_close.cli.parser_parts import UsageError
-from loop_close.cli.place import place_at, root_of
-from loop_close.cli.recording import recorded_in
+from loop_close.cli.came_to import came_to, last_numbers
+from loop_close.cli.place import root_of
+from loop_close.cli.status import document_of
 from loop_close.cli.summary import shown
 from loop_close.cli.targets import targets_of
+from loop_close.cli.testing import CommandError, words_of
 from loop_close.mcp_server.answers import Answer, ToolError, bounded
 from loop_close.mcp_server.prompts import written_prompt
-from loop_close.mcp_server.remembered import status_document
 from loop_close.mcp_server.runs import Ran, Tell, run_tests
-from loop_close.memory import Episode, Progress
-from loop_close.remember import limits_of
+from loop_close.memory import Progress
 from loop_close.text.clean import clean
 from loop_close.text.markdown import fence
 
@@ -72,33 +68,16 @@ async def loop_run(tell: Tell, time_limit: int = TIME_LIMIT) -> Answer:
 def _plan() -> _Plan:
     root = root_of(Path.cwd())
     command = targets_of(root).settings.test_command
-    return _Plan(root=root, command=command, words=_words(command), before=_last_runs())
-
-
-def _words(command: str) -> list[str]:
     try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise ToolError(f"[tool.loop-close] test_command makes no command: {error}") from None
-    if not words:
-        raise ToolError("[tool.loop-close] test_command is empty")
-    return words
-
-
-def _last_runs() -> dict[str, int]:
-    """The number of the last run of every source; nothing where nothing is remembered."""
-
-    def numbers(memory: Remembered) -> dict[str, int]:
-        return {source: memory.rows(source, 1)[-1].number for source in memory.sources()}
-
-    with contextlib.suppress(UsageError):
-        return read(place_at(Path.cwd()).history, numbers)
-    return {}
+        words = words_of(command)
+    except CommandError as error:
+        raise ToolError(f"[tool.loop-close] test_command {error}") from None
+    return _Plan(root=root, command=command, words=words, before=last_numbers(root))
 
 
 def _answer(plan: _Plan, ran: Ran, time_limit: int) -> Answer:
-    after = _last_runs()
-    sources = _sources([name for name, number in after.items() if plan.before.get(name) != number])
+    came = came_to(plan.root, plan.before)
+    sources = document_of(came.standings)["sources"] if came.standings else []
     prompt, report = written_prompt(), _report(plan.root)
     if prompt.startswith(files.RUNNING):
         prompt = ""  # it was killed before it could say anything
@@ -118,15 +97,7 @@ def _answer(plan: _Plan, ran: Ran, time_limit: int) -> Answer:
         "output_end": output,
     }
     text = "\n".join(_lines(prompt, output, f"{time_limit} seconds" if ran.timed_out else ""))
-    return Answer(text=text, document=document, meta=_meta(standing, _progress(sources, after)))
-
-
-def _sources(ran: Collection[str]) -> list[dict[str, Any]]:
-    """Where those stand that ran, the worst first."""
-    names = {shown(name) for name in ran}
-    with contextlib.suppress(UsageError):
-        return [each for each in status_document()["sources"] if each["source"] in names]
-    return []
+    return Answer(text=text, document=document, meta=_meta(standing, came.progress))
 
 
 def _standing(sources: Sequence[Mapping[str, Any]], prompt: str, ran: Ran) -> str:
@@ -146,21 +117,6 @@ def _report(root: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, TypeError, RecursionError):
         return None
     return bounded({key: document[key] for key in _TOLD if key in document})
-
-
-def _progress(sources: Sequence[Mapping[str, Any]], numbers: Mapping[str, int]) -> Progress | None:
-    """What the run came to against those before it, of the source that stands worst."""
-    from loop_close.progress import advance
-
-    if not sources:
-        return None
-    name = next(each for each in numbers if shown(each) == sources[0]["source"])
-    place = place_at(Path.cwd())
-    limits, episode, progress = limits_of(place.settings), Episode(), None
-    for each in recorded_in(place.history, name):
-        made = advance(episode, each.run, limits)
-        episode, progress = made.episode, made.progress
-    return progress if progress is not None and progress.run == numbers[name] else None
 
 
 def _meta(standing: str, progress: Progress | None) -> dict[str, bool]:

@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ import anyio
 from anyio.abc import ByteReceiveStream, Process
 
 from loop_close.cli.logs import Tail
+from loop_close.cli.testing import environment, remembered
 
 #: Told again and again while a run is on, so that a host that waits knows that it goes on: seconds so far.
 Tell = Callable[[float], Awaitable[None]]
@@ -73,27 +73,15 @@ async def run_tests(words: Sequence[str], root: Path, seconds: float, tell: Tell
 
 
 async def _started(words: Sequence[str], root: Path) -> Process:
-    # -P: a module of the project must not take the place of one of ours.
-    command = [sys.executable, "-P", "-m", "loop_close", "run", "--", *words]
     return await anyio.open_process(
-        command,
+        remembered(words),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         cwd=root,
-        env=_environment(),
+        env=environment(),
         start_new_session=True,
     )
-
-
-def _environment() -> dict[str, str]:
-    """Ours, with the folder of this Python on the path: the pytest there has the plugin.
-
-    It comes first unless an environment was activated, which hosts seldom do: then that one was meant.
-    """
-    path, ours = os.environ.get("PATH", os.defpath), os.path.dirname(sys.executable)
-    is_activated = any(name in os.environ for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
-    return {**os.environ, "PATH": os.pathsep.join((path, ours) if is_activated else (ours, path))}
 
 
 async def _drain(stream: ByteReceiveStream, tail: Tail, drained: anyio.Event) -> None:
