@@ -44,12 +44,17 @@ def progress(*steps, breaker=None):
     ],
 )
 def test_progress_is_marked(about, expected):
-    assert progress_meta(about) == expected
+    assert progress_meta(about, is_green=about is not None and not about.step.unresolved) == expected
     assert is_non_advancing(about) == (expected == STALLED)
 
 
+def test_red_run_of_which_no_failure_is_known_says_nothing_of_progress():
+    about = progress(FIRST, Step(run=2, unresolved=0, advanced="fixed"))
+    assert progress_meta(about, is_green=False) == {}
+
+
 def run_of_tests(about, text):
-    return ToolResult(tool="loop_run", content=text, meta=progress_meta(about))
+    return ToolResult(tool="loop_run", content=text, meta=progress_meta(about, is_green=not about.step.unresolved))
 
 
 def test_runs_that_stand_still_trip_however_their_text_varies():

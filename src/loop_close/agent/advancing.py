@@ -30,15 +30,16 @@ def is_non_advancing(progress: Progress | None) -> bool:
     return progress.step.is_counted and len(attempts(progress.episode.steps)) > 1
 
 
-def progress_meta(progress: Progress | None) -> dict[str, bool]:
+def progress_meta(progress: Progress | None, *, is_green: bool) -> dict[str, bool]:
     """What to put into the ``_meta`` of a result that reports a run, for a supervisor of ours or another.
 
+    :param is_green: what the run itself came to: one may be red without a failure that is known by name.
     :returns: both keys with true where the loop stands still; our own with false where it advanced or nothing
         fails; the key for the machine's faults; nothing where there is nothing to say.
     """
     if is_non_advancing(progress):
         return dict.fromkeys(NON_ADVANCING_KEYS, True)
-    if progress is None:
+    if progress is None or not (is_green or progress.step.unresolved):
         return {}
     if progress.step.unresolved and _is_of_machine(progress.step):
         return dict.fromkeys(INFRASTRUCTURE_KEYS, True)

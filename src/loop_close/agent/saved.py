@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from loop_close.agent.checks import is_finite
 
@@ -69,9 +70,18 @@ class Saved:
                 raise self._error(f"{name}[{at}]", value, "a text belongs")
         return [str(value) for value in values]
 
+    def wholes(self, name: str) -> list[int]:
+        """A list of whole numbers, none below 0."""
+        numbered = Saved({str(at): v for at, v in enumerate(self._list(name))}, f"{self.path}.{name}")
+        return [numbered.whole(at) for at in numbered._fields]
+
     def record(self, name: str) -> Saved:
         """An object."""
         return Saved(self._get(name), f"{self.path}.{name}")
+
+    def plain(self, name: str) -> Mapping[str, Any]:
+        """An object as it is, for somebody else to read."""
+        return self.record(name)._fields
 
     def records(self, name: str) -> list[Saved]:
         """A list of objects."""

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from loop_close.cli.parser_drive import add_drive
 from loop_close.cli.parser_hosts import add_host_commands
 from loop_close.cli.parser_memory import add_memory_commands
 from loop_close.cli.parser_parts import Commands, LateCommand, Parser, UsageError
@@ -31,6 +32,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         add(commands)
     add_memory_commands(commands)
     add_host_commands(commands)
+    add_drive(commands)
     ours, theirs = split_command(list(arguments))
     options, unknown = parser.parse_known_args(ours)
     if hasattr(options, "files"):  # argparse takes no more files after an option

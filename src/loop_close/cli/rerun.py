@@ -31,10 +31,10 @@ def rerun_words(source: str, words: Sequence[str], *, by_test: bool) -> tuple[st
 
 def name_of(words: Sequence[str]) -> str:
     """What runs: the program, or the module that Python runs as one."""
-    return os.path.basename(words[_start(words)])
+    return os.path.basename(words[start_of(words)])
 
 
-def _start(words: Sequence[str]) -> int:
+def start_of(words: Sequence[str]) -> int:
     """Where its name stands."""
     first = os.path.basename(words[0])
     if _PYTHON.match(first) and "-m" in words[:-1]:
@@ -47,7 +47,7 @@ def _start(words: Sequence[str]) -> int:
 
 def _without_paths(words: Sequence[str]) -> Iterator[str]:
     """The words but for what selects tests; behind an option, a path may be its value."""
-    start = _start(words) + 1
+    start = start_of(words) + 1
     yield from words[:start]
     for number, word in enumerate(words[start:], start):
         is_value = number > start and _MAY_TAKE_VALUE.match(words[number - 1]) is not None

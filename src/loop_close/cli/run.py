@@ -61,7 +61,9 @@ def _close(done: Done, words: Sequence[str], source: str, targets: Targets, memo
     """Write the prompt; the lines to show. A fault of ours costs a line and not the command's result."""
     if is_told(targets, done.exit_code):
         memory.abandon()  # the command remembers the run itself
-        return [*done.problems, f"{targets.name} was written by the command itself and is left as it is"]
+        is_expected = _PLUGIN in words
+        told = f"{targets.name} was written by the command itself and is left as it is"
+        return [*done.problems, *([] if is_expected else [told])]
     try:
         return [*done.problems, *_write(done, words, source, targets, memory)]
     except (Exception, KeyboardInterrupt) as fault:  # whose exit code would take the place of the command's

@@ -21,7 +21,6 @@ from loop_close.cli.testing import CommandError, words_of
 from loop_close.mcp_server.answers import Answer, ToolError, bounded
 from loop_close.mcp_server.prompts import written_prompt
 from loop_close.mcp_server.runs import Ran, Tell, run_tests
-from loop_close.memory import Progress
 from loop_close.text.clean import clean
 from loop_close.text.markdown import fence
 
@@ -97,7 +96,9 @@ def _answer(plan: _Plan, ran: Ran, time_limit: int) -> Answer:
         "output_end": output,
     }
     text = "\n".join(_lines(prompt, output, f"{time_limit} seconds" if ran.timed_out else ""))
-    return Answer(text=text, document=document, meta=_meta(standing, came.progress))
+    return Answer(
+        text=text, document=document, meta=progress_meta(came.progress, is_green=standing == "green")
+    )
 
 
 def _standing(sources: Sequence[Mapping[str, Any]], prompt: str, ran: Ran) -> str:
@@ -117,12 +118,6 @@ def _report(root: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, TypeError, RecursionError):
         return None
     return bounded({key: document[key] for key in _TOLD if key in document})
-
-
-def _meta(standing: str, progress: Progress | None) -> dict[str, bool]:
-    """The keys of progress; none for a run that is not green and of whose tests nothing is known."""
-    is_unknown = progress is not None and standing != "green" and not progress.step.unresolved
-    return {} if is_unknown else progress_meta(progress)
 
 
 def _lines(prompt: str, output: str, limit: str) -> list[str]:

@@ -1,0 +1,62 @@
+"""``loop-close drive`` from its options to its exit code."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from loop_close.agent.loop import AgentLoop
+from loop_close.cli.parser_parts import UsageError
+from loop_close.cli.place import root_of
+from loop_close.cli.streams import Streams
+from loop_close.drive.driver import Driver
+from loop_close.drive.group import end_leftover
+from loop_close.drive.plan import Plan, plan_of
+from loop_close.drive.saved import STATE, State, alone, kept
+from loop_close.drive.screen import Screen
+from loop_close.drive.stopping import Stop
+from loop_close.drive.tampering import Tampering
+
+_CODES = {"done": 0, "stuck": 3, "limit": 4, "interrupted": 130}
+
+
+def drive(options: argparse.Namespace, streams: Streams) -> int:
+    """Drive the agent of the options.
+
+    :returns: 0 done, 3 stuck, 4 a limit is reached, 130 interrupted.
+    :raises UsageError: for what cannot be done.
+    """
+    root = root_of(Path.cwd())
+    with alone(root), Stop() as stop:
+        state = _last(root, options)
+        plan = plan_of(options, state.given if options.resume and state is not None else {})
+        if state is not None and end_leftover(*state.child):
+            streams.complain("ended what the last loop had left running")
+        loop, tampering = _loop(plan, state if options.resume else None)
+        ended = Driver(plan, loop, tampering, Screen(streams), stop).drive()
+    return _CODES[ended]
+
+
+def _last(root: Path, options: argparse.Namespace) -> State | None:
+    """The loop before; one that cannot be read is in the way only of who wants to go on with it."""
+    try:
+        state = kept(root)
+    except UsageError:
+        if options.resume:
+            raise
+        return None
+    if options.resume and state is None:
+        raise UsageError(f"there is no loop to go on with: {STATE} is not there")
+    if options.resume and state is not None and state.ended == "done":
+        raise UsageError("the last loop has ended as done; without --resume a new one begins")
+    return state
+
+
+def _loop(plan: Plan, state: State | None) -> tuple[AgentLoop, Tampering]:
+    if state is None:
+        return AgentLoop(plan.strategy, plan.limits, task=plan.task), Tampering()
+    try:
+        loop = AgentLoop.from_state(state.loop, plan.strategy, plan.limits, task=plan.task)
+    except ValueError as error:
+        raise UsageError(f"{STATE} is damaged ({error}); without --resume a new loop begins") from None
+    return loop, Tampering(state.tampered, state.snapshot)

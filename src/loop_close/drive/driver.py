@@ -1,0 +1,165 @@
+"""The driver: runs tests and agent in turns, and keeps the loop's state after each step."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from typing import Literal
+
+from loop_close import files
+from loop_close.agent.decision import Decision
+from loop_close.agent.loop import AgentLoop
+from loop_close.agent.run_outcome import RunOutcome
+from loop_close.agent.said import said_in
+from loop_close.cli.came_to import came_to, last_numbers
+from loop_close.cli.parser_parts import UsageError
+from loop_close.cli.summary import shown
+from loop_close.cli.testing import environment, remembered
+from loop_close.drive import saved, words
+from loop_close.drive.agent import failure, prepared
+from loop_close.drive.child import Child, Ended, run
+from loop_close.drive.plan import Plan
+from loop_close.drive.screen import Screen
+from loop_close.drive.stopping import InterruptionError, Stop
+from loop_close.drive.tampering import Tampering
+from loop_close.drive.testing import outcome_of, with_plugin
+from loop_close.process import birth_of
+
+Ending = Literal["done", "stuck", "limit", "interrupted"]
+#: What shells answer for a command that cannot be run, and for one that is not there.
+_CANNOT_RUN = (126, 127)
+#: Seconds that the tests may take at least: where the loop's time is over, it is still to be told where it stands.
+_LAST_TESTS = 600.0
+
+
+class Driver:
+    """One loop at work.
+
+    :param tampering: what is known of tests that were tampered with.
+    """
+
+    def __init__(self, plan: Plan, loop: AgentLoop, tampering: Tampering, screen: Screen, stop: Stop) -> None:
+        self._plan = plan
+        self._loop = loop
+        self._tampering = tampering
+        self._screen = screen
+        self._stop = stop
+        self._environment = environment()
+        self._test: list[str] = []
+        self._child = (0, "")
+        self._outcome = RunOutcome()
+
+    def drive(self) -> Ending:
+        """Go on until the loop ends; its summary is printed.
+
+        :raises UsageError: for a command that cannot be run, and a state that cannot be kept.
+        """
+        try:
+            ended, reason = self._turns()
+        except InterruptionError as interrupted:
+            ended, reason = "interrupted", str(interrupted)
+        self._loop.limit(time.monotonic())  # which also counts the time that has passed
+        self._keep(ended, reason)
+        name = self._plan.targets.name
+        lines = words.summary(self._loop, ended, reason, self._outcome.prompt, name)
+        self._screen.say("\n".join(lines))
+        return ended
+
+    def _turns(self) -> tuple[Ending, str]:
+        self._loop.limit(time.monotonic())
+        self._test = with_plugin(self._plan.test, self._plan.root, self._environment)
+        decision = self._tested()
+        while decision.action == "continue":
+            limit = self._loop.limit(time.monotonic())
+            if limit is not None:
+                return "limit", limit.reason
+            self._turn(decision)
+            decision = self._tested()
+        return decision.action, decision.reason
+
+    def _tested(self) -> Decision:
+        """Run the tests, and decide."""
+        self._screen.step(f"tests: {shown(shlex.join(self._test))}")
+        before = last_numbers(self._plan.root)
+        ended = self._run_tests()
+        if ended.exit_code in _CANNOT_RUN and not self._loop.failing:
+            raise UsageError(f"the tests cannot be run: {self._test[0]} (exit {ended.exit_code})")
+        came = came_to(self._plan.root, before)
+        if not came.standings:
+            raise UsageError(
+                "the tests ran and nothing was remembered of it, so that nobody can tell a circle"
+            )
+        outcome = outcome_of(self._plan, ended, came)
+        self._outcome = self._tampering.told(self._plan.root, outcome)
+        decision = self._loop.tested(self._outcome)
+        self._keep()
+        self._screen.step(words.standing(self._loop, self._outcome.breaker))
+        for warning in decision.warnings:
+            self._screen.step(warning)
+        return decision
+
+    def _run_tests(self) -> Ended:
+        left = self._loop.limits.max_runtime - self._loop.runtime
+        return run(
+            Child(
+                words=remembered(self._test),
+                root=self._plan.root,
+                environment=self._environment,
+                seconds=min(self._plan.test_seconds, max(left, _LAST_TESTS)),
+                forwards=True,
+                started=self._started,
+            ),
+            self._stop,
+        )
+
+    def _turn(self, decision: Decision) -> None:
+        """Let the agent work, and take up what it says."""
+        text = self._loop.prompt(self._outcome, decision)
+        path = self._plan.root / saved.TURN
+        files.write(path, [text])
+        given, data = prepared(self._plan.agent, text, path)
+        at = f"{words.turn(self._loop)}: {self._plan.agent[0]}"
+        self._screen.step(f"{at} ({decision.reason})" if self._loop.turns else at)
+        self._screen.wait_for(at)
+        seconds = min(self._plan.agent_seconds, self._loop.limits.max_runtime - self._loop.runtime)
+        ended = self._run_agent(given, data, seconds)
+        self._screen.done()
+        error = failure(ended.exit_code, is_late=ended.is_late, seconds=seconds)
+        self._loop.answered(said_in(ended.output), error=error, now=time.monotonic())
+        self._keep()
+
+    def _run_agent(self, given: list[str], data: bytes | None, seconds: float) -> Ended:
+        child = Child(
+            words=given,
+            root=self._plan.root,
+            environment=self._environment,
+            data=data,
+            pass_on=self._screen.pass_on,
+            seconds=seconds,
+            started=self._started,
+            waited=self._screen.waited,
+        )
+        try:
+            return run(child, self._stop)
+        except OSError as error:
+            hint = "; {prompt_file} or the standard input takes more" if error.errno == 7 else ""
+            raise UsageError(f"cannot run the agent {given[0]}: {error.strerror or error}{hint}") from None
+
+    def _started(self, pid: int) -> None:
+        self._child = (pid, birth_of(pid))
+        self._keep()
+
+    def _keep(self, ended: str = "", reason: str = "") -> None:
+        state = saved.State(
+            given=self._plan.given,
+            loop=self._loop.state(),
+            tampered=self._tampering.tests,
+            snapshot=self._tampering.snapshot,
+            child=(0, "") if ended else self._child,
+            ended=ended,
+            reason=reason,
+        )
+        try:
+            saved.keep(self._plan.root, state)
+        except OSError as error:
+            raise UsageError(f"cannot write {saved.STATE}: {error.strerror or error}") from None

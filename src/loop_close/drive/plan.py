@@ -1,0 +1,131 @@
+"""What a driver is told to do: by its options, and by what was saved of the loop that it goes on with."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loop_close.agent.limits import Limits
+from loop_close.agent.strategies.contract import ExitStrategy
+from loop_close.cli.parser_parts import UsageError
+from loop_close.cli.place import place_at
+from loop_close.cli.rerun import start_of
+from loop_close.cli.strategies import strategy_named
+from loop_close.cli.targets import Targets, targets_of
+from loop_close.cli.testing import CommandError, words_of
+
+#: In the agent's command, for the text of the turn, and for the path of the file that holds it.
+PROMPT, PROMPT_FILE = "{prompt}", "{prompt_file}"
+_SHELLS = ("sh", "bash", "dash", "zsh", "fish", "ksh", "cmd", "cmd.exe", "powershell", "pwsh")
+_LARGEST_TASK = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """What to do.
+
+    :ivar test: the words of the tests' command; ``agent`` those of the agent's.
+    :ivar agent_seconds: that a turn may take; ``test_seconds`` that the tests may; infinite for no limit.
+    :ivar given: what of it a loop that is gone on with goes on with.
+    """
+
+    targets: Targets
+    test: list[str]
+    agent: list[str]
+    task: str
+    strategy: ExitStrategy
+    limits: Limits
+    agent_seconds: float
+    test_seconds: float
+    given: Mapping[str, str]
+
+    @property
+    def root(self) -> Path:
+        """Of the project, where all commands run."""
+        return self.targets.root
+
+
+def plan_of(options: argparse.Namespace, saved: Mapping[str, str]) -> Plan:
+    """The plan by the options, else by what was saved, else by the settings.
+
+    :raises UsageError: for what cannot be done.
+    """
+    place = place_at(Path.cwd())  # it raises where nothing is to be remembered: such a loop goes in circles
+    settings = place.settings
+    test = options.test or saved.get("test") or settings.test_command
+    agent = options.agent or saved.get("agent")
+    if not agent:
+        raise UsageError("drive takes the agent's command, such as: --agent 'claude -p'")
+    task = options.task or saved.get("task") or ""
+    strategy = options.strategy or saved.get("strategy") or settings.strategy
+    return Plan(
+        targets=targets_of(place.root),
+        test=_words("--test", test),
+        agent=_agent_words(agent),
+        task=_text_of(task),
+        strategy=strategy_named(strategy, place.root),
+        limits=_limits(options),
+        agent_seconds=options.agent_timeout or math.inf,
+        test_seconds=options.test_timeout or math.inf,
+        given={
+            "test": test,
+            "agent": agent,
+            "task": os.path.abspath(task) if task else "",
+            "strategy": strategy,
+        },
+    )
+
+
+def _words(option: str, command: str) -> list[str]:
+    try:
+        return words_of(command)
+    except CommandError as error:
+        raise UsageError(f"{option} {error}") from None
+
+
+def _agent_words(command: str) -> list[str]:
+    words = _words("--agent", command)
+    name = os.path.basename(words[0])
+    if name in _SHELLS and any(PROMPT in word for word in words):
+        raise UsageError(
+            f"--agent puts {PROMPT} into the words of {name}, which would run what tests print;"
+            f" give it {PROMPT_FILE}, or read the standard input"
+        )
+    return words
+
+
+def _text_of(path: str) -> str:
+    if not path:
+        return ""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_LARGEST_TASK + 1)
+    except OSError as error:
+        raise UsageError(f"cannot read the task {path}: {error.strerror or error}") from None
+    if len(data) > _LARGEST_TASK:
+        raise UsageError(f"the task {path} is longer than {_LARGEST_TASK:,} bytes")
+    text = data.decode("utf-8", "replace")
+    if not text.strip():
+        raise UsageError(f"the task {path} is empty")
+    return text
+
+
+def _limits(options: argparse.Namespace) -> Limits:
+    given: dict[str, Any] = {
+        "max_iterations": options.max_iterations,
+        "max_runtime": options.max_runtime,
+        "max_cost": options.max_cost,
+        "max_consecutive_failures": options.max_failures,
+    }
+    return Limits(**{name: value for name, value in given.items() if value is not None})
+
+
+def runs_pytest(words: list[str]) -> int:
+    """Where in the words the name of pytest stands; -1 where they run something else."""
+    at = start_of(words)
+    return at if os.path.basename(words[at]) in ("pytest", "py.test") else -1

@@ -1,0 +1,123 @@
+"""What a driver keeps of its loop, so that another one can go on with it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from loop_close import files
+from loop_close.agent.saved import Saved
+from loop_close.cli.parser_parts import UsageError
+from loop_close.text.clean import clean
+
+STATE = f"{files.STATE_FOLDER}/drive.json"
+#: What the agent is given for its turn.
+TURN = f"{files.STATE_FOLDER}/turnprompt.md"
+_LOCK = f"{files.STATE_FOLDER}/drive.lock"
+_SCHEMA = "loop-close.drive/1"
+_LARGEST = 10_000_000
+_GIVEN = ("test", "agent", "task", "strategy")
+_ENDINGS = ("", "done", "stuck", "limit", "interrupted")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class State:
+    """A loop as it is kept.
+
+    :ivar given: the words of its options by name; empty for what holds a credential, which is not kept.
+    :ivar loop: what :meth:`loop_close.agent.loop.AgentLoop.state` gave.
+    :ivar tampered: what was done to tests and is not undone, by node id.
+    :ivar snapshot: numbers the state of the files before that in the history; -1 where it is not known.
+    :ivar child: number and birth of the process that was running; 0 for none.
+    :ivar ended: how the loop ended, empty while it has not; ``reason`` why.
+    """
+
+    given: Mapping[str, str]
+    loop: Mapping[str, Any]
+    tampered: Mapping[str, str] = field(default_factory=dict)
+    snapshot: int = -1
+    child: tuple[int, str] = (0, "")
+    ended: str = ""
+    reason: str = ""
+
+
+def keep(root: Path, state: State) -> None:
+    """Write the state, whole or not at all.
+
+    :raises OSError: when it cannot be written.
+    """
+    files.state_folder(root)
+    given = {name: text for name, text in state.given.items() if clean(text) == text}
+    document = {"schema": _SCHEMA, **asdict(state), "given": given, "reason": clean(state.reason, 2_000)}
+    files.write(root / STATE, [json.dumps(document, indent=1), "\n"])
+
+
+def kept(root: Path) -> State | None:
+    """The state of the last loop; None where there is none.
+
+    :raises UsageError: when it is damaged, naming the field.
+    """
+    path = root / STATE
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LARGEST + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(f"cannot read {STATE}: {error.strerror or error}") from None
+    try:
+        return _state(json.loads(data))
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{STATE} is damaged ({error}); without --resume a new loop begins") from None
+
+
+def _state(document: Any) -> State:
+    saved = Saved(document, "drive")
+    saved.text("schema", (_SCHEMA,))
+    given, tampered = saved.record("given"), saved.record("tampered")
+    pid, birth = document.get("child") or (0, "")
+    snapshot = document.get("snapshot")
+    return State(
+        given={name: given.text(name) for name in _GIVEN if name in document["given"]},
+        loop=saved.plain("loop"),
+        tampered={test: tampered.text(test) for test in document["tampered"]},
+        snapshot=snapshot if isinstance(snapshot, int) else -1,
+        child=(pid, birth) if isinstance(pid, int) and isinstance(birth, str) else (0, ""),
+        ended=saved.text("ended", _ENDINGS),
+        reason=saved.text("reason"),
+    )
+
+
+@contextlib.contextmanager
+def alone(root: Path) -> Iterator[None]:
+    """Hold the project: two loops in one would undo each other's edits.
+
+    The system lets go of it for a driver that is killed.
+
+    :raises UsageError: when somebody else holds it, or the state cannot be kept.
+    """
+    try:
+        files.state_folder(root)
+        handle = os.open(root / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise UsageError(f"cannot write to {files.STATE_FOLDER}: {error.strerror or error}") from None
+    try:
+        _lock(handle)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int) -> None:
+    with contextlib.suppress(ImportError):  # Windows
+        import fcntl
+
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UsageError("another loop-close drive is at work in this project") from None

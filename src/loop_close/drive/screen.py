@@ -1,0 +1,126 @@
+"""What a person sees of the loop: a line at each step, and on a terminal how long the agent has been at work."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+
+from loop_close.cli.streams import Streams
+
+_BOLD, _PLAIN, _CLEAR = "\x1b[1m", "\x1b[0m", "\r\x1b[K"
+_FIRST, _NEXT = 1.0, 1.0
+_HOUR = 3_600
+_NARROWEST = 20
+
+
+class Screen:
+    """Standard output and standard error of the driver.
+
+    What the agent prints comes from threads of its own: whoever writes holds the lock.
+    """
+
+    def __init__(self, streams: Streams) -> None:
+        self._streams = streams
+        self._is_terminal = streams.errors.isatty()
+        self._lock = threading.Lock()
+        self._status = ""
+        self._begun = self._due = 0.0
+        self._is_shown = False
+        self._is_mid_line = {1: False, 2: False}
+        self._is_deaf = {1: False, 2: False}
+
+    def step(self, text: str) -> None:
+        """Say in a line where the loop is; it stands out between what tests and agents print."""
+        with self._lock:
+            self._finish_line()
+            is_bold = self._is_terminal and not os.environ.get("NO_COLOR")
+            if is_bold:
+                self._write_error(_BOLD)
+            self._streams.complain(text)
+            if is_bold:
+                self._write_error(_PLAIN)
+
+    def wait_for(self, status: str) -> None:
+        """From now on the agent is at work."""
+        self._status, self._begun = status, time.monotonic()
+        self._due = self._begun + _FIRST
+
+    def waited(self) -> None:
+        """Show on a terminal how long it has been at work; to be called a few times a second."""
+        if not self._is_terminal or time.monotonic() < self._due or any(self._is_mid_line.values()):
+            return
+        with self._lock:
+            passed = spelled(time.monotonic() - self._begun)
+            self._write_error(f"{_CLEAR}{f'loop-close: {self._status}, {passed}'[: _width() - 1]}")
+            self._due, self._is_shown = time.monotonic() + _NEXT, True
+
+    def pass_on(self, number: int, data: bytes) -> None:
+        """Write what the agent wrote to its standard output (1) or standard error (2), as it is.
+
+        Where nobody reads it any more the loop goes on without.
+        """
+        with self._lock:
+            self._clear()
+            self._is_mid_line[number] = not data.endswith(b"\n")
+            stream = self._streams.output if number == 1 else self._streams.errors
+            if not self._is_deaf[number]:
+                self._is_deaf[number] = not _written(stream, data)
+
+    def done(self) -> None:
+        """The agent has ended its turn."""
+        with self._lock:
+            self._finish_line()
+
+    def say(self, text: str) -> None:
+        """Print the result."""
+        with self._lock:
+            self._finish_line()
+        self._streams.say(text)
+
+    def _finish_line(self) -> None:
+        """Begin a new line where the agent has left one unfinished."""
+        self._clear()
+        if any(self._is_mid_line.values()):
+            self._streams.break_line()
+        self._is_mid_line = {1: False, 2: False}
+
+    def _clear(self) -> None:
+        if self._is_shown:
+            self._write_error(_CLEAR)
+            self._is_shown = False
+
+    def _write_error(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self._streams.errors.write(text)
+            self._streams.errors.flush()
+
+
+def _written(stream: object, data: bytes) -> bool:
+    """Whether it could be written: bytes where the stream takes them, as the agent's encoding is its own business."""
+    raw = getattr(stream, "buffer", None)
+    try:
+        if raw is not None:
+            raw.write(data)
+            raw.flush()
+        else:
+            stream.write(data.decode("utf-8", "replace"))  # type: ignore[attr-defined]  # a text stream of a test
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _width() -> int:
+    try:
+        return max(os.get_terminal_size(sys.stderr.fileno()).columns, _NARROWEST)
+    except (OSError, ValueError, AttributeError):
+        return 80
+
+
+def spelled(seconds: float) -> str:
+    """``1:02:03``, or ``2:03``."""
+    whole = int(seconds)
+    minutes = f"{whole % _HOUR // 60:02}" if whole >= _HOUR else f"{whole // 60}"
+    return f"{whole // _HOUR}:{minutes}:{whole % 60:02}" if whole >= _HOUR else f"{minutes}:{whole % 60:02}"

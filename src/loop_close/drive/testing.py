@@ -1,0 +1,133 @@
+"""Run the tests, and say what they came to."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from loop_close import files
+from loop_close.agent.advancing import progress_meta
+from loop_close.agent.run_outcome import RunOutcome
+from loop_close.cli.came_to import CameTo
+from loop_close.cli.standing import prompt_text
+from loop_close.cli.summary import shown
+from loop_close.drive.child import Ended
+from loop_close.drive.plan import Plan, runs_pytest
+from loop_close.memory import Tampering
+from loop_close.model import Verdict
+from loop_close.text.sanitize import one_line
+
+_PLUGIN = "--loop-close"
+_LONGEST_PROBE = 120
+_LONGEST_PROMPT = 400_000
+_LARGEST_REPORT = 50_000_000
+_MAX_CAUSES = 200
+
+
+def with_plugin(words: list[str], root: Path, environment: Mapping[str, str]) -> list[str]:
+    """The words with the plugin asked for, where they run a pytest that has it.
+
+    Its prompt knows more than what can be read in the output.
+    """
+    at = runs_pytest(words)
+    if at < 0 or any(word.startswith(_PLUGIN) for word in words):
+        return words
+    try:
+        told = subprocess.run(
+            [*words[: at + 1], "--help"],
+            cwd=root,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_LONGEST_PROBE,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return words
+    has_plugin = _PLUGIN.encode() in told.stdout
+    return [*words[: at + 1], _PLUGIN, *words[at + 1 :]] if has_plugin else words
+
+
+def outcome_of(plan: Plan, ended: Ended, came: CameTo) -> RunOutcome:
+    """What a run came to, by what is remembered of it.
+
+    :param came: of the sources that the command ran.
+    """
+    verdict = _verdict(came, ended)
+    is_green = verdict == "green"
+    progress = came.progress
+    return RunOutcome(
+        verdict=verdict,
+        failing=0 if is_green else sum(each.summary.failing or 0 for each in came.standings),
+        is_complete=_is_complete(came, ended),
+        is_edited=progress is not None and progress.step.edits.kind == "effective",
+        has_advanced=progress is not None and bool(progress.step.advanced),
+        tampered=_tampered(came),
+        breaker=came.standings[0].summary.breaker if came.standings else RunOutcome().breaker,
+        causes={} if is_green else _causes(plan.root),
+        state=progress.step.state if progress is not None else "",
+        meta=progress_meta(progress, is_green=is_green),
+        prompt=_prompt(plan),
+    )
+
+
+def _verdict(came: CameTo, ended: Ended) -> Verdict | None:
+    """That of the worst source; a command that failed is not green, whatever is remembered of it."""
+    if not came.standings or ended.is_late:
+        return None
+    found = came.standings[0].summary.verdict
+    if ended.exit_code == 0 and _is_rest_elsewhere(came):
+        return "green"
+    if found == "green":
+        return "green" if ended.exit_code == 0 else "error"
+    known: tuple[Verdict, ...] = get_args(Verdict)
+    return next((verdict for verdict in known if verdict == found), None)
+
+
+def _is_rest_elsewhere(came: CameTo) -> bool:
+    """Whether all that is known to fail is what the command, which selects its tests, does not run."""
+    if came.progress is None or came.run is None or len(came.standings) > 1:
+        return False
+    step = came.progress.step
+    return bool(came.run.selection) and came.run.is_good and step.unresolved == step.not_run > 0
+
+
+def _is_complete(came: CameTo, ended: Ended) -> bool:
+    are_done = all(each.last.state == "done" for each in came.standings)
+    return bool(came.standings) and are_done and not ended.is_late and not (came.run and came.run.incomplete)
+
+
+def _tampered(came: CameTo) -> dict[str, Tampering]:
+    """What was done to tests, by node id; of the worst source it is known what."""
+    tests = came.progress.episode.tests if came.progress is not None else {}
+    fired = (signal for each in came.standings for signal in each.summary.fired)
+    named = (test for signal in fired if signal.kind == "test-tampering" for test in signal.tests)
+    return {test: tests[test].tampered[1] if test in tests else "" for test in named}
+
+
+def _prompt(plan: Plan) -> str:
+    """What the run wrote; that of a run that was killed says nothing."""
+    text = prompt_text(plan.targets.prompt, _LONGEST_PROMPT)
+    return "" if text.startswith(files.RUNNING) else text
+
+
+def _causes(root: Path) -> dict[str, str]:
+    """What each root cause of the report is, by its id, in its order; nothing where there is no report."""
+    path = root / files.REPORT
+    try:
+        if path.stat().st_size > _LARGEST_REPORT:
+            return {}
+        causes = json.loads(path.read_bytes())["root_causes"][:_MAX_CAUSES]
+        return {str(cause["id"]): _described(cause) for cause in causes}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return {}
+
+
+def _described(cause: Mapping[str, Any]) -> str:
+    location = cause["location"]
+    place = f" ({location['file']}:{location['line']})" if location["file"] else ""
+    said = ": ".join(filter(None, (cause["exception"], one_line(shown(cause["message"]), 80))))
+    return f"{said or cause['kind']}{place}"

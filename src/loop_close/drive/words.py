@@ -1,0 +1,75 @@
+"""The words for where a loop stands and how it ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from loop_close.agent.fix_plan import FixPlan
+from loop_close.agent.loop import AgentLoop
+from loop_close.cli.summary import shown, state_name
+from loop_close.drive.screen import spelled
+from loop_close.memory import Breaker
+
+_SHOWN = 8
+_MAX_STEPS = 12
+_TRIED = re.compile(r"^## Tried so far\n+(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_ENDED = {
+    "done": "done",
+    "stuck": "stuck",
+    "limit": "a limit is reached",
+    "interrupted": "interrupted",
+}
+
+
+def trend(failing: Sequence[int]) -> str:
+    """``9 → 6 → 4 failing``: the last runs, those that changed nothing once; ``no test fails`` where that is all."""
+    moved = [count for at, count in enumerate(failing) if at == 0 or failing[at - 1] != count]
+    if not any(moved):
+        return "no test fails"
+    more = "… → " if len(moved) > _SHOWN else ""
+    return f"{more}{' → '.join(map(str, moved[-_SHOWN:]))} failing"
+
+
+def standing(loop: AgentLoop, breaker: Breaker) -> str:
+    """Where the loop stands after a run of the tests."""
+    failing = loop.failing
+    same = next((n for n, count in enumerate(reversed(failing)) if count != failing[-1]), len(failing)) - 1
+    unmoved = f", the same as {same} run{'s' * (same != 1)} before" if same > 0 and failing[-1] else ""
+    state = f"; breaker {state_name(breaker.state)}" if breaker.state != "closed" else ""
+    return f"{trend(failing)}{unmoved}{state}"
+
+
+def turn(loop: AgentLoop) -> str:
+    """``turn 3 of 100``."""
+    most = loop.limits.max_iterations
+    return f"turn {loop.turns + 1}" + ("" if most == float("inf") else f" of {most:g}")
+
+
+def summary(loop: AgentLoop, ended: str, reason: str, prompt: str, prompt_file: str) -> Iterator[str]:
+    """How the loop ended, in lines.
+
+    :param prompt: the last next prompt, of which it is told what was tried.
+    """
+    turns = f"{loop.turns} turn{'s' * (loop.turns != 1)}"
+    yield f"loop-close drive: {_ENDED[ended]} after {turns} in {spelled(loop.runtime)}: {shown(reason, 600)}"
+    if loop.failing:
+        yield f"  {trend(loop.failing)}" + (f"; cost {loop.cost:.2f}" if loop.cost else "")
+    yield from (f"  {line}" for line in _steps(loop.plan))
+    if ended == "done":
+        return
+    tried = _TRIED.search(prompt)
+    if tried is not None:
+        yield "  what was tried:"
+        yield from (f"    {line}".rstrip() for line in tried.group(1).strip().splitlines())
+    yield f"  the next prompt: {prompt_file}"
+    yield "  to go on with this loop: loop-close drive --resume"
+
+
+def _steps(plan: FixPlan) -> Iterator[str]:
+    for number, step in enumerate(plan.steps[:_MAX_STEPS], 1):
+        state = "fixed" if step.completed else "given up" if step.is_exhausted else "open"
+        tries = f" after {step.attempts} attempt{'s' * (step.attempts != 1)}" if step.attempts else ""
+        yield f"{number}. {state}{tries}: {shown(step.description or step.cause, 160)}"
+    if len(plan.steps) > _MAX_STEPS:
+        yield f"… and {len(plan.steps) - _MAX_STEPS} more"

@@ -1,0 +1,265 @@
+"""The loop without the doing: decisions from runs and answers that are given."""
+
+import json
+import math
+
+import pytest
+
+from loop_close.agent.limits import Limits
+from loop_close.agent.loop import AgentLoop
+from loop_close.agent.run_outcome import RunOutcome
+from loop_close.agent.said import Said
+from loop_close.agent.strategies.compose import parse_strategy
+from loop_close.agent.tool_results import ToolResult
+from loop_close.memory import Breaker
+
+SECRET = "ghp_" + "a1B2c3D4e5" * 4
+STALLED = {"dev.loop-close/non-advancing": True}
+GREEN = RunOutcome(verdict="green", is_complete=True, meta={"dev.loop-close/non-advancing": False})
+RED = RunOutcome(
+    verdict="first-failure",
+    failing=2,
+    is_complete=True,
+    causes={"c1": "first"},
+    state="s",
+    prompt="# Stall\n",
+)
+STILL = RunOutcome(
+    verdict="no-progress", failing=2, is_complete=True, is_edited=True, causes={"c1": "first"}, meta=STALLED
+)
+HALF = Breaker(state="half_open", reason="2 runs in a row without progress")
+OPEN = Breaker(state="open", reason="3 runs in a row without progress")
+
+
+def loop(strategy="auto", limits=None, task=""):
+    return AgentLoop(parse_strategy(strategy), limits or Limits(), task=task)
+
+
+def told(loop, text, **options):
+    loop.answered(Said(text=text), now=0.0, **options)
+
+
+def changed(tested, **changes):
+    return RunOutcome(**{**{f: getattr(tested, f) for f in RunOutcome.__slots__}, **changes})
+
+
+@pytest.mark.parametrize("strategy", ["auto", "fix_plan", "done_signals", "circuit_breaker"])
+def test_green_tests_end_a_loop_that_has_no_other_task(strategy):
+    decision = loop(strategy).tested(GREEN)
+    assert (decision.action, decision.reason, decision.strategy) == ("done", "the tests are green", "tests")
+
+
+def test_green_tests_are_not_the_whole_of_a_task():
+    judge = loop(task="Add a command that exports CSV.")
+    assert judge.tested(GREEN).action == "continue"
+    told(judge, "I wrote the parser of the options, the exporter comes next.")
+    assert judge.tested(GREEN).action == "continue"
+    told(judge, "The export is written and documented. Done: everything works.")
+    decision = judge.tested(GREEN)
+    assert (decision.action, decision.strategy) == ("done", "auto")
+
+
+def test_many_green_runs_on_the_way_of_a_task_are_no_circle():
+    judge = loop(task="Add ten commands.")
+    for number in range(12):
+        assert judge.tested(GREEN).action == "continue"
+        told(judge, f"Command {number} of ten: wrote its parser. {'x' * number * 30}")
+
+
+@pytest.mark.parametrize(
+    "tested",
+    [
+        RED,
+        changed(GREEN, is_complete=False),
+        changed(GREEN, tampered={"test_a.py::test_f": "deleted"}),
+        changed(GREEN, verdict="error"),
+        changed(GREEN, verdict=None),
+    ],
+)
+def test_claim_over_what_is_not_proven_sends_back(tested):
+    judge = loop()
+    judge.tested(RED)
+    told(judge, "All tests pass. I am done: the fix is complete and verified.")
+    decision = judge.tested(tested)
+    assert decision.action == "continue"
+    assert "the agent says it is done, but " in judge.prompt(tested, decision)
+
+
+def test_tampering_is_named_to_the_agent():
+    judge = loop()
+    told(judge, "All tests pass, done.")
+    tested = changed(GREEN, tampered={f"test_a.py::test_{n}": "deleted" for n in range(5)})
+    text = judge.prompt(tested, judge.tested(tested))
+    assert "tests were tampered with: deleted: test_a.py::test_0, deleted: test_a.py::test_1" in text
+    assert text.rstrip().endswith("and 2 more.")
+
+
+def test_tampering_is_told_whatever_the_agent_says():
+    judge = loop("circuit_breaker")
+    tested = changed(GREEN, tampered={"test_a.py::test_f": "skipped"})
+    text = judge.prompt(tested, judge.tested(tested))
+    assert "- Tests were tampered with, and are not as they were: skipped: test_a.py::test_f.\n" in text
+
+
+def test_breaker_that_was_open_before_gives_the_agent_a_turn():
+    judge = loop()
+    stuck = changed(STILL, verdict="stuck", breaker=OPEN)
+    assert judge.tested(stuck).action == "continue"
+    told(judge, "I changed something.")
+    decision = judge.tested(stuck)
+    assert (decision.action, decision.strategy) == ("stuck", "circuit_breaker")
+
+
+def test_supervisor_ends_what_the_strategy_would_let_go_on():
+    judge = loop("done_signals")
+    judge.tested(RED)
+    decisions = []
+    for text in (
+        "I changed the sum.",
+        "Now the rounding looks right to me.",
+        "The parser was at fault, rewritten.",
+    ):
+        told(judge, text)
+        decisions.append(judge.tested(STILL))
+    assert [decision.action for decision in decisions] == ["continue", "continue", "stuck"]
+    assert decisions[-1].strategy == "supervisor"
+    assert "made no progress 3 times in a row" in decisions[-1].reason
+
+
+def test_same_words_again_end_a_loop_that_stands_still_and_was_told_so():
+    judge = loop("done_signals")
+    judge.tested(RED)
+    told(judge, "I have fixed the rounding in the cart.")
+    half = changed(STILL, breaker=HALF, meta={})
+    assert judge.tested(half).action == "continue"
+    told(judge, "I have fixed the rounding in the cart!")
+    decision = judge.tested(half)
+    assert (decision.action, decision.strategy) == ("stuck", "safety_guard")
+    assert decision.reason.startswith("the agent says again what it said before (9")
+
+
+def test_same_words_before_it_was_told_are_given_another_turn():
+    judge = loop("done_signals")
+    judge.tested(RED)
+    for breaker in (Breaker(), HALF):
+        told(judge, "I have fixed the rounding in the cart.")
+        assert judge.tested(changed(STILL, breaker=breaker, meta={})).action == "continue"
+
+
+@pytest.mark.parametrize(
+    "tested", [changed(STILL, has_advanced=True, breaker=HALF), changed(STILL, breaker=Breaker())]
+)
+def test_same_words_over_other_edits_are_no_circle(tested):
+    judge = loop("done_signals")
+    judge.tested(RED)
+    for _ in range(2):
+        told(judge, "I have fixed the first failing test.")
+        decision = judge.tested(tested)
+    assert decision.action == "continue"
+
+
+def test_steps_of_the_plan_are_the_root_causes():
+    judge = loop("fix_plan")
+    both = changed(RED, causes={"c1": "first", "c2": "second"})
+    assert judge.tested(both).reason == "step 1 of 2, attempt 1 of 3: first [c1]"
+    told(judge, "The first one.")
+    left = changed(STILL, causes={"c2": "second"}, has_advanced=True, meta={})
+    assert judge.tested(left).reason == "step 2 of 2, attempt 1 of 3: second [c2]"
+    told(judge, "The second one.")
+    decision = judge.tested(changed(GREEN, is_edited=True))
+    assert (decision.action, decision.strategy) == ("done", "fix_plan")
+    assert [step.completed for step in judge.plan.steps] == [True, True]
+
+
+def test_step_is_not_completed_by_taking_its_test_away():
+    judge = loop("fix_plan")
+    judge.tested(RED)
+    told(judge, "Done.")
+    decision = judge.tested(changed(GREEN, is_edited=True, tampered={"t.py::t": "deleted"}))
+    assert decision.action == "continue"
+    assert [step.completed for step in judge.plan.steps] == [False]
+
+
+def test_limits_are_asked_before_a_turn():
+    judge = loop(limits=Limits(max_iterations=2))
+    assert judge.limit(0.0) is None
+    told(judge, "one")
+    told(judge, "two")
+    assert judge.limit(1.0).limit == "iterations"
+
+
+def test_failed_turns_count():
+    judge = loop(limits=Limits(max_consecutive_failures=2))
+    told(judge, "", error="it ended with exit code 1")
+    judge.answered(Said(text="I was cut off", is_error=True), now=0.0)
+    assert judge.limit(1.0).limit == "failures"
+
+
+def test_costs_add_up():
+    judge = loop(limits=Limits(max_cost=0.5))
+    for _ in range(2):
+        judge.answered(Said(text="x", cost=0.25), now=0.0)
+    assert judge.limit(1.0).limit == "cost"
+
+
+def test_tools_that_get_the_agent_nowhere_are_told_to_it():
+    judge = loop()
+    calls = tuple(ToolResult(tool="Search", input={"q": "x"}, content="nothing") for _ in range(3))
+    judge.answered(Said(text="searched", results=calls), now=0.0)
+    text = judge.prompt(RED, judge.tested(RED))
+    assert text.count("`Search` made no progress 3 times in a row") == 1
+
+
+def test_prompt_of_the_first_turn():
+    judge = loop(limits=Limits(max_iterations=7), task="Build it.\n")
+    text = judge.prompt(RED, judge.tested(RED))
+    assert text == ("Build it.\n\n---\n\n# Stall\n\n## This loop\n\n- Turn 1 of at most 7.\n")
+
+
+def test_prompt_without_a_limit_of_turns():
+    judge = loop(limits=Limits(max_iterations=math.inf))
+    assert "- Turn 1.\n" in judge.prompt(RED, judge.tested(RED))
+
+
+def test_failed_turn_is_told_without_its_secrets():
+    judge = loop()
+    told(judge, "", error=f"exit code 1: api_key={SECRET}")
+    text = judge.prompt(RED, judge.tested(RED))
+    assert "The last turn failed: exit code 1" in text
+    assert SECRET not in text
+
+
+def test_state_is_gone_on_from():
+    judge = loop("fix_plan")
+    judge.tested(RED)
+    told(judge, "I have fixed the rounding in the cart.", error="exit code 1")
+    judge.tested(STILL)
+    state = json.loads(json.dumps(judge.state()))
+    again = AgentLoop.from_state(state, parse_strategy("fix_plan"), Limits())
+    assert again.state() == state
+    assert (again.turns, list(again.failing), again.plan) == (1, [2, 2], judge.plan)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("failing", [1, "2"], r"loop\.failing\.1 is '2' where a whole number"),
+        ("responses", "x", r"loop\.responses is 'x' where a list belongs"),
+        ("guard", None, r"of type NoneType where an object belongs"),
+        ("version", 2, "this release reads 1"),
+    ],
+)
+def test_damaged_state_is_named(field, value, said):
+    state = {**loop().state(), field: value}
+    with pytest.raises(ValueError, match=said):
+        AgentLoop.from_state(state, parse_strategy("auto"))
+
+
+def test_state_keeps_no_secrets_and_stays_small():
+    judge = loop()
+    for number in range(30):
+        judge.tested(RED)
+        told(judge, f"{number} token={SECRET} {'x' * 50_000}")
+    text = json.dumps(judge.state())
+    assert SECRET not in text
+    assert len(text) < 200_000

@@ -1,0 +1,188 @@
+"""What the readers make of single events."""
+
+import json
+
+import pytest
+
+from loop_close.agent.said import said_in
+
+SESSION = {"session_id": "s1", "sessionID": "s1"}
+
+
+def output(*events: object) -> str:
+    return "".join(json.dumps(event) + "\n" for event in events)
+
+
+def result(**fields: object) -> dict[str, object]:
+    return {
+        "type": "result",
+        "subtype": "success",
+        "is_error": False,
+        "result": "Done.",
+        "num_turns": 1,
+    } | fields
+
+
+@pytest.mark.parametrize(
+    ("cost", "expected"),
+    [
+        *((0.25, 0.25), (2, 2.0), (0, 0.0), (-1.0, 0.0), (True, 0.0), ("0.25", 0.0), (None, 0.0), ([1], 0.0)),
+        *((float("nan"), 0.0), (float("inf"), 0.0), (-float("inf"), 0.0), (10**400, 0.0)),
+    ],
+)
+def test_money_is_a_finite_number_above_zero(cost, expected):
+    assert said_in(output(result(total_cost_usd=cost))).cost == expected
+    finish = {"type": "step_finish", "part": {"type": "step-finish", "cost": cost}} | SESSION
+    said = said_in(output(finish))
+    assert (said.format, said.cost) == ("opencode", expected)
+
+
+def test_number_too_long_for_json_is_noise():
+    assert said_in('{"type":"result","is_error":false,"total_cost_usd":' + "9" * 9_999 + "}").format == ""
+
+
+def test_claude_totals_are_sessions_totals():
+    events = [
+        result(session_id=name, total_cost_usd=cost) for name, cost in [("a", 0.5), ("a", 0.75), ("b", 1)]
+    ]
+    assert said_in(output(*events)).cost == 1.75
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_error"),
+    [
+        ({}, False),
+        ({"is_error": True}, True),
+        ({"subtype": "error_max_turns"}, True),
+        ({"subtype": "error_during_execution", "is_error": True}, True),
+        ({"is_error": None}, False),
+        ({"is_error": "true"}, False),
+    ],
+)
+def test_claude_tells_of_its_failure(fields, is_error):
+    said = said_in(output(result(**fields)))
+    assert (said.format, said.is_error, said.text) == ("claude", is_error, "Done.")
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"errors": ["one", 2, "three"]}, "one\n\nthree"),
+        ({}, "error_max_turns"),
+        ({"errors": 3}, "error_max_turns"),
+    ],
+)
+def test_claude_says_what_went_wrong_where_it_says_nothing_else(fields, text):
+    assert said_in(output(result(subtype="error_max_turns", result=None, **fields))).text == text
+
+
+def test_claude_meta_of_a_result_is_kept():
+    use = {"type": "tool_use", "id": "t", "name": "x", "input": {"a": 1}}
+    block = {"type": "tool_result", "tool_use_id": "t", "content": "c", "_meta": {"k": True}}
+    lines = output(
+        {"type": "assistant", "message": {"content": [use]}},
+        {"type": "user", "message": {"content": [block, block | {"tool_use_id": ["t"]}]}},
+    )
+    (kept,) = said_in(lines).results
+    assert (kept.tool, kept.input, kept.content, kept.meta) == ("x", {"a": 1}, "c", {"k": True})
+
+
+def test_codex_error_that_was_got_over_is_none():
+    started, error = {"type": "turn.started"}, {"type": "error", "message": "Reconnecting... 1/5"}
+    assert said_in(output(started, error)).is_error
+    assert said_in(output(started, error)).text == "Reconnecting... 1/5"
+    assert not said_in(output(started, error, {"type": "turn.completed", "usage": {}})).is_error
+
+
+def test_codex_declined_command_is_an_error():
+    item = {"type": "command_execution", "command": "rm", "status": "declined", "exit_code": None}
+    (kept,) = said_in(output({"type": "item.completed", "item": item})).results
+    assert (kept.is_error, kept.input) == (True, {"command": "rm"})
+
+
+def test_codex_items_of_the_first_weeks():
+    item = {"id": "itm_0", "item_type": "assistant_message", "text": "Done."}
+    said = said_in(
+        output({"type": "session.created", "session_id": "s"}, {"type": "item.completed", "item": item})
+    )
+    assert (said.format, said.text) == ("codex", "Done.")
+
+
+@pytest.mark.parametrize(
+    ("message", "is_error", "text"),
+    [
+        ({"type": "error", "message": "no key"}, True, "no key"),
+        ({"type": "turn_aborted", "reason": "interrupted"}, True, "interrupted"),
+        ({"type": "task_complete", "last_agent_message": "Done."}, False, "Done."),
+        ({"type": "task_complete", "last_agent_message": None}, False, ""),
+    ],
+)
+def test_old_codex_tells_how_it_ended(message, is_error, text):
+    said = said_in(output({"id": "0", "msg": {"type": "task_started"}}, {"id": "0", "msg": message}))
+    assert (said.format, said.is_error, said.text) == ("codex", is_error, text)
+
+
+def test_old_codex_failed_tools():
+    begin = {"type": "mcp_tool_call_begin", "call_id": "c", "invocation": {"server": "s", "tool": "t"}}
+    end = {"type": "mcp_tool_call_end", "call_id": "c", "result": {"Err": "boom"}}
+    (kept,) = said_in(output({"id": "0", "msg": begin}, {"id": "0", "msg": end})).results
+    assert (kept.tool, kept.content, kept.is_error) == ("mcp__s__t", "boom", True)
+
+
+def test_gemini_json_of_a_failure():
+    said = said_in(
+        json.dumps({"session_id": "s", "error": {"type": "Error", "message": "quota", "code": 1}}, indent=2)
+    )
+    assert (said.format, said.text, said.is_error) == ("gemini", "quota", True)
+
+
+def test_cursor_broken_off_within_a_message():
+    start = {
+        "type": "tool_call",
+        "subtype": "started",
+        "call_id": "c",
+        "tool_call": {"readToolCall": {"args": {}}},
+    }
+    part = {"type": "assistant", "timestamp_ms": 1, "session_id": "s"}
+    texts = [part | {"message": {"content": [{"type": "text", "text": text}]}} for text in ("I ", "see")]
+    assert said_in(output(start, *texts)).text == "I see"
+
+
+def test_cursor_result_wins_where_it_is_all_there_is_or_an_error():
+    call = {"type": "tool_call", "subtype": "started", "tool_call": {}}
+    said_before = {"type": "assistant", "message": {"content": [{"type": "text", "text": "Hm."}]}}
+    end = {"type": "result", "subtype": "error", "is_error": True, "result": "boom", "duration_ms": 1}
+    said = said_in(output(call, said_before, end))
+    assert (said.format, said.text, said.is_error) == ("cursor", "boom", True)
+
+
+def test_cursor_reads_a_file():
+    body = {"args": {"path": "a"}, "result": {"success": {"content": "text", "totalLines": 1}}}
+    call = {"type": "tool_call", "subtype": "completed", "call_id": "c", "tool_call": {"readToolCall": body}}
+    (kept,) = said_in(output(call)).results
+    assert (kept.tool, kept.input, kept.content, kept.is_error) == ("read", {"path": "a"}, "text", False)
+
+
+def test_openhands_failure_and_a_message_without_finish():
+    base = {"id": "e", "timestamp": "t", "source": "agent"}
+    message = base | {
+        "kind": "MessageEvent",
+        "llm_message": {"content": [{"type": "text", "text": "Which?"}]},
+    }
+    error = base | {"kind": "ConversationErrorEvent", "code": "LLMError", "detail": "no key"}
+    assert said_in(output(message)).text == "Which?"
+    said = said_in(output(error))
+    assert (said.format, said.text, said.is_error) == ("openhands", "no key", True)
+
+
+def test_opencode_failure():
+    start = {"type": "step_start", "part": {"type": "step-start"}} | SESSION
+    error = {"type": "error", "error": {"name": "APIError", "data": {"message": "no key"}}} | SESSION
+    said = said_in(output(start, error))
+    assert (said.format, said.text, said.is_error) == ("opencode", "no key", True)
+
+
+def test_aider_costs_are_processes_costs():
+    run = "Aider v0.86.2\nTokens: 1k sent, 2 received. Cost: $1.00 message, $1.50 session.\n"
+    assert said_in(run * 2).cost == 3.0
+    assert said_in("Aider v0.86.2\nTokens: 1k sent, 2 received.\n").cost == 0.0

@@ -1,0 +1,149 @@
+"""What a loop has to be right about, with an agent that follows a script, from the command line to the exit code."""
+
+import pytest
+from driven import TESTS, cart, steps
+
+CLAIM = "I fixed everything. All tests pass, the task is complete."
+WITHOUT_TOTAL = TESTS.replace("def test_total():\n    assert total([1, 2]) == 3\n\n\n", "")
+
+
+def test_agent_that_claims_completion_over_red_tests_is_sent_back(project):
+    loop = project(
+        [
+            {"say": CLAIM},
+            {"say": "Now the sum is right.", "write": cart(count="len(prices) - 1")},
+            {"say": CLAIM, "write": cart()},
+        ]
+    )
+    done = loop.drive()
+    assert done.returncode == 0
+    assert "- After the last turn: the agent says it is done, but 2 tests fail." in loop.given[1]
+    assert "# Stall detected: 2 test failures detected" in loop.given[1]
+    assert "loop-close drive: done after 3 turns in 0:" in done.stdout
+    assert "the agent reports completion" in done.stdout
+    assert "  2 → 1 → 0 failing\n" in done.stdout
+
+
+def test_agent_that_goes_in_circles_is_stopped_at_the_third_turn_with_what_was_tried(project):
+    one, other = cart(total="sum(prices) + 2"), cart(total="sum(prices) + 3")
+    loop = project(
+        [
+            {"say": "The offset was wrong.", "write": one},
+            {"say": "It has to be three.", "write": other},
+            {"say": "Back to two, as before, which looked better.", "write": one},
+        ],
+        cart(total="sum(prices) + 3"),
+    )
+    done = loop.drive()
+    assert done.returncode == 3
+    assert len(loop.given) == 3
+    assert "loop-close drive: stuck after 3 turns" in done.stdout
+    told = done.stdout.partition("what was tried:")[2]
+    assert told.count("edited `total` in `cart.py`") == 3
+    assert "-    return sum(prices) + 3" in told
+    assert "back to the code of run 2" in told
+    assert "loop-close drive --resume" in told
+
+
+def test_four_causes_are_fixed_one_by_one_under_a_plan(project):
+    names = ("a", "b", "c", "d")
+    tests = "import four\n" + "".join(f"\n\ndef test_{n}():\n    assert four.{n}() == '{n}'\n" for n in names)
+
+    def four(right):
+        bodies = (f"def {n}():\n    return '{n if n in right else n * 2}'\n" for n in names)
+        return {"four.py": "\n\n".join(bodies), "test_cart.py": tests}
+
+    turns = [{"say": f"Fixed {names[n]}.", "write": four(names[: n + 1])} for n in range(4)]
+    loop = project(turns, four(""))
+    done = loop.drive("--strategy", "fix_plan")
+    assert done.returncode == 0
+    assert len(loop.given) == 4
+    for number, given in enumerate(loop.given[1:], 2):
+        assert f"- After the last turn: step {number} of 4, attempt 1 of 3: AssertionError" in given
+    assert "4 → 3 → 2 → 1 → 0 failing" in done.stdout
+    assert "4 of 4 steps of the fix plan are completed, and the tests are green" in done.stdout
+    assert done.stdout.count(". fixed after 1 attempt: AssertionError") == 4
+
+
+def test_agent_that_deletes_the_failing_test_is_not_believed(project):
+    files = cart(total="sum(prices) + 1")
+    loop = project(
+        [
+            {"say": CLAIM, "write": {"test_cart.py": WITHOUT_TOTAL}},
+            {"say": CLAIM},  # the test is still gone, and the run that showed it is over
+            {"say": "The test is back.", "write": {"test_cart.py": TESTS}},
+            {"say": CLAIM, "write": cart()},
+        ],
+        files,
+    )
+    done = loop.drive()
+    assert done.returncode == 0, done.stdout
+    doubt = "the agent says it is done, but tests were tampered with: deleted: test_cart.py::test_total."
+    assert [doubt in given for given in loop.given] == [False, True, True, False]
+    assert len(loop.given) == 4
+    assert "  1 → 0 → 1 → 0 failing\n" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("tests", "way"),
+    [
+        (TESTS.replace("def test_total", "import pytest\n\n\n@pytest.mark.skip\ndef test_total"), "skipped"),
+        (TESTS.replace("def test_total", "import pytest\n\n\n@pytest.mark.xfail\ndef test_total"), "xfailed"),
+        (TESTS.replace("    assert total([1, 2]) == 3\n", "    total([1, 2])\n"), "weakened"),
+        (TESTS.replace("def test_total", "def total_of_two"), "uncollected"),
+    ],
+)
+def test_other_ways_to_silence_a_test_are_not_believed_either(project, tests, way):
+    loop = project(
+        [{"say": CLAIM, "write": {"test_cart.py": tests}}, {"say": CLAIM}], cart(total="sum(prices) + 1")
+    )
+    done = loop.drive("--max-iterations", "3")
+    assert done.returncode == 4, done.stdout
+    assert [f"tampered with: {way}: test_cart.py::t" in given for given in loop.given] == [
+        False,
+        True,
+        True,
+    ]
+
+
+def test_agent_that_varies_its_edits_without_effect_is_stopped_by_the_supervisor(project):
+    turns = [
+        {"say": f"Attempt: {word} the sum.", "write": cart(total=f"sum(prices) + 1 + {n} - {n}")}
+        for n, word in enumerate(("recomputed", "rewrote", "reordered", "renamed"), 1)
+    ]
+    loop = project(turns, cart(total="sum(prices) + 1"))
+    done = loop.drive("--strategy", "done_signals")
+    assert done.returncode == 3
+    assert len(loop.given) == 3
+    assert "stuck after 3 turns" in done.stdout
+    assert "`tests` made no progress 3 times in a row: each result was marked as not advancing" in done.stdout
+
+
+def test_agent_that_does_nothing_is_stopped(project):
+    loop = project([{"say": CLAIM}])
+    done = loop.drive()
+    assert done.returncode == 3
+    assert len(loop.given) == 3
+
+
+def test_green_tests_need_no_agent(project):
+    loop = project([{"say": "I was called"}], cart())
+    done = loop.drive()
+    assert done.returncode == 0
+    assert loop.given == []
+    assert "done after 0 turns" in done.stdout
+    assert "no test fails" in done.stdout
+
+
+def test_trend_is_told_before_each_turn(project):
+    loop = project(
+        [{"say": "One.", "write": cart(count="len(prices) - 1")}, {"say": "Two.", "write": cart()}]
+    )
+    told = steps(loop.drive())
+    assert [line for line in told if line.endswith("failing")] == [
+        "loop-close: 2 failing",
+        "loop-close: 2 → 1 failing",
+        "loop-close: 2 → 1 → 0 failing",
+    ]
+    assert any(line.startswith("loop-close: turn 1 of 100: ") for line in told)
+    assert any(line.endswith("(the agent does not report completion)") for line in told)
