@@ -18,7 +18,6 @@ from loop_close.drive.child import Ended
 from loop_close.drive.plan import Plan, runs_pytest
 from loop_close.memory import Tampering
 from loop_close.model import Verdict
-from loop_close.text.sanitize import one_line
 
 _PLUGIN = "--loop-close"
 _LONGEST_PROBE = 120
@@ -129,5 +128,5 @@ def _causes(root: Path) -> dict[str, str]:
 def _described(cause: Mapping[str, Any]) -> str:
     location = cause["location"]
     place = f" ({location['file']}:{location['line']})" if location["file"] else ""
-    said = ": ".join(filter(None, (cause["exception"], one_line(shown(cause["message"]), 80))))
+    said = ": ".join(filter(None, (cause["exception"], shown(cause["message"].partition("\n")[0], 80))))
     return f"{said or cause['kind']}{place}"
