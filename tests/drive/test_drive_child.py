@@ -1,0 +1,146 @@
+"""Commands in a group of their own."""
+
+import math
+import os
+import sys
+import threading
+
+import pytest
+from driven import is_running, wait_until
+
+from loop_close.drive.child import Child, run
+from loop_close.drive.group import end_leftover
+from loop_close.drive.stopping import InterruptionError, Stop
+from loop_close.process import birth_of
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="there are no process groups")
+
+
+def child(tmp_path, code, **options):
+    return Child(
+        words=[sys.executable, "-c", code], root=tmp_path, environment=os.environ, **{"data": None, **options}
+    )
+
+
+class Heard:
+    """What was passed on."""
+
+    def __init__(self):
+        self.out = b""
+        self.err = b""
+
+    def __call__(self, number, data):
+        if number == 1:
+            self.out += data
+        else:
+            self.err += data
+
+
+def test_what_it_prints_is_passed_on_and_its_answer_is_kept(tmp_path):
+    heard = Heard()
+    code = "import sys; print('said'); print('told', file=sys.stderr); sys.exit(5)"
+    done = run(child(tmp_path, code, pass_on=heard), Stop())
+    assert (done.exit_code, done.output, done.is_late) == (5, "said\n", False)
+    assert (heard.out, heard.err) == (b"said\n", b"told\n")
+
+
+def test_more_than_a_pipe_holds_in_both_directions(tmp_path):
+    heard = Heard()
+    data = b"x" * 3_000_000
+    code = "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read())"
+    done = run(child(tmp_path, code, data=data, pass_on=heard), Stop())
+    assert heard.out == data
+    assert done.output == data.decode()
+
+
+def test_input_that_nobody_reads_holds_nobody_up(tmp_path):
+    done = run(child(tmp_path, "pass", data=b"x" * 3_000_000, pass_on=Heard()), Stop())
+    assert done.exit_code == 0
+
+
+def test_only_the_end_of_a_long_answer_is_kept(tmp_path):
+    code = "import sys\nfor _ in range(9): sys.stdout.write('x' * 1_000_000)\nprint('end')"
+    done = run(child(tmp_path, code, pass_on=Heard()), Stop())
+    assert len(done.output) <= 4_000_001
+    assert done.output.endswith("xend\n")
+
+
+def test_there_is_no_terminal_to_ask(tmp_path):
+    code = "open('/dev/tty')"
+    assert run(child(tmp_path, code, pass_on=Heard()), Stop()).exit_code == 1
+
+
+def test_signal_that_ends_it_is_told_as_shells_do(tmp_path):
+    done = run(child(tmp_path, "import os; os.kill(os.getpid(), 15)"), Stop())
+    assert done.exit_code == 143
+
+
+def test_who_holds_the_pipe_is_not_waited_for(tmp_path):
+    code = (
+        "import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']);"
+        "print(p.pid)"
+    )
+    done = run(child(tmp_path, code, pass_on=Heard()), Stop())
+    assert not is_running(int(done.output))
+
+
+def test_who_ignores_what_it_is_asked_is_made_to_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("loop_close.drive.group._GRACES", (("SIGINT", 0.1), ("SIGTERM", 0.1)))
+    code = (
+        "import signal, time\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\n"
+        "print('deaf', flush=True)\ntime.sleep(600)"
+    )
+    heard = Heard()
+    done = run(child(tmp_path, code, pass_on=heard, seconds=1.0), Stop())
+    assert done.is_late
+    assert done.exit_code == 128 + 9
+
+
+def test_time_that_is_over_lets_it_say_what_it_knows(tmp_path):
+    code = (
+        "import time\nprint('begun', flush=True)\n"
+        "try:\n    time.sleep(600)\nexcept KeyboardInterrupt:\n    print('last words')"
+    )
+    done = run(child(tmp_path, code, pass_on=Heard(), seconds=1.5), Stop())
+    assert (done.output, done.is_late) == ("begun\nlast words\n", True)
+
+
+def test_who_is_told_to_stop_starts_nothing(tmp_path):
+    stop = Stop()
+    stop.asked = 1
+    with pytest.raises(InterruptionError):
+        run(child(tmp_path, f"open({str(tmp_path / 'hit')!r}, 'w')"), stop)
+    assert not (tmp_path / "hit").exists()
+
+
+def test_stop_in_between_ends_it(tmp_path):
+    stop, pids = Stop(), []
+    threading.Timer(0.5, lambda: setattr(stop, "asked", 1)).start()
+    with pytest.raises(InterruptionError):
+        run(child(tmp_path, "import time; time.sleep(600)", started=pids.append), stop)
+    assert not is_running(pids[0])
+
+
+def test_command_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        run(Child(words=["no-such-command"], root=tmp_path, environment=os.environ), Stop())
+
+
+def test_leftover_of_another_birth_is_nobody_of_ours(tmp_path):
+    assert not end_leftover(os.getpid(), "another")
+    assert not end_leftover(os.getpid(), "")
+    assert not end_leftover(0, "x")
+
+
+def test_leftover_is_ended(tmp_path):
+    import subprocess
+
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+    with process:
+        wait_until(lambda: is_running(process.pid))
+        assert end_leftover(process.pid, birth_of(process.pid)) == bool(birth_of(process.pid))
+        process.kill()
+
+
+def test_no_limit_is_infinite(tmp_path):
+    assert child(tmp_path, "").seconds == math.inf

@@ -1,0 +1,122 @@
+import pytest
+
+from loop_close.agent.fix_plan import FixPlan, FixStep
+from loop_close.agent.limits import Limits
+from loop_close.agent.loop import AgentLoop
+from loop_close.agent.run_outcome import RunOutcome
+from loop_close.agent.strategies.compose import parse_strategy
+from loop_close.drive import words
+from loop_close.drive.screen import spelled
+from loop_close.memory import Breaker
+
+PROMPT = """# Stall detected
+
+## Tried so far
+
+- Run 2: edited `total` in `cart.py`: no failure moved.
+```diff
+-    return 1
+```
+
+## Files touched
+
+`cart.py`
+"""
+
+
+def loop_of(*failing, limits=None):
+    loop = AgentLoop(parse_strategy("auto"), limits or Limits())
+    for number in failing:
+        loop.tested(
+            RunOutcome(verdict="no-progress" if number else "green", failing=number, is_complete=True)
+        )
+    return loop
+
+
+@pytest.mark.parametrize(
+    ("failing", "said"),
+    [
+        ([], "no test fails"),
+        ([0], "no test fails"),
+        ([0, 0], "no test fails"),
+        ([3], "3 failing"),
+        ([3, 3, 3], "3 failing"),
+        ([9, 6, 6, 4], "9 → 6 → 4 failing"),
+        ([0, 2], "0 → 2 failing"),
+        ([2, 0], "2 → 0 failing"),
+        (range(20, 0, -1), "… → 8 → 7 → 6 → 5 → 4 → 3 → 2 → 1 failing"),
+    ],
+)
+def test_trend(failing, said):
+    assert words.trend(list(failing)) == said
+
+
+@pytest.mark.parametrize(
+    ("failing", "breaker", "said"),
+    [
+        ([2], Breaker(), "2 failing"),
+        ([2, 2], Breaker(), "2 failing, the same as 1 run before"),
+        (
+            [3, 2, 2, 2],
+            Breaker(state="half_open"),
+            "3 → 2 failing, the same as 2 runs before; breaker half open",
+        ),
+        ([0, 0], Breaker(), "no test fails"),
+    ],
+)
+def test_where_the_loop_stands(failing, breaker, said):
+    assert words.standing(loop_of(*failing), breaker) == said
+
+
+def test_number_of_the_turn():
+    assert words.turn(loop_of()) == "turn 1 of 100"
+    assert words.turn(loop_of(limits=Limits(max_iterations=float("inf")))) == "turn 1"
+
+
+def test_summary_of_a_stuck_loop_tells_what_was_tried():
+    lines = list(words.summary(loop_of(2, 2), "stuck", "no progress", PROMPT, "nextprompt.md"))
+    assert lines[0] == "loop-close drive: stuck after 0 turns in 0:00: no progress"
+    at = lines.index("  what was tried:")
+    assert lines[at + 1] == "    - Run 2: edited `total` in `cart.py`: no failure moved."
+    assert "    -    return 1" in lines
+    assert not any("Files touched" in line for line in lines)
+    assert lines[-2:] == [
+        "  the next prompt: nextprompt.md",
+        "  to go on with this loop: loop-close drive --resume",
+    ]
+
+
+def test_summary_of_a_loop_that_is_done_is_short():
+    lines = list(words.summary(loop_of(2, 0), "done", "the tests are green", PROMPT, "nextprompt.md"))
+    assert lines == ["loop-close drive: done after 0 turns in 0:00: the tests are green", "  2 → 0 failing"]
+
+
+def test_reason_from_outside_is_made_safe():
+    (first, *_) = words.summary(loop_of(), "stuck", "\x1b[31mred\n# x \u202e", "", "p.md")
+    assert "\x1b" not in first
+    assert "\u202e" not in first
+    assert "\n" not in first
+
+
+def test_steps_of_the_plan():
+    steps = [
+        FixStep(cause="a", description="first", completed=True, attempts=2),
+        FixStep(cause="b", attempts=3),
+        FixStep(cause="c", description="third"),
+        *(FixStep(cause=f"d{n}") for n in range(20)),
+    ]
+    lines = list(words._steps(FixPlan(steps=tuple(steps))))
+    assert lines[:3] == [
+        "1. fixed after 2 attempts: first",
+        "2. given up after 3 attempts: b",
+        "3. open: third",
+    ]
+    assert lines[-1] == "… and 11 more"
+    assert len(lines) == 13
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0, "0:00"), (59.9, "0:59"), (61, "1:01"), (3600, "1:00:00"), (36_061, "10:01:01")]
+)
+def test_time(seconds, said):
+    assert spelled(seconds) == said
