@@ -43,9 +43,9 @@ def test_turn_that_takes_too_long_is_ended_with_all_that_it_started(project):
     loop = project(
         [{"say": "Thinking.", "sleep": 600, "spawn": 600}, {"say": "Fixed.", "write": cart()}], WRONG
     )
-    done = loop.drive("--agent-timeout", "1")
+    done = loop.drive("--agent-timeout", "4")
     assert done.returncode == 0
-    assert "- The last turn failed: the agent was ended after 1 seconds" in loop.given[1]
+    assert "- The last turn failed: the agent was ended after 4 seconds" in loop.given[1]
     assert not is_running(int(loop.beside.joinpath("spawned").read_text()))
 
 
@@ -54,9 +54,10 @@ def test_tests_that_take_too_long_prove_nothing(project):
     slow = "import time\n\n\ndef test_slow():\n    time.sleep({})\n"
     fast = {"test_cart.py": slow.format(0)}
     loop = project([{"say": "All tests pass, done.", "write": fast}], {"test_cart.py": slow.format(600)})
-    done = loop.drive("--test-timeout", "2")
+    done = loop.drive("--test-timeout", "8")
     assert done.returncode == 0
     assert len(loop.given) == 1
+    assert "loop-close: the run did not come to its end\n" in done.stderr
 
 
 @posix

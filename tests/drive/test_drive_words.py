@@ -65,7 +65,24 @@ def test_trend(failing, said):
     ],
 )
 def test_where_the_loop_stands(failing, breaker, said):
-    assert words.standing(loop_of(*failing), breaker) == said
+    outcome = RunOutcome(verdict="error", failing=failing[-1], is_complete=True, breaker=breaker)
+    if not failing[-1]:
+        outcome = RunOutcome(verdict="green", is_complete=True)
+    assert words.standing(loop_of(*failing), outcome) == said
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        (RunOutcome(), "the run did not come to its end"),
+        (RunOutcome(verdict="error", is_complete=True), "the run is red, and no failing test is known"),
+    ],
+)
+def test_run_of_which_little_is_known(outcome, said):
+    loop = loop_of(2)
+    loop.tested(outcome)
+    assert words.standing(loop, outcome) == said
+    assert words.trend(loop.failing) == "2 failing"
 
 
 def test_number_of_the_turn():

@@ -67,7 +67,7 @@ class AgentLoop:
 
     @property
     def failing(self) -> Sequence[int]:
-        """How many tests failed after each run of the tests."""
+        """How many tests failed after each run of the tests of which that is known."""
         return self._failing
 
     @property
@@ -97,7 +97,8 @@ class AgentLoop:
 
         Before the agent has had a turn the loop is never stuck: what was before is not its doing.
         """
-        self._failing = [*self._failing, outcome.failing][-_COUNTS:]
+        if outcome.is_counted:
+            self._failing = [*self._failing, outcome.failing][-_COUNTS:]
         self._plan = updated(
             self._plan,
             outcome.causes,

@@ -36,3 +36,8 @@ class RunOutcome:
     state: str = ""
     meta: Mapping[str, bool] = field(default_factory=dict)
     prompt: str = ""
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is known how many tests fail: of a run that failed without naming one it is not."""
+        return self.verdict == "green" or self.failing > 0

@@ -47,6 +47,7 @@ class Driver:
         self._environment = environment()
         self._test: list[str] = []
         self._child = (0, "")
+        self._is_first = True
         self._outcome = RunOutcome()
 
     def drive(self) -> Ending:
@@ -82,8 +83,9 @@ class Driver:
         self._screen.step(f"tests: {shown(shlex.join(self._test))}")
         before = last_numbers(self._plan.root)
         ended = self._run_tests()
-        if ended.exit_code in _CANNOT_RUN and not self._loop.failing:
+        if ended.exit_code in _CANNOT_RUN and self._is_first:
             raise UsageError(f"the tests cannot be run: {self._test[0]} (exit {ended.exit_code})")
+        self._is_first = False
         came = came_to(self._plan.root, before)
         if not came.standings:
             raise UsageError(
@@ -93,7 +95,7 @@ class Driver:
         self._outcome = self._tampering.told(self._plan.root, outcome)
         decision = self._loop.tested(self._outcome)
         self._keep()
-        self._screen.step(words.standing(self._loop, self._outcome.breaker))
+        self._screen.step(words.standing(self._loop, self._outcome))
         for warning in decision.warnings:
             self._screen.step(warning)
         return decision

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from loop_close.agent.fix_plan import FixPlan
 from loop_close.agent.loop import AgentLoop
+from loop_close.agent.run_outcome import RunOutcome
 from loop_close.cli.summary import shown, state_name
 from loop_close.drive.screen import spelled
-from loop_close.memory import Breaker
 
 _SHOWN = 8
 _MAX_STEPS = 12
@@ -31,13 +31,20 @@ def trend(failing: Sequence[int]) -> str:
     return f"{more}{' → '.join(map(str, moved[-_SHOWN:]))} failing"
 
 
-def standing(loop: AgentLoop, breaker: Breaker) -> str:
+def standing(loop: AgentLoop, outcome: RunOutcome) -> str:
     """Where the loop stands after a run of the tests."""
-    failing = loop.failing
+    state = outcome.breaker.state
+    breaker = f"; breaker {state_name(state)}" if state != "closed" else ""
+    if not outcome.is_complete:
+        return f"the run did not come to its end{breaker}"
+    if not outcome.is_counted:
+        return f"the run is red, and no failing test is known{breaker}"
+    return f"{trend(loop.failing)}{_unmoved(loop.failing)}{breaker}"
+
+
+def _unmoved(failing: Sequence[int]) -> str:
     same = next((n for n, count in enumerate(reversed(failing)) if count != failing[-1]), len(failing)) - 1
-    unmoved = f", the same as {same} run{'s' * (same != 1)} before" if same > 0 and failing[-1] else ""
-    state = f"; breaker {state_name(breaker.state)}" if breaker.state != "closed" else ""
-    return f"{trend(failing)}{unmoved}{state}"
+    return f", the same as {same} run{'s' * (same != 1)} before" if same > 0 and failing[-1] else ""
 
 
 def turn(loop: AgentLoop) -> str:
