@@ -15,6 +15,7 @@ from benchmarks.analyze import analyze
 from benchmarks.environment import environment, machine
 from benchmarks.green import green
 from benchmarks.guard import guard
+from benchmarks.hook import hook
 from benchmarks.memory import memory
 from benchmarks.red import red
 from benchmarks.rows import PEERS, Bench, Peer, Row
@@ -31,6 +32,7 @@ SCENARIOS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "memory": memory,
     "suspects": suspects,
     "guard": guard,
+    "hook": hook,
 }
 
 

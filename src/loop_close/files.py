@@ -152,6 +152,8 @@ def settings_table(root: Path) -> Mapping[str, Any]:
     """
     path = root / "pyproject.toml"
     try:
+        if not path.is_file():  # nothing that a reader would wait for
+            return {}
         content = path.read_bytes()
     except OSError:
         return {}

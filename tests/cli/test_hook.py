@@ -1,6 +1,7 @@
 """The hook as hosts call it, after runs of pytest as users start them."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ from cli.cli_harness import environment, loop_close, started
 from cli.remembered import called
 
 from loop_close.agent.gate import CAP
+from loop_close.cli import hook_files
 
 RED = "def total(xs):\n    return sum(xs) - 1\n"
 GREEN = "def total(xs):\n    return sum(xs)\n"
@@ -145,13 +147,123 @@ def test_as_a_process_of_its_own(project):
     assert set(json.loads(done.stdout)) == {"decision", "reason"}
 
 
-def test_what_it_loads_stays_small():
+HEAVY = {
+    *("pytest", "_pytest", "pluggy", "rapidfuzz", "asyncio", "importlib.metadata", "loop_close.syntax"),
+    *(
+        "argparse",
+        "loop_close.model",
+        "loop_close.text.redact",
+        "loop_close.agent.analyzer",
+        "loop_close.hosts.codex",
+    ),
+    *(
+        "loop_close.cli.parser",
+        "loop_close.hosts.merge",
+        "loop_close.agent.decision",
+        "loop_close.workspace.edits",
+    ),
+}
+
+
+def test_what_it_loads_for_a_green_run_stays_small(project):
+    edit(project, GREEN)
+    run(project)
     code = (
-        "import sys; from loop_close.cli import hook;"
-        "print(sorted({'pytest', '_pytest', 'pluggy', 'rapidfuzz', 'asyncio', 'loop_close.syntax'} & set(sys.modules)))"
+        "import sys; from loop_close.cli import main; assert main(['hook', '--host', 'claude']) == 0;"
+        "print(*sorted(sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=payload(project),
+        capture_output=True,
+        check=True,
+        env=environment(),
+    )
+    assert set(done.stdout.decode().split()) & HEAVY == set()
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize("words", [("--host", "claude"), ("--host=claude",)])
+def test_either_way_to_write_the_option(project, words):
+    run(project)
+    done = loop_close("hook", *words, cwd=project, data=payload(project))
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["decision"] == "block"
+
+
+def test_settings_that_would_keep_a_reader_waiting_are_none(project):
+    run(project)
+    os.mkfifo(project / "pyproject.toml")
+    os.unlink(project / "nextprompt.md")
+    os.mkfifo(project / "nextprompt.md")
+    done = loop_close("hook", "--host", "claude", cwd=project, data=payload(project))
+    assert json.loads(done.stdout)["reason"].startswith("Run 1 of pytest is red.")
+    assert done.stderr == b""
+
+
+def touched(project):
+    for path in project.glob("*.py"):
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+
+
+def test_files_that_were_only_touched_are_not_edited(project, monkeypatch):
+    edit(project, GREEN)
+    run(project)
+    touched(project)
+    assert hook(project) is None
+    monkeypatch.setattr(hook_files, "MOST_READ", 0)
+    assert hook(project) is None
+
+
+def test_of_more_files_than_are_read_those_of_another_size_are_edited(project, monkeypatch):
+    edit(project, GREEN)
+    run(project)
+    edit(project, GREEN + "X = 1\n")
+    touched(project)
+    monkeypatch.setattr(hook_files, "MOST_READ", 0)
+    assert "last edit: shop.py changed" in hook(project)["reason"]
+
+
+def test_of_more_files_than_are_read_the_last_written_are(project, monkeypatch):
+    edit(project, GREEN)
+    run(project)
+    touched(project)
+    edit(project, GREEN.replace("xs", "ys"))
+    monkeypatch.setattr(hook_files, "MOST_READ", 1)
+    assert "last edit: shop.py changed" in hook(project)["reason"]
+
+
+@pytest.fixture
+def beside(project):
+    """Code in a folder next to the project, in one repository with it, which its tests import."""
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    inside, lib = project / "inside", project / "lib"
+    for folder in (inside, lib):
+        folder.mkdir()
+    (project / "shop.py").rename(lib / "shop.py")
+    (project / "test_shop.py").rename(inside / "test_shop.py")
+    (inside / "pytest.ini").write_text("[pytest]\npythonpath = ../lib\n")
+    edit(lib, GREEN)
+    run(inside)
+    return inside
+
+
+def test_code_outside_of_the_root_is_looked_at(beside):
+    lib = beside.parent / "lib"
+    assert hook(beside) is None
+    edit(lib, f"# the sum\n{GREEN}")
+    assert hook(beside) is None
+    edit(lib, RED)
+    assert "last edit: ../lib/shop.py changed" in hook(beside)["reason"]
+    run(beside)
+    edit(lib, GREEN)
+    run(beside)
+    assert hook(beside) is None
+
+
+def test_a_project_that_was_moved_away_from_code_outside_is_let_be(beside):
+    (beside.parent / "lib").rename(beside.parent / "gone")
+    assert hook(beside) is None
 
 
 def edit(project, text, name="shop.py"):

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from remembered import called
 
-from loop_close.hosts import HOSTS, host_named
+from loop_close.hosts import all_hosts, host_named
 
-JSON_HOSTS = [host.name for host in HOSTS if not host.config.is_program]
-NAMES = [host.name for host in HOSTS]
+JSON_HOSTS = [host.name for host in all_hosts() if not host.config.is_program]
+NAMES = [host.name for host in all_hosts()]
 SETTINGS = '{\n  "model": "opus"\n}\n'
 WITH_HOOK = """\
 {

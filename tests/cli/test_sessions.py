@@ -39,6 +39,9 @@ def test_the_oldest_are_forgotten(tmp_path):
         '{"sessions": {"a": 1}}',
         '{"sessions": {"a": {"blocks": "1", "run": "p 1", "code": ""}}}',
         '{"sessions": {"a": {"run": 1}}}',
+        '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "turns": "1"}}}',
+        '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "errors": "x"}}}',
+        '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "responses": [1]}}}',
         "[" * 100_000,
         "\x00" * 2_000_000,
     ],
@@ -72,3 +75,19 @@ def test_a_key_says_nothing_of_the_session(tmp_path, session):
     assert key_of("claude", session) != key_of("codex", session)
     keep(tmp_path / "sessions.json", key_of("claude", session), Session())
     assert json.loads((tmp_path / "sessions.json").read_text())["schema"] == "loop-close.sessions/1"
+
+
+def test_what_an_earlier_version_kept_is_read(tmp_path):
+    path = tmp_path / "sessions.json"
+    path.write_text('{"sessions": {"a": {"blocks": 3, "run": "pytest 1", "code": "x"}}}')
+    assert sessions(path) == {"a": Session(blocks=3, run="pytest 1", code="x")}
+
+
+def test_what_was_said_is_kept_and_never_more_than_can_be_read_again(tmp_path):
+    path = tmp_path / "sessions.json"
+    long = Session(turns=2, responses=("\ue000" * 500,) * 2, errors=("\ue000" * 300,) * 10)
+    for number in range(100):
+        assert keep(path, str(number), long)
+    found = sessions(path)
+    assert 20 < len(found) < 100
+    assert found["99"] == long

@@ -7,7 +7,7 @@ from host_payloads import FOLDER
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.hosts import HOSTS, host_named
+from loop_close.hosts import all_hosts, host_named
 from loop_close.hosts.answers import fitted, line
 
 LAST = "All of it: nextprompt.md"
@@ -95,8 +95,8 @@ def test_path_survives(host, payload):
 
 
 def test_limits_are_below_what_hosts_let_through():
-    assert {host.name: host.limit for host in HOSTS if host.limit != 9_000} == {"cline": 50_000}
+    assert {host.name: host.limit for host in all_hosts() if host.limit != 9_000} == {"cline": 50_000}
 
 
 def test_every_payload_is_of_a_host():
-    assert {host.name for host, _ in EVERY.values()} == {host.name for host in HOSTS}
+    assert {host.name for host, _ in EVERY.values()} == {host.name for host in all_hosts()}

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.hosts import HOSTS, ConfigError, host_named
-from loop_close.hosts.merge import is_ours
+from loop_close.hosts import ConfigError, all_hosts, host_named, merge
+from loop_close.hosts.commands import is_ours, runs_hook
 
-JSON_HOSTS = [host for host in HOSTS if not host.config.is_program]
+JSON_HOSTS = [host for host in all_hosts() if not host.config.is_program]
 CLAUDE = host_named("claude").config
 OURS = {"type": "command", "command": "loop-close hook --host claude", "timeout": 10}
 THEIRS = {"type": "command", "command": "./check.sh"}
@@ -161,10 +161,17 @@ def test_nothing_is_left_of_what_others_have_reformatted():
         "uv run loop-close hook --host claude",
         "uvx --from pytest-loop-close loop-close hook --host claude || true",
         "python -m loop_close hook --host claude",
+        "cd sub && loop-close hook --host claude",
+        "cd 'a;b' ; . .venv/bin/activate && exec loop-close hook --host claude",
+        "A=1 B='x y' loop-close hook --host claude 2>&1",
+        "export A=1; loop-close hook --host claude 2>/dev/null || exit 0",
+        "command -v loop-close >/dev/null || exit 0; loop-close hook --host claude &>log",
+        "A=1; loop-close hook --host claude;",
     ],
 )
 def test_our_hook_is_known_however_it_is_run(command):
     assert is_ours("claude", command)
+    assert runs_hook("claude", command)
     text = json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}})
     assert CLAUDE.added(text) == text
     assert stop_hooks(CLAUDE.removed(text)) == []
@@ -186,6 +193,68 @@ def test_our_hook_is_known_however_it_is_run(command):
 )
 def test_other_commands_are_of_others(command):
     assert not is_ours("claude", command)
+    assert not runs_hook("claude", command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "./notify.sh; loop-close hook --host claude",
+        "loop-close hook --host claude && ./notify.sh",
+        "loop-close hook --host claude | tee log",
+        "tee log | loop-close hook --host claude",
+        "./check.sh || loop-close hook --host claude",
+        "./server & loop-close hook --host claude",
+        "cd x\n./check.sh\nloop-close hook --host claude",
+        "sh -c './notify.sh; loop-close hook --host claude'",
+        "A='1;2' loop-close hook --host claude",
+    ],
+)
+def test_who_does_more_is_not_asked_twice_and_not_taken_out(command):
+    assert runs_hook("claude", command)
+    assert not is_ours("claude", command)
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}, OURS]}]}})
+    assert CLAUDE.added(text) == text
+    with pytest.raises(ConfigError, match='"Stop" in it has a command that does more than to run the hook'):
+        CLAUDE.removed(text)
+
+
+@given(st.text(alphabet="loop-close hook --host claude;&|'\"\\\n<>2$", max_size=80))
+def test_no_command_is_too_odd_to_be_looked_at(command):
+    assert is_ours("claude", command) <= runs_hook("claude", command)
+
+
+HANDLERS = st.lists(st.sampled_from([OURS, THEIRS, 7]), max_size=5)
+ENTRIES = st.builds(lambda h, m: {**m, "hooks": h}, HANDLERS, st.sampled_from([{}, {"matcher": "x"}]))
+MANY = st.dictionaries(
+    st.sampled_from(["Stop", "SubagentStop", "Other"]),
+    st.lists(ENTRIES | st.sampled_from([OURS, 1, {}]), max_size=6),
+)
+
+
+@given(events=MANY, indent=INDENTS, more=st.booleans())
+def test_many_of_ours_go_as_they_would_one_after_the_other(events, indent, more):
+    text = json.dumps({"hooks": events, **({"model": 1} if more else {})}, indent=indent)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(merge, "_thinned", lambda slot, body: body)
+        expected = CLAUDE.removed(text)
+    assert CLAUDE.removed(text) == expected
+
+
+@pytest.mark.parametrize("shape", [lambda n: [{"hooks": [OURS]}] * n, lambda n: [{"hooks": [OURS] * n}]])
+def test_twice_as_many_take_twice_as_long(monkeypatch, shape):
+    seen = []
+    parts = merge.parts
+    monkeypatch.setattr(merge, "parts", lambda body, at: seen.append(found := parts(body, at)) or found)
+
+    def looked_at(number):
+        seen.clear()
+        assert json.loads(CLAUDE.removed(json.dumps({"hooks": {"Stop": shape(number)}})))["hooks"] == {
+            "Stop": []
+        }
+        return sum(map(len, seen))
+
+    assert looked_at(400) < 2.2 * looked_at(200)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from host_payloads import FOLDER, recorded
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.hosts import HOSTS, PayloadError, host_named
+from loop_close.hosts import PayloadError, all_hosts, host_named
 from loop_close.hosts.contract import MAX_INPUT
 
 NAMES = sorted(path.stem for path in FOLDER.iterdir())
@@ -18,7 +18,7 @@ VALUES = st.recursive(
     max_leaves=5,
 )
 
-every_host = pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+every_host = pytest.mark.parametrize("host", all_hosts(), ids=lambda host: host.name)
 
 
 def refused(host, data):
@@ -130,8 +130,15 @@ def test_values_are_read_or_refused(name, data):
 
 
 def test_hosts_are_found_by_name():
-    assert [host.name for host in HOSTS] == ["claude", "codex", "gemini", "openhands", "cursor", "cline"]
-    assert all(host_named(host.name) is host for host in HOSTS)
+    assert [host.name for host in all_hosts()] == [
+        "claude",
+        "codex",
+        "gemini",
+        "openhands",
+        "cursor",
+        "cline",
+    ]
+    assert all(host_named(host.name) is host for host in all_hosts())
 
 
 @pytest.mark.parametrize("name", ["", "Claude", "aider"])

@@ -2,11 +2,12 @@ import os
 import shutil
 import socket
 import subprocess
+from dataclasses import replace
 
 import pytest
 
 from loop_close.workspace import listing, scan
-from loop_close.workspace.scan import MAX_KEPT, MAX_READ, Entry, take
+from loop_close.workspace.scan import MAX_KEPT, MAX_READ, Entry, take, take_known
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="there are no such files")
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -336,3 +337,29 @@ def test_files_of_submodules_belong_to_the_project(tmp_path):
         git(folder, "commit", "-qm", "first")
     git(main, "submodule", "--quiet", "add", str(library), "sub")
     assert list(take(main, {}).entries) == ["lib.py", "sub/lib.py"]
+
+
+def test_of_many_changed_files_those_written_last_are_read(tmp_path):
+    for number in range(4):
+        (tmp_path / f"m{number}.py").write_text(f"X = {number}\n")
+        os.utime(tmp_path / f"m{number}.py", (1_000_000_000 + number,) * 2)
+    whole = take(tmp_path, {})
+    assert whole.unread == frozenset()
+    some = take(tmp_path, {}, most=2)
+    assert some.unread == {"m0.py", "m1.py"}
+    assert [some.entries[name] == whole.entries[name] for name in sorted(whole.entries)] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+    assert take(tmp_path, {}, most=2).entries == some.entries
+    assert take(tmp_path, whole.entries, most=0) == replace(whole, contents={})
+
+
+def test_only_what_is_known_is_looked_at(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "m.py").write_text("X = 1\n")
+    (tmp_path / "n.py").write_text("Y = 1\n")
+    known = {name: Entry(size=0, mtime_ns=-1, digest="") for name in ("a/m.py", "gone.py", "../n.py")}
+    assert take_known(tmp_path, known).entries.keys() == {"a/m.py"}

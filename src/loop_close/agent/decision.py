@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from loop_close.agent.analysis import AnalysisResult
 from loop_close.agent.fix_plan import FixPlan
 from loop_close.memory import Breaker
-from loop_close.model import Verdict
+
+if TYPE_CHECKING:  # its records take a while to make, and a hook is waited for
+    from loop_close.model import Verdict
 
 _NOTHING_SAID = AnalysisResult()
 _CLOSED = Breaker()

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from loop_close.agent.checks import check_whole
-from loop_close.model import RootCause
 from loop_close.text.clean import clean
 from loop_close.text.sanitize import one_line
+
+if TYPE_CHECKING:
+    from loop_close.model import RootCause
 
 MAX_ATTEMPTS = 3
 #: Later causes are left out of the plan.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 from collections.abc import Sequence
 
-from loop_close.cli.parser import UsageError, parse
 from loop_close.cli.streams import OutputError, Streams
+from loop_close.cli.usage import UsageError
 
 #: Exit codes of the command itself (sysexits.h): wrong usage, our own fault.
 USAGE, FAULT = 64, 70
@@ -21,9 +23,13 @@ def main(arguments: Sequence[str] | None = None, streams: Streams | None = None)
     :returns: the exit code: 0 green, 1 failing, 3 stuck (``status``), 64 wrong usage, 70 a fault of loop-close;
         that of ``run`` is the exit code of the command it ran.
     """
-    streams = streams or Streams.of_process()
+    is_process = arguments is None and streams is None
+    words, streams = list(sys.argv[1:] if arguments is None else arguments), streams or Streams.of_process()
     try:
-        return _run(sys.argv[1:] if arguments is None else arguments, streams)
+        match words:
+            case ["hook", "--host", name] if not name.startswith("-"):
+                return _hook(name, streams, is_process=is_process)
+        return _run(words, streams)
     except UsageError as error:
         streams.complain(str(error))
         return USAGE
@@ -36,7 +42,21 @@ def main(arguments: Sequence[str] | None = None, streams: Streams | None = None)
         return _told(fault, streams)
 
 
+def _hook(name: str, streams: Streams, *, is_process: bool) -> int:
+    """Answer a host at once: it waits, and to make the parsers of all commands takes a while."""
+    if is_process:
+        gc.disable()  # it is over before there is anything to collect
+    from loop_close.cli.hook import asked
+
+    code = asked(name, streams)
+    if is_process:
+        os._exit(code)  # what is said is written, and to take down what was loaded takes a tenth of the time
+    return code
+
+
 def _run(arguments: Sequence[str], streams: Streams) -> int:
+    from loop_close.cli.parser import parse
+
     try:
         options = parse(arguments)
     except SystemExit as ended:

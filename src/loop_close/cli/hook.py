@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loop_close import files
 from loop_close.agent.gate import Answer, Situation, answer
-from loop_close.cli.host import host_of
+from loop_close.cli.host import host_called
 from loop_close.cli.memory import NoRunError, read
-from loop_close.cli.parser_parts import UsageError
 from loop_close.cli.place import Place, place_at
 from loop_close.cli.seen import Seen, is_ours_to_judge, see
 from loop_close.cli.sessions import Session, keep, key_of, sessions
 from loop_close.cli.standing import prompt_text
 from loop_close.cli.streams import OutputError, Streams
-from loop_close.hosts import Host, Payload, PayloadError
-from loop_close.hosts.contract import MAX_INPUT
+from loop_close.cli.usage import UsageError
+from loop_close.hosts.contract import MAX_INPUT, Host, Payload, PayloadError
 from loop_close.text.fault import fault_text
+
+if TYPE_CHECKING:
+    import argparse
 
 _LONGEST = 5.0
 _TOO_LONG = f"it took longer than {_LONGEST:g} seconds, so that the agent was let go"
@@ -34,7 +36,15 @@ def hook(options: argparse.Namespace, streams: Streams) -> int:
 
     :returns: 0, as hosts take every other exit code for an answer.
     """
-    host = host_of(options)
+    return asked(options.host, streams)
+
+
+def asked(name: str, streams: Streams) -> int:
+    """Answer the host of that name: the same without the words of the command line.
+
+    :raises UsageError: when there is none of that name.
+    """
+    host = host_called(name)
     told, complaint = _within(_LONGEST, lambda: _told(host, streams.input.read(MAX_INPUT + 1)))
     if complaint:
         streams.complain(complaint)
@@ -48,7 +58,7 @@ def hook(options: argparse.Namespace, streams: Streams) -> int:
     return 0
 
 
-def _within(seconds: float, work: Callable[[], str]) -> tuple[str, str]:
+def _within(seconds: float, work: Callable[[], tuple[str, str]]) -> tuple[str, str]:
     """What the work gives, and what went wrong in it: an agent is never held up for longer than this."""
     found = [("", _TOO_LONG)]
     thread = threading.Thread(target=lambda: found.append(_safely(work)), daemon=True)
@@ -57,9 +67,9 @@ def _within(seconds: float, work: Callable[[], str]) -> tuple[str, str]:
     return found[-1]
 
 
-def _safely(work: Callable[[], str]) -> tuple[str, str]:
+def _safely(work: Callable[[], tuple[str, str]]) -> tuple[str, str]:
     try:
-        return work(), ""
+        return work()
     except NoRunError:
         return "", ""
     except (UsageError, PayloadError, OSError) as error:
@@ -68,10 +78,10 @@ def _safely(work: Callable[[], str]) -> tuple[str, str]:
         return "", f"a fault of loop-close itself: {fault_text(fault)}"
 
 
-def _told(host: Host, data: bytes) -> str:
+def _told(host: Host, data: bytes) -> tuple[str, str]:
     payload = host.read(data)
     if payload.is_interrupted or payload.is_waiting:
-        return ""
+        return "", ""
     place = place_at(Path(payload.cwd) if payload.cwd else Path.cwd())
     if not is_ours_to_judge(place):
         raise UsageError(f"{place.root} belongs to somebody else, so that nothing is said of it")
@@ -79,19 +89,46 @@ def _told(host: Host, data: bytes) -> str:
     path, key = place.root / _SESSIONS, key_of(host.name, f"{payload.event} {payload.session}")
     before = sessions(path).get(key, Session())
     situation = _situation(host, payload, place, seen, before)
-    found = (
-        answer(situation) if payload.is_stop else _after_a_tool(situation, is_news=seen.latest != before.run)
-    )
-    after = _session(found, situation, before, seen)
+    if payload.is_stop:
+        found, heard, complaint = _at_a_stop(situation, payload, place, seen, before)
+    else:
+        found, heard, complaint = _after_a_tool(situation, is_news=seen.latest != before.run), before, ""
+    after = _session(found, situation, heard, seen)
     if after != before and not keep(path, key, after) and found.kind == "go_on":
         raise UsageError(f"{_SESSIONS} cannot be written, so that nobody can count: the agent may stop")
-    return _said(host, payload, found)
+    return _said(host, payload, found), complaint
+
+
+def _at_a_stop(
+    situation: Situation, payload: Payload, place: Place, seen: Seen, before: Session
+) -> tuple[Answer, Session, str]:
+    """What the agent is answered, the session with what it said, and what went wrong in asking the exit strategy.
+
+    That is asked only where the agent would be sent back to a red run: to what may stop it has nothing to add, and
+    of code that nobody tested it knows nothing.
+    """
+    found = answer(situation)
+    if found.kind == "go_on" and not situation.blocks:
+        # A run advanced: what was said before was of something else.
+        before = replace(before, turns=0, responses=(), errors=())
+    if found.kind != "go_on" or situation.edited or situation.killed:
+        return found, before, ""
+    from loop_close.cli.hook_said import heard  # late: most often nobody is sent back
+    from loop_close.cli.hook_strategy import decision_of
+
+    said, after = heard(before, payload.message)
+    decision = decision_of(place, seen, said, before.turns + 1)
+    if decision.action == "stuck":
+        found = answer(replace(situation, stuck=f"{decision.strategy}: {decision.reason}"))
+    return found, after, "; ".join(decision.warnings)
 
 
 def _situation(host: Host, payload: Payload, place: Place, seen: Seen, before: Session) -> Situation:
     standing = seen.standing
     has_advanced = seen.latest != before.run and standing.summary.verdict == "progress"
     breaker = standing.summary.breaker
+    # Where it is not told it takes its time for nothing.
+    is_told = standing.verdict != "green" and not seen.edited.paths
     return Situation(
         run=standing.finished.number if standing.finished is not None else standing.last.number,
         source=standing.last.source,
@@ -100,12 +137,12 @@ def _situation(host: Host, payload: Payload, place: Place, seen: Seen, before: S
         killed=standing.last.number if standing.last.state == "killed" else 0,
         stuck=(breaker.reason or "the breaker is open") if standing.verdict == "stuck" else "",
         edited=seen.edited.paths,
-        prompt=prompt_text(standing.prompt, 2 * host.limit),
+        prompt=prompt_text(standing.prompt, 2 * host.limit) if is_told else "",
         prompt_file=_from(payload.cwd, standing.prompt),
         command=place.settings.test_command,
         blocks=max(payload.loop_count or 0, 0 if has_advanced else before.blocks),
         is_again=payload.is_again or bool(payload.loop_count),
-        is_unmoved=(before.run, before.code) == (seen.latest, seen.edited.state),
+        is_unmoved=before.run == seen.latest and before.code == seen.edited.state(),
     )
 
 
@@ -122,10 +159,12 @@ def _after_a_tool(situation: Situation, *, is_news: bool) -> Answer:
 
 
 def _session(found: Answer, situation: Situation, before: Session, seen: Seen) -> Session:
+    """What is remembered after the answer; where the work is done, or left to a person, the session starts anew."""
     if found.kind == "go_on":
-        return Session(blocks=situation.blocks + 1, run=seen.latest, code=seen.edited.state)
-    is_done = situation.standing == "green" and not situation.edited
-    return replace(before, blocks=0) if is_done else before
+        blocks, turns = situation.blocks + 1, before.turns + 1
+        return replace(before, blocks=blocks, run=seen.latest, code=seen.edited.state(), turns=turns)
+    is_done = found.kind == "end" or (situation.standing == "green" and not situation.edited)
+    return Session(run=before.run, code=before.code) if is_done else before
 
 
 def _said(host: Host, payload: Payload, found: Answer) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
-from loop_close.cli.parser_parts import UsageError
+from loop_close.cli.usage import UsageError
 from loop_close.hosts import Host, host_named
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def host_of(options: argparse.Namespace) -> Host:
@@ -13,7 +16,15 @@ def host_of(options: argparse.Namespace) -> Host:
 
     :raises UsageError: when there is none of that name.
     """
+    return host_called(options.host)
+
+
+def host_called(name: str) -> Host:
+    """The host of that name.
+
+    :raises UsageError: when there is none.
+    """
     try:
-        return host_named(options.host)
+        return host_named(name)
     except ValueError as error:
         raise UsageError(str(error)) from None

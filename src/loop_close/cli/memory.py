@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from time import time
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from loop_close.cli.parser import UsageError
 from loop_close.cli.place import NO_RUN
-from loop_close.memory import Run
+from loop_close.cli.usage import UsageError
 from loop_close.process import host, is_alive
 from loop_close.store import liveness, project, runs
 from loop_close.store.columns import to_text, to_whole
@@ -20,6 +19,9 @@ from loop_close.store.contract import Changes, RunRow
 from loop_close.store.guard import seen_at
 from loop_close.store.patience import LONGEST, STEP, Watch, is_busy, patient
 from loop_close.store.schema import APPLICATION_ID, FORMAT, check_objects
+
+if TYPE_CHECKING:
+    from loop_close.memory import Run
 
 T = TypeVar("T")
 

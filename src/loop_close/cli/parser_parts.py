@@ -8,13 +8,12 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from loop_close.cli.streams import Streams
+from loop_close.cli.usage import UsageError
+
+__all__ = ["Command", "Commands", "LateCommand", "Parser", "UsageError"]
 
 Command = Callable[[argparse.Namespace, Streams], int]
 Commands = argparse._SubParsersAction
-
-
-class UsageError(Exception):
-    """A command that cannot be; the text says what was wrong and what would be right."""
 
 
 class Parser(argparse.ArgumentParser):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loop_close import files
-from loop_close.cli.parser import UsageError
+from loop_close.cli.usage import UsageError
 from loop_close.settings import OFF, Settings, SettingsError, parse_settings
+
+if TYPE_CHECKING:
+    import argparse
 
 NO_RUN = "no run is remembered here: run pytest --loop-close first"
 

@@ -24,11 +24,13 @@ class Seen:
     """What is known.
 
     :ivar standing: of the source that decides: the worst of those that ran on the files as they were last.
+    :ivar is_complete: its last run that ended came to its end, and all tests were meant to run.
     :ivar is_running: that source, or a run of tests, is under way.
     :ivar latest: the source and number of the last run that ended, of whichever source.
     """
 
     standing: Standing
+    is_complete: bool
     is_running: bool
     edited: Edited
     latest: str
@@ -43,6 +45,7 @@ def see(place: Place, memory: Remembered) -> Seen:
     later = looks[: looks.index(whole) + 1] if whole is not None else ()
     return Seen(
         standing=decides,
+        is_complete=decides.last.state != "killed" and _is_complete(decides, looks),
         is_running=any(
             each.last.state == "running" for each in found if each is decides or _is_of_tests(each)
         ),
@@ -53,6 +56,11 @@ def see(place: Place, memory: Remembered) -> Seen:
 
 def _is_of_tests(standing: Standing) -> bool:
     return standing.last.source.startswith(_TESTS)
+
+
+def _is_complete(standing: Standing, looks: Sequence[Look]) -> bool:
+    number = standing.finished.number if standing.finished is not None else 0
+    return any(each.is_full for each in looks if (each.source, each.number) == (standing.last.source, number))
 
 
 def _deciding(found: Sequence[Standing], looks: Sequence[Look]) -> Standing:

@@ -1,16 +1,17 @@
-"""How often the agents of each session were sent back: a small file beside the history."""
+"""How often the agents of each session were sent back, and what they said: a small file beside the history."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from hashlib import blake2b
 from pathlib import Path
 
 from loop_close import files
+from loop_close.cli.hook_lock import locked
 
 _SCHEMA = "loop-close.sessions/1"
+_LOCK = "sessions.lock"
 _MOST = 100
 _LARGEST = 1_000_000
 
@@ -21,15 +22,27 @@ class Session:
 
     :ivar blocks: how often in a row it was sent back; ``run`` names the last run then, ``code`` a digest of
         the files as they were.
+    :ivar turns: how often it was sent back since it was last let go.
+    :ivar responses: what it said over the last red runs, the oldest first: the end of what was nothing but test
+        output, empty for all else.
+    :ivar errors: what each of them told of an error, values masked; empty for none.
     """
 
     blocks: int = 0
     run: str = ""
     code: str = ""
+    turns: int = 0
+    responses: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
 
 
 def key_of(host: str, session: str) -> str:
     """What a session goes by: its own name may be anything, and is nobody's business."""
+    try:
+        from _blake2 import blake2b  # as that is what it comes to; hashlib loads OpenSSL first
+    except ImportError:
+        from hashlib import blake2b
+
     return blake2b(f"{host}\0{session}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
@@ -47,25 +60,46 @@ def sessions(path: Path) -> dict[str, Session]:
 
 
 def _session(value: Mapping[str, object]) -> Session:
-    blocks, run, code = value["blocks"], value["run"], value["code"]
-    if not (isinstance(blocks, int) and isinstance(run, str) and isinstance(code, str)):
+    blocks, run, code, turns = value["blocks"], value["run"], value["code"], value.get("turns", 0)
+    if not (
+        isinstance(blocks, int) and isinstance(turns, int) and isinstance(run, str) and isinstance(code, str)
+    ):
         raise TypeError
-    return Session(blocks=blocks, run=run, code=code)
+    responses, errors = (_texts(value.get(name, [])) for name in ("responses", "errors"))
+    return Session(blocks=blocks, run=run, code=code, turns=turns, responses=responses, errors=errors)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise TypeError
+    return tuple(value)
 
 
 def keep(path: Path, key: str, session: Session) -> bool:
-    """Remember a session as the latest; the oldest are forgotten.
+    """Remember a session as the latest; the oldest are forgotten. Another process that does the same is waited for.
 
     :returns: whether it could be written.
     """
-    known = sessions(path)
-    known.pop(key, None)
-    kept = dict(list({**known, key: session}.items())[-_MOST:])
-    text = json.dumps({"schema": _SCHEMA, "sessions": {k: asdict(s) for k, s in kept.items()}}, indent=1)
     if path.parent.is_symlink():  # what it leads to is not ours to write
         return False
     try:
-        files.write(path, [f"{text}\n"])
+        with locked(path.with_name(_LOCK)):
+            files.write(path, [_text({**_without(sessions(path), key), key: session})])
     except OSError:
         return False
     return True
+
+
+def _without(known: dict[str, Session], key: str) -> dict[str, Session]:
+    return {name: session for name, session in known.items() if name != key}
+
+
+def _text(known: dict[str, Session]) -> str:
+    """The file's text, the oldest left out: of all but the latest what is more than the file may hold, too."""
+    kept = {name: asdict(session) for name, session in list(known.items())[-_MOST:]}
+    text = json.dumps({"schema": _SCHEMA, "sessions": kept}, indent=1)
+    return (
+        f"{text}\n"
+        if len(text) < _LARGEST or len(kept) == 1
+        else _text(dict(list(known.items())[-len(kept) // 2 :]))
+    )

@@ -72,6 +72,8 @@ def end_of(row: RunRow | None) -> float:
 def _prompt(place: Place) -> Path | None:
     """The prompt, where it is one that a finished run wrote."""
     path = place.root / place.settings.file
+    if not path.is_file():  # nothing that a reader would wait for
+        return None
     try:
         with path.open("rb") as file:
             begun = file.read(_BEGINNING).decode("utf-8", "replace")

@@ -10,13 +10,16 @@ from loop_close.memory import GROUPS, Breaker, Signal
 from loop_close.store.contract import RunRow
 from loop_close.store.records import RecordError, T, to_record
 
+_VERDICTS = ("green", "first-failure", "progress", "no-progress", "stuck", "error")
+_OWN_WORDS = ("", "running", "killed", "unknown", *_VERDICTS)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Summary:
     """What a run came to.
 
     :ivar verdict: that of the report; ``running``, ``killed`` and ``unknown`` where there is none.
-    :ivar reason: what the report said it is, such as ``2 test failures detected``.
+    :ivar said: what the report said it is, as it stands in the history; ``reason`` the same, fit to be shown.
     :ivar failing: known failures after it, with those that did not run; None where that is not known.
     :ivar counts: how many tests moved, by group; empty for a run that was compared with nothing.
     :ivar best: the fewest failures and the run that had them; zeros where that is not known.
@@ -24,12 +27,17 @@ class Summary:
     """
 
     verdict: str
-    reason: str
+    said: object
     failing: int | None
     counts: Mapping[str, int]
     best: tuple[int, int]
     breaker: Breaker
     signals: tuple[Signal, ...]
+
+    @property
+    def reason(self) -> str:
+        """What the report said it is, such as ``2 test failures detected``."""
+        return shown(self.said)
 
     @property
     def fired(self) -> tuple[Signal, ...]:
@@ -46,7 +54,7 @@ def summary_of(row: RunRow) -> Summary:
     found = [_record(Signal, each) for each in signals] if isinstance(signals, list) else []
     return Summary(
         verdict=shown(verdict),
-        reason=shown(plain.get("stall_reason", "")),
+        said=plain.get("stall_reason", ""),
         failing=_failing(row, verdict),
         counts=counts,
         best=_best(plain.get("best")),
@@ -83,6 +91,8 @@ def _record(kind: type[T], value: object) -> T | None:
 
 def shown(value: object, limit: int = 300) -> str:
     """A text from outside on one line, without what is not seen and without credentials."""
+    if value in _OWN_WORDS:  # what makes others safe takes a while to load
+        return str(value)
     from loop_close.prompt.show import safe
     from loop_close.text.sanitize import one_line
 

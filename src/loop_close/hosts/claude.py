@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from loop_close.hosts.answers import fitted, line
 from loop_close.hosts.contract import Host, Payload
-from loop_close.hosts.merge import Slot, command_line, group_of, json_config
 from loop_close.hosts.reading import (
     command_in,
     document_of,
@@ -20,6 +19,7 @@ from loop_close.hosts.reading import (
     needed,
     text,
 )
+from loop_close.hosts.slot import Slot, command_line, group_of, json_config
 
 LIMIT = 9_000
 _STOPS = ("Stop", "SubagentStop")

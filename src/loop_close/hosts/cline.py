@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from loop_close.hosts.answers import fitted, line
 from loop_close.hosts.contract import Config, ConfigError, Host, Payload
-from loop_close.hosts.merge import command_line, is_ours
 from loop_close.hosts.reading import (
     Document,
     command_in,
@@ -20,6 +19,7 @@ from loop_close.hosts.reading import (
     needed,
     text,
 )
+from loop_close.hosts.slot import command_line
 
 LIMIT = 50_000
 _NAME = "cline"
@@ -97,7 +97,10 @@ def removed(content: str) -> str | None:
 
 
 def _calls_us(content: str) -> bool:
-    return any(is_ours(_NAME, each) for each in content.splitlines() if not each.lstrip().startswith("#"))
+    from loop_close.hosts.commands import runs_hook  # late: to answer a hook nobody needs it
+
+    lines = (line for line in content.splitlines() if not line.lstrip().startswith("#"))
+    return any(runs_hook(_NAME, line) for line in lines)
 
 
 HOST = Host(

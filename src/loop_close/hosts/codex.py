@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from loop_close.hosts.answers import fitted, line
 from loop_close.hosts.contract import Host, Payload
-from loop_close.hosts.merge import Slot, command_line, group_of, json_config
 from loop_close.hosts.reading import document_of, event_of, flag, folder, needed, text
+from loop_close.hosts.slot import Slot, command_line, group_of, json_config
 
 LIMIT = 9_000
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from loop_close.hosts.answers import fitted, line
 from loop_close.hosts.contract import ConfigError, Host, Payload
-from loop_close.hosts.merge import Slot, command_line, json_config
 from loop_close.hosts.reading import count, document_of, event_of, first_folder, folder, needed, text
+from loop_close.hosts.slot import Slot, command_line, json_config
 
 LIMIT = 9_000
 _LOOPS = 5

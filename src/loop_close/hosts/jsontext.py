@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -138,6 +139,19 @@ def without(text: str, at: int, index: int) -> str:
         return text[: there[0].start] + text[there[1].start :]
     end = there[0].end if is_filled(text, at) else _skip(text, there[0].end)
     return text[: at + 1] + text[end:]
+
+
+def cuts(there: list[Part], gone: set[int]) -> Iterator[tuple[int, int]]:
+    """What to cut out so that these parts of a container go, as :func:`without` would one after the other.
+
+    :param gone: not all of them.
+    """
+    first = next((index for index in range(len(there)) if index not in gone), 0)
+    if first:
+        yield there[0].start, there[first].start
+    for index in range(first + 1, len(there)):
+        if index in gone:
+            yield there[index - 1].end, there[index].end
 
 
 def _skip(text: str, at: int) -> int:

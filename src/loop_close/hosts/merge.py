@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Iterator, Mapping
 
-from loop_close.hosts.contract import Config, ConfigError
+from loop_close.hosts.commands import is_ours, runs_hook
+from loop_close.hosts.contract import ConfigError
 from loop_close.hosts.jsontext import (
     Layout,
     Part,
+    cuts,
     inserted,
     is_filled,
     layout_of,
@@ -20,74 +19,11 @@ from loop_close.hosts.jsontext import (
     without,
     written,
 )
+from loop_close.hosts.slot import Slot, command_line, fresh, nested
 
-_FRESH = Layout(unit="  ", newline="\n")
 _BOM = "\ufeff"
-_WORDS = re.compile(r"""[\s"'=/\\]+""")
-# What makes a line more than one command.
-_SHELL = re.compile(r";|&&")
-_NAMES = ("loop-close", "loop-close.exe", "loop_close")
-
 #: Containers around a part, outermost first: the offset of each, and which part of it leads on.
 Chain = tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Slot:
-    """Where a host keeps its hooks.
-
-    :ivar host: its name.
-    :ivar path: from the file's document to the keys that lead to the list of an event's hooks; raises
-        ``ConfigError`` for a document that the host would not take.
-    :ivar entry: what is put into that list.
-    :ivar beside: what a new file holds after the hooks.
-    :ivar is_at_top: the events may be at the top of the document, too, and not below ``hooks``.
-    """
-
-    host: str
-    path: Callable[[Mapping[str, object]], tuple[str, ...]]
-    entry: Mapping[str, object]
-    beside: Mapping[str, object] = field(default_factory=dict)
-    is_at_top: bool = False
-
-
-def command_line(host: str) -> str:
-    """What a host is to run."""
-    return f"loop-close hook --host {host}"
-
-
-def is_ours(host: str, command: object) -> bool:
-    """Whether a command runs our hook for the host, and nothing else, wherever it is installed."""
-    if not isinstance(command, str) or _SHELL.search(command):
-        return False
-    words = _WORDS.split(command)
-    after = words[next((at for at, word in enumerate(words) if word in _NAMES), len(words)) :]
-    return "hook" in after and ("--host", host) in pairwise(after)
-
-
-def group_of(handler: Mapping[str, object], **beside: object) -> dict[str, object]:
-    """An entry as most hosts have it: a list of handlers, and what they are for."""
-    return {**beside, "hooks": [dict(handler)]}
-
-
-def json_config(slot: Slot, *, project: str, user: str, home: str = "", note: str = "") -> Config:
-    """The configuration of a host that keeps its hooks in a JSON file."""
-    return Config(
-        project=project,
-        user=user,
-        home=home,
-        note=note,
-        fresh=fresh(slot),
-        added=lambda text: added(slot, text),
-        removed=lambda text: removed(slot, text),
-    )
-
-
-def fresh(slot: Slot) -> str:
-    """The text of a file that holds nothing but our hook."""
-    # Ours goes first and not where a person would add it: so a file that we made is told from one that had the rest.
-    first, *rest = slot.path(slot.beside)
-    return written({first: _nested(tuple(rest), slot.entry), **slot.beside}, _FRESH) + "\n"
 
 
 def added(slot: Slot, text: str) -> str:
@@ -101,9 +37,9 @@ def added(slot: Slot, text: str) -> str:
     for depth, name in enumerate(path):
         found = _member(body, at, name, path[:depth])
         if found is None:
-            return mark + inserted(body, at, name, _nested(path[depth + 1 :], slot.entry), layout)
+            return mark + inserted(body, at, name, nested(path[depth + 1 :], slot.entry), layout)
         at = _container(body, found, "[" if depth == len(path) - 1 else "{", path[: depth + 1])
-    if any(_handlers(slot.host, body, at)):
+    if any(runs_hook(slot.host, command) for command in _commands(body, at)):
         return text
     return mark + inserted(body, at, "", slot.entry, layout)
 
@@ -117,21 +53,87 @@ def removed(slot: Slot, text: str) -> str | None:
     _document(slot, body)
     if text == fresh(slot):
         return None
+    _check_whole(slot, body)
+    body = _thinned(slot, body)
     while chain := next(_ours(slot, body), None):
         body = _cut(body, chain)
     return mark + body
 
 
+def _check_whole(slot: Slot, body: str) -> None:
+    for _, at in _events(slot, body):
+        for event in parts(body, at):
+            commands = _commands(body, event.at) if isinstance(event.value, list) else ()
+            if any(runs_hook(slot.host, each) and not is_ours(slot.host, each) for each in commands):
+                raise ConfigError(
+                    f'"{event.name}" in it has a command that does more than to run the hook; take'
+                    f" `{command_line(slot.host)}` out of that by hand"
+                )
+
+
+def _commands(body: str, at: int) -> Iterator[object]:
+    """The commands in an event's list."""
+    for entry in parts(body, at):
+        if isinstance(entry.value, dict):
+            yield entry.value.get("command")
+            for member in parts(body, entry.at):
+                if member.name == "hooks" and isinstance(member.value, list):
+                    yield from (item.get("command") for item in member.value if isinstance(item, dict))
+
+
+def _thinned(slot: Slot, body: str) -> str:
+    """The body with no more than one entry of ours in each list, and no more than one handler in that.
+
+    One after the other would take as long as there are entries, for each of them.
+    """
+    found = [
+        cut
+        for _, at in _events(slot, body)
+        for event in parts(body, at)
+        if isinstance(event.value, list)
+        for cut in _cuts(slot.host, body, event.at)
+    ]
+    kept = zip(
+        [0, *(end for _, end in sorted(found))],
+        [*(start for start, _ in sorted(found)), len(body)],
+        strict=True,
+    )
+    return "".join(body[start:end] for start, end in kept)
+
+
+def _cuts(host: str, body: str, at: int) -> Iterator[tuple[int, int]]:
+    """What to cut out of an event's list."""
+    entries = parts(body, at)
+    groups = [list(_groups(host, body, entry)) for entry in entries]
+    gone = {
+        index
+        for index, entry in enumerate(entries)
+        if _is_handler(host, entry)
+        or any(len(parts(body, group)) == len(places) for group, places in groups[index])
+    }
+    if len(gone) == len(entries):
+        gone.discard(len(entries) - 1)
+    yield from cuts(entries, gone)
+    for index in set(range(len(entries))) - gone:
+        for group, places in groups[index]:
+            handlers = parts(body, group)
+            yield from cuts(handlers, set(places if len(places) < len(handlers) else places[:-1]))
+
+
+def _is_handler(host: str, entry: Part) -> bool:
+    return isinstance(entry.value, dict) and is_ours(host, entry.value.get("command"))
+
+
+def _groups(host: str, body: str, entry: Part) -> Iterator[tuple[int, list[int]]]:
+    """The lists of handlers in an entry that have some of ours, and which."""
+    for member in parts(body, entry.at) if isinstance(entry.value, dict) else ():
+        if places := _places(host, member):
+            yield member.at, places
+
+
 def _halves(text: str) -> tuple[str, str]:
     """The byte-order mark, if there is one, and the rest."""
     return (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
-
-
-def _nested(path: tuple[str, ...], entry: Mapping[str, object]) -> object:
-    value: object = [entry]
-    for name in reversed(path):
-        value = {name: value}
-    return value
 
 
 def _document(slot: Slot, body: str) -> Mapping[str, object]:
@@ -149,7 +151,7 @@ def _unreadable(slot: Slot, body: str, error: ValueError) -> str:
     at = getattr(error, "pos", 0)
     if body.startswith(("//", "/*", "#"), at):
         why = f"it has a comment in line {getattr(error, 'lineno', 1)}, and JSON has none"
-    hook = written(_nested(slot.path(slot.beside), slot.entry), Layout(unit=None, newline="\n"))
+    hook = written(nested(slot.path(slot.beside), slot.entry), Layout(unit=None, newline="\n"))
     return f"{why}; mend it, or add the hook by hand: {hook}"
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from loop_close.model import Source
 from loop_close.text.markdown import code, fence
 from loop_close.text.sanitize import one_line
+
+if TYPE_CHECKING:
+    from loop_close.model import Source
 
 _MAX_LINE = 160
 _MAX_TEXT = 16_200  # a message that was cut when it was captured is not cut again: its count would be lost

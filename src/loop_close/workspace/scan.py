@@ -48,33 +48,48 @@ class Snapshot:
     :ivar contents: by digest, of the Python files of at most :data:`MAX_KEPT` that were read now; empty where
         there is a problem.
     :ivar listed_by: ``git`` or ``walk``: the one lists what the other leaves out, so compare only alike.
+    :ivar unread: files that may be other than they are known, and were not read: they go by size and time.
     :ivar problem: why it is not complete: it should not be compared; empty when it is.
     """
 
     entries: Mapping[str, Entry]
     contents: Mapping[str, bytes]
     listed_by: Literal["git", "walk"] = "walk"
+    unread: frozenset[str] = frozenset()
     problem: str = ""
 
 
-def take(root: Path, known: Mapping[str, Entry], *, leave_out: Collection[str] = ()) -> Snapshot:
+def take(
+    root: Path, known: Mapping[str, Entry], *, leave_out: Collection[str] = (), most: int | None = None
+) -> Snapshot:
     """Look at the files below a root that tests may depend on.
 
     :param known: the entries of the snapshot before: a file with the same size and time is not read.
     :param leave_out: paths relative to the root; one that ends in ``/`` leaves out a folder.
+    :param most: so many files are read, those that were written last; None for no limit.
     :returns: never an error: a file that is gone, private or no file is passed over or goes by its time.
     """
     look = _Look(root, known, leave_out)
     listing = list_files(root)
     for folder in look.add(listing.paths):  # submodules, and other repositories inside this one
         look.add(walk(root, folder)[:MAX_FILES])
+    look.finish(most)
     problem = listing.problem if root.is_dir() else f"{root} is no folder"
     return Snapshot(
         entries=dict(sorted(look.entries.items())),
         contents={} if problem else look.contents,
         listed_by=listing.by,
+        unread=frozenset(look.unread),
         problem=problem,
     )
+
+
+def take_known(root: Path, known: Mapping[str, Entry], *, most: int | None = None) -> Snapshot:
+    """Look at the files that are known, and at no other; ``listed_by`` says nothing here."""
+    look = _Look(root, known, ())
+    look.add(list(known))
+    look.finish(most)
+    return Snapshot(entries=look.entries, contents=look.contents, unread=frozenset(look.unread))
 
 
 def is_code(path: str) -> bool:
@@ -95,6 +110,8 @@ class _Look:
     def __init__(self, root: Path, known: Mapping[str, Entry], leave_out: Collection[str]) -> None:
         self.entries: dict[str, Entry] = {}
         self.contents: dict[str, bytes] = {}
+        self.unread: set[str] = set()
+        self._to_read: list[tuple[str, os.stat_result]] = []
         self._root = os.path.join(root, "")
         self._known = known
         self._trusted_before = time.time_ns() - _TICK_NS  # before anything is read
@@ -104,7 +121,7 @@ class _Look:
         self._read = self._kept = 0
 
     def add(self, paths: list[str]) -> list[str]:
-        """Look at these files; folders among them are given back."""
+        """Look at these files, and put off those that have to be read; folders among them are given back."""
         folders = []
         for path in paths:
             is_left_out = path in self._left_out or path.startswith(self._left_out_folders)
@@ -144,23 +161,38 @@ class _Look:
         known = self._known.get(_spelled(path))
         if known is not None and (known.size, known.mtime_ns) == (status.st_size, status.st_mtime_ns):
             return known
-        is_trusted = status.st_mtime_ns < self._trusted_before
-        time_ns = status.st_mtime_ns if is_trusted else _NEVER
-        return Entry(size=status.st_size, mtime_ns=time_ns, digest=self._digest(path, status))
+        self._to_read.append((path, status))
+        return None
+
+    def finish(self, most: int | None) -> None:
+        """Read what was put off; of more than the most those that were written last."""
+        late = self._to_read
+        if most is not None and len(late) > most:
+            late.sort(key=lambda item: item[1].st_mtime_ns, reverse=True)
+            self.unread.update(_spelled(path) for path, _ in late[most:])
+        for path, status in late:
+            name = _spelled(path)
+            is_trusted = status.st_mtime_ns < self._trusted_before
+            time_ns = status.st_mtime_ns if is_trusted else _NEVER
+            digest = _stamp(status) if name in self.unread else self._digest(path, status)
+            self.entries[name] = Entry(size=status.st_size, mtime_ns=time_ns, digest=digest)
 
     def _digest(self, path: str, status: os.stat_result) -> str:
         content = None
         if status.st_size <= MAX_READ and self._read <= _MAX_READ_IN_ALL:
             content = read(self._root + path)
         if content is None:
-            stamp = f"{status.st_size} {status.st_mtime_ns}".encode()
-            return _digest_of(stamp, b"stamp")
+            return _stamp(status)
         self._read += len(content)
         digest = _digest_of(content)
         if self._kept + len(content) <= _MAX_KEPT_IN_ALL and _is_kept(path, content):
             self._kept += len(content)
             self.contents[digest] = content
         return digest
+
+
+def _stamp(status: os.stat_result) -> str:
+    return _digest_of(f"{status.st_size} {status.st_mtime_ns}".encode(), b"stamp")
 
 
 def read(path: str) -> bytes | None:

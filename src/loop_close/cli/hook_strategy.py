@@ -1,0 +1,74 @@
+"""The exit strategy at the hook: asked where an agent would be sent back to a red run, whether that is of any use."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
+
+from loop_close.agent.decision import Decision, Standing
+from loop_close.agent.strategies.compose import parse_strategy
+from loop_close.cli.place import Place
+from loop_close.cli.seen import Seen
+from loop_close.cli.usage import UsageError
+from loop_close.text.fault import fault_text
+
+if TYPE_CHECKING:
+    from loop_close.agent.analysis import AnalysisResult
+    from loop_close.agent.strategies.contract import ExitStrategy
+    from loop_close.model import Verdict
+
+_NO_VERDICT = ("running", "killed", "unknown")
+
+
+def decision_of(place: Place, seen: Seen, said: AnalysisResult, turn: int) -> Decision:
+    """What the project's exit strategy answers.
+
+    :param turn: the number of the agent's turn, from 1.
+    :returns: ``continue`` where the strategy cannot be asked, with the reason as a warning.
+    """
+    standing = _standing(seen, said, turn)
+    try:
+        with _quiet():
+            return _strategy(place).decide(standing)
+    except UsageError as error:
+        why = str(error)
+    except (Exception, SystemExit) as fault:
+        why = f"the exit strategy failed: {fault_text(fault)}"
+    return Decision(action="continue", reason=why, warnings=(f"{why}; only the breaker is asked",))
+
+
+def _strategy(place: Place) -> ExitStrategy:
+    """The strategy that the settings name.
+
+    :raises UsageError: for one that is not there.
+    """
+    with contextlib.suppress(ValueError):
+        return parse_strategy(place.settings.strategy)
+    from loop_close.cli.strategies import strategy_named  # late: other people's take time
+
+    return strategy_named(place.settings.strategy, place.root)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Let nothing that others print come to standard output, which is the answer."""
+    with contextlib.redirect_stdout(sys.stderr):
+        yield
+
+
+def _standing(seen: Seen, said: AnalysisResult, turn: int) -> Standing:
+    summary = seen.standing.summary
+    tampered = (signal.explanation for signal in summary.fired if signal.kind == "test-tampering")
+    is_known = summary.verdict not in _NO_VERDICT
+    return Standing(
+        analysis=said,
+        verdict=cast("Verdict", summary.verdict) if is_known else None,
+        failing=summary.failing or 0,
+        is_fresh=seen.edited.paths == (),
+        is_complete=seen.is_complete,
+        tampered=next(tampered, ""),
+        breaker=summary.breaker,
+        iteration=turn,
+    )

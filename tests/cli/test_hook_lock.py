@@ -1,0 +1,63 @@
+"""One at a time, and nobody waits for long or fails for it."""
+
+import fcntl
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from loop_close.cli import hook_lock
+from loop_close.cli.hook_lock import locked
+from loop_close.cli.sessions import Session, keep, sessions
+
+
+def test_one_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(hook_lock, "_LONGEST", 0.02)
+    path = tmp_path / "lock"
+    with locked(path) as first, locked(path) as second:
+        assert (first, second) == (True, False)
+    with locked(path) as third:
+        assert third
+
+
+def test_who_holds_it_is_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(hook_lock, "_LONGEST", 60)
+    number = os.open(tmp_path / "lock", os.O_CREAT | os.O_RDWR)
+    fcntl.flock(number, fcntl.LOCK_EX)
+    monkeypatch.setattr(hook_lock.time, "sleep", lambda seconds: fcntl.flock(number, fcntl.LOCK_UN))
+    with locked(tmp_path / "lock") as is_held:
+        assert is_held
+    os.close(number)
+
+
+def test_it_is_given_back_after_a_fault(tmp_path):
+    with pytest.raises(KeyError), locked(tmp_path / "lock"):
+        raise KeyError
+    with locked(tmp_path / "lock") as is_held:
+        assert is_held
+
+
+@pytest.mark.parametrize("make", ["mkdir", "link", "gone"])
+def test_where_there_can_be_none_one_goes_on_without(tmp_path, make):
+    path = tmp_path / ("lock" if make != "gone" else "gone/lock")
+    if make == "mkdir":
+        path.mkdir()
+    elif make == "link":
+        path.symlink_to(tmp_path / "elsewhere")
+    with locked(path) as is_held:
+        assert not is_held
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_pipe_keeps_nobody_waiting(tmp_path):
+    os.mkfifo(tmp_path / "lock")
+    with locked(tmp_path / "lock"):
+        pass
+
+
+def test_no_session_is_lost_when_many_are_kept_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(hook_lock, "_LONGEST", 60)
+    path = tmp_path / "sessions.json"
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(lambda n: keep(path, str(n), Session(blocks=n)), range(60)))
+    assert sessions(path) == {str(n): Session(blocks=n) for n in range(60)}
