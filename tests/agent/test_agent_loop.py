@@ -62,14 +62,41 @@ def test_green_tests_are_not_the_whole_of_a_task():
 def test_many_green_runs_on_the_way_of_a_task_are_no_circle():
     judge = loop(task="Add ten commands.")
     for number in range(12):
-        assert judge.tested(GREEN).action == "continue"
+        assert judge.tested(changed(GREEN, is_edited=True)).action == "continue"
         told(judge, f"Command {number} of ten: wrote its parser. {'x' * number * 30}")
+
+
+def test_turns_in_which_nothing_is_edited_get_a_task_nowhere():
+    judge = loop(task="Add ten commands.")
+    judge.tested(GREEN)
+    decisions = []
+    for text in (
+        "I read the code.",
+        "There are many parsers to look at.",
+        "Let me think about it some more.",
+    ):
+        told(judge, text)
+        decisions.append(judge.tested(GREEN).action)
+    assert decisions == ["continue", "continue", "stuck"]
+
+
+def test_green_runs_that_prove_nothing_are_a_circle():
+    judge = loop()
+    judge.tested(RED)
+    tested = changed(GREEN, tampered={"test_a.py::test_f": "deleted"}, is_edited=True)
+    decisions = []
+    for text in ("All tests pass, done.", "Everything is done and complete.", "The work is finished."):
+        told(judge, text)
+        decisions.append(judge.tested(tested))
+    assert [decision.action for decision in decisions] == ["continue", "continue", "stuck"]
+    assert decisions[-1].reason.endswith("deleted: test_a.py::test_f")
 
 
 @pytest.mark.parametrize(
     "tested",
     [
         RED,
+        changed(GREEN, missing=2),
         changed(GREEN, is_complete=False),
         changed(GREEN, tampered={"test_a.py::test_f": "deleted"}),
         changed(GREEN, verdict="error"),
@@ -91,7 +118,7 @@ def test_tampering_is_named_to_the_agent():
     tested = changed(GREEN, tampered={f"test_a.py::test_{n}": "deleted" for n in range(5)})
     text = judge.prompt(tested, judge.tested(tested))
     assert "tests were tampered with: deleted: test_a.py::test_0, deleted: test_a.py::test_1" in text
-    assert text.rstrip().endswith("and 2 more.")
+    assert text.rstrip().endswith("2 more.")
 
 
 def test_tampering_is_told_whatever_the_agent_says():
@@ -101,13 +128,27 @@ def test_tampering_is_told_whatever_the_agent_says():
     assert "- Tests were tampered with, and are not as they were: skipped: test_a.py::test_f.\n" in text
 
 
-def test_breaker_that_was_open_before_gives_the_agent_a_turn():
+def test_breaker_that_was_open_before_gives_the_agent_its_turns():
     judge = loop()
-    stuck = changed(STILL, verdict="stuck", breaker=OPEN)
-    assert judge.tested(stuck).action == "continue"
-    told(judge, "I changed something.")
-    decision = judge.tested(stuck)
-    assert (decision.action, decision.strategy) == ("stuck", "circuit_breaker")
+    stuck = changed(STILL, verdict="stuck", breaker=OPEN, meta={})
+    decisions = [judge.tested(changed(stuck, state="0"))]
+    words = ("The rounding is new.", "Rewrote how prices are summed up.", "Perhaps it is the parser.")
+    for number, text in zip("123", words, strict=True):
+        told(judge, text)
+        decisions.append(judge.tested(changed(stuck, state=number)))
+    assert [decision.action for decision in decisions] == ["continue", "continue", "continue", "stuck"]
+    assert decisions[-1].strategy == "circuit_breaker"
+
+
+def test_runs_that_the_agent_makes_by_itself_open_no_breaker_on_its_first_turns():
+    judge = loop()
+    judge.tested(RED)
+    told(judge, "I tried three things, and have one more idea.")
+    assert judge.tested(changed(STILL, verdict="stuck", breaker=OPEN)).action == "continue"
+    told(judge, "One is fixed.")
+    fewer = changed(STILL, failing=1, breaker=OPEN)
+    assert judge.tested(fewer).action == "continue"
+    assert list(judge.failing) == [2, 2, 1]
 
 
 def test_supervisor_ends_what_the_strategy_would_let_go_on():
@@ -171,11 +212,19 @@ def test_steps_of_the_plan_are_the_root_causes():
     assert [step.completed for step in judge.plan.steps] == [True, True]
 
 
-def test_step_is_not_completed_by_taking_its_test_away():
+@pytest.mark.parametrize(
+    "tested",
+    [
+        changed(GREEN, is_edited=True, tampered={"t.py::t": "deleted"}),
+        changed(GREEN, is_edited=True, missing=1),
+        changed(STILL, causes={}, failing=2, not_run=2),
+    ],
+)
+def test_step_is_not_completed_by_taking_its_test_away(tested):
     judge = loop("fix_plan")
     judge.tested(RED)
     told(judge, "Done.")
-    decision = judge.tested(changed(GREEN, is_edited=True, tampered={"t.py::t": "deleted"}))
+    decision = judge.tested(tested)
     assert decision.action == "continue"
     assert [step.completed for step in judge.plan.steps] == [False]
 
@@ -236,8 +285,32 @@ def test_state_is_gone_on_from():
     judge.tested(STILL)
     state = json.loads(json.dumps(judge.state()))
     again = AgentLoop.from_state(state, parse_strategy("fix_plan"), Limits())
+    state["guard"]["spent"]["failures"] = 0  # somebody has looked
+    state["supervisor"]["tools"] = {}
     assert again.state() == state
     assert (again.turns, list(again.failing), again.plan) == (1, [2, 2], judge.plan)
+
+
+def test_claim_is_still_known_when_it_is_gone_on_with():
+    judge = loop(task="Build it.")
+    told(judge, "The task is complete and verified, everything is done.")
+    again = AgentLoop.from_state(judge.state(), parse_strategy("auto"), Limits(), task="Build it.")
+    assert again.tested(GREEN).action == "done"
+
+
+def test_steps_that_are_given_up_are_followed_by_the_next():
+    judge = loop("fix_plan")
+    both = {"c1": "first", "c2": "second"}
+    judge.tested(changed(RED, causes=both))
+    reasons = []
+    for number in range(5):
+        told(judge, f"Attempt {number} at something quite different {'x' * 40 * number}")
+        reasons.append(judge.tested(changed(STILL, causes=both)).reason)
+    assert reasons[1:4] == [
+        "step 1 of 2, attempt 3 of 3: first [c1]",
+        "step 2 of 2, attempt 1 of 3: second [c2]",
+        "step 2 of 2, attempt 2 of 3: second [c2]",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,11 @@ def test_agent_that_deletes_the_failing_test_is_not_believed(project):
     doubt = "the agent says it is done, but tests were tampered with: deleted: test_cart.py::test_total."
     assert [doubt in given for given in loop.given] == [False, True, True, False]
     assert len(loop.given) == 4
-    assert "  1 → 0 → 1 → 0 failing\n" in done.stdout
+    assert "  1 → 0 failing\n" in done.stdout
+    assert (
+        "loop-close: green, and tests are not as they were: deleted: test_cart.py::test_total\n"
+        in done.stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,8 +101,9 @@ def test_other_ways_to_silence_a_test_are_not_believed_either(project, tests, wa
     loop = project(
         [{"say": CLAIM, "write": {"test_cart.py": tests}}, {"say": CLAIM}], cart(total="sum(prices) + 1")
     )
-    done = loop.drive("--max-iterations", "3")
-    assert done.returncode == 4, done.stdout
+    done = loop.drive()
+    assert done.returncode == 3, done.stdout
+    assert f"tests are not as they were: {way}: test_cart.py::t" in done.stdout
     assert [f"tampered with: {way}: test_cart.py::t" in given for given in loop.given] == [
         False,
         True,

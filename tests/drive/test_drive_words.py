@@ -7,7 +7,7 @@ from loop_close.agent.run_outcome import RunOutcome
 from loop_close.agent.strategies.compose import parse_strategy
 from loop_close.drive import words
 from loop_close.drive.screen import spelled
-from loop_close.memory import Breaker
+from loop_close.memory import Breaker, Edit, Edits
 
 PROMPT = """# Stall detected
 
@@ -90,26 +90,51 @@ def test_number_of_the_turn():
     assert words.turn(loop_of(limits=Limits(max_iterations=float("inf")))) == "turn 1"
 
 
-def test_summary_of_a_stuck_loop_tells_what_was_tried():
-    lines = list(words.summary(loop_of(2, 2), "stuck", "no progress", PROMPT, "nextprompt.md"))
-    assert lines[0] == "loop-close drive: stuck after 0 turns in 0:00: no progress"
-    at = lines.index("  what was tried:")
-    assert lines[at + 1] == "    - Run 2: edited `total` in `cart.py`: no failure moved."
+def test_stuck_loop_tells_what_was_tried():
+    (line, _) = words.summary(loop_of(2, 2), "stuck", "no progress")
+    assert line == "loop-close drive: stuck after 0 turns in 0:00: no progress"
+    lines = list(words.left(PROMPT, "nextprompt.md"))
+    assert lines[:2] == ["  what was tried:", "    - Run 2: edited `total` in `cart.py`: no failure moved."]
     assert "    -    return 1" in lines
     assert not any("Files touched" in line for line in lines)
-    assert lines[-2:] == [
-        "  the next prompt: nextprompt.md",
-        "  to go on with this loop: loop-close drive --resume",
-    ]
+    assert lines[-2] == "  the next prompt: nextprompt.md"
+    assert lines[-1].endswith("loop-close drive --resume")
 
 
 def test_summary_of_a_loop_that_is_done_is_short():
-    lines = list(words.summary(loop_of(2, 0), "done", "the tests are green", PROMPT, "nextprompt.md"))
+    lines = list(words.summary(loop_of(2, 0), "done", "the tests are green"))
     assert lines == ["loop-close drive: done after 0 turns in 0:00: the tests are green", "  2 → 0 failing"]
 
 
+@pytest.mark.parametrize(
+    ("edits", "said"),
+    [
+        (None, []),
+        (
+            Edits(kind="none"),
+            ["  look: nothing was edited; a test that fails now and then may be all there was"],
+        ),
+        (Edits(edits=(Edit(file="cart.py"), Edit(file="test_cart.py"))), []),
+        (
+            Edits(edits=(Edit(file="test_b.py"), Edit(file="conftest.py"))),
+            ["  look: only tests were edited: conftest.py, test_b.py"],
+        ),
+    ],
+)
+def test_what_a_person_should_look_at(edits, said):
+    assert list(words.warnings(RunOutcome(verdict="green"), edits)) == said
+
+
+def test_tests_that_are_not_as_they_were_are_told():
+    outcome = RunOutcome(verdict="green", is_complete=True, tampered={"t.py::t": "skipped"}, missing=2)
+    assert list(words.warnings(outcome, None)) == [
+        "  tests are not as they were: skipped: t.py::t, 2 tests fewer ran than before"
+    ]
+    assert words.standing(loop_of(), outcome).startswith("green, and tests are not as they were: skipped")
+
+
 def test_reason_from_outside_is_made_safe():
-    (first, *_) = words.summary(loop_of(), "stuck", "\x1b[31mred\n# x \u202e", "", "p.md")
+    (first, *_) = words.summary(loop_of(), "stuck", "\x1b[31mred\n# x \u202e")
     assert "\x1b" not in first
     assert "\u202e" not in first
     assert "\n" not in first

@@ -87,6 +87,10 @@ class SafetyGuard:
         """Count a turn that failed, as :meth:`record_success` one that did not."""
         self._record(cost, now, failures=self._spent.failures + 1)
 
+    def forgive(self) -> None:
+        """Forget that turns failed in a row, as when a person has looked; what is spent stays so."""
+        self._spent = replace(self._spent, failures=0)
+
     def reset(self) -> None:
         """Forget all that was spent and said."""
         self._spent = Spent()

@@ -65,7 +65,7 @@ class LimitReached:
 def limit_reached(spent: Spent, limits: Limits) -> LimitReached | None:
     """The first limit that is reached, of iterations, runtime, cost and failures in this order; None for none."""
     if spent.iterations >= limits.max_iterations:
-        return _reached("iterations", spent.iterations, limits.max_iterations, "iterations")
+        return _reached("iterations", spent.iterations, limits.max_iterations, "turns")
     if spent.runtime >= limits.max_runtime:
         return _reached("runtime", spent.runtime, limits.max_runtime, "seconds of run time")
     if spent.cost >= limits.max_cost:

@@ -12,12 +12,14 @@ from loop_close.agent.fix_plan import FixPlan, updated
 from loop_close.agent.fix_plan_saved import from_dict, to_dict
 from loop_close.agent.guard import SafetyGuard
 from loop_close.agent.limits import LimitReached, Limits
-from loop_close.agent.run_outcome import RunOutcome
+from loop_close.agent.run_outcome import RunOutcome, result_of
 from loop_close.agent.said import Said
 from loop_close.agent.saved import Saved
+from loop_close.agent.strategies import fix_plan
 from loop_close.agent.strategies.contract import ExitStrategy
 from loop_close.agent.supervisor import Supervisor
-from loop_close.agent.tool_results import ToolResult
+from loop_close.agent.trend import Trend
+from loop_close.agent.trip import Trip
 from loop_close.agent.turn_prompt import turn_prompt
 from loop_close.text.clean import clean
 from loop_close.text.sanitize import one_line
@@ -25,7 +27,7 @@ from loop_close.text.sanitize import one_line
 #: The name under which the supervisor knows the tests.
 TESTS = "tests"
 _VERSION = 1
-_RESPONSES, _ERRORS, _COUNTS = 3, 10, 1_000
+_RESPONSES, _ERRORS = 3, 10
 _LONGEST = 20_000
 _DEFAULT = Limits()
 
@@ -39,9 +41,13 @@ class AgentLoop:
     :param strategy: says when the loop ends.
     :param limits: what the loop may spend.
     :param task: what the agent is to do beside making the tests pass; without one, tests that pass are all.
+    :param patience: turns in a row without fewer failures before which the breaker ends nothing: it also counts runs
+        that the agent made by itself within a turn.
     """
 
-    def __init__(self, strategy: ExitStrategy, limits: Limits = _DEFAULT, *, task: str = "") -> None:
+    def __init__(
+        self, strategy: ExitStrategy, limits: Limits = _DEFAULT, *, task: str = "", patience: int = 3
+    ) -> None:
         self._strategy = strategy
         self._task = task
         self._guard = SafetyGuard(limits)
@@ -49,9 +55,9 @@ class AgentLoop:
         self._plan = FixPlan()
         self._responses: list[str] = []
         self._errors: list[str] = []
-        self._failing: list[int] = []
         self._analysis = AnalysisResult()
         self._facts: list[str] = []
+        self._trend = Trend(patience)
         self._has_turned = False
         self._was_warned = False
 
@@ -68,7 +74,7 @@ class AgentLoop:
     @property
     def failing(self) -> Sequence[int]:
         """How many tests failed after each run of the tests of which that is known."""
-        return self._failing
+        return self._trend.failing
 
     @property
     def plan(self) -> FixPlan:
@@ -97,23 +103,15 @@ class AgentLoop:
 
         Before the agent has had a turn the loop is never stuck: what was before is not its doing.
         """
-        if outcome.is_counted:
-            self._failing = [*self._failing, outcome.failing][-_COUNTS:]
-        self._plan = updated(
-            self._plan,
-            outcome.causes,
-            is_complete=outcome.is_complete and not outcome.tampered,
-            is_edited=outcome.is_edited,
-        )
+        outcome = self._trend.moved(outcome, is_turn=self._has_turned)
+        self._plan = self._planned(outcome)
         standing = self._standing(outcome)
-        trip = self._supervisor.observe(self._result(outcome))
+        trip = self._supervisor.observe(result_of(outcome, TESTS, self.turns))
         decision = self._strategy.decide(standing)
         if decision.action != "done" and not self._task and is_proven(standing):
             return Decision(action="done", reason="the tests are green", strategy=TESTS)
-        if decision.action == "continue" and trip is not None:
-            decision = Decision(action="stuck", reason=trip.text.partition("\n")[0], strategy="supervisor")
-        if decision.action == "continue" and self._is_repeating(outcome):
-            decision = Decision(action="stuck", reason=_repeats(self._guard), strategy="safety_guard")
+        if decision.action == "continue":
+            decision = self._circling(outcome, trip) or decision
         self._was_warned = outcome.breaker.state != "closed"
         if decision.action == "stuck" and not self._has_turned:
             return Decision(action="continue", reason=decision.reason, strategy=decision.strategy)
@@ -125,17 +123,10 @@ class AgentLoop:
         :param error: why the turn failed; empty where it came to its end.
         :param now: as in :meth:`limit`.
         """
-        context = AnalysisContext(
-            iteration=self.turns + 1,
-            previous_responses=tuple(self._responses),
-            error_history=tuple(self._errors),
-            task_description=self._task,
-        )
-        self._analysis = ResponseAnalyzer().analyze(said.text, context)
+        self._analysis = self._analyzed(clean(said.text, _LONGEST))
         self._guard.detect_loop(said.text)
         record = self._guard.record_failure if error or said.is_error else self._guard.record_success
         record(cost=said.cost, now=now)
-        self._responses = [*self._responses, clean(said.text, _LONGEST)][-_RESPONSES:]
         self._errors = [*self._errors, clean(error, _LONGEST)][-_ERRORS:]
         trips = [self._supervisor.observe(result) for result in said.results]
         self._facts = list(dict.fromkeys(trip.text for trip in trips if trip is not None))
@@ -150,11 +141,10 @@ class AgentLoop:
         facts = [f"Turn {self.turns + 1}{of_most}."]
         if self._has_turned or self.turns:
             facts.append(f"After the last turn: {decision.reason}.")
-        tampered = _told(outcome.tampered)
-        if tampered and tampered not in decision.reason:
-            facts.append(f"Tests were tampered with, and are not as they were: {tampered}.")
+        if outcome.doubt and outcome.doubt not in decision.reason:
+            facts.append(f"Tests were tampered with, and are not as they were: {outcome.doubt}.")
         facts += [*decision.warnings, *self._facts]
-        return turn_prompt(self._task, outcome.prompt, facts)
+        return turn_prompt(self._task, _prompt(outcome), facts)
 
     def state(self) -> dict[str, Any]:
         """What to go on from after this process, as JSON can hold it; texts in it are redacted and bounded."""
@@ -165,27 +155,51 @@ class AgentLoop:
             "fix_plan": to_dict(self._plan),
             "responses": self._responses,
             "errors": self._errors,
-            "failing": self._failing,
+            "failing": self._trend.failing,
+            "vain": self._trend.vain,
         }
 
     @classmethod
     def from_state(
-        cls, state: Mapping[str, Any], strategy: ExitStrategy, limits: Limits = _DEFAULT, *, task: str = ""
+        cls,
+        state: Mapping[str, Any],
+        strategy: ExitStrategy,
+        limits: Limits = _DEFAULT,
+        *,
+        task: str = "",
+        patience: int = 3,
     ) -> AgentLoop:
-        """The loop that gave the state; strategy, limits and task are those given now.
+        """The loop that gave the state; strategy, limits, task and patience are those given now.
+
+        Somebody has looked meanwhile: turns that failed, and tests that got it nowhere, are no longer in a row.
 
         :raises ValueError: naming the field that is damaged.
         """
         saved = Saved(state, "loop")
         saved.check_version(_VERSION)
-        loop = cls(strategy, limits, task=task)
-        loop._guard = SafetyGuard.from_state(state["guard"], limits)
-        loop._supervisor = Supervisor.from_state(state["supervisor"])
-        loop._plan = from_dict(state["fix_plan"])
+        loop = cls(strategy, limits, task=task, patience=patience)
+        loop._guard = SafetyGuard.from_state(saved.plain("guard"), limits)
+        loop._guard.forgive()
+        loop._supervisor = Supervisor.from_state(saved.plain("supervisor"))
+        loop._supervisor.forget(TESTS)
+        loop._plan = from_dict(saved.plain("fix_plan"))
+        loop._trend = Trend(patience, saved.wholes("failing"), saved.whole("vain"))
         loop._responses = saved.texts("responses")[-_RESPONSES:]
         loop._errors = saved.texts("errors")[-_ERRORS:]
-        loop._failing = saved.wholes("failing")[-_COUNTS:]
+        if loop._responses:
+            loop._analysis = loop._analyzed(loop._responses.pop())
         return loop
+
+    def _analyzed(self, text: str) -> AnalysisResult:
+        """What a response comes to; it is kept for those to come."""
+        context = AnalysisContext(
+            iteration=self.turns + 1,
+            previous_responses=tuple(self._responses),
+            error_history=tuple(self._errors),
+            task_description=self._task,
+        )
+        self._responses = [*self._responses, text][-_RESPONSES:]
+        return ResponseAnalyzer().analyze(text, context)
 
     def _standing(self, outcome: RunOutcome) -> Standing:
         return Standing(
@@ -194,17 +208,33 @@ class AgentLoop:
             failing=outcome.failing,
             is_fresh=True,
             is_complete=outcome.is_complete,
-            tampered=_told(outcome.tampered),
+            tampered=outcome.doubt,
             breaker=outcome.breaker,
             iteration=max(self.turns, 1),
             fix_plan=self._plan,
         )
 
-    def _result(self, outcome: RunOutcome) -> ToolResult:
-        """The run as the result of a tool; no two green ones are the same, as the task may take many."""
-        is_red = outcome.verdict != "green"
-        content = f"{outcome.verdict} {outcome.state}" if is_red else f"green after turn {self.turns}"
-        return ToolResult(tool=TESTS, content=content, is_error=is_red, meta=outcome.meta)
+    def _planned(self, outcome: RunOutcome) -> FixPlan:
+        """The plan after a run; with another step before it, the tests are watched anew."""
+        plan = updated(
+            self._plan,
+            outcome.causes,
+            is_complete=outcome.is_complete and not outcome.doubt and not outcome.not_run,
+            is_edited=outcome.is_edited,
+        )
+        is_by_plan = fix_plan.STRATEGY.name in self._strategy.name.split("+")
+        if is_by_plan and self._plan.current_step != plan.current_step < len(plan.steps):
+            self._supervisor.forget(TESTS)
+        return plan
+
+    def _circling(self, outcome: RunOutcome, trip: Trip | None) -> Decision | None:
+        """Stuck, where the runs or the agent's words go round; None where they do not."""
+        if trip is not None:
+            reason = trip.text.partition("\n")[0]
+            return Decision(action="stuck", reason=f"{reason} {outcome.doubt}".strip(), strategy="supervisor")
+        if self._is_repeating(outcome):
+            return Decision(action="stuck", reason=_repeats(self._guard), strategy="safety_guard")
+        return None
 
     def _is_repeating(self, outcome: RunOutcome) -> bool:
         """Whether the agent says what it said before, while the runs stand still, too.
@@ -215,14 +245,17 @@ class AgentLoop:
         return self._guard.found is not None and self._was_warned and not outcome.has_advanced
 
 
+def _prompt(outcome: RunOutcome) -> str:
+    """The next prompt; that of tests that pass in another form than they had says more than that they pass."""
+    if outcome.verdict != "green" or not outcome.doubt:
+        return outcome.prompt
+    return (
+        f"# The tests pass, and not as they were\n\n{outcome.doubt}.\n\nThe loop is not done before these tests run"
+        " again as they were, and pass."
+    )
+
+
 def _repeats(guard: SafetyGuard) -> str:
     found = guard.found
     assert found is not None
     return f"the agent says again what it said before ({found.similarity:.0%} alike), and the runs do not advance"
-
-
-def _told(tampered: Mapping[str, str]) -> str:
-    """``deleted: test_a.py::test_f``, the first of them."""
-    named = [f"{way or 'changed'}: {one_line(test, 120)}" for test, way in sorted(tampered.items())]
-    more = f" and {len(named) - 3} more" if len(named) > 3 else ""
-    return ", ".join(named[:3]) + more

@@ -47,6 +47,21 @@ class Saved:
             raise self._error(name, value, "a whole number that is not below 0 belongs")
         return value
 
+    def whole_or(self, name: str, other: int) -> int:
+        """A whole number, not below 0, or that other one."""
+        return other if self._get(name) == other else self.whole(name)
+
+    def flag(self, name: str) -> bool:
+        """True or false."""
+        value = self._get(name)
+        if not isinstance(value, bool):
+            raise self._error(name, value, "true or false belongs")
+        return value
+
+    def names(self) -> list[str]:
+        """The names of its fields."""
+        return [str(name) for name in self._fields]
+
     def amount(self, name: str) -> float:
         """A finite number, not below 0."""
         value = self._get(name)

@@ -83,6 +83,10 @@ class Supervisor:
             tool.stop(trip(result.tool, *verdict, is_error=result.is_error, content=text))
         return tool.trip
 
+    def forget(self, tool: str) -> None:
+        """Forget the results of one tool, as when it is given something else to do."""
+        self._tools.pop(tool, None)
+
     def reset(self) -> None:
         """Forget all results, as for another run."""
         self._tools.clear()

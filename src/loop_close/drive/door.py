@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from loop_close.agent.loop import AgentLoop
 from loop_close.cli.parser_parts import UsageError
 from loop_close.cli.place import root_of
 from loop_close.cli.streams import Streams
+from loop_close.cli.summary import shown
 from loop_close.drive.driver import Driver
 from loop_close.drive.group import end_leftover
 from loop_close.drive.plan import Plan, plan_of
 from loop_close.drive.saved import STATE, State, alone, kept
 from loop_close.drive.screen import Screen
-from loop_close.drive.stopping import Stop
-from loop_close.drive.tampering import Tampering
+from loop_close.drive.stopping import InterruptionError, Stop
+from loop_close.drive.watch import Watch
 
 _CODES = {"done": 0, "stuck": 3, "limit": 4, "interrupted": 130}
 
@@ -32,9 +34,19 @@ def drive(options: argparse.Namespace, streams: Streams) -> int:
         plan = plan_of(options, state.given if options.resume and state is not None else {})
         if state is not None and end_leftover(*state.child):
             streams.complain("ended what the last loop had left running")
-        loop, tampering = _loop(plan, state if options.resume else None)
-        ended = Driver(plan, loop, tampering, Screen(streams), stop).drive()
+        if state is not None and state.watch.tampered and not options.resume:
+            streams.complain(_taken_over(state.watch))
+        loop, watch = _loop(plan, state if options.resume else None)
+        try:
+            ended = Driver(plan, loop, watch, Screen(streams), stop).drive()
+        except InterruptionError:  # again and again: there is no time for a summary
+            return _CODES["interrupted"]
     return _CODES[ended]
+
+
+def _taken_over(watch: Watch) -> str:
+    named = shown(", ".join(sorted(watch.tampered)[:5]))
+    return f"the last loop ended with tests that were tampered with, and this one takes them as they are: {named}"
 
 
 def _last(root: Path, options: argparse.Namespace) -> State | None:
@@ -52,11 +64,12 @@ def _last(root: Path, options: argparse.Namespace) -> State | None:
     return state
 
 
-def _loop(plan: Plan, state: State | None) -> tuple[AgentLoop, Tampering]:
+def _loop(plan: Plan, state: State | None) -> tuple[AgentLoop, Watch]:
+    about: dict[str, Any] = {"task": plan.task, "patience": plan.patience}
     if state is None:
-        return AgentLoop(plan.strategy, plan.limits, task=plan.task), Tampering()
+        return AgentLoop(plan.strategy, plan.limits, **about), Watch()
     try:
-        loop = AgentLoop.from_state(state.loop, plan.strategy, plan.limits, task=plan.task)
+        loop = AgentLoop.from_state(state.loop, plan.strategy, plan.limits, **about)
     except ValueError as error:
         raise UsageError(f"{STATE} is damaged ({error}); without --resume a new loop begins") from None
-    return loop, Tampering(state.tampered, state.snapshot)
+    return loop, state.watch

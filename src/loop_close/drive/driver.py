@@ -6,12 +6,11 @@ import shlex
 import time
 from typing import Literal
 
-from loop_close import files
 from loop_close.agent.decision import Decision
 from loop_close.agent.loop import AgentLoop
 from loop_close.agent.run_outcome import RunOutcome
 from loop_close.agent.said import said_in
-from loop_close.cli.came_to import came_to, last_numbers
+from loop_close.cli.came_to import CameTo, came_to, last_numbers
 from loop_close.cli.parser_parts import UsageError
 from loop_close.cli.summary import shown
 from loop_close.cli.testing import environment, remembered
@@ -21,8 +20,8 @@ from loop_close.drive.child import Child, Ended, run
 from loop_close.drive.plan import Plan
 from loop_close.drive.screen import Screen
 from loop_close.drive.stopping import InterruptionError, Stop
-from loop_close.drive.tampering import Tampering
-from loop_close.drive.testing import outcome_of, with_plugin
+from loop_close.drive.testing import outcome_of, unknown_outcome, with_plugin
+from loop_close.drive.watch import Watch
 from loop_close.process import birth_of
 
 Ending = Literal["done", "stuck", "limit", "interrupted"]
@@ -35,19 +34,18 @@ _LAST_TESTS = 600.0
 class Driver:
     """One loop at work.
 
-    :param tampering: what is known of tests that were tampered with.
+    :param watch: what is known from run to run.
     """
 
-    def __init__(self, plan: Plan, loop: AgentLoop, tampering: Tampering, screen: Screen, stop: Stop) -> None:
+    def __init__(self, plan: Plan, loop: AgentLoop, watch: Watch, screen: Screen, stop: Stop) -> None:
         self._plan = plan
         self._loop = loop
-        self._tampering = tampering
+        self._watch = watch
         self._screen = screen
         self._stop = stop
         self._environment = environment()
         self._test: list[str] = []
         self._child = (0, "")
-        self._is_first = True
         self._outcome = RunOutcome()
 
     def drive(self) -> Ending:
@@ -62,7 +60,11 @@ class Driver:
         self._loop.limit(time.monotonic())  # which also counts the time that has passed
         self._keep(ended, reason)
         name = self._plan.targets.name
-        lines = words.summary(self._loop, ended, reason, self._outcome.prompt, name)
+        lines = [
+            *words.summary(self._loop, ended, reason),
+            *words.warnings(self._outcome, self._watch.edits(self._plan.root) if ended == "done" else None),
+            *(() if ended == "done" else words.left(self._outcome.prompt, name)),
+        ]
         self._screen.say("\n".join(lines))
         return ended
 
@@ -81,24 +83,29 @@ class Driver:
     def _tested(self) -> Decision:
         """Run the tests, and decide."""
         self._screen.step(f"tests: {shown(shlex.join(self._test))}")
-        before = last_numbers(self._plan.root)
+        self._screen.heed_readers()
+        root, before = self._plan.root, last_numbers(self._plan.root)
+        self._watch.began(before)
         ended = self._run_tests()
-        if ended.exit_code in _CANNOT_RUN and self._is_first:
-            raise UsageError(f"the tests cannot be run: {self._test[0]} (exit {ended.exit_code})")
-        self._is_first = False
-        came = came_to(self._plan.root, before)
-        if not came.standings:
-            raise UsageError(
-                "the tests ran and nothing was remembered of it, so that nobody can tell a circle"
-            )
-        outcome = outcome_of(self._plan, ended, came)
-        self._outcome = self._tampering.told(self._plan.root, outcome)
-        decision = self._loop.tested(self._outcome)
+        outcome = self._outcome_of(ended, came_to(root, before))
+        self._outcome = outcome
+        decision = self._loop.tested(outcome)
         self._keep()
-        self._screen.step(words.standing(self._loop, self._outcome))
+        self._screen.step(words.standing(self._loop, outcome))
         for warning in decision.warnings:
             self._screen.step(warning)
         return decision
+
+    def _outcome_of(self, ended: Ended, came: CameTo) -> RunOutcome:
+        """What the run came to; the first has to come to something, later ones the agent may have broken."""
+        is_run = bool(came.standings) and ended.exit_code not in _CANNOT_RUN
+        if not is_run and not self._watch.is_begun:
+            raise UsageError(_no_tests(self._test, ended.exit_code))
+        if not came.standings:
+            return self._watch.unknown(unknown_outcome(self._plan, ended))
+        is_elsewhere = self._watch.is_rest_elsewhere(came)
+        outcome = outcome_of(self._plan, ended, came, is_rest_elsewhere=is_elsewhere)
+        return self._watch.ended(self._plan.root, last_numbers(self._plan.root), came, outcome)
 
     def _run_tests(self) -> Ended:
         left = self._loop.limits.max_runtime - self._loop.runtime
@@ -118,7 +125,7 @@ class Driver:
         """Let the agent work, and take up what it says."""
         text = self._loop.prompt(self._outcome, decision)
         path = self._plan.root / saved.TURN
-        files.write(path, [text])
+        saved.write_private(path, text)
         given, data = prepared(self._plan.agent, text, path)
         at = f"{words.turn(self._loop)}: {self._plan.agent[0]}"
         self._screen.step(f"{at} ({decision.reason})" if self._loop.turns else at)
@@ -155,8 +162,7 @@ class Driver:
         state = saved.State(
             given=self._plan.given,
             loop=self._loop.state(),
-            tampered=self._tampering.tests,
-            snapshot=self._tampering.snapshot,
+            watch=self._watch,
             child=(0, "") if ended else self._child,
             ended=ended,
             reason=reason,
@@ -165,3 +171,11 @@ class Driver:
             saved.keep(self._plan.root, state)
         except OSError as error:
             raise UsageError(f"cannot write {saved.STATE}: {error.strerror or error}") from None
+
+
+def _no_tests(test: list[str], exit_code: int) -> str:
+    """Why nothing can be driven."""
+    if exit_code not in _CANNOT_RUN:
+        return f"the tests ended with exit code {exit_code} and nothing was remembered of them; see what they printed"
+    hint = f"; a variable is set by: env {test[0]} …" if "=" in test[0] else ""
+    return f"the tests cannot be run: {test[0]} (exit {exit_code}){hint}"

@@ -23,6 +23,16 @@ from loop_close.cli.testing import CommandError, words_of
 PROMPT, PROMPT_FILE = "{prompt}", "{prompt_file}"
 _SHELLS = ("sh", "bash", "dash", "zsh", "fish", "ksh", "cmd", "cmd.exe", "powershell", "pwsh")
 _LARGEST_TASK = 1_000_000
+# As the thresholds have it, where the settings say nothing.
+_PATIENCE = 3
+#: Options by the names of what they set.
+_LIMITS = {
+    "max_iterations": "max_iterations",
+    "max_runtime": "max_runtime",
+    "max_cost": "max_cost",
+    "max_consecutive_failures": "max_failures",
+}
+_TIMES = {"agent_timeout": "agent_timeout", "test_timeout": "test_timeout"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,6 +41,7 @@ class Plan:
 
     :ivar test: the words of the tests' command; ``agent`` those of the agent's.
     :ivar agent_seconds: that a turn may take; ``test_seconds`` that the tests may; infinite for no limit.
+    :ivar patience: turns in vain before which the breaker ends nothing.
     :ivar given: what of it a loop that is gone on with goes on with.
     """
 
@@ -42,6 +53,7 @@ class Plan:
     limits: Limits
     agent_seconds: float
     test_seconds: float
+    patience: int
     given: Mapping[str, str]
 
     @property
@@ -63,21 +75,24 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str]) -> Plan:
         raise UsageError("drive takes the agent's command, such as: --agent 'claude -p'")
     task = options.task or saved.get("task") or ""
     strategy = options.strategy or saved.get("strategy") or settings.strategy
+    numbers = _numbers(options, saved)
+    given = {
+        "test": test,
+        "agent": agent,
+        "task": os.path.abspath(task) if task else "",
+        "strategy": strategy,
+    }
     return Plan(
         targets=targets_of(place.root),
         test=_words("--test", test),
         agent=_agent_words(agent),
         task=_text_of(task),
         strategy=strategy_named(strategy, place.root),
-        limits=_limits(options),
-        agent_seconds=options.agent_timeout or math.inf,
-        test_seconds=options.test_timeout or math.inf,
-        given={
-            "test": test,
-            "agent": agent,
-            "task": os.path.abspath(task) if task else "",
-            "strategy": strategy,
-        },
+        limits=Limits(**{name: numbers[name] for name in _LIMITS if name in numbers}),
+        agent_seconds=numbers.get("agent_timeout", math.inf),
+        test_seconds=numbers.get("test_timeout", math.inf),
+        patience=min(int(settings.thresholds.get("open_after", _PATIENCE)), _PATIENCE),
+        given={**given, **{name: f"{number:g}" for name, number in numbers.items()}},
     )
 
 
@@ -115,14 +130,24 @@ def _text_of(path: str) -> str:
     return text
 
 
-def _limits(options: argparse.Namespace) -> Limits:
-    given: dict[str, Any] = {
-        "max_iterations": options.max_iterations,
-        "max_runtime": options.max_runtime,
-        "max_cost": options.max_cost,
-        "max_consecutive_failures": options.max_failures,
-    }
-    return Limits(**{name: value for name, value in given.items() if value is not None})
+def _numbers(options: argparse.Namespace, saved: Mapping[str, str]) -> dict[str, Any]:
+    """The limits that were given, by name; else those that were given when the loop began."""
+    found: dict[str, Any] = {}
+    for name, option in {**_LIMITS, **_TIMES}.items():
+        value = getattr(options, option)
+        if value is None and name in saved:
+            value = _number(name, saved[name])
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise UsageError(f"the last loop's {name} is {text!r}, which is no number") from None
+    return int(value) if value.is_integer() else value
 
 
 def runs_pytest(words: list[str]) -> int:

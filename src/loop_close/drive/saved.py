@@ -6,13 +6,14 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from loop_close import files
 from loop_close.agent.saved import Saved
 from loop_close.cli.parser_parts import UsageError
+from loop_close.drive.watch import Watch
 from loop_close.text.clean import clean
 
 STATE = f"{files.STATE_FOLDER}/drive.json"
@@ -21,7 +22,6 @@ TURN = f"{files.STATE_FOLDER}/turnprompt.md"
 _LOCK = f"{files.STATE_FOLDER}/drive.lock"
 _SCHEMA = "loop-close.drive/1"
 _LARGEST = 10_000_000
-_GIVEN = ("test", "agent", "task", "strategy")
 _ENDINGS = ("", "done", "stuck", "limit", "interrupted")
 
 
@@ -31,16 +31,14 @@ class State:
 
     :ivar given: the words of its options by name; empty for what holds a credential, which is not kept.
     :ivar loop: what :meth:`loop_close.agent.loop.AgentLoop.state` gave.
-    :ivar tampered: what was done to tests and is not undone, by node id.
-    :ivar snapshot: numbers the state of the files before that in the history; -1 where it is not known.
+    :ivar watch: what is known from run to run.
     :ivar child: number and birth of the process that was running; 0 for none.
     :ivar ended: how the loop ended, empty while it has not; ``reason`` why.
     """
 
     given: Mapping[str, str]
     loop: Mapping[str, Any]
-    tampered: Mapping[str, str] = field(default_factory=dict)
-    snapshot: int = -1
+    watch: Watch = field(default_factory=Watch)
     child: tuple[int, str] = (0, "")
     ended: str = ""
     reason: str = ""
@@ -51,10 +49,28 @@ def keep(root: Path, state: State) -> None:
 
     :raises OSError: when it cannot be written.
     """
-    files.state_folder(root)
     given = {name: text for name, text in state.given.items() if clean(text) == text}
-    document = {"schema": _SCHEMA, **asdict(state), "given": given, "reason": clean(state.reason, 2_000)}
-    files.write(root / STATE, [json.dumps(document, indent=1), "\n"])
+    document = {
+        "schema": _SCHEMA,
+        "given": given,
+        "loop": state.loop,
+        "watch": state.watch.state(),
+        "child": state.child,
+        "ended": state.ended,
+        "reason": clean(state.reason, 2_000),
+    }
+    write_private(root / STATE, json.dumps(document, indent=1) + "\n")
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that others of the machine cannot read, as they cannot the history.
+
+    :raises OSError: when it cannot be written.
+    """
+    files.state_folder(path.parent.parent)
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    files.write(path, [text])
 
 
 def kept(root: Path) -> State | None:
@@ -72,21 +88,19 @@ def kept(root: Path) -> State | None:
         raise UsageError(f"cannot read {STATE}: {error.strerror or error}") from None
     try:
         return _state(json.loads(data))
-    except (ValueError, RecursionError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise UsageError(f"{STATE} is damaged ({error}); without --resume a new loop begins") from None
 
 
 def _state(document: Any) -> State:
     saved = Saved(document, "drive")
     saved.text("schema", (_SCHEMA,))
-    given, tampered = saved.record("given"), saved.record("tampered")
+    given = saved.record("given")
     pid, birth = document.get("child") or (0, "")
-    snapshot = document.get("snapshot")
     return State(
-        given={name: given.text(name) for name in _GIVEN if name in document["given"]},
+        given={name: given.text(name) for name in given.names()},
         loop=saved.plain("loop"),
-        tampered={test: tampered.text(test) for test in document["tampered"]},
-        snapshot=snapshot if isinstance(snapshot, int) else -1,
+        watch=Watch.from_saved(saved.record("watch")),
         child=(pid, birth) if isinstance(pid, int) and isinstance(birth, str) else (0, ""),
         ended=saved.text("ended", _ENDINGS),
         reason=saved.text("reason"),

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from typing import TextIO
 
-from loop_close.cli.streams import Streams
+from loop_close.cli.streams import OutputError, Streams
 
 _BOLD, _PLAIN, _CLEAR = "\x1b[1m", "\x1b[0m", "\r\x1b[K"
 _FIRST, _NEXT = 1.0, 1.0
 _HOUR = 3_600
+_PATIENCE = 2.0
 _NARROWEST = 20
 
 
@@ -34,7 +38,7 @@ class Screen:
 
     def step(self, text: str) -> None:
         """Say in a line where the loop is; it stands out between what tests and agents print."""
-        with self._lock:
+        with self._held():
             self._finish_line()
             is_bold = self._is_terminal and not os.environ.get("NO_COLOR")
             if is_bold:
@@ -52,7 +56,7 @@ class Screen:
         """Show on a terminal how long it has been at work; to be called a few times a second."""
         if not self._is_terminal or time.monotonic() < self._due or any(self._is_mid_line.values()):
             return
-        with self._lock:
+        with self._held():
             passed = spelled(time.monotonic() - self._begun)
             self._write_error(f"{_CLEAR}{f'loop-close: {self._status}, {passed}'[: _width() - 1]}")
             self._due, self._is_shown = time.monotonic() + _NEXT, True
@@ -71,14 +75,35 @@ class Screen:
 
     def done(self) -> None:
         """The agent has ended its turn."""
-        with self._lock:
+        with self._held():
             self._finish_line()
 
     def say(self, text: str) -> None:
-        """Print the result."""
-        with self._lock:
+        """Print the result; where nobody reads it, or the disk is full, that is no fault of the loop's."""
+        with self._held():
             self._finish_line()
-        self._streams.say(text)
+        try:
+            self._streams.say(text)
+        except BrokenPipeError:
+            self._streams.forget_output()
+        except OutputError as error:
+            self._streams.complain(str(error))
+            self._streams.forget_output()
+
+    def heed_readers(self) -> None:
+        """Let what nobody reads any more go nowhere: tests that print into it would die of that."""
+        if not is_read(self._streams.output):
+            self._streams.forget_output()
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[None]:
+        """The lock, as far as it can be had: who holds it may wait for a reader that does not read."""
+        is_held = self._lock.acquire(timeout=_PATIENCE)
+        try:
+            yield
+        finally:
+            if is_held:
+                self._lock.release()
 
     def _finish_line(self) -> None:
         """Begin a new line where the agent has left one unfinished."""
@@ -98,18 +123,29 @@ class Screen:
             self._streams.errors.flush()
 
 
-def _written(stream: object, data: bytes) -> bool:
-    """Whether it could be written: bytes where the stream takes them, as the agent's encoding is its own business."""
-    raw = getattr(stream, "buffer", None)
+def _written(stream: TextIO, data: bytes) -> bool:
+    """Whether it could be written: as bytes, as the agent's encoding is its own business."""
     try:
-        if raw is not None:
-            raw.write(data)
-            raw.flush()
-        else:
-            stream.write(data.decode("utf-8", "replace"))  # type: ignore[attr-defined]  # a text stream of a test
+        try:
+            number = stream.fileno()
+        except (OSError, ValueError):  # no file, as in a test
+            stream.write(data.decode("utf-8", "replace"))
+            return True
+        while data:
+            data = data[os.write(number, data) :]
     except (OSError, ValueError):
         return False
     return True
+
+
+def is_read(stream: TextIO) -> bool:
+    """Whether somebody may read what is written there; of a pipe that is known."""
+    try:
+        poll = select.poll()
+        poll.register(stream.fileno(), 0)
+        return not any(state & (select.POLLERR | select.POLLNVAL) for _, state in poll.poll(0))
+    except (OSError, ValueError, AttributeError):
+        return True
 
 
 def _width() -> int:

@@ -7,6 +7,7 @@ from types import FrameType
 from typing import Any, Self
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+_AT_ONCE = 3
 
 
 class InterruptionError(Exception):
@@ -45,3 +46,5 @@ class Stop:
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.asked += 1
         self._last = signal.Signals(number).name
+        if self.asked >= _AT_ONCE:  # whatever holds us up, such as a reader of our output that does not read
+            raise InterruptionError(self._last)

@@ -12,8 +12,10 @@ from loop_close import files
 from loop_close.agent.advancing import progress_meta
 from loop_close.agent.run_outcome import RunOutcome
 from loop_close.cli.came_to import CameTo
+from loop_close.cli.parser_parts import UsageError
 from loop_close.cli.standing import prompt_text
 from loop_close.cli.summary import shown
+from loop_close.cli.targets import targets_of
 from loop_close.drive.child import Ended
 from loop_close.drive.plan import Plan, runs_pytest
 from loop_close.memory import Tampering
@@ -24,6 +26,7 @@ _LONGEST_PROBE = 120
 _LONGEST_PROMPT = 400_000
 _LARGEST_REPORT = 50_000_000
 _MAX_CAUSES = 200
+_GOOD = "# No stall detected"
 
 
 def with_plugin(words: list[str], root: Path, environment: Mapping[str, str]) -> list[str]:
@@ -50,12 +53,19 @@ def with_plugin(words: list[str], root: Path, environment: Mapping[str, str]) ->
     return [*words[: at + 1], _PLUGIN, *words[at + 1 :]] if has_plugin else words
 
 
-def outcome_of(plan: Plan, ended: Ended, came: CameTo) -> RunOutcome:
+def unknown_outcome(plan: Plan, ended: Ended) -> RunOutcome:
+    """What there is to tell of a run of which nothing was remembered: it did not get as far as that."""
+    told = f"ended with exit code {ended.exit_code} before any test could be told of"
+    return RunOutcome(verdict="error", state=str(ended.exit_code), prompt=_about(told, _prompt(plan)))
+
+
+def outcome_of(plan: Plan, ended: Ended, came: CameTo, *, is_rest_elsewhere: bool) -> RunOutcome:
     """What a run came to, by what is remembered of it.
 
     :param came: of the sources that the command ran.
+    :param is_rest_elsewhere: what is known to fail is not what the command runs.
     """
-    verdict = _verdict(came, ended)
+    verdict = _verdict(came, ended, is_rest_elsewhere=is_rest_elsewhere)
     is_green = verdict == "green"
     progress = came.progress
     return RunOutcome(
@@ -69,29 +79,21 @@ def outcome_of(plan: Plan, ended: Ended, came: CameTo) -> RunOutcome:
         causes={} if is_green else _causes(plan.root),
         state=progress.step.state if progress is not None else "",
         meta=progress_meta(progress, is_green=is_green),
-        prompt=_prompt(plan),
+        prompt=_told(plan, ended, is_green=is_green),
     )
 
 
-def _verdict(came: CameTo, ended: Ended) -> Verdict | None:
+def _verdict(came: CameTo, ended: Ended, *, is_rest_elsewhere: bool) -> Verdict | None:
     """That of the worst source; a command that failed is not green, whatever is remembered of it."""
     if not came.standings or ended.is_late:
         return None
     found = came.standings[0].summary.verdict
-    if ended.exit_code == 0 and _is_rest_elsewhere(came):
+    if ended.exit_code == 0 and is_rest_elsewhere:
         return "green"
     if found == "green":
         return "green" if ended.exit_code == 0 else "error"
     known: tuple[Verdict, ...] = get_args(Verdict)
     return next((verdict for verdict in known if verdict == found), None)
-
-
-def _is_rest_elsewhere(came: CameTo) -> bool:
-    """Whether all that is known to fail is what the command, which selects its tests, does not run."""
-    if came.progress is None or came.run is None or len(came.standings) > 1:
-        return False
-    step = came.progress.step
-    return bool(came.run.selection) and came.run.is_good and step.unresolved == step.not_run > 0
 
 
 def _is_complete(came: CameTo, ended: Ended) -> bool:
@@ -107,9 +109,29 @@ def _tampered(came: CameTo) -> dict[str, Tampering]:
     return {test: tests[test].tampered[1] if test in tests else "" for test in named}
 
 
+def _told(plan: Plan, ended: Ended, *, is_green: bool) -> str:
+    """What the run wrote; where that says less than is known, that is said before it."""
+    text = _prompt(plan)
+    if ended.is_late:
+        return _about("took longer than it may, and was ended", text)
+    if is_green or (text and not text.startswith(_GOOD)):
+        return text
+    return _about(f"ended with exit code {ended.exit_code}, and the run is not green", text)
+
+
+def _about(what: str, text: str) -> str:
+    """A heading that says so, before what the run wrote where that is more than good news."""
+    rest = "" if text.startswith(_GOOD) else f"\n\n{text}"
+    return f"# The tests could not be judged\n\nTheir command {what}.{rest}"
+
+
 def _prompt(plan: Plan) -> str:
-    """What the run wrote; that of a run that was killed says nothing."""
-    text = prompt_text(plan.targets.prompt, _LONGEST_PROMPT)
+    """What the run wrote, where its settings say so now; that of a run that was killed says nothing."""
+    try:
+        path = targets_of(plan.root).prompt
+    except UsageError:
+        path = plan.targets.prompt
+    text = prompt_text(path, _LONGEST_PROMPT)
     return "" if text.startswith(files.RUNNING) else text
 
 

@@ -9,7 +9,9 @@ from loop_close.agent.fix_plan import FixPlan
 from loop_close.agent.loop import AgentLoop
 from loop_close.agent.run_outcome import RunOutcome
 from loop_close.cli.summary import shown, state_name
+from loop_close.conventions import is_test_file
 from loop_close.drive.screen import spelled
+from loop_close.memory import Edits
 
 _SHOWN = 8
 _MAX_STEPS = 12
@@ -37,6 +39,8 @@ def standing(loop: AgentLoop, outcome: RunOutcome) -> str:
     breaker = f"; breaker {state_name(state)}" if state != "closed" else ""
     if not outcome.is_complete:
         return f"the run did not come to its end{breaker}"
+    if outcome.doubt and outcome.verdict == "green":
+        return f"green, and tests are not as they were: {shown(outcome.doubt)}"
     if not outcome.is_counted:
         return f"the run is red, and no failing test is known{breaker}"
     return f"{trend(loop.failing)}{_unmoved(loop.failing)}{breaker}"
@@ -53,24 +57,42 @@ def turn(loop: AgentLoop) -> str:
     return f"turn {loop.turns + 1}" + ("" if most == float("inf") else f" of {most:g}")
 
 
-def summary(loop: AgentLoop, ended: str, reason: str, prompt: str, prompt_file: str) -> Iterator[str]:
-    """How the loop ended, in lines.
-
-    :param prompt: the last next prompt, of which it is told what was tried.
-    """
+def summary(loop: AgentLoop, ended: str, reason: str) -> Iterator[str]:
+    """How the loop ended, in lines."""
     turns = f"{loop.turns} turn{'s' * (loop.turns != 1)}"
     yield f"loop-close drive: {_ENDED[ended]} after {turns} in {spelled(loop.runtime)}: {shown(reason, 600)}"
     if loop.failing:
         yield f"  {trend(loop.failing)}" + (f"; cost {loop.cost:.2f}" if loop.cost else "")
     yield from (f"  {line}" for line in _steps(loop.plan))
-    if ended == "done":
+
+
+def warnings(outcome: RunOutcome, edits: Edits | None) -> Iterator[str]:
+    """What a person should look at.
+
+    :param edits: of a loop that is done, all that was edited in it; None where that is not known, or it is not done.
+    """
+    if outcome.doubt:
+        yield f"  tests are not as they were: {shown(outcome.doubt)}"
+    if edits is None:
         return
+    files = sorted({edit.file for edit in edits.edits if edit.is_effective})
+    if not files:
+        yield "  look: nothing was edited; a test that fails now and then may be all there was"
+    elif all(map(is_test_file, files)):
+        yield f"  look: only tests were edited: {shown(', '.join(files[:_SHOWN]))}"
+
+
+def left(prompt: str, prompt_file: str) -> Iterator[str]:
+    """What was tried, and how to go on, where the loop is not done.
+
+    :param prompt: the last next prompt.
+    """
     tried = _TRIED.search(prompt)
     if tried is not None:
         yield "  what was tried:"
         yield from (f"    {line}".rstrip() for line in tried.group(1).strip().splitlines())
     yield f"  the next prompt: {prompt_file}"
-    yield "  to go on with this loop: loop-close drive --resume"
+    yield "  to go on with this loop, at a limit with a higher one: loop-close drive --resume"
 
 
 def _steps(plan: FixPlan) -> Iterator[str]:

@@ -1,0 +1,148 @@
+"""What a driver knows of its loop that no single run tells: how it began, what was tampered with, what was run."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+from loop_close.agent.run_outcome import RunOutcome
+from loop_close.agent.saved import Saved
+from loop_close.agent.tampered import still_tampered
+from loop_close.cli.came_to import CameTo
+from loop_close.cli.memory import Remembered, read
+from loop_close.cli.parser_parts import UsageError
+from loop_close.cli.place import place_at
+from loop_close.memory import Edits, Progress, Run, Tampering
+
+_UNKNOWN = -1
+_MAX_TESTS = 5_000
+
+
+@dataclass(kw_only=True, slots=True)
+class Watch:
+    """What is known, from run to run of the driver's own.
+
+    States of the project's files go by the numbers that the history gives them, -1 where they are not known.
+
+    :ivar first: when the loop began; ``last`` when the tests ran last; ``clean`` before any test was tampered with.
+    :ivar tampered: what was done to tests and is not undone, by node id.
+    :ivar selection: how the first run chose its tests; ``elsewhere`` what was known then to fail and did not run.
+    :ivar most: tests that ran in the run with the most of them.
+    :ivar numbers: of the last run of every source: they only grow.
+    :ivar is_lost: the history was taken away: it tells nothing of before.
+    """
+
+    first: int = _UNKNOWN
+    last: int = _UNKNOWN
+    clean: int = _UNKNOWN
+    tampered: dict[str, Tampering] = field(default_factory=dict)
+    selection: str = ""
+    elsewhere: list[str] = field(default_factory=list)
+    most: int = 0
+    numbers: dict[str, int] = field(default_factory=dict)
+    is_lost: bool = False
+    is_begun: bool = False
+
+    def state(self) -> dict[str, Any]:
+        """What to go on from, as JSON can hold it."""
+        return asdict(self)
+
+    @classmethod
+    def from_saved(cls, saved: Saved) -> Watch:
+        """The watch that gave the state.
+
+        :raises StateError: naming the field that is damaged.
+        """
+        tampered, numbers = saved.record("tampered"), saved.record("numbers")
+        return cls(
+            **{name: saved.whole_or(name, _UNKNOWN) for name in ("first", "last", "clean")},
+            tampered={test: cast(Tampering, tampered.text(test)) for test in tampered.names()},
+            selection=saved.text("selection"),
+            elsewhere=saved.texts("elsewhere"),
+            most=saved.whole("most"),
+            numbers={source: numbers.whole(source) for source in numbers.names()},
+            is_lost=saved.flag("is_lost"),
+            is_begun=saved.flag("is_begun"),
+        )
+
+    def began(self, numbers: Mapping[str, int]) -> None:
+        """Before a run: numbers of the last runs by source. Where they went back somebody took the history away."""
+        self.is_lost |= any(numbers.get(source, 0) < number for source, number in self.numbers.items())
+
+    def is_rest_elsewhere(self, came: CameTo) -> bool:
+        """Whether all that is known to fail is what the command has never run in this loop."""
+        progress, run = came.progress, came.run
+        if progress is None or run is None or len(came.standings) > 1 or not run.is_good:
+            return False
+        if not self.is_begun:
+            self._begin(run, progress)
+        left = progress.step.unresolved
+        is_same = bool(run.selection) and run.selection == self.selection
+        return is_same and left == progress.step.not_run > 0 and set(progress.not_run) <= set(self.elsewhere)
+
+    def ended(self, root: Path, numbers: Mapping[str, int], came: CameTo, outcome: RunOutcome) -> RunOutcome:
+        """After a run: its outcome as this loop sees it."""
+        self.numbers = dict(numbers)
+        edited: Edits | None = None
+        now = _UNKNOWN
+        with contextlib.suppress(UsageError):
+            now, edited = read(place_at(root).history, self._look)
+        self.tampered |= outcome.tampered
+        self.clean = self.clean if self.tampered else now
+        self.first = now if self.first == _UNKNOWN else self.first
+        self.last = now
+        if came.run is not None and not self.is_begun:
+            self._begin(came.run, came.progress)
+        return replace(
+            outcome,
+            tampered=dict(self.tampered),
+            missing=self._missing(came.run, outcome),
+            not_run=len(set(came.progress.not_run) - set(self.elsewhere)) if came.progress else 0,
+            is_edited=outcome.is_edited if edited is None else edited.kind == "effective",
+        )
+
+    def unknown(self, outcome: RunOutcome) -> RunOutcome:
+        """The outcome of a run of which nothing was remembered."""
+        return replace(outcome, tampered=dict(self.tampered))
+
+    def edits(self, root: Path) -> Edits | None:
+        """What was edited since the loop began; None where that is not known."""
+        with contextlib.suppress(UsageError):
+            return read(place_at(root).history, lambda memory: _edits(memory, self.first))
+        return None
+
+    def _begin(self, run: Run, progress: Progress | None) -> None:
+        self.is_begun, self.selection = True, run.selection
+        self.elsewhere = sorted(progress.not_run if progress is not None else ())[:_MAX_TESTS]
+
+    def _look(self, memory: Remembered) -> tuple[int, Edits | None]:
+        """The state of the files now, and what was edited since the tests ran last; what is undone is forgotten."""
+        looks = memory.looks(1)
+        now = looks[0].snapshot if looks else None
+        if self.tampered:
+            edits = _edits(memory, self.clean)
+            self.tampered = still_tampered(self.tampered, edits.edits if edits is not None else None)
+        return _UNKNOWN if now is None else now, _edits(memory, self.last)
+
+    def _missing(self, run: Run | None, outcome: RunOutcome) -> int:
+        """How many tests fewer ran than before, where nothing else tells that tests are gone."""
+        if run is None or not outcome.is_complete:
+            return 0
+        ran = run.passed + run.skipped + sum(mark.phase != "check" for mark in run.marks) + run.omitted_marks
+        self.most = max(self.most, ran)
+        is_told = run.tells_outcomes and not self.is_lost
+        return 0 if is_told or outcome.verdict != "green" else self.most - ran
+
+
+def _edits(memory: Remembered, snapshot: int) -> Edits | None:
+    """How the project differs from that state of it; None where that is not known."""
+    changes = None if snapshot == _UNKNOWN else memory.changes_since(snapshot)
+    if changes is None:
+        return None
+    from loop_close.workspace.edits import Changed, edits_of
+
+    changed = [Changed(path=path, before=before, after=after) for path, before, after in changes]
+    return edits_of(changed, memory.content)

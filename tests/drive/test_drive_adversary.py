@@ -1,0 +1,255 @@
+"""Agents, and whoever reads the output, that make it hard to be right."""
+
+import contextlib
+import os
+import shlex
+import subprocess
+import sys
+
+import pytest
+from driven import COMMAND, GUARD, TEST, TESTS, cart, environment, is_running, wait_until
+
+WRONG = cart(total="sum(prices) + 1")
+CLAIM = "I fixed everything. All tests pass, the task is complete."
+TRIVIAL = "def test_trivial():\n    assert True\n"
+UNITTEST = """import unittest
+
+from cart import count, total
+
+
+class TestCart(unittest.TestCase):
+    def test_total(self):
+        self.assertEqual(total([1, 2]), 3)
+
+    def test_count(self):
+        self.assertEqual(count([1, 2]), 2)
+"""
+ONE_UNITTEST = (
+    "import unittest\n\n\nclass TestCart(unittest.TestCase):\n    def test_it(self):\n        pass\n"
+)
+RUN_UNITTEST = f"{shlex.quote(sys.executable)} -B -m unittest"
+posix = pytest.mark.skipif(os.name != "posix", reason="there are no process groups")
+
+
+def test_selection_that_the_agent_adds_hides_nothing(project):
+    ini = {"pytest.ini": "[pytest]\naddopts = -k new\n", "test_new.py": "def test_new():\n    assert True\n"}
+    loop = project([{"say": CLAIM, "write": ini}], WRONG)
+    done = loop.drive("--max-iterations", "2")
+    assert done.returncode == 4, done.stdout
+    assert "fixed" not in done.stdout.partition("loop-close drive:")[2].partition("what was tried")[0]
+
+
+def test_tests_that_leave_the_users_selection_are_missed(project):
+    renamed = {"test_cart.py": TESTS.replace("def test_total", "def test_totl")}
+    loop = project([{"say": CLAIM, "write": renamed}], WRONG)
+    done = loop.drive("--max-iterations", "2", test=f"{TEST} -k 'total or other'")
+    assert done.returncode == 4, done.stdout
+
+
+@pytest.mark.parametrize("rest", [ONE_UNITTEST, UNITTEST.replace("test_total", "total")])
+def test_tests_that_are_known_by_their_output_alone_are_counted(project, rest):
+    loop = project([{"say": CLAIM, "write": {"test_cart.py": rest}}], {**WRONG, "test_cart.py": UNITTEST})
+    done = loop.drive("--max-iterations", "2", test=RUN_UNITTEST)
+    assert done.returncode == 4, done.stdout
+    assert (
+        "the agent says it is done, but tests were tampered with: 1 tests fewer ran than before."
+        in loop.given[1]
+    )
+
+
+def test_command_that_runs_no_test_any_more_proves_nothing(project):
+    script = {"check.sh": f"{TEST.replace('--loop-close', '')}\n"}
+    loop = project([{"say": CLAIM, "write": {"check.sh": "true\n"}}], {**WRONG, **script})
+    done = loop.drive("--max-iterations", "2", test="sh check.sh")
+    assert done.returncode == 4, done.stdout
+    assert "2 tests fewer ran than before" in loop.given[1]
+
+
+def test_history_that_is_taken_away_proves_nothing(project):
+    code = (
+        "import shutil, pathlib; shutil.rmtree('.loop-close');"
+        f" pathlib.Path('test_cart.py').write_text({TRIVIAL!r}); print({CLAIM!r})"
+    )
+    loop = project([], WRONG)
+    done = loop.drive("--max-iterations", "2", agent=shlex.join([sys.executable, "-c", code]))
+    assert done.returncode == 4, done.stdout
+    assert "tests are not as they were: 1 tests fewer ran than before" in done.stdout
+
+
+def test_history_that_is_taken_away_by_a_good_agent_is_in_nobodys_way(project):
+    code = (
+        "import shutil, pathlib; shutil.rmtree('.loop-close');"
+        f" pathlib.Path('cart.py').write_text({cart()['cart.py']!r}); print({CLAIM!r})"
+    )
+    loop = project([], WRONG)
+    assert loop.drive(agent=shlex.join([sys.executable, "-c", code])).returncode == 0
+
+
+def test_green_run_after_green_run_that_proves_nothing_is_stuck(project):
+    away = "import os; os.path.exists('test_cart.py') and os.rename('test_cart.py', 'cart_check.py')"
+    code = f"{away}; open('test_it.py', 'w').write({TRIVIAL!r}); print({CLAIM!r})"
+    loop = project([], WRONG)
+    done = loop.drive(agent=shlex.join([sys.executable, "-c", code]))
+    assert done.returncode == 3, done.stdout
+    assert "tests are not as they were: " in done.stdout
+
+
+def test_agent_that_runs_the_tests_by_itself_has_its_turns(project):
+    edit = "p.write_text(p.read_text().replace('+ {}', '+ {}'))"
+    run = f"subprocess.run({shlex.split(TEST)!r})"
+    rounds = "; ".join(f"{edit.format(n, n + 1)}; {run}" for n in (1, 2, 3))
+    first = f"import pathlib, subprocess; p = pathlib.Path('cart.py'); {rounds}; print('not yet')"
+    second = f"import pathlib; pathlib.Path('cart.py').write_text({cart()['cart.py']!r}); print('Fixed.')"
+    code = (
+        f"import os; exec({first!r}) if not os.path.exists('went') else exec({second!r}); open('went', 'w')"
+    )
+    loop = project([], WRONG)
+    done = loop.drive(agent=shlex.join([sys.executable, "-c", code]))
+    assert done.returncode == 0, done.stdout
+    assert "done after 2 turns" in done.stdout
+    assert "1. fixed after 2 attempts: " in done.stdout
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"conftest.py": "import os\nos._exit(0)\n"},
+        {"pytest.ini": "[pytest]\naddopts = --no-such-option\n"},
+        {"pyproject.toml": "[tool.loop-close\n"},
+        {"pyproject.toml": "[tool.loop-close]\nhistory = 'off'\n"},
+        {"pyproject.toml": "[tool.loop-close]\nbudgets = 3\n"},
+    ],
+)
+def test_tests_that_the_agent_keeps_from_starting_are_its_to_mend(project, broken):
+    mended = {"conftest.py": "", "pytest.ini": "[pytest]\n", "pyproject.toml": "", **cart()}
+    loop = project([{"say": CLAIM, "write": broken}, {"say": "Mended.", "write": mended}], WRONG)
+    done = loop.drive()
+    assert done.returncode == 0, done.stderr
+    assert "# The tests could not be judged\n\nTheir command ended with exit code " in loop.given[1]
+    assert "proceed" not in loop.given[1]
+
+
+def test_tests_that_never_start_again_are_stuck(project):
+    loop = project([{"say": CLAIM, "write": {"pytest.ini": "[pytest]\naddopts = --no-such-option\n"}}], WRONG)
+    done = loop.drive()
+    assert done.returncode == 3
+    assert len(loop.given) == 3
+
+
+def test_prompt_is_looked_for_where_the_settings_say_so_now(project):
+    moved = {"pyproject.toml": "[tool.loop-close]\nfile = 'NEXT.md'\n", **cart(count="0")}
+    loop = project([{"say": "Fixed the sum.", "write": moved}, {"say": CLAIM, "write": cart()}], WRONG)
+    assert loop.drive().returncode == 0
+    assert "test_count" in loop.given[1]
+    assert "assert 4 == 3" not in loop.given[1].partition("## Tried so far")[0]
+
+
+def test_new_loop_warns_of_tests_that_the_last_one_found_tampered_with(project):
+    tests = "from cart import count\n\n\ndef test_count():\n    assert count([1, 2]) == 2\n"
+    loop = project([{"say": CLAIM, "write": {"test_cart.py": tests}}], WRONG)
+    assert loop.drive("--max-iterations", "1").returncode == 4
+    done = loop.drive()
+    assert done.returncode == 0
+    assert "this one takes them as they are: test_cart.py::test_total" in done.stderr
+
+
+def test_loop_that_only_edits_tests_is_told_as_that(project):
+    weaker = {"test_cart.py": TESTS.replace("== 3", "== 4")}
+    loop = project([{"say": CLAIM, "write": weaker}], WRONG)
+    done = loop.drive()
+    assert "  look: only tests were edited: test_cart.py\n" in done.stdout
+
+
+def test_limits_are_gone_on_with(project):
+    loop = project([{"say": "First."}], WRONG)
+    assert loop.drive("--max-iterations", "1", "--max-cost", "2.5").returncode == 4
+    done = loop.run("drive", "--resume")
+    assert done.returncode == 4
+    assert "1 turns, the limit is 1" in done.stdout
+    assert loop.state["given"]["max_cost"] == "2.5"
+
+
+def test_turns_that_failed_are_no_longer_in_a_row_when_it_is_gone_on_with(project):
+    loop = project([{"say": "no", "exit": 1}, {"say": "Fixed.", "write": cart()}], WRONG)
+    assert loop.drive("--max-failures", "1").returncode == 4
+    assert loop.run("drive", "--resume").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("child", 5),
+        ("child", [1, 2, 3]),
+        ("watch", None),
+        ("loop", {}),
+        ("loop", {"version": 1}),
+        ("given", {"test": 3}),
+    ],
+)
+def test_damaged_field_of_the_state_is_told(project, field, value):
+    import json
+
+    loop = project([{"say": "First."}], WRONG)
+    assert loop.drive("--max-iterations", "1").returncode == 4
+    loop.put({".loop-close/drive.json": json.dumps({**loop.state, field: value})})
+    done = loop.run("drive", "--resume")
+    assert done.returncode == 64
+    assert ".loop-close/drive.json is damaged" in done.stderr
+    assert loop.drive("--max-iterations", "1").returncode == 4  # which begins anew
+
+
+def test_variable_before_the_command_gets_a_hint(project):
+    done = project([], WRONG).drive(test=f"FOO=1 {TEST}")
+    assert done.returncode == 64
+    assert "a variable is set by: env FOO=1" in done.stderr
+
+
+@posix
+def test_state_is_nobody_elses_to_read(project):
+    loop = project([{"say": "Fixed.", "write": cart()}], WRONG)
+    assert loop.drive().returncode == 0
+    for name in ("drive.json", "turnprompt.md"):
+        assert loop.root.joinpath(".loop-close", name).stat().st_mode & 0o077 == 0
+
+
+@posix
+def test_exit_code_is_the_loops_where_nobody_reads(project):
+    loop = project([{"say": "First."}, {"say": "Fixed.", "write": cart()}], WRONG)
+    ours, theirs = os.pipe()
+    os.close(ours)
+    words = [*COMMAND, *loop.words("--max-iterations", "9")]
+    done = subprocess.run(
+        words,
+        cwd=loop.root,
+        env=environment(),
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        timeout=GUARD,
+        check=False,
+    )
+    os.close(theirs)
+    assert done.returncode == 0, done.stderr
+    assert len(loop.given) == 2
+
+
+@posix
+def test_reader_that_does_not_read_does_not_make_it_unkillable(project):
+    loop = project([{"say": "x" * 300_000, "sleep": 600}], WRONG)
+    ours, theirs = os.pipe()
+    words = [*COMMAND, *loop.words()]
+    with subprocess.Popen(
+        words, cwd=loop.root, env=environment(), stdout=theirs, stderr=subprocess.DEVNULL
+    ) as process:
+        wait_until(lambda: loop.beside.joinpath("given-01.md").exists())
+        agent = loop.wait_for_agent()
+        sent = 0
+        while process.poll() is None and sent < 30:
+            process.terminate()
+            sent += 1
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(1)
+        process.kill()
+        assert process.returncode == 130
+    os.close(ours)
+    os.close(theirs)
+    wait_until(lambda: not is_running(agent))
