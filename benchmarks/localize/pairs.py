@@ -87,6 +87,7 @@ def _together(one: Calls, other: Calls) -> Calls:
         test: tuple((places[index], line) for index, line in ran if places[index] is not None)
         for test, ran in other.failed.items()
     }
+    owing = {place for place, f in zip(places, other.functions, strict=True) if f.owes}
     lines = Counter(hit for ran in failed.values() for hit in set(ran))
     functions = Counter(index for ran in failed.values() for index in {index for index, _ in ran})
     return Calls(
@@ -96,8 +97,17 @@ def _together(one: Calls, other: Calls) -> Calls:
                 function,
                 passed=max(0, function.passed - functions[index]),
                 lines={line: max(0, n - lines[index, line]) for line, n in function.lines.items()},
+                owes=function.owes or index in owing,
             )
             for index, function in enumerate(one.functions)
         ),
         failed={**one.failed, **failed},
+        gave_none={**one.gave_none, **_gave_none(other, places)},
     )
+
+
+def _gave_none(other: Calls, places: Sequence[int | None]) -> dict[str, frozenset[int]]:
+    return {
+        test: frozenset(place for index in each if (place := places[index]) is not None)
+        for test, each in other.gave_none.items()
+    }

@@ -18,6 +18,8 @@ class Called:
     :ivar in_import: it ran outside of any test, as while modules were imported.
     :ivar is_changed: it is not what it was when the passing tests were counted, in an earlier run: of how many of
         them would run it now nothing is known.
+    :ivar gave_none: in how many passing tests None came out of it, where it also gives values or its caller used it.
+    :ivar owes: it does so in failing tests, too, and is to give a value: by its annotation, or as it never does.
     """
 
     file: str
@@ -29,6 +31,8 @@ class Called:
     lines: Mapping[int, int] = field(default_factory=dict)
     in_import: bool = False
     is_changed: bool = False
+    gave_none: int = 0
+    owes: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +46,7 @@ class Calls:
     :ivar omitted: failing tests beyond the bound, of which nothing was kept.
     :ivar remembered: how many of ``passed`` were counted in an earlier run, 0 for none.
     :ivar modules: files whose modules ran, test code left out; empty where that is not known.
+    :ivar gave_none: of failing tests, the functions that gave None (see :class:`Called`), by index in ``functions``.
     """
 
     passed: int = 0
@@ -50,3 +55,4 @@ class Calls:
     omitted: int = 0
     remembered: int = 0
     modules: frozenset[str] = frozenset()
+    gave_none: Mapping[str, frozenset[int]] = field(default_factory=dict)

@@ -18,6 +18,8 @@ CALLED = st.builds(
         lambda d: dict(sorted(d.items()))
     ),
     in_import=st.booleans(),
+    gave_none=st.integers(0, 9),
+    owes=st.booleans(),
 )
 
 
@@ -30,11 +32,14 @@ def calls(draw, tests="abc"):
     hit = st.tuples(st.integers(0, len(functions) - 1), st.integers(1, 2**32 - 1))
     ran = st.lists(hit, max_size=5, unique=True).map(tuple)
     failed = draw(st.dictionaries(st.sampled_from(tests), ran))
+    gave = st.frozensets(st.integers(0, len(functions) - 1), min_size=1)
+    gave_none = draw(st.dictionaries(st.sampled_from(sorted(failed)), gave)) if failed else {}
     return Calls(
         passed=draw(st.integers(0, 9)),
         functions=tuple(functions),
         failed=dict(sorted(failed.items())),
         omitted=draw(st.integers(0, 9)),
+        gave_none=dict(sorted(gave_none.items())),
     )
 
 

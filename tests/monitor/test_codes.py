@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from loop_close.monitor.codes import begins_on_its_line, codes_in
+from loop_close.monitor.codes import begins_on_its_line, codes_in, gives_values
 
 SOURCE = """
 class Body:
@@ -69,3 +69,26 @@ def test_where_the_body_begins(source, expected):
     top = compile(source, "x.py", "exec")
     (code,) = (each for each in top.co_consts if hasattr(each, "co_code"))
     assert begins_on_its_line(code) is expected
+
+
+@pytest.mark.parametrize(
+    ("body", "gives"),
+    [
+        ("pass", False),
+        ("return", False),
+        ("return None", False),
+        ("if x: return None", False),
+        ("if x: return 0", True),
+        ("return x", True),
+        ("return True", True),
+        ("with x: return None", False),
+        ("with x: return 1", True),
+        ("return " + " + ".join(f"x.a{n}" for n in range(300)), True),
+        ("x = [" + ", ".join(f"{n}.5j * x" for n in range(300)) + "]", False),
+        ("x = [" + ", ".join(f"{n}.5j * x" for n in range(300)) + "]\n    return 'other'", True),
+    ],
+)
+def test_gives_values(body, gives):
+    space = {}
+    exec(f"def f(x):\n    {body}\n", space)
+    assert gives_values(space["f"].__code__) is gives

@@ -12,6 +12,7 @@ from loop_close.monitor.ownership import is_function, is_part
 
 # What Python makes on its own for a ``def``: neither is called when the function is.
 _MADE = ("__annotate", "<generic parameters")
+_EXTENDED = opmap["EXTENDED_ARG"]
 
 
 def codes_in(code: CodeType, owner: CodeType | None = None) -> Iterator[tuple[CodeType, CodeType | None]]:
@@ -38,6 +39,21 @@ def begins_on_its_line(code: CodeType) -> bool:
     return len(set(lines)) == 1
 
 
+def gives_values(code: CodeType) -> bool:
+    """Whether any ``return`` of it is not just None, written or not."""
+    value, constant, load = (opmap.get(name) for name in ("RETURN_VALUE", "RETURN_CONST", "LOAD_CONST"))
+    high, is_none = 0, False
+    for op, low in zip(code.co_code[::2], code.co_code[1::2], strict=True):
+        if op == _EXTENDED:
+            high = (high | low) << 8
+            continue
+        was_none, is_none = is_none, op in (constant, load) and code.co_consts[high | low] is None
+        if (op == constant and not is_none) or (op == value and not was_none):
+            return True
+        high = 0
+    return False
+
+
 def is_import(names: Mapping[str, Any]) -> bool:
     """Whether the body of a module runs to import it, and not as a program (``runpy``) or by ``exec``.
 
@@ -46,3 +62,19 @@ def is_import(names: Mapping[str, Any]) -> bool:
     name = str(names.get("__name__"))
     module = sys.modules.get(name)
     return name != "__main__" and not name.startswith("<") and getattr(module, "__dict__", None) is names
+
+
+def hides_singles(monitoring: Any, tool: int, hits: list[Any]) -> bool:
+    """Whether the line of ``def f(): return 1`` is not told, as in 3.13.0, unless its start is.
+
+    :param monitoring: ``sys.monitoring``, in which the tool has a callback for lines.
+    :param hits: what that callback appends to; empty afterwards.
+    """
+    single: Any = lambda: 1  # noqa: E731
+    single()  # specializes its first instruction, which then hides the line
+    monitoring.set_local_events(tool, single.__code__, monitoring.events.LINE)
+    single()
+    monitoring.set_local_events(tool, single.__code__, 0)
+    is_told = bool(hits)
+    hits.clear()
+    return not is_told

@@ -8,7 +8,9 @@ from types import CodeType
 
 from loop_close.calls import Called, Calls
 from loop_close.monitor.count import Count, Hit, traces
+from loop_close.monitor.nothing import nothing_in
 from loop_close.monitor.ownership import Ownership
+from loop_close.monitor.returns import NOTHING
 
 #: What tells a function from others: file, first line, qualified name.
 Place = tuple[str, int, str]
@@ -35,6 +37,7 @@ def calls_of(
     hits = [
         (order.get(number, -1), line) for number, line in count.failed_lines
     ]  # -1: in no test that is kept
+    nothing = nothing_in(count, functions)
     return Calls(
         passed=count.passed,
         functions=tuple(
@@ -44,12 +47,17 @@ def calls_of(
                 passed=count.functions[number],
                 lines=lines.get(number, {}),
                 in_import=number in outside,
+                owes=number in nothing.owing,
             )
             for place, number in places
         ),
-        failed=traces(count.failed, hits),
+        failed=traces(nothing.without(count.failed), hits),
         omitted=count.omitted,
         modules=frozenset(modules) | {file for (file, _, _), _ in places},
+        gave_none={
+            nodeid: frozenset(order[number] for number in numbers)
+            for nodeid, numbers in nothing.failed.items()
+        },
     )
 
 
@@ -65,7 +73,13 @@ def _by_function(lines: Mapping[Hit, int]) -> dict[int, dict[int, int]]:
 
 
 def _called(
-    place: Place, code: CodeType, *, passed: int, lines: Mapping[int, int], in_import: bool
+    place: Place,
+    code: CodeType,
+    *,
+    passed: int,
+    lines: Mapping[int, int],
+    in_import: bool,
+    owes: bool,
 ) -> Called:
     file, line, name = place
     return Called(
@@ -75,8 +89,10 @@ def _called(
         end_line=_last_line(code),
         digest=digest_of(code),
         passed=passed,
-        lines=dict(sorted(lines.items())),
+        lines={line: lines[line] for line in sorted(lines) if line != NOTHING},
         in_import=in_import,
+        gave_none=lines.get(NOTHING, 0),
+        owes=owes,
     )
 
 

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CodeType, FrameType
 from typing import Any
 
-from loop_close.monitor.codes import begins_on_its_line, is_import
+from loop_close.monitor.codes import begins_on_its_line, hides_singles, is_import
 from loop_close.monitor.count import Hit
 from loop_close.monitor.faults import is_of_handler
 from loop_close.monitor.followed import Followed
 from loop_close.monitor.ownership import Ownership
+from loop_close.monitor.returns import NOTHING, Returns
 from loop_close.monitor.telling import Telling
 from loop_close.monitor.tool import Tool
 
@@ -52,6 +53,7 @@ class Watch:
         self._long: set[int] = set()
         self._hides_singles = False
         self._monitoring: Any = getattr(sys, "monitoring", None)
+        self._returns = Returns(self._monitoring)
         self._tool = Tool({}, self._armed)
 
     @property
@@ -73,7 +75,7 @@ class Watch:
             self._tool = Tool(self._callbacks(), self._armed)
         why_not = self._tool.start()
         if not why_not:
-            self._hides_singles = self._is_hidden()
+            self._hides_singles = hides_singles(self._monitoring, self._tool.id, self.hits)
             self._tool.listen()
         return why_not
 
@@ -118,17 +120,25 @@ class Watch:
         else:
             self._meet(code, frame)
 
-    def _on_return(self) -> Callable[[CodeType, int, object], None]:
+    def _on_return(self) -> Callable[[CodeType, int, object], Any]:
         telling, id, frame_above = self._telling, _ID, _FRAME
+        returns, disable, append = self._returns, self._monitoring.DISABLE, self.hits.append
 
-        def on_return(code: CodeType, offset: int, value: object) -> None:
+        def on_return(code: CodeType, offset: int, value: object) -> Any:
             try:
+                if id(code) in returns.codes:
+                    if value is None and returns.is_missed(code, frame_above(1)):
+                        append((id(code), NOTHING))
+                    return disable
                 if id(code) not in telling.codes:
                     self._was_imported(code)
                 elif (begun := telling.end(frame_above(1))) is not None:
                     self._cut(begun)
+            except RecursionError:  # the next return will do
+                return None
             except Exception as fault:
                 self._take_fault(fault)
+            return None
 
         return on_return
 
@@ -137,17 +147,6 @@ class Watch:
         if is_of_handler(fault):
             raise fault
         self.fault = f"{type(fault).__name__}: {fault}"
-
-    def _is_hidden(self) -> bool:
-        """Whether the line of ``def f(): return 1`` is not told, as in 3.13.0, unless its start is."""
-        single: Any = lambda: 1  # noqa: E731
-        single()  # specializes its first instruction, which then hides the line
-        self._monitoring.set_local_events(self._tool.id, single.__code__, self._monitoring.events.LINE)
-        single()
-        self._monitoring.set_local_events(self._tool.id, single.__code__, 0)
-        is_told = bool(self.hits)
-        self.hits.clear()
-        return not is_told
 
     def _meet(self, code: CodeType, frame: FrameType) -> None:
         """A code object runs for the first time."""
@@ -164,7 +163,9 @@ class Watch:
                 continue
             if self._hides_singles and not is_part and begins_on_its_line(inner):
                 self._singles.add(id(inner))
-            self._monitoring.set_local_events(self._tool.id, inner, self._monitoring.events.LINE)
+            if not is_part:
+                self._returns.follow(inner)
+            self._monitoring.set_local_events(self._tool.id, inner, self._returns.events_of(id(inner)))
         if code.co_name == "<module>" and is_import(frame.f_globals):
             self._followed.codes[id(code)] = code
             self._importing[id(code)] = len(self.hits)
@@ -178,6 +179,7 @@ class Watch:
         self._followed.release()
         for numbers in (self._ran_before, self._singles, self._long):
             numbers.intersection_update(self._followed.codes)
+        self._returns.keep(self._followed.codes.keys())
         for number in self._importing.keys() - self._followed.codes.keys():
             del self._importing[number]  # the import failed
 
@@ -220,13 +222,14 @@ class Watch:
         """Have the lines of these code objects told again, the next time they run."""
         if not self._tool.is_ours():
             raise TakenError(_TAKEN)
-        arm, tool, line = self._monitoring.set_local_events, self._tool.id, self._monitoring.events.LINE
-        codes = self._followed.codes
+        arm, tool = self._monitoring.set_local_events, self._tool.id
+        codes, returns = self._followed.codes, self._returns
+        told, line, both = returns.codes, returns.line, returns.both
         for number in numbers:
             code = codes.get(number)
             if code is not None:  # another thread may be letting go of them
                 arm(tool, code, 0)
-                arm(tool, code, line)
+                arm(tool, code, both if number in told else line)
 
     def _armed(self) -> Iterator[tuple[CodeType, int]]:
         """Every code object that we want to hear of, with its events."""
@@ -235,7 +238,7 @@ class Watch:
             if number in self._importing:
                 yield code, events.PY_RETURN
             elif code.co_name != "<module>" and number not in self._long:
-                yield code, events.LINE
+                yield code, self._returns.events_of(number)
         for code in self._telling.codes.values():
             yield code, events.PY_RETURN
 

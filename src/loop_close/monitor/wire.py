@@ -29,6 +29,7 @@ def to_wire(calls: Calls) -> dict[str, Any]:
         "omitted": calls.omitted,
         "functions": [_row(each) for each in calls.functions],
         "modules": sorted(calls.modules),
+        "gave_none": {nodeid: sorted(each) for nodeid, each in calls.gave_none.items()},
         "hits": _packed(number for hit in numbers for number in hit),
         "failed": failed,
     }
@@ -50,7 +51,7 @@ def _little(numbers: array[int]) -> array[int]:
 
 def _row(each: Called) -> list[Any]:
     place = [each.file, each.line, each.function, each.end_line, each.digest]
-    return [*place, each.passed, dict(each.lines), each.in_import]
+    return [*place, each.passed, dict(each.lines), each.in_import, each.gave_none, each.owes]
 
 
 def from_wire(plain: Mapping[str, Any]) -> Calls:
@@ -63,6 +64,7 @@ def from_wire(plain: Mapping[str, Any]) -> Calls:
         modules=frozenset(plain["modules"]),
         functions=tuple(_called(*row) for row in plain["functions"]),
         failed=traces({nodeid: _numbers(sent) for nodeid, sent in plain["failed"].items()}, hits),
+        gave_none={nodeid: frozenset(each) for nodeid, each in plain["gave_none"].items()},
     )
 
 
@@ -75,6 +77,8 @@ def _called(
     passed: int,
     lines: Mapping[int, int],
     in_import: bool,
+    gave_none: int,
+    owes: bool,
 ) -> Called:
     return Called(
         file=file,
@@ -85,6 +89,8 @@ def _called(
         passed=passed,
         lines=lines,
         in_import=in_import,
+        gave_none=gave_none,
+        owes=owes,
     )
 
 
@@ -101,12 +107,14 @@ def added(parts: Iterable[Calls]) -> Calls:
             functions[place] = _sum(functions[place], each) if place in functions else each
     order = {place: index for index, place in enumerate(sorted(functions))}
     traced = {nodeid: ran for part in parts for nodeid, ran in _renumbered(part, order)}
+    gave = {nodeid: each for part in parts for nodeid, each in _gave_renumbered(part, order)}
     return Calls(
         passed=sum(part.passed for part in parts),
         functions=tuple(functions[place] for place in order),
         failed={nodeid: traced[nodeid] for nodeid in kept},
         omitted=sum(part.omitted for part in parts) + len(failed) - len(kept),
         modules=frozenset().union(*(part.modules for part in parts)),
+        gave_none={nodeid: gave[nodeid] for nodeid in kept if nodeid in gave},
     )
 
 
@@ -120,6 +128,11 @@ def _only(part: Calls, kept: Collection[str]) -> Calls:
         part,
         functions=tuple(part.functions[index] for index in left),
         failed={nodeid: tuple((moved[n], line) for n, line in hits) for nodeid, hits in failed.items()},
+        gave_none={
+            nodeid: frozenset(moved[n] for n in each)
+            for nodeid, each in part.gave_none.items()
+            if nodeid in kept
+        },
     )
 
 
@@ -136,6 +149,8 @@ def _sum(one: Called, other: Called) -> Called:
         passed=one.passed + other.passed,
         lines=dict(sorted(lines.items())),
         in_import=one.in_import or other.in_import,
+        gave_none=one.gave_none + other.gave_none,
+        owes=one.owes or other.owes,
     )
 
 
@@ -147,3 +162,8 @@ def _renumbered(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str,
             if hit not in moved:
                 moved[hit] = numbers[hit[0]], hit[1]
         yield nodeid, tuple(moved[hit] for hit in ran)
+
+
+def _gave_renumbered(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str, frozenset[int]]]:
+    numbers = [order[_place(each)] for each in part.functions]
+    return ((nodeid, frozenset(numbers[n] for n in each)) for nodeid, each in part.gave_none.items())

@@ -152,3 +152,13 @@ def test_the_failing_test_is_no_suspect_of_its_own():
     known = calls(called("test_a", 5, file=file), TOTAL, passed=40, test_a=[(1, 1), (0, 1)])
     test = failure(WRONG, nodeid("test_a"), file=file)
     assert names(suspects_of(cause(test), known)) == ["total"]
+
+
+def test_of_two_alike_the_one_that_lost_its_value():
+    alike = [called("f", 10, passed=3), replace(called("g", 30, passed=3), owes=True, gave_none=1)]
+    known = replace(
+        calls(*alike, passed=40, test_a=[(0, 1), (1, 1)]), gave_none={nodeid("test_a"): frozenset({0, 1})}
+    )
+    found = found_for(cause(failure(WRONG, nodeid("test_a"))), known)
+    assert [round(each.features["lost"], 2) for each in found] == [0, 0.71]
+    assert names(suspects_among(found)) == ["g", "f"]

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from called import called, calls, nodeid
 
@@ -56,3 +58,14 @@ def test_a_line_that_not_all_of_them_ran():
     )
     (spectrum,) = spectra(known, [nodeid("test_a"), nodeid("test_b")])
     assert odd_line(candidate(spectrum=spectrum)) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(("owes", "reasons"), [(True, 1), (False, 0)])
+def test_none_where_a_value_is_wanted(owes, reasons):
+    known = replace(
+        calls(replace(called("f", 10, passed=9), owes=owes), passed=9, test_a=[(0, 1)], test_b=[(0, 1)]),
+        gave_none={nodeid("test_a"): frozenset({0})},
+    )
+    (spectrum,) = spectra(known, [nodeid("test_a"), nodeid("test_b")])
+    said = "gave None in 1 of 2 failing tests, though a value is wanted"
+    assert reasons_of(candidate(spectrum=spectrum)) == (said,) * reasons

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from loop_close.causes.suspects.clues import Clue, Name, base_name, likeness, words_of
 from loop_close.causes.suspects.edited import written_name
 from loop_close.causes.suspects.makers import failing_classes, is_maker
-from loop_close.causes.suspects.spectrum import Spectrum
+from loop_close.causes.suspects.spectrum import Spectrum, ochiai
 from loop_close.facts import test_function
 from loop_close.model import Failure
 from loop_close.syntax.meaning import MODULE
@@ -47,7 +47,8 @@ class Candidate:
 
     :ivar features: what speaks for it, most from 0 to 1. Of the spectrum: ``function``, ``odd`` (the oddest line, run
         or left out), ``seldom`` (how few passing tests ran that line), ``ahead`` (failing less passing tests, from -1
-        on), ``onset``, ``onward``, ``late``, ``all`` (every failing test ran it), ``large``. Of the clues: ``raised``,
+        on), ``onset``, ``onward``, ``late``, ``all`` (every failing test ran it), ``large``, ``lost`` (the value that
+        it is to give). Of the clues: ``raised``,
         ``framed``, ``edited``. Of its name: ``named`` (by the tests), ``maker`` (of the objects that fail),
         ``special`` (a method that Python calls by itself). Of the run: ``elsewhere``. ``outside``: it was
         edited, and nobody counts whether tests run it.
@@ -131,6 +132,7 @@ def _by_spectrum(spectrum: Spectrum | None) -> dict[str, float]:
         "late": spectrum.late,
         "all": float(spectrum.failed == spectrum.of_failed),
         "large": min(1.0, log2(1 + size) / log2(_LARGE)),
+        "lost": ochiai(spectrum.gave_none, called.gave_none, spectrum.of_failed),
     }
 
 

@@ -34,6 +34,7 @@ WEIGHTS: Mapping[str, float] = {
     "framed": 0.1,
     "named": 0.3,
     "special": -1.0,
+    "lost": 3.0,
     "edited": 8.0,
     "outside": 6.0,
 }

@@ -21,6 +21,8 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     spectrum, clue = candidate.spectrum, candidate.clue
     if spectrum is not None and spectrum.function.is_changed and not (clue and clue.edited):
         yield "changed since the passing tests were counted"
+    if spectrum is not None and spectrum.gave_none:
+        yield f"gave None in {spectrum.gave_none} of {spectrum.of_failed} failing tests, though a value is wanted"
     if clue is None:
         return
     if clue.edited:

@@ -37,6 +37,7 @@ class Spectrum:
         time that is about as odd: where it calls what the fault may be in.
     :ivar late: how near to the failure its last line came that ran for the first time, from 0 to 1: the mean over the
         failing tests that ran it of that line's place among all of them.
+    :ivar gave_none: in how many of the failing tests it gave None, where it is to give a value.
     """
 
     function: Called
@@ -53,6 +54,7 @@ class Spectrum:
     onset: float
     onward: float
     late: float
+    gave_none: int = 0
 
 
 def ochiai(failed: int, passed: int, all_failed: int) -> float:
@@ -79,6 +81,7 @@ def spectra(
     onsets = _onsets(traces, scores)
     onward = _onward(traces, scores)
     places = _last_places(traces)
+    gave = Counter(index for test in tests for index in calls.gave_none.get(test, ()))
     found = []
     for index, count in sorted(failed.items()):
         called = calls.functions[index]
@@ -100,6 +103,7 @@ def spectra(
                 onset=onsets[index] / number,
                 onward=onward.get(index, 0.0),
                 late=places[index] / count,
+                gave_none=gave[index] if called.owes else 0,
             )
         )
     return found

@@ -1,0 +1,45 @@
+import pytest
+
+from loop_close.monitor.owed import Owed
+
+
+def code_of(tmp_path, source):
+    path = tmp_path / "a.py"
+    path.write_text(source, encoding="utf-8")
+    space = {}
+    exec(compile(source, str(path), "exec", dont_inherit=True), space)
+    return space["f"].__code__
+
+
+@pytest.mark.parametrize(
+    ("source", "is_owed"),
+    [
+        ("def f(): 1 + 1", True),
+        ("def f(): return None", True),
+        ("def f(): pass", False),
+        ("def f():\n    '''To be overridden.'''\n    ...", False),
+        ("def f(n=0):\n    if n: return n", False),
+        ("def f(n=0) -> int:\n    if n: return n", True),
+        ("def f(n=0) -> 'list[int]':\n    if n: return n", True),
+        ("def f() -> None: 1 + 1", False),
+        ("def f(n=0) -> 'int | None':\n    if n: return n", False),
+        ("def f(n=0) -> 'typing.Optional[int]':\n    if n: return n", False),
+        ("def f(n=0) -> 'Any':\n    if n: return n", False),
+        ("def f(n=0) -> 'T':\n    if n: return n", False),
+        ("def f(n=0) -> 'ResultT':\n    if n: return n", False),
+        ("def f(n=0) -> 'Text':\n    if n: return n", True),
+        ("x = lambda n: n\n\n@x\n@x\ndef f() -> int: pass", True),
+    ],
+)
+def test_owed(tmp_path, source, is_owed):
+    assert Owed().is_owed(code_of(tmp_path, source)) is is_owed
+
+
+@pytest.mark.parametrize("text", [None, "def f(:", "# -*- coding: none -*-", "x = 1"])
+def test_source_that_is_another_one_now(tmp_path, text):
+    code = code_of(tmp_path, "def f(): 1 + 1")
+    path = tmp_path / "a.py"
+    path.unlink()
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    assert not Owed().is_owed(code)
