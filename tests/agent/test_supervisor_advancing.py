@@ -54,7 +54,9 @@ def test_red_run_of_which_no_failure_is_known_says_nothing_of_progress():
 
 
 def run_of_tests(about, text):
-    return ToolResult(tool="loop_run", content=text, meta=progress_meta(about, is_green=not about.step.unresolved))
+    return ToolResult(
+        tool="loop_run", content=text, meta=progress_meta(about, is_green=not about.step.unresolved)
+    )
 
 
 def test_runs_that_stand_still_trip_however_their_text_varies():

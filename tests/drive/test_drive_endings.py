@@ -27,6 +27,7 @@ def test_turns_that_fail_in_a_row(project):
     assert done.returncode == 4
     assert "2 failures in a row, the limit is 2" in done.stdout
     assert "- The last turn failed: the agent ended with exit code 7" in loop.given[1]
+    assert done.stderr.count("loop-close: the turn failed: the agent ended with exit code 7\n") == 2
 
 
 def test_costs_that_the_agent_tells(project):

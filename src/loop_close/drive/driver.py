@@ -134,6 +134,8 @@ class Driver:
         ended = self._run_agent(given, data, seconds)
         self._screen.done()
         error = failure(ended.exit_code, is_late=ended.is_late, seconds=seconds)
+        if error:
+            self._screen.step(f"the turn failed: {error}")
         self._loop.answered(said_in(ended.output), error=error, now=time.monotonic())
         self._keep()
 
