@@ -97,6 +97,15 @@ def test_what_is_missed(watch, space, statement, names):
     assert [name for name in missed(watch) if name != "__setattr__"] == names
 
 
+def test_to_tests_and_their_helpers_none_is_owed_to_nobody(watch):
+    for path in ("/project/test_a.py", "/project/tests/helpers.py"):
+        names = {"__name__": "made"}
+        exec(compile(SOURCE, path, "exec"), names)
+        watch.take()
+        run("a = nothing(1)", names)
+        assert missed(watch) == []
+
+
 def test_once_a_test(watch, space):
     for _ in range(2):
         run("a = [nothing(1), nothing(2)]", space)
