@@ -31,7 +31,7 @@ CODEX = [
     ("mcp__loop-close__loop_status", True),
 ]
 CURSOR = [("shell", True), ("edit", False), ("mcp__loop-close__loop_run", False), ("shell", True)]
-OPENHANDS = [("terminal", False), ("file_editor", True), ("terminal", True)]
+OPENHANDS = [("terminal", True), ("file_editor", True), ("terminal", True)]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ OPENHANDS = [("terminal", False), ("file_editor", True), ("terminal", True)]
             [("run_shell_command", False), ("replace", True)],
         ),
         ("gemini-failed.jsonl", "gemini", "Reached max session turns", 0.0, True, []),
-        ("opencode.jsonl", "opencode", ANSWER, 0.02, False, [("bash", False), ("edit", True)]),
+        ("opencode.jsonl", "opencode", ANSWER, 0.02, False, [("bash", True), ("edit", True)]),
         ("openhands.txt", "openhands", ANSWER, 0.0, False, OPENHANDS),
         ("openhands-old.txt", "openhands", ANSWER, 0.0, False, OPENHANDS),
         ("aider.txt", "aider", read("aider.txt"), 0.02, False, []),
@@ -75,9 +75,11 @@ def test_corpus(name, format, text, cost, is_error, results):
 
 def test_corpus_is_told_of_and_has_each_format():
     told_of = read("README.md")
-    names = [path.name for path in CORPUS.iterdir() if path.suffix != ".md"]
+    names = [path.name for path in CORPUS.iterdir() if path.is_file() and path.suffix != ".md"]
     assert all(f"| {name} |" in told_of for name in names)
-    assert {name.split(".")[0].split("-")[0] for name in names} >= {reader.name for reader in READERS}
+    recorded = [path.name for path in (CORPUS / "recorded").iterdir()]
+    tools = {name.split(".")[0].split("-")[0] for name in [*names, *recorded]}
+    assert tools >= {reader.name for reader in READERS}
 
 
 @pytest.mark.parametrize("name", JSON_OUTPUTS)

@@ -57,6 +57,11 @@ def test_claude_totals_are_sessions_totals():
         ({"subtype": "error_during_execution", "is_error": True}, True),
         ({"is_error": None}, False),
         ({"is_error": "true"}, False),
+        ({"terminal_reason": "completed"}, False),
+        ({"terminal_reason": "stop_hook_prevented"}, False),
+        ({"terminal_reason": "max_turns"}, True),
+        ({"terminal_reason": "api_error"}, True),
+        ({"terminal_reason": ["api_error"]}, False),
     ],
 )
 def test_claude_tells_of_its_failure(fields, is_error):
@@ -70,10 +75,11 @@ def test_claude_tells_of_its_failure(fields, is_error):
         ({"errors": ["one", 2, "three"]}, "one\n\nthree"),
         ({}, "error_max_turns"),
         ({"errors": 3}, "error_max_turns"),
+        ({"subtype": "success", "terminal_reason": "api_error"}, "api_error"),
     ],
 )
 def test_claude_says_what_went_wrong_where_it_says_nothing_else(fields, text):
-    assert said_in(output(result(subtype="error_max_turns", result=None, **fields))).text == text
+    assert said_in(output(result(**{"subtype": "error_max_turns", "result": None} | fields))).text == text
 
 
 def test_claude_meta_of_a_result_is_kept():
@@ -163,6 +169,23 @@ def test_cursor_reads_a_file():
     assert (kept.tool, kept.input, kept.content, kept.is_error) == ("read", {"path": "a"}, "text", False)
 
 
+@pytest.mark.parametrize(
+    ("observation", "is_error"),
+    [
+        ({"is_error": False, "exit_code": 0}, False),
+        ({"is_error": False, "exit_code": 2}, True),
+        ({"is_error": False, "exit_code": -1}, False),
+        ({"is_error": False, "exit_code": "2"}, False),
+        ({"is_error": True, "exit_code": None}, True),
+    ],
+)
+def test_openhands_failed_command(observation, is_error):
+    base = {"id": "e", "source": "agent", "tool_call_id": "c"}
+    action = base | {"kind": "ActionEvent", "tool_name": "terminal", "action": {}}
+    (kept,) = said_in(output(action, base | {"kind": "ObservationEvent", "observation": observation})).results
+    assert kept.is_error is is_error
+
+
 def test_openhands_failure_and_a_message_without_finish():
     base = {"id": "e", "timestamp": "t", "source": "agent"}
     message = base | {
@@ -180,6 +203,52 @@ def test_opencode_failure():
     error = {"type": "error", "error": {"name": "APIError", "data": {"message": "no key"}}} | SESSION
     said = said_in(output(start, error))
     assert (said.format, said.text, said.is_error) == ("opencode", "no key", True)
+
+
+@pytest.mark.parametrize(
+    ("error", "format"), [({"name": "X"}, "opencode"), ({"name": 1}, ""), ({}, ""), (None, "")]
+)
+def test_opencode_error_alone(error, format):
+    said = said_in(output({"type": "error", "error": error} | SESSION))
+    assert (said.format, said.is_error) == (format, format != "")
+
+
+@pytest.mark.parametrize(("code", "is_error"), [(0, False), (1, True), (None, False), ("1", False)])
+def test_opencode_failed_command(code, is_error):
+    state = {"status": "completed", "input": {}, "output": "o", "metadata": {"exit": code}}
+    part = {"type": "tool", "tool": "bash", "state": state}
+    (kept,) = said_in(output({"type": "tool_use", "part": part} | SESSION)).results
+    assert (kept.content, kept.is_error) == ("o", is_error)
+
+
+def test_gemini_warning_parts_messages():
+    base = {"timestamp": "t"}
+    word = base | {"type": "message", "role": "assistant", "delta": True}
+    warning = base | {"type": "error", "severity": "warning", "message": "blocked"}
+    events = [word | {"content": "I am "}, word | {"content": "done."}]
+    assert said_in(output(*events)).text == "I am done."
+    assert said_in(output(*events, warning)).text == "I am done."
+    assert said_in(output(*events, warning, word | {"content": "Still."})).text == "Still."
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_error"),
+    [
+        ("litellm.AuthenticationError: no key", True),
+        ("litellm.Timeout: too late", True),
+        ("litellm.RateLimitError: wait\nRetrying in 0.2 seconds...\n{tokens}", False),
+        ("litellm.RateLimitError: wait\nTokens: 1k sent, 2 received.", False),
+        ("{tokens}\nlitellm.APIError: gone", True),
+        ("litellm.APIError: gone\nAider v0.86.2\n{tokens}", False),
+        ("It raises litellm.APIError: gone", False),
+        ("litellm.APIError is raised", False),
+    ],
+)
+def test_aider_failed_where_nothing_follows_an_error(lines, is_error):
+    tokens = "Tokens: 1k sent, 2 received. Cost: $1.00 message, $1.50 session."
+    said = said_in("Aider v0.86.2\n" + lines.format(tokens=tokens) + "\n")
+    assert (said.format, said.is_error) == ("aider", is_error)
+    assert said.cost == (1.5 if "{tokens}" in lines else 0.0)
 
 
 def test_aider_costs_are_processes_costs():

@@ -15,7 +15,7 @@ from loop_close.text.sanitize import sanitize
 
 CORPUS = Path(__file__).parent / "corpus" / "said"
 LINES = [
-    line for path in sorted(CORPUS.glob("*.jsonl")) for line in path.read_text(encoding="utf-8").splitlines()
+    line for path in sorted(CORPUS.rglob("*.jsonl")) for line in path.read_text(encoding="utf-8").splitlines()
 ]
 WHOLE = 4_000_000
 
@@ -101,6 +101,15 @@ def test_deep_nesting(depth, opening):
         '{"type":"message","timestamp":"","role":"assistant","content":"x"}',
         '{"type":"tool_call","subtype":"started","call_id":"%d","tool_call":{"xToolCall":{"args":1}}}',
         ',{"type":"result"}]',
+        '{"ts":"","type":"agent_event","event":{"type":"content_start","contentType":"tool","toolCallId":"%d"}}',
+        *(
+            "Aider v1\nlitellm.",
+            "Aider v1\nlitellm.xError:",
+            "Aider v1\nTokens: 1",
+            "✓ Agent initialized with model: ",
+        ),
+        "Agent is working",
+        "── CONVERSATION SUMMARY ──",
     ],
 )
 def test_large_outputs(line):

@@ -11,6 +11,7 @@ from cli.remembered import called
 
 from loop_close.agent.gate import CAP
 from loop_close.cli import hook_files
+from loop_close.cli.sessions import sessions
 
 RED = "def total(xs):\n    return sum(xs) - 1\n"
 GREEN = "def total(xs):\n    return sum(xs)\n"
@@ -330,6 +331,74 @@ def test_subagents_have_a_count_of_their_own(project):
         assert hook(project, event="SubagentStop")
     assert hook(project, event="SubagentStop") is None
     assert hook(project)["decision"] == "block"
+
+
+def test_subagents_are_told_apart(project):
+    run(project)
+    for agent in ("a", "b"):
+        fields = {"event": "SubagentStop", "agent_id": agent}
+        fields["background_tasks"] = [{"id": agent, "type": "subagent", "status": "running"}]
+        assert hook(project, **fields)["decision"] == "block"
+        assert hook(project, stop_hook_active=True, **fields) is None
+
+
+def openhands(project):
+    fields = {"event_type": "Stop", "message": None, "working_dir": str(project), "session_id": "s"}
+    return hook(project, "openhands", json.dumps(fields).encode())
+
+
+def gemini(project, *said, **fields):
+    event = {"event": "AfterAgent", "prompt_response": "\n".join(said), "stop_hook_active": False}
+    return hook(project, "gemini", **{**event, **fields})
+
+
+@pytest.mark.parametrize("ask", [openhands, gemini])
+def test_where_the_host_does_not_say_that_it_was_sent_back(project, ask):
+    run(project)
+    # Let go, the agent is at work again when a person said something: it is sent back once in each turn.
+    assert [ask(project) is not None for _ in range(6)] == [True, False] * 3
+    edit(project, GREEN)
+    assert "shop.py changed" in repr(ask(project))
+    run(project)
+    assert ask(project) is None
+
+
+@pytest.mark.parametrize("ask", [openhands, gemini])
+def test_turns_without_any_advance_have_an_end(project, ask):
+    run(project)
+    answers = [ask(project) is not None for _ in range(2 * CAP + 2)]
+    assert answers == [True, False] * CAP + [False, False]
+
+
+def test_who_ran_or_edited_since_is_sent_back_whatever_the_host_says(project):
+    run(project)
+    assert gemini(project) is not None
+    edit(project, RED.replace("- 1", "- 2"))
+    assert "shop.py changed" in gemini(project, stop_hook_active=True)["reason"]
+    run(project)
+    assert gemini(project)["reason"].startswith("# Stall detected")
+    assert gemini(project, stop_hook_active=True) is None
+
+
+def errors_kept(project):
+    (session,) = sessions(project / ".loop-close" / "sessions.json").values()
+    return session.errors
+
+
+def test_what_was_said_over_an_edit_is_not_heard_later(project):
+    said = ["I look.", "It was\n\nKeyError: 'a'\n", "I changed more."]
+    run(project)
+    assert gemini(project, *said[:1]) is not None
+    edit(project, RED.replace("- 1", "- 2"))
+    assert gemini(project, *said[:2]) is not None
+    run(project)
+    assert gemini(project, *said) is not None
+    assert errors_kept(project) == ("", "")
+    assert gemini(project, *said) is None
+    edit(project, RED.replace("- 1", "- 3"))
+    run(project)
+    assert gemini(project, *said[:2]) is not None
+    assert errors_kept(project) == ("", "", "KeyError: <str>")
 
 
 def test_input_that_does_not_end_costs_no_more_than_its_time(project):

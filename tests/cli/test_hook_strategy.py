@@ -78,11 +78,28 @@ def test_sessions_are_told_apart(tmp_path):
         assert "decision" in hook(tmp_path, SAYS, session=str(number))[0]
 
 
-def test_a_host_that_cannot_end_lets_the_agent_stop(tmp_path):
-    remember(tmp_path, "a", "a")
-    fields = {"working_dir": str(tmp_path), "event_type": "Stop", "message": SAYS}
-    answers = [hook(tmp_path, host="openhands", **fields)[0] for _ in range(3)]
-    assert [bool(each) for each in answers] == [True, True, False]
+def test_a_host_that_cannot_end_lets_the_agent_stop(tmp_path, monkeypatch):
+    remember(tmp_path, "a")
+    fields = {"working_dir": str(tmp_path), "event_type": "Stop", "message": None}
+    assert hook(tmp_path, host="openhands", **fields)[0]["decision"] == "deny"
+    settings(tmp_path, "mine")
+    mine(tmp_path, monkeypatch, "return Decision(action='stuck', reason='enough')")
+    remember(tmp_path, "a", at=100.0)
+    assert hook(tmp_path, host="openhands", **fields) == ({}, "")
+    assert (tmp_path / "loaded").exists()
+
+
+@pytest.mark.parametrize(
+    ("turns", "last"), [((SAYS, "I am on it.", "More to come."), "decision"), ((SAYS,) * 3, "continue")]
+)
+def test_what_a_host_says_again_is_heard_once(tmp_path, turns, last):
+    answers = []
+    for number in range(3):
+        remember(tmp_path, "a", edit="effective", at=100.0 * number)
+        said = "\n".join(turns[: number + 1])
+        told, _ = hook(tmp_path, host="gemini", hook_event_name="AfterAgent", prompt_response=said)
+        answers.append(sorted(told)[0])
+    assert answers == ["decision", "decision", last]
 
 
 def test_an_unknown_strategy_leaves_the_breaker(tmp_path):

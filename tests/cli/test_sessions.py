@@ -2,8 +2,10 @@ import json
 import os
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from loop_close.cli.sessions import Session, keep, key_of, sessions
+from loop_close.cli.sessions import Session, keep, key_of, mark_of, new_in, sessions
 
 
 def test_nothing_is_remembered_yet(tmp_path):
@@ -41,6 +43,9 @@ def test_the_oldest_are_forgotten(tmp_path):
         '{"sessions": {"a": {"run": 1}}}',
         '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "turns": "1"}}}',
         '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "errors": "x"}}}',
+        '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "is_back": 1}}}',
+        '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "told": 7}}}',
+        '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "told": "x y"}}}',
         '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "responses": [1]}}}',
         "[" * 100_000,
         "\x00" * 2_000_000,
@@ -83,9 +88,41 @@ def test_what_an_earlier_version_kept_is_read(tmp_path):
     assert sessions(path) == {"a": Session(blocks=3, run="pytest 1", code="x")}
 
 
+@pytest.mark.parametrize(
+    ("before", "message", "new"),
+    [
+        ("One.", "One.\nTwo.", "Two."),
+        ("One.", "One.\n\nTwo.\nThree.", "\nTwo.\nThree."),
+        ("One.\n", "One.\n\nTwo.", "Two."),
+        ("One.", "One.", ""),
+        ("One.", "One. Two.", "One. Two."),
+        ("One.", "Two.", "Two."),
+        ("One.\nTwo.", "One.", "One."),
+        ("One.", "", ""),
+        ("", "One.", "One."),
+        ("", "\nOne.", "One."),
+        ("naïve \ud800", "naïve \ud800\nTwo.", "Two."),
+    ],
+)
+def test_what_was_added_since(before, message, new):
+    assert new_in(message, mark_of(before)) == new
+    assert new_in(message, "") == message
+
+
+@given(st.text(), st.text())
+def test_what_was_added_is_what_comes_after(before, more):
+    assert new_in(f"{before}\n{more}", mark_of(before)) == more
+
+
 def test_what_was_said_is_kept_and_never_more_than_can_be_read_again(tmp_path):
     path = tmp_path / "sessions.json"
-    long = Session(turns=2, responses=("\ue000" * 500,) * 2, errors=("\ue000" * 300,) * 10)
+    long = Session(
+        turns=2,
+        is_back=True,
+        told=mark_of("x" * 10_000_000),
+        responses=("\ue000" * 500,) * 2,
+        errors=("\ue000" * 300,) * 10,
+    )
     for number in range(100):
         assert keep(path, str(number), long)
     found = sessions(path)

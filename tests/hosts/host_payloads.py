@@ -1,4 +1,4 @@
-"""What hosts send, recorded after their documentation."""
+"""What hosts send: made after their documentation, and below ``recorded`` as they really sent it."""
 
 import json
 from pathlib import Path

@@ -52,6 +52,31 @@ def test_work_in_the_background_is_read(key):
     assert HOST.read(recorded("claude-Stop", **{key: [{"id": "b1"}]})).is_waiting
 
 
+@pytest.mark.parametrize(
+    ("tasks", "is_waiting"),
+    [
+        ([], False),
+        ([{"id": "a3f9c2"}], False),
+        ([{"id": "a3f9c2"}, {"id": "b1"}], True),
+        ([{"id": None}], True),
+        (["a3f9c2"], True),
+    ],
+)
+def test_a_subagent_does_not_wait_for_itself(tasks, is_waiting):
+    assert HOST.read(recorded("claude-SubagentStop", background_tasks=tasks)).is_waiting == is_waiting
+
+
+def test_an_agent_waits_for_its_subagents():
+    assert HOST.read(recorded("claude-Stop", background_tasks=[{"id": "a3f9c2"}])).is_waiting
+    assert HOST.read(recorded("claude-Stop", background_tasks=[{"type": "subagent"}])).is_waiting
+
+
+@pytest.mark.parametrize("event", ["Stop", "SubagentStop"])
+def test_subagents_have_a_session_each(event):
+    sessions = {HOST.read(recorded(f"claude-{event}", agent_id=agent)).session for agent in ("a", "b", ...)}
+    assert sessions == {SESSION, f"{SESSION} a", f"{SESSION} b"}
+
+
 @pytest.mark.parametrize("event", ["Stop", "SubagentStop"])
 def test_agent_is_sent_back(event):
     payload = HOST.read(recorded(f"claude-{event}"))

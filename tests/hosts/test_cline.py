@@ -30,6 +30,35 @@ def test_tool_without_details_has_a_name():
     assert (payload.tool, payload.tool_failed) == ("run_commands", False)
 
 
+@pytest.mark.parametrize(
+    ("output", "has_failed"),
+    [
+        ([{"success": True}, {"success": False}], True),
+        ([{"success": True, "error": "Command exited with code 1"}], True),
+        ([{"success": True, "error": ""}], False),
+        ([{"result": "1 passed"}, "1 failed", None], False),
+        ({"success": False}, False),
+        ("1 failed", False),
+        (None, False),
+    ],
+)
+def test_whether_a_command_failed_is_in_its_output(output, has_failed):
+    payload = HOST.read(recorded("cline-tool_result", tool_result={"name": "x", "output": output}))
+    assert payload.tool_failed == has_failed
+
+
+@pytest.mark.parametrize(
+    ("fields", "cwd"),
+    [
+        ({"workspaceRoots": ["/a"], "workspaceInfo": {"rootPath": "/b"}}, "/a"),
+        ({"workspaceInfo": {"rootPath": "/b"}}, "/b"),
+        ({"workspaceInfo": {}}, ""),
+    ],
+)
+def test_folder_is_the_first_root_or_that_of_the_workspace(fields, cwd):
+    assert HOST.read(recorded("cline-tool_result", **fields)).cwd == cwd
+
+
 @pytest.mark.parametrize("answer", [HOST.go_on, HOST.inform])
 def test_agent_reads_the_text(answer):
     shown = answer(HOST.read(recorded("cline-PostToolUse")), "1 failed\nAll of it: nextprompt.md")

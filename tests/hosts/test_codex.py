@@ -36,6 +36,11 @@ def test_second_stop_and_message_are_read():
     assert (payload.is_again, payload.message) == (True, "Done.")
 
 
+def test_subagents_have_a_session_each():
+    payload = HOST.read(recorded("codex-Stop", hook_event_name="SubagentStop", agent_id="a"))
+    assert payload.session == "0199f3a2-77aa-7c31-8f0e-2f4c8b7d9a10 a"
+
+
 def test_agent_is_sent_back():
     answer = HOST.go_on(HOST.read(recorded("codex-Stop")), "1 failed\nAll of it: nextprompt.md")
     assert answer == r'{"decision":"block","reason":"1 failed\nAll of it: nextprompt.md"}'

@@ -13,7 +13,9 @@ def test_end_of_a_turn_is_read():
         cwd="/home/me/shop",
         event="AfterAgent",
         is_stop=True,
+        is_again=None,
         message="I fixed the tests.",
+        is_all_said=True,
     )
 
 

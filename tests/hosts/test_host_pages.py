@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from host_payloads import FOLDER
 
 from loop_close.cli.parser import parse
 from loop_close.hosts import all_hosts
@@ -40,6 +41,18 @@ def test_page_shows_what_is_installed_and_where(host):
     assert f"`~/{host.config.user}`" in TEXTS[host.name]
     assert f"`{host.config.project}`" in TEXTS["README"]
     assert TEXTS[host.name].startswith(f"# {host.title}\n")
+
+
+@pytest.mark.parametrize("host", all_hosts(), ids=lambda host: host.name)
+def test_page_says_whether_that_was_seen_to_work(host):
+    text = " ".join(TEXTS[host.name].split())
+    is_recorded = any((FOLDER / "recorded" / host.name).glob("*.json"))
+    assert ("Seen to work with" in text) == is_recorded
+    assert ("documentation alone" in text) == (not is_recorded)
+    (row,) = re.findall(rf"^\| {host.title} \|.*\| (.*?) \|$", TEXTS["README"], re.MULTILINE)
+    for version in re.findall(r"\d+\.\d+\.\d+", row):
+        assert version in text
+        assert version in (FOLDER / "recorded" / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", sorted({*(host.name for host in all_hosts()), "README"}))

@@ -9,7 +9,7 @@ from loop_close.hosts.openhands import HOST, path
 
 def test_stop_is_read():
     assert HOST.read(recorded("openhands-Stop")) == Payload(
-        session="8e0c", cwd="/workspace/shop", event="Stop", is_stop=True
+        session="8e0c", cwd="/workspace/shop", event="Stop", is_stop=True, is_again=None
     )
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from loop_close.hosts import PayloadError, all_hosts, host_named
 from loop_close.hosts.contract import MAX_INPUT
 
-NAMES = sorted(path.stem for path in FOLDER.iterdir())
+NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
 STOPS = ["claude-Stop", "codex-Stop", "gemini-AfterAgent"]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

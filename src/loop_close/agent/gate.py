@@ -42,7 +42,7 @@ class Situation:
     :ivar prompt: the next prompt; ``prompt_file`` where it lies.
     :ivar command: what runs the tests.
     :ivar blocks: how often in a row the agent was sent back in this session.
-    :ivar is_again: the host says that it goes on because it was sent back; ``is_unmoved``: no run and no edit since.
+    :ivar is_again: it only goes on because it was sent back; ``is_unmoved``: no run and no edit since.
     """
 
     run: int = 0

@@ -1,7 +1,7 @@
 """Claude Code: ``claude -p --output-format json``, also the list of ``--verbose``, and ``stream-json``.
 
 After the message parser and types of anthropics/claude-agent-sdk-python (August 2026); the list after
-anthropics/claude-code issue 84784.
+anthropics/claude-code issue 84784; recorded outputs of 2.1.330.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from typing import Any
 
 from loop_close.agent.said_reader import Reader
 from loop_close.agent.said_values import blocks_of, fields_of, money_of, text_of, words_of
+
+# Why a turn ended, among others that are none, as a hook that prevented it from going on.
+_FAILURES = ("api_error", "max_turns")
 
 
 class Claude(Reader):
@@ -73,9 +76,12 @@ class Claude(Reader):
         self.is_closed = (
             isinstance(is_error, bool) and {"session_id", "duration_ms", "subtype"} <= event.keys()
         )
-        self.is_error = is_error is True or subtype.startswith("error")
+        reason = text_of(event.get("terminal_reason"))
+        self.is_error = is_error is True or subtype.startswith("error") or reason in _FAILURES
         self.answer = text_of(event.get("result"))
-        self.trouble = _trouble(event) or subtype if self.is_error else ""
+        self.trouble = (
+            _trouble(event) or (reason if subtype == "success" else subtype) if self.is_error else ""
+        )
         self._pay(event)
         return True
 

@@ -1,7 +1,7 @@
 """Gemini CLI: ``gemini --output-format json`` and ``stream-json``.
 
 After packages/core/src/output/types.ts and packages/cli/src/nonInteractiveCli.ts of google-gemini/gemini-cli
-(August 2026).
+(August 2026), and recorded outputs of 0.61.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class Gemini(Reader):
                 return isinstance(event.get("tool_name"), str)
             case "tool_result":
                 return self._tool_result(event)
-            case "error":
+            case "error":  # it does not end the turn; what is said after it, as to a hook, is another message
+                self.words.pause()
                 return isinstance(event.get("severity"), str)
             case "result":
                 return self._result(event)

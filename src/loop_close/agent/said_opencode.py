@@ -1,7 +1,7 @@
 """opencode: ``opencode run --format json``.
 
 After packages/opencode/src/cli/cmd/run.ts of opencode (a fork's copy of it), and the events that the
-documentation of the crates ralph-workflow and orch-cli show.
+documentation of the crates ralph-workflow and orch-cli show; recorded outputs of 1.18.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from loop_close.agent.said_reader import Reader
-from loop_close.agent.said_values import fields_of, money_of, text_of
+from loop_close.agent.said_values import fields_of, is_failing_code, money_of, text_of
 
 _PARTS = {"text": "text", "tool_use": "tool", "step_start": "step-start", "step_finish": "step-finish"}
 
@@ -33,8 +33,10 @@ class OpenCode(Reader):
         return True
 
     def _fail(self, error: Mapping[str, Any]) -> None:
+        name = text_of(error.get("name"))
+        self.is_sure = self.is_sure or bool(name)  # it may be all that there is
         self.is_error = True
-        self.trouble = text_of(fields_of(error.get("data")).get("message")) or text_of(error.get("name"))
+        self.trouble = text_of(fields_of(error.get("data")).get("message")) or name
 
     def _part(self, kind: str, part: Mapping[str, Any]) -> None:
         match kind:
@@ -50,6 +52,8 @@ class OpenCode(Reader):
 
     def _tool(self, part: Mapping[str, Any]) -> None:
         state = fields_of(part.get("state"))
-        is_error = state.get("status") == "error"
-        content = text_of(state.get("error" if is_error else "output"))
+        has_broken = state.get("status") == "error"
+        content = text_of(state.get("error" if has_broken else "output"))
+        # A command that failed has completed.
+        is_error = has_broken or is_failing_code(fields_of(state.get("metadata")).get("exit"))
         self.calls.add(text_of(part.get("tool")), state.get("input"), content, is_error=is_error)

@@ -1,16 +1,26 @@
 """OpenHands: ``openhands --headless --json``.
 
 After json_callback in openhands_cli/utils.py of OpenHands/OpenHands-CLI (May 2026; before, each event was
-pretty-printed), and the events of openhands-sdk in OpenHands/software-agent-sdk (August 2026).
+pretty-printed), and the events of openhands-sdk in OpenHands/software-agent-sdk (August 2026); recorded outputs
+of CLI 1.16.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from loop_close.agent.checks import is_number
 from loop_close.agent.said_reader import Reader
 from loop_close.agent.said_values import fields_of, text_of, words_of
+
+# Lines for people around the events, in short turns more than there are events.
+_STATUS = re.compile(
+    r"^(?:Agent is working|Agent finished|Initializing agent\.\.\.|✓ (?:Agent initialized with model: .*|Hooks loaded)"
+    r"|OpenHands CLI terminal UI may not work .*|To override Rich's detection, .*)\r?$",
+    re.MULTILINE,
+)
 
 # They only speak: their results say nothing of the work.
 _OF_SPEECH = ("finish", "think")
@@ -20,6 +30,8 @@ class OpenHands(Reader):
     """Events have a ``kind``, an ``id`` and a ``source``; what the agent finishes with is its answer."""
 
     name = "openhands"
+    sums_up = True
+    status = _STATUS
 
     def take(self, event: Mapping[str, Any]) -> bool:
         """Keep what counts of an event. Money is not told: metrics are of the conversation, not of an event."""
@@ -37,8 +49,7 @@ class OpenHands(Reader):
             case "ActionEvent":
                 self._action(event)
             case "ObservationEvent":
-                observation = fields_of(event.get("observation"))
-                self._end(event, observation.get("content"), observation.get("is_error") is True)
+                self._observation(event)
             case "AgentErrorEvent":
                 self._end(event, event.get("error"), True)
             case "UserRejectObservation":
@@ -62,6 +73,13 @@ class OpenHands(Reader):
             self.answer = text_of(action.get("message"))
         if tool not in _OF_SPEECH:
             self.calls.begin(event.get("tool_call_id"), tool, action)
+
+    def _observation(self, event: Mapping[str, Any]) -> None:
+        observation = fields_of(event.get("observation"))
+        code = observation.get("exit_code")
+        # A command that failed is no error to OpenHands; that of one that runs on is -1.
+        is_error = observation.get("is_error") is True or (is_number(code) and code > 0)
+        self._end(event, observation.get("content"), is_error)
 
     def _end(self, event: Mapping[str, Any], content: Any, is_error: bool) -> None:
         self.calls.end(event.get("tool_call_id"), content, is_error=is_error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Mapping
@@ -89,6 +90,10 @@ class Reader(ABC):
     """
 
     name: ClassVar[str]
+    #: Whether below its events there is a summary for people.
+    sums_up: ClassVar[bool] = False
+    #: The lines for people that it writes between its events.
+    status: ClassVar[re.Pattern[str] | None] = None
 
     def __init__(self) -> None:
         self.words = Words()

@@ -16,7 +16,7 @@ from loop_close.cli.host import host_called
 from loop_close.cli.memory import NoRunError, read
 from loop_close.cli.place import Place, place_at
 from loop_close.cli.seen import Seen, is_ours_to_judge, see
-from loop_close.cli.sessions import Session, keep, key_of, sessions
+from loop_close.cli.sessions import Session, keep, key_of, mark_of, new_in, sessions
 from loop_close.cli.standing import prompt_text
 from loop_close.cli.streams import OutputError, Streams
 from loop_close.cli.usage import UsageError
@@ -90,13 +90,19 @@ def _told(host: Host, data: bytes) -> tuple[str, str]:
     before = sessions(path).get(key, Session())
     situation = _situation(host, payload, place, seen, before)
     if payload.is_stop:
-        found, heard, complaint = _at_a_stop(situation, payload, place, seen, before)
+        found, heard, complaint = _at_a_stop(situation, _news(payload, before), place, seen, before)
     else:
         found, heard, complaint = _after_a_tool(situation, is_news=seen.latest != before.run), before, ""
-    after = _session(found, situation, heard, seen)
+    told = mark_of(payload.message) if payload.is_all_said else ""
+    after = _session(found, situation, replace(heard, told=told), seen)
     if after != before and not keep(path, key, after) and found.kind == "go_on":
         raise UsageError(f"{_SESSIONS} cannot be written, so that nobody can count: the agent may stop")
     return _said(host, payload, found), complaint
+
+
+def _news(payload: Payload, before: Session) -> Payload:
+    """The payload without what the agent had said when it was sent back, where its host says that again."""
+    return replace(payload, message=new_in(payload.message, before.told)) if before.told else payload
 
 
 def _at_a_stop(
@@ -141,7 +147,8 @@ def _situation(host: Host, payload: Payload, place: Place, seen: Seen, before: S
         prompt_file=_from(payload.cwd, standing.prompt),
         command=place.settings.test_command,
         blocks=max(payload.loop_count or 0, 0 if has_advanced else before.blocks),
-        is_again=payload.is_again or bool(payload.loop_count),
+        # Whoever was let go is at work again because a person said something: that is another turn.
+        is_again=bool(before.is_back if payload.is_again is None else payload.is_again or payload.loop_count),
         is_unmoved=before.run == seen.latest and before.code == seen.edited.state(),
     )
 
@@ -162,9 +169,10 @@ def _session(found: Answer, situation: Situation, before: Session, seen: Seen) -
     """What is remembered after the answer; where the work is done, or left to a person, the session starts anew."""
     if found.kind == "go_on":
         blocks, turns = situation.blocks + 1, before.turns + 1
-        return replace(before, blocks=blocks, run=seen.latest, code=seen.edited.state(), turns=turns)
+        code = seen.edited.state()
+        return replace(before, blocks=blocks, run=seen.latest, code=code, turns=turns, is_back=True)
     is_done = found.kind == "end" or (situation.standing == "green" and not situation.edited)
-    return Session(run=before.run, code=before.code) if is_done else before
+    return Session(run=before.run, code=before.code) if is_done else replace(before, is_back=False, told="")
 
 
 def _said(host: Host, payload: Payload, found: Answer) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from loop_close import files
@@ -14,6 +15,7 @@ _SCHEMA = "loop-close.sessions/1"
 _LOCK = "sessions.lock"
 _MOST = 100
 _LARGEST = 1_000_000
+_MARK = re.compile(r"([0-9]{1,9} [0-9a-f]{16})?")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,6 +25,8 @@ class Session:
     :ivar blocks: how often in a row it was sent back; ``run`` names the last run then, ``code`` a digest of
         the files as they were.
     :ivar turns: how often it was sent back since it was last let go.
+    :ivar is_back: it was sent back when it last wanted to stop, and not let go.
+    :ivar told: length and digest of all that it had said then, where its host says all of it again; empty elsewhere.
     :ivar responses: what it said over the last red runs, the oldest first: the end of what was nothing but test
         output, empty for all else.
     :ivar errors: what each of them told of an error, values masked; empty for none.
@@ -32,6 +36,8 @@ class Session:
     run: str = ""
     code: str = ""
     turns: int = 0
+    is_back: bool = False
+    told: str = ""
     responses: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
 
@@ -44,6 +50,18 @@ def key_of(host: str, session: str) -> str:
         from hashlib import blake2b
 
     return blake2b(f"{host}\0{session}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def mark_of(message: str) -> str:
+    """What a text is known by again: its length and a digest."""
+    return f"{len(message)} {key_of('', message)}"
+
+
+def new_in(message: str, told: str) -> str:
+    """What was added to a text, in lines of its own, since this was its mark; all of it where it began otherwise."""
+    length = int(told.partition(" ")[0] or 0)
+    is_same = mark_of(message[:length]) == told and message[length : length + 1] in ("", "\n")
+    return message[length + 1 :] if is_same else message
 
 
 def sessions(path: Path) -> dict[str, Session]:
@@ -61,12 +79,16 @@ def sessions(path: Path) -> dict[str, Session]:
 
 def _session(value: Mapping[str, object]) -> Session:
     blocks, run, code, turns = value["blocks"], value["run"], value["code"], value.get("turns", 0)
+    is_back, told = value.get("is_back", False), value.get("told", "")
     if not (
         isinstance(blocks, int) and isinstance(turns, int) and isinstance(run, str) and isinstance(code, str)
     ):
         raise TypeError
+    if not (isinstance(is_back, bool) and isinstance(told, str) and _MARK.fullmatch(told)):
+        raise TypeError
     responses, errors = (_texts(value.get(name, [])) for name in ("responses", "errors"))
-    return Session(blocks=blocks, run=run, code=code, turns=turns, responses=responses, errors=errors)
+    known = Session(blocks=blocks, run=run, code=code, turns=turns, is_back=is_back, told=told)
+    return replace(known, responses=responses, errors=errors)
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """Claude Code: hooks of ``settings.json`` (https://code.claude.com/docs/en/hooks).
 
 ``decision: block`` sends the agent on with the reason, and ends itself after 8 in a row; texts are cut at 10,000
-characters. A hook of ``Stop`` whose answer holds ``additionalContext`` sends it on, too, but not as an error.
+characters. A hook of ``Stop`` whose answer holds ``additionalContext`` sends it on, too, but not as an error. A
+subagent that works in the background is among the ``background_tasks`` when it ends.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from loop_close.hosts.answers import fitted, line
 from loop_close.hosts.contract import Host, Payload
 from loop_close.hosts.reading import (
+    Document,
     command_in,
     document_of,
     event_of,
@@ -16,7 +18,7 @@ from loop_close.hosts.reading import (
     folder,
     inner,
     items,
-    needed,
+    session_of,
     text,
 )
 from loop_close.hosts.slot import Slot, command_line, group_of, json_config
@@ -34,18 +36,26 @@ def read(data: bytes) -> Payload:
     document = document_of(data)
     event = event_of(document, "hook_event_name", (*_STOPS, _FAILURE))
     return Payload(
-        session=needed(document, "session_id"),
+        session=session_of(document),
         cwd=folder(document, "cwd"),
         event=event,
         is_stop=event in _STOPS,
         is_again=flag(document, "stop_hook_active"),
         is_interrupted=flag(document, "is_interrupt"),
-        is_waiting=bool(items(document, "background_tasks") or items(document, "session_crons")),
+        is_waiting=_is_waiting(document),
         message=text(document, "last_assistant_message"),
         tool=text(document, "tool_name"),
         tool_failed=event == _FAILURE,
         command=command_in(inner(document, "tool_input")),
     )
+
+
+def _is_waiting(document: Document) -> bool:
+    """Whether anything else than the agent itself is under way, and would wake it."""
+    agent = text(document, "agent_id")
+    tasks = items(document, "background_tasks")
+    others = [task for task in tasks if not (agent and isinstance(task, dict) and task.get("id") == agent)]
+    return bool(others or items(document, "session_crons"))
 
 
 def go_on(payload: Payload, reason: str) -> str:

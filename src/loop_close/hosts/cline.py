@@ -1,7 +1,8 @@
 """Cline: programs in a folder, each named after its event (https://docs.cline.bot/customization/hooks).
 
 It asks after each tool and not at the agent's end, so there is nothing to send back: the agent reads the text with the
-result of the tool. Texts are cut at 50,000 characters.
+result of the tool. Texts are cut at 50,000 characters. The command line calls a tool that ran a success, whatever the
+command came to: that stands in the tool's output.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from loop_close.hosts.reading import (
     event_of,
     first_folder,
     flag,
+    folder,
     inner,
     needed,
     text,
@@ -40,18 +42,25 @@ def read(data: bytes) -> Payload:
     used = inner(document, "postToolUse")
     return Payload(
         session=needed(document, "taskId"),
-        cwd=first_folder(document, "workspaceRoots"),
+        cwd=first_folder(document, "workspaceRoots") or folder(inner(document, "workspaceInfo"), "rootPath"),
         event=event_of(document, "hookName", ("PostToolUse", "tool_result")),
         is_stop=False,
         tool=_tool(document, used),
         # The extension leaves out what is false.
-        tool_failed=bool(used) and not flag(used, "success"),
+        tool_failed=(bool(used) and not flag(used, "success")) or _has_failed(document),
         command=command_in(inner(used, "parameters")),
     )
 
 
 def _tool(document: Document, used: Document) -> str:
     return text(used, "toolName") or text(inner(document, "tool_result"), "name")
+
+
+def _has_failed(document: Document) -> bool:
+    """Whether one of the tool's commands did; an output of another form says nothing of that."""
+    output = inner(document, "tool_result").get("output")
+    parts = [part for part in output if isinstance(part, dict)] if isinstance(output, list) else []
+    return any(part.get("success") is False or bool(part.get("error")) for part in parts)
 
 
 def go_on(payload: Payload, reason: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from loop_close.hosts.answers import fitted, line
 from loop_close.hosts.contract import Host, Payload
-from loop_close.hosts.reading import document_of, event_of, flag, folder, needed, text
+from loop_close.hosts.reading import document_of, event_of, flag, folder, session_of, text
 from loop_close.hosts.slot import Slot, command_line, group_of, json_config
 
 LIMIT = 9_000
@@ -21,7 +21,7 @@ def read(data: bytes) -> Payload:
     """
     document = document_of(data)
     return Payload(
-        session=needed(document, "session_id"),
+        session=session_of(document),
         cwd=folder(document, "cwd"),
         event=event_of(document, "hook_event_name", ("Stop", "SubagentStop")),
         is_stop=True,

@@ -25,11 +25,12 @@ class Payload:
     :ivar cwd: the folder the agent works in; empty where the host does not say.
     :ivar event: in the host's own words, such as ``Stop``.
     :ivar is_stop: the agent is about to stop; otherwise it has just used a tool.
-    :ivar is_again: the agent only goes on because a hook sent it back.
+    :ivar is_again: the agent only goes on because a hook sent it back; None where the host does not say, or not always.
     :ivar loop_count: how often hooks sent it back in this conversation; None where the host does not count.
     :ivar is_interrupted: a person ended the work, or it broke off: the agent is not to be sent back.
     :ivar is_waiting: work is under way in the background, and wakes the agent when it is done.
     :ivar message: what the agent said last; empty where the host does not say.
+    :ivar is_all_said: the message is all that the agent said since the person did, and not only the last of it.
     :ivar tool: the tool that was used, in the host's own words; empty when the agent stops.
     :ivar tool_failed: that the host takes it as failed. Not every host does so for a command that exits with 1.
     :ivar command: the shell command that the tool ran; empty where it ran none.
@@ -39,11 +40,12 @@ class Payload:
     event: str
     is_stop: bool
     cwd: str = ""
-    is_again: bool = False
+    is_again: bool | None = False
     loop_count: int | None = None
     is_interrupted: bool = False
     is_waiting: bool = False
     message: str = ""
+    is_all_said: bool = False
     tool: str = ""
     tool_failed: bool = False
     command: str = ""

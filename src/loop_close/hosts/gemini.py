@@ -1,6 +1,7 @@
 """Gemini CLI: hooks of ``settings.json`` (https://geminicli.com/docs/hooks/reference).
 
-Timeouts are milliseconds. ``block`` would be taken for ``deny``, too.
+Timeouts are milliseconds. ``block`` would be taken for ``deny``, too. ``stop_hook_active`` is false again once the
+agent that was sent back has used a tool, and ``prompt_response`` is all that it said since the person's prompt.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ def read(data: bytes) -> Payload:
         cwd=folder(document, "cwd"),
         event=event_of(document, "hook_event_name", ("AfterAgent",)),
         is_stop=True,
-        is_again=flag(document, "stop_hook_active"),
+        is_again=flag(document, "stop_hook_active") or None,
         message=text(document, "prompt_response"),
+        is_all_said=True,
     )
 
 

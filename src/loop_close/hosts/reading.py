@@ -55,6 +55,14 @@ def needed(document: Document, *keys: str) -> str:
     raise PayloadError(f"{' and '.join(keys)} is missing or empty")
 
 
+def session_of(document: Document) -> str:
+    """The conversation; a subagent's own where it is one that asks, as each is sent back by itself.
+
+    :raises PayloadError: where it is missing.
+    """
+    return " ".join(filter(None, (needed(document, "session_id"), text(document, "agent_id"))))
+
+
 def text(document: Document, key: str) -> str:
     """A text; empty where the key is missing or null.
 
