@@ -93,7 +93,7 @@ def test_of_several_the_first_is_named():
 @pytest.mark.parametrize(
     ("limits", "cost", "now", "reason"),
     [
-        (Limits(max_iterations=1), 0, 0, "1 iterations, the limit is 1"),
+        (Limits(max_iterations=1), 0, 0, "1 turns, the limit is 1"),
         (Limits(), 0, 14_400.5, "14400.50 seconds of run time, the limit is 14400"),
         (Limits(), 12.3, 0, "12.30 cost, the limit is 10"),
         (Limits(max_consecutive_failures=1, max_iterations=9), 0, 0, "1 failures in a row, the limit is 1"),

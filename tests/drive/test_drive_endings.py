@@ -40,6 +40,7 @@ def test_costs_that_the_agent_tells(project):
 
 
 @posix
+@pytest.mark.slow
 def test_turn_that_takes_too_long_is_ended_with_all_that_it_started(project):
     loop = project(
         [{"say": "Thinking.", "sleep": 600, "spawn": 600}, {"say": "Fixed.", "write": cart()}], WRONG
@@ -51,6 +52,7 @@ def test_turn_that_takes_too_long_is_ended_with_all_that_it_started(project):
 
 
 @posix
+@pytest.mark.slow
 def test_tests_that_take_too_long_prove_nothing(project):
     slow = "import time\n\n\ndef test_slow():\n    time.sleep({})\n"
     fast = {"test_cart.py": slow.format(0)}
@@ -123,6 +125,7 @@ def test_interrupt_during_the_tests(project):
     assert "interrupted after 0 turns" in out
 
 
+@pytest.mark.slow
 def test_stuck_loop_that_is_gone_on_with_gets_another_turn(project):
     turns = [{"say": f"Attempt {n}.", "write": cart(total=f"sum(prices) + {n}")} for n in (5, 6, 7)]
     loop = project([*turns, {"say": "Now it is right.", "write": cart()}], WRONG)
@@ -132,6 +135,7 @@ def test_stuck_loop_that_is_gone_on_with_gets_another_turn(project):
     assert "done after 4 turns" in done.stdout
 
 
+@pytest.mark.slow
 def test_limit_may_be_raised_when_it_is_gone_on_with(project):
     loop = project([{"say": "First."}, {"say": "Fixed.", "write": cart()}], WRONG)
     assert loop.drive("--max-iterations", "1").returncode == 4
@@ -150,6 +154,7 @@ def test_loop_that_was_tampered_with_stays_so_when_it_is_gone_on_with(project):
     )
 
 
+@pytest.mark.slow
 def test_command_with_a_credential_is_not_kept(project):
     loop = project([{"say": "First."}], WRONG)
     secret = "ghp_" + "a1B2c3D4e5" * 4

@@ -97,6 +97,7 @@ def test_agent_that_deletes_the_failing_test_is_not_believed(project):
         (TESTS.replace("def test_total", "def total_of_two"), "uncollected"),
     ],
 )
+@pytest.mark.slow
 def test_other_ways_to_silence_a_test_are_not_believed_either(project, tests, way):
     loop = project(
         [{"say": CLAIM, "write": {"test_cart.py": tests}}, {"say": CLAIM}], cart(total="sum(prices) + 1")
