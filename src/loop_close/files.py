@@ -110,6 +110,16 @@ def write(path: Path, pieces: Iterable[str]) -> None:
         raise
 
 
+def write_private(path: Path, text: str) -> None:
+    """Write a file whole, which others of the machine cannot read, as they cannot read the history.
+
+    :raises OSError: when it cannot be written.
+    """
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    write(path, [text])
+
+
 def _mode_of(path: Path) -> int:
     """The permissions the file has, or those a new file gets (``mkstemp`` makes private ones)."""
     try:

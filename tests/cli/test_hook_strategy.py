@@ -4,6 +4,7 @@ import json
 
 import pytest
 from cli.remembered import called, remember
+from cli_harness import loop_close
 
 from loop_close.agent.gate import CAP
 
@@ -168,3 +169,15 @@ def test_a_plan_that_nobody_keeps_ends_nothing(tmp_path):
     settings(tmp_path, "fix_plan")
     remember(tmp_path, "a", "a")
     assert [hook(tmp_path, SAYS)[0].get("decision") for _ in range(CAP + 1)] == ["block"] * CAP + [None]
+
+
+def test_what_a_conftest_starts_prints_nothing_into_the_answer(tmp_path):
+    remember(tmp_path, "a")
+    settings(tmp_path, "mine")
+    body = "return Decision(action='continue', reason='x')"
+    noisy = f"import os\nos.system('echo built')\n{MINE.format(body=body)}"
+    (tmp_path / "conftest.py").write_text(noisy)
+    data = json.dumps({"session_id": "s", "cwd": str(tmp_path), "hook_event_name": "Stop"}).encode()
+    done = loop_close("hook", "--host", "claude", cwd=tmp_path, data=data)
+    assert json.loads(done.stdout)["decision"] == "block"
+    assert b"built" in done.stderr

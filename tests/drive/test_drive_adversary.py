@@ -255,3 +255,76 @@ def test_reader_that_does_not_read_does_not_make_it_unkillable(project):
     os.close(ours)
     os.close(theirs)
     wait_until(lambda: not is_running(agent))
+
+
+def test_what_failed_once_in_this_loop_is_nowhere_else(project):
+    tests = {
+        "test_a.py": "def test_a():\n    assert 1 == 2\n",
+        "test_b.py": "def test_b():\n    assert 1 == 2\n",
+    }
+    right = {"test_a.py": "def test_a():\n    assert 1 == 1\n"}
+    away = {"pytest.ini": "[pytest]\naddopts = --deselect test_b.py::test_b\n"}
+    loop = project([{"say": "One.", "write": right}, {"say": CLAIM, "write": away}], {**cart(), **tests})
+    loop.run("run", "--", *shlex.split(TEST))  # the history knows both
+    done = loop.drive("--max-iterations", "2", test=f"{TEST} -x -k test_")
+    assert done.returncode == 4, done.stdout
+
+
+def test_test_that_was_skipped_before_the_loop_can_be_taken_up_again(project):
+    skipped = TESTS.replace("def test_total", "import pytest\n\n\n@pytest.mark.skip\ndef test_total")
+    loop = project([{"say": "Back and fixed.", "write": {"test_cart.py": TESTS, **cart()}}], WRONG)
+    loop.run("run", "--", *shlex.split(TEST))
+    loop.put({"test_cart.py": skipped})
+    done = loop.drive()
+    assert done.returncode == 0, done.stdout
+    assert "skipped: test_cart.py::test_total" in loop.given[0]
+
+
+def test_tests_that_were_not_kept_have_to_be_given_again(project):
+    secret = "ghp_" + "a1B2c3D4e5" * 4
+    loop = project([{"say": "First."}], WRONG)
+    assert loop.drive("--max-iterations", "1", test=f"env API_TOKEN={secret} {TEST}").returncode == 4
+    done = loop.run("drive", "--resume")
+    assert done.returncode == 64
+    assert "the last loop's --test holds a credential and was not kept: give it again" in done.stderr
+
+
+@pytest.mark.parametrize("agent", ["env A=1 sh -c 'x {prompt}'", "timeout 60 /bin/bash -c 'x {prompt}'"])
+def test_shell_behind_another_program_is_one(project, agent):
+    done = project([], WRONG).drive(agent=agent)
+    assert done.returncode == 64
+    assert "which would run what tests print" in done.stderr
+
+
+def test_strategy_that_answers_odd_things_ends_nothing(project):
+    conftest = (
+        "from loop_close import Decision, ExitStrategy\n\n\n"
+        "def decide(standing):\n    return Decision(action='stuck', reason=None, warnings=(1,))\n\n\n"
+        "def pytest_loop_close_exit_strategies():\n    return [ExitStrategy(name='mine', decide=decide)]\n"
+    )
+    loop = project([{"say": "Fixed.", "write": cart()}], {**WRONG, "conftest.py": conftest})
+    done = loop.drive("--strategy", "mine")
+    assert done.returncode == 0
+    assert "the exit strategy mine failed: its reason, strategy or warnings are no texts" in done.stderr
+
+
+@posix
+def test_state_that_is_a_pipe_is_waited_for_by_nobody(project):
+    loop = project([], WRONG)
+    loop.root.joinpath(".loop-close").mkdir()
+    os.mkfifo(loop.root / ".loop-close" / "drive.json")
+    done = loop.run("drive", "--resume", "--agent", loop.agent)
+    assert done.returncode == 64
+    assert "is no regular file" in done.stderr
+
+
+@pytest.mark.parametrize("number", ["0", "2.5", "x"])
+def test_saved_limit_that_cannot_be_is_told(project, number):
+    loop = project([{"say": "First."}], WRONG)
+    assert loop.drive("--max-iterations", "1").returncode == 4
+    state = loop.state
+    state["given"]["max_iterations"] = number
+    loop.put({".loop-close/drive.json": json.dumps(state)})
+    done = loop.run("drive", "--resume")
+    assert done.returncode == 64
+    assert "the last loop's" in done.stderr

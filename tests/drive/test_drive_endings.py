@@ -163,7 +163,7 @@ def test_command_with_a_credential_is_not_kept(project):
     assert secret not in loop.root.joinpath(".loop-close", "drive.json").read_text()
     done = loop.run("drive", "--resume")
     assert done.returncode == 64
-    assert "drive takes the agent's command" in done.stderr
+    assert "the last loop's --agent holds a credential and was not kept: give it again" in done.stderr
     assert loop.run("drive", "--resume", "--agent", loop.agent, "--max-iterations", "1").returncode == 4
 
 

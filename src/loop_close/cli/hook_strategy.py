@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
@@ -54,7 +55,12 @@ def _strategy(place: Place) -> ExitStrategy:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Let nothing that others print come to standard output, which is the answer."""
-    with contextlib.redirect_stdout(sys.stderr):
+    with contextlib.redirect_stdout(sys.stderr), contextlib.ExitStack() as after:
+        with contextlib.suppress(OSError):  # what they start has the number, not the name
+            kept = os.dup(1)
+            after.callback(os.close, kept)
+            os.dup2(2, 1)
+            after.callback(os.dup2, kept, 1)
         yield
 
 

@@ -106,7 +106,7 @@ def keep(path: Path, key: str, session: Session) -> bool:
         return False
     try:
         with locked(path.with_name(_LOCK)):
-            files.write(path, [_text({**_without(sessions(path), key), key: session})])
+            files.write_private(path, _text({**_without(sessions(path), key), key: session}))
     except OSError:
         return False
     return True

@@ -29,19 +29,23 @@ def drive(options: argparse.Namespace, streams: Streams) -> int:
     :raises UsageError: for what cannot be done.
     """
     root = root_of(Path.cwd())
-    with alone(root), Stop() as stop:
-        state = _last(root, options)
-        plan = plan_of(options, state.given if options.resume and state is not None else {})
-        if state is not None and end_leftover(*state.child):
-            streams.complain("ended what the last loop had left running")
-        if state is not None and state.watch.tampered and not options.resume:
-            streams.complain(_taken_over(state.watch))
-        loop, watch = _loop(plan, state if options.resume else None)
-        try:
-            ended = Driver(plan, loop, watch, Screen(streams), stop).drive()
-        except InterruptionError:  # again and again: there is no time for a summary
-            return _CODES["interrupted"]
-    return _CODES[ended]
+    try:
+        with alone(root), Stop() as stop:
+            return _CODES[_driver(root, options, streams, stop).drive()]
+    except InterruptionError:  # before there is a loop, or again and again: there is no time for a summary
+        return _CODES["interrupted"]
+
+
+def _driver(root: Path, options: argparse.Namespace, streams: Streams, stop: Stop) -> Driver:
+    state = _last(root, options)
+    plan = plan_of(options, state.given if options.resume and state is not None else {})
+    if state is not None and end_leftover(*state.child):
+        streams.complain("ended what the last loop had left running")
+    if state is not None and state.watch.tampered and not options.resume:
+        streams.complain(_taken_over(state.watch))
+    loop, watch = _loop(plan, state if options.resume else None)
+    stop.check()
+    return Driver(plan, loop, watch, Screen(streams), stop)
 
 
 def _taken_over(watch: Watch) -> str:

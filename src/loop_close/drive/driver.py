@@ -6,6 +6,7 @@ import shlex
 import time
 from typing import Literal
 
+from loop_close import files
 from loop_close.agent.decision import Decision
 from loop_close.agent.loop import AgentLoop
 from loop_close.agent.run_outcome import RunOutcome
@@ -125,7 +126,8 @@ class Driver:
         """Let the agent work, and take up what it says."""
         text = self._loop.prompt(self._outcome, decision)
         path = self._plan.root / saved.TURN
-        saved.write_private(path, text)
+        files.state_folder(self._plan.root)
+        files.write_private(path, text)
         given, data = prepared(self._plan.agent, text, path)
         at = f"{words.turn(self._loop)}: {self._plan.agent[0]}"
         self._screen.step(f"{at} ({decision.reason})" if self._loop.turns else at)

@@ -69,6 +69,7 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str]) -> Plan:
     """
     place = place_at(Path.cwd())  # it raises where nothing is to be remembered: such a loop goes in circles
     settings = place.settings
+    _check_kept(options, saved)
     test = options.test or saved.get("test") or settings.test_command
     agent = options.agent or saved.get("agent")
     if not agent:
@@ -88,12 +89,19 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str]) -> Plan:
         agent=_agent_words(agent),
         task=_text_of(task),
         strategy=strategy_named(strategy, place.root),
-        limits=Limits(**{name: numbers[name] for name in _LIMITS if name in numbers}),
+        limits=_limits(numbers),
         agent_seconds=numbers.get("agent_timeout", math.inf),
         test_seconds=numbers.get("test_timeout", math.inf),
         patience=min(int(settings.thresholds.get("open_after", _PATIENCE)), _PATIENCE),
-        given={**given, **{name: f"{number:g}" for name, number in numbers.items()}},
+        given={**given, **{name: f"{number}" for name, number in numbers.items()}},
     )
+
+
+def _check_kept(options: argparse.Namespace, saved: Mapping[str, str]) -> None:
+    """Raise where a loop is gone on with of which something that counts was not kept, and is not given again."""
+    for name in ("test", "agent", "task") if saved else ():
+        if name not in saved and not getattr(options, name):
+            raise UsageError(f"the last loop's --{name} holds a credential and was not kept: give it again")
 
 
 def _words(option: str, command: str) -> list[str]:
@@ -105,10 +113,12 @@ def _words(option: str, command: str) -> list[str]:
 
 def _agent_words(command: str) -> list[str]:
     words = _words("--agent", command)
-    name = os.path.basename(words[0])
-    if name in _SHELLS and any(PROMPT in word for word in words):
+    shells = [
+        name for name in map(os.path.basename, words) if name in _SHELLS
+    ]  # also behind env, timeout, nice
+    if shells and any(PROMPT in word for word in words):
         raise UsageError(
-            f"--agent puts {PROMPT} into the words of {name}, which would run what tests print;"
+            f"--agent puts {PROMPT} into the words of {shells[0]}, which would run what tests print;"
             f" give it {PROMPT_FILE}, or read the standard input"
         )
     return words
@@ -128,6 +138,13 @@ def _text_of(path: str) -> str:
     if not text.strip():
         raise UsageError(f"the task {path} is empty")
     return text
+
+
+def _limits(numbers: Mapping[str, Any]) -> Limits:
+    try:
+        return Limits(**{name: numbers[name] for name in _LIMITS if name in numbers})
+    except ValueError as error:
+        raise UsageError(f"the last loop's limits cannot be: {error}") from None
 
 
 def _numbers(options: argparse.Namespace, saved: Mapping[str, str]) -> dict[str, Any]:

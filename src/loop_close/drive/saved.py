@@ -59,18 +59,8 @@ def keep(root: Path, state: State) -> None:
         "ended": state.ended,
         "reason": clean(state.reason, 2_000),
     }
-    write_private(root / STATE, json.dumps(document, indent=1) + "\n")
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file that others of the machine cannot read, as they cannot the history.
-
-    :raises OSError: when it cannot be written.
-    """
-    files.state_folder(path.parent.parent)
-    with contextlib.suppress(FileExistsError):
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    files.write(path, [text])
+    files.state_folder(root)
+    files.write_private(root / STATE, json.dumps(document, indent=1) + "\n")
 
 
 def kept(root: Path) -> State | None:
@@ -80,6 +70,8 @@ def kept(root: Path) -> State | None:
     """
     path = root / STATE
     try:
+        if path.exists() and not path.is_file():  # nothing that a reader would wait for
+            raise UsageError(f"{STATE} is no regular file; remove it")
         with path.open("rb") as file:
             data = file.read(_LARGEST + 1)
     except FileNotFoundError:

@@ -10,8 +10,8 @@ _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 _AT_ONCE = 3
 
 
-class InterruptionError(Exception):
-    """Somebody wants the driver to stop; the text names the signal."""
+class InterruptionError(BaseException):
+    """Somebody wants the driver to stop; the text names the signal. No fault: nobody may take it for one."""
 
 
 class Stop:

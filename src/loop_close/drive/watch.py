@@ -87,15 +87,20 @@ class Watch:
         """After a run: its outcome as this loop sees it."""
         self.numbers = dict(numbers)
         edited: Edits | None = None
-        now = _UNKNOWN
+        now = before = _UNKNOWN
         with contextlib.suppress(UsageError):
-            now, edited = read(place_at(root).history, self._look)
+            now, before, edited = read(place_at(root).history, self._look)
         self.tampered |= outcome.tampered
-        self.clean = self.clean if self.tampered else now
+        if not self.tampered:
+            self.clean = now
+        elif self.first == _UNKNOWN:  # it was done before the loop began
+            self.clean = before
         self.first = now if self.first == _UNKNOWN else self.first
         self.last = now
         if came.run is not None and not self.is_begun:
             self._begin(came.run, came.progress)
+        if came.progress is not None:  # what ran once is the loop's
+            self.elsewhere = [test for test in self.elsewhere if test in came.progress.not_run]
         return replace(
             outcome,
             tampered=dict(self.tampered),
@@ -116,16 +121,21 @@ class Watch:
 
     def _begin(self, run: Run, progress: Progress | None) -> None:
         self.is_begun, self.selection = True, run.selection
-        self.elsewhere = sorted(progress.not_run if progress is not None else ())[:_MAX_TESTS]
+        # Of a run that was cut off, or stopped at the first failure, nobody knows what it would have run.
+        not_run = progress.not_run if progress is not None and not run.incomplete else ()
+        self.elsewhere = sorted(not_run)[:_MAX_TESTS]
 
-    def _look(self, memory: Remembered) -> tuple[int, Edits | None]:
-        """The state of the files now, and what was edited since the tests ran last; what is undone is forgotten."""
-        looks = memory.looks(1)
-        now = looks[0].snapshot if looks else None
+    def _look(self, memory: Remembered) -> tuple[int, int, Edits | None]:
+        """The files' state now and at the run before, and what was edited since the tests ran last.
+
+        What was done to tests and is undone by now is forgotten.
+        """
+        seen = [_UNKNOWN if each.snapshot is None else each.snapshot for each in memory.looks(2)]
+        now, before = [*seen, _UNKNOWN, _UNKNOWN][:2]
         if self.tampered:
             edits = _edits(memory, self.clean)
             self.tampered = still_tampered(self.tampered, edits.edits if edits is not None else None)
-        return _UNKNOWN if now is None else now, _edits(memory, self.last)
+        return now, before, _edits(memory, self.last)
 
     def _missing(self, run: Run | None, outcome: RunOutcome) -> int:
         """How many tests fewer ran than before, where nothing else tells that tests are gone."""

@@ -67,5 +67,5 @@ def test_none_where_a_value_is_wanted(owes, reasons):
         gave_none={nodeid("test_a"): frozenset({0})},
     )
     (spectrum,) = spectra(known, [nodeid("test_a"), nodeid("test_b")])
-    said = "gave None in 1 of 2 failing tests, though a value is wanted"
+    said = "gives None where a value is wanted (1 of 2 failing tests)"
     assert reasons_of(candidate(spectrum=spectrum)) == (said,) * reasons

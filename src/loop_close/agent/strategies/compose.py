@@ -74,9 +74,17 @@ def _asked(strategy: ExitStrategy, standing: Standing) -> Decision:
         return _faulty(strategy, f"it answered {type(decision).__name__}, not loop_close's Decision")
     if decision.action not in get_args(Action):
         return _faulty(strategy, f"its action is {decision.action!r}")
+    texts = (decision.reason, decision.strategy, *_warnings(decision))
+    if not all(isinstance(text, str) for text in texts):
+        return _faulty(strategy, "its reason, strategy or warnings are no texts")
     if not decision.strategy:
         decision = replace(decision, strategy=strategy.name)
     return borne_out(decision, standing)
+
+
+def _warnings(decision: Decision) -> tuple[object, ...]:
+    given: object = decision.warnings
+    return given if isinstance(given, tuple) else (None,)
 
 
 def _faulty(strategy: ExitStrategy, fault: str) -> Decision:

@@ -22,7 +22,7 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     if spectrum is not None and spectrum.function.is_changed and not (clue and clue.edited):
         yield "changed since the passing tests were counted"
     if spectrum is not None and spectrum.gave_none:
-        yield f"gave None in {spectrum.gave_none} of {spectrum.of_failed} failing tests, though a value is wanted"
+        yield f"gives None where a value is wanted{_in(spectrum.gave_none, spectrum.of_failed)}"
     if clue is None:
         return
     if clue.edited:
@@ -45,3 +45,8 @@ def odd_line(candidate: Candidate) -> tuple[int, int, int]:
     if spectrum.line_passed > _SELDOM * spectrum.passed or spectrum.line_failed < spectrum.failed:
         return 0, 0, 0
     return spectrum.line, spectrum.line_failed, spectrum.line_passed
+
+
+def _in(number: int, of_all: int) -> str:
+    """How many tests, where it is not all."""
+    return "" if number == of_all else f" ({number} of {of_all} failing tests)"
