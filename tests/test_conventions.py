@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.conventions import is_test_file
+from loop_close.conventions import is_test_file, is_test_module
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,13 @@ def test_code_under_test(name):
 )
 def test_test_code(name):
     assert is_test_file(name)
+
+
+@pytest.mark.parametrize("name", ["test_a.py", "a_test.py", "src/test_a.py", "tests/unit/a_test.py"])
+def test_module_of_tests(name):
+    assert is_test_module(name)
+
+
+@pytest.mark.parametrize("name", ["conftest.py", "tests.py", "tests/helpers.py", "test_a/b.py", "latest.py"])
+def test_no_module_of_tests(name):
+    assert not is_test_module(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from loop_close.conventions import is_test_file
+from loop_close.conventions import is_test_file, is_test_module
 from loop_close.memory import Edit, Tampering
 
 #: Where tests are told what to collect and what to skip, wherever it lies.
@@ -38,7 +38,7 @@ def _is_still(test: str, way: Tampering, edits: list[Edit]) -> bool:
 def _takes_away(edit: Edit) -> bool:
     if edit.change == "moved":
         file, name = edit.moved_to
-        return not (_is_module_of_tests(file) and name.rpartition(".")[2].startswith("test"))
+        return not (is_test_module(file) and name.rpartition(".")[2].startswith("test"))
     return edit.change == "removed" or edit.asserts[1] < edit.asserts[0]
 
 
@@ -49,10 +49,4 @@ def _touches(edit: Edit, function: str) -> bool:
 
 def _is_shared(edit: Edit) -> bool:
     name = edit.file.rpartition("/")[2]
-    return name in _CONFIGURATION or (is_test_file(edit.file) and not _is_module_of_tests(edit.file))
-
-
-def _is_module_of_tests(file: str) -> bool:
-    """Whether pytest looks for tests in it, unless it is told otherwise."""
-    name = file.rpartition("/")[2]
-    return name.startswith("test_") or name.endswith("_test.py")
+    return name in _CONFIGURATION or (is_test_file(edit.file) and not is_test_module(edit.file))

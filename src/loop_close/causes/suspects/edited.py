@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from loop_close.conventions import is_test_file
+from loop_close.conventions import is_test_file, is_test_module
 from loop_close.facts import test_function
 from loop_close.memory import Edit, Episode, Step
 from loop_close.model import Failure
@@ -57,8 +57,7 @@ def _may_be_used(edit: Edit, failures: Sequence[Failure]) -> bool:
     folder, _, name = edit.file.rpartition("/")
     if name == _CONFTEST:
         return any(f"/{failure.file}".startswith(f"/{folder}/".replace("//", "/")) for failure in failures)
-    is_of_tests = name.startswith("test_") or name.endswith("_test.py")
-    if is_of_tests and edit.file not in {failure.file for failure in failures}:
+    if is_test_module(edit.file) and edit.file not in {failure.file for failure in failures}:
         return False
     if edit.function.rpartition(".")[2].startswith("test"):
         return any(
