@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from loop_close.conventions import is_test_file, is_test_module
 from loop_close.memory import Edit, Tampering
+from loop_close.progress.outcome import file_of, qualname
 
 #: Where tests are told what to collect and what to skip, wherever it lies.
 _CONFIGURATION = ("conftest.py", "pyproject.toml", "pytest.ini", ".pytest.ini", "setup.cfg", "tox.ini")
@@ -27,8 +28,7 @@ def still_tampered(tampered: Mapping[str, Tampering], edits: Iterable[Edit] | No
 
 
 def _is_still(test: str, way: Tampering, edits: list[Edit]) -> bool:
-    file, _, rest = test.partition("::")
-    function = rest.partition("[")[0].replace("::", ".")
+    file, function = file_of(test), qualname(test)
     own = [e for e in edits if (e.file == file and _touches(e, function)) or e.moved_to == (file, function)]
     if way in ("deleted", "weakened"):
         return any(_takes_away(edit) for edit in own)
