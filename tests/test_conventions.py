@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.conventions import is_test_file, is_test_module
+from loop_close.conventions import is_configuration, is_test_file, is_test_module
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,28 @@ def test_module_of_tests(name):
 @pytest.mark.parametrize("name", ["conftest.py", "tests.py", "tests/helpers.py", "test_a/b.py", "latest.py"])
 def test_no_module_of_tests(name):
     assert not is_test_module(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "conftest.py",
+            "tests/unit/conftest.py",
+            "pytest.ini",
+            ".pytest.ini",
+            "pytest.toml",
+            "pyproject.toml",
+        ),
+        *("tox.ini", "setup.cfg", "packages/a/setup.cfg"),
+    ],
+)
+def test_configuration_of_tests(name):
+    assert is_configuration(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["a.py", "setup.py", "my-tox.ini", "conftest.pyi", "pytest.ini/a.py", "ruff.toml"]
+)
+def test_no_configuration_of_tests(name):
+    assert not is_configuration(name)

@@ -1,8 +1,17 @@
-"""Which files are test code."""
+"""Which files are test code, and which tell pytest what to collect and how."""
 
 from __future__ import annotations
 
 _TEST_FOLDERS = {"test", "tests", "testing"}
+_CONFIGURATION = (
+    "conftest.py",
+    "pytest.ini",
+    ".pytest.ini",
+    "pytest.toml",
+    "pyproject.toml",
+    "tox.ini",
+    "setup.cfg",
+)
 
 
 def is_test_file(relative: str) -> bool:
@@ -19,3 +28,8 @@ def is_test_module(relative: str) -> bool:
     """Whether pytest looks for tests in the file, unless it is told otherwise."""
     name = relative.rpartition("/")[2]
     return name.startswith("test_") or name.endswith("_test.py")
+
+
+def is_configuration(relative: str) -> bool:
+    """Whether pytest is told by the file what to collect and what to skip, wherever it lies."""
+    return relative.rpartition("/")[2] in _CONFIGURATION

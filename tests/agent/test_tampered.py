@@ -35,6 +35,7 @@ def edit(function="TestA.test_f", change="edited", file="tests/test_a.py", asser
         ("skipped", [edit("total", file="src/a.py")], False),
         ("xfailed", [edit("pytest_collection_modifyitems", file="tests/conftest.py")], True),
         ("uncollected", [edit("", file="pyproject.toml")], True),
+        ("uncollected", [edit("", file="pytest.toml")], True),
         ("uncollected", [edit("total", file="src/a.py")], False),
     ],
 )

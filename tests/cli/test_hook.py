@@ -74,7 +74,7 @@ def test_a_comment_is_no_edit(project):
     assert hook(project) is None
 
 
-@pytest.mark.parametrize("name", ["new.py", "conftest.py", "pytest.ini"])
+@pytest.mark.parametrize("name", ["new.py", "conftest.py", "pytest.ini", "pytest.toml"])
 def test_new_files_that_count(project, name):
     (project / "shop.py").write_text(GREEN)
     run(project)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from loop_close.conventions import is_test_file, is_test_module
+from loop_close.conventions import is_configuration, is_test_file, is_test_module
 from loop_close.memory import Edit, Tampering
 from loop_close.progress.outcome import file_of, qualname
-
-#: Where tests are told what to collect and what to skip, wherever it lies.
-_CONFIGURATION = ("conftest.py", "pyproject.toml", "pytest.ini", ".pytest.ini", "setup.cfg", "tox.ini")
 
 
 def still_tampered(tampered: Mapping[str, Tampering], edits: Iterable[Edit] | None) -> dict[str, Tampering]:
@@ -48,5 +45,5 @@ def _touches(edit: Edit, function: str) -> bool:
 
 
 def _is_shared(edit: Edit) -> bool:
-    name = edit.file.rpartition("/")[2]
-    return name in _CONFIGURATION or (is_test_file(edit.file) and not is_test_module(edit.file))
+    is_helper = is_test_file(edit.file) and not is_test_module(edit.file)
+    return is_helper or is_configuration(edit.file)

@@ -10,11 +10,11 @@ from loop_close import files
 from loop_close.cli.hook_files import LISTED, Files, Known, files_now
 from loop_close.cli.memory import Remembered
 from loop_close.cli.place import Place
+from loop_close.conventions import is_configuration
 from loop_close.store.runs import Look as RunLook
 from loop_close.workspace.scan import Entry
 
 _CODE = (".py", ".pyi")
-_CONFIGURATION = ("pyproject.toml", "pytest.ini", ".pytest.ini", "setup.cfg", "tox.ini")
 # With more the sources are not compared: a checkout of another branch is an edit anyway.
 _COMPARED = 100
 
@@ -84,7 +84,7 @@ def _differing(before: Mapping[str, str | None], now: Mapping[str, Entry]) -> It
 
 
 def _counts(path: str) -> bool:
-    return path.endswith(_CODE) or path.rpartition("/")[2] in _CONFIGURATION
+    return path.endswith(_CODE) or is_configuration(path)
 
 
 def _is_by_tests(root: Path, path: str, now: Mapping[str, Entry], runs: Iterable[RunLook]) -> bool:

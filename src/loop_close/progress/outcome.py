@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from loop_close.conventions import is_configuration
 from loop_close.facts import TEST_PHASES, test_function
 from loop_close.memory import Edit, Edits, Episode, Known, Run
 from loop_close.progress.known import Became
 
 #: pytest's words for a run that ended with its collection: the other files were collected whole.
 _COLLECTED = "during collection"
-_CONFIGURATION = ("pytest.ini", ".pytest.ini", "pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg")
 
 
 def outcome_of(test: str, known: Known, run: Run, episode: Episode) -> Became | None:
@@ -32,12 +32,7 @@ def touches_tests(edits: Edits, test: str) -> bool:
     """Whether what decides which tests run was edited: the test's own file, a conftest, pytest's configuration."""
     file = file_of(test)
     named = {edit.file for edit in edits.edits} | {edit.moved_to[0] for edit in edits.edits}
-    return bool(edits.omitted) or file in named or any(_is_configuration(name) for name in named)
-
-
-def _is_configuration(file: str) -> bool:
-    name = file.rpartition("/")[2]
-    return name in _CONFIGURATION or name == "conftest.py"
+    return bool(edits.omitted) or file in named or any(map(is_configuration, named))
 
 
 def _of_collection(test: str, run: Run) -> Became | None:
