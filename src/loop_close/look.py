@@ -34,14 +34,11 @@ class Look:
 
     def code(self) -> str:
         """A digest of the Python files, equal when the code is that of an earlier run; empty when not known."""
-        return _digest({name: e for name, e in (self.entries or {}).items() if name.endswith(_PYTHON)})
-
-    def state(self) -> str:
-        """The same of all files."""
-        return _digest(self.entries or {})
+        return digest_of({name: e for name, e in (self.entries or {}).items() if name.endswith(_PYTHON)})
 
 
-def _digest(entries: Mapping[str, tuple[int, int, str]]) -> str:
+def digest_of(entries: Mapping[str, tuple[int, int, str]]) -> str:
+    """A digest of files by path and content, equal when they are the same; empty when there are none."""
     from hashlib import blake2b
 
     lines = sorted(f"{name}\0{entry[2]}" for name, entry in entries.items())
