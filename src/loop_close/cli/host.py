@@ -2,21 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from loop_close.cli.usage import UsageError
 from loop_close.hosts import Host, host_named
-
-if TYPE_CHECKING:
-    import argparse
-
-
-def host_of(options: argparse.Namespace) -> Host:
-    """The host that ``--host`` names.
-
-    :raises UsageError: when there is none of that name.
-    """
-    return host_called(options.host)
 
 
 def host_called(name: str) -> Host:

@@ -16,7 +16,7 @@ from loop_close.cli.config_file import (
     remove,
     save,
 )
-from loop_close.cli.host import host_of
+from loop_close.cli.host import host_called
 from loop_close.cli.parser_parts import UsageError
 from loop_close.cli.place import is_root, root_of
 from loop_close.cli.streams import Streams
@@ -27,7 +27,7 @@ _DRY = "nothing was written (--dry-run)"
 
 def install(options: argparse.Namespace, streams: Streams) -> int:
     """Put the hook in, once, and print what that changes; always 0."""
-    host = host_of(options)
+    host = host_called(options.host)
     file = _file(host.config, options)
     old = content_of(file)
     try:
@@ -47,7 +47,7 @@ def install(options: argparse.Namespace, streams: Streams) -> int:
 
 def uninstall(options: argparse.Namespace, streams: Streams) -> int:
     """Take the hook out, and print what that changes; 0 although there was none."""
-    host = host_of(options)
+    host = host_called(options.host)
     file = _file(host.config, options)
     old = content_of(file)
     try:
