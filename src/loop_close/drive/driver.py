@@ -86,7 +86,7 @@ class Driver:
         self._screen.step(f"tests: {shown(shlex.join(self._test))}")
         self._screen.heed_readers()
         root, before = self._plan.root, last_numbers(self._plan.root)
-        self._watch.began(before)
+        self._watch.notice_loss(before)
         ended = self._run_tests()
         outcome = self._outcome_of(ended, came_to(root, before))
         self._outcome = outcome
@@ -104,6 +104,7 @@ class Driver:
             raise UsageError(_no_tests(self._test, ended.exit_code))
         if not came.standings:
             return self._watch.unknown(unknown_outcome(self._plan, ended))
+        self._watch.begin(came)
         is_elsewhere = self._watch.is_rest_elsewhere(came)
         outcome = outcome_of(self._plan, ended, came, is_rest_elsewhere=is_elsewhere)
         return self._watch.ended(self._plan.root, last_numbers(self._plan.root), came, outcome)

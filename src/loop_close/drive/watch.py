@@ -15,7 +15,7 @@ from loop_close.cli.came_to import CameTo
 from loop_close.cli.memory import Remembered, read
 from loop_close.cli.parser_parts import UsageError
 from loop_close.cli.place import place_at
-from loop_close.memory import Edits, Progress, Run, Tampering
+from loop_close.memory import Edits, Run, Tampering
 
 _UNKNOWN = -1
 _MAX_TESTS = 5_000
@@ -68,17 +68,25 @@ class Watch:
             is_begun=saved.flag("is_begun"),
         )
 
-    def began(self, numbers: Mapping[str, int]) -> None:
+    def notice_loss(self, numbers: Mapping[str, int]) -> None:
         """Before a run: numbers of the last runs by source. Where they went back somebody took the history away."""
         self.is_lost |= any(numbers.get(source, 0) < number for source, number in self.numbers.items())
+
+    def begin(self, came: CameTo) -> None:
+        """After the first run of the loop: how it chose its tests, and what is elsewhere; later runs change nothing."""
+        run, progress = came.run, came.progress
+        if run is None or self.is_begun:
+            return
+        self.is_begun, self.selection = True, run.selection
+        # Of a run that was cut off, or stopped at the first failure, nobody knows what it would have run.
+        not_run = progress.not_run if progress is not None and not run.incomplete else ()
+        self.elsewhere = sorted(not_run)[:_MAX_TESTS]
 
     def is_rest_elsewhere(self, came: CameTo) -> bool:
         """Whether all that is known to fail is what the command has never run in this loop."""
         progress, run = came.progress, came.run
         if progress is None or run is None or len(came.standings) > 1 or not run.is_good:
             return False
-        if not self.is_begun:
-            self._begin(run, progress)
         left = progress.step.unresolved
         is_same = bool(run.selection) and run.selection == self.selection
         return is_same and left == progress.step.not_run > 0 and set(progress.not_run) <= set(self.elsewhere)
@@ -97,8 +105,6 @@ class Watch:
             self.clean = before
         self.first = now if self.first == _UNKNOWN else self.first
         self.last = now
-        if came.run is not None and not self.is_begun:
-            self._begin(came.run, came.progress)
         if came.progress is not None:  # what ran once is the loop's
             self.elsewhere = [test for test in self.elsewhere if test in came.progress.not_run]
         return replace(
@@ -118,12 +124,6 @@ class Watch:
         with contextlib.suppress(UsageError):
             return read(place_at(root).history, lambda memory: _edits(memory, self.first))
         return None
-
-    def _begin(self, run: Run, progress: Progress | None) -> None:
-        self.is_begun, self.selection = True, run.selection
-        # Of a run that was cut off, or stopped at the first failure, nobody knows what it would have run.
-        not_run = progress.not_run if progress is not None and not run.incomplete else ()
-        self.elsewhere = sorted(not_run)[:_MAX_TESTS]
 
     def _look(self, memory: Remembered) -> tuple[int, int, Edits | None]:
         """The files' state now and at the run before, and what was edited since the tests ran last.

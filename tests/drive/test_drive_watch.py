@@ -1,0 +1,61 @@
+import pytest
+
+from loop_close.cli.came_to import CameTo
+from loop_close.drive.watch import Watch
+from loop_close.memory import Episode, Progress, Run, Step
+
+REST = ("test_b.py::test_b", "test_c.py::test_c")
+
+
+def came(selection="-k a", not_run=REST, incomplete=""):
+    """A good run of a part, beside which the rest is known to fail."""
+    step = Step(run=2, unresolved=len(not_run), not_run=len(not_run))
+    return CameTo(
+        progress=Progress(run=2, position=2, episode=Episode(), step=step, not_run=not_run),
+        run=Run(number=2, selection=selection, incomplete=incomplete, is_good=True),
+    )
+
+
+def begun(*runs):
+    watch = Watch()
+    for run in runs:
+        watch.begin(run)
+    return watch
+
+
+@pytest.mark.parametrize(
+    ("run", "selection", "elsewhere"),
+    [
+        (came(), "-k a", [*REST]),
+        (came(not_run=REST[::-1]), "-k a", [*REST]),
+        (came(incomplete="stopping after 1 failure"), "-k a", []),
+        (CameTo(run=Run(number=1)), "", []),
+    ],
+)
+def test_the_first_run_tells_what_the_loop_is_about(run, selection, elsewhere):
+    watch = begun(run, came("-k other", ("test_d.py::test_d",)))
+    assert (watch.is_begun, watch.selection, watch.elsewhere) == (True, selection, elsewhere)
+
+
+def test_without_a_run_nothing_has_begun():
+    assert begun(CameTo()) == Watch()
+
+
+@pytest.mark.parametrize(
+    ("first", "run", "is_so"),
+    [
+        (came(), came(), True),
+        (came(), came(not_run=REST[:1]), True),
+        (came(), came(not_run=(*REST, "test_d.py::test_d")), False),
+        (came(), came(not_run=()), False),
+        (came(), came("-k b"), False),
+        (came(""), came(""), False),
+        (came(), CameTo(), False),
+        (CameTo(), came(), False),
+    ],
+)
+def test_rest_is_elsewhere(first, run, is_so):
+    watch = begun(first)
+    before = watch.state()
+    assert watch.is_rest_elsewhere(run) == is_so
+    assert watch.state() == before
