@@ -4,9 +4,7 @@ import sys
 
 import pytest
 
-from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.returns import NOTHING
-from loop_close.monitor.watch import Watch
 
 pytestmark = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
 
@@ -41,14 +39,6 @@ class Thing:
     def __setattr__(self, name, value):
         return super().__setattr__(name, value)
 """
-
-
-@pytest.fixture
-def watch():
-    found = Watch(Ownership("/project"))
-    assert found.start() == ""
-    yield found
-    found.stop()
 
 
 @pytest.fixture

@@ -12,14 +12,6 @@ from loop_close.monitor.watch import Watch
 needs_monitoring = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
 
 
-@pytest.fixture
-def watch():
-    found = Watch(Ownership("/project"))
-    assert found.start() == ""
-    yield found
-    found.stop()
-
-
 def made(source, name="f"):
     space = {"__name__": "made"}
     exec(compile(source, "/project/a.py", "exec"), space)
