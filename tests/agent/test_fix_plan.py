@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.agent.fix_plan import MAX_ATTEMPTS, MAX_STEPS, FixPlan, FixStep, described, updated
+from loop_close.agent.fix_plan import MAX_ATTEMPTS, MAX_STEPS, FixPlan, FixStep, updated
 from loop_close.agent.fix_plan_saved import from_dict, to_dict
-from loop_close.model import Evidence, RootCause
 
 
 def plan_after(*runs, plan=None):
@@ -76,15 +75,6 @@ def test_attempts_are_a_number(wrong):
 def test_plan_is_bounded():
     causes = {str(n): "" for n in range(MAX_STEPS + 5)}
     assert len(updated(FixPlan(), causes, is_complete=True, is_edited=False).steps) == MAX_STEPS
-
-
-def test_descriptions():
-    evidence = Evidence(kind="test-failure", snippet="assert 3\n  == 4", file="a.py", line=3)
-    causes = [
-        RootCause(id="1", kind="test-failure", evidence=(evidence,)),
-        RootCause(id="2", kind="crash", evidence=()),
-    ]
-    assert described(causes) == {"1": "test-failure: assert 3 == 4 (a.py:3)", "2": "crash"}
 
 
 CAUSES = st.lists(st.sampled_from("abcdef"), unique=True)

@@ -5,16 +5,11 @@ After the exit strategies of Nity's loop; here the runs say what became of a ste
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from loop_close.agent.checks import check_whole
-from loop_close.text.clean import clean
 from loop_close.text.sanitize import one_line
-
-if TYPE_CHECKING:
-    from loop_close.model import RootCause
 
 MAX_ATTEMPTS = 3
 #: Later causes are left out of the plan.
@@ -96,20 +91,7 @@ def updated(
     return FixPlan(steps=(*steps, *new)[:MAX_STEPS])
 
 
-def described(causes: Iterable[RootCause]) -> dict[str, str]:
-    """What each root cause is, by its id, in their order: kind, message and place, on one line, redacted."""
-    return {cause.id: _description(cause) for cause in causes}
-
-
 def _after(step: FixStep, is_there: bool, cleared: set[str], attempted: set[str]) -> FixStep:
     attempts = step.attempts + (step.cause in attempted)
     completed = step.cause in cleared or (step.completed and not is_there)
     return replace(step, completed=completed, attempts=attempts)
-
-
-def _description(cause: RootCause) -> str:
-    if not cause.evidence:
-        return cause.kind
-    first = cause.evidence[0]
-    place = f" ({first.file}{f':{first.line}' if first.line else ''})" if first.file else ""
-    return one_line(f"{cause.kind}: {one_line(clean(first.snippet), 100)}{place}", _LONGEST)

@@ -76,7 +76,7 @@ def outcome_of(plan: Plan, ended: Ended, came: CameTo, *, is_rest_elsewhere: boo
         has_advanced=progress is not None and bool(progress.step.advanced),
         tampered=_tampered(came),
         breaker=came.standings[0].summary.breaker if came.standings else RunOutcome().breaker,
-        causes={} if is_green else _causes(plan.root),
+        causes={} if is_green else causes_in(plan.root),
         state=progress.step.state if progress is not None else "",
         meta=progress_meta(progress, is_green=is_green),
         prompt=_told(plan, ended, is_green=is_green),
@@ -135,8 +135,11 @@ def _prompt(plan: Plan) -> str:
     return "" if text.startswith(files.RUNNING) else text
 
 
-def _causes(root: Path) -> dict[str, str]:
-    """What each root cause of the report is, by its id, in its order; nothing where there is no report."""
+def causes_in(root: Path) -> dict[str, str]:
+    """What each root cause of a project's report is, by its id, in its order: error, first line of its message, place.
+
+    Error and message are made fit to be shown. Nothing where there is no report.
+    """
     path = root / files.REPORT
     try:
         if path.stat().st_size > _LARGEST_REPORT:
