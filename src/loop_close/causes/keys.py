@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from loop_close.causes.findings import finding_key
+from loop_close.causes.statements import lacking_key, misused_key
 from loop_close.facts import innermost, is_a, is_assertion, leaves, links, test_function
 from loop_close.model import Failure, Frame, Origin, Raised
 from loop_close.text.normalize import mask, stabilize
@@ -63,9 +64,8 @@ def cause_keys(kind: str, failure: Failure) -> tuple[Key, ...]:
     if raised is None:
         return ((kind, "words", test_function(failure.nodeid), mask(failure.message)),)
     thing = missing_thing(raised)
-    if thing:
-        return ((kind, *thing),)
-    return tuple((kind, *key) for key in _keys(failure, raised))
+    keys = (thing, *lacking_key(raised)) if thing else _keys(failure, raised)
+    return tuple((kind, *key) for key in keys)
 
 
 def missing_thing(raised: Raised) -> Key | None:
@@ -181,6 +181,7 @@ def _accident_keys(failure: Failure, raised: Raised, chain: Key) -> Iterator[Key
         return
     said = raised.template if raised.template is not None else mask(raised.message)
     yield ("raise", raised.type, frame.file, frame.function, said, *chain)
+    yield from misused_key(raised, chain)
     if raised.template is None and "[" in failure.nodeid:
         yield ("case", raised.type, frame.file, frame.function, test_function(failure.nodeid), *chain)
 
@@ -190,8 +191,17 @@ def _origin_key(origins: tuple[Origin, ...]) -> Key:
 
 
 def _chain_key(raised: Raised) -> Key:
-    """The exceptions it came from, by type and place; their messages hold values, so they do not count."""
-    return tuple("/".join(_place_key(link)) for link in links(raised) if link is not raised)
+    """The exceptions it came from, by type and place; their messages hold values, so they do not count.
+
+    Neither do those that test code raised: what a test was about when it came here is another in each test.
+    """
+    chain = (link for link in links(raised) if link is not raised)
+    return tuple("/".join(_place_key(link)) for link in chain if not _is_of_test(link))
+
+
+def _is_of_test(raised: Raised) -> bool:
+    frame = innermost(raised)
+    return frame is not None and frame.is_test
 
 
 def _place_key(raised: Raised) -> Key:

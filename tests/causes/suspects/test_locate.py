@@ -25,6 +25,14 @@ def test_two_that_are_one():
     assert (found.id, [e.failure for e in found.evidence]) == ("a", [one, two])
 
 
+def test_what_both_know_together_decides_anew():
+    """The third blames what the first two blame together; all are one in the order of the first of each."""
+    failures = [failure(verdict(test=test), nodeid(test)) for test in ("test_a", "test_b", "test_c")]
+    known = calls(TOTAL, passed=100, test_a=[(0, 1)], test_b=[(0, 1)], test_c=[(0, 1)])
+    (found,) = joined([cause(id, each) for id, each in zip("cba", failures, strict=True)], known)
+    assert (found.id, [e.failure for e in found.evidence]) == ("a", failures)
+
+
 def test_the_failure_about_the_first_suspect_is_shown():
     far = failure(verdict(), nodeid("test_a"))
     near = failure(verdict(origin("total")), nodeid("test_b"))

@@ -11,12 +11,13 @@ from loop_close.causes.suspects.clues import base_name
 from loop_close.causes.suspects.elsewhere import with_elsewhere
 from loop_close.causes.suspects.merge import MOST, merged
 from loop_close.causes.suspects.rank import found_for, suspects_among
-from loop_close.causes.suspects.shared import by_likely_suspect, by_sure_suspect
+from loop_close.causes.suspects.shared import alike
 from loop_close.facts import links, origins
 from loop_close.memory import Episode
 from loop_close.model import Evidence, RootCause, Suspect
 
-_Find = Callable[[RootCause], list[Candidate]]
+_Group = tuple[RootCause, ...]
+_Find = Callable[[_Group], list[Candidate]]
 
 #: More root causes than these nobody mends in one go.
 _LOCATED = 20
@@ -25,36 +26,35 @@ _LOCATED = 20
 def joined(causes: Sequence[RootCause], calls: Calls | None) -> list[RootCause]:
     """The causes, those that are one as one, in the order of the first of each.
 
-    They are one by a line that their failing tests have in common, or by the first suspect of each.
+    They are one by a line that their failing tests have in common, or by the function that these blame.
     """
     found = [_joined([causes[i] for i in members]) for members in merged(causes, calls)]
-    if 1 < len(found) <= MOST:
-        find = _finder(calls)
-        found = [_joined(parts) for parts in by_likely_suspect(found, [*map(find, found)])]
-        found = _joined_while_sure(found, find)
-    return found
+    if calls is None or not 1 < len(found) <= MOST:
+        return found
+    return _joined_by_suspect(found, _finder(calls), len(calls.functions))
 
 
-def _finder(calls: Calls | None) -> _Find:
-    """Gives the candidates of a cause, found once: with thousands of lines that takes seconds."""
-    known: dict[int, tuple[RootCause, list[Candidate]]] = {}  # with the cause, so that its id stays its own
+def _finder(calls: Calls) -> _Find:
+    """Gives the candidates of causes taken as one, found once: with thousands of lines that takes seconds."""
+    known: dict[tuple[int, ...], list[Candidate]] = {}
 
-    def find(cause: RootCause) -> list[Candidate]:
-        if id(cause) not in known:
-            known[id(cause)] = cause, found_for(cause, calls)
-        return known[id(cause)][1]
+    def find(group: _Group) -> list[Candidate]:
+        key = tuple(map(id, group))
+        if key not in known:
+            known[key] = found_for(_joined(group), calls)
+        return known[key]
 
     return find
 
 
-def _joined_while_sure(causes: list[RootCause], find: _Find) -> list[RootCause]:
-    """Joined until no two are one any more: what speaks for a function elsewhere changes with each step."""
-    while len(causes) > 1:
-        groups = by_sure_suspect(causes, [*map(find, causes)])
-        if len(groups) == len(causes):
-            break
-        causes = [_joined(parts) for parts in groups]
-    return causes
+def _joined_by_suspect(causes: Sequence[RootCause], find: _Find, functions: int) -> list[RootCause]:
+    """Joined two by two until no two are one any more: what is known of both together decides anew."""
+    groups: list[_Group] = [(cause,) for cause in causes]
+    while pairs := dict(alike(groups, [*map(find, groups)], functions)):
+        later = {*pairs.values()}
+        whole = {i: group + groups[pairs[i]] if i in pairs else group for i, group in enumerate(groups)}
+        groups = [whole[i] for i in range(len(groups)) if i not in later]
+    return [_joined(group) for group in groups]
 
 
 def _joined(parts: Sequence[RootCause]) -> RootCause:

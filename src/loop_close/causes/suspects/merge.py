@@ -17,7 +17,7 @@ from loop_close.model import RootCause
 
 #: Ochiai's measure that the common line has to reach over all tests of both. With less, two faults come to one cause
 #: too often; with more, one fault to several (`python -m benchmarks.localize --pairs`).
-LEAST = 0.75
+LEAST = 0.85
 #: The line has to be one of a function that so many passing tests call: what none calls is odd in all that fails there.
 CONTRAST = 5
 # It has to be run by no larger share of the passing tests, however many fail.
