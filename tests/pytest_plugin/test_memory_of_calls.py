@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from loop_close.store.sqlite import open_history
+
 pytestmark = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="calls are seen from Python 3.12 on")
 
 PROJECT = {
@@ -242,3 +244,42 @@ def test_fault_of_ours_costs_the_calls_alone(loop, pytester):
     assert counts(done) == (0, 0)
     assert done.report["calls"]["why_off"].startswith("the monitor of calls failed: ValueError: no counts; ")
     assert done.report["progress"]["run"] == 2
+
+
+def test_what_gave_none_is_remembered(run, pytester, monkeypatch):
+    """One failing test alone then tells a function that gives None in it from one that does so in tests that pass."""
+    monkeypatch.delenv("TOX_ENV_NAME", raising=False)
+    project = {
+        "shop.py": """
+            def find(items, name):
+                for item in items:
+                    if item == name:
+                        return item
+
+
+            def has(items, name):
+                return find(items, name) is not None
+            """,
+        "test_shop.py": """
+            import shop
+
+
+            def test_there():
+                assert shop.has(["tea"], "tea")
+
+
+            def test_not_there():
+                assert not shop.has(["tea"], "milk")
+
+
+            def test_empty():
+                assert not shop.has([], "milk")
+            """,
+    }
+    assert run(project, remembers=True, own_process=True).ret == 0
+    with open_history(pytester.path / ".loop-close" / "history.sqlite3") as history:
+        functions = history.calls("pytest").calls.functions
+    assert {each.function: (each.passed, each.gave_none) for each in functions} == {
+        "find": (3, 2),
+        "has": (3, 0),
+    }

@@ -71,6 +71,11 @@ def test_calls_come_back_without_what_tells_where_functions_stood(path):
     assert [kept(path).has_passed(test) for test in ("a", "bad", "c")] == [True, False, False]
 
 
+def test_what_gave_none_comes_back(path):
+    keep(path, new(7, called(passed=5, gave_none=2), called("g", 30, 1)))
+    assert [each.gave_none for each in kept(path).calls.functions] == [2, 0]
+
+
 def test_tests_that_are_not_known_are_taken_for_passed(path):
     keep(path, new(tests=(), failed={"bad": ()}))
     assert [kept(path).has_passed(test) for test in ("a", "bad")] == [True, False]
@@ -178,7 +183,8 @@ def assert_forgotten(path):
     '{"passed":1,"failed":null,"tests":[],"files":{}}', "[" * 100_000, '{"passed":' + "9" * 5_000,
     *map(rows, (
         "5", "[5]", "[[]]", '["fghij"]', '[["f","d",1,1,[1]]]', '[["f","d",1,1,["x","y"]]]', '[["f","d",1,1,"xy"]]',
-        '[["f",1,1,1,[]]]', '[["f","d",1.5,1,[]]]', '[["f","d",1,true,[]]]', '[["f","d",1,1,[],1]]',
+        '[["f",1,1,1,[]]]', '[["f","d",1.5,1,[]]]', '[["f","d",1,true,[]]]', '[["f","d",1,1,[],"x"]]',
+        '[["f","d",1,1,[],0,1]]',
     )),
     '{"passed":1,"failed":[5],"tests":[],"files":{}}', '{"passed":1,"failed":[],"tests":["x"],"files":{}}',
     '{"passed":"x","failed":[],"tests":[],"files":{}}', '{"passed":1,"failed":[],"tests":[],"files":[]}',
@@ -193,8 +199,9 @@ def test_what_is_no_record_of_ours_is_dropped_alone(path, data):
     rows("[]", -1), rows("[]", 2), rows("[]", 10**30), rows("[]", "1e400"), rows("[]", "NaN"),
     *map(rows, (
         '[["f","d",1,2,[]]]', '[["f","d",1,-1,[]]]', '[["f","d",-1,1,[]]]', f'[["f","d",{10**30},1,[]]]',
-        '[["f","d",1,1,[0,2]]]', '[["f","d",1,1,[0,-1]]]', '[["f","d",1,0,[0,1]]]',
+        '[["f","d",1,1,[0,2]]]', '[["f","d",1,1,[],2]]', '[["f","d",1,1,[0,-1]]]', '[["f","d",1,0,[0,1]]]',
         f'[["f","d",1,1,[{10**30},1]]]', f'[["f","d",1,1,[0,{10**30}]]]',
+        '[["f","d",1,1,[],-1]]',
     )),
 ])  # fmt: skip
 def test_numbers_that_count_nothing_are_dropped_alone(path, data):

@@ -41,6 +41,23 @@ def test_line_that_a_test_ran_twice_is_taken_out_once():
     assert completed(twice, before, ()).functions[0].lines == {11: 3}
 
 
+@pytest.mark.parametrize(("not_passed", "gives_now", "expected"), [
+    ({"t"}, {0}, 3), ((), {0}, 2), ((), (), 3),
+])  # fmt: skip
+def test_what_gave_none_then(not_passed, gives_now, expected):
+    """Less the test that fails now, if it passed then and gives None now."""
+    before = calls(5, called(line=0, passed=4, gave_none=3))
+    now = replace(ALONE, gave_none={"t": frozenset(gives_now)})
+    assert completed(now, before, not_passed).functions[0].gave_none == expected
+
+
+def test_what_gave_none_is_within_what_passed():
+    before = calls(2, called(line=0, passed=2, gave_none=2))
+    now = replace(ALONE, failed={"t": ((0, 11),)}, gave_none={})
+    (found,) = completed(now, before, ()).functions
+    assert (found.passed, found.gave_none) == (1, 1)
+
+
 def test_fuller_run_is_returned_as_it_is():
     now = calls(4, called(passed=2, lines={11: 2}), failed={"t": ((0, 11),)})
     same = calls(4, called(line=0, passed=4, lines={1: 4}))

@@ -16,24 +16,27 @@ def completed(now: Calls, before: Calls, not_passed: Collection[str]) -> Calls:
     """This run's calls with the passing counts of the earlier run, where that is the fuller one.
 
     They are taken for functions that are as they were then. A test that passed then and fails now is inside of them:
-    it is taken out again, with the lines that it runs now, as those that it ran then are not known.
+    it is taken out again, with the lines that it runs now and what gives None in it, as what it did then is not known.
 
     :param not_passed: node ids of tests that fail now and did not pass then: they failed, or were not there.
     :returns: ``now`` as it is where it has at least as many passing tests.
     """
-    traces = [ran for nodeid, ran in now.failed.items() if nodeid not in not_passed]
+    traces = {nodeid: ran for nodeid, ran in now.failed.items() if nodeid not in not_passed}
     passed = before.passed - len(traces) - now.omitted
     if passed <= now.passed:
         return now
     then = _unambiguous(before.functions)
     own = _unambiguous(now.functions)
     names = {_name(each) for each in before.functions}
-    less = _counted(traces)
+    less = _counted(traces.values())
+    gave = Counter(index for nodeid in traces for index in now.gave_none.get(nodeid, ()))
     functions = list(now.functions)
     for index, each in enumerate(functions):
         key = _key(each)
         if key in own and key in then:
-            functions[index] = _with_counts(each, then[key], less.get(index, {}), passed)
+            counted = _with_counts(each, then[key], less.get(index, {}), passed)
+            gave_none = min(then[key].gave_none - gave[index], counted.passed)
+            functions[index] = replace(counted, gave_none=max(each.gave_none, gave_none))
         elif _name(each) in names and not each.passed:
             functions[index] = replace(each, is_changed=True)
     return replace(now, passed=passed, functions=tuple(functions), remembered=passed)
