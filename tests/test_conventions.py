@@ -52,6 +52,7 @@ def test_no_module_of_tests(name):
             "pytest.ini",
             ".pytest.ini",
             "pytest.toml",
+            ".pytest.toml",
             "pyproject.toml",
         ),
         *("tox.ini", "setup.cfg", "packages/a/setup.cfg"),

@@ -8,6 +8,7 @@ _CONFIGURATION = (
     "pytest.ini",
     ".pytest.ini",
     "pytest.toml",
+    ".pytest.toml",
     "pyproject.toml",
     "tox.ini",
     "setup.cfg",
