@@ -77,6 +77,16 @@ def test_history_that_is_taken_away_proves_nothing(project):
     assert "tests are not as they were: 1 tests fewer ran than before" in done.stdout
 
 
+def test_history_that_the_tests_take_away_proves_nothing(project):
+    """While they run: before, nothing was amiss, and after, there is a history again, which begins anew."""
+    conftest = "import pathlib\n\npathlib.Path('.loop-close/history.sqlite3').unlink(missing_ok=True)\n"
+    loop = project([{"say": CLAIM, "write": {"conftest.py": conftest, "test_cart.py": TRIVIAL}}], WRONG)
+    loop.run("run", "--", *shlex.split(TEST))
+    done = loop.drive("--max-iterations", "2")
+    assert done.returncode == 4, done.stdout
+    assert "1 tests fewer ran than before" in loop.given[1]
+
+
 def test_history_that_is_taken_away_by_a_good_agent_is_in_nobodys_way(project):
     code = (
         "import shutil, pathlib; shutil.rmtree('.loop-close');"

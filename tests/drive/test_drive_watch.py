@@ -1,5 +1,6 @@
 import pytest
 
+from loop_close.agent.run_outcome import RunOutcome
 from loop_close.cli.came_to import CameTo
 from loop_close.drive.watch import Watch
 from loop_close.memory import Episode, Progress, Run, Step
@@ -59,3 +60,29 @@ def test_rest_is_elsewhere(first, run, is_so):
     before = watch.state()
     assert watch.is_rest_elsewhere(run) == is_so
     assert watch.state() == before
+
+
+@pytest.mark.parametrize(
+    ("numbers", "is_lost"),
+    [
+        ({"pytest": 5}, False),
+        ({"pytest": 6, "mypy": 1}, False),
+        ({"pytest": 4}, True),
+        ({"mypy": 9}, True),
+        ({}, True),
+    ],
+)
+def test_numbers_that_go_back_before_a_run(numbers, is_lost):
+    watch = Watch(numbers={"pytest": 5})
+    watch.notice_loss(numbers)
+    assert (watch.is_lost, watch.numbers) == (is_lost, numbers)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "is_lost"), [({"pytest": 6}, False), ({"pytest": 1}, True), ({"mypy": 1}, False)]
+)
+def test_numbers_that_go_back_while_the_tests_run(tmp_path, numbers, is_lost):
+    """A source that is gone was let go by the history itself, which keeps so many runs."""
+    watch = Watch(numbers={"pytest": 5})
+    watch.ended(tmp_path, numbers, CameTo(), RunOutcome())
+    assert (watch.is_lost, watch.numbers) == (is_lost, numbers)

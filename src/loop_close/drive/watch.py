@@ -71,6 +71,7 @@ class Watch:
     def notice_loss(self, numbers: Mapping[str, int]) -> None:
         """Before a run: numbers of the last runs by source. Where they went back somebody took the history away."""
         self.is_lost |= any(numbers.get(source, 0) < number for source, number in self.numbers.items())
+        self.numbers = dict(numbers)
 
     def begin(self, came: CameTo) -> None:
         """After the first run of the loop: how it chose its tests, and what is elsewhere; later runs change nothing."""
@@ -92,7 +93,11 @@ class Watch:
         return is_same and left == progress.step.not_run > 0 and set(progress.not_run) <= set(self.elsewhere)
 
     def ended(self, root: Path, numbers: Mapping[str, int], came: CameTo, outcome: RunOutcome) -> RunOutcome:
-        """After a run: its outcome as this loop sees it."""
+        """After a run: its outcome as this loop sees it.
+
+        :param numbers: of the last runs by source. Of a source that is not there any more the history let go by itself.
+        """
+        self.is_lost |= any(numbers.get(source, number) < number for source, number in self.numbers.items())
         self.numbers = dict(numbers)
         edited: Edits | None = None
         now = before = _UNKNOWN
