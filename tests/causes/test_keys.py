@@ -45,8 +45,6 @@ def in_a_test(test):
     return raised("ZeroDivisionError", "", [in_test(test)])
 
 
-#: Code under test, as `at` has it.
-ASKING = Site(frame=frame(SRC, "total", 10), statement="show(x.a)")
 PLACES = [origin("a"), origin("b"), origin("a", "src/other.py")]
 
 
@@ -195,12 +193,6 @@ def test_apart(a, b):
         (
             cycle("src/data.py", "src/a.py", "src/b.py"),
             cycle("src/a.py", "src/b.py"),
-        ),
-        # one statement that nothing it gets will do for
-        (attribute("Cart", "a", site=ASKING), attribute("Line", "a", site=ASKING)),
-        (
-            at("IndexError", "list index out of range", site=ASKING),
-            at("IndexError", "tuple index out of range", site=ASKING),
         ),
         # what Hypothesis notes below the words
         (at(message="no good"), at(message="no good\nFailing test case: test_a(\n    x=[(1, 'a b')],\n)")),

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 
 from loop_close.causes.findings import finding_key
-from loop_close.causes.statements import lacking_key, misused_key
 from loop_close.facts import innermost, is_a, is_assertion, leaves, links, test_function
 from loop_close.model import Failure, Frame, Origin, Raised
 from loop_close.text.normalize import mask, stabilize
@@ -64,8 +63,9 @@ def cause_keys(kind: str, failure: Failure) -> tuple[Key, ...]:
     if raised is None:
         return ((kind, "words", test_function(failure.nodeid), mask(failure.message)),)
     thing = missing_thing(raised)
-    keys = (thing, *lacking_key(raised)) if thing else _keys(failure, raised)
-    return tuple((kind, *key) for key in keys)
+    if thing:
+        return ((kind, *thing),)
+    return tuple((kind, *key) for key in _keys(failure, raised))
 
 
 def missing_thing(raised: Raised) -> Key | None:
@@ -181,7 +181,6 @@ def _accident_keys(failure: Failure, raised: Raised, chain: Key) -> Iterator[Key
         return
     said = raised.template if raised.template is not None else mask(raised.message)
     yield ("raise", raised.type, frame.file, frame.function, said, *chain)
-    yield from misused_key(raised, chain)
     if raised.template is None and "[" in failure.nodeid:
         yield ("case", raised.type, frame.file, frame.function, test_function(failure.nodeid), *chain)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-# Hypothesis 6.0 to 6.170. Its notes hold the example it found, the test's name, and how to have it again.
-_NOTES = re.compile(r"(?:\A|\n)(?:Falsifying|Failing)(?: explicit)? (?:example|test case): ")
+# Hypothesis notes the example that it found as a call of the test, and how to have it again. Other words of that kind
+# are a program's own.
+_NOTES = re.compile(r"\n(?:Falsifying|Failing)(?: explicit)? (?:example|test case): \w+\(")
 
 
 def without_notes(message: str) -> str:
     """The message up to the first line that tells of an example; all of it where there is none."""
     found = _NOTES.search(message)
-    return message[: found.start()] if found is not None else message
+    return message[: found.start()] if found is not None and found.start() else message

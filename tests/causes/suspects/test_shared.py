@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from records import failure, frame, in_test, raised, verdict
 
 from loop_close.causes.suspects.rank import found_for
-from loop_close.causes.suspects.shared import agreement, alike
-from loop_close.model import Evidence, RootCause
+from loop_close.causes.suspects.shared import _blame, agreement, alike
+from loop_close.model import Evidence, RootCause, Site
 
 TOTAL = called("total", 10, passed=5, lines={1: 5})
 SETUP = called("setup", 50)
@@ -18,6 +18,17 @@ TEN = calls(
     passed=40,
     a=[(n, 1) for n in range(10)],
     b=[(n, 1) for n in range(10)],
+)
+
+
+#: Each test has a function of its own; what both ran most passing tests run as well.
+SHARING = calls(
+    called("parse", 10, passed=30, lines={1: 30}),
+    called("total", 30, passed=5),
+    called("tax", 50, passed=5),
+    passed=40,
+    a=[(0, 1), (1, 1)],
+    b=[(0, 1), (2, 1)],
 )
 
 
@@ -57,9 +68,20 @@ def test_two_with_a_place_only_where_it_is_sure():
     assert pairs([judged, other], TEN, functions=500) == []
 
 
-@pytest.mark.parametrize(("type", "expected"), [("KeyError", False), ("ValueError", True)])
-def test_two_exceptions_out_of_one_function(type, expected):
-    assert two(placed(), placed("two", type=type)) is expected
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ({}, {}, True),
+        ({}, {"type": "KeyError"}, False),
+        ({}, {"site": Site(frame=frame(CART), statement="other()")}, False),
+        ({"message": "f() missing 1 argument"}, {"message": "g() takes 0 arguments"}, False),
+        ({"message": "f() missing 1 argument"}, {"message": "f() takes 0 arguments"}, True),
+        ({"message": "list index out of range"}, {"message": "tuple index out of range"}, True),
+    ],
+)
+def test_two_exceptions_out_of_one_function(first, second, expected):
+    """One fault where one statement fails in one way."""
+    assert two(placed(**first), placed(**second)) is expected
 
 
 def test_what_a_group_holds_counts():
@@ -91,6 +113,23 @@ def test_a_common_setup_that_no_passing_test_runs_is_not_sure():
 
 def test_without_counts_a_place_is_not_enough():
     assert not two(placed(), placed("two"), known=None)
+
+
+@pytest.mark.parametrize(("passed", "expected"), [(0, False), (1, True), (5, True)])
+def test_what_no_passing_test_runs_says_less(passed, expected):
+    """What speaks for two functions at all speaks for the one as much as for the other."""
+    lines = {1: passed} if passed else {}
+    functions = called("select", 10, passed, lines), called("connect", 30, passed, lines)
+    ran = [(0, 1), (1, 1), (0, 2), (1, 2)]
+    known = calls(*functions, passed=40, a=ran, b=[ran[1], ran[0], ran[3], ran[2]])
+    agreed = agreement(*[_blame(found_for(cause(name), known)) for name in "ab"])
+    assert 0.3 <= agreed < 0.6
+    assert two(known=known) is expected
+
+
+def test_plumbing_that_any_two_share_says_nothing():
+    """However many functions there are that have nothing to do with either."""
+    assert pairs([cause("a"), cause("b")], SHARING, functions=10_000) == []
 
 
 @pytest.mark.parametrize("passed", [0, 1, 4])
