@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from records import failure, frame, in_test, raised, verdict
 
 from loop_close.causes.suspects.rank import found_for
-from loop_close.causes.suspects.shared import _blame, agreement, alike
+from loop_close.causes.suspects.shared import agreement, alike, blame
 from loop_close.model import Evidence, RootCause, Site
 
 TOTAL = called("total", 10, passed=5, lines={1: 5})
@@ -122,7 +122,7 @@ def test_what_no_passing_test_runs_says_less(passed, expected):
     functions = called("select", 10, passed, lines), called("connect", 30, passed, lines)
     ran = [(0, 1), (1, 1), (0, 2), (1, 2)]
     known = calls(*functions, passed=40, a=ran, b=[ran[1], ran[0], ran[3], ran[2]])
-    agreed = agreement(*[_blame(found_for(cause(name), known)) for name in "ab"])
+    agreed = agreement(*[blame(found_for(cause(name), known)) for name in "ab"])
     assert 0.3 <= agreed < 0.6
     assert two(known=known) is expected
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from loop_close.calls import Called, Calls
 from loop_close.causes.keys import missing_thing
 from loop_close.causes.suspects.spectrum import Hit, ochiai, passed_of
-from loop_close.facts import innermost, is_assertion
 from loop_close.model import RootCause
 
 #: Ochiai's measure that the common line has to reach over all tests of both. With less, two faults come to one cause
@@ -81,15 +80,6 @@ def is_missing_thing(cause: RootCause) -> bool:
     """Whether it is told by the name of what is missing, or by no exception at all."""
     failure = cause.evidence[0].failure
     return failure is None or failure.raised is None or missing_thing(failure.raised) is not None
-
-
-def has_place(cause: RootCause) -> bool:
-    """Whether it is told by an exception out of the code under test, and not by a test's verdict."""
-    failure = cause.evidence[0].failure
-    frame = innermost(failure.raised) if failure is not None else None
-    return (
-        frame is not None and not frame.is_test and failure is not None and not is_assertion(failure.raised)
-    )
 
 
 def _is_rare(called: Called, line: int, passed: int) -> bool:

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from math import inf
 
 from loop_close.causes.suspects.candidates import Candidate
 from loop_close.causes.suspects.clues import Name, base_name
-from loop_close.causes.suspects.merge import CONTRAST, has_place, is_missing_thing
+from loop_close.causes.suspects.merge import CONTRAST, is_missing_thing
 from loop_close.causes.suspects.rank import scored
-from loop_close.facts import innermost, is_a
-from loop_close.model import RootCause
+from loop_close.facts import innermost, is_a, is_assertion
+from loop_close.model import Raised, RootCause
 
 #: Two causes are one from this ratio on. Chosen on the tuning half of `python -m benchmarks.localize`, with `--pairs`.
 _LIKELIER = 6.0
@@ -33,25 +34,41 @@ _MOST = 20
 # A statement may call many functions, one of which does not take what it is given.
 _MISCALLED = re.compile(r"([\w.<>]+)\(\) (?:missing|takes|got) ")
 
-_Group = Sequence[RootCause]
 _Pair = tuple[int, int]
 #: Its share in all that speaks for any function, and how many passing tests called it.
 _Blame = Mapping[Name, tuple[float, int]]
 
 
-def alike(groups: Sequence[_Group], found: Sequence[Collection[Candidate]], functions: int) -> list[_Pair]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Told:
+    """What a group of causes tells.
+
+    :ivar blame: of functions that were counted only: that both tracebacks show one does not make them one.
+    :ivar places: by function of the code under test what came out of it: type of exception, statement, what it called.
+    :ivar is_missing: one is told by the name of what is missing; ``is_its_own``: other than an attribute, which one
+        fault may take from several.
+    """
+
+    kind: str
+    blame: _Blame
+    places: Mapping[Name, set[Sequence[str]]]
+    is_missing: bool
+    is_its_own: bool
+
+
+def alike(
+    groups: Sequence[Sequence[RootCause]], found: Sequence[Collection[Candidate]], functions: int
+) -> list[_Pair]:
     """Positions of groups of causes that are one, two by two, those that agree most first; each at most once.
 
     :param found: the candidates of each group.
     :param functions: how many there are of which it is known whether tests run them.
     """
-    blamed = [_blame(each) for each in found]
+    told = [_told(group, each) for group, each in zip(groups, found, strict=True)]
     pairs = []
-    for i, j in combinations(range(len(groups)), 2):
-        value = agreement(blamed[i], blamed[j])
-        if _may_be_one(groups[i], groups[j]) and value >= max(
-            _needed(blamed[i], blamed[j], functions), _needed_by_kind(groups[i], groups[j])
-        ):
+    for i, j in combinations(range(len(told)), 2):
+        value = agreement(told[i].blame, told[j].blame)
+        if _may_be_one(told[i], told[j]) and value >= _needed(told[i], told[j], functions):
             pairs.append((-value, (i, j)))
     return _disjoint([pair for _, pair in sorted(pairs)])
 
@@ -71,8 +88,40 @@ def agreement(one: _Blame, other: _Blame) -> float:
     return sum(share * other[name][0] for name, (share, _) in one.items() if name in other)
 
 
-def _blame(found: Collection[Candidate]) -> _Blame:
-    """Only of what was counted: that both tracebacks show a function does not make them one."""
+def _needed(one: _Told, other: _Told, functions: int) -> float:
+    """How much two have to agree, by what is known of the function that they agree on most."""
+    common = one.blame.keys() & other.blame.keys()
+    if not common:
+        return inf
+    name = max(common, key=lambda name: (one.blame[name][0] * other.blame[name][0], name))
+    passed = one.blame[name][1]
+    if not passed:
+        return _UNKNOWN
+    if passed < CONTRAST or (one.places and other.places) or one.is_missing or other.is_missing:
+        return _SURE
+    return min(_SURE, max(_LEAST, _LIKELIER / functions))
+
+
+def _may_be_one(one: _Told, other: _Told) -> bool:
+    """Of one kind, not two exceptions out of one function, and none told by the name of what is missing."""
+    if one.kind != other.kind or one.is_its_own or other.is_its_own:
+        return False
+    return all(one.places[name] & other.places[name] for name in one.places.keys() & other.places.keys())
+
+
+def _told(group: Sequence[RootCause], found: Collection[Candidate]) -> _Told:
+    missing = [cause for cause in group if is_missing_thing(cause)]
+    return _Told(
+        kind=group[0].kind,
+        blame=blame(found),
+        places=_places(group),
+        is_missing=bool(missing),
+        is_its_own=not all(map(_lacks_attribute, missing)),
+    )
+
+
+def blame(found: Collection[Candidate]) -> _Blame:
+    """The likeliest functions among those that were counted."""
     return {
         (c.file, c.function): (share, c.spectrum.passed)
         for share, c in scored(found)[:_MOST]
@@ -80,49 +129,25 @@ def _blame(found: Collection[Candidate]) -> _Blame:
     }
 
 
-def _needed(one: _Blame, other: _Blame, functions: int) -> float:
-    """How much two have to agree, by what is known of the function that they agree on most."""
-    _, name = max(
-        ((one[name][0] * other[name][0], name) for name in one.keys() & other.keys()), default=(0, None)
-    )
-    if name is None:
-        return inf
-    passed = one[name][1]
-    if passed < CONTRAST:
-        return _SURE if passed else _UNKNOWN
-    return min(_SURE, max(_LEAST, _LIKELIER / functions))
-
-
-def _needed_by_kind(one: _Group, other: _Group) -> float:
-    have_places = all(any(map(has_place, group)) for group in (one, other))
-    return _SURE if have_places or any(map(is_missing_thing, (*one, *other))) else 0.0
-
-
-def _may_be_one(one: _Group, other: _Group) -> bool:
-    """Of one kind, not two exceptions out of one function, and none told by the name of what is missing."""
-    if one[0].kind != other[0].kind or any(map(_is_its_own, (*one, *other))):
-        return False
-    places, others = _places(one), _places(other)
-    return all(places[name] & others[name] for name in places.keys() & others.keys())
-
-
-def _places(group: _Group) -> dict[Name, set[Sequence[str]]]:
-    """By function of the code under test, what came out of it: type of exception, statement, what that called."""
+def _places(group: Sequence[RootCause]) -> dict[Name, set[Sequence[str]]]:
+    """Of the causes that are told by an exception out of the code under test, and not by a test's verdict."""
     found: dict[Name, set[Sequence[str]]] = {}
     for cause in group:
-        failure = cause.evidence[0].failure
-        raised = failure.raised if failure is not None and has_place(cause) else None
+        raised = _raised(cause)
         frame = innermost(raised)
-        if raised is not None and frame is not None:
-            statement = raised.site.statement if raised.site is not None else ""
-            called = _MISCALLED.match(raised.message)
-            name = frame.file, base_name(frame.function)
-            found.setdefault(name, set()).add((raised.type, statement, called[1] if called else ""))
+        if raised is None or frame is None or frame.is_test or is_assertion(raised):
+            continue
+        statement = raised.site.statement if raised.site is not None else ""
+        called = _MISCALLED.match(raised.message)
+        name = frame.file, base_name(frame.function)
+        found.setdefault(name, set()).add((raised.type, statement, called[1] if called else ""))
     return found
 
 
-def _is_its_own(cause: RootCause) -> bool:
-    """Whether it is told by the name of what is missing, an attribute aside, which one fault may take from several."""
+def _lacks_attribute(cause: RootCause) -> bool:
+    return is_a(_raised(cause), "AttributeError")
+
+
+def _raised(cause: RootCause) -> Raised | None:
     failure = cause.evidence[0].failure
-    is_attribute = failure is not None and is_a(failure.raised, "AttributeError")
-    return is_missing_thing(cause) and not is_attribute
+    return failure.raised if failure is not None else None
