@@ -68,9 +68,13 @@ class Watch:
             is_begun=saved.flag("is_begun"),
         )
 
-    def notice_loss(self, numbers: Mapping[str, int]) -> None:
-        """Before a run: numbers of the last runs by source. Where they went back somebody took the history away."""
-        self.is_lost |= any(numbers.get(source, 0) < number for source, number in self.numbers.items())
+    def notice_loss(self, numbers: Mapping[str, int], *, may_let_go: bool = False) -> None:
+        """Numbers of the last runs by source. Where they went back somebody took the history away.
+
+        :param may_let_go: a source that is not there any more the history let go by itself, as it does after a run.
+        """
+        for source, number in self.numbers.items():
+            self.is_lost |= numbers.get(source, number if may_let_go else 0) < number
         self.numbers = dict(numbers)
 
     def begin(self, came: CameTo) -> None:
@@ -95,10 +99,9 @@ class Watch:
     def ended(self, root: Path, numbers: Mapping[str, int], came: CameTo, outcome: RunOutcome) -> RunOutcome:
         """After a run: its outcome as this loop sees it.
 
-        :param numbers: of the last runs by source. Of a source that is not there any more the history let go by itself.
+        :param numbers: of the last runs by source.
         """
-        self.is_lost |= any(numbers.get(source, number) < number for source, number in self.numbers.items())
-        self.numbers = dict(numbers)
+        self.notice_loss(numbers, may_let_go=True)
         edited: Edits | None = None
         now = before = _UNKNOWN
         with contextlib.suppress(UsageError):

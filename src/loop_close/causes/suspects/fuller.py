@@ -34,9 +34,7 @@ def completed(now: Calls, before: Calls, not_passed: Collection[str]) -> Calls:
     for index, each in enumerate(functions):
         key = _key(each)
         if key in own and key in then:
-            counted = _with_counts(each, then[key], less.get(index, {}), passed)
-            gave_none = min(then[key].gave_none - gave[index], counted.passed)
-            functions[index] = replace(counted, gave_none=max(each.gave_none, gave_none))
+            functions[index] = _with_counts(each, then[key], less.get(index, {}), gave[index], passed)
         elif _name(each) in names and not each.passed:
             functions[index] = replace(each, is_changed=True)
     return replace(now, passed=passed, functions=tuple(functions), remembered=passed)
@@ -66,9 +64,10 @@ def _unambiguous(functions: Iterable[Called]) -> dict[Key, Called]:
     return {_key(each): each for each in functions if each.digest and count[_key(each)] == 1}
 
 
-def _with_counts(now: Called, before: Called, less: Mapping[int, int], most: int) -> Called:
+def _with_counts(now: Called, before: Called, less: Mapping[int, int], gave: int, most: int) -> Called:
     """The function with the earlier counts less those of tests that fail now, and no less than its own.
 
+    :param gave: in how many of those tests it gives None.
     :param most: how many passing tests are counted in all.
     """
     moved = now.line - before.line
@@ -79,4 +78,5 @@ def _with_counts(now: Called, before: Called, less: Mapping[int, int], most: int
         count = max(lines.get(number, 0), min(then - less.get(number, 0), passed))
         if count > 0:
             lines[number] = count
-    return replace(now, passed=passed, lines=dict(sorted(lines.items())))
+    gave_none = max(now.gave_none, min(before.gave_none - gave, passed))
+    return replace(now, passed=passed, lines=dict(sorted(lines.items())), gave_none=gave_none)
