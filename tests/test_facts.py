@@ -109,6 +109,20 @@ def test_test_function(nodeid, expected):
     assert facts.test_function(nodeid) == expected
 
 
+@pytest.mark.parametrize(
+    ("nodeid", "file", "qualname"),
+    [
+        ("a.py::test_x", "a.py", "test_x"),
+        ("a.py::TestX::test_y[1::2]", "a.py", "TestX.test_y"),
+        ("a[1]/b.py::TestX::test_y", "a[1]/b.py", "TestX.test_y"),
+        ("a.py", "a.py", ""),
+        ("", "", ""),
+    ],
+)
+def test_parts_of_a_node_id(nodeid, file, qualname):
+    assert (facts.file_of(nodeid), facts.qualname(nodeid)) == (file, qualname)
+
+
 def test_origins_of_every_link():
     a, b = origin("a"), origin("b")
     exc = raised(

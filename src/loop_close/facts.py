@@ -95,6 +95,16 @@ def test_function(nodeid: str) -> str:
     return f"{path}{separator}{function}" if function else nodeid
 
 
+def file_of(test: str) -> str:
+    """The file of a node id."""
+    return test.partition("::")[0]
+
+
+def qualname(test: str) -> str:
+    """The function of a node id as Python qualifies it: ``a.py::TestX::test_y[1]`` is ``TestX.test_y``."""
+    return test_function(test).partition("::")[2].replace("::", ".")
+
+
 def origins(failure: Failure) -> Iterator[Origin]:
     """What produced the values that the failure judged, in every link of its chain."""
     for link in links(failure.raised):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from loop_close.conventions import is_configuration, is_test_file, is_test_module
+from loop_close.facts import file_of, qualname
 from loop_close.memory import Edit, Tampering
-from loop_close.progress.outcome import file_of, qualname
 
 
 def still_tampered(tampered: Mapping[str, Tampering], edits: Iterable[Edit] | None) -> dict[str, Tampering]:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from loop_close.conventions import is_test_file
+from loop_close.facts import file_of
 from loop_close.memory import Edits, Episode, Known, Mark, Run, Thresholds
 from loop_close.progress.known import failed, flipped, is_flaky, is_worded_alike, settled, weakened
-from loop_close.progress.outcome import file_of, is_about, outcome_of, renamed, touches_tests
+from loop_close.progress.outcome import is_about, outcome_of, renamed, touches_tests
 from loop_close.progress.steps import UNEDITED
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loop_close.conventions import is_configuration
-from loop_close.facts import TEST_PHASES, test_function
+from loop_close.facts import TEST_PHASES, file_of, qualname, test_function
 from loop_close.memory import Edit, Edits, Episode, Known, Run
 from loop_close.progress.known import Became
 
@@ -54,18 +54,8 @@ def is_about(edit: Edit, test: str) -> bool:
     return edit.file == file_of(test) and (not edit.function or edit.function == qualname(test))
 
 
-def file_of(test: str) -> str:
-    """The file of a node id."""
-    return test.partition("::")[0]
-
-
 def _place(test: str) -> tuple[str, str]:
     return file_of(test), qualname(test)
-
-
-def qualname(test: str) -> str:
-    """The function of a node id as Python qualifies it: ``a.py::TestX::test_y[1]`` is ``TestX.test_y``."""
-    return test_function(test).partition("::")[2].replace("::", ".")
 
 
 def renamed(tests: tuple[str, ...], run: Run) -> dict[str, str]:

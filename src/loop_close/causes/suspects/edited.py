@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from loop_close.conventions import is_test_file, is_test_module
-from loop_close.facts import test_function
+from loop_close.facts import qualname, test_function
 from loop_close.memory import Edit, Episode, Step
 from loop_close.model import Failure
 
@@ -68,5 +68,4 @@ def _may_be_used(edit: Edit, failures: Sequence[Failure]) -> bool:
 
 def written_name(failure: Failure) -> str:
     """The test's qualified name as it is written: without its parameters."""
-    parts = failure.nodeid.split("[", 1)[0].split("::")[1:]
-    return ".".join(parts) or test_function(failure.nodeid)
+    return qualname(failure.nodeid) or test_function(failure.nodeid)
