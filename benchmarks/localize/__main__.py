@@ -37,7 +37,7 @@ from benchmarks.localize import faults as lists
 from benchmarks.localize.choose import Choice, choose
 from benchmarks.localize.faults import Fault
 from benchmarks.localize.fetch import default_cache
-from benchmarks.localize.measure import TOOLS, Bench, installed, measure
+from benchmarks.localize.measure import TOOLS, Bench, installed, lacking, measure
 from benchmarks.localize.projects import BY_NAME, PROJECTS
 from benchmarks.localize.receptor import NAME as PEER
 from benchmarks.localize.score import Score
@@ -127,6 +127,7 @@ def _choose(options: argparse.Namespace) -> int:
     """Write the list; of projects that are not chosen anew, what stands there is kept."""
     only = options.only or [project.name for project in PROJECTS]
     kept = [f for f in lists.load(options.faults) if f.project not in only] if options.faults.exists() else []
+    _check(only, sys.executable)
     choice = Choice(cache=options.cache, seed=options.seed, jobs=options.jobs)
     found = choose(choice, [BY_NAME[name] for name in only])
     lists.save(sorted([*kept, *found], key=lambda f: list(BY_NAME).index(f.project)), options.faults)
@@ -157,6 +158,9 @@ def _scores(options: argparse.Namespace, faults: Sequence[Fault]) -> Iterable[Sc
     if options.keep:
         options.keep.mkdir(parents=True, exist_ok=True)
     tools = options.tool or [name for name in TOOLS if name != PEER or installed(options.peer_python)]
+    _check(
+        {fault.project for fault in faults}, sys.executable, *([options.peer_python] if PEER in tools else [])
+    )
     bench = Bench(
         cache=options.cache,
         tools=tools,
@@ -165,6 +169,13 @@ def _scores(options: argparse.Namespace, faults: Sequence[Fault]) -> Iterable[Sc
         keep=options.keep,
     )
     return measure(bench, faults)
+
+
+def _check(projects: Iterable[str], *pythons: str) -> None:
+    """Refuse to begin where what the projects' tests need is not there."""
+    for python in dict.fromkeys(pythons):
+        if names := lacking(python, projects):
+            raise SystemExit(f"the projects' tests need more: {python} -m pip install {' '.join(names)}")
 
 
 def _line(fault: Fault, score: Score) -> str:

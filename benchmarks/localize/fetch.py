@@ -34,8 +34,17 @@ def tree(project: Project, cache: Path) -> Path:
             tarfile.open(sdist(project, cache)) as file,
         ):
             file.extractall(aside, filter="data")
-            os.replace(Path(aside, project.folder), root)
+            _put(Path(aside, project.folder), root)
     return root
+
+
+def _put(made: Path, root: Path) -> None:
+    """Move a folder to where it belongs, unless another job was faster: it has the same files."""
+    try:
+        made.replace(root)
+    except OSError:
+        if not root.is_dir():
+            raise
 
 
 def sdist(project: Project, cache: Path) -> Path:
@@ -45,7 +54,9 @@ def sdist(project: Project, cache: Path) -> Path:
     if not path.exists():
         pinned = f"{project.name}=={project.version}"
         command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", project.name]
-        subprocess.run([*command, "-d", str(folder), pinned], check=True, stdout=sys.stderr)
+        with tempfile.TemporaryDirectory(dir=folder) as aside:  # another job sees it whole or not at all
+            subprocess.run([*command, "-d", aside, pinned], check=True, stdout=sys.stderr)
+            Path(aside, path.name).replace(path)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if digest != project.sha256:
         raise RuntimeError(f"{path} is not the pinned file: its SHA-256 is {digest}")

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,12 @@ from benchmarks.localize.spans import Resolver
 
 TOOLS: Mapping[str, ModuleType] = {tool.NAME: tool for tool in (ours, bare, receptor)}
 _TIMEOUT = 180.0
+_LACKING = """\
+import sys
+from importlib.metadata import distributions
+known = {each.name.lower().replace("_", "-") for each in distributions()}
+print(*(name for name in sys.argv[1:] if name.replace("_", "-") not in known))
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +52,13 @@ def installed(python: str) -> bool:
     """Whether an interpreter has the peer."""
     found = subprocess.run([python, "-c", f"import {receptor.MODULE}"], capture_output=True, check=False)
     return found.returncode == 0
+
+
+def lacking(python: str, projects: Iterable[str]) -> list[str]:
+    """What the tests of projects need and an interpreter does not have: without it their faults would not be seen."""
+    wanted = sorted({name for project in projects for name in BY_NAME[project].requires})
+    found = subprocess.run([python, "-c", _LACKING, *wanted], capture_output=True, text=True, check=True)
+    return found.stdout.split()
 
 
 def measure(bench: Bench, faults: Sequence[Fault]) -> Iterator[Score]:
