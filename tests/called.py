@@ -1,6 +1,7 @@
 """What tests ran, for tests: short to write."""
 
 from loop_close.calls import Called, Calls
+from loop_close.monitor.hits import called as hit_of
 
 CART = "src/shop/cart.py"
 
@@ -23,3 +24,9 @@ def calls(*functions, passed=0, **failed):
 
 def nodeid(name):
     return f"tests/test_cart.py::{name}"
+
+
+def hits(*lines):
+    """What ran in a test, by pairs of (number of the function, line or mark): that they ran, and the lines."""
+    ran = [(hit_of(number), line) for number, line in lines]
+    return [*dict.fromkeys(hit for hit, _ in ran), *(hit + line for hit, line in ran)]

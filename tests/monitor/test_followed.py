@@ -5,6 +5,7 @@ import pytest
 
 from loop_close.monitor import followed
 from loop_close.monitor.followed import Followed, too_many
+from loop_close.monitor.hits import called, function_of, functions_of
 from loop_close.monitor.ownership import Ownership
 
 F = "def f(a):\n    return [g(lambda: x) for x in a]\n"
@@ -30,8 +31,7 @@ def test_same_place_is_one_function(known):
     assert all(names)
     assert [code.co_qualname for code in known.functions.values()] == ["f", "f", "f", "g"]
     assert add(known, codes[0]) == []
-    numbers = {known.parts.get(number, number) for number in known.codes}
-    assert numbers == set(known.functions)
+    assert functions_of(known.called[number] for number in known.codes) == set(known.functions)
 
 
 def test_what_nobody_holds_is_released(known):
@@ -51,16 +51,22 @@ def test_what_nobody_holds_is_released(known):
     assert [ref() for ref in seen] == [None] * len(seen)
     assert len(known.codes) < before
     assert add(known, kept) == []
-    assert all(known.codes[number] is not None for number in (*known.functions, *known.parts))
+    first = {id(code): number for number, code in known.functions.items()}
+    assert known.called.keys() == known.codes.keys()
+    assert all(function_of(known.called[held]) == number for held, number in first.items())
     assert not known.is_due
 
 
 def test_what_ran_is_told_by_functions(known):
-    first, second = made(), made()
+    first, second, unknown = made(), made(), made()
     for code in (first, second):
         add(known, code)
-    ran = [(number, 2) for number in known.codes]
-    assert set(known.numbered(ran)) == {(number, 2) for number in known.functions}
+    codes = [*known.codes.values()]
+    ran = [(code, line) for line in (2, 3, 2) for code in (*codes, *codes, *unknown.co_consts)]
+    found, ids = known.by_functions(ran)
+    [hit] = map(called, known.functions)
+    assert [*found] == [hit, hit + 2, hit + 3]
+    assert ids == known.codes.keys()
 
 
 def test_limit_is_told(known, monkeypatch):

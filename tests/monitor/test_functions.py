@@ -3,6 +3,7 @@ import sys
 from unittest import mock
 
 import pytest
+from called import hits
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,12 +68,12 @@ def test_record():
     one, two, three = (made(F.replace("f(", f"{name}("), name) for name in "fgh")
     functions = {1: three, 2: two, 3: one}
     count = Count()
-    count.add("t::p", {(2, 2): None, (3, 2): None}, "passed")
-    count.add("t::q", [(2, 2)], "passed")
-    count.add("t::z", [(3, 2), (2, 2)], "failed")
-    count.add("t::a", [(2, 2)], "failed")
-    count.add("t::s", [(1, 2)], "skipped")
-    count.add_outside([(3, 2)])
+    count.add("t::p", dict.fromkeys(hits((2, 2), (3, 2))), "passed")
+    count.add("t::q", hits((2, 2)), "passed")
+    count.add("t::z", hits((3, 2), (2, 2)), "failed")
+    count.add("t::a", hits((2, 2)), "failed")
+    count.add("t::s", hits((1, 2)), "skipped")
+    count.add_outside(hits((3, 2)))
     calls = calls_of(count, functions, Ownership("/project"), [2])
     assert [(each.function, each.passed, each.lines, each.in_import) for each in calls.functions] == [
         ("f", 1, {2: 1}, True),
@@ -88,8 +89,8 @@ def test_bound_of_failing_tests():
     kept, gone = chosen(tests)[0], min(set(tests) - set(chosen(tests)))
     count = Count()
     for test in (*tests, gone):  # the last one again
-        count.add(test, [(1, 1)], "failed")
-    count.add(kept, [(1, 2)], "failed")  # again, after a rerun
+        count.add(test, hits((1, 1)), "failed")
+    count.add(kept, hits((1, 2)), "failed")  # again, after a rerun
     calls = calls_of(count, {1: made(F)}, Ownership("/project"))
     assert (len(calls.failed), calls.omitted) == (MAX_FAILED, 5)
     assert calls.failed[kept] == ((0, 2),)
@@ -99,13 +100,13 @@ def test_bound_of_failing_tests():
 def test_which_failing_tests_are_kept_does_not_depend_on_order(random, most):
     names = {f"test_a.py::test[{n}]": f"f{n}" for n in range(12)}
     functions = {n: made(F.replace("f(", f"f{n}("), f"f{n}") for n in range(12)}
-    ran = [(test, [(n, 2)]) for n, test in enumerate(names)]
+    ran = [(test, hits((n, 2))) for n, test in enumerate(names)]
     random.shuffle(ran)
     count = Count()
     with mock.patch("loop_close.monitor.count.MAX_FAILED", most):
         expected = chosen(names)
-        for test, hits in ran:
-            count.add(test, hits, "failed")
+        for test, lines in ran:
+            count.add(test, lines, "failed")
     calls = calls_of(count, functions, Ownership("/project"))
     assert (list(calls.failed), calls.omitted) == (expected, 12 - most)
     assert {each.function for each in calls.functions} == {names[test] for test in expected}
@@ -116,7 +117,7 @@ def test_which_failing_tests_are_kept_does_not_depend_on_order(random, most):
 def test_room_of_many_lines():
     import tracemalloc
 
-    lines = [(1, line) for line in range(5_000)]
+    lines = hits(*((1, line) for line in range(5_000)))
     tracemalloc.start()
     try:
         count = Count()

@@ -1,8 +1,10 @@
+from called import hits
+
 from loop_close.monitor.count import Count
 from loop_close.monitor.functions import calls_of
+from loop_close.monitor.hits import NOTHING
 from loop_close.monitor.nothing import nothing_in
 from loop_close.monitor.ownership import Ownership
-from loop_close.monitor.returns import NOTHING
 
 SOURCE = "def f(): 1 + 1\n\n\ndef g(n): return n\n"
 
@@ -17,10 +19,10 @@ def functions(tmp_path):
 
 def counted():
     count = Count()
-    count.add("t::p", [(1, 1), (1, NOTHING)], "passed")
-    count.add("t::q", [(1, 1), (2, 4)], "passed")
-    count.add("t::a", [(2, 4), (2, NOTHING), (1, 1), (1, NOTHING)], "failed")
-    count.add("t::b", [(1, 1)], "failed")
+    count.add("t::p", hits((1, 1), (1, NOTHING)), "passed")
+    count.add("t::q", hits((1, 1), (2, 4)), "passed")
+    count.add("t::a", hits((2, 4), (2, NOTHING), (1, 1), (1, NOTHING)), "failed")
+    count.add("t::b", hits((1, 1)), "failed")
     return count
 
 
@@ -34,7 +36,7 @@ def test_taken_out_of_the_lines(tmp_path):
 
 def test_nothing_given_nothing_found(tmp_path):
     count = Count()
-    count.add("t::a", [(1, 1)], "failed")
+    count.add("t::a", hits((1, 1)), "failed")
     found = nothing_in(count, functions(tmp_path))
     assert (found.failed, found.owing, found.marks) == ({}, frozenset(), {})
     assert found.without(count.failed) is count.failed

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from loop_close.monitor.returns import NOTHING
+from loop_close.monitor.hits import NOTHING, function_of, line_of
 
 pytestmark = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
 
@@ -51,7 +51,8 @@ def space(watch):
 
 def missed(watch):
     """What gave None where a value was wanted."""
-    return sorted({watch.functions[number].co_name for number, line in watch.take() if line == NOTHING})
+    ran = watch.take()
+    return sorted({watch.functions[function_of(hit)].co_name for hit in ran if line_of(hit) == NOTHING})
 
 
 def run(statement, space):
@@ -99,7 +100,7 @@ def test_to_tests_and_their_helpers_none_is_owed_to_nobody(watch):
 def test_once_a_test(watch, space):
     for _ in range(2):
         run("a = [nothing(1), nothing(2)]", space)
-        assert [line for _, line in watch.take()].count(NOTHING) == 1
+        assert [*map(line_of, watch.take())].count(NOTHING) == 1
     assert missed(watch) == []
 
 

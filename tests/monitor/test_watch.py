@@ -4,6 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from loop_close.monitor import followed
+from loop_close.monitor.hits import CALLED, called, function_of, functions_of, line_of
 from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.session import Monitor
 from loop_close.monitor.tool import FREE_IDS
@@ -19,7 +20,10 @@ def made(source, name="f"):
 
 
 def ran(watch):
-    return [(watch.functions[number].co_name, line) for number, line in watch.take()]
+    taken = watch.take()
+    assert set(map(called, functions_of(taken))) <= taken.keys()
+    lines = ((watch.functions[function_of(hit)].co_name, line_of(hit)) for hit in taken)
+    return [(name, line) for name, line in lines if line != CALLED]
 
 
 F = "def f(a):\n    if a:\n        a += 1\n    return a\n"

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from loop_close.calls import Calls
 from loop_close.monitor.compiled import Compiled, compiled
 from loop_close.monitor.context_names import tests_of
-from loop_close.monitor.count import Count, Hit
+from loop_close.monitor.count import Count
 from loop_close.monitor.functions import calls_of
+from loop_close.monitor.hits import Hit, called, functions_of
 from loop_close.monitor.ownership import Ownership
 
 if TYPE_CHECKING:
@@ -152,11 +153,12 @@ class _Hits:
     """What ran, put together file by file.
 
     :param tests: the tests that each context stands for.
-    :ivar functions: those that ran, by the id of their code objects, which are kept alive by it.
+    :ivar functions: those that ran, by their numbers.
     """
 
     def __init__(self, tests: Mapping[str, tuple[str, ...]]) -> None:
         self.functions: dict[int, CodeType] = {}
+        self._numbers: dict[int, int] = {}
         self._tests = tests
         self._outside: list[Hit] = []
         self._ran: dict[str, list[Hit]] = {test: [] for several in tests.values() for test in several}
@@ -166,11 +168,16 @@ class _Hits:
         importing = {context for line in source.module & contexts.keys() for context in contexts[line]}
         for line in sorted(source.owners.keys() & contexts.keys()):
             owner = source.owners[line]
-            self.functions[id(owner)] = owner
+            hit = called(self._number(owner)) + line
             if line in source.shared:  # that it was made does not say that it was called
-                self._add_line((id(owner), line), contexts[line] & self._tests.keys() - importing)
+                self._add_line(hit, contexts[line] & self._tests.keys() - importing)
             else:
-                self._add_line((id(owner), line), contexts[line])
+                self._add_line(hit, contexts[line])
+
+    def _number(self, owner: CodeType) -> int:
+        number = self._numbers.setdefault(id(owner), len(self._numbers))
+        self.functions[number] = owner  # which keeps it alive, and its id its own
+        return number
 
     def _add_line(self, hit: Hit, contexts: Collection[str]) -> None:
         tests, ran = self._tests, self._ran
@@ -184,5 +191,6 @@ class _Hits:
         count = Count()
         count.add_outside(self._outside)
         for test, hits in sorted(self._ran.items()):
-            count.add(test, hits, "failed" if test in failed else "passed")
+            ran = [*map(called, functions_of(hits)), *hits]
+            count.add(test, ran, "failed" if test in failed else "passed")
         return count

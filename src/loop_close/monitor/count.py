@@ -7,24 +7,24 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from zlib import crc32
 
+from loop_close.monitor.hits import CALLED, Hit, functions_of, line_of
+
+_Line = tuple[int, int]  # the position of a function, and the line's number
 #: How many failing tests are kept; of the others, nothing is.
 MAX_FAILED = 300
-#: A line that ran: the number of the function, and the line's.
-Hit = tuple[int, int]
 
 
 class Count:
     """What the tests of this process ran.
 
-    :ivar passed: how many tests passed; ``functions`` in how many of them each function ran, ``lines`` likewise.
+    :ivar passed: how many tests passed; ``hits`` in how many of them each function and each line ran.
     :ivar outside: functions that ran outside of any test.
     :ivar failed: of each failing test the lines that it ran, in order, as numbers in the order of ``failed_lines``.
     """
 
     def __init__(self) -> None:
         self.passed = 0
-        self.functions: Counter[int] = Counter()
-        self.lines: Counter[Hit] = Counter()
+        self.hits: Counter[Hit] = Counter()
         self.outside: set[int] = set()
         self.failed: dict[str, array[int]] = {}
         self.failed_lines: dict[Hit, int] = {}
@@ -39,23 +39,20 @@ class Count:
     def add(self, nodeid: str, hits: Collection[Hit], outcome: str) -> None:
         """Count a test; one that was skipped or expected to fail says nothing.
 
-        :param hits: each once, in the order in which they ran.
+        :param hits: each once, in the order in which they ran; of each function also that it was called.
         """
         if outcome == "passed":
             self.passed += 1
-            if not hits:
-                return
-            self.lines.update(iter(hits))  # not as a mapping of counts
-            self.functions.update({number for number, _ in hits})
+            self.hits.update(iter(hits))  # not as a mapping of counts
         elif outcome == "failed":
             self._add_failed(nodeid, hits)
 
     def _add_failed(self, nodeid: str, hits: Iterable[Hit]) -> None:
         if nodeid not in self.failed and not self._is_chosen(nodeid):
             return
-        # Thousands of lines in hundreds of tests: numbers take a tenth of the room that tuples do.
-        numbers = self.failed_lines
-        self.failed[nodeid] = array("I", [numbers.setdefault(hit, len(numbers)) for hit in hits])
+        # Thousands of lines in hundreds of tests: small numbers take a tenth of the room.
+        numbers, lines = self.failed_lines, (hit for hit in hits if line_of(hit) != CALLED)
+        self.failed[nodeid] = array("I", [numbers.setdefault(hit, len(numbers)) for hit in lines])
 
     def _is_chosen(self, nodeid: str) -> bool:
         """Whether to keep one more failing test; where that is one too many, the last one goes."""
@@ -72,11 +69,11 @@ class Count:
         """The functions that failing tests ran, of those that are kept."""
         kept = set().union(*self.failed.values()) if self._omitted else None
         lines = enumerate(self.failed_lines)
-        return {number for place, (number, _) in lines if kept is None or place in kept}
+        return functions_of(hit for place, hit in lines if kept is None or place in kept)
 
     def add_outside(self, hits: Iterable[Hit]) -> None:
         """Take down what ran between tests."""
-        self.outside |= {number for number, _ in hits}
+        self.outside |= functions_of(hits)
 
 
 def chosen(failed: Iterable[str]) -> list[str]:
@@ -89,6 +86,6 @@ def _turn(nodeid: str) -> tuple[int, str]:
     return crc32(nodeid.encode("utf-8", "backslashreplace")), nodeid
 
 
-def traces(failed: Mapping[str, Iterable[int]], hits: Sequence[Hit]) -> dict[str, tuple[Hit, ...]]:
-    """The lines that each failing test ran, from numbers; tests share the hits, for there may be millions."""
-    return {nodeid: tuple(map(hits.__getitem__, numbers)) for nodeid, numbers in sorted(failed.items())}
+def traces(failed: Mapping[str, Iterable[int]], lines: Sequence[_Line]) -> dict[str, tuple[_Line, ...]]:
+    """The lines that each failing test ran, from their places; tests share the pairs, for there may be millions."""
+    return {nodeid: tuple(map(lines.__getitem__, places)) for nodeid, places in sorted(failed.items())}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
 from types import CodeType
 
 from loop_close.monitor.codes import codes_in
-from loop_close.monitor.count import Hit
+from loop_close.monitor.hits import Hit, called
 from loop_close.monitor.ownership import Ownership
 
+#: A code object and a line of it that ran, or a mark in the place of the line.
+Ran = tuple[CodeType, int]
 #: Functions beyond these are not followed, so that tests that make ever more of them do not fill the memory.
 MAX_FUNCTIONS = 100_000
 # From so many code objects on it is looked for those that nobody else holds, and again whenever they doubled.
@@ -28,15 +30,15 @@ class Followed:
     Their code objects are released when nobody else holds them.
 
     :ivar codes: those that are followed; bodies of modules are among them.
-    :ivar functions: each function, by the id of its first code object, which is its number and stays alive.
-    :ivar parts: the number of those that are not the first code object of their function.
+    :ivar functions: each function, by its number: the first code object of it, which stays alive.
+    :ivar called: by the id of a code object, that its function ran.
     :ivar is_full: there were more functions than are followed.
     """
 
     def __init__(self, ownership: Ownership) -> None:
         self.codes: dict[int, CodeType] = {}
         self.functions: dict[int, CodeType] = {}
-        self.parts: dict[int, int] = {}
+        self.called: dict[int, Hit] = {}
         self.is_full = False
         self._places: dict[tuple[str | None, int, str], int] = {}
         self._ownership = ownership
@@ -58,11 +60,9 @@ class Followed:
             if len(self.functions) >= MAX_FUNCTIONS:
                 self.is_full = True
                 return False
-            self.functions[id(owner)] = owner
-            self._places[place] = id(owner)
-        first = self._places[place]
-        if first != id(code):
-            self.parts[id(code)] = first
+            self._places[place] = len(self.functions)
+            self.functions[self._places[place]] = owner
+        self.called[id(code)] = called(self._places[place])
         self.codes[id(code)] = code
         return True
 
@@ -71,12 +71,23 @@ class Followed:
         """Whether there are so many that :meth:`release` is worth its while."""
         return len(self.codes) >= self._most
 
-    def numbered(self, ran: list[Hit]) -> list[Hit]:
-        """What ran, by functions in place of code objects."""
-        parts = self.parts
-        if not parts:
-            return ran
-        return [(parts.get(number, number), line) for number, line in ran]
+    def by_functions(self, ran: Iterable[Ran]) -> tuple[dict[Hit, None], Set[int]]:
+        """What ran, by functions in place of code objects: each function, followed by its first lines, each line once.
+
+        :return: and the ids of the code objects.
+        """
+        called, last, hit = self.called, None, 0
+        codes: dict[int, None] = {}
+        found: dict[Hit, None] = {}
+        for code, line in ran:  # every line of every test: most come after another one of the same function
+            if code is not last:
+                known = called.get(id(code))
+                if known is None:
+                    continue  # another thread let go of it
+                last, hit = code, known
+                codes[id(code)] = found[hit] = None
+            found[hit + line] = None
+        return found, codes.keys()
 
     def release(self) -> None:
         """Let go of what nobody else holds; a module that is still in use holds its functions."""
@@ -85,6 +96,6 @@ class Followed:
         alive = {number: code for number, ref in held if (code := ref()) is not None}
         for number, _ in held:
             if number not in alive:
-                self.parts.pop(number, None)
+                self.called.pop(number, None)
         self.codes.update(alive)
         self._most = max(_FEW, 2 * len(alive))

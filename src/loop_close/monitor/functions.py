@@ -7,10 +7,10 @@ from hashlib import blake2b
 from types import CodeType
 
 from loop_close.calls import Called, Calls
-from loop_close.monitor.count import Count, Hit, traces
+from loop_close.monitor.count import Count, traces
+from loop_close.monitor.hits import CALLED, NOTHING, Hit, function_of, line_of
 from loop_close.monitor.nothing import nothing_in
 from loop_close.monitor.ownership import Ownership
-from loop_close.monitor.returns import NOTHING
 
 #: What tells a function from others: file, first line, qualified name.
 Place = tuple[str, int, str]
@@ -30,13 +30,13 @@ def calls_of(
     :param modules: files whose modules ran.
     """
     outside = {*count.outside, *imported}
-    ran = {*count.functions, *outside, *count.ran_in_failed()}
+    passed = _by_function(count.hits)
+    ran = {*passed, *outside, *count.ran_in_failed()}
     places = sorted((_place(functions[number], ownership), number) for number in ran)
     order = {number: index for index, (_, number) in enumerate(places)}
-    lines = _by_function(count.lines)
-    hits = [
-        (order.get(number, -1), line) for number, line in count.failed_lines
-    ]  # -1: in no test that is kept
+    lines = [  # -1: in no test that is kept
+        (order.get(function_of(hit), -1), line_of(hit)) for hit in count.failed_lines
+    ]
     nothing = nothing_in(count, functions)
     return Calls(
         passed=count.passed,
@@ -44,14 +44,13 @@ def calls_of(
             _called(
                 place,
                 functions[number],
-                passed=count.functions[number],
-                lines=lines.get(number, {}),
+                passed.get(number, {}),
                 in_import=number in outside,
                 owes=number in nothing.owing,
             )
             for place, number in places
         ),
-        failed=traces(nothing.without(count.failed), hits),
+        failed=traces(nothing.without(count.failed), lines),
         omitted=count.omitted,
         modules=frozenset(modules) | {file for (file, _, _), _ in places},
         gave_none={
@@ -65,19 +64,18 @@ def _place(function: CodeType, ownership: Ownership) -> Place:
     return ownership.file_of(function.co_filename) or "", function.co_firstlineno, function.co_qualname
 
 
-def _by_function(lines: Mapping[Hit, int]) -> dict[int, dict[int, int]]:
+def _by_function(hits: Mapping[Hit, int]) -> dict[int, dict[int, int]]:
     found: dict[int, dict[int, int]] = {}
-    for (number, line), passed in lines.items():
-        found.setdefault(number, {})[line] = passed
+    for hit, passed in hits.items():
+        found.setdefault(function_of(hit), {})[line_of(hit)] = passed
     return found
 
 
 def _called(
     place: Place,
     code: CodeType,
+    passed: Mapping[int, int],
     *,
-    passed: int,
-    lines: Mapping[int, int],
     in_import: bool,
     owes: bool,
 ) -> Called:
@@ -88,10 +86,10 @@ def _called(
         function=name,
         end_line=_last_line(code),
         digest=digest_of(code),
-        passed=passed,
-        lines={line: lines[line] for line in sorted(lines) if line != NOTHING},
+        passed=passed.get(CALLED, 0),
+        lines={line: passed[line] for line in sorted(passed) if line not in (CALLED, NOTHING)},
         in_import=in_import,
-        gave_none=lines.get(NOTHING, 0),
+        gave_none=passed.get(NOTHING, 0),
         owes=owes,
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import CodeType
 
 from loop_close.monitor.count import Count
-from loop_close.monitor.returns import NOTHING
+from loop_close.monitor.hits import NOTHING, function_of, line_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,7 +17,7 @@ class Nothing:
 
     :ivar failed: of failing tests, those out of which None came.
     :ivar owing: those of them that are to give a value.
-    :ivar marks: the numbers that stand for it in what failing tests ran.
+    :ivar marks: the functions, by the places that stand for it in what failing tests ran.
     """
 
     failed: Mapping[str, frozenset[int]]
@@ -39,7 +39,9 @@ def nothing_in(count: Count, functions: Mapping[int, CodeType]) -> Nothing:
 
     :param functions: what the numbers stand for.
     """
-    marks = {place: number for place, (number, line) in enumerate(count.failed_lines) if line == NOTHING}
+    marks = {
+        place: function_of(hit) for place, hit in enumerate(count.failed_lines) if line_of(hit) == NOTHING
+    }
     if not marks:
         return Nothing(failed={}, owing=frozenset(), marks=marks)
     found = {

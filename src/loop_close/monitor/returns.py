@@ -9,8 +9,6 @@ from typing import Any
 
 from loop_close.monitor.codes import gives_values
 
-#: Stands in the place of a line's number: the function gave None where a value was wanted.
-NOTHING = 0
 # Generators give their values another way (CO_GENERATOR, CO_ASYNC_GENERATOR); who awaits is no caller (CO_COROUTINE).
 _IS_GENERATOR, _IS_COROUTINE = 0x20 | 0x200, 0x80
 _CACHE, _JUMP, _POP, _RETURN = (opmap[name] for name in ("CACHE", "JUMP_FORWARD", "POP_TOP", "RETURN_VALUE"))

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from loop_close.monitor.count import Count, Hit
+from loop_close.monitor.count import Count
+from loop_close.monitor.hits import Hit
 from loop_close.monitor.watch import Watch
 
 _Ran = dict[Hit, None]

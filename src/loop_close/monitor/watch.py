@@ -9,11 +9,11 @@ from typing import Any
 
 from loop_close.conventions import is_test_file
 from loop_close.monitor.codes import begins_on_its_line, hides_singles, is_import
-from loop_close.monitor.count import Hit
 from loop_close.monitor.faults import is_of_handler
-from loop_close.monitor.followed import Followed
+from loop_close.monitor.followed import Followed, Ran
+from loop_close.monitor.hits import NOTHING, Hit, functions_of
 from loop_close.monitor.ownership import Ownership
-from loop_close.monitor.returns import NOTHING, Returns
+from loop_close.monitor.returns import Returns
 from loop_close.monitor.telling import Telling
 from loop_close.monitor.tool import Tool
 
@@ -21,7 +21,7 @@ from loop_close.monitor.tool import Tool
 # length. Of one that is longer only its start is told.
 _LONGEST_TABLE = 16_384
 _TAKEN = "the program took our tool id of sys.monitoring"
-_ID, _FRAME = id, sys._getframe
+_ID, _FRAME = id, sys._getframe  # tests may put other ones in their place
 
 
 class TakenError(RuntimeError):
@@ -35,13 +35,13 @@ class Watch:
     armed anew, and only those of functions that ran: ``sys.monitoring.restart_events`` would wake those of
     coverage.py and of debuggers as well.
 
-    :ivar hits: what ran since the last time, by the ids of code objects.
+    :ivar hits: what ran since the last time, by code objects.
     :ivar imported: functions that ran while a module was imported; ``modules``: files whose modules ran.
     :ivar fault: what went wrong where it could not be raised; empty for nothing.
     """
 
     def __init__(self, ownership: Ownership) -> None:
-        self.hits: list[Hit] = []
+        self.hits: list[Ran] = []
         self.imported: set[int] = set()
         self.modules: set[str] = set()
         self.fault = ""
@@ -49,7 +49,6 @@ class Watch:
         self._followed = Followed(ownership)
         self._telling = Telling()
         self._importing: dict[int, int] = {}
-        self._ran_before: set[int] = set()
         self._singles: set[int] = set()
         self._long: set[int] = set()
         self._hides_singles = False
@@ -85,10 +84,9 @@ class Watch:
 
     def _on_line(self) -> Callable[[CodeType, int], Any]:
         append, disable = self.hits.append, self._monitoring.DISABLE
-        id = _ID  # tests may put another one in its place
 
         def on_line(code: CodeType, line: int) -> Any:
-            append((id(code), line))
+            append((code, line))
             return disable
 
         return on_line
@@ -116,8 +114,8 @@ class Watch:
         if _ID(code) in self._telling.codes:
             self._telling.begin(frame, len(self.hits))
         elif _ID(code) in self._long:
-            hit = _ID(code), code.co_firstlineno
-            self.hits.extend([hit] if self.hits[-1:] != [hit] else [])
+            if all(last is not code for last, _ in self.hits[-1:]):  # it is told each time
+                self.hits.append((code, code.co_firstlineno))
         else:
             self._meet(code, frame)
 
@@ -129,7 +127,7 @@ class Watch:
             try:
                 if id(code) in returns.codes:
                     if value is None and returns.is_missed(code, frame_above(1)):
-                        append((id(code), NOTHING))
+                        append((code, NOTHING))
                     return disable
                 if id(code) not in telling.codes:
                     self._was_imported(code)
@@ -173,12 +171,9 @@ class Watch:
             self._monitoring.set_local_events(self._tool.id, code, self._monitoring.events.PY_RETURN)
 
     def _release(self) -> None:
-        """Let go of code objects that nobody else holds. What ran goes by functions from here on, which are kept."""
-        ran = self.hits[:]
-        self._ran_before |= {number for number, _ in ran}
-        self.hits[: len(ran)] = self._followed.numbered(ran)
+        """Let go of code objects that nobody else holds; what ran since the last time is held."""
         self._followed.release()
-        for numbers in (self._ran_before, self._singles, self._long):
+        for numbers in (self._singles, self._long):
             numbers.intersection_update(self._followed.codes)
         self._returns.keep(self._followed.codes.keys())
         for number in self._importing.keys() - self._followed.codes.keys():
@@ -191,7 +186,7 @@ class Watch:
         """
         begun = self._importing.pop(id(code), len(self.hits))
         self._monitoring.set_local_events(self._tool.id, code, 0)
-        self.imported |= {number for number, _ in self._cut(begun)}
+        self.imported |= functions_of(self._cut(begun))
 
     def _cut(self, begun: int) -> dict[Hit, None]:
         """Take what ran since there was so much."""
@@ -211,13 +206,10 @@ class Watch:
         del self.hits[: len(ran)]  # not clear(): other threads may have added more
         return self._taken(ran)
 
-    def _taken(self, ran: list[Hit]) -> dict[Hit, None]:
-        codes = {number for number, _ in ran}
-        if self._ran_before:
-            codes |= self._ran_before
-            self._ran_before.clear()
+    def _taken(self, ran: Iterable[Ran]) -> dict[Hit, None]:
+        taken, codes = self._followed.by_functions(ran)
         self._rearm(codes - self._long if self._long else codes)
-        return dict.fromkeys(self._followed.numbered(ran))
+        return taken
 
     def _rearm(self, numbers: Iterable[int]) -> None:
         """Have the lines of these code objects told again, the next time they run."""

@@ -9,9 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from loop_close.calls import Called, Calls
-from loop_close.monitor.count import Hit, chosen, traces
+from loop_close.monitor.count import chosen, traces
 
 _Place = tuple[str, int, str]
+_Line = tuple[int, int]  # the position of a function, and the line's number
 
 
 def to_wire(calls: Calls) -> dict[str, Any]:
@@ -19,7 +20,7 @@ def to_wire(calls: Calls) -> dict[str, Any]:
 
     The lines of failing tests may be millions, which execnet would write one by one: they go as one string each.
     """
-    numbers: dict[Hit, int] = {}
+    numbers: dict[_Line, int] = {}
     failed = {
         nodeid: _packed(numbers.setdefault(hit, len(numbers)) for hit in ran)
         for nodeid, ran in calls.failed.items()
@@ -154,9 +155,9 @@ def _sum(one: Called, other: Called) -> Called:
     )
 
 
-def _renumbered(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str, tuple[Hit, ...]]]:
+def _renumbered(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str, tuple[_Line, ...]]]:
     numbers = [order[_place(each)] for each in part.functions]
-    moved: dict[Hit, Hit] = {}  # each once, for all tests to share
+    moved: dict[_Line, _Line] = {}  # each once, for all tests to share
     for nodeid, ran in part.failed.items():
         for hit in ran:
             if hit not in moved:
