@@ -1,7 +1,7 @@
 import pytest
 from records import SRC, TEST, failure, frame, in_test, origin, raised, source, verdict
 
-from loop_close.causes.suspects.clues import base_name, clues, likeness, words_of
+from loop_close.causes.suspects.clues import base_name, clues
 from loop_close.memory import Edit, Edits, Episode, Known, Mark, Step
 
 NODEID = f"{TEST}::test_total"
@@ -22,36 +22,6 @@ NODEID = f"{TEST}::test_total"
 )
 def test_base_name(function, name):
     assert base_name(function) == name
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", set()),
-        ("test_case", set()),
-        ("test_chunked_even", {"chunked", "even"}),
-        ("ChunkedTests", {"chunked"}),
-        ("parseHTTPResponse", {"parse", "http", "response"}),
-        ("prices", {"price"}),
-        ("gas", {"gas"}),
-    ],
-)
-def test_words(text, words):
-    assert words_of(text) == words
-
-
-@pytest.mark.parametrize(
-    ("test", "function", "share"),
-    [
-        ("a.py::test_split", "chunked", 0),
-        ("a.py::test_x", "_", 0),
-        ("a.py::test_chunked", "chunked", 1),
-        ("a.py::ChunkedTests::test_even", "more.chunked", 1),
-        ("a.py::test_split", "split_after", 0.5),
-    ],
-)
-def test_likeness(test, function, share):
-    assert likeness(words_of(test), function) == share
 
 
 def test_a_verdict_has_only_what_it_judged():

@@ -64,15 +64,11 @@ def test_what_an_exception_cut_short_was_not_left_out():
     assert found.left_out_score == 0.0
 
 
-def test_the_first_odd_line_is_where_it_began():
-    later = called("later", 50)
-    found = by_name(
-        spectra(
-            calls(TOTAL, later, passed=9, test_a=[(0, 1), (0, 2), (1, 1)], test_b=[(1, 1), (0, 2)]),
-            [*map(nodeid, ("test_a", "test_b"))],
-        )
-    )
-    assert (found["total"].onset, found["later"].onset) == (0.5, 0.5)
+def test_contrast_is_that_of_the_line_that_tells_most():
+    function = called("total", passed=9, lines={1: 9, 2: 4})
+    made = calls(function, passed=15, test_a=[(0, 1), (0, 2)], test_b=[(0, 1)])
+    (found,) = spectra(made, [*map(nodeid, ("test_a", "test_b"))])
+    assert found.contrast == 1 - 0.75  # of both failing tests and nine of fifteen; the other one: 1/2 - 1/2
 
 
 def test_failing_tests_of_other_causes_count_neither_way():

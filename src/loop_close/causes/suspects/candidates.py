@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from math import log2
 from typing import NamedTuple
 
-from loop_close.causes.suspects.clues import Clue, Name, base_name, likeness, words_of
+from loop_close.causes.suspects.clues import Clue, Name, base_name
 from loop_close.causes.suspects.edited import written_name
 from loop_close.causes.suspects.makers import failing_classes, is_maker
 from loop_close.causes.suspects.spectrum import Spectrum, ochiai
-from loop_close.facts import test_function
 from loop_close.model import Failure
 from loop_close.syntax.meaning import MODULE
 
 # A function of so many lines is as likely as any larger one to hold a fault.
 _LARGE = 64
-_MOST_TEXTS = 40
 # Test code that was edited is less likely at fault than code under test that was.
 _TEST_CODE = 0.6
 
@@ -46,12 +44,11 @@ class Candidate:
     """A function with its clues; at least one of ``spectrum`` and ``clue`` is there.
 
     :ivar features: what speaks for it, most from 0 to 1. Of the spectrum: ``function``, ``odd`` (the oddest line, run
-        or left out), ``seldom`` (how few passing tests ran that line), ``ahead`` (failing less passing tests, from -1
-        on), ``onset``, ``onward``, ``late``, ``all`` (every failing test ran it), ``large``, ``lost`` (the value that
-        it is to give). Of the clues: ``raised``,
-        ``framed``, ``edited``. Of its name: ``named`` (by the tests), ``maker`` (of the objects that fail),
-        ``special`` (a method that Python calls by itself). Of the run: ``elsewhere``. ``outside``: it was
-        edited, and nobody counts whether tests run it.
+        or left out), ``ahead`` (failing less passing tests, from -1 on), ``onward``, ``late``, ``all`` (every failing
+        test ran it), ``large``, ``lost`` (the value that it is to give). Of the clues: ``raised``, ``framed``,
+        ``edited``. Of its name: ``maker`` (of the objects that fail), ``special`` (a method that Python calls by
+        itself). Of the others: ``foremost``, ``file``, ``elsewhere``. ``outside``: it was edited, and nobody counts
+        whether tests run it.
     """
 
     file: str
@@ -75,7 +72,6 @@ def candidates(
     known = known or Known(frozenset(), frozenset())
     ran = {(s.function.file, base_name(s.function.function)): s for s in spectra}
     named = {name for name, clue in clues.items() if clue.framed or _is_edited(clue, ran.get(name), known)}
-    tests = _distinct(words_of(test_function(failure.nodeid)) for failure in failures)
     classes = failing_classes(failures)
     found = []
     for file, function in sorted({*ran, *named} - _tests_themselves(failures, clues)):
@@ -84,7 +80,6 @@ def candidates(
             **_by_spectrum(spectrum),
             **_by_clue(clue),
             "outside": float(clue is not None and _is_outside(clue, spectrum, known)),
-            "named": _mean_likeness(function, tests),
             "maker": float(is_maker(function, classes)),
             "special": float(_is_special(function)),
         }
@@ -103,15 +98,6 @@ def _tests_themselves(failures: Sequence[Failure], clues: Mapping[Name, Clue]) -
     return {name for name in tests if name not in clues or not clues[name].edited}
 
 
-def _distinct(texts: Iterable[frozenset[str]]) -> list[frozenset[str]]:
-    """Each once, and no more than tell: a suite may fail in thousands of tests."""
-    return list(dict.fromkeys(texts))[:_MOST_TEXTS]
-
-
-def _mean_likeness(function: str, texts: Sequence[frozenset[str]]) -> float:
-    return sum(likeness(words, function) for words in texts) / max(1, len(texts))
-
-
 def _is_special(function: str) -> bool:
     name = function.rpartition(".")[2]
     return name.startswith("__") and name.endswith("__") and name != "__init__"
@@ -125,9 +111,7 @@ def _by_spectrum(spectrum: Spectrum | None) -> dict[str, float]:
     return {
         "function": spectrum.function_score,
         "odd": max(spectrum.line_score, spectrum.left_out_score),
-        "seldom": 1 / (1 + spectrum.line_passed),
         "ahead": spectrum.failed / spectrum.of_failed - spectrum.passed / (1 + spectrum.of_passed),
-        "onset": spectrum.onset,
         "onward": spectrum.onward,
         "late": spectrum.late,
         "all": float(spectrum.failed == spectrum.of_failed),

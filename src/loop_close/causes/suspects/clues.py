@@ -1,11 +1,9 @@
-"""What the failures themselves say of functions: tracebacks, the values judged, the names of tests, edits."""
+"""What the failures themselves say of functions: tracebacks, the values judged, edits."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from loop_close.causes.suspects.edited import edited_before
 from loop_close.conventions import is_test_file
@@ -15,23 +13,6 @@ from loop_close.model import Failure, Frame, Raised
 
 #: File and qualified name.
 Name = tuple[str, str]
-_WORD = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*")
-_SILENT = {
-    "test",
-    "tests",
-    "case",
-    "cases",
-    "unit",
-    "py",
-    "init",
-    "self",
-    "the",
-    "and",
-    "of",
-    "with",
-    "for",
-    "in",
-}
 
 
 @dataclass(slots=True)
@@ -138,18 +119,3 @@ def _from_origins(failure: Failure, found: dict[Name, Clue], share: float) -> No
         if (clue.file, clue.function) not in judged:
             judged.add((clue.file, clue.function))
             clue.judged += share
-
-
-@lru_cache(maxsize=4096)
-def words_of(text: str) -> frozenset[str]:
-    """The words of an identifier or a node id, in lower case, plurals as singulars."""
-    words = (word.lower() for word in _WORD.findall(text))
-    return frozenset(
-        word.removesuffix("s") if len(word) > 3 else word for word in words if word not in _SILENT
-    )
-
-
-def likeness(words: frozenset[str], function: str) -> float:
-    """How much of a function's name the words of a text spell, from 0 to 1: ``test_chunked_even``, ``chunked``."""
-    own = words_of(function.rpartition(".")[2])
-    return len(own & words) / len(own) if own else 0.0

@@ -32,7 +32,8 @@ class Spectrum:
     :ivar line_score: that of its oddest line; ``line`` is the first such line, ``line_failed`` and ``line_passed``
         say how many failing and passing tests ran it.
     :ivar left_out_score: that of the line whose absence is the oddest.
-    :ivar onset: the share of the failing tests in which the first of all odd lines is one of its own.
+    :ivar contrast: the share of the failing tests that ran a line, less the square root of that of the passing tests
+        (all passing tests counted as one more), from -1 to 1: of its lines the highest.
     :ivar onward: the score of the oddest of its lines right after which another function's line ran for the first
         time that is about as odd: where it calls what the fault may be in.
     :ivar late: how near to the failure its last line came that ran for the first time, from 0 to 1: the mean over the
@@ -51,7 +52,7 @@ class Spectrum:
     line_failed: int
     line_passed: int
     left_out_score: float
-    onset: float
+    contrast: float
     onward: float
     late: float
     gave_none: int = 0
@@ -78,7 +79,7 @@ def spectra(
     failed = Counter(index for trace in traces for index in {index for index, _ in trace})
     scores = {hit: ochiai(count, passed_of(calls, hit), number) for hit, count in lines.items()}
     oddest = _oddest(scores)
-    onsets = _onsets(traces, scores)
+    contrasts = _contrasts(lines, calls, number)
     onward = _onward(traces, scores)
     places = _last_places(traces)
     gave = Counter(index for test in tests for index in calls.gave_none.get(test, ()))
@@ -100,7 +101,7 @@ def spectra(
                 line_failed=lines[index, line],
                 line_passed=called.lines.get(line, 0),
                 left_out_score=0.0 if is_unwound else _left_out_score(called, index, lines, count, number),
-                onset=onsets[index] / number,
+                contrast=contrasts[index],
                 onward=onward.get(index, 0.0),
                 late=places[index] / count,
                 gave_none=gave[index] if called.owes else 0,
@@ -138,13 +139,13 @@ def _oddest(scores: Mapping[Hit, float]) -> dict[int, tuple[float, int]]:
     return found
 
 
-def _onsets(traces: Iterable[Sequence[Hit]], scores: Mapping[Hit, float]) -> Counter[int]:
-    """In how many traces each function runs the first odd line: what comes later may be its consequence."""
-    onsets: Counter[int] = Counter()
-    for trace in traces:
-        least = _NEAR * max((scores[hit] for hit in trace), default=0.0)
-        onsets.update([index for index, line in trace if scores[index, line] >= least][:1])
-    return onsets
+def _contrasts(lines: Mapping[Hit, int], calls: Calls, all_failed: int) -> dict[int, float]:
+    """Of each function. The root, as the first few passing tests tell more than as many beyond a hundred."""
+    found: dict[int, float] = {}
+    for hit, failed in lines.items():
+        value = failed / all_failed - sqrt(passed_of(calls, hit) / (1 + calls.passed))
+        found[hit[0]] = max(value, found.get(hit[0], -1.0))
+    return found
 
 
 def _onward(traces: Iterable[Sequence[Hit]], scores: Mapping[Hit, float]) -> dict[int, float]:
