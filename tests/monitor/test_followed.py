@@ -5,7 +5,7 @@ import pytest
 
 from loop_close.monitor import followed
 from loop_close.monitor.followed import Followed, too_many
-from loop_close.monitor.hits import called, function_of, functions_of
+from loop_close.monitor.hits import LAST_LINE, called, function_of, functions_of
 from loop_close.monitor.ownership import Ownership
 
 F = "def f(a):\n    return [g(lambda: x) for x in a]\n"
@@ -67,6 +67,11 @@ def test_what_ran_is_told_by_functions(known):
     [hit] = map(called, known.functions)
     assert [*found] == [hit, hit + 2, hit + 3]
     assert ids == known.codes.keys()
+
+
+def test_functions_far_down_a_file_are_not_followed(known):
+    assert add(known, made("\n" * (LAST_LINE - 2) + F)) == ["f", "f.<locals>.<lambda>"]
+    assert add(known, made("\n" * LAST_LINE + F.replace("f(", "g("))) == []
 
 
 def test_limit_is_told(known, monkeypatch):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Set
 from types import CodeType
 
 from loop_close.monitor.codes import codes_in
-from loop_close.monitor.hits import Hit, called
+from loop_close.monitor.hits import LAST_LINE, Hit, called
 from loop_close.monitor.ownership import Ownership
 
 #: A code object and a line of it that ran, or a mark in the place of the line.
@@ -51,7 +51,9 @@ class Followed:
         """
         # As a list: at the end of the stack all of it is found, or none.
         for inner, owner in list(codes_in(code)):
-            if owner is not None and id(inner) not in self.codes and self._is_added(inner, owner):
+            if owner is None or inner.co_firstlineno > LAST_LINE or id(inner) in self.codes:
+                continue
+            if self._is_added(inner, owner):
                 yield inner, inner is not owner
 
     def _is_added(self, code: CodeType, owner: CodeType) -> bool:

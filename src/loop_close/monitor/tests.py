@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from loop_close.monitor.count import Count
@@ -13,15 +12,9 @@ from loop_close.monitor.watch import Watch
 _Ran = dict[Hit, None]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Shared:
-    """A fixture of wider scope that is set up.
-
-    :ivar ran: the lines that its setup ran; ``is_broken``: it raised.
-    """
-
-    ran: _Ran
-    is_broken: bool
+# A fixture of wider scope that is set up: the lines that its setup ran, and whether it raised.
+_Shared = tuple[_Ran, bool]
+_NOT_SHARED: _Shared = {}, False
 
 
 class Attribution:
@@ -118,11 +111,11 @@ class Attribution:
     def _used(self, fixtures: Iterable[tuple[Any, bool]]) -> Iterator[_Ran]:
         sure = dict.fromkeys(self._set_up)
         for fixture, is_sure in fixtures:
-            shared = self._shared.get(fixture)
-            if shared is not None and (is_sure or shared.is_broken):
+            ran, is_broken = self._shared.get(fixture, _NOT_SHARED)
+            if ran and (is_sure or is_broken):
                 sure.pop(fixture, None)
-                yield shared.ran
-        yield from (self._shared[fixture].ran for fixture in sure if fixture in self._shared)
+                yield ran
+        yield from (self._shared[fixture][0] for fixture in sure if fixture in self._shared)
 
     def begin_setup(self) -> None:
         """A fixture of wider scope is about to be set up."""
@@ -138,7 +131,7 @@ class Attribution:
         self._gone.discard(fixture)
         self._shared.pop(fixture, None)
         if ran:
-            self._shared[fixture] = _Shared(ran=ran, is_broken=is_broken)
+            self._shared[fixture] = ran, is_broken
             self._set_up.append(fixture)
 
     def begin_teardown(self) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CodeType, FrameType
 from typing import Any
 
-from loop_close.conventions import is_test_file
 from loop_close.monitor.codes import begins_on_its_line, hides_singles, is_import
 from loop_close.monitor.faults import is_of_handler
 from loop_close.monitor.followed import Followed, Ran
@@ -162,7 +161,7 @@ class Watch:
                 continue
             if self._hides_singles and not is_part and begins_on_its_line(inner):
                 self._singles.add(id(inner))
-            if not (is_part or is_test_file(file)):  # to a test None is owed, and tests are many
+            if not is_part:
                 self._returns.follow(inner)
             self._monitoring.set_local_events(self._tool.id, inner, self._returns.events_of(id(inner)))
         if code.co_name == "<module>" and is_import(frame.f_globals):

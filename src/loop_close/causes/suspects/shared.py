@@ -21,14 +21,18 @@ from loop_close.causes.suspects.rank import scored
 from loop_close.facts import innermost, is_a, is_assertion
 from loop_close.model import Raised, RootCause
 
-#: Two causes are one from this ratio on. Chosen on the tuning half of `python -m benchmarks.localize`, with `--pairs`.
-_LIKELIER = 6.0
+# All chosen on the tuning half of `python -m benchmarks.localize`, with `--pairs`, and where these say little, so that
+# two faults behind one fixture or one dispatcher stay two.
+#: Two causes are one from this ratio on.
+_LIKELIER = 3.0
 #: With less agreement than this they are not, however many functions there are: any two share some plumbing.
-_LEAST = 0.03
-#: They are one from this agreement on whatever the ratio is, as there may be few functions. It takes as much where each
-#: is told by an exception with a place of its own or by what it lacks, and where few passing tests call the function:
-#: all that fails may have to go through it, whatever is wrong. Where none calls it, it takes more.
-_SURE, _UNKNOWN = 0.3, 0.6
+_LEAST = 0.015
+#: They are one from this agreement on whatever the ratio is, as there may be few functions.
+_SURE = 0.3
+#: It takes as much at least where each is told by an exception with a place of its own, or one by what it lacks.
+_PLACED = 0.12
+#: And as much where few passing tests call the function, or none: all that fails may have to go through it.
+_FEW, _UNKNOWN = 0.2, 0.5
 # What is further down has next to no share.
 _MOST = 20
 # A statement may call many functions, one of which does not take what it is given.
@@ -97,9 +101,9 @@ def _needed(one: _Told, other: _Told, functions: int) -> float:
     passed = one.blame[name][1]
     if not passed:
         return _UNKNOWN
-    if passed < CONTRAST or (one.places and other.places) or one.is_missing or other.is_missing:
-        return _SURE
-    return min(_SURE, max(_LEAST, _LIKELIER / functions))
+    is_placed = (one.places and other.places) or one.is_missing or other.is_missing
+    least = max(_LEAST, _PLACED * bool(is_placed), _FEW * (passed < CONTRAST))
+    return min(_SURE, max(least, _LIKELIER / functions))
 
 
 def _may_be_one(one: _Told, other: _Told) -> bool:
