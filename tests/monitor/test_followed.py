@@ -5,7 +5,7 @@ import pytest
 
 from loop_close.monitor import followed
 from loop_close.monitor.followed import Followed, too_many
-from loop_close.monitor.hits import LAST_LINE, called, function_of, functions_of
+from loop_close.monitor.hits import CALLED, called, function_of, functions_of, line_of
 from loop_close.monitor.ownership import Ownership
 
 F = "def f(a):\n    return [g(lambda: x) for x in a]\n"
@@ -69,9 +69,27 @@ def test_what_ran_is_told_by_functions(known):
     assert ids == known.codes.keys()
 
 
-def test_functions_far_down_a_file_are_not_followed(known):
-    assert add(known, made("\n" * (LAST_LINE - 2) + F)) == ["f", "f.<locals>.<lambda>"]
-    assert add(known, made("\n" * LAST_LINE + F.replace("f(", "g("))) == []
+def test_functions_far_down_a_file_are_followed(known):
+    [far] = [code for code in made("\n" * 300_000 + F).co_consts if hasattr(code, "co_code")]
+    assert add(known, far)[0] == "f"
+    found, _ = known.by_functions([(far, 300_002)])
+    assert [line_of(hit) for hit in found] == [CALLED, 300_002]
+
+
+def test_what_ran_does_not_hold_what_is_released(known):
+    first = made()
+    add(known, first)
+    again = made()
+    add(known, again)
+    ran = [(code, 2) for code in again.co_consts if hasattr(code, "co_code")]
+    seen = weakref.ref(ran[0][0])
+    ran = known.by_first_codes(ran)
+    del again
+    known.release()
+    gc.collect()
+    assert seen() is None
+    [number] = [n for n, code in known.functions.items() if code.co_name == "f"]
+    assert [*known.by_functions(ran)[0]] == [called(number), called(number) + 2]
 
 
 def test_limit_is_told(known, monkeypatch):

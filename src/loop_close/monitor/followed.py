@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Set
 from types import CodeType
 
 from loop_close.monitor.codes import codes_in
-from loop_close.monitor.hits import LAST_LINE, Hit, called
+from loop_close.monitor.hits import Hit, called, function_of
 from loop_close.monitor.ownership import Ownership
 
 #: A code object and a line of it that ran, or a mark in the place of the line.
@@ -16,6 +16,7 @@ Ran = tuple[CodeType, int]
 MAX_FUNCTIONS = 100_000
 # From so many code objects on it is looked for those that nobody else holds, and again whenever they doubled.
 _FEW = 2_000
+_ID = id  # tests may put another one in its place
 
 
 def too_many() -> str:
@@ -51,9 +52,7 @@ class Followed:
         """
         # As a list: at the end of the stack all of it is found, or none.
         for inner, owner in list(codes_in(code)):
-            if owner is None or inner.co_firstlineno > LAST_LINE or id(inner) in self.codes:
-                continue
-            if self._is_added(inner, owner):
+            if owner is not None and id(inner) not in self.codes and self._is_added(inner, owner):
                 yield inner, inner is not owner
 
     def _is_added(self, code: CodeType, owner: CodeType) -> bool:
@@ -78,22 +77,33 @@ class Followed:
 
         :return: and the ids of the code objects.
         """
-        called, last, hit = self.called, None, 0
+        called, number_of, last, hit = self.called, _ID, None, 0
         codes: dict[int, None] = {}
         found: dict[Hit, None] = {}
         for code, line in ran:  # every line of every test: most come after another one of the same function
             if code is not last:
-                known = called.get(id(code))
+                number = number_of(code)
+                known = called.get(number)
                 if known is None:
                     continue  # another thread let go of it
                 last, hit = code, known
-                codes[id(code)] = found[hit] = None
+                codes[number] = found[hit] = None
             found[hit + line] = None
         return found, codes.keys()
 
+    def by_first_codes(self, ran: Iterable[Ran]) -> list[Ran]:
+        """What ran, by the first code objects of functions, which are never released."""
+        return [(self._first(code), line) for code, line in ran]
+
+    def _first(self, code: CodeType) -> CodeType:
+        hit = self.called.get(_ID(code))
+        return code if hit is None else self.functions[function_of(hit)]
+
     def release(self) -> None:
         """Let go of what nobody else holds; a module that is still in use holds its functions."""
-        held = [(number, weakref.ref(code)) for number, code in self.codes.items()]
+        known = list(self.codes.items())  # at once: other threads may add more
+        held = [(number, weakref.ref(code)) for number, code in known]
+        known.clear()
         self.codes.clear()
         alive = {number: code for number, ref in held if (code := ref()) is not None}
         for number, _ in held:

@@ -11,11 +11,8 @@ CALLED = 0
 #: The function gave None where a value was wanted.
 NOTHING = -1
 
-# Python adds integers below 2 ** 30 twice as fast as larger ones: those of the first 4,096 functions are.
-_BITS = 18
+_BITS = 32  # numbers of lines take 31
 _LINE = (1 << _BITS) - 1
-#: Functions that begin beyond are not followed, as a line of theirs may be none that has a number.
-LAST_LINE = 1 << _BITS - 1
 
 
 def called(number: int) -> Hit:

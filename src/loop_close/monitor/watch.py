@@ -48,6 +48,7 @@ class Watch:
         self._followed = Followed(ownership)
         self._telling = Telling()
         self._importing: dict[int, int] = {}
+        self._ran_before: set[int] = set()
         self._singles: set[int] = set()
         self._long: set[int] = set()
         self._hides_singles = False
@@ -170,9 +171,13 @@ class Watch:
             self._monitoring.set_local_events(self._tool.id, code, self._monitoring.events.PY_RETURN)
 
     def _release(self) -> None:
-        """Let go of code objects that nobody else holds; what ran since the last time is held."""
+        """Let go of code objects that nobody else holds, those that ran since the last time as well."""
+        ran = self.hits[:]
+        self._ran_before |= {_ID(code) for code, _ in ran}
+        self.hits[: len(ran)] = self._followed.by_first_codes(ran)
+        ran.clear()
         self._followed.release()
-        for numbers in (self._singles, self._long):
+        for numbers in (self._ran_before, self._singles, self._long):
             numbers.intersection_update(self._followed.codes)
         self._returns.keep(self._followed.codes.keys())
         for number in self._importing.keys() - self._followed.codes.keys():
@@ -207,6 +212,9 @@ class Watch:
 
     def _taken(self, ran: Iterable[Ran]) -> dict[Hit, None]:
         taken, codes = self._followed.by_functions(ran)
+        if self._ran_before:
+            codes = codes | self._ran_before
+            self._ran_before.clear()
         self._rearm(codes - self._long if self._long else codes)
         return taken
 

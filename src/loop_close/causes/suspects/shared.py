@@ -31,7 +31,8 @@ _LEAST = 0.015
 _SURE = 0.3
 #: It takes as much at least where each is told by an exception with a place of its own, or one by what it lacks.
 _PLACED = 0.12
-#: And as much where few passing tests call the function, or none: all that fails may have to go through it.
+#: And as much where fewer passing tests than ``CONTRAST`` call the function, as all that fails may have to go through
+#: it; where none does, it takes the second and no less.
 _FEW, _UNKNOWN = 0.2, 0.5
 # What is further down has next to no share.
 _MOST = 20
