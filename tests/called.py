@@ -1,7 +1,7 @@
 """What tests ran, for tests: short to write."""
 
 from loop_close.calls import Called, Calls
-from loop_close.monitor.hits import called as hit_of
+from loop_close.monitor.ran import NOTHING, Ran
 
 CART = "src/shop/cart.py"
 
@@ -26,7 +26,10 @@ def nodeid(name):
     return f"tests/test_cart.py::{name}"
 
 
-def hits(*lines):
-    """What ran in a test, by pairs of (number of the function, line or mark): that they ran, and the lines."""
-    ran = [(hit_of(number), line) for number, line in lines]
-    return [*dict.fromkeys(hit for hit, _ in ran), *(hit + line for hit, line in ran)]
+def ran(functions, *lines):
+    """What ran in a test, by pairs of (number of the function, line or mark)."""
+    masks = {}
+    for number, line in lines:
+        masks[number] = masks.get(number, 0) | functions[number].bit(line)
+    nothing = frozenset(number for number, line in lines if line == NOTHING)
+    return Ran(masks, {each: None for each in lines if each[1] != NOTHING}, nothing)

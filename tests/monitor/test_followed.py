@@ -1,12 +1,15 @@
+import ast
 import gc
 import weakref
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from loop_close.monitor import followed
 from loop_close.monitor.followed import Followed, too_many
-from loop_close.monitor.hits import CALLED, called, function_of, functions_of, line_of
 from loop_close.monitor.ownership import Ownership
+from loop_close.monitor.ran import NOTHING
 
 F = "def f(a):\n    return [g(lambda: x) for x in a]\n"
 
@@ -29,9 +32,9 @@ def test_same_place_is_one_function(known):
     codes = [made(), made(), made("\n" + F), made(file="/project/b.py"), made(F.replace("f(", "g("))]
     names = [add(known, code) for code in codes]
     assert all(names)
-    assert [code.co_qualname for code in known.functions.values()] == ["f", "f", "f", "g"]
+    assert [each.code.co_qualname for each in known.functions.values()] == ["f", "f", "f", "g"]
     assert add(known, codes[0]) == []
-    assert functions_of(known.called[number] for number in known.codes) == set(known.functions)
+    assert {known.numbers[number] for number in known.codes} == set(known.functions)
 
 
 def test_what_nobody_holds_is_released(known):
@@ -51,9 +54,8 @@ def test_what_nobody_holds_is_released(known):
     assert [ref() for ref in seen] == [None] * len(seen)
     assert len(known.codes) < before
     assert add(known, kept) == []
-    first = {id(code): number for number, code in known.functions.items()}
-    assert known.called.keys() == known.codes.keys()
-    assert all(function_of(known.called[held]) == number for held, number in first.items())
+    assert known.numbers.keys() == known.codes.keys()
+    assert all(known.numbers[id(each.code)] == number for number, each in known.functions.items())
     assert not known.is_due
 
 
@@ -62,18 +64,49 @@ def test_what_ran_is_told_by_functions(known):
     for code in (first, second):
         add(known, code)
     codes = [*known.codes.values()]
-    ran = [(code, line) for line in (2, 3, 2) for code in (*codes, *codes, *unknown.co_consts)]
-    found, ids = known.by_functions(ran)
-    [hit] = map(called, known.functions)
-    assert [*found] == [hit, hit + 2, hit + 3]
-    assert ids == known.codes.keys()
+    hits = [(code, line) for line in (2, 3, 2) for code in (*codes, *codes, *unknown.co_consts)]
+    [(number, function)] = known.functions.items()
+    masks, ids = known.masks(hits)
+    assert masks == {number: function.bit(2) | function.bit(3)}
+    assert ids >= known.codes.keys()
+    assert known.masks([]) == ({}, set())
+    lines, nothing = known.in_order([*hits, (codes[0], NOTHING)])
+    assert [*lines] == [(number, 2), (number, 3)]
+    assert nothing == {number}
 
 
-def test_functions_far_down_a_file_are_followed(known):
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 300_000))))
+def test_masks_are_the_lines(ran):
+    known = Followed(Ownership("/project"))
+    for name in "fgh":
+        add(known, made(F.replace("f(", f"{name}(")))
+    codes = [each.code for each in known.functions.values()] + [made()]
+    hits = [(codes[place], line) for place, line in ran]
+    masks, _ = known.masks(hits)
+    lines, _ = known.in_order(hits)
+    assert [*lines] == [*dict.fromkeys((place, line) for place, line in ran if place < 3)]
+    of_masks = {
+        (number, line) for number, mask in masks.items() for line in known.functions[number].lines(mask)
+    }
+    assert of_masks == lines.keys()
+
+
+def test_lines_far_down_a_file_take_no_room(known):
     [far] = [code for code in made("\n" * 300_000 + F).co_consts if hasattr(code, "co_code")]
     assert add(known, far)[0] == "f"
-    found, _ = known.by_functions([(far, 300_002)])
-    assert [line_of(hit) for hit in found] == [CALLED, 300_002]
+    assert known.masks([(far, 300_002)])[0] == {0: 2}
+
+
+def test_lines_before_the_first_one(known):
+    """As where a template engine gives the lines of the template."""
+    tree = ast.parse(F)
+    tree.body[0].lineno = tree.body[0].end_lineno = 300
+    [odd] = [code for code in made(tree).co_consts if hasattr(code, "co_code")]
+    add(known, odd)
+    masks, _ = known.masks([(odd, 2), (odd, 300), (odd, NOTHING), (odd, 2)])
+    assert {number: [*known.functions[number].lines(mask)] for number, mask in masks.items()} == {
+        0: [300, 2, NOTHING]
+    }
 
 
 def test_what_ran_does_not_hold_what_is_released(known):
@@ -81,22 +114,22 @@ def test_what_ran_does_not_hold_what_is_released(known):
     add(known, first)
     again = made()
     add(known, again)
-    ran = [(code, 2) for code in again.co_consts if hasattr(code, "co_code")]
-    seen = weakref.ref(ran[0][0])
-    ran = known.by_first_codes(ran)
+    hits = [(code, 2) for code in again.co_consts if hasattr(code, "co_code")]
+    seen = weakref.ref(hits[0][0])
+    hits = known.by_first_codes(hits)
     del again
     known.release()
     gc.collect()
     assert seen() is None
-    [number] = [n for n, code in known.functions.items() if code.co_name == "f"]
-    assert [*known.by_functions(ran)[0]] == [called(number), called(number) + 2]
+    [number] = [n for n, each in known.functions.items() if each.code.co_name == "f"]
+    assert known.masks(hits)[0] == {number: 2}
 
 
 def test_limit_is_told(known, monkeypatch):
     monkeypatch.setattr(followed, "MAX_FUNCTIONS", 2)
     for name in "fgh":
         add(known, made(F.replace("f(", f"{name}(")))
-    assert [code.co_name for code in known.functions.values()] == ["f", "g"]
+    assert [each.code.co_name for each in known.functions.values()] == ["f", "g"]
     assert known.is_full
     assert add(known, made())  # more of the same is no more
     assert too_many() == "only the first 2 functions that ran were looked at"

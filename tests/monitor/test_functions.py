@@ -3,19 +3,24 @@ import sys
 from unittest import mock
 
 import pytest
-from called import hits
+from called import ran
 from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.monitor.count import MAX_FAILED, Count, chosen
 from loop_close.monitor.functions import calls_of, digest_of
 from loop_close.monitor.ownership import Ownership
+from loop_close.monitor.ran import NOTHING, Function
 
 
 def made(source, name="f"):
     space = {}
     exec(compile(source, "/project/a.py", "exec"), space)
     return space[name].__code__
+
+
+def counting(functions):
+    return Count({number: Function(code) for number, code in functions.items()})
 
 
 F = "def f(a):\n    return a + 1\n"
@@ -66,15 +71,14 @@ def test_digest_is_the_same_with_other_hashes():
 
 def test_record():
     one, two, three = (made(F.replace("f(", f"{name}("), name) for name in "fgh")
-    functions = {1: three, 2: two, 3: one}
-    count = Count()
-    count.add("t::p", dict.fromkeys(hits((2, 2), (3, 2))), "passed")
-    count.add("t::q", hits((2, 2)), "passed")
-    count.add("t::z", hits((3, 2), (2, 2)), "failed")
-    count.add("t::a", hits((2, 2)), "failed")
-    count.add("t::s", hits((1, 2)), "skipped")
-    count.add_outside(hits((3, 2)))
-    calls = calls_of(count, functions, Ownership("/project"), [2])
+    count = counting({1: three, 2: two, 3: one})
+    count.add("t::p", ran(count.functions, (2, 2), (3, 2)), "passed")
+    count.add("t::q", ran(count.functions, (2, 2)), "passed")
+    count.add("t::z", ran(count.functions, (3, 2), (2, 2)), "failed")
+    count.add("t::a", ran(count.functions, (2, 2)), "failed")
+    count.add("t::s", ran(count.functions, (1, 2)), "skipped")
+    count.add_outside(ran(count.functions, (3, 2)))
+    calls = calls_of(count, Ownership("/project"), [2])
     assert [(each.function, each.passed, each.lines, each.in_import) for each in calls.functions] == [
         ("f", 1, {2: 1}, True),
         ("g", 2, {2: 2}, True),
@@ -84,14 +88,31 @@ def test_record():
     assert (calls.passed, calls.omitted) == (2, 0)
 
 
+def test_what_gave_none_is_apart_from_the_lines(tmp_path):
+    path = tmp_path / "a.py"
+    path.write_text("def f(): 1 + 1\n\n\ndef g(n): return n\n", encoding="utf-8")
+    space = {}
+    exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), space)
+    count = counting({1: space["f"].__code__, 2: space["g"].__code__})
+    count.add("t::p", ran(count.functions, (1, 1), (1, NOTHING)), "passed")
+    count.add("t::q", ran(count.functions, (1, 1), (2, 4)), "passed")
+    count.add("t::a", ran(count.functions, (2, 4), (2, NOTHING), (1, 1), (1, NOTHING)), "failed")
+    count.add("t::b", ran(count.functions, (1, 1)), "failed")
+    calls = calls_of(count, Ownership(str(tmp_path)))
+    assert [(each.function, each.lines) for each in calls.functions] == [("f", {1: 2}), ("g", {4: 1})]
+    assert calls.failed == {"t::a": ((1, 4), (0, 1)), "t::b": ((0, 1),)}
+    assert calls.gave_none == {"t::a": {0, 1}}
+    assert [(each.gave_none, each.owes) for each in calls.functions] == [(1, True), (0, False)]
+
+
 def test_bound_of_failing_tests():
     tests = [f"t{number}" for number in range(MAX_FAILED + 5)]
     kept, gone = chosen(tests)[0], min(set(tests) - set(chosen(tests)))
-    count = Count()
+    count = counting({1: made(F)})
     for test in (*tests, gone):  # the last one again
-        count.add(test, hits((1, 1)), "failed")
-    count.add(kept, hits((1, 2)), "failed")  # again, after a rerun
-    calls = calls_of(count, {1: made(F)}, Ownership("/project"))
+        count.add(test, ran(count.functions, (1, 1)), "failed")
+    count.add(kept, ran(count.functions, (1, 2)), "failed")  # again, after a rerun
+    calls = calls_of(count, Ownership("/project"))
     assert (len(calls.failed), calls.omitted) == (MAX_FAILED, 5)
     assert calls.failed[kept] == ((0, 2),)
 
@@ -100,14 +121,14 @@ def test_bound_of_failing_tests():
 def test_which_failing_tests_are_kept_does_not_depend_on_order(random, most):
     names = {f"test_a.py::test[{n}]": f"f{n}" for n in range(12)}
     functions = {n: made(F.replace("f(", f"f{n}("), f"f{n}") for n in range(12)}
-    ran = [(test, hits((n, 2))) for n, test in enumerate(names)]
-    random.shuffle(ran)
-    count = Count()
+    count = counting(functions)
+    tests = [(test, ran(count.functions, (n, 2))) for n, test in enumerate(names)]
+    random.shuffle(tests)
     with mock.patch("loop_close.monitor.count.MAX_FAILED", most):
         expected = chosen(names)
-        for test, lines in ran:
+        for test, lines in tests:
             count.add(test, lines, "failed")
-    calls = calls_of(count, functions, Ownership("/project"))
+    calls = calls_of(count, Ownership("/project"))
     assert (list(calls.failed), calls.omitted) == (expected, 12 - most)
     assert {each.function for each in calls.functions} == {names[test] for test in expected}
     for test, ((index, _),) in calls.failed.items():
@@ -117,13 +138,13 @@ def test_which_failing_tests_are_kept_does_not_depend_on_order(random, most):
 def test_room_of_many_lines():
     import tracemalloc
 
-    lines = hits(*((1, line) for line in range(5_000)))
+    count = counting({1: made(F)})
+    lines = ran(count.functions, *((1, line) for line in range(5_000)))
     tracemalloc.start()
     try:
-        count = Count()
         for number in range(MAX_FAILED):
             count.add(f"t{number}", lines, "failed")
-        calls = calls_of(count, {1: made(F)}, Ownership("/project"))
+        calls = calls_of(count, Ownership("/project"))
         used, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from loop_close.monitor.hits import NOTHING, function_of, line_of
+from loop_close.monitor.ran import NOTHING
 
 pytestmark = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
 
@@ -51,8 +51,7 @@ def space(watch):
 
 def missed(watch):
     """What gave None where a value was wanted."""
-    ran = watch.take()
-    return sorted({watch.functions[function_of(hit)].co_name for hit in ran if line_of(hit) == NOTHING})
+    return sorted(watch.functions[number].code.co_name for number in watch.take().nothing)
 
 
 def run(statement, space):
@@ -100,7 +99,8 @@ def test_to_tests_and_their_helpers_none_is_owed_to_nobody(watch):
 def test_once_a_test(watch, space):
     for _ in range(2):
         run("a = [nothing(1), nothing(2)]", space)
-        assert [*map(line_of, watch.take())].count(NOTHING) == 1
+        assert [line for _, line in watch.hits].count(NOTHING) == 1
+        watch.take()
     assert missed(watch) == []
 
 

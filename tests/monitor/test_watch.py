@@ -4,7 +4,6 @@ from types import SimpleNamespace
 import pytest
 
 from loop_close.monitor import followed
-from loop_close.monitor.hits import CALLED, called, function_of, functions_of, line_of
 from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.session import Monitor
 from loop_close.monitor.tool import FREE_IDS
@@ -21,9 +20,8 @@ def made(source, name="f"):
 
 def ran(watch):
     taken = watch.take()
-    assert set(map(called, functions_of(taken))) <= taken.keys()
-    lines = ((watch.functions[function_of(hit)].co_name, line_of(hit)) for hit in taken)
-    return [(name, line) for name, line in lines if line != CALLED]
+    assert {number for number, _ in taken.lines} == taken.masks.keys()
+    return [(watch.functions[number].code.co_name, line) for number, line in taken.lines]
 
 
 F = "def f(a):\n    if a:\n        a += 1\n    return a\n"

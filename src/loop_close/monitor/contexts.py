@@ -15,8 +15,8 @@ from loop_close.monitor.compiled import Compiled, compiled
 from loop_close.monitor.context_names import tests_of
 from loop_close.monitor.count import Count
 from loop_close.monitor.functions import calls_of
-from loop_close.monitor.hits import Hit, called, functions_of
 from loop_close.monitor.ownership import Ownership
+from loop_close.monitor.ran import Function, Line, Ran
 
 if TYPE_CHECKING:
     from coverage import CoverageData
@@ -111,12 +111,12 @@ def _calls(data: CoverageData, path: Path, root: str, failed: Collection[str]) -
     if not files:
         raise _UnusableError(f"{path.name} names no code below the root")
     _check_age(path, root, [*files, *sorted({nodeid.partition("::")[0] for nodeid in failed})])
-    hits = _Hits(tests)
+    lines = _Lines(tests, failed)
     for file, names in files.items():
         source = compiled(Path(root, file))
         if source is not None:
-            hits.add(source, _contexts_by_line(data, names))
-    return calls_of(hits.counted(failed), hits.functions, ownership)
+            lines.add(source, _contexts_by_line(data, names))
+    return calls_of(lines.counted(), ownership)
 
 
 def _files(names: Iterable[str], root: str, ownership: Ownership) -> dict[str, list[str]]:
@@ -149,48 +149,56 @@ def _contexts_by_line(data: CoverageData, names: Iterable[str]) -> dict[int, set
     return found
 
 
-class _Hits:
+class _Lines:
     """What ran, put together file by file.
 
     :param tests: the tests that each context stands for.
-    :ivar functions: those that ran, by their numbers.
+    :param failed: node ids of the failing tests.
     """
 
-    def __init__(self, tests: Mapping[str, tuple[str, ...]]) -> None:
-        self.functions: dict[int, CodeType] = {}
+    def __init__(self, tests: Mapping[str, tuple[str, ...]], failed: Collection[str]) -> None:
+        self._functions: dict[int, Function] = {}
         self._numbers: dict[int, int] = {}
         self._tests = tests
-        self._outside: list[Hit] = []
-        self._ran: dict[str, list[Hit]] = {test: [] for several in tests.values() for test in several}
+        self._outside: dict[int, int] = {}
+        known = sorted({test for several in tests.values() for test in several})
+        self._masks: dict[str, dict[int, int]] = {test: {} for test in known}
+        self._lines: dict[str, dict[Line, None]] = {test: {} for test in known if test in failed}
 
     def add(self, source: Compiled, contexts: Mapping[int, set[str]]) -> None:
         """Take down the lines of a file that ran."""
         importing = {context for line in source.module & contexts.keys() for context in contexts[line]}
         for line in sorted(source.owners.keys() & contexts.keys()):
-            owner = source.owners[line]
-            hit = called(self._number(owner)) + line
+            number = self._number(source.owners[line])
             if line in source.shared:  # that it was made does not say that it was called
-                self._add_line(hit, contexts[line] & self._tests.keys() - importing)
+                self._add_line(number, line, contexts[line] & self._tests.keys() - importing)
             else:
-                self._add_line(hit, contexts[line])
+                self._add_line(number, line, contexts[line])
 
     def _number(self, owner: CodeType) -> int:
         number = self._numbers.setdefault(id(owner), len(self._numbers))
-        self.functions[number] = owner  # which keeps it alive, and its id its own
+        if number not in self._functions:
+            self._functions[number] = Function(owner)  # which keeps it alive, and its id its own
         return number
 
-    def _add_line(self, hit: Hit, contexts: Collection[str]) -> None:
-        tests, ran = self._tests, self._ran
-        for test in {test for context in contexts for test in tests.get(context, ())}:
-            ran[test].append(hit)
-        if any(context not in tests for context in contexts):
-            self._outside.append(hit)
+    def _add_line(self, number: int, line: int, contexts: Collection[str]) -> None:
+        bit = self._functions[number].bit(line)
+        for test in {test for context in contexts for test in self._tests.get(context, ())}:
+            _add(self._masks[test], number, bit)
+            if test in self._lines:
+                self._lines[test][number, line] = None
+        if any(context not in self._tests for context in contexts):
+            _add(self._outside, number, bit)
 
-    def counted(self, failed: Collection[str]) -> Count:
+    def counted(self) -> Count:
         """The same as the monitor counts."""
-        count = Count()
-        count.add_outside(self._outside)
-        for test, hits in sorted(self._ran.items()):
-            ran = [*map(called, functions_of(hits)), *hits]
-            count.add(test, ran, "failed" if test in failed else "passed")
+        count = Count(self._functions)
+        count.add_outside(Ran(self._outside))
+        for test, masks in self._masks.items():
+            ran = Ran(masks, self._lines.get(test, {}))
+            count.add(test, ran, "failed" if test in self._lines else "passed")
         return count
+
+
+def _add(masks: dict[int, int], number: int, bit: int) -> None:
+    masks[number] = masks.get(number, 0) | bit

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from types import CodeType
 
 from loop_close.monitor.codes import codes_in
-from loop_close.monitor.hits import Hit, called, function_of
 from loop_close.monitor.ownership import Ownership
+from loop_close.monitor.ran import BITS, NOTHING, Function, Line
 
 #: A code object and a line of it that ran, or a mark in the place of the line.
-Ran = tuple[CodeType, int]
+Hit = tuple[CodeType, int]
 #: Functions beyond these are not followed, so that tests that make ever more of them do not fill the memory.
 MAX_FUNCTIONS = 100_000
 # From so many code objects on it is looked for those that nobody else holds, and again whenever they doubled.
 _FEW = 2_000
+_NEVER = -NOTHING  # from here every line is a far one
 _ID = id  # tests may put another one in its place
 
 
@@ -31,16 +32,17 @@ class Followed:
     Their code objects are released when nobody else holds them.
 
     :ivar codes: those that are followed; bodies of modules are among them.
-    :ivar functions: each function, by its number: the first code object of it, which stays alive.
-    :ivar called: by the id of a code object, that its function ran.
+    :ivar functions: each function, by its number, with the first code object of it, which stays alive.
+    :ivar numbers: the number of the function of each code object, by the id of that.
     :ivar is_full: there were more functions than are followed.
     """
 
     def __init__(self, ownership: Ownership) -> None:
         self.codes: dict[int, CodeType] = {}
-        self.functions: dict[int, CodeType] = {}
-        self.called: dict[int, Hit] = {}
+        self.functions: dict[int, Function] = {}
+        self.numbers: dict[int, int] = {}
         self.is_full = False
+        self._firsts: dict[int, int] = {}
         self._places: dict[tuple[str | None, int, str], int] = {}
         self._ownership = ownership
         self._most = _FEW
@@ -52,7 +54,7 @@ class Followed:
         """
         # As a list: at the end of the stack all of it is found, or none.
         for inner, owner in list(codes_in(code)):
-            if owner is not None and id(inner) not in self.codes and self._is_added(inner, owner):
+            if owner is not None and _ID(inner) not in self.codes and self._is_added(inner, owner):
                 yield inner, inner is not owner
 
     def _is_added(self, code: CodeType, owner: CodeType) -> bool:
@@ -62,9 +64,9 @@ class Followed:
                 self.is_full = True
                 return False
             self._places[place] = len(self.functions)
-            self.functions[self._places[place]] = owner
-        self.called[id(code)] = called(self._places[place])
-        self.codes[id(code)] = code
+            self.functions[self._places[place]] = Function(owner)
+        self.numbers[_ID(code)] = self._places[place]
+        self.codes[_ID(code)] = code
         return True
 
     @property
@@ -72,32 +74,64 @@ class Followed:
         """Whether there are so many that :meth:`release` is worth its while."""
         return len(self.codes) >= self._most
 
-    def by_functions(self, ran: Iterable[Ran]) -> tuple[dict[Hit, None], Set[int]]:
-        """What ran, by functions in place of code objects: each function, followed by its first lines, each line once.
+    def masks(self, hits: Iterable[Hit]) -> tuple[dict[int, int], Set[int]]:
+        """Of each function that ran, by its number, the bits of its lines; without those that were let go of.
 
         :return: and the ids of the code objects.
         """
-        called, number_of, last, hit = self.called, _ID, None, 0
-        codes: dict[int, None] = {}
-        found: dict[Hit, None] = {}
-        for code, line in ran:  # every line of every test: most come after another one of the same function
+        bits, firsts = BITS, self._firsts
+        by_code: dict[int, int] = {}
+        last, number, mask, first = None, 0, 0, 0
+        for code, line in hits:  # every line of every test: most come after another one of the same function
             if code is not last:
-                number = number_of(code)
-                known = called.get(number)
-                if known is None:
-                    continue  # another thread let go of it
-                last, hit = code, known
-                codes[number] = found[hit] = None
-            found[hit + line] = None
-        return found, codes.keys()
+                by_code[number] = mask
+                last, number = code, _ID(code)
+                mask = by_code.get(number, 0)
+                first = firsts[number] if number in firsts else self._first_line(code)
+            try:
+                mask |= bits[line - first]
+            except IndexError:
+                mask |= self._far_bit(number, line)
+        by_code[number] = mask
+        del by_code[0]  # what came before the first
+        return self._by_function(by_code), by_code.keys()
 
-    def by_first_codes(self, ran: Iterable[Ran]) -> list[Ran]:
+    def _first_line(self, code: CodeType) -> int:
+        """What to take lines from, so that none gets less than 0: that of the function, unless the code is odd."""
+        number = self.numbers.get(_ID(code))
+        if number is None:
+            return _NEVER
+        first = self.functions[number].first
+        lines = (line for _, _, line in code.co_lines() if line is not None)
+        self._firsts[_ID(code)] = first if all(line >= first for line in lines) else _NEVER
+        return self._firsts[_ID(code)]
+
+    def _far_bit(self, code: int, line: int) -> int:
+        number = self.numbers.get(code)
+        return 0 if number is None else self.functions[number].bit(line)
+
+    def _by_function(self, by_code: Mapping[int, int]) -> dict[int, int]:
+        masks: dict[int, int] = {}
+        for code, mask in by_code.items():
+            number = self.numbers.get(code)
+            if number is not None:
+                masks[number] = masks.get(number, 0) | mask
+        return masks
+
+    def in_order(self, hits: Iterable[Hit]) -> tuple[dict[Line, None], Set[int]]:
+        """The same lines in order, each once, and the functions that gave None where a value was wanted."""
+        known = [(self.numbers.get(_ID(code)), line) for code, line in hits]
+        ran = dict.fromkeys((number, line) for number, line in known if number is not None)
+        nothing = frozenset(number for number, line in ran if line == NOTHING)
+        return {each: None for each in ran if each[1] != NOTHING}, nothing
+
+    def by_first_codes(self, hits: Iterable[Hit]) -> list[Hit]:
         """What ran, by the first code objects of functions, which are never released."""
-        return [(self._first(code), line) for code, line in ran]
+        return [(self._first(code), line) for code, line in hits]
 
     def _first(self, code: CodeType) -> CodeType:
-        hit = self.called.get(_ID(code))
-        return code if hit is None else self.functions[function_of(hit)]
+        number = self.numbers.get(_ID(code))
+        return code if number is None else self.functions[number].code
 
     def release(self) -> None:
         """Let go of what nobody else holds; a module that is still in use holds its functions."""
@@ -108,6 +142,7 @@ class Followed:
         alive = {number: code for number, ref in held if (code := ref()) is not None}
         for number, _ in held:
             if number not in alive:
-                self.called.pop(number, None)
+                self.numbers.pop(number, None)
+                self._firsts.pop(number, None)
         self.codes.update(alive)
         self._most = max(_FEW, 2 * len(alive))

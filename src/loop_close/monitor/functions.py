@@ -8,9 +8,9 @@ from types import CodeType
 
 from loop_close.calls import Called, Calls
 from loop_close.monitor.count import Count, traces
-from loop_close.monitor.hits import CALLED, NOTHING, Hit, function_of, line_of
-from loop_close.monitor.nothing import nothing_in
 from loop_close.monitor.ownership import Ownership
+from loop_close.monitor.passing import Passed
+from loop_close.monitor.ran import NOTHING, Function
 
 #: What tells a function from others: file, first line, qualified name.
 Place = tuple[str, int, str]
@@ -18,63 +18,66 @@ Place = tuple[str, int, str]
 
 def calls_of(
     count: Count,
-    functions: Mapping[int, CodeType],
     ownership: Ownership,
     imported: Collection[int] = (),
     modules: Collection[str] = (),
 ) -> Calls:
     """What was counted, as a record.
 
-    :param functions: what the numbers in ``count`` stand for; no two at the same place.
+    :param count: no two of its functions are at the same place.
     :param imported: functions that ran while modules were imported.
     :param modules: files whose modules ran.
     """
     outside = {*count.outside, *imported}
-    passed = _by_function(count.hits)
+    passed = count.passing.by_function()
     ran = {*passed, *outside, *count.ran_in_failed()}
-    places = sorted((_place(functions[number], ownership), number) for number in ran)
+    places = sorted((_place(count.functions[number].code, ownership), number) for number in ran)
     order = {number: index for index, (_, number) in enumerate(places)}
-    lines = [  # -1: in no test that is kept
-        (order.get(function_of(hit), -1), line_of(hit)) for hit in count.failed_lines
-    ]
-    nothing = nothing_in(count, functions)
+    lines = [
+        (order.get(number, -1), line) for number, line in count.failed_lines
+    ]  # -1: in no test that is kept
+    owing = _owing({number for numbers in count.nothing.values() for number in numbers}, count.functions)
     return Calls(
         passed=count.passed,
         functions=tuple(
             _called(
                 place,
-                functions[number],
-                passed.get(number, {}),
+                count.functions[number].code,
+                passed.get(number, Passed()),
                 in_import=number in outside,
-                owes=number in nothing.owing,
+                owes=number in owing,
             )
             for place, number in places
         ),
-        failed=traces(nothing.without(count.failed), lines),
+        failed=traces(count.failed, lines),
         omitted=count.omitted,
         modules=frozenset(modules) | {file for (file, _, _), _ in places},
         gave_none={
             nodeid: frozenset(order[number] for number in numbers)
-            for nodeid, numbers in nothing.failed.items()
+            for nodeid, numbers in count.nothing.items()
+            if numbers
         },
     )
+
+
+def _owing(numbers: Iterable[int], functions: Mapping[int, Function]) -> frozenset[int]:
+    """Those that are to give a value."""
+    if not numbers:
+        return frozenset()
+    from loop_close.monitor.owed import Owed  # late: it parses source, for which a green run has no use
+
+    owed = Owed()
+    return frozenset(number for number in numbers if owed.is_owed(functions[number].code))
 
 
 def _place(function: CodeType, ownership: Ownership) -> Place:
     return ownership.file_of(function.co_filename) or "", function.co_firstlineno, function.co_qualname
 
 
-def _by_function(hits: Mapping[Hit, int]) -> dict[int, dict[int, int]]:
-    found: dict[int, dict[int, int]] = {}
-    for hit, passed in hits.items():
-        found.setdefault(function_of(hit), {})[line_of(hit)] = passed
-    return found
-
-
 def _called(
     place: Place,
     code: CodeType,
-    passed: Mapping[int, int],
+    passed: Passed,
     *,
     in_import: bool,
     owes: bool,
@@ -86,10 +89,10 @@ def _called(
         function=name,
         end_line=_last_line(code),
         digest=digest_of(code),
-        passed=passed.get(CALLED, 0),
-        lines={line: passed[line] for line in sorted(passed) if line not in (CALLED, NOTHING)},
+        passed=passed.tests,
+        lines={line: tests for line, tests in sorted(passed.lines.items()) if line != NOTHING},
         in_import=in_import,
-        gave_none=passed.get(NOTHING, 0),
+        gave_none=passed.lines[NOTHING],
         owes=owes,
     )
 

@@ -115,7 +115,7 @@ class Monitor:
             return None
         try:
             watch = self._watch
-            return calls_of(self.tests.count, watch.functions, self._ownership, watch.imported, watch.modules)
+            return calls_of(self.tests.count, self._ownership, watch.imported, watch.modules)
         except Exception as fault:
             self._give_up(f"{type(fault).__name__}: {fault}")
             return None

@@ -6,15 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from loop_close.monitor.count import Count
-from loop_close.monitor.hits import Hit
+from loop_close.monitor.ran import NOT_ANY, Ran, joined
 from loop_close.monitor.watch import Watch
 
-_Ran = dict[Hit, None]
-
-
-# A fixture of wider scope that is set up: the lines that its setup ran, and whether it raised.
-_Shared = tuple[_Ran, bool]
-_NOT_SHARED: _Shared = {}, False
+# A fixture of wider scope that is set up: what its setup ran, and whether it raised.
+_Shared = tuple[Ran, bool]
+_NOT_SHARED: _Shared = NOT_ANY, False
 
 
 class Attribution:
@@ -25,36 +22,30 @@ class Attribution:
     """
 
     def __init__(self, watch: Watch) -> None:
-        self.count = Count()
+        self.count = Count(watch.functions)
         self._watch = watch
         self._shared: dict[Any, _Shared] = {}
         self._gone: set[Any] = set()
         self._forget()
 
     def _forget(self) -> None:
-        self._open: list[_Ran] = []  # the test, and the fixtures of wider scope that are being set up in it
+        self._open: list[Ran] = []  # the test, and the fixtures of wider scope that are being set up in it
         self._set_up: list[Any] = []
-        self._left: _Ran = {}
+        self._left = NOT_ANY
         self._outcome = ""
         self._fails_leaving = False
         self._is_told = False
 
-    def _take(self) -> None:
+    def _take(self, *, in_order: bool = True) -> None:
         """Give what ran since the last time to the innermost that is open.
 
         A failing test that is over only tidies up: where that fails as well it is no matter of the first failure.
         """
-        ran = self._watch.take()
-        if not ran:
-            return
+        ran = self._watch.take(in_order=in_order)
         if not self._open:
             self.count.add_outside(ran)
-        elif self._is_told and len(self._open) == 1:
-            return
-        elif self._open[-1]:
-            self._open[-1].update(ran)
-        else:
-            self._open[-1] = ran
+        elif not self._is_told or len(self._open) > 1:
+            self._open[-1] = joined((self._open[-1], ran))
 
     @property
     def is_sharing(self) -> bool:
@@ -65,7 +56,7 @@ class Attribution:
         """What ran until now belongs to no test."""
         if self._watch.hits:
             self._take()
-        self._open = [{}]
+        self._open = [NOT_ANY]
 
     def saw(self, report: Any) -> None:
         """A report of the test that runs: it failed if any of its phases or subtests did.
@@ -96,23 +87,24 @@ class Attribution:
             not, it may have failed by it.
         """
         if self._watch.hits:
-            self._take()
-        own = self._open[0] if self._open else {}
+            self._take(in_order=self._outcome == "failed")
+        own = self._open[0] if self._open else NOT_ANY
         if self._shared:
-            own = {hit: None for ran in (*self._used(fixtures), own) for hit in ran}
-        if self._left and not self._fails_leaving:
+            own = joined((*self._used(fixtures), own))
+        if self._fails_leaving:
+            own = joined((own, self._left))
+        else:
             self.count.add_outside(self._left)
-            self._left = {}
-        self.count.add(nodeid, {**own, **self._left} if self._left else own, self._outcome)
+        self.count.add(nodeid, own, self._outcome)
         while self._gone:
             self._shared.pop(self._gone.pop(), None)
         self._forget()
 
-    def _used(self, fixtures: Iterable[tuple[Any, bool]]) -> Iterator[_Ran]:
+    def _used(self, fixtures: Iterable[tuple[Any, bool]]) -> Iterator[Ran]:
         sure = dict.fromkeys(self._set_up)
         for fixture, is_sure in fixtures:
             ran, is_broken = self._shared.get(fixture, _NOT_SHARED)
-            if ran and (is_sure or is_broken):
+            if ran.masks and (is_sure or is_broken):
                 sure.pop(fixture, None)
                 yield ran
         yield from (self._shared[fixture][0] for fixture in sure if fixture in self._shared)
@@ -120,24 +112,24 @@ class Attribution:
     def begin_setup(self) -> None:
         """A fixture of wider scope is about to be set up."""
         self._take()
-        self._open.append({})
+        self._open.append(NOT_ANY)
 
     def end_setup(self, fixture: Any, *, is_broken: bool) -> None:
         """It is set up, or failed to be: then all who ask for it fail alike."""
         self._take()
         ran = self._open.pop()
         if len(self._open) > 1:  # another fixture asked for it in its own setup
-            self._open[-1].update(ran)
+            self._open[-1] = joined((self._open[-1], ran))
         self._gone.discard(fixture)
         self._shared.pop(fixture, None)
-        if ran:
+        if ran.masks:
             self._shared[fixture] = ran, is_broken
             self._set_up.append(fixture)
 
     def begin_teardown(self) -> None:
         """A fixture of wider scope is about to be torn down."""
         self._take()
-        self._open.append({})
+        self._open.append(NOT_ANY)
 
     def end_teardown(self, fixture: Any) -> None:
         """It is torn down; the test may still ask what its setup ran."""
@@ -145,6 +137,6 @@ class Attribution:
         ran = self._open.pop()
         self._gone.add(fixture)
         if self._open:
-            self._left.update(ran)
+            self._left = joined((self._left, ran))
         else:
             self.count.add_outside(ran)

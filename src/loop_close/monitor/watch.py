@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from types import CodeType, FrameType
 from typing import Any
 
 from loop_close.monitor.codes import begins_on_its_line, hides_singles, is_import
 from loop_close.monitor.faults import is_of_handler
-from loop_close.monitor.followed import Followed, Ran
-from loop_close.monitor.hits import NOTHING, Hit, functions_of
+from loop_close.monitor.followed import Followed, Hit
 from loop_close.monitor.ownership import Ownership
+from loop_close.monitor.ran import NOT_ANY, NOTHING, Function, Ran
 from loop_close.monitor.returns import Returns
 from loop_close.monitor.telling import Telling
 from loop_close.monitor.tool import Tool
@@ -40,7 +40,7 @@ class Watch:
     """
 
     def __init__(self, ownership: Ownership) -> None:
-        self.hits: list[Ran] = []
+        self.hits: list[Hit] = []
         self.imported: set[int] = set()
         self.modules: set[str] = set()
         self.fault = ""
@@ -57,7 +57,7 @@ class Watch:
         self._tool = Tool({}, self._armed)
 
     @property
-    def functions(self) -> Mapping[int, CodeType]:
+    def functions(self) -> Mapping[int, Function]:
         """Each function that is known, by its number."""
         return self._followed.functions
 
@@ -190,42 +190,38 @@ class Watch:
         """
         begun = self._importing.pop(id(code), len(self.hits))
         self._monitoring.set_local_events(self._tool.id, code, 0)
-        self.imported |= functions_of(self._cut(begun))
+        _, masks = self._cut(begun)
+        self.imported |= masks.keys()
 
-    def _cut(self, begun: int) -> dict[Hit, None]:
-        """Take what ran since there was so much."""
-        ran = self.hits[begun:]
-        del self.hits[begun : begun + len(ran)]
-        return self._taken(ran) if ran else {}
+    def _cut(self, begun: int) -> tuple[list[Hit], dict[int, int]]:
+        """Take what ran since there was so much, and have it told again."""
+        hits = self.hits[begun:]
+        del self.hits[begun : begun + len(hits)]  # not all: other threads may have added more
+        masks, codes = self._followed.masks(hits)
+        if hits:
+            self._rearm(codes | self._ran_before)
+            self._ran_before.clear()
+        return hits, masks
 
-    def take(self) -> dict[Hit, None]:
-        """The lines that ran since the last time, by function, each once, in order; they are told again from now on.
+    def take(self, *, in_order: bool = True) -> Ran:
+        """What ran since the last time; it is told again from now on.
 
         :raises TakenError: when the program took our tool id.
         """
         self._telling.forget()
         if not self.hits:
-            return {}
-        ran = self.hits[:]
-        del self.hits[: len(ran)]  # not clear(): other threads may have added more
-        return self._taken(ran)
+            return NOT_ANY
+        hits, masks = self._cut(0)
+        return Ran(masks, *self._followed.in_order(hits)) if in_order else Ran(masks)
 
-    def _taken(self, ran: Iterable[Ran]) -> dict[Hit, None]:
-        taken, codes = self._followed.by_functions(ran)
-        if self._ran_before:
-            codes = codes | self._ran_before
-            self._ran_before.clear()
-        self._rearm(codes - self._long if self._long else codes)
-        return taken
-
-    def _rearm(self, numbers: Iterable[int]) -> None:
+    def _rearm(self, numbers: Set[int]) -> None:
         """Have the lines of these code objects told again, the next time they run."""
         if not self._tool.is_ours():
             raise TakenError(_TAKEN)
         arm, tool = self._monitoring.set_local_events, self._tool.id
         codes, returns = self._followed.codes, self._returns
         told, line, both = returns.codes, returns.line, returns.both
-        for number in numbers:
+        for number in numbers - self._long:
             code = codes.get(number)
             if code is not None:  # another thread may be letting go of them
                 arm(tool, code, 0)
