@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Set
+from operator import itemgetter
 from types import CodeType
 
 from loop_close.monitor.codes import codes_in
@@ -17,6 +18,7 @@ MAX_FUNCTIONS = 100_000
 # From so many code objects on it is looked for those that nobody else holds, and again whenever they doubled.
 _FEW = 2_000
 _NEVER = -NOTHING  # from here every line is a far one
+_LINE_OF = itemgetter(2)
 _ID = id  # tests may put another one in its place
 
 
@@ -102,9 +104,10 @@ class Followed:
         if number is None:
             return _NEVER
         first = self.functions[number].first
-        lines = (line for _, _, line in code.co_lines() if line is not None)
-        self._firsts[_ID(code)] = first if all(line >= first for line in lines) else _NEVER
-        return self._firsts[_ID(code)]
+        lines = {*map(_LINE_OF, code.co_lines())}
+        is_plain = all(line is None or line >= first for line in lines)
+        self._firsts[_ID(code)] = first = first if is_plain else _NEVER
+        return first
 
     def _far_bit(self, code: int, line: int) -> int:
         number = self.numbers.get(code)

@@ -93,7 +93,7 @@ class Attribution:
             own = joined((*self._used(fixtures), own))
         if self._fails_leaving:
             own = joined((own, self._left))
-        else:
+        elif self._left.masks:
             self.count.add_outside(self._left)
         self.count.add(nodeid, own, self._outcome)
         while self._gone:

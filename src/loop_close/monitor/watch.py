@@ -150,7 +150,7 @@ class Watch:
     def _meet(self, code: CodeType, frame: FrameType) -> None:
         """A code object runs for the first time."""
         file = self._ownership.file_of(code.co_filename)
-        if id(code) in self._followed.codes or file is None:
+        if _ID(code) in self._followed.codes or file is None:
             return
         if code.co_name == "<module>":
             self.modules.add(file)
@@ -158,16 +158,16 @@ class Watch:
             self._release()
         for inner, is_part in self._followed.add(code):
             if len(inner.co_linetable) > _LONGEST_TABLE:
-                self._long.add(id(inner))
+                self._long.add(_ID(inner))
                 continue
             if self._hides_singles and not is_part and begins_on_its_line(inner):
-                self._singles.add(id(inner))
+                self._singles.add(_ID(inner))
             if not is_part:
                 self._returns.follow(inner)
-            self._monitoring.set_local_events(self._tool.id, inner, self._returns.events_of(id(inner)))
+            self._monitoring.set_local_events(self._tool.id, inner, self._returns.events_of(_ID(inner)))
         if code.co_name == "<module>" and is_import(frame.f_globals):
-            self._followed.codes[id(code)] = code
-            self._importing[id(code)] = len(self.hits)
+            self._followed.codes[_ID(code)] = code
+            self._importing[_ID(code)] = len(self.hits)
             self._monitoring.set_local_events(self._tool.id, code, self._monitoring.events.PY_RETURN)
 
     def _release(self) -> None:
@@ -188,7 +188,7 @@ class Watch:
 
         An import that fails is not heard of again: what it ran counts for the test that fails by it.
         """
-        begun = self._importing.pop(id(code), len(self.hits))
+        begun = self._importing.pop(_ID(code), len(self.hits))
         self._monitoring.set_local_events(self._tool.id, code, 0)
         _, masks = self._cut(begun)
         self.imported |= masks.keys()
@@ -199,8 +199,10 @@ class Watch:
         del self.hits[begun : begun + len(hits)]  # not all: other threads may have added more
         masks, codes = self._followed.masks(hits)
         if hits:
-            self._rearm(codes | self._ran_before)
-            self._ran_before.clear()
+            self._rearm(codes)
+            if self._ran_before:
+                self._rearm(self._ran_before)
+                self._ran_before.clear()
         return hits, masks
 
     def take(self, *, in_order: bool = True) -> Ran:
@@ -221,7 +223,7 @@ class Watch:
         arm, tool = self._monitoring.set_local_events, self._tool.id
         codes, returns = self._followed.codes, self._returns
         told, line, both = returns.codes, returns.line, returns.both
-        for number in numbers - self._long:
+        for number in numbers - self._long if self._long else numbers:
             code = codes.get(number)
             if code is not None:  # another thread may be letting go of them
                 arm(tool, code, 0)

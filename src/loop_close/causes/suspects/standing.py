@@ -19,10 +19,9 @@ def with_standing(found: Collection[Candidate]) -> list[Candidate]:
     ``foremost``: 1 for those with the highest contrast, a half for those with the next, a third, and so on. ``file``:
     the part that the functions of its file have in all that stands out.
     """
-    ran = {id(c): c.spectrum for c in found if c.spectrum is not None}
-    places = _places(ran.values())
-    parts = _parts_of_files(ran.values())
-    return [_with(c, places, parts) if id(c) in ran else c for c in found]
+    ran = [c.spectrum for c in found if c.spectrum is not None]
+    places, parts = _places(ran), _parts_of_files(ran)
+    return [_with(c, places, parts) for c in found]
 
 
 def _contrast(spectrum: Spectrum) -> float:
