@@ -99,6 +99,17 @@ def test_functions_of_tests_that_are_not_kept_are_left_out():
     }
 
 
+def test_what_gave_none_to_tests_that_are_kept_stays():
+    functions = [Called(file="a.py", line=n, function=f"f{n}") for n in range(MAX_FAILED + 9)]
+    names = [f"t{n}" for n in range(MAX_FAILED + 9)]
+    gave = {name: frozenset({n}) for n, name in enumerate(names)}
+    part = Calls(functions=tuple(functions), failed=dict.fromkeys(names, ()), gave_none=gave)
+    total = added([part])
+    assert {name: {total.functions[n].function for n in each} for name, each in total.gave_none.items()} == {
+        name: {f"f{name[1:]}"} for name in chosen(names)
+    }
+
+
 def test_tests_share_the_lines():
     function = Called(file="a.py", line=1, function="f")
     ran = tuple((0, line) for line in range(1, 100))

@@ -97,16 +97,36 @@ def test_lines_far_down_a_file_take_no_room(known):
     assert known.masks([(far, 300_002)])[0] == {0: 2}
 
 
-def test_lines_before_the_first_one(known):
-    """As where a template engine gives the lines of the template."""
+def at(line, body):
+    """The function with its body on another line, as where a template engine gives the lines of the template."""
     tree = ast.parse(F)
-    tree.body[0].lineno = tree.body[0].end_lineno = 300
-    [odd] = [code for code in made(tree).co_consts if hasattr(code, "co_code")]
+    ast.increment_lineno(tree.body[0].body[0], body - 2)
+    tree.body[0].lineno = tree.body[0].end_lineno = line
+    [code] = [code for code in made(tree).co_consts if hasattr(code, "co_code")]
+    return code
+
+
+def lines_in(known, masks):
+    return [{*known.functions[number].lines(mask)} for number, mask in masks.items()]
+
+
+def test_lines_before_the_first_one(known):
+    odd = at(300, 2)
     add(known, odd)
     masks, _ = known.masks([(odd, 2), (odd, 300), (odd, NOTHING), (odd, 2)])
-    assert {number: [*known.functions[number].lines(mask)] for number, mask in masks.items()} == {
-        0: [300, 2, NOTHING]
-    }
+    assert lines_in(known, masks) == [{300, 2, NOTHING}]
+
+
+def test_odd_lines_of_what_is_released(known):
+    plain, odd = at(300, 301), at(300, 2)
+    add(known, plain)
+    add(known, odd)
+    assert len(known.functions) == 1
+    known.masks([(plain, 301)])
+    hits = known.by_first_codes([(plain, 301), (odd, 2)])
+    assert {code for code, _ in hits} == {plain}
+    masks, _ = known.masks([*hits, (plain, 301)])
+    assert lines_in(known, masks) == [{301, 2}]
 
 
 def test_what_ran_does_not_hold_what_is_released(known):

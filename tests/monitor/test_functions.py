@@ -105,6 +105,15 @@ def test_what_gave_none_is_apart_from_the_lines(tmp_path):
     assert [(each.gave_none, each.owes) for each in calls.functions] == [(1, True), (0, False)]
 
 
+def test_what_a_failing_test_saw_only_the_end_of():
+    """As of a thread that began in a test that was skipped."""
+    count = counting({1: made(F)})
+    count.add("t::a", ran(count.functions, (1, NOTHING)), "failed")
+    calls = calls_of(count, Ownership("/project"))
+    assert [each.function for each in calls.functions] == ["f"]
+    assert (calls.failed, calls.gave_none) == ({"t::a": ()}, {"t::a": {0}})
+
+
 def test_bound_of_failing_tests():
     tests = [f"t{number}" for number in range(MAX_FAILED + 5)]
     kept, gone = chosen(tests)[0], min(set(tests) - set(chosen(tests)))

@@ -88,6 +88,23 @@ def test_no_more_than_so_many(watch, monkeypatch):
 
 
 @needs_monitoring
+def test_code_that_is_let_go_of_while_lines_are_armed_again(watch, monkeypatch):
+    f = made(F)
+    f(0)
+    arm, released = watch._monitoring.set_local_events, []
+
+    def arming(*event):
+        released.append(len(released))
+        watch._ran_before |= {released[-1]}
+        arm(*event)
+
+    watch._ran_before = {*watch._followed.codes}
+    monkeypatch.setattr(watch, "_monitoring", SimpleNamespace(set_local_events=arming))
+    watch.take()
+    assert watch._ran_before == {*released} != set()
+
+
+@needs_monitoring
 def test_end_of_the_stack(watch):
     deep = made("def f(n):\n    return f(n + 1)\n")
     late = made("def g():\n    return 1\n", "g")

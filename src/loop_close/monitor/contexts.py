@@ -176,10 +176,12 @@ class _Lines:
                 self._add_line(number, line, contexts[line])
 
     def _number(self, owner: CodeType) -> int:
-        number = self._numbers.setdefault(id(owner), len(self._numbers))
-        if number not in self._functions:
-            self._functions[number] = Function(owner)  # which keeps it alive, and its id its own
-        return number
+        if id(owner) not in self._numbers:
+            self._numbers[id(owner)] = len(self._functions)
+            self._functions[len(self._functions)] = Function(
+                owner
+            )  # which keeps it alive, and its id its own
+        return self._numbers[id(owner)]
 
     def _add_line(self, number: int, line: int, contexts: Collection[str]) -> None:
         bit = self._functions[number].bit(line)

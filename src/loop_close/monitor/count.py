@@ -20,7 +20,7 @@ class Count:
     :ivar passed: how many tests passed; ``passing`` what they ran.
     :ivar outside: functions that ran outside of any test.
     :ivar failed: of each failing test the lines that it ran, in order, as numbers in the order of ``failed_lines``;
-        ``nothing``: the functions that gave it None where a value was wanted, if there are any.
+        ``nothing``: the functions that gave it None where a value was wanted.
     """
 
     def __init__(self, functions: Mapping[int, Function]) -> None:
@@ -70,7 +70,10 @@ class Count:
         """The functions that failing tests ran, of those that are kept."""
         kept = set().union(*self.failed.values()) if self._omitted else None
         lines = enumerate(self.failed_lines)
-        return {number for place, (number, _) in lines if kept is None or place in kept}
+        ran = {number for place, (number, _) in lines if kept is None or place in kept}
+        return ran.union(
+            *self.nothing.values()
+        )  # of one that ran before the test, only the end may be the test's
 
     def add_outside(self, ran: Ran) -> None:
         """Take down what ran between tests."""

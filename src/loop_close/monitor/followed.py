@@ -44,7 +44,7 @@ class Followed:
         self.functions: dict[int, Function] = {}
         self.numbers: dict[int, int] = {}
         self.is_full = False
-        self._firsts: dict[int, int] = {}
+        self._firsts: dict[int, int] = {}  # of code objects that ran, what to take from their lines
         self._places: dict[tuple[str | None, int, str], int] = {}
         self._ownership = ownership
         self._most = _FEW
@@ -99,42 +99,56 @@ class Followed:
         return self._by_function(by_code), by_code.keys()
 
     def _first_line(self, code: CodeType) -> int:
-        """What to take lines from, so that none gets less than 0: that of the function, unless the code is odd."""
-        number = self.numbers.get(_ID(code))
-        if number is None:
+        """What to take from its lines, so that none is less than 0: the function's first one, unless it is odd code."""
+        function = self.numbers.get(_ID(code))
+        if function is None:
             return _NEVER
-        first = self.functions[number].first
+        first = self.functions[function].first
         lines = {*map(_LINE_OF, code.co_lines())}
         is_plain = all(line is None or line >= first for line in lines)
         self._firsts[_ID(code)] = first = first if is_plain else _NEVER
         return first
 
-    def _far_bit(self, code: int, line: int) -> int:
-        number = self.numbers.get(code)
-        return 0 if number is None else self.functions[number].bit(line)
+    def _far_bit(self, number: int, line: int) -> int:
+        function = self.numbers.get(number)
+        return 0 if function is None else self.functions[function].bit(line)
 
     def _by_function(self, by_code: Mapping[int, int]) -> dict[int, int]:
         masks: dict[int, int] = {}
-        for code, mask in by_code.items():
-            number = self.numbers.get(code)
-            if number is not None:
-                masks[number] = masks.get(number, 0) | mask
+        for number, mask in by_code.items():
+            function = self.numbers.get(number)
+            if function is not None:
+                masks[function] = masks.get(function, 0) | mask
         return masks
 
     def in_order(self, hits: Iterable[Hit]) -> tuple[dict[Line, None], Set[int]]:
         """The same lines in order, each once, and the functions that gave None where a value was wanted."""
-        known = [(self.numbers.get(_ID(code)), line) for code, line in hits]
-        ran = dict.fromkeys((number, line) for number, line in known if number is not None)
-        nothing = frozenset(number for number, line in ran if line == NOTHING)
-        return {each: None for each in ran if each[1] != NOTHING}, nothing
+        lines: dict[Line, None] = {}
+        nothing = set()
+        for code, line in hits:
+            number = self.numbers.get(_ID(code))
+            if number is not None and line == NOTHING:
+                nothing.add(number)
+            elif number is not None:
+                lines[number, line] = None
+        return lines, nothing
+
+    def functions_of(self, codes: Iterable[int]) -> set[int]:
+        """The numbers of the functions, by the ids of code objects."""
+        return {self.numbers[number] for number in codes if number in self.numbers}
 
     def by_first_codes(self, hits: Iterable[Hit]) -> list[Hit]:
         """What ran, by the first code objects of functions, which are never released."""
-        return [(self._first(code), line) for code, line in hits]
+        return [(self._first(code, line), line) for code, line in hits]
 
-    def _first(self, code: CodeType) -> CodeType:
+    def _first(self, code: CodeType, line: int) -> CodeType:
         number = self.numbers.get(_ID(code))
-        return code if number is None else self.functions[number].code
+        if number is None:
+            return code
+        function = self.functions[number]
+        if line < function.first:
+            self._firsts[_ID(function.code)] = _NEVER  # it has odd lines from now on
+        return function.code
 
     def release(self) -> None:
         """Let go of what nobody else holds; a module that is still in use holds its functions."""

@@ -36,12 +36,11 @@ class Function:
 
     def lines(self, mask: int) -> Iterator[int]:
         """The lines, and the mark, whose bits are in the mask."""
-        far = [*self._far]
-        while mask:
-            lowest = mask & -mask
-            place = lowest.bit_length() - 1
+        far, digits = [*self._far], bin(mask)[:1:-1]
+        place = digits.find("1")
+        while place >= 0:
             yield self.first + place if place < len(BITS) else far[place - len(BITS)]
-            mask ^= lowest
+            place = digits.find("1", place + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ class Ran:
 NOT_ANY = Ran()
 
 
-def joined(parts: Iterable[Ran]) -> Ran:
+def joined(parts: Iterable[Ran], *, in_order: bool = True) -> Ran:
     """What ran in several parts, one after the other."""
     some = [part for part in parts if part.masks]
     if len(some) < 2:
@@ -71,5 +70,7 @@ def joined(parts: Iterable[Ran]) -> Ran:
     for part in some:
         for number, mask in part.masks.items():
             masks[number] = masks.get(number, 0) | mask
+    if not in_order:
+        return Ran(masks)
     lines = {line: None for part in some for line in part.lines}
     return Ran(masks, lines, frozenset().union(*(part.nothing for part in some)))

@@ -86,11 +86,12 @@ class Attribution:
         :param fixtures: those of wider scope among others, in order, each with whether the test got its value; if
             not, it may have failed by it.
         """
+        in_order = self._outcome == "failed"
         if self._watch.hits:
-            self._take(in_order=self._outcome == "failed")
+            self._take(in_order=in_order)
         own = self._open[0] if self._open else NOT_ANY
         if self._shared:
-            own = joined((*self._used(fixtures), own))
+            own = joined((*self._used(fixtures), own), in_order=in_order)
         if self._fails_leaving:
             own = joined((own, self._left))
         elif self._left.masks:

@@ -132,7 +132,7 @@ class Watch:
                 if id(code) not in telling.codes:
                     self._was_imported(code)
                 elif (begun := telling.end(frame_above(1))) is not None:
-                    self._cut(begun)
+                    self._set_aside(begun)
             except RecursionError:  # the next return will do
                 return None
             except Exception as fault:
@@ -190,20 +190,19 @@ class Watch:
         """
         begun = self._importing.pop(_ID(code), len(self.hits))
         self._monitoring.set_local_events(self._tool.id, code, 0)
-        _, masks = self._cut(begun)
-        self.imported |= masks.keys()
+        self.imported |= self._followed.functions_of(self._set_aside(begun))
 
-    def _cut(self, begun: int) -> tuple[list[Hit], dict[int, int]]:
-        """Take what ran since there was so much, and have it told again."""
+    def _set_aside(self, begun: int) -> Set[int]:
+        """Drop what ran since there was so much, and have it told again; the ids of the code objects."""
+        codes = {_ID(code) for code, _ in self._cut(begun)}
+        if codes:
+            self._rearm(codes)
+        return codes
+
+    def _cut(self, begun: int) -> list[Hit]:
         hits = self.hits[begun:]
         del self.hits[begun : begun + len(hits)]  # not all: other threads may have added more
-        masks, codes = self._followed.masks(hits)
-        if hits:
-            self._rearm(codes)
-            if self._ran_before:
-                self._rearm(self._ran_before)
-                self._ran_before.clear()
-        return hits, masks
+        return hits
 
     def take(self, *, in_order: bool = True) -> Ran:
         """What ran since the last time; it is told again from now on.
@@ -213,7 +212,9 @@ class Watch:
         self._telling.forget()
         if not self.hits:
             return NOT_ANY
-        hits, masks = self._cut(0)
+        hits = self._cut(0)
+        masks, codes = self._followed.masks(hits)
+        self._rearm(codes)
         return Ran(masks, *self._followed.in_order(hits)) if in_order else Ran(masks)
 
     def _rearm(self, numbers: Set[int]) -> None:
@@ -223,9 +224,12 @@ class Watch:
         arm, tool = self._monitoring.set_local_events, self._tool.id
         codes, returns = self._followed.codes, self._returns
         told, line, both = returns.codes, returns.line, returns.both
-        for number in numbers - self._long if self._long else numbers:
+        before, self._ran_before = self._ran_before, set()
+        if before or self._long:
+            numbers = (numbers | before) - self._long
+        for number in numbers:
             code = codes.get(number)
-            if code is not None:  # another thread may be letting go of them
+            if code is not None:  # unknown, or another thread is letting go of it
                 arm(tool, code, 0)
                 arm(tool, code, both if number in told else line)
 

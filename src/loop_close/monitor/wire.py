@@ -122,18 +122,15 @@ def added(parts: Iterable[Calls]) -> Calls:
 def _only(part: Calls, kept: Collection[str]) -> Calls:
     """Without what only other failing tests ran."""
     failed = {nodeid: ran for nodeid, ran in part.failed.items() if nodeid in kept}
-    ran = {index for hits in failed.values() for index, _ in hits}
+    gave_none = {nodeid: each for nodeid, each in part.gave_none.items() if nodeid in kept}
+    ran = {index for hits in failed.values() for index, _ in hits}.union(*gave_none.values())
     left = [n for n, each in enumerate(part.functions) if each.passed or each.in_import or n in ran]
     moved = {index: n for n, index in enumerate(left)}
     return replace(
         part,
         functions=tuple(part.functions[index] for index in left),
         failed={nodeid: tuple((moved[n], line) for n, line in hits) for nodeid, hits in failed.items()},
-        gave_none={
-            nodeid: frozenset(moved[n] for n in each)
-            for nodeid, each in part.gave_none.items()
-            if nodeid in kept
-        },
+        gave_none={nodeid: frozenset(moved[n] for n in each) for nodeid, each in gave_none.items()},
     )
 
 
