@@ -107,7 +107,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--keep", type=Path, metavar="FOLDER", help="keep there what loop-close observed of each fault")
     add("--replay", type=Path, metavar="FOLDER", help="judge what was kept there; run no tests")
     add("--pairs", type=Path, metavar="FOLDER", help="put what was kept there together, two faults at a time")
-    add("--fit", type=Path, metavar="FOLDER", help="fit the weights of the clues to what was kept there")
+    add(
+        "--fit",
+        type=Path,
+        metavar="FOLDER",
+        help="fit the weights to what was kept there",
+    )
     add("--out", type=Path, metavar="FILE", help="write every score there, a line of JSON each")
     add("--by", choices=("kind", "project"), default="", help="a row for each, instead of hidden and shown")
     add("--markdown", action="store_true", help="print the table as Markdown")
@@ -116,11 +121,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def _from_kept(options: argparse.Namespace, faults: Sequence[Fault]) -> str:
     from benchmarks.localize.fit import fit
+    from benchmarks.localize.fit_joins import fit_joins
     from benchmarks.localize.pairs import pairs
 
     if options.pairs:
         return pairs(options.pairs, faults)
-    return "\n".join(f"{name:10} {weight:5.1f}" for name, weight in fit(options.fit, faults).items())
+    weights = {**fit(options.fit, faults), **fit_joins(options.fit, faults)}
+    return "\n".join(f"{name:10} {weight:6.2f}" for name, weight in weights.items())
 
 
 def _choose(options: argparse.Namespace) -> int:

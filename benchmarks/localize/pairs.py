@@ -32,13 +32,13 @@ class Single:
 
 def pairs(folder: Path, faults: Sequence[Fault]) -> str:
     """A line on all pairs, and one on the faults by themselves."""
-    singles = list(_singles(folder, faults))
-    ones = [len(joined(single.causes, single.calls)) for single in singles]
-    found = [_groups(one, other) for one, other in _distinct(singles)]
+    seen = list(singles(folder, faults))
+    ones = [len(joined(single.causes, single.calls)) for single in seen]
+    found = [_groups(one, other) for one, other in distinct(seen)]
     mixed = sum(any(len(faults) > 1 for faults in groups) for groups in found)
     two = sum(len(groups) == 2 for groups in found)
     return (
-        f"{len(singles)} faults alone: one root cause {_share(ones.count(1), len(ones))}\n"
+        f"{len(seen)} faults alone: one root cause {_share(ones.count(1), len(ones))}\n"
         f"{len(found)} pairs: a root cause with failures of both {_share(mixed, len(found))},"
         f" just two {_share(two, len(found))}"
     )
@@ -48,7 +48,8 @@ def _share(part: int, whole: int) -> str:
     return f"{100 * part / max(1, whole):.1f} %"
 
 
-def _singles(folder: Path, faults: Sequence[Fault]) -> Iterator[Single]:
+def singles(folder: Path, faults: Sequence[Fault]) -> Iterator[Single]:
+    """The faults of which calls were kept."""
     for fault in faults:
         path = folder / f"{fault.id}.pickle"
         observation = pickle.loads(path.read_bytes()) if path.exists() else None
@@ -62,9 +63,10 @@ def _causes(observation: Observation) -> Sequence[RootCause]:
     return judge.group(run_detectors(observation, DEFAULT_DETECTORS), priorities)
 
 
-def _distinct(singles: Sequence[Single]) -> Iterator[tuple[Single, Single]]:
+def distinct(seen: Sequence[Single]) -> Iterator[tuple[Single, Single]]:
+    """Two faults of one project each, in different functions and without a failing test in common."""
     by_project: defaultdict[str, list[Single]] = defaultdict(list)
-    for single in singles:
+    for single in seen:
         by_project[single.fault.project].append(single)
     for found in by_project.values():
         for one, other in itertools.combinations(found, 2):
@@ -75,12 +77,13 @@ def _distinct(singles: Sequence[Single]) -> Iterator[tuple[Single, Single]]:
 
 def _groups(one: Single, other: Single) -> list[set[str]]:
     """The root causes of both together, by the faults that their failures are of."""
-    found = joined([*one.causes, *other.causes], _together(one.calls, other.calls))
+    found = joined([*one.causes, *other.causes], together(one.calls, other.calls))
     own = {id(e.failure) for cause in one.causes for e in cause.evidence}
     return [{(one if id(e.failure) in own else other).fault.id for e in cause.evidence} for cause in found]
 
 
-def _together(one: Calls, other: Calls) -> Calls:
+def together(one: Calls, other: Calls) -> Calls:
+    """What the tests call where both faults are in."""
     numbers = {(f.file, f.line, f.function): index for index, f in enumerate(one.functions)}
     places = [numbers.get((f.file, f.line, f.function)) for f in other.functions]
     failed = {

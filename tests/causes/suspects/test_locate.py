@@ -1,5 +1,6 @@
+import pytest
 from called import called, calls, nodeid
-from records import SRC, failure, origin, verdict
+from records import SRC, failure, origin, raised, verdict
 
 from loop_close.causes.suspects.locate import joined, located
 from loop_close.model import Evidence, RootCause
@@ -31,6 +32,41 @@ def test_what_both_know_together_decides_anew():
     known = calls(TOTAL, passed=100, test_a=[(0, 1)], test_b=[(0, 1)], test_c=[(0, 1)])
     (found,) = joined([cause(id, each) for id, each in zip("cba", failures, strict=True)], known)
     assert (found.id, [e.failure for e in found.evidence]) == ("a", failures)
+
+
+def test_those_that_can_be_none_with_others_take_no_place():
+    """Only so many are compared: not those of tests of which nothing is known, nor those that a name tells."""
+    unknown = [cause(f"u{n}", *[failure(verdict(), nodeid(f"gone{n}{k}")) for k in "ab"]) for n in range(40)]
+    named = raised(type="NameError", details={"name": "x"})
+    names = [
+        cause(f"n{n}", *[failure(named, nodeid(test)) for test in ("test_a", "test_b")]) for n in range(40)
+    ]
+    pair = [
+        cause("b", failure(verdict(), nodeid("test_a"))),
+        cause("a", failure(verdict(), nodeid("test_b"))),
+    ]
+    known = calls(TOTAL, passed=100, test_a=[(0, 1)], test_b=[(0, 1)])
+    assert (
+        len(joined([*unknown, *names, *pair], known)) == len(joined([*pair, *names, *unknown], known)) == 81
+    )
+
+
+@pytest.mark.parametrize(
+    ("type", "details", "expected"),
+    [
+        ("NameError", {"name": "x"}, 2),
+        ("ImportError", {"name": "x"}, 2),
+        ("ValueError", {"fixture": "x"}, 2),
+        ("AttributeError", {"name": "x", "owner": "Cart"}, 1),
+    ],
+)
+def test_what_is_missing_by_name(type, details, expected):
+    missing = failure(raised(type=type, details=details), nodeid("test_a"))
+    known = calls(TOTAL, passed=100, test_a=[(0, 1)], test_b=[(0, 1)])
+    assert (
+        len(joined([cause("a", missing), cause("b", failure(verdict(), nodeid("test_b")))], known))
+        == expected
+    )
 
 
 def test_the_failure_about_the_first_suspect_is_shown():

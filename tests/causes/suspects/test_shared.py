@@ -1,3 +1,5 @@
+from itertools import combinations
+
 import pytest
 from called import CART, called, calls, nodeid
 from hypothesis import given
@@ -5,31 +7,13 @@ from hypothesis import strategies as st
 from records import failure, frame, in_test, raised, verdict
 
 from loop_close.causes.suspects.rank import found_for
-from loop_close.causes.suspects.shared import agreement, alike, blame
+from loop_close.causes.suspects.shared import agreement, alike, odds, told
 from loop_close.model import Evidence, RootCause, Site
 
 TOTAL = called("total", 10, passed=5, lines={1: 5})
 SETUP = called("setup", 50)
 TAX = called("tax", 70)
 BOTH = calls(TOTAL, passed=40, a=[(0, 1)], b=[(0, 1)])
-#: Ten functions that both tests ran.
-TEN = calls(
-    *(called(f"f{n}", 20 * n, passed=6) for n in range(1, 11)),
-    passed=40,
-    a=[(n, 1) for n in range(10)],
-    b=[(n, 1) for n in range(10)],
-)
-
-
-#: Each test has a function of its own; what both ran most passing tests run as well.
-SHARING = calls(
-    called("parse", 10, passed=30, lines={1: 30}),
-    called("total", 30, passed=5),
-    called("tax", 50, passed=5),
-    passed=40,
-    a=[(0, 1), (1, 1)],
-    b=[(0, 1), (2, 1)],
-)
 
 
 def cause(*tests, exc=None, kind="test-failure"):
@@ -42,18 +26,30 @@ def placed(message="one", function="total", **fields):
     return raised(message=message, frames=[in_test(), frame(CART, function)], **fields)
 
 
-def pairs(causes, known, functions=None):
+def group(known, *causes):
+    (first, *_) = causes
+    return told(causes, found_for(first, known), known)
+
+
+def pairs(causes, known=BOTH):
     """Of a group each."""
-    number = len(known.functions) if functions is None and known is not None else functions or 0
-    return alike([(each,) for each in causes], [found_for(each, known) for each in causes], number)
+    return joined([group(known, each) for each in causes])
+
+
+def joined(groups):
+    return [tuple(each) for each in alike(groups, {}) if len(each) > 1]
 
 
 def two(first=None, second=None, known=BOTH, **kinds):
     return pairs([cause("a", exc=first), cause("b", exc=second, **kinds)], known) == [(0, 1)]
 
 
-def test_nothing_is_known():
-    assert pairs([cause("a"), cause("b")], None) == pairs([], BOTH) == []
+def weighed(known):
+    return odds(group(known, cause("a")), group(known, cause("b")))
+
+
+def test_nothing_ran():
+    assert pairs([cause("a"), cause("b")], calls()) == pairs([]) == []
 
 
 def test_the_same_function_is_blamed():
@@ -61,11 +57,37 @@ def test_the_same_function_is_blamed():
     assert not two(kind="timeout")
 
 
-def test_two_with_a_place_only_where_it_is_sure():
+def test_each_has_a_line_of_its_own_that_no_passing_test_runs():
+    """What is in common is run by most passing tests as well."""
+    functions = called("parse", 10, 30, {1: 30}), called("total", 30, 5), called("tax", 50, 5)
+    assert not two(known=calls(*functions, passed=40, a=[(0, 1), (1, 1)], b=[(0, 1), (2, 1)]))
+
+
+def test_a_common_line_that_few_passing_tests_run_explains_both():
+    """Each has a line of its own as well, which more passing tests run."""
+    functions = called("parse", 10, 5, {1: 1}), called("total", 30, 20, {1: 9}), called("tax", 50, 20, {1: 9})
+    assert two(known=calls(*functions, passed=40, a=[(0, 1), (1, 1)], b=[(0, 1), (2, 1)]))
+
+
+def test_one_that_a_few_of_many_failing_tests_ran():
+    """The line of one test is not what the others fail by, who have one of their own."""
+    many = {f"m{n}": [(0, 1), (1, 1)] for n in range(9)}
+    functions = called("total", 10, passed=20, lines={1: 20, 2: 0}), called("tax", 30, passed=5)
+    known = calls(*functions, passed=20, b=[(0, 1), (0, 2)], **many, m9=[(0, 1), (0, 2), (1, 1)])
+    assert pairs([cause(*many, "m9"), cause("b")], known) == []
+
+
+def test_what_runs_to_show_a_value_explains_nothing():
+    """A file with contexts knows no better."""
+    shown, total, tax = called("Cart.__repr__", 90), called("total", 30, 30), called("tax", 50, 30)
+    ran = {"a": [(0, 1), (1, 1)], "b": [(0, 1), (2, 1)]}
+    assert weighed(calls(shown, total, tax, passed=30, **ran)) < weighed(
+        calls(called("Cart.render", 90), total, tax, passed=30, **ran)
+    )
+
+
+def test_exceptions_out_of_two_functions():
     assert two(placed(), placed("two", "tax", type="KeyError"))
-    judged, other = cause("a", exc=placed("one", "f1")), cause("b", exc=placed("two", "f2", type="KeyError"))
-    assert pairs([judged, cause("b")], TEN, functions=500) == [(0, 1)]
-    assert pairs([judged, other], TEN, functions=500) == []
 
 
 @pytest.mark.parametrize(
@@ -79,31 +101,63 @@ def test_two_with_a_place_only_where_it_is_sure():
         ({"message": "list index out of range"}, {"message": "tuple index out of range"}, True),
     ],
 )
-def test_two_exceptions_out_of_one_function(first, second, expected):
+def test_two_exceptions_out_of_the_function_that_both_blame(first, second, expected):
     """One fault where one statement fails in one way."""
     assert two(placed(**first), placed(**second)) is expected
 
 
+def test_two_exceptions_out_of_a_function_that_neither_blames():
+    """What they were handed is wrong: one fault, that shows in two ways."""
+    parse = called("parse", 10, passed=5)
+    known = calls(parse, called("total", 30, 39, {1: 39}), passed=40, a=[(0, 1), (1, 1)], b=[(0, 1), (1, 1)])
+    assert two(placed(), placed(type="KeyError"), known)
+
+
 def test_what_a_group_holds_counts():
     """An exception of another type out of the same function is kept apart from all that is in the group."""
-    groups = [(cause("a"), cause("b", exc=placed())), (cause("c", exc=placed("two", type="KeyError")),)]
+    first, second, other = (
+        cause("a"),
+        cause("b", exc=placed()),
+        cause("c", exc=placed("two", type="KeyError")),
+    )
     known = calls(TOTAL, passed=40, a=[(0, 1)], b=[(0, 1)], c=[(0, 1)])
-    found = [found_for(group[0], known) for group in groups]
-    assert alike(groups, found, 1) == []
-    assert alike([groups[0][:1], groups[1]], found, 1) == [(0, 1)]
+    assert joined([group(known, first, second), group(known, other)]) == []
+    assert joined([group(known, first), group(known, other)]) == [(0, 1)]
 
 
-@pytest.mark.parametrize(
-    ("type", "details", "expected"),
-    [
-        ("NameError", {"name": "x"}, False),
-        ("ImportError", {"name": "x"}, False),
-        ("ValueError", {"fixture": "x"}, False),
-        ("AttributeError", {"name": "x", "owner": "Cart"}, True),
-    ],
-)
-def test_what_is_missing_by_name(type, details, expected):
-    assert two(placed("it is missing", type=type, details=details)) is expected
+@pytest.mark.parametrize(("passed", "expected"), [(0, False), (1, True)])
+def test_what_no_passing_test_runs_says_less(passed, expected):
+    """Whatever fails may have to go through the setup."""
+    lines = {1: passed} if passed else {}
+    setup = called("connect", 10, passed, lines, end_line=30)
+    pages = [called(f"page{n}", 20 + 40 * n, passed, lines, end_line=50 + 40 * n) for n in range(4)]
+    ran = [(0, 1), (1, 1), (2, 1)], [(0, 1), (3, 1), (4, 1)]
+    known = calls(setup, *pages, passed=40, a=ran[0], b=ran[1])
+    assert 0.005 < agreement(*(group(known, cause(name)).blame for name in "ab")) < 0.3
+    assert two(known=known) is expected
+
+
+def test_of_a_list_any_two_are_one():
+    """The first and the last agree with the second, and not with each other."""
+    groups = [group(BOTH, cause(name)) for name in "abc"]
+    known = dict(zip(combinations(groups, 2), (2.0, -1.0, 1.0), strict=True))
+    assert alike(groups, known) == [[0, 1], [2]]
+    assert alike(groups, dict.fromkeys(known, 1.0)) == [[0, 1, 2]]
+    assert alike(groups, dict(zip(known, (1.0, -1.0, 2.0), strict=True))) == [[0], [1, 2]]
+
+
+@pytest.mark.parametrize("passed", [0, 2, 4])
+def test_a_long_setup_that_few_passing_tests_run(passed):
+    """Each has a function of its own that no passing test calls."""
+    known = calls(
+        called("connect", 10, passed, dict.fromkeys(range(1, 40), passed) if passed else {}, end_line=60),
+        called("get_user", 100),
+        called("get_order", 200),
+        passed=61,
+        **{name: [(0, n) for n in range(1, 40)] + [(1, 1)] for name in ("a", "b", "c")},
+        **{name: [(0, n) for n in range(1, 40)] + [(2, 1)] for name in ("d", "e", "f")},
+    )
+    assert pairs([cause("a", "b", "c"), cause("d", "e", "f")], known) == []
 
 
 def test_a_common_setup_that_no_passing_test_runs_is_not_sure():
@@ -111,49 +165,30 @@ def test_a_common_setup_that_no_passing_test_runs_is_not_sure():
     assert not two(known=known)
 
 
-def test_without_counts_a_place_is_not_enough():
-    assert not two(placed(), placed("two"), known=None)
+@pytest.mark.parametrize("own", [500, 300, 20])
+def test_plumbing_that_all_passing_tests_run_joins_nothing(own):
+    """Nor does what is joined by it swallow the rest."""
+    plumbing = [called(f"p{n}", 100 * n, 1000, dict.fromkeys(range(1, 6), 1000)) for n in range(1, 21)]
+    owned = [called(f"own{n}", 10, own, dict.fromkeys(range(1, 6), own), file=f"{n}.py") for n in range(6)]
+    ran = {f"t{n}": [(p, k) for p in [*range(20), 20 + n] for k in range(1, 6)] for n in range(6)}
+    assert pairs([cause(test) for test in ran], calls(*plumbing, *owned, passed=1000, **ran)) == []
 
 
-@pytest.mark.parametrize(("passed", "expected"), [(0, False), (1, True), (5, True)])
-def test_what_no_passing_test_runs_says_less(passed, expected):
-    """What speaks for two functions at all speaks for the one as much as for the other."""
-    lines = {1: passed} if passed else {}
-    functions = called("select", 10, passed, lines), called("connect", 30, passed, lines)
-    ran = [(0, 1), (1, 1), (0, 2), (1, 2)]
-    known = calls(*functions, passed=40, a=ran, b=[ran[1], ran[0], ran[3], ran[2]])
-    agreed = agreement(*[blame(found_for(cause(name), known)) for name in "ab"])
-    assert 0.3 <= agreed < 0.6
-    assert two(known=known) is expected
-
-
-def test_plumbing_that_any_two_share_says_nothing():
-    """However many functions there are that have nothing to do with either."""
-    assert pairs([cause("a"), cause("b")], SHARING, functions=10_000) == []
-
-
-@pytest.mark.parametrize("passed", [0, 1, 4])
-def test_a_long_setup_that_few_passing_tests_run(passed):
-    known = calls(
-        called("connect", 10, passed=passed, end_line=60),
-        called("get_user", 100),
-        called("get_order", 200),
-        passed=61,
-        **{name: [(0, n) for n in range(1, 40)] + [(1, 1)] for name in ("a", "b", "c")},
-        **{name: [(0, n) for n in range(1, 40)] + [(2, 1)] for name in ("d", "e", "f")},
+def test_two_failures_of_one_test():
+    """As those of subtests are: all that ran is in common, whatever is wrong."""
+    functions = [called(f"f{n}", 20 * n, passed=20 + n, lines={1: 20 + n}) for n in range(1, 21)]
+    known = calls(*functions, passed=60, a=[(n, 1) for n in range(20)])
+    assert (
+        pairs(
+            [cause("a", exc=placed("one", "f3")), cause("a", exc=placed("two", "f9", type="KeyError"))], known
+        )
+        == []
     )
-    assert pairs([cause("a", "b", "c"), cause("d", "e", "f")], known, functions=200) == []
 
 
-def test_the_more_functions_there_are_the_more_an_agreement_says():
-    """Both blame ten functions alike: one in ten by chance where there are ten, and hardly any where there are 200."""
-    assert pairs([cause("a"), cause("b")], TEN, functions=10) == []
-    assert pairs([cause("a"), cause("b")], TEN, functions=200) == [(0, 1)]
-
-
-def test_each_once_and_those_that_agree_most_first():
-    known = calls(TOTAL, TAX, passed=40, a=[(0, 1), (1, 1)], b=[(0, 1)], c=[(0, 1)])
-    assert pairs([cause("a"), cause("b"), cause("c")], known) == [(1, 2)]
+def test_odds_that_are_known_are_not_asked_for_again():
+    groups = [group(BOTH, cause(name)) for name in "ab"]
+    assert alike(groups, {(groups[0], groups[1]): -1.0}) == [[0], [1]]
 
 
 shares = st.dictionaries(st.tuples(st.just("a.py"), st.sampled_from("fghij")), st.floats(0, 1), min_size=1)

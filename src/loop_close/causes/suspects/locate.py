@@ -4,57 +4,67 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 
 from loop_close.calls import Calls
-from loop_close.causes.suspects.candidates import Candidate
 from loop_close.causes.suspects.clues import base_name
 from loop_close.causes.suspects.elsewhere import with_elsewhere
-from loop_close.causes.suspects.merge import MOST, merged
+from loop_close.causes.suspects.places import is_named
 from loop_close.causes.suspects.rank import found_for, suspects_among
-from loop_close.causes.suspects.shared import alike
+from loop_close.causes.suspects.shared import Told, alike, told
 from loop_close.facts import links, origins
 from loop_close.memory import Episode
 from loop_close.model import Evidence, RootCause, Suspect
 
-_Group = tuple[RootCause, ...]
-_Find = Callable[[_Group], list[Candidate]]
+#: Positions of root causes that are one.
+_Group = tuple[int, ...]
+_Tell = Callable[[_Group], Told]
 
+# With more root causes, all pairs of them are too many; those with most failures count.
+_COMPARED = 40
 #: More root causes than these nobody mends in one go.
 _LOCATED = 20
 
 
 def joined(causes: Sequence[RootCause], calls: Calls | None) -> list[RootCause]:
-    """The causes, those that are one as one, in the order of the first of each.
-
-    They are one by a line that their failing tests have in common, or by the function that these blame.
-    """
-    found = [_joined([causes[i] for i in members]) for members in merged(causes, calls)]
-    if calls is None or not 1 < len(found) <= MOST:
-        return found
-    return _joined_by_suspect(found, _finder(calls), len(calls.functions))
-
-
-def _finder(calls: Calls) -> _Find:
-    """Gives the candidates of causes taken as one, found once: with thousands of lines that takes seconds."""
-    known: dict[tuple[int, ...], list[Candidate]] = {}
-
-    def find(group: _Group) -> list[Candidate]:
-        key = tuple(map(id, group))
-        if key not in known:
-            known[key] = found_for(_joined(group), calls)
-        return known[key]
-
-    return find
+    """The causes, those that are one as one, in the order of the first of each."""
+    if calls is None or len(causes) < 2:
+        return list(causes)
+    compared = sorted(_compared(causes, calls))
+    groups = _grouped([(i,) for i in compared], _teller(causes, calls))
+    groups += [(i,) for i in {*range(len(causes))}.difference(compared)]
+    return [_joined([causes[i] for i in group]) for group in sorted(groups)]
 
 
-def _joined_by_suspect(causes: Sequence[RootCause], find: _Find, functions: int) -> list[RootCause]:
-    """Joined two by two until no two are one any more: what is known of both together decides anew."""
-    groups: list[_Group] = [(cause,) for cause in causes]
-    while pairs := dict(alike(groups, [*map(find, groups)], functions)):
-        later = {*pairs.values()}
-        whole = {i: group + groups[pairs[i]] if i in pairs else group for i, group in enumerate(groups)}
-        groups = [whole[i] for i in range(len(groups)) if i not in later]
-    return [_joined(group) for group in groups]
+def _compared(causes: Sequence[RootCause], calls: Calls) -> list[int]:
+    """Positions of those that may be one with others: no name tells them, and it is known what their tests ran."""
+    able = [i for i, cause in enumerate(causes) if not is_named(cause) and _is_known(cause, calls)]
+    return sorted(able, key=lambda i: (-len(causes[i].evidence), causes[i].id))[:_COMPARED]
+
+
+def _is_known(cause: RootCause, calls: Calls) -> bool:
+    return any(e.failure is not None and e.failure.nodeid in calls.failed for e in cause.evidence)
+
+
+def _teller(causes: Sequence[RootCause], calls: Calls) -> _Tell:
+    """Gives what a group tells, worked out once: with thousands of lines that takes seconds."""
+
+    @cache
+    def tell(group: _Group) -> Told:
+        parts = [causes[i] for i in group]
+        return told(parts, found_for(_joined(parts), calls), calls)
+
+    return tell
+
+
+def _grouped(groups: list[_Group], tell: _Tell) -> list[_Group]:
+    """Joined until no two are one any more: what is known of all of them together decides anew."""
+    known: dict[tuple[Told, Told], float] = {}
+    while True:
+        found = alike([*map(tell, groups)], known)
+        if len(found) == len(groups):
+            return groups
+        groups = [tuple(sorted(i for place in places for i in groups[place])) for places in found]
 
 
 def _joined(parts: Sequence[RootCause]) -> RootCause:

@@ -22,22 +22,22 @@ MOST = 5
 #: place on the traceback, which is for where nothing is counted.
 WEIGHTS: Mapping[str, float] = {
     "odd": 1.8,
-    "function": 1.1,
-    "all": 1.9,
+    "function": 0.9,
+    "all": 1.5,
     "ahead": 1.8,
-    "foremost": 2.7,
-    "file": 1.7,
-    "elsewhere": 3.6,
-    "maker": 2.2,
-    "raised": 1.6,
-    "large": 1.3,
-    "late": 1.4,
+    "foremost": 2.8,
+    "file": 1.2,
+    "elsewhere": 3.5,
+    "maker": 1.9,
+    "raised": 1.3,
+    "large": 1.2,
+    "late": 1.1,
     "onward": -0.6,
-    "special": -0.8,
-    "lost": 2.9,
+    "special": -0.5,
+    "lost": 1.8,
     "framed": 0.1,
     "edited": 8.0,
-    "outside": 8.0,
+    "outside": 7.3,
 }
 #: Where even the likeliest has less of all that speaks for any, the evidence is weak, and nothing is said.
 LEAST_FIRST = 0.02
@@ -62,11 +62,11 @@ def suspects_among(found: Collection[Candidate]) -> tuple[Suspect, ...]:
 def _explains(candidate: Candidate) -> bool:
     """Whether it can be behind most of the failures: what most of them do not call is not."""
     spectrum, clue = candidate.spectrum, candidate.clue
-    is_called = spectrum is not None and 2 * spectrum.failed >= spectrum.of_failed and _tells_apart(spectrum)
+    is_called = spectrum is not None and 2 * spectrum.failed >= spectrum.of_failed and tells_apart(spectrum)
     return is_called or (clue is not None and (clue.framed > 0 or clue.edited > 0))
 
 
-def _tells_apart(spectrum: Spectrum) -> bool:
+def tells_apart(spectrum: Spectrum) -> bool:
     """Whether not nearly all passing tests did the same: ran its oddest line, or left one out."""
     common = _COMMON * spectrum.of_passed
     is_run_by_all = spectrum.passed >= common and spectrum.line_passed >= common

@@ -1,0 +1,46 @@
+"""What the exceptions of root causes tell by themselves: out of which function they came, what they find missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from loop_close.causes.keys import missing_thing
+from loop_close.causes.suspects.clues import Name, base_name
+from loop_close.facts import innermost, is_a, is_assertion
+from loop_close.model import Raised, RootCause
+
+# A statement may call many functions, one of which does not take what it is given.
+_MISCALLED = re.compile(r"([\w.<>]+)\(\) (?:missing|takes|got) ")
+
+
+def places(causes: Iterable[RootCause]) -> dict[Name, set[Sequence[str]]]:
+    """By function of the code under test what came out of it: type of exception, statement, what that called.
+
+    A test's verdict comes out of none.
+    """
+    found: dict[Name, set[Sequence[str]]] = {}
+    for cause in causes:
+        raised = _raised(cause)
+        frame = innermost(raised)
+        if raised is None or frame is None or frame.is_test or is_assertion(raised):
+            continue
+        statement = raised.site.statement if raised.site is not None else ""
+        called = _MISCALLED.match(raised.message)
+        name = frame.file, base_name(frame.function)
+        found.setdefault(name, set()).add((raised.type, statement, called[1] if called else ""))
+    return found
+
+
+def is_named(cause: RootCause) -> bool:
+    """Whether it is told by the name of what is missing, or by no exception at all: such causes are one by that alone.
+
+    An attribute is another matter: one fault may take several from an object.
+    """
+    raised = _raised(cause)
+    return raised is None or (missing_thing(raised) is not None and not is_a(raised, "AttributeError"))
+
+
+def _raised(cause: RootCause) -> Raised | None:
+    failure = cause.evidence[0].failure
+    return failure.raised if failure is not None else None
