@@ -174,6 +174,20 @@ def test_plumbing_that_all_passing_tests_run_joins_nothing(own):
     assert pairs([cause(test) for test in ran], calls(*plumbing, *owned, passed=1000, **ran)) == []
 
 
+def test_what_few_of_the_tests_ran_is_not_blamed():
+    """Most fail before they run anything; two of them ran what others fail by, and nothing else."""
+    known = calls(
+        called("add", 10, 14, {1: 14}),
+        called("quote", 30, 4, {1: 1}),
+        passed=67,
+        **{f"e{n}": [(0, 1)] * (n < 2) for n in range(12)},
+        **{f"f{n}": [(0, 1), (1, 1)] for n in range(3)},
+    )
+    early, late = cause(*(f"e{n}" for n in range(12))), cause("f0", "f1", "f2")
+    assert group(known, early).blame == {}
+    assert pairs([early, late], known) == []
+
+
 def test_two_failures_of_one_test():
     """As those of subtests are: all that ran is in common, whatever is wrong."""
     functions = [called(f"f{n}", 20 * n, passed=20 + n, lines={1: 20 + n}) for n in range(1, 21)]

@@ -60,17 +60,18 @@ def suspects_among(found: Collection[Candidate]) -> tuple[Suspect, ...]:
 
 
 def _explains(candidate: Candidate) -> bool:
-    """Whether it can be behind most of the failures: what most of them do not call is not."""
+    """Whether it can be behind most of the failures."""
     spectrum, clue = candidate.spectrum, candidate.clue
-    is_called = spectrum is not None and 2 * spectrum.failed >= spectrum.of_failed and tells_apart(spectrum)
+    is_called = spectrum is not None and is_odd(spectrum)
     return is_called or (clue is not None and (clue.framed > 0 or clue.edited > 0))
 
 
-def tells_apart(spectrum: Spectrum) -> bool:
-    """Whether not nearly all passing tests did the same: ran its oddest line, or left one out."""
+def is_odd(spectrum: Spectrum) -> bool:
+    """Whether most failing tests called the function, and nearly all passing ones did not run just the same of it."""
     common = _COMMON * spectrum.of_passed
     is_run_by_all = spectrum.passed >= common and spectrum.line_passed >= common
-    return not is_run_by_all or spectrum.left_out_score > spectrum.line_score
+    tells_apart = not is_run_by_all or spectrum.left_out_score > spectrum.line_score
+    return 2 * spectrum.failed >= spectrum.of_failed and tells_apart
 
 
 def found_for(cause: RootCause, calls: Calls | None, episode: Episode | None = None) -> list[Candidate]:

@@ -18,7 +18,7 @@ from loop_close.causes.suspects.candidates import Candidate
 from loop_close.causes.suspects.clues import Name
 from loop_close.causes.suspects.common import Lines, joint_less_apart, lines_of
 from loop_close.causes.suspects.places import places
-from loop_close.causes.suspects.rank import scored, tells_apart
+from loop_close.causes.suspects.rank import is_odd, scored
 from loop_close.model import RootCause
 
 # The logarithm of the odds of one fault, by a logistic regression (`python -m benchmarks.localize --fit`) over faults
@@ -67,11 +67,11 @@ def told(group: Sequence[RootCause], found: Collection[Candidate], calls: Calls)
 
 
 def blame(found: Collection[Candidate]) -> _Blame:
-    """The likeliest functions among those that were counted and that nearly all passing tests do not run alike."""
+    """The likeliest functions among those that were counted, and that may be behind the failures by these counts."""
     return {
         (c.file, c.function): (share, c.spectrum.passed)
         for share, c in scored(found)[:_MOST]
-        if c.spectrum is not None and tells_apart(c.spectrum)
+        if c.spectrum is not None and is_odd(c.spectrum)
     }
 
 
