@@ -1,4 +1,4 @@
-from itertools import combinations
+from itertools import combinations, product
 
 import pytest
 from called import CART, called, calls, nodeid
@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records import failure, frame, in_test, raised, verdict
 
+from loop_close.causes.suspects.locate import joined
 from loop_close.causes.suspects.rank import found_for
-from loop_close.causes.suspects.shared import agreement, alike, odds, told
+from loop_close.causes.suspects.shared import agreement, clusters, odds, told
 from loop_close.model import Evidence, RootCause, Site
 
 TOTAL = called("total", 10, passed=5, lines={1: 5})
@@ -32,12 +33,13 @@ def group(known, *causes):
 
 
 def pairs(causes, known=BOTH):
-    """Of a group each."""
-    return joined([group(known, each) for each in causes])
+    """Positions of those that come to be one."""
+    found = [[i for i, one in enumerate(causes) if is_in(one, each)] for each in joined(causes, known)]
+    return [tuple(each) for each in found if len(each) > 1]
 
 
-def joined(groups):
-    return [tuple(each) for each in alike(groups, {}) if len(each) > 1]
+def is_in(cause, joined):
+    return any(each is cause.evidence[0] for each in joined.evidence)
 
 
 def two(first=None, second=None, known=BOTH, **kinds):
@@ -113,18 +115,6 @@ def test_two_exceptions_out_of_a_function_that_neither_blames():
     assert two(placed(), placed(type="KeyError"), known)
 
 
-def test_what_a_group_holds_counts():
-    """An exception of another type out of the same function is kept apart from all that is in the group."""
-    first, second, other = (
-        cause("a"),
-        cause("b", exc=placed()),
-        cause("c", exc=placed("two", type="KeyError")),
-    )
-    known = calls(TOTAL, passed=40, a=[(0, 1)], b=[(0, 1)], c=[(0, 1)])
-    assert joined([group(known, first, second), group(known, other)]) == []
-    assert joined([group(known, first), group(known, other)]) == [(0, 1)]
-
-
 @pytest.mark.parametrize(("passed", "expected"), [(0, False), (1, True)])
 def test_what_no_passing_test_runs_says_less(passed, expected):
     """Whatever fails may have to go through the setup."""
@@ -139,11 +129,22 @@ def test_what_no_passing_test_runs_says_less(passed, expected):
 
 def test_of_a_list_any_two_are_one():
     """The first and the last agree with the second, and not with each other."""
-    groups = [group(BOTH, cause(name)) for name in "abc"]
-    known = dict(zip(combinations(groups, 2), (2.0, -1.0, 1.0), strict=True))
-    assert alike(groups, known) == [[0, 1], [2]]
-    assert alike(groups, dict.fromkeys(known, 1.0)) == [[0, 1, 2]]
-    assert alike(groups, dict(zip(known, (1.0, -1.0, 2.0), strict=True))) == [[0], [1, 2]]
+    assert clusters(3, {(0, 1): 2.0, (1, 2): 1.0}) == [[0, 1], [2]]
+    assert clusters(3, {(0, 1): 1.0, (1, 2): 2.0}) == [[0], [1, 2]]
+    assert clusters(3, {(0, 1): 1.0, (0, 2): 0.0, (1, 2): 2.0}) == [[0, 1, 2]]
+    assert clusters(2, {}) == [[0], [1]]
+
+
+edges = st.dictionaries(st.sampled_from([*combinations(range(7), 2)]), st.floats(0, 5))
+
+
+@given(edges)
+def test_clusters_part_all_and_join_what_they_can(likely):
+    found = clusters(7, likely)
+    assert sorted(place for each in found for place in each) == [*range(7)]
+    assert all(pair in likely for each in found for pair in combinations(each, 2))
+    for one, other in combinations(found, 2):
+        assert any((min(pair), max(pair)) not in likely for pair in product(one, other))
 
 
 @pytest.mark.parametrize("passed", [0, 2, 4])
@@ -165,12 +166,13 @@ def test_a_common_setup_that_no_passing_test_runs_is_not_sure():
     assert not two(known=known)
 
 
-@pytest.mark.parametrize("own", [500, 300, 20])
-def test_plumbing_that_all_passing_tests_run_joins_nothing(own):
+@pytest.mark.parametrize(("plumbed", "own"), [(1000, 500), (1000, 20), (890, 500), (500, 200), (300, 50)])
+def test_plumbing_that_many_passing_tests_run_joins_nothing(plumbed, own):
     """Nor does what is joined by it swallow the rest."""
-    plumbing = [called(f"p{n}", 100 * n, 1000, dict.fromkeys(range(1, 6), 1000)) for n in range(1, 21)]
-    owned = [called(f"own{n}", 10, own, dict.fromkeys(range(1, 6), own), file=f"{n}.py") for n in range(6)]
-    ran = {f"t{n}": [(p, k) for p in [*range(20), 20 + n] for k in range(1, 6)] for n in range(6)}
+    lines = range(1, 6)
+    plumbing = [called(f"p{n}", 100 * n, plumbed, dict.fromkeys(lines, plumbed)) for n in range(1, 21)]
+    owned = [called(f"own{n}", 10, own, dict.fromkeys(lines, own), file=f"{n}.py") for n in range(6)]
+    ran = {f"t{n}": [(p, k) for p in [*range(20), 20 + n] for k in lines] for n in range(6)}
     assert pairs([cause(test) for test in ran], calls(*plumbing, *owned, passed=1000, **ran)) == []
 
 
@@ -198,11 +200,6 @@ def test_two_failures_of_one_test():
         )
         == []
     )
-
-
-def test_odds_that_are_known_are_not_asked_for_again():
-    groups = [group(BOTH, cause(name)) for name in "ab"]
-    assert alike(groups, {(groups[0], groups[1]): -1.0}) == [[0], [1]]
 
 
 shares = st.dictionaries(st.tuples(st.just("a.py"), st.sampled_from("fghij")), st.floats(0, 1), min_size=1)

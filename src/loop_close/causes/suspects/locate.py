@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 
 from loop_close.calls import Calls
 from loop_close.causes.suspects.clues import base_name
 from loop_close.causes.suspects.elsewhere import with_elsewhere
+from loop_close.causes.suspects.join import Group, Join
 from loop_close.causes.suspects.places import is_named
 from loop_close.causes.suspects.rank import found_for, suspects_among
-from loop_close.causes.suspects.shared import Told, alike, told
+from loop_close.causes.suspects.shared import Told, told
 from loop_close.facts import links, origins
 from loop_close.memory import Episode
 from loop_close.model import Evidence, RootCause, Suspect
-
-#: Positions of root causes that are one.
-_Group = tuple[int, ...]
-_Tell = Callable[[_Group], Told]
 
 # With more root causes, all pairs of them are too many; those with most failures count.
 _COMPARED = 40
@@ -30,8 +26,13 @@ def joined(causes: Sequence[RootCause], calls: Calls | None) -> list[RootCause]:
     """The causes, those that are one as one, in the order of the first of each."""
     if calls is None or len(causes) < 2:
         return list(causes)
-    compared = sorted(_compared(causes, calls))
-    groups = _grouped([(i,) for i in compared], _teller(causes, calls))
+
+    def tell(group: Group) -> Told:
+        parts = [causes[i] for i in group]
+        return told(parts, found_for(_joined(parts), calls), calls)
+
+    compared = _compared(causes, calls)
+    groups = Join(tell)(compared)
     groups += [(i,) for i in {*range(len(causes))}.difference(compared)]
     return [_joined([causes[i] for i in group]) for group in sorted(groups)]
 
@@ -44,27 +45,6 @@ def _compared(causes: Sequence[RootCause], calls: Calls) -> list[int]:
 
 def _is_known(cause: RootCause, calls: Calls) -> bool:
     return any(e.failure is not None and e.failure.nodeid in calls.failed for e in cause.evidence)
-
-
-def _teller(causes: Sequence[RootCause], calls: Calls) -> _Tell:
-    """Gives what a group tells, worked out once: with thousands of lines that takes seconds."""
-
-    @cache
-    def tell(group: _Group) -> Told:
-        parts = [causes[i] for i in group]
-        return told(parts, found_for(_joined(parts), calls), calls)
-
-    return tell
-
-
-def _grouped(groups: list[_Group], tell: _Tell) -> list[_Group]:
-    """Joined until no two are one any more: what is known of all of them together decides anew."""
-    known: dict[tuple[Told, Told], float] = {}
-    while True:
-        found = alike([*map(tell, groups)], known)
-        if len(found) == len(groups):
-            return groups
-        groups = [tuple(sorted(i for place in places for i in groups[place])) for places in found]
 
 
 def _joined(parts: Sequence[RootCause]) -> RootCause:

@@ -8,9 +8,9 @@ and hardly any passing test did; for two such a line of each, which few of the o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import product
 from math import inf, log
 
 from loop_close.calls import Calls
@@ -31,6 +31,8 @@ _LEAST = 0.005
 #: They have to agree as much where no passing test calls the function, as all that fails may have to go through it, and
 #: where one test fails by both: then what it ran says nothing.
 _UNKNOWN = 0.3
+#: Where one function stands out in the parts, it has to stand out in the whole by this part of that.
+_KEPT = 0.5
 # What is further down has next to no share.
 _MOST = 20
 
@@ -38,9 +40,9 @@ _MOST = 20
 _Blame = Mapping[Name, tuple[float, int]]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Told:
-    """What a group of root causes tells; as a key, it stands for itself.
+    """What a group of root causes tells.
 
     :ivar blame: of functions that were counted only: that both tracebacks show one does not make them one.
     :ivar places: by function of the code under test what came out of it.
@@ -68,28 +70,19 @@ def told(group: Sequence[RootCause], found: Collection[Candidate], calls: Calls)
 
 def blame(found: Collection[Candidate]) -> _Blame:
     """The likeliest functions among those that were counted, and that may be behind the failures by these counts."""
-    return {
-        (c.file, c.function): (share, c.spectrum.passed)
-        for share, c in scored(found)[:_MOST]
-        if c.spectrum is not None and is_odd(c.spectrum)
-    }
+    odd = [
+        (share, c, c.spectrum) for share, c in scored(found) if c.spectrum is not None and is_odd(c.spectrum)
+    ]
+    total = sum(share for share, _, _ in odd)
+    return {(c.file, c.function): (share / total, spectrum.passed) for share, c, spectrum in odd[:_MOST]}
 
 
-def alike(groups: Sequence[Told], known: dict[tuple[Told, Told], float]) -> list[list[int]]:
-    """Positions of groups that are one, in order; of each list any two are.
+def clusters(number: int, likely: Mapping[tuple[int, int], float]) -> list[list[int]]:
+    """Positions of groups that are one, in order; of each list any two are (complete linkage, the surest first).
 
-    :param known: of two groups their odds: those that were worked out before, and those that come to be.
+    :param number: how many groups there are.
+    :param likely: odds of those pairs of positions, in order, that are one.
     """
-    for pair in combinations(groups, 2):
-        if pair not in known:
-            known[pair] = odds(*pair)
-    pairs = combinations(range(len(groups)), 2)
-    weighed = {(i, j): known[groups[i], groups[j]] for i, j in pairs}
-    return _clusters(len(groups), {pair: value for pair, value in weighed.items() if value >= 0})
-
-
-def _clusters(number: int, likely: Mapping[tuple[int, int], float]) -> list[list[int]]:
-    """Complete linkage, the surest pair first."""
     found = [[place] for place in range(number)]
     for i, j in sorted(likely, key=lambda pair: (-likely[pair], pair)):
         one, other = found[i], found[j]
@@ -103,9 +96,18 @@ def _clusters(number: int, likely: Mapping[tuple[int, int], float]) -> list[list
 def odds(one: Told, other: Told) -> float:
     """The logarithm of how much likelier one fault is than two; from 0 on they are one."""
     agreed = agreement(one.blame, other.blame)
-    if agreed < _LEAST or _are_two(one, other, agreed):
+    if agreed < _least(one, other):
         return -inf
     return _BEFORE + _AGREED * log(agreed) + _JOINT * joint_less_apart(one.lines, other.lines)
+
+
+def is_as_sure(whole: Told, parts: Iterable[Told]) -> bool:
+    """Whether one function stands out in the whole as in the parts: what they merely share stands out nowhere."""
+    return _first(whole) >= _KEPT * min(map(_first, parts))
+
+
+def _first(told: Told) -> float:
+    return max((share for share, _ in told.blame.values()), default=0.0)
 
 
 def agreement(one: _Blame, other: _Blame) -> float:
@@ -113,13 +115,27 @@ def agreement(one: _Blame, other: _Blame) -> float:
     return sum(share * other[name][0] for name, (share, _) in one.items() if name in other)
 
 
-def _are_two(one: Told, other: Told, agreed: float) -> bool:
-    """Of two kinds, two exceptions out of the very function that both blame, or not sure enough."""
+def _least(one: Told, other: Told) -> float:
+    if not one.lines.tests.isdisjoint(other.lines.tests):
+        return _UNKNOWN
+    name = most_blamed(one.blame, other.blame)
+    return _LEAST if name and min(one.blame[name][1], other.blame[name][1]) else _UNKNOWN
+
+
+def most_blamed(one: _Blame, other: _Blame) -> Name | None:
+    """The function that they agree on most; None where they agree on none."""
+    common = one.keys() & other.keys()
+    return max(common, key=lambda name: (one[name][0] * other[name][0], name), default=None)
+
+
+def clash(one: Told, other: Told) -> bool:
+    """Whether they are two whatever else is known: of two kinds, or exceptions out of the very function both blame."""
     if one.kind != other.kind:
         return True
-    common = one.blame.keys() & other.blame.keys()
-    name = max(common, key=lambda name: (one.blame[name][0] * other.blame[name][0], name))
-    if name in one.places and name in other.places and not one.places[name] & other.places[name]:
-        return True
-    is_open = not one.blame[name][1] or not one.lines.tests.isdisjoint(other.lines.tests)
-    return is_open and agreed < _UNKNOWN
+    name = most_blamed(one.blame, other.blame)
+    return (
+        name is not None
+        and name in one.places
+        and name in other.places
+        and not one.places[name] & other.places[name]
+    )
