@@ -1,5 +1,5 @@
 import pytest
-from called import called, calls, nodeid
+from called import CART, called, calls, nodeid
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +30,11 @@ def test_what_tests_ran():
 
 def test_what_shows_a_value_is_left_out():
     assert of(calls(called("Cart.__repr__", 90), a=[(0, 1)]), "a").failed == {}
+
+
+def test_what_hands_errors_on_is_left_out():
+    known = calls(called("run.<locals>.<lambda>", 10), called("total", 30), a=[(0, 1), (1, 1)])
+    assert lines_of({nodeid("a")}, known, {(CART, "run")}).failed == {(1, 31): 1}
 
 
 def test_a_line_in_common_explains_both():

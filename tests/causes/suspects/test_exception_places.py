@@ -2,7 +2,7 @@ import pytest
 from called import CART
 from records import failure, frame, in_test, raised, verdict
 
-from loop_close.causes.suspects.places import is_named, places
+from loop_close.causes.suspects.places import handlers, is_named, places
 from loop_close.model import Evidence, RootCause, Site
 
 
@@ -40,3 +40,9 @@ def test_verdicts_and_what_tests_raise_come_out_of_none():
 )
 def test_told_by_a_name(exc, expected):
     assert is_named(cause(exc)) is expected
+
+
+def test_what_raised_another_exception_over_one():
+    first = raised(type="KeyError", frames=[in_test(), frame(CART, "run"), frame(CART, "total")])
+    over = raised(frames=[in_test(), frame(CART, "run.<locals>.<lambda>")], cause=first)
+    assert handlers([failure(over), failure(first), failure(None)]) == {(CART, "run")}

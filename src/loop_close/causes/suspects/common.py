@@ -6,16 +6,17 @@ One fault shows in a line that tests of both run and hardly any passing test doe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from loop_close.calls import Calls
+from loop_close.causes.suspects.clues import Name, base_name
 from loop_close.causes.suspects.spectrum import Hit, ochiai, passed_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lines:
-    """The lines that failing tests ran, without those of each ``__repr__``.
+    """The lines that failing tests ran, without those of each ``__repr__`` and of functions that only hand errors on.
 
     :ivar tests: node ids of the tests of which that is known.
     :ivar failed: by line how many of them ran it.
@@ -29,21 +30,28 @@ class Lines:
     scores: Sequence[tuple[float, Hit]]
 
 
-def lines_of(tests: Collection[str], calls: Calls) -> Lines:
-    """What failing tests ran, given by node id."""
+def lines_of(tests: Collection[str], calls: Calls, handlers: Collection[Name] = ()) -> Lines:
+    """What failing tests ran, given by node id.
+
+    :param handlers: functions whose lines say nothing of the fault.
+    """
     known = frozenset(test for test in tests if test in calls.failed)
     failed = Counter(hit for test in sorted(known) for hit in calls.failed[test])
-    for hit in _shown(failed, calls):
+    silent = _silent(calls, handlers)
+    for hit in [hit for hit in failed if hit[0] in silent]:
         del failed[hit]
     passed = {hit: passed_of(calls, hit) for hit in failed}
     scores = ((ochiai(count, passed[hit], len(known)), hit) for hit, count in failed.items())
     return Lines(tests=known, failed=failed, passed=passed, scores=sorted(scores, reverse=True))
 
 
-def _shown(lines: Iterable[Hit], calls: Calls) -> list[Hit]:
-    """What the failing assertion may have run, to show a value; of whom is not known of a ``.coverage`` file."""
-    shown = {number for number, each in enumerate(calls.functions) if each.function.endswith("__repr__")}
-    return [hit for hit in lines if hit[0] in shown]
+def _silent(calls: Calls, handlers: Collection[Name]) -> set[int]:
+    """Those, and what the failing assertion may have run, to show a value (a ``.coverage`` file does not tell whom)."""
+    return {
+        number
+        for number, each in enumerate(calls.functions)
+        if each.function.endswith("__repr__") or (each.file, base_name(each.function)) in handlers
+    }
 
 
 def joint_less_apart(one: Lines, other: Lines) -> float:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from loop_close.causes.keys import missing_thing
 from loop_close.causes.suspects.clues import Name, base_name
-from loop_close.facts import innermost, is_a, is_assertion
-from loop_close.model import Raised, RootCause
+from loop_close.facts import innermost, is_a, is_assertion, links
+from loop_close.model import Failure, Raised, RootCause
 
 # A statement may call many functions, one of which does not take what it is given.
 _MISCALLED = re.compile(r"([\w.<>]+)\(\) (?:missing|takes|got) ")
@@ -30,6 +30,13 @@ def places(causes: Iterable[RootCause]) -> dict[Name, set[Sequence[str]]]:
         name = frame.file, base_name(frame.function)
         found.setdefault(name, set()).add((raised.type, statement, called[1] if called else ""))
     return found
+
+
+def handlers(failures: Iterable[Failure]) -> set[Name]:
+    """Functions that raised another exception over one: what of them runs then, runs whatever is wrong."""
+    chains = (list(links(failure.raised)) for failure in failures)
+    frames = (innermost(link) for chain in chains for link in chain[:-1])
+    return {(frame.file, base_name(frame.function)) for frame in frames if frame is not None}
 
 
 def is_named(cause: RootCause) -> bool:

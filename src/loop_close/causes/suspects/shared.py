@@ -17,7 +17,7 @@ from loop_close.calls import Calls
 from loop_close.causes.suspects.candidates import Candidate
 from loop_close.causes.suspects.clues import Name
 from loop_close.causes.suspects.common import Lines, joint_less_apart, lines_of
-from loop_close.causes.suspects.places import places
+from loop_close.causes.suspects.places import handlers, places
 from loop_close.causes.suspects.rank import is_odd, scored
 from loop_close.model import RootCause
 
@@ -63,7 +63,7 @@ def told(group: Sequence[RootCause], found: Collection[Candidate], calls: Calls)
     return Told(
         kind=group[0].kind,
         blame=blame(found),
-        lines=lines_of({failure.nodeid for failure in failures}, calls),
+        lines=lines_of({failure.nodeid for failure in failures}, calls, handlers(failures)),
         places=places(group),
     )
 
