@@ -107,12 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--keep", type=Path, metavar="FOLDER", help="keep there what loop-close observed of each fault")
     add("--replay", type=Path, metavar="FOLDER", help="judge what was kept there; run no tests")
     add("--pairs", type=Path, metavar="FOLDER", help="put what was kept there together, two faults at a time")
-    add(
-        "--fit",
-        type=Path,
-        metavar="FOLDER",
-        help="fit the weights to what was kept there",
-    )
+    add("--fit", type=Path, metavar="FOLDER", help="fit the weights to what was kept there")
     add("--out", type=Path, metavar="FILE", help="write every score there, a line of JSON each")
     add("--by", choices=("kind", "project"), default="", help="a row for each, instead of hidden and shown")
     add("--markdown", action="store_true", help="print the table as Markdown")

@@ -69,7 +69,7 @@ def _of(causes: Sequence[RootCause], calls: Calls, own: int) -> list[tuple[float
 
 
 def _told(cause: RootCause, calls: Calls) -> Told | None:
-    return None if is_named(cause) else told([cause], found_for(cause, calls), calls)
+    return None if is_named(cause) else told(cause, found_for(cause, calls), calls)
 
 
 def _known(one: Told, other: Told) -> tuple[float, float, float]:

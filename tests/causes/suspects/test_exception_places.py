@@ -2,7 +2,7 @@ import pytest
 from called import CART
 from records import failure, frame, in_test, raised, verdict
 
-from loop_close.causes.suspects.places import handlers, is_named, places
+from loop_close.causes.suspects.places import handlers, is_named, place_of
 from loop_close.model import Evidence, RootCause, Site
 
 
@@ -18,15 +18,17 @@ def placed(message="one", function="total", **fields):
 
 def test_by_function():
     site = Site(frame=frame(CART, "total"), statement="return items[0]")
-    found = places([placed(site=site), placed(type="KeyError"), placed("tax() missing 1 argument", "tax")])
-    assert {name: sorted(each) for (_, name), each in found.items()} == {
-        "total": [("KeyError", "statement()", ""), ("ValueError", "return items[0]", "")],
-        "tax": [("ValueError", "statement()", "tax")],
-    }
+    causes = [placed(site=site), placed(type="KeyError"), placed("tax() missing 1 argument", "tax")]
+    assert [place_of(each) for each in causes] == [
+        ((CART, "total"), ("ValueError", "return items[0]", "")),
+        ((CART, "total"), ("KeyError", "statement()", "")),
+        ((CART, "tax"), ("ValueError", "statement()", "tax")),
+    ]
 
 
-def test_verdicts_and_what_tests_raise_come_out_of_none():
-    assert places([cause(verdict()), cause(raised(frames=[in_test()])), cause(None)]) == {}
+@pytest.mark.parametrize("exc", [verdict(), raised(frames=[in_test()]), None])
+def test_verdicts_and_what_tests_raise_come_out_of_none(exc):
+    assert place_of(cause(exc)) is None
 
 
 @pytest.mark.parametrize(

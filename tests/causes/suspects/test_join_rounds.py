@@ -1,11 +1,13 @@
-from itertools import permutations
+from itertools import combinations, permutations, product
 
 import pytest
 from called import CART, called, calls, nodeid
+from hypothesis import given
+from hypothesis import strategies as st
 from records import failure, frame, in_test, raised, verdict
 
 from loop_close.causes.suspects.common import Lines
-from loop_close.causes.suspects.join import Join
+from loop_close.causes.suspects.join import Join, clusters
 from loop_close.causes.suspects.locate import joined
 from loop_close.causes.suspects.shared import Told
 from loop_close.model import Evidence, RootCause
@@ -28,16 +30,15 @@ def groups(causes, known):
     }
 
 
-def says(sure, **asked):
+def says(sure):
     """Groups that blame one function, each for its share, and share the line that no passing test ran."""
 
     def tell(group):
-        asked[group] = asked.get(group, 0) + 1
         share = sure.get(group, 0.9)
         tests = frozenset(map(str, group))
         lines = Lines(tests=tests, failed={(0, 1): len(tests)}, passed={(0, 1): 0}, scores=[(1.0, (0, 1))])
         blame = {("a.py", "total"): (share, 5)}
-        return Told(kind="test-failure", blame=blame, lines=lines, places={})
+        return Told(kind="test-failure", blame=blame, lines=lines, place=None)
 
     return tell
 
@@ -87,3 +88,23 @@ def test_the_order_of_the_causes_does_not_matter():
     )
     found = [groups(order, known) for order in permutations([cause(test) for test in ("a", "b1", "b2", "c")])]
     assert all(each == found[0] for each in found)
+
+
+def test_of_a_list_any_two_are_one():
+    """The first and the last agree with the second, and not with each other."""
+    assert clusters(3, {(0, 1): 2.0, (1, 2): 1.0}) == [[0, 1], [2]]
+    assert clusters(3, {(0, 1): 1.0, (1, 2): 2.0}) == [[0], [1, 2]]
+    assert clusters(3, {(0, 1): 1.0, (0, 2): 0.0, (1, 2): 2.0}) == [[0, 1, 2]]
+    assert clusters(2, {}) == [[0], [1]]
+
+
+edges = st.dictionaries(st.sampled_from([*combinations(range(7), 2)]), st.floats(0, 5))
+
+
+@given(edges)
+def test_clusters_part_all_and_join_what_they_can(likely):
+    found = clusters(7, likely)
+    assert sorted(place for each in found for place in each) == [*range(7)]
+    assert all(pair in likely for each in found for pair in combinations(each, 2))
+    for one, other in combinations(found, 2):
+        assert any((min(pair), max(pair)) not in likely for pair in product(one, other))

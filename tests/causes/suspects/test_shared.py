@@ -1,5 +1,3 @@
-from itertools import combinations, product
-
 import pytest
 from called import CART, called, calls, nodeid
 from hypothesis import given
@@ -8,7 +6,7 @@ from records import failure, frame, in_test, raised, verdict
 
 from loop_close.causes.suspects.locate import joined
 from loop_close.causes.suspects.rank import found_for
-from loop_close.causes.suspects.shared import agreement, clusters, odds, told
+from loop_close.causes.suspects.shared import agreement, odds, told
 from loop_close.model import Evidence, RootCause, Site
 
 TOTAL = called("total", 10, passed=5, lines={1: 5})
@@ -27,9 +25,8 @@ def placed(message="one", function="total", **fields):
     return raised(message=message, frames=[in_test(), frame(CART, function)], **fields)
 
 
-def group(known, *causes):
-    (first, *_) = causes
-    return told(causes, found_for(first, known), known)
+def group(known, cause):
+    return told(cause, found_for(cause, known), known)
 
 
 def pairs(causes, known=BOTH):
@@ -125,26 +122,6 @@ def test_what_no_passing_test_runs_says_less(passed, expected):
     known = calls(setup, *pages, passed=40, a=ran[0], b=ran[1])
     assert 0.005 < agreement(*(group(known, cause(name)).blame for name in "ab")) < 0.3
     assert two(known=known) is expected
-
-
-def test_of_a_list_any_two_are_one():
-    """The first and the last agree with the second, and not with each other."""
-    assert clusters(3, {(0, 1): 2.0, (1, 2): 1.0}) == [[0, 1], [2]]
-    assert clusters(3, {(0, 1): 1.0, (1, 2): 2.0}) == [[0], [1, 2]]
-    assert clusters(3, {(0, 1): 1.0, (0, 2): 0.0, (1, 2): 2.0}) == [[0, 1, 2]]
-    assert clusters(2, {}) == [[0], [1]]
-
-
-edges = st.dictionaries(st.sampled_from([*combinations(range(7), 2)]), st.floats(0, 5))
-
-
-@given(edges)
-def test_clusters_part_all_and_join_what_they_can(likely):
-    found = clusters(7, likely)
-    assert sorted(place for each in found for place in each) == [*range(7)]
-    assert all(pair in likely for each in found for pair in combinations(each, 2))
-    for one, other in combinations(found, 2):
-        assert any((min(pair), max(pair)) not in likely for pair in product(one, other))
 
 
 @pytest.mark.parametrize("passed", [0, 2, 4])

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from loop_close.calls import Calls
+from loop_close.calls import Called, Calls
 from loop_close.causes.suspects.clues import Name, base_name
 from loop_close.causes.suspects.spectrum import Hit, ochiai, passed_of
 
@@ -36,22 +36,17 @@ def lines_of(tests: Collection[str], calls: Calls, handlers: Collection[Name] = 
     :param handlers: functions whose lines say nothing of the fault.
     """
     known = frozenset(test for test in tests if test in calls.failed)
-    failed = Counter(hit for test in sorted(known) for hit in calls.failed[test])
-    silent = _silent(calls, handlers)
-    for hit in [hit for hit in failed if hit[0] in silent]:
-        del failed[hit]
+    ran = Counter(hit for test in sorted(known) for hit in calls.failed[test])
+    silent = {index for index in {index for index, _ in ran} if _is_silent(calls.functions[index], handlers)}
+    failed = {hit: count for hit, count in ran.items() if hit[0] not in silent}
     passed = {hit: passed_of(calls, hit) for hit in failed}
     scores = ((ochiai(count, passed[hit], len(known)), hit) for hit, count in failed.items())
     return Lines(tests=known, failed=failed, passed=passed, scores=sorted(scores, reverse=True))
 
 
-def _silent(calls: Calls, handlers: Collection[Name]) -> set[int]:
-    """Those, and what the failing assertion may have run, to show a value (a ``.coverage`` file does not tell whom)."""
-    return {
-        number
-        for number, each in enumerate(calls.functions)
-        if each.function.endswith("__repr__") or (each.file, base_name(each.function)) in handlers
-    }
+def _is_silent(called: Called, handlers: Collection[Name]) -> bool:
+    """One of those, or what an assertion may run to show a value (a ``.coverage`` file names no caller)."""
+    return called.function.endswith("__repr__") or (called.file, base_name(called.function)) in handlers
 
 
 def joint_less_apart(one: Lines, other: Lines) -> float:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import combinations, product
 from math import inf
 
-from loop_close.causes.suspects.shared import Told, clash, clusters, is_as_sure, odds
+from loop_close.causes.suspects.shared import Told, clash, is_as_sure, odds
 
 #: Numbers of the root causes that are one, in order.
 Group = tuple[int, ...]
@@ -22,7 +22,7 @@ class Join:
     def __init__(self, tell: Callable[[Group], Told]) -> None:
         self._tell = cache(tell)  # with thousands of lines each takes a tenth of a second
         self._odds = cache(self._weigh)
-        self._refused: set[tuple[Group, Group]] = set()
+        self._refused: set[frozenset[Group]] = set()
 
     def __call__(self, causes: Iterable[int]) -> list[Group]:
         """The groups that the causes make, of which no two are one."""
@@ -33,11 +33,9 @@ class Join:
         return groups
 
     def _likely(self, groups: Sequence[Group]) -> dict[tuple[int, int], float]:
-        found = {}
-        for (i, one), (j, other) in combinations(enumerate(groups), 2):
-            if (one, other) not in self._refused and self._odds(one, other) >= 0:
-                found[i, j] = self._odds(one, other)
-        return found
+        pairs = combinations(enumerate(groups), 2)
+        free = (pair for pair in pairs if frozenset((pair[0][1], pair[1][1])) not in self._refused)
+        return {(i, j): value for (i, one), (j, other) in free if (value := self._odds(one, other)) >= 0}
 
     def _weigh(self, one: Group, other: Group) -> float:
         """The odds; two that clash by themselves stay two, whatever else is in their groups."""
@@ -56,5 +54,21 @@ class Join:
             whole = tuple(sorted(cause for part in taken for cause in part))
             if is_as_sure(self._tell(whole), map(self._tell, taken)):
                 return [whole, *(part for part in parts if part not in taken)]
-        self._refused.update(pairs, ((other, one) for one, other in pairs))
+        self._refused.update(map(frozenset, pairs))
         return parts
+
+
+def clusters(number: int, likely: Mapping[tuple[int, int], float]) -> list[list[int]]:
+    """Positions of groups that are one, in order; of each list any two are (complete linkage, the surest first).
+
+    :param number: how many groups there are.
+    :param likely: odds of those pairs of positions, in order, that are one.
+    """
+    found = [[place] for place in range(number)]
+    for i, j in sorted(likely, key=lambda pair: (-likely[pair], pair)):
+        one, other = found[i], found[j]
+        if one is not other and all((min(pair), max(pair)) in likely for pair in product(one, other)):
+            one += other
+            for place in other:
+                found[place] = one
+    return [sorted(each) for place, each in enumerate(found) if place == min(each)]

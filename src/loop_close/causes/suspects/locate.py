@@ -28,8 +28,8 @@ def joined(causes: Sequence[RootCause], calls: Calls | None) -> list[RootCause]:
         return list(causes)
 
     def tell(group: Group) -> Told:
-        parts = [causes[i] for i in group]
-        return told(parts, found_for(_joined(parts), calls), calls)
+        whole = _joined([causes[i] for i in group])
+        return told(whole, found_for(whole, calls), calls)
 
     compared = _compared(causes, calls)
     groups = Join(tell)(compared)

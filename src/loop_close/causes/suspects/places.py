@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from loop_close.causes.keys import missing_thing
 from loop_close.causes.suspects.clues import Name, base_name
 from loop_close.facts import innermost, is_a, is_assertion, links
 from loop_close.model import Failure, Raised, RootCause
 
+#: A function, and what came out of it: type of exception, statement, what that called.
+Place = tuple[Name, tuple[str, str, str]]
 # A statement may call many functions, one of which does not take what it is given.
 _MISCALLED = re.compile(r"([\w.<>]+)\(\) (?:missing|takes|got) ")
 
 
-def places(causes: Iterable[RootCause]) -> dict[Name, set[Sequence[str]]]:
-    """By function of the code under test what came out of it: type of exception, statement, what that called.
-
-    A test's verdict comes out of none.
-    """
-    found: dict[Name, set[Sequence[str]]] = {}
-    for cause in causes:
-        raised = _raised(cause)
-        frame = innermost(raised)
-        if raised is None or frame is None or frame.is_test or is_assertion(raised):
-            continue
-        statement = raised.site.statement if raised.site is not None else ""
-        called = _MISCALLED.match(raised.message)
-        name = frame.file, base_name(frame.function)
-        found.setdefault(name, set()).add((raised.type, statement, called[1] if called else ""))
-    return found
+def place_of(cause: RootCause) -> Place | None:
+    """Where in the code under test the exception came out, and what it was; None for a test's verdict."""
+    raised = _raised(cause)
+    frame = innermost(raised)
+    if raised is None or frame is None or frame.is_test or is_assertion(raised):
+        return None
+    statement = raised.site.statement if raised.site is not None else ""
+    called = _MISCALLED.match(raised.message)
+    return (frame.file, base_name(frame.function)), (raised.type, statement, called[1] if called else "")
 
 
 def handlers(failures: Iterable[Failure]) -> set[Name]:

@@ -8,16 +8,15 @@ and hardly any passing test did; for two such a line of each, which few of the o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import product
 from math import inf, log
 
 from loop_close.calls import Calls
 from loop_close.causes.suspects.candidates import Candidate
 from loop_close.causes.suspects.clues import Name
 from loop_close.causes.suspects.common import Lines, joint_less_apart, lines_of
-from loop_close.causes.suspects.places import handlers, places
+from loop_close.causes.suspects.places import Place, handlers, place_of
 from loop_close.causes.suspects.rank import is_odd, scored
 from loop_close.model import RootCause
 
@@ -42,29 +41,29 @@ _Blame = Mapping[Name, tuple[float, int]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Told:
-    """What a group of root causes tells.
+    """What a root cause tells, or several that were joined.
 
     :ivar blame: of functions that were counted only: that both tracebacks show one does not make them one.
-    :ivar places: by function of the code under test what came out of it.
+    :ivar place: out of which function the exception came that is shown first.
     """
 
     kind: str
     blame: _Blame
     lines: Lines
-    places: Mapping[Name, set[Sequence[str]]]
+    place: Place | None
 
 
-def told(group: Sequence[RootCause], found: Collection[Candidate], calls: Calls) -> Told:
+def told(cause: RootCause, found: Collection[Candidate], calls: Calls) -> Told:
     """What it tells.
 
     :param found: its candidates.
     """
-    failures = [e.failure for cause in group for e in cause.evidence if e.failure is not None]
+    failures = [e.failure for e in cause.evidence if e.failure is not None]
     return Told(
-        kind=group[0].kind,
+        kind=cause.kind,
         blame=blame(found),
         lines=lines_of({failure.nodeid for failure in failures}, calls, handlers(failures)),
-        places=places(group),
+        place=place_of(cause),
     )
 
 
@@ -75,22 +74,6 @@ def blame(found: Collection[Candidate]) -> _Blame:
     ]
     total = sum(share for share, _, _ in odd)
     return {(c.file, c.function): (share / total, spectrum.passed) for share, c, spectrum in odd[:_MOST]}
-
-
-def clusters(number: int, likely: Mapping[tuple[int, int], float]) -> list[list[int]]:
-    """Positions of groups that are one, in order; of each list any two are (complete linkage, the surest first).
-
-    :param number: how many groups there are.
-    :param likely: odds of those pairs of positions, in order, that are one.
-    """
-    found = [[place] for place in range(number)]
-    for i, j in sorted(likely, key=lambda pair: (-likely[pair], pair)):
-        one, other = found[i], found[j]
-        if one is not other and all((min(pair), max(pair)) in likely for pair in product(one, other)):
-            one += other
-            for place in other:
-                found[place] = one
-    return [sorted(each) for place, each in enumerate(found) if place == min(each)]
 
 
 def odds(one: Told, other: Told) -> float:
@@ -132,10 +115,7 @@ def clash(one: Told, other: Told) -> bool:
     """Whether they are two whatever else is known: of two kinds, or exceptions out of the very function both blame."""
     if one.kind != other.kind:
         return True
-    name = most_blamed(one.blame, other.blame)
-    return (
-        name is not None
-        and name in one.places
-        and name in other.places
-        and not one.places[name] & other.places[name]
-    )
+    if one.place is None or other.place is None:
+        return False
+    (name, what), (same, that) = one.place, other.place
+    return what != that and name == same == most_blamed(one.blame, other.blame)
