@@ -13,7 +13,6 @@ from pathlib import Path
 
 from benchmarks.localize.faults import Fault
 from loop_close.causes.suspects.clues import base_name
-from loop_close.causes.suspects.elsewhere import with_elsewhere
 from loop_close.causes.suspects.rank import WEIGHTS, found_for
 from loop_close.judge import close
 
@@ -44,7 +43,7 @@ def _choices(folder: Path, fault: Fault, names: Sequence[str]) -> Iterator[Choic
     observation = pickle.loads(path.read_bytes())
     causes = close(observation).causes
     known = []
-    for found in with_elsewhere([found_for(cause, observation.calls) for cause in causes]):
+    for found in (found_for(cause, observation.calls) for cause in causes):
         rows = [
             ([c.features.get(name, 0.0) for name in names], _is_it(fault, c.file, c.function)) for c in found
         ]

@@ -4,7 +4,6 @@ import pytest
 from called import CART, called, calls, nodeid
 from records import SRC, failure, frame, raised, verdict
 
-from loop_close.causes.suspects.elsewhere import with_elsewhere
 from loop_close.causes.suspects.rank import MOST, WEIGHTS, found_for, scored, suspects_among
 from loop_close.memory import Edit, Edits, Episode, Known, Mark, Step
 from loop_close.model import Evidence, RootCause
@@ -20,7 +19,7 @@ def cause(*failures):
 
 
 def suspects_of(*known):
-    return suspects_among(found_for(*known))
+    return suspects_among(scored(found_for(*known)))
 
 
 def names(suspects):
@@ -130,7 +129,7 @@ def test_every_feature_has_a_weight():
     )
     one = cause(failure(WRONG, test))
     found = found_for(one, calls(TOTAL, passed=9, test_a=[(0, 1)]), episode)
-    ((first,), _) = with_elsewhere([found, found])
+    (first,) = found
     assert set(first.features) == set(WEIGHTS)
     assert all(-1 <= value <= 1 for value in first.features.values())
 
@@ -161,4 +160,4 @@ def test_of_two_alike_the_one_that_lost_its_value():
     )
     found = found_for(cause(failure(WRONG, nodeid("test_a"))), known)
     assert [round(each.features["lost"], 2) for each in found] == [0, 0.71]
-    assert names(suspects_among(found)) == ["g", "f"]
+    assert names(suspects_among(scored(found))) == ["g", "f"]

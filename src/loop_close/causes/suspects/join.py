@@ -7,7 +7,7 @@ from functools import cache
 from itertools import combinations, product
 from math import inf
 
-from loop_close.causes.suspects.shared import Told, clash, is_as_sure, odds
+from loop_close.causes.suspects.shared import Told, assurance, clash, is_as_sure
 
 #: Numbers of the root causes that are one, in order.
 Group = tuple[int, ...]
@@ -21,7 +21,7 @@ class Join:
 
     def __init__(self, tell: Callable[[Group], Told]) -> None:
         self._tell = cache(tell)  # with thousands of lines each takes a tenth of a second
-        self._odds = cache(self._weigh)
+        self._assurance = cache(self._weigh)
         self._refused: set[frozenset[Group]] = set()
 
     def __call__(self, causes: Iterable[int]) -> list[Group]:
@@ -35,21 +35,21 @@ class Join:
     def _likely(self, groups: Sequence[Group]) -> dict[tuple[int, int], float]:
         pairs = combinations(enumerate(groups), 2)
         free = (pair for pair in pairs if frozenset((pair[0][1], pair[1][1])) not in self._refused)
-        return {(i, j): value for (i, one), (j, other) in free if (value := self._odds(one, other)) >= 0}
+        return {(i, j): value for (i, one), (j, other) in free if (value := self._assurance(one, other)) >= 0}
 
     def _weigh(self, one: Group, other: Group) -> float:
-        """The odds; two that clash by themselves stay two, whatever else is in their groups."""
+        """The assurance; two that clash by themselves stay two, whatever else is in their groups."""
         singles = product(one, other)
         if any(clash(self._tell((i,)), self._tell((j,))) for i, j in singles):
             return -inf
-        return odds(self._tell(one), self._tell(other))
+        return assurance(self._tell(one), self._tell(other))
 
     def _whole(self, parts: Sequence[Group]) -> Sequence[Group]:
         """All of them as one, or the surest two, or none: where these are not one, neither are others."""
         if len(parts) == 1:
             return parts
         pairs = list(combinations(parts, 2))
-        surest = max(pairs, key=lambda pair: self._odds(*pair))
+        surest = max(pairs, key=lambda pair: self._assurance(*pair))
         for taken in (parts, surest):
             whole = tuple(sorted(cause for part in taken for cause in part))
             if is_as_sure(self._tell(whole), map(self._tell, taken)):
@@ -62,7 +62,7 @@ def clusters(number: int, likely: Mapping[tuple[int, int], float]) -> list[list[
     """Positions of groups that are one, in order; of each list any two are (complete linkage, the surest first).
 
     :param number: how many groups there are.
-    :param likely: odds of those pairs of positions, in order, that are one.
+    :param likely: the assurance of those pairs of positions, in order, that are one.
     """
     found = [[place] for place in range(number)]
     for i, j in sorted(likely, key=lambda pair: (-likely[pair], pair)):

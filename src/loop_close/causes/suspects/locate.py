@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 from loop_close.calls import Calls
+from loop_close.causes.suspects.averaged import averaged, others
+from loop_close.causes.suspects.candidates import Candidate
 from loop_close.causes.suspects.clues import base_name
-from loop_close.causes.suspects.elsewhere import with_elsewhere
 from loop_close.causes.suspects.join import Group, Join
 from loop_close.causes.suspects.places import is_named
-from loop_close.causes.suspects.rank import found_for, suspects_among
+from loop_close.causes.suspects.rank import Scored, found_for, scored, suspects_among
 from loop_close.causes.suspects.shared import Told, told
 from loop_close.facts import links, origins
 from loop_close.memory import Episode
@@ -38,9 +40,13 @@ def joined(causes: Sequence[RootCause], calls: Calls | None) -> list[RootCause]:
 
 
 def _compared(causes: Sequence[RootCause], calls: Calls) -> list[int]:
+    """Of those that may be one with others the positions of those with most failures."""
+    return sorted(_able(causes, calls), key=lambda i: (-len(causes[i].evidence), causes[i].id))[:_COMPARED]
+
+
+def _able(causes: Sequence[RootCause], calls: Calls) -> list[int]:
     """Positions of those that may be one with others: no name tells them, and it is known what their tests ran."""
-    able = [i for i, cause in enumerate(causes) if not is_named(cause) and _is_known(cause, calls)]
-    return sorted(able, key=lambda i: (-len(causes[i].evidence), causes[i].id))[:_COMPARED]
+    return [i for i, cause in enumerate(causes) if not is_named(cause) and _is_known(cause, calls)]
 
 
 def _is_known(cause: RootCause, calls: Calls) -> bool:
@@ -63,9 +69,22 @@ def located(
     :param episode: what is remembered of the loop, this run included.
     """
     first = causes[:_LOCATED]
-    found = with_elsewhere([found_for(cause, calls, episode) for cause in first])
-    named = [_located(cause, suspects_among(each)) for cause, each in zip(first, found, strict=True)]
-    return (*named, *causes[_LOCATED:])
+    named = map(suspects_among, _scores(first, calls, episode))
+    return (*map(_located, first, named), *causes[_LOCATED:])
+
+
+def _scores(causes: Sequence[RootCause], calls: Calls | None, episode: Episode | None) -> Iterator[Scored]:
+    """The candidates of each, those of one that may be one with others judged by the failures of these as well."""
+
+    @cache
+    def find(group: Group) -> Sequence[Candidate]:
+        return found_for(_joined([causes[i] for i in group]), calls, episode)
+
+    able = _able(causes, calls) if calls is not None and len(causes) > 1 else ()
+    near = others({i: told(causes[i], find((i,)), calls) for i in able if calls is not None})
+    for i in range(len(causes)):
+        wholes = [(weight, scored(find((min(i, j), max(i, j))))) for j, weight in near.get(i, ())]
+        yield averaged(scored(find((i,))), wholes)
 
 
 def _located(cause: RootCause, suspects: tuple[Suspect, ...]) -> RootCause:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from math import exp
 
 from loop_close.calls import Calls
@@ -14,6 +14,8 @@ from loop_close.causes.suspects.standing import with_standing
 from loop_close.memory import Episode
 from loop_close.model import RootCause, Suspect
 
+#: Candidates of a root cause, each with its share in all that speaks for any, the largest first.
+Scored = Sequence[tuple[float, Candidate]]
 #: More than five nobody reads.
 MOST = 5
 #: How much each clue weighs: fitted, as a choice of one function among those that the failing tests ran, to the tuning
@@ -27,7 +29,6 @@ WEIGHTS: Mapping[str, float] = {
     "ahead": 1.8,
     "foremost": 2.8,
     "file": 1.2,
-    "elsewhere": 3.5,
     "maker": 1.9,
     "raised": 1.3,
     "large": 1.2,
@@ -47,12 +48,12 @@ LEAST_PART = 0.005
 _COMMON = 0.9
 
 
-def suspects_among(found: Collection[Candidate]) -> tuple[Suspect, ...]:
+def suspects_among(found: Scored) -> tuple[Suspect, ...]:
     """At most five functions that probably hold the fault; none where the evidence is weak.
 
     :param found: the candidates of a cause.
     """
-    ranked = [each for each in scored(found) if _explains(each[1])][:MOST]
+    ranked = [each for each in found if _explains(each[1])][:MOST]
     if not ranked or ranked[0][0] < LEAST_FIRST:
         return ()
     least = LEAST_PART * ranked[0][0]
@@ -90,7 +91,7 @@ def _known(calls: Calls | None) -> Known:
     return Known(frozenset((each.file, base_name(each.function)) for each in functions), modules)
 
 
-def scored(found: Collection[Candidate]) -> list[tuple[float, Candidate]]:
+def scored(found: Collection[Candidate]) -> Scored:
     """The share of each in what speaks for all of them (softmax), the largest first, then by place."""
     if not found:
         return []

@@ -21,10 +21,14 @@ from loop_close.causes.suspects.rank import is_odd, scored
 from loop_close.model import RootCause
 
 # The logarithm of the odds of one fault, by a logistic regression (`python -m benchmarks.localize --fit`) over faults
-# of the tuning half that show as several root causes, and pairs of faults, both as likely; less 1.25, to be sure.
-_BEFORE = 3.4 - 1.25
+# of the tuning half that show as several root causes, and pairs of faults, both as likely.
+_BEFORE = 3.4
 _AGREED = 0.34
 _JOINT = 5.2
+#: How sure it has to be, before root causes are shown as one.
+_SURE = 1.25
+#: Of those that agree on nothing, as far as is known.
+_TINY = 0.0001
 #: They have to agree as much at least, for any two share some plumbing.
 _LEAST = 0.005
 #: They have to agree as much where no passing test calls the function, as all that fails may have to go through it, and
@@ -77,11 +81,14 @@ def blame(found: Collection[Candidate]) -> _Blame:
 
 
 def odds(one: Told, other: Told) -> float:
-    """The logarithm of how much likelier one fault is than two; from 0 on they are one."""
-    agreed = agreement(one.blame, other.blame)
-    if agreed < _least(one, other):
-        return -inf
+    """The logarithm of how much likelier one fault is than two."""
+    agreed = max(_TINY, agreement(one.blame, other.blame))
     return _BEFORE + _AGREED * log(agreed) + _JOINT * joint_less_apart(one.lines, other.lines)
+
+
+def assurance(one: Told, other: Told) -> float:
+    """By how much these odds are above what it takes to show both as one: from 0 on they are."""
+    return odds(one, other) - _SURE if agreement(one.blame, other.blame) >= _least(one, other) else -inf
 
 
 def is_as_sure(whole: Told, parts: Iterable[Told]) -> bool:

@@ -1,0 +1,49 @@
+"""What speaks for the functions behind a root cause that may be one with others: one fault often shows as several.
+
+Explanations are averaged by their odds (Bayesian model averaging; Hoeting, Madigan, Raftery and Volinsky, 1999): the
+fault is this root cause's own, or it is behind one other as well, and then tests of both tell of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from math import exp
+
+from loop_close.causes.suspects.rank import Scored
+from loop_close.causes.suspects.shared import Told, odds
+
+#: More than these change next to nothing.
+_MOST = 2
+# The logarithm of odds below which another root cause has next to no part.
+_LEAST = -3.0
+
+
+def others(tells: Mapping[int, Told]) -> dict[int, list[tuple[int, float]]]:
+    """Of each root cause those few that may be of the same fault.
+
+    :param tells: what is told by the root causes, by their numbers.
+    :return: their numbers, each with how much likelier one fault is than two, the likeliest first.
+    """
+    found: dict[int, list[tuple[float, int]]] = {number: [] for number in tells}
+    for i in tells:
+        for j in tells:
+            if i < j and (value := odds(tells[i], tells[j])) >= _LEAST:
+                found[i].append((-value, j))
+                found[j].append((-value, i))
+    return {i: [(j, exp(-less)) for less, j in sorted(each)[:_MOST]] for i, each in found.items()}
+
+
+def averaged(own: Scored, wholes: Collection[tuple[float, Scored]]) -> Scored:
+    """The candidates of a root cause, their shares averaged over all explanations.
+
+    :param own: by the failures of this root cause alone.
+    :param wholes: by the failures of it and of one other, with how much likelier that is than that it is alone.
+    """
+    total = 1 + sum(weight for weight, _ in wholes)
+    shares = {(c.file, c.function): share / total for share, c in own}
+    for weight, whole in wholes:
+        for share, c in whole:
+            if (c.file, c.function) in shares:
+                shares[c.file, c.function] += weight / total * share
+    found = [(shares[c.file, c.function], c) for _, c in own]
+    return sorted(found, key=lambda each: (-each[0], each[1].file, each[1].function))
