@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from loop_close.monitor.count import MAX_FAILED, Count, chosen
 from loop_close.monitor.functions import calls_of, digest_of
+from loop_close.monitor.imports import Imports
 from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.ran import NOTHING, Function
 
@@ -78,7 +79,9 @@ def test_record():
     count.add("t::a", ran(count.functions, (2, 2)), "failed")
     count.add("t::s", ran(count.functions, (1, 2)), "skipped")
     count.add_outside(ran(count.functions, (3, 2)))
-    calls = calls_of(count, Ownership("/project"), [2])
+    imports = Imports()
+    imports.add(ran(count.functions, (2, 2)))
+    calls = calls_of(count, Ownership("/project"), imports)
     assert [(each.function, each.passed, each.lines, each.in_import) for each in calls.functions] == [
         ("f", 1, {2: 1}, True),
         ("g", 2, {2: 2}, True),
@@ -159,3 +162,27 @@ def test_room_of_many_lines():
         tracemalloc.stop()
     assert len(calls.failed) == MAX_FAILED
     assert used < 25_000_000
+
+
+def counting_nothing(tmp_path, outcome):
+    """One function that gives what it works out, and one that does not."""
+    path = tmp_path / "a.py"
+    path.write_text("def f(n):\n    n + 1\ndef g(n):\n    return n\n", encoding="utf-8")
+    names = {}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
+    count = counting({1: names["f"].__code__, 2: names["g"].__code__})
+    for number in (1, 2):
+        count.add_outside(ran(count.functions, (number, 2), (number, NOTHING)))
+    count.add("t::a", ran(count.functions, (2, 4)), outcome)
+    return calls_of(count, Ownership(str(tmp_path)))
+
+
+@pytest.mark.parametrize("outcome", ["failed", "skipped"])
+def test_none_outside_of_tests(tmp_path, outcome):
+    calls = counting_nothing(tmp_path, outcome)
+    assert [(each.none_outside, each.owes) for each in calls.functions] == [(True, True), (True, False)]
+
+
+def test_what_is_owed_is_not_asked_where_nothing_failed(tmp_path):
+    calls = counting_nothing(tmp_path, "passed")
+    assert [(each.none_outside, each.owes) for each in calls.functions] == [(True, False), (True, False)]

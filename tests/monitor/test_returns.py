@@ -38,6 +38,14 @@ class Thing:
 
     def __setattr__(self, name, value):
         return super().__setattr__(name, value)
+
+    def __attrs_post_init__(self):
+        self.m = 2
+
+def made(n):
+    def decorate(function):
+        function
+    return decorate
 """
 
 
@@ -80,6 +88,10 @@ def run(statement, space):
         ("a = Thing()", []),
         ("a = copy.copy(Thing())", ["__copy__"]),
         ("a = [Thing().value]", ["value"]),
+        ("Thing().__attrs_post_init__()", []),  # a name of its own kind is nothing to Python
+        ("@made(1)\ndef f(): pass", ["decorate"]),
+        ("a = made(1)(2)", ["decorate"]),
+        ("made(1)(2)", []),
     ],
 )
 def test_what_is_missed(watch, space, statement, names):

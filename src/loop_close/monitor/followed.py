@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from operator import itemgetter
 from types import CodeType
 
 from loop_close.monitor.codes import codes_in
 from loop_close.monitor.ownership import Ownership
-from loop_close.monitor.ran import BITS, NOTHING, Function, Line
+from loop_close.monitor.ran import BITS, NOTHING, Function, Line, Ran
 
 #: A code object and a line of it that ran, or a mark in the place of the line.
 Hit = tuple[CodeType, int]
@@ -133,9 +133,9 @@ class Followed:
                 lines[number, line] = None
         return lines, nothing
 
-    def functions_of(self, codes: Iterable[int]) -> set[int]:
-        """The numbers of the functions, by the ids of code objects."""
-        return {self.numbers[number] for number in codes if number in self.numbers}
+    def ran(self, hits: Sequence[Hit]) -> Ran:
+        """What ran, in order."""
+        return Ran(self.masks(hits)[0], *self.in_order(hits))
 
     def by_first_codes(self, hits: Iterable[Hit]) -> list[Hit]:
         """What ran, by the first code objects of functions, which are never released."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from types import CodeType
 
 from loop_close.calls import Called, Calls
 from loop_close.monitor.count import Count, traces
+from loop_close.monitor.imports import Imports
 from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.passing import Passed
 from loop_close.monitor.ran import NOTHING, Function
@@ -16,19 +17,15 @@ from loop_close.monitor.ran import NOTHING, Function
 Place = tuple[str, int, str]
 
 
-def calls_of(
-    count: Count,
-    ownership: Ownership,
-    imported: Collection[int] = (),
-    modules: Collection[str] = (),
-) -> Calls:
+def calls_of(count: Count, ownership: Ownership, imports: Imports | None = None) -> Calls:
     """What was counted, as a record.
 
     :param count: no two of its functions are at the same place.
-    :param imported: functions that ran while modules were imported.
-    :param modules: files whose modules ran.
+    :param imports: what ran while modules were imported.
     """
-    outside = {*count.outside, *imported}
+    imports = imports or Imports()
+    outside = count.outside | imports.functions
+    nothing = count.nothing_outside | imports.nothing
     passed = count.passing.by_function()
     ran = {*passed, *outside, *count.ran_in_failed()}
     places = sorted((_place(count.functions[number].code, ownership), number) for number in ran)
@@ -36,7 +33,8 @@ def calls_of(
     lines = [
         (order.get(number, -1), line) for number, line in count.failed_lines
     ]  # -1: in no test that is kept
-    owing = _owing({number for numbers in count.nothing.values() for number in numbers}, count.functions)
+    is_green = count.passed and not count.failed  # then sources need not be read
+    owing = _owing(() if is_green else {*nothing}.union(*count.nothing.values()), count.functions)
     return Calls(
         passed=count.passed,
         functions=tuple(
@@ -46,12 +44,13 @@ def calls_of(
                 passed.get(number, Passed()),
                 in_import=number in outside,
                 owes=number in owing,
+                none_outside=number in nothing,
             )
             for place, number in places
         ),
         failed=traces(count.failed, lines),
         omitted=count.omitted,
-        modules=frozenset(modules) | {file for (file, _, _), _ in places},
+        modules=frozenset(imports.modules) | {file for (file, _, _), _ in places},
         gave_none={
             nodeid: frozenset(order[number] for number in numbers)
             for nodeid, numbers in count.nothing.items()
@@ -81,6 +80,7 @@ def _called(
     *,
     in_import: bool,
     owes: bool,
+    none_outside: bool,
 ) -> Called:
     file, line, name = place
     return Called(
@@ -94,6 +94,7 @@ def _called(
         in_import=in_import,
         gave_none=passed.lines[NOTHING],
         owes=owes,
+        none_outside=none_outside,
     )
 
 

@@ -8,40 +8,11 @@ from types import CodeType, FrameType
 from typing import Any
 
 from loop_close.monitor.codes import gives_values
+from loop_close.monitor.special import GIVERS, PROCEDURES
 
 # Generators give their values another way (CO_GENERATOR, CO_ASYNC_GENERATOR); who awaits is no caller (CO_COROUTINE).
 _IS_GENERATOR, _IS_COROUTINE = 0x20 | 0x200, 0x80
 _CACHE, _JUMP, _POP, _RETURN = (opmap[name] for name in ("CACHE", "JUMP_FORWARD", "POP_TOP", "RETURN_VALUE"))
-# Methods that Python calls by itself, and that have nothing to give, or need not.
-_PROCEDURES = frozenset(
-    f"__{name}__"
-    for name in (
-        *(
-            "init",
-            "post_init",
-            "init_subclass",
-            "set_name",
-            "prepare",
-            "del",
-            "setstate",
-            "setattr",
-            "delattr",
-        ),
-        *(
-            "set",
-            "delete",
-            "setitem",
-            "delitem",
-            "enter",
-            "exit",
-            "aenter",
-            "aexit",
-            "call",
-            "get",
-            "missing",
-        ),
-    )
-)
 
 
 class Returns:
@@ -60,7 +31,7 @@ class Returns:
 
     def follow(self, code: CodeType) -> None:
         """Have the returns of a function told, if None out of it may be missed."""
-        if not code.co_flags & _IS_GENERATOR and code.co_name not in _PROCEDURES:
+        if not code.co_flags & _IS_GENERATOR and code.co_name not in PROCEDURES:
             self.codes.add(id(code))
 
     def events_of(self, number: int) -> int:
@@ -86,9 +57,9 @@ class Returns:
 
 def _is_used(code: CodeType, caller: FrameType | None) -> bool:
     """Whether a caller does something with what the function gives, other than to give it to its own caller."""
-    if code.co_name.startswith("__") and code.co_name.endswith("__"):
-        return True  # Python uses it
-    while caller is not None and not code.co_flags & _IS_COROUTINE and _names(caller.f_code, code.co_name):
+    if code.co_name in GIVERS:
+        return True
+    while caller is not None and not code.co_flags & _IS_COROUTINE and _names(caller.f_code, code):
         code, following = caller.f_code, _following(caller.f_code.co_code, caller.f_lasti)
         if following != _RETURN:
             return following != _POP
@@ -96,10 +67,11 @@ def _is_used(code: CodeType, caller: FrameType | None) -> bool:
     return False
 
 
-def _names(code: CodeType, name: str) -> bool:
-    """Whether a function may call another one by its name: else C code stands between them, or an alias."""
-    names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
-    return any(name in each for each in names)
+def _names(caller: CodeType, code: CodeType) -> bool:
+    """Whether it may call a function by its name or its maker's: else C code is between, or an alias."""
+    known = caller.co_names, caller.co_varnames, caller.co_freevars, caller.co_cellvars
+    names = [part.rpartition(".")[2] for part in code.co_qualname.split(".<locals>.")]
+    return any(name in each for name in names for each in known)
 
 
 def _following(codes: bytes, place: int) -> int:

@@ -114,8 +114,8 @@ class Monitor:
         if self.why_off:
             return None
         try:
-            watch = self._watch
-            return calls_of(self.tests.count, self._ownership, watch.imported, watch.modules)
+            self.tests.end()
+            return calls_of(self.tests.count, self._ownership, self._watch.imports)
         except Exception as fault:
             self._give_up(f"{type(fault).__name__}: {fault}")
             return None

@@ -110,6 +110,10 @@ class Attribution:
                 yield ran
         yield from (self._shared[fixture][0] for fixture in sure if fixture in self._shared)
 
+    def end(self) -> None:
+        """The tests are over, or there were none as modules could not be imported: then what they ran is left."""
+        self.count.add_outside(self._watch.rest())
+
     def begin_setup(self) -> None:
         """A fixture of wider scope is about to be set up."""
         self._take()

@@ -10,6 +10,7 @@ from typing import Any
 from loop_close.monitor.codes import begins_on_its_line, hides_singles, is_import
 from loop_close.monitor.faults import is_of_handler
 from loop_close.monitor.followed import Followed, Hit
+from loop_close.monitor.imports import Imports
 from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.ran import NOT_ANY, NOTHING, Function, Ran
 from loop_close.monitor.returns import Returns
@@ -35,19 +36,17 @@ class Watch:
     coverage.py and of debuggers as well.
 
     :ivar hits: what ran since the last time, by code objects.
-    :ivar imported: functions that ran while a module was imported; ``modules``: files whose modules ran.
+    :ivar imports: what ran while modules were imported.
     :ivar fault: what went wrong where it could not be raised; empty for nothing.
     """
 
     def __init__(self, ownership: Ownership) -> None:
         self.hits: list[Hit] = []
-        self.imported: set[int] = set()
-        self.modules: set[str] = set()
+        self.imports = Imports()
         self.fault = ""
         self._ownership = ownership
         self._followed = Followed(ownership)
         self._telling = Telling()
-        self._importing: dict[int, int] = {}
         self._ran_before: set[int] = set()
         self._singles: set[int] = set()
         self._long: set[int] = set()
@@ -153,7 +152,7 @@ class Watch:
         if _ID(code) in self._followed.codes or file is None:
             return
         if code.co_name == "<module>":
-            self.modules.add(file)
+            self.imports.modules.add(file)
         if self._followed.is_due:
             self._release()
         for inner, is_part in self._followed.add(code):
@@ -167,7 +166,7 @@ class Watch:
             self._monitoring.set_local_events(self._tool.id, inner, self._returns.events_of(_ID(inner)))
         if code.co_name == "<module>" and is_import(frame.f_globals):
             self._followed.codes[_ID(code)] = code
-            self._importing[_ID(code)] = len(self.hits)
+            self.imports.begin(_ID(code), len(self.hits))
             self._monitoring.set_local_events(self._tool.id, code, self._monitoring.events.PY_RETURN)
 
     def _release(self) -> None:
@@ -180,24 +179,22 @@ class Watch:
         for numbers in (self._ran_before, self._singles, self._long):
             numbers.intersection_update(self._followed.codes)
         self._returns.keep(self._followed.codes.keys())
-        for number in self._importing.keys() - self._followed.codes.keys():
-            del self._importing[number]  # the import failed
+        self.imports.keep(self._followed.codes.keys())
 
     def _was_imported(self, code: CodeType) -> None:
         """Set aside what ran since the module's first line ran: it is no matter of the test that imported it first.
 
         An import that fails is not heard of again: what it ran counts for the test that fails by it.
         """
-        begun = self._importing.pop(_ID(code), len(self.hits))
+        begun = self.imports.end(_ID(code), len(self.hits))
         self._monitoring.set_local_events(self._tool.id, code, 0)
-        self.imported |= self._followed.functions_of(self._set_aside(begun))
+        self.imports.add(self._followed.ran(self._set_aside(begun)))
 
-    def _set_aside(self, begun: int) -> Set[int]:
-        """Drop what ran since there was so much, and have it told again; the ids of the code objects."""
-        codes = {_ID(code) for code, _ in self._cut(begun)}
-        if codes:
-            self._rearm(codes)
-        return codes
+    def _set_aside(self, begun: int) -> list[Hit]:
+        """Take out what ran since there was so much, and have it told again."""
+        if hits := self._cut(begun):
+            self._rearm({_ID(code) for code, _ in hits})
+        return hits
 
     def _cut(self, begun: int) -> list[Hit]:
         hits = self.hits[begun:]
@@ -216,6 +213,10 @@ class Watch:
         masks, codes = self._followed.masks(hits)
         self._rearm(codes)
         return Ran(masks, *self._followed.in_order(hits)) if in_order else Ran(masks)
+
+    def rest(self) -> Ran:
+        """What ran since the last time, at the end: it is not told again."""
+        return self._followed.ran(self._cut(0))
 
     def _rearm(self, numbers: Set[int]) -> None:
         """Have the lines of these code objects told again, the next time they run."""
@@ -237,7 +238,7 @@ class Watch:
         """Every code object that we want to hear of, with its events."""
         events = self._monitoring.events
         for number, code in list(self._followed.codes.items()):
-            if number in self._importing:
+            if self.imports.is_open(number):
                 yield code, events.PY_RETURN
             elif code.co_name != "<module>" and number not in self._long:
                 yield code, self._returns.events_of(number)

@@ -52,7 +52,15 @@ def _little(numbers: array[int]) -> array[int]:
 
 def _row(each: Called) -> list[Any]:
     place = [each.file, each.line, each.function, each.end_line, each.digest]
-    return [*place, each.passed, dict(each.lines), each.in_import, each.gave_none, each.owes]
+    return [
+        *place,
+        each.passed,
+        dict(each.lines),
+        each.in_import,
+        each.gave_none,
+        each.owes,
+        each.none_outside,
+    ]
 
 
 def from_wire(plain: Mapping[str, Any]) -> Calls:
@@ -80,6 +88,7 @@ def _called(
     in_import: bool,
     gave_none: int,
     owes: bool,
+    none_outside: bool,
 ) -> Called:
     return Called(
         file=file,
@@ -92,6 +101,7 @@ def _called(
         in_import=in_import,
         gave_none=gave_none,
         owes=owes,
+        none_outside=none_outside,
     )
 
 
@@ -149,6 +159,7 @@ def _sum(one: Called, other: Called) -> Called:
         in_import=one.in_import or other.in_import,
         gave_none=one.gave_none + other.gave_none,
         owes=one.owes or other.owes,
+        none_outside=one.none_outside or other.none_outside,
     )
 
 

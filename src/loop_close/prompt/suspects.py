@@ -38,7 +38,7 @@ def suspect_lines(report: Report, tokens: int) -> Iterator[str]:
 
 def _says_more(cause: RootCause) -> bool:
     """Whether there is more to say than the traceback that the root cause is told by."""
-    known = [suspect for suspect in cause.suspects if suspect.failed[1] or suspect.edited]
+    known = [each for each in cause.suspects if each.failed[1] or each.edited or each.none_outside]
     return len(known) > 1 or any(not _is_told(cause, suspect) for suspect in known)
 
 

@@ -69,3 +69,9 @@ def test_none_where_a_value_is_wanted(owes, reasons):
     (spectrum,) = spectra(known, [nodeid("test_a"), nodeid("test_b")])
     said = "gives None where a value is wanted (1 of 2 failing tests)"
     assert reasons_of(candidate(spectrum=spectrum)) == (said,) * reasons
+
+
+@pytest.mark.parametrize(("owes", "more"), [(True, ", where a value is wanted"), (False, "")])
+def test_none_before_the_tests(owes, more):
+    lost = called("f", 10, none_outside=True, owes=owes)
+    assert reasons_of(candidate(lost=lost)) == (f"gave None outside of tests, as at import{more}",)

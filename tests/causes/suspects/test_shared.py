@@ -190,3 +190,14 @@ def test_agreement_is_a_chance(one, other):
     assert found == pytest.approx(agreement(other, one))
     if one.keys().isdisjoint(other.keys()):
         assert found == 0
+
+
+@pytest.mark.parametrize("owes", [True, False])
+def test_what_was_lost_before_all_tests(owes):
+    """Their tests ran nothing else; a function that need not give a value is not blamed for what both lack."""
+    lost = called("mark", 10, in_import=True, none_outside=True, owes=owes)
+    causes = [
+        cause("a", exc=verdict(message="assert None == 1")),
+        cause("b", exc=verdict(message="None != 2")),
+    ]
+    assert pairs(causes, calls(lost, passed=2, a=[], b=[])) == ([(0, 1)] if owes else [])

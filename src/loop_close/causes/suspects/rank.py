@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from math import exp
 
-from loop_close.calls import Calls
+from loop_close.calls import Called, Calls
 from loop_close.causes.suspects.candidates import Candidate, Known, candidates
-from loop_close.causes.suspects.clues import base_name, clues
+from loop_close.causes.suspects.clues import Name, base_name, clues
+from loop_close.causes.suspects.nothing import is_about_none
 from loop_close.causes.suspects.reasons import odd_line, reasons_of
 from loop_close.causes.suspects.spectrum import Spectrum, spectra
 from loop_close.causes.suspects.standing import with_standing
@@ -21,7 +22,7 @@ MOST = 5
 #: How much each clue weighs: fitted, as a choice of one function among those that the failing tests ran, to the tuning
 #: half of the faults of `python -m benchmarks.localize`. Edits are not among these: one is set to outweigh all but the
 #: plainest of the clues, and what is edited and not counted stands as high as what is edited and counted. Neither is a
-#: place on the traceback, which is for where nothing is counted.
+#: place on the traceback, which is for where nothing is counted, nor None before the tests, which too few faults give.
 WEIGHTS: Mapping[str, float] = {
     "odd": 1.8,
     "function": 0.9,
@@ -39,6 +40,7 @@ WEIGHTS: Mapping[str, float] = {
     "framed": 0.1,
     "edited": 8.0,
     "outside": 7.3,
+    "unmade": 14.0,
 }
 #: Where even the likeliest has less of all that speaks for any, the evidence is weak, and nothing is said.
 LEAST_FIRST = 0.02
@@ -64,7 +66,9 @@ def _explains(candidate: Candidate) -> bool:
     """Whether it can be behind most of the failures."""
     spectrum, clue = candidate.spectrum, candidate.clue
     is_called = spectrum is not None and is_odd(spectrum)
-    return is_called or (clue is not None and (clue.framed > 0 or clue.edited > 0))
+    return (
+        is_called or candidate.lost is not None or (clue is not None and (clue.framed > 0 or clue.edited > 0))
+    )
 
 
 def is_odd(spectrum: Spectrum) -> bool:
@@ -81,14 +85,26 @@ def found_for(cause: RootCause, calls: Calls | None, episode: Episode | None = N
     tests = frozenset(failure.nodeid for failure in failures)
     found = clues(failures, episode)
     unwound = {name for name, clue in found.items() if clue.framed}
-    spectrum = spectra(calls, tests, unwound) if calls is not None else []
-    return with_standing(candidates(spectrum, found, failures, _known(calls) if spectrum else None))
+    none = is_about_none(failures)
+    spectrum = spectra(calls, tests, unwound, is_about_none=none) if calls is not None else []
+    known = _known(calls, is_counted=bool(spectrum), is_about_none=none)
+    return with_standing(candidates(spectrum, found, failures, known))
 
 
-def _known(calls: Calls | None) -> Known:
-    functions = calls.functions if calls is not None else ()
-    modules = calls.modules if calls is not None else frozenset()
-    return Known(frozenset((each.file, base_name(each.function)) for each in functions), modules)
+def _known(calls: Calls | None, *, is_counted: bool, is_about_none: bool) -> Known:
+    """What ran at all. Of failures without counts no more is known than what was lost before all tests."""
+    if calls is None:
+        return Known()
+    lost = {
+        _name(each): each for each in calls.functions if each.none_outside and (each.owes or is_about_none)
+    }
+    if not is_counted:
+        return Known(lost=lost, passed=calls.passed)
+    return Known(frozenset(map(_name, calls.functions)), calls.modules, lost, calls.passed)
+
+
+def _name(called: Called) -> Name:
+    return called.file, base_name(called.function)
 
 
 def scored(found: Collection[Candidate]) -> Scored:
@@ -105,7 +121,7 @@ def scored(found: Collection[Candidate]) -> Scored:
 
 def _suspect(candidate: Candidate, score: float) -> Suspect:
     spectrum = candidate.spectrum
-    called = spectrum.function if spectrum is not None else None
+    called = spectrum.function if spectrum is not None else candidate.lost
     return Suspect(
         file=candidate.file,
         line=called.line if called is not None else _line(candidate),
@@ -119,6 +135,7 @@ def _suspect(candidate: Candidate, score: float) -> Suspect:
         else (0, 0),
         odd=odd_line(candidate),
         edited=candidate.clue.edited if candidate.clue is not None else 0,
+        none_outside=candidate.lost is not None,
     )
 
 

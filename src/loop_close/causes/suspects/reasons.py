@@ -22,7 +22,11 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     if spectrum is not None and spectrum.function.is_changed and not (clue and clue.edited):
         yield "changed since the passing tests were counted"
     if spectrum is not None and spectrum.gave_none:
-        yield f"gives None where a value is wanted{_in(spectrum.gave_none, spectrum.of_failed)}"
+        wanted = " where a value is wanted" if spectrum.function.owes else ""
+        yield f"gives None{wanted}{_in(spectrum.gave_none, spectrum.of_failed)}"
+    if candidate.lost is not None:
+        wanted = ", where a value is wanted" if candidate.lost.owes else ""
+        yield f"gave None outside of tests, as at import{wanted}"
     if clue is None:
         return
     if clue.edited:

@@ -38,7 +38,8 @@ class Spectrum:
         time that is about as odd: where it calls what the fault may be in.
     :ivar late: how near to the failure its last line came that ran for the first time, from 0 to 1: the mean over the
         failing tests that ran it of that line's place among all of them.
-    :ivar gave_none: in how many of the failing tests it gave None, where it is to give a value.
+    :ivar gave_none: in how many of the failing tests it gave None, where it is to give a value or the failures speak of
+        None.
     """
 
     function: Called
@@ -64,12 +65,17 @@ def ochiai(failed: int, passed: int, all_failed: int) -> float:
 
 
 def spectra(
-    calls: Calls, tests: Collection[str], unwound: Collection[tuple[str, str]] = ()
+    calls: Calls,
+    tests: Collection[str],
+    unwound: Collection[tuple[str, str]] = (),
+    *,
+    is_about_none: bool = False,
 ) -> list[Spectrum]:
     """The functions that at least one of the failing tests ran, in the order of ``calls``.
 
     :param tests: node ids of the failing tests of one cause. Those of other causes count neither way.
     :param unwound: file and name of functions that an exception ended: that they left lines out says nothing.
+    :param is_about_none: the failures speak of None: who gave it counts whether it owes a value or not.
     """
     traces = [calls.failed[test] for test in sorted(tests) if test in calls.failed]
     if not traces:
@@ -104,7 +110,7 @@ def spectra(
                 contrast=contrasts[index],
                 onward=onward.get(index, 0.0),
                 late=places[index] / count,
-                gave_none=gave[index] if called.owes else 0,
+                gave_none=gave[index] if called.owes or is_about_none else 0,
             )
         )
     return found
