@@ -19,9 +19,9 @@ class Called:
     :ivar is_changed: it is not what it was when the passing tests were counted, in an earlier run: of how many of
         them would run it now nothing is known.
     :ivar gave_none: in how many passing tests None came out of it, where it also gives values or its caller used it.
-    :ivar owes: it does so in failing tests or outside of tests, and is to give a value: by its annotation, or as it
+    :ivar owes: it does so in failing tests or before them, and is to give a value: by its annotation, or as it
         never does. Not asked where nothing failed.
-    :ivar none_outside: it does so outside of any test, as while modules were imported.
+    :ivar none_before: it does so while modules are imported, or before the first test.
     """
 
     file: str
@@ -35,7 +35,7 @@ class Called:
     is_changed: bool = False
     gave_none: int = 0
     owes: bool = False
-    none_outside: bool = False
+    none_before: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -232,7 +232,7 @@ class Suspect:
     :ivar odd: a line of it that failing tests ran and passing ones seldom did, how many of each did; zeros for none.
     :ivar edited: the number of the run before which it was edited, which is the first that failed; 0 for none.
     :ivar source: its source, bounded; of the first suspect of a root cause alone.
-    :ivar none_outside: it gave None outside of tests, as while modules were imported.
+    :ivar none_before: it gave None while modules were imported, or before the first test.
     """
 
     file: str
@@ -246,7 +246,7 @@ class Suspect:
     odd: tuple[int, int, int] = (0, 0, 0)
     edited: int = 0
     source: Source | None = None
-    none_outside: bool = False
+    none_before: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -172,17 +172,23 @@ def counting_nothing(tmp_path, outcome):
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
     count = counting({1: names["f"].__code__, 2: names["g"].__code__})
     for number in (1, 2):
-        count.add_outside(ran(count.functions, (number, 2), (number, NOTHING)))
+        count.add_before(ran(count.functions, (number, 2), (number, NOTHING)))
     count.add("t::a", ran(count.functions, (2, 4)), outcome)
     return calls_of(count, Ownership(str(tmp_path)))
 
 
 @pytest.mark.parametrize("outcome", ["failed", "skipped"])
-def test_none_outside_of_tests(tmp_path, outcome):
+def test_none_before_of_tests(tmp_path, outcome):
     calls = counting_nothing(tmp_path, outcome)
-    assert [(each.none_outside, each.owes) for each in calls.functions] == [(True, True), (True, False)]
+    assert [(each.none_before, each.owes) for each in calls.functions] == [(True, True), (True, False)]
+
+
+def test_none_between_tests_is_no_matter_of_any(tmp_path):
+    count = counting({1: made(F)})
+    count.add_outside(ran(count.functions, (1, 2), (1, NOTHING)))
+    assert [each.none_before for each in calls_of(count, Ownership("/project")).functions] == [False]
 
 
 def test_what_is_owed_is_not_asked_where_nothing_failed(tmp_path):
     calls = counting_nothing(tmp_path, "passed")
-    assert [(each.none_outside, each.owes) for each in calls.functions] == [(True, False), (True, False)]
+    assert [(each.none_before, each.owes) for each in calls.functions] == [(True, False), (True, False)]

@@ -60,11 +60,11 @@ def test_decorator_that_lost_its_return(run, workers):
     done = run(project(DECORATED), *workers, own_process=True, plugins=("xdist",))
     assert suspects(done)[0] == (
         "marked.<locals>.mark",
-        ["gave None outside of tests, as at import, where a value is wanted"],
+        ["gave None at import or before the tests, where a value is wanted"],
     )
-    assert "gave None outside of tests, as at import, where a value is wanted" in done.prompt
-    (only,) = done.report["root_causes"]
-    assert (only["suspects"][0]["file"], only["suspects"][0]["line"]) == ("shop/marks.py", 2)
+    assert "gave None at import or before the tests, where a value is wanted" in done.prompt
+    first = done.report["root_causes"][0]["suspects"][0]
+    assert (first["file"], first["line"]) == ("shop/marks.py", 3)
 
 
 def test_one_that_gives_what_it_got(run):
@@ -96,7 +96,7 @@ def test_import_that_fails_by_the_none_of_a_function(run, workers):
     """No test runs, and the traceback shows only the module that asks."""
     done = run(FACTORY, *workers, own_process=True, plugins=("xdist",))
     (first, reasons), *_ = suspects(done)
-    assert (first, reasons[0]) == ("rates", "gave None outside of tests, as at import")
+    assert (first, reasons[0]) == ("rates", "gave None at import or before the tests")
 
 
 def test_import_that_fails_by_something_else(run):
@@ -104,3 +104,73 @@ def test_import_that_fails_by_something_else(run):
     files = {**FACTORY, "shop/cart.py": "from shop.taxes import rates\n\nRATES = rates('it')\nint('a')\n"}
     done = run(files, own_process=True)
     assert "rates" not in [name for name, _ in suspects(done)]
+
+
+REGISTERED = {
+    "shop/__init__.py": "",
+    "shop/events.py": """
+        HANDLERS = {}
+
+
+        def on(name):
+            def register(function):
+                HANDLERS[name] = function
+            return register
+
+
+        @on("start")
+        def _(app):
+            return app
+
+
+        class Pool:
+            def close(self):
+                self.closed = True
+
+
+        def greet(name):
+            return "hi " + name
+        """,
+    "test_events.py": """
+        import json
+
+        import pytest
+
+        from shop.events import Pool, greet
+
+
+        @pytest.fixture(scope="session", autouse=True)
+        def pool():
+            pool = Pool()
+            yield pool
+            done = pool.close()
+
+
+        def test_greet():
+            assert greet("you") == "hi you"
+
+
+        def test_length():
+            assert len([1]) == 2
+
+
+        def test_other():
+            assert json.dumps({"a": None}) == "{}"
+
+
+        def test_none():
+            None.close()
+        """,
+    "test_broken.py": "def f(:\n",
+    "test_missing.py": "def test_a(no_such):\n    pass\n",
+}
+
+
+def test_decorators_that_only_register_are_not_suspected(run):
+    """Nor is what a fixture's teardown gave, or joined what has nothing in common."""
+    done = run(REGISTERED, "--continue-on-collection-errors", own_process=True)
+    named = {name for name, _ in suspects(done)}
+    assert named <= {"on.<locals>.register"}
+    causes = done.report["root_causes"]
+    assert len(causes) == 5
+    assert [each["suspects"] for each in causes if "NoneType" not in each["message"]] == [[]] * 4

@@ -18,8 +18,8 @@ class Count:
 
     :param functions: what the numbers stand for; more may come.
     :ivar passed: how many tests passed; ``passing`` what they ran.
-    :ivar outside: functions that ran outside of any test; ``nothing_outside``: those that gave None there where a value
-        was wanted.
+    :ivar outside: functions that ran outside of any test; ``nothing_before``: those that gave None before the first one
+        where a value was wanted.
     :ivar failed: of each failing test the lines that it ran, in order, as numbers in the order of ``failed_lines``;
         ``nothing``: the functions that gave it None where a value was wanted.
     """
@@ -29,7 +29,7 @@ class Count:
         self.passed = 0
         self.passing = Passing(functions)
         self.outside: set[int] = set()
-        self.nothing_outside: set[int] = set()
+        self.nothing_before: set[int] = set()
         self.failed: dict[str, array[int]] = {}
         self.failed_lines: dict[Line, int] = {}
         self.nothing: dict[str, Set[int]] = {}
@@ -77,10 +77,14 @@ class Count:
             *self.nothing.values()
         )  # of one that ran before the test, only the end may be the test's
 
+    def add_before(self, ran: Ran) -> None:
+        """Take down what ran before the first test."""
+        self.add_outside(ran)
+        self.nothing_before |= ran.nothing
+
     def add_outside(self, ran: Ran) -> None:
         """Take down what ran between tests."""
         self.outside |= ran.masks.keys()
-        self.nothing_outside |= ran.nothing
 
 
 def chosen(failed: Iterable[str]) -> list[str]:

@@ -25,7 +25,7 @@ def calls_of(count: Count, ownership: Ownership, imports: Imports | None = None)
     """
     imports = imports or Imports()
     outside = count.outside | imports.functions
-    nothing = count.nothing_outside | imports.nothing
+    nothing = count.nothing_before | imports.nothing
     passed = count.passing.by_function()
     ran = {*passed, *outside, *count.ran_in_failed()}
     places = sorted((_place(count.functions[number].code, ownership), number) for number in ran)
@@ -44,7 +44,7 @@ def calls_of(count: Count, ownership: Ownership, imports: Imports | None = None)
                 passed.get(number, Passed()),
                 in_import=number in outside,
                 owes=number in owing,
-                none_outside=number in nothing,
+                none_before=number in nothing,
             )
             for place, number in places
         ),
@@ -80,7 +80,7 @@ def _called(
     *,
     in_import: bool,
     owes: bool,
-    none_outside: bool,
+    none_before: bool,
 ) -> Called:
     file, line, name = place
     return Called(
@@ -94,7 +94,7 @@ def _called(
         in_import=in_import,
         gave_none=passed.lines[NOTHING],
         owes=owes,
-        none_outside=none_outside,
+        none_before=none_before,
     )
 
 

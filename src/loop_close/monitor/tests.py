@@ -26,6 +26,7 @@ class Attribution:
         self._watch = watch
         self._shared: dict[Any, _Shared] = {}
         self._gone: set[Any] = set()
+        self._has_begun = False
         self._forget()
 
     def _forget(self) -> None:
@@ -43,7 +44,7 @@ class Attribution:
         """
         ran = self._watch.take(in_order=in_order)
         if not self._open:
-            self.count.add_outside(ran)
+            self._add_outside(ran)
         elif not self._is_told or len(self._open) > 1:
             self._open[-1] = joined((self._open[-1], ran))
 
@@ -57,6 +58,7 @@ class Attribution:
         if self._watch.hits:
             self._take()
         self._open = [NOT_ANY]
+        self._has_begun = True
 
     def saw(self, report: Any) -> None:
         """A report of the test that runs: it failed if any of its phases or subtests did.
@@ -112,7 +114,13 @@ class Attribution:
 
     def end(self) -> None:
         """The tests are over, or there were none as modules could not be imported: then what they ran is left."""
-        self.count.add_outside(self._watch.rest())
+        self._add_outside(self._watch.rest())
+
+    def _add_outside(self, ran: Ran) -> None:
+        if self._has_begun:
+            self.count.add_outside(ran)
+        else:
+            self.count.add_before(ran)
 
     def begin_setup(self) -> None:
         """A fixture of wider scope is about to be set up."""

@@ -59,7 +59,7 @@ def _row(each: Called) -> list[Any]:
         each.in_import,
         each.gave_none,
         each.owes,
-        each.none_outside,
+        each.none_before,
     ]
 
 
@@ -88,7 +88,7 @@ def _called(
     in_import: bool,
     gave_none: int,
     owes: bool,
-    none_outside: bool,
+    none_before: bool,
 ) -> Called:
     return Called(
         file=file,
@@ -101,7 +101,7 @@ def _called(
         in_import=in_import,
         gave_none=gave_none,
         owes=owes,
-        none_outside=none_outside,
+        none_before=none_before,
     )
 
 
@@ -159,7 +159,7 @@ def _sum(one: Called, other: Called) -> Called:
         in_import=one.in_import or other.in_import,
         gave_none=one.gave_none + other.gave_none,
         owes=one.owes or other.owes,
-        none_outside=one.none_outside or other.none_outside,
+        none_before=one.none_before or other.none_before,
     )
 
 

@@ -38,7 +38,7 @@ def suspect_lines(report: Report, tokens: int) -> Iterator[str]:
 
 def _says_more(cause: RootCause) -> bool:
     """Whether there is more to say than the traceback that the root cause is told by."""
-    known = [each for each in cause.suspects if each.failed[1] or each.edited or each.none_outside]
+    known = [each for each in cause.suspects if each.failed[1] or each.edited or each.none_before]
     return len(known) > 1 or any(not _is_told(cause, suspect) for suspect in known)
 
 

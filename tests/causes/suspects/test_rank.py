@@ -2,9 +2,10 @@ from dataclasses import replace
 
 import pytest
 from called import CART, called, calls, nodeid
-from records import SRC, failure, frame, raised, verdict
+from records import SRC, failure, frame, in_test, raised, verdict
 
 from loop_close.causes.suspects.rank import MOST, WEIGHTS, found_for, scored, suspects_among
+from loop_close.causes.suspects.reasons import reasons_of
 from loop_close.memory import Edit, Edits, Episode, Known, Mark, Step
 from loop_close.model import Evidence, RootCause
 
@@ -159,42 +160,34 @@ def test_of_two_alike_the_one_that_lost_its_value():
         calls(*alike, passed=40, test_a=[(0, 1), (1, 1)]), gave_none={nodeid("test_a"): frozenset({0, 1})}
     )
     found = found_for(cause(failure(WRONG, nodeid("test_a"))), known)
-    assert [round(each.features["lost"], 2) for each in found] == [0, 0.71]
+    assert [round(each.features["lost"], 2) for each in found] == [0.5, 0.71]
     assert names(suspects_among(scored(found))) == ["g", "f"]
 
 
-NONE = verdict(test="test_a", message="assert None == 3")
+NONE = raised("TypeError", "'NoneType' object is not callable", [in_test("test_a")])
 
 
-@pytest.mark.parametrize(
-    ("wrong", "owes", "passed", "share"),
-    [(WRONG, True, 3, 0.5), (WRONG, True, 0, 1), (WRONG, False, 0, None), (NONE, False, 3, 0.25)],
-)
-def test_what_gave_none_before_the_tests(wrong, owes, passed, share):
-    """The more tests pass all the same the less it says; where it need not give a value, the failures say whether."""
-    lost = called("marked.<locals>.mark", 30, in_import=True, none_outside=True, owes=owes)
-    found = found_for(cause(failure(wrong, nodeid("test_a"))), calls(lost, passed=passed, test_a=[]))
-    assert [(each.function, each.features["unmade"]) for each in found] == (
-        [("marked.<locals>.mark", share)] if share else []
-    )
+@pytest.mark.parametrize(("wrong", "names"), [(NONE, ["marked.<locals>.mark"]), (WRONG, [])])
+def test_what_gave_none_before_the_tests(wrong, names):
+    lost = called("marked.<locals>.mark", 30, in_import=True, none_before=True, owes=True)
+    found = found_for(cause(failure(wrong, nodeid("test_a"))), calls(lost, passed=3, test_a=[]))
+    assert [each.function for each in found] == names
 
 
-@pytest.mark.parametrize(
-    ("passed", "expected"), [(400, ["total"]), (2, ["total", "mark"]), (0, ["mark"])]
-)
+@pytest.mark.parametrize(("passed", "expected"), [(400, ["total"]), (2, ["total", "mark"]), (0, ["mark"])])
 def test_before_the_tests_or_in_them(passed, expected):
     """What failing tests ran and no passing one did is likelier, as long as many tests pass."""
-    lost = called("mark", 30, end_line=31, in_import=True, none_outside=True, owes=True)
+    lost = called("mark", 30, end_line=31, in_import=True, none_before=True, owes=True)
     known = calls(called("total", 10), lost, passed=passed, test_a=[(0, 1)])
-    suspects = suspects_of(cause(failure(WRONG, nodeid("test_a"))), known)
+    suspects = suspects_of(cause(failure(NONE, nodeid("test_a"))), known)
     assert names(suspects) == expected
-    assert {(each.line, each.failed, each.none_outside) for each in suspects} <= {
+    assert {(each.line, each.failed, each.none_before) for each in suspects} <= {
         (10, (1, 1), False),
         (30, (0, 0), True),
     }
 
 
-@pytest.mark.parametrize(("wrong", "expected"), [(WRONG, 0), (NONE, 1)])
+@pytest.mark.parametrize(("wrong", "expected"), [(WRONG, 0.5), (NONE, 1)])
 def test_what_need_not_give_a_value_in_failures_that_speak_of_none(wrong, expected):
     known = replace(
         calls(called("f", 10, passed=3), passed=40, test_a=[(0, 1)]),
@@ -202,3 +195,4 @@ def test_what_need_not_give_a_value_in_failures_that_speak_of_none(wrong, expect
     )
     (found,) = found_for(cause(failure(wrong, nodeid("test_a"))), known)
     assert found.features["lost"] == expected
+    assert [reason for reason in reasons_of(found) if "None" in reason] == ["gives None"][: int(expected)]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
-from types import MappingProxyType
 from typing import NamedTuple
 
-from loop_close.calls import Called
 from loop_close.causes.suspects.clues import Clue, Name, base_name
 from loop_close.causes.suspects.edited import written_name
 from loop_close.causes.suspects.makers import failing_classes, is_maker
+from loop_close.causes.suspects.nothing import MAY, Lost
 from loop_close.causes.suspects.spectrum import Spectrum, ochiai
 from loop_close.model import Failure
 from loop_close.syntax.meaning import MODULE
@@ -20,22 +19,16 @@ from loop_close.syntax.meaning import MODULE
 _LARGE = 64
 # Test code that was edited is less likely at fault than code under test that was.
 _TEST_CODE = 0.6
-# So is a function that need not give a value, than one that owes it and gave None.
-_MAY = 0.5
 
 
 class Known(NamedTuple):
     """What ran at all, in whatever test or import.
 
     :ivar functions: by file and name; ``modules`` the files.
-    :ivar lost: functions that gave None outside of tests where a value is wanted.
-    :ivar passed: how many tests passed all the same.
     """
 
     functions: frozenset[Name] = frozenset()
     modules: frozenset[str] = frozenset()
-    lost: Mapping[Name, Called] = MappingProxyType({})
-    passed: int = 0
 
     def has_run(self, file: str) -> bool:
         """Whether the module ran, as far as that is known."""
@@ -51,13 +44,13 @@ class Known(NamedTuple):
 class Candidate:
     """A function with its clues; at least one of ``spectrum``, ``clue`` and ``lost`` is there.
 
-    :ivar lost: the function, if it gave None outside of tests where a value is wanted.
+    :ivar lost: the function, if it gave None before the tests, and the failures are of None.
     :ivar features: what speaks for it, most from 0 to 1. Of the spectrum: ``function``, ``odd`` (the oddest line, run
         or left out), ``ahead`` (failing less passing tests, from -1 on), ``onward``, ``late``, ``all`` (every failing
         test ran it), ``large``, ``lost`` (the value that it is to give). Of the clues: ``raised``, ``framed``,
         ``edited``. Of its name: ``maker`` (of the objects that fail), ``special`` (a method that Python calls by
         itself). Added by comparison with others: ``foremost``, ``file``. ``outside``: it was edited, and nobody counts
-        whether tests run it. ``unmade``: it gave None before the tests, where a value is wanted.
+        whether tests run it. ``unmade``: it gave None before the tests.
     """
 
     file: str
@@ -65,7 +58,7 @@ class Candidate:
     spectrum: Spectrum | None
     clue: Clue | None
     features: Mapping[str, float]
-    lost: Called | None = None
+    lost: Lost | None = None
 
 
 def candidates(
@@ -73,18 +66,21 @@ def candidates(
     clues: Mapping[Name, Clue],
     failures: Sequence[Failure],
     known: Known | None = None,
+    lost: Mapping[Name, Lost] | None = None,
 ) -> list[Candidate]:
-    """Every function that the failing tests ran, that is on a traceback, or that was edited.
+    """Every function that the failing tests ran, that is on a traceback, that was edited, or that gave None.
 
     :param failures: those of the cause.
     :param known: what ran at all; None where that is not known.
+    :param lost: functions that gave None before the tests, as far as that says something.
     """
+    lost = lost or {}
     known = known or Known()
     ran = {(s.function.file, base_name(s.function.function)): s for s in spectra}
     named = {name for name, clue in clues.items() if clue.framed or _is_edited(clue, ran.get(name), known)}
     classes = failing_classes(failures)
     found = []
-    for file, function in sorted({*ran, *named, *known.lost} - _tests_themselves(failures, clues)):
+    for file, function in sorted({*ran, *named, *lost} - _tests_themselves(failures, clues)):
         spectrum, clue = ran.get((file, function)), clues.get((file, function))
         features = {
             **_by_spectrum(spectrum),
@@ -92,7 +88,7 @@ def candidates(
             "outside": float(clue is not None and _is_outside(clue, spectrum, known)),
             "maker": float(is_maker(function, classes)),
             "special": float(_is_special(function)),
-            "unmade": _unmade(known.lost.get((file, function)), len(failures), known.passed),
+            "unmade": lost[file, function].share if (file, function) in lost else 0.0,
         }
         found.append(
             Candidate(
@@ -101,17 +97,10 @@ def candidates(
                 spectrum=spectrum,
                 clue=clue,
                 features=features,
-                lost=known.lost.get((file, function)),
+                lost=lost.get((file, function)),
             )
         )
     return found
-
-
-def _unmade(lost: Called | None, failed: int, passed: int) -> float:
-    """As the measure of a line that all tests ran; what need not give a value may well have given None."""
-    if lost is None:
-        return 0.0
-    return ochiai(failed, passed, failed) * (1.0 if lost.owes else _MAY)
 
 
 def _is_edited(clue: Clue, spectrum: Spectrum | None, known: Known) -> bool:
@@ -143,8 +132,13 @@ def _by_spectrum(spectrum: Spectrum | None) -> dict[str, float]:
         "late": spectrum.late,
         "all": float(spectrum.failed == spectrum.of_failed),
         "large": min(1.0, log2(1 + size) / log2(_LARGE)),
-        "lost": ochiai(spectrum.gave_none, called.gave_none, spectrum.of_failed),
+        "lost": _lost(spectrum),
     }
+
+
+def _lost(spectrum: Spectrum) -> float:
+    share = ochiai(spectrum.gave_none, spectrum.function.gave_none, spectrum.of_failed)
+    return share if spectrum.is_missed else MAY * share
 
 
 def _by_clue(clue: Clue | None) -> dict[str, float]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from math import exp
 
-from loop_close.calls import Called, Calls
+from loop_close.calls import Calls
 from loop_close.causes.suspects.candidates import Candidate, Known, candidates
-from loop_close.causes.suspects.clues import Name, base_name, clues
-from loop_close.causes.suspects.nothing import is_about_none
+from loop_close.causes.suspects.clues import base_name, clues
+from loop_close.causes.suspects.nothing import is_about_none, lost_before
 from loop_close.causes.suspects.reasons import odd_line, reasons_of
 from loop_close.causes.suspects.spectrum import Spectrum, spectra
 from loop_close.causes.suspects.standing import with_standing
@@ -25,22 +25,22 @@ MOST = 5
 #: place on the traceback, which is for where nothing is counted, nor None before the tests, which too few faults give.
 WEIGHTS: Mapping[str, float] = {
     "odd": 1.8,
-    "function": 0.9,
+    "function": 0.5,
     "all": 1.5,
-    "ahead": 1.8,
-    "foremost": 2.8,
-    "file": 1.2,
+    "ahead": 1.9,
+    "foremost": 2.7,
+    "file": 1.1,
     "maker": 1.9,
     "raised": 1.3,
     "large": 1.2,
     "late": 1.1,
-    "onward": -0.6,
-    "special": -0.5,
+    "onward": -0.7,
+    "special": -0.3,
     "lost": 1.8,
     "framed": 0.1,
     "edited": 8.0,
-    "outside": 7.3,
-    "unmade": 14.0,
+    "outside": 7.0,
+    "unmade": 12.0,
 }
 #: Where even the likeliest has less of all that speaks for any, the evidence is weak, and nothing is said.
 LEAST_FIRST = 0.02
@@ -85,26 +85,17 @@ def found_for(cause: RootCause, calls: Calls | None, episode: Episode | None = N
     tests = frozenset(failure.nodeid for failure in failures)
     found = clues(failures, episode)
     unwound = {name for name, clue in found.items() if clue.framed}
-    none = is_about_none(failures)
-    spectrum = spectra(calls, tests, unwound, is_about_none=none) if calls is not None else []
-    known = _known(calls, is_counted=bool(spectrum), is_about_none=none)
-    return with_standing(candidates(spectrum, found, failures, known))
+    spectrum = (
+        spectra(calls, tests, unwound, is_about_none=is_about_none(failures)) if calls is not None else []
+    )
+    known = _known(calls) if spectrum else None
+    return with_standing(candidates(spectrum, found, failures, known, lost_before(failures, calls)))
 
 
-def _known(calls: Calls | None, *, is_counted: bool, is_about_none: bool) -> Known:
-    """What ran at all. Of failures without counts no more is known than what was lost before all tests."""
-    if calls is None:
-        return Known()
-    lost = {
-        _name(each): each for each in calls.functions if each.none_outside and (each.owes or is_about_none)
-    }
-    if not is_counted:
-        return Known(lost=lost, passed=calls.passed)
-    return Known(frozenset(map(_name, calls.functions)), calls.modules, lost, calls.passed)
-
-
-def _name(called: Called) -> Name:
-    return called.file, base_name(called.function)
+def _known(calls: Calls | None) -> Known:
+    functions = calls.functions if calls is not None else ()
+    modules = calls.modules if calls is not None else frozenset()
+    return Known(frozenset((each.file, base_name(each.function)) for each in functions), modules)
 
 
 def scored(found: Collection[Candidate]) -> Scored:
@@ -121,7 +112,9 @@ def scored(found: Collection[Candidate]) -> Scored:
 
 def _suspect(candidate: Candidate, score: float) -> Suspect:
     spectrum = candidate.spectrum
-    called = spectrum.function if spectrum is not None else candidate.lost
+    called = spectrum.function if spectrum is not None else None
+    if called is None and candidate.lost is not None:
+        called = candidate.lost.function
     return Suspect(
         file=candidate.file,
         line=called.line if called is not None else _line(candidate),
@@ -135,7 +128,7 @@ def _suspect(candidate: Candidate, score: float) -> Suspect:
         else (0, 0),
         odd=odd_line(candidate),
         edited=candidate.clue.edited if candidate.clue is not None else 0,
-        none_outside=candidate.lost is not None,
+        none_before=candidate.lost is not None,
     )
 
 

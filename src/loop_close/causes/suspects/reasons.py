@@ -21,12 +21,12 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     spectrum, clue = candidate.spectrum, candidate.clue
     if spectrum is not None and spectrum.function.is_changed and not (clue and clue.edited):
         yield "changed since the passing tests were counted"
-    if spectrum is not None and spectrum.gave_none:
+    if spectrum is not None and spectrum.is_missed and spectrum.gave_none:
         wanted = " where a value is wanted" if spectrum.function.owes else ""
         yield f"gives None{wanted}{_in(spectrum.gave_none, spectrum.of_failed)}"
     if candidate.lost is not None:
-        wanted = ", where a value is wanted" if candidate.lost.owes else ""
-        yield f"gave None outside of tests, as at import{wanted}"
+        wanted = ", where a value is wanted" if candidate.lost.function.owes else ""
+        yield f"gave None at import or before the tests{wanted}"
     if clue is None:
         return
     if clue.edited:

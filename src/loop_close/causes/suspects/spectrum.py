@@ -38,8 +38,8 @@ class Spectrum:
         time that is about as odd: where it calls what the fault may be in.
     :ivar late: how near to the failure its last line came that ran for the first time, from 0 to 1: the mean over the
         failing tests that ran it of that line's place among all of them.
-    :ivar gave_none: in how many of the failing tests it gave None, where it is to give a value or the failures speak of
-        None.
+    :ivar gave_none: in how many of the failing tests it gave None; ``is_missed``: a value in its place, as it is to
+        give one or the failures speak of None.
     """
 
     function: Called
@@ -57,6 +57,7 @@ class Spectrum:
     onward: float
     late: float
     gave_none: int = 0
+    is_missed: bool = False
 
 
 def ochiai(failed: int, passed: int, all_failed: int) -> float:
@@ -75,7 +76,7 @@ def spectra(
 
     :param tests: node ids of the failing tests of one cause. Those of other causes count neither way.
     :param unwound: file and name of functions that an exception ended: that they left lines out says nothing.
-    :param is_about_none: the failures speak of None: who gave it counts whether it owes a value or not.
+    :param is_about_none: the failures speak of None: a value is missed then, whoever owes one.
     """
     traces = [calls.failed[test] for test in sorted(tests) if test in calls.failed]
     if not traces:
@@ -110,7 +111,8 @@ def spectra(
                 contrast=contrasts[index],
                 onward=onward.get(index, 0.0),
                 late=places[index] / count,
-                gave_none=gave[index] if called.owes or is_about_none else 0,
+                gave_none=gave[index],
+                is_missed=called.owes or is_about_none,
             )
         )
     return found
