@@ -14,8 +14,8 @@ from loop_close.causes.suspects.shared import Told, odds
 
 #: More than these change next to nothing.
 _MOST = 2
-# The logarithm of odds below which another root cause has next to no part.
-_LEAST = -3.0
+# The logarithm of odds below which two faults are so much likelier that the other one's tests would add noise alone.
+_LEAST = -1.0
 
 
 def others(tells: Mapping[int, Told]) -> dict[int, list[tuple[int, float]]]:
