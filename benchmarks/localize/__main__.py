@@ -30,7 +30,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from benchmarks.localize import faults as lists
@@ -87,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
         help="this project; may be repeated",
     )
     add("--choose", action="store_true", help="make the list of faults anew, measure nothing")
+    add("--more", choices=("tune", "report"), help="for --choose: add faults to the list, all for this half")
     add("--seed", type=int, default=1, help="for --choose (%(default)s)")
     add(
         "--faults",
@@ -126,12 +127,15 @@ def _from_kept(options: argparse.Namespace, faults: Sequence[Fault]) -> str:
 
 
 def _choose(options: argparse.Namespace) -> int:
-    """Write the list; of projects that are not chosen anew, what stands there is kept."""
+    """Write the list; of projects that are not chosen anew, or get more, what stands there is kept."""
     only = options.only or [project.name for project in PROJECTS]
-    kept = [f for f in lists.load(options.faults) if f.project not in only] if options.faults.exists() else []
+    listed = lists.load(options.faults) if options.faults.exists() else []
+    kept = [fault for fault in listed if options.more or fault.project not in only]
+    known = frozenset(fault.id for fault in kept if fault.project in only)
     _check(only, sys.executable)
-    choice = Choice(cache=options.cache, seed=options.seed, jobs=options.jobs)
+    choice = Choice(cache=options.cache, known=known, seed=options.seed, jobs=options.jobs)
     found = choose(choice, [BY_NAME[name] for name in only])
+    found = [replace(f, half=options.more) for f in found] if options.more else lists.halved(found)
     lists.save(sorted([*kept, *found], key=lambda f: list(BY_NAME).index(f.project)), options.faults)
     print(f"{len(found)} faults, {sum(f.hidden for f in found)} of them hidden")
     return 0

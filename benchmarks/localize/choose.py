@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.localize.faults import Fault, halved, put
+from benchmarks.localize.faults import Fault, put
 from benchmarks.localize.fetch import copied
 from benchmarks.localize.mutate import EASY, KINDS, mutations
 from benchmarks.localize.projects import PROJECTS, Project
@@ -31,20 +31,22 @@ _ENDED = (1, 2)  # pytest's exit codes for tests that failed and modules that co
 class Choice:
     """How to choose.
 
+    :ivar known: ids of faults that there are already: they are not drawn again, and then neither are easy kinds.
     :ivar jobs: projects that are tried at the same time.
     """
 
     cache: Path
+    known: frozenset[str] = frozenset()
     seed: int = 1
     jobs: int = 1
     python: str = sys.executable
 
 
 def choose(choice: Choice, projects: Sequence[Project] = PROJECTS) -> list[Fault]:
-    """A list of faults, the same whenever it is made of the same projects with the same seed."""
+    """Faults that are of neither half yet, the same whenever they are of the same projects with the same seed."""
     with ThreadPoolExecutor(choice.jobs) as pool:
         found = pool.map(lambda project: _of_project(choice, project), projects)
-        return halved([fault for faults in found for fault in faults])
+        return [fault for faults in found for fault in faults]
 
 
 def _of_project(choice: Choice, project: Project) -> list[Fault]:
@@ -52,7 +54,7 @@ def _of_project(choice: Choice, project: Project) -> list[Fault]:
         root = copied(project, choice.cache, Path(folder))
         trial = Trial(project, root, choice.python)
         trial.start()
-        queues = _candidates(project, root, trial.lines, choice.seed)
+        queues = _candidates(project, root, trial.lines, choice)
         return list(_tried(trial, queues))
 
 
@@ -107,29 +109,29 @@ class Trial:
 
 
 def _candidates(
-    project: Project, root: Path, lines: dict[str, list[int]], seed: int
+    project: Project, root: Path, lines: dict[str, list[int]], choice: Choice
 ) -> dict[str, list[Fault]]:
     """By kind, every fault on a line that runs, in an order drawn by lot."""
-    random = Random(f"{seed} {project.name}")
-    queues: dict[str, list[Fault]] = {kind: [] for kind in _kinds(project)}
+    random = Random(f"{choice.seed} {project.name}")
+    queues: dict[str, list[Fault]] = {kind: [] for kind in _kinds(project, is_easy=not choice.known)}
     for file in sorted(lines):
         if project.is_source(file):
             source = (root / file).read_bytes().decode()
             reached = set(lines[file])
             for fault in mutations(source, project=project.name, file=file, random=random):
-                if fault.kind in queues and fault.line in reached:
+                if fault.kind in queues and fault.line in reached and fault.id not in choice.known:
                     queues[fault.kind].append(fault)
     for queue in queues.values():
         random.shuffle(queue)
     return queues
 
 
-def _kinds(project: Project) -> list[str]:
-    """Easy kinds in some projects only; each project begins with another kind, so that all get their share."""
+def _kinds(project: Project, *, is_easy: bool) -> list[str]:
+    """Easy kinds in some projects only, if at all; each begins with another kind, so that all get their share."""
     number = PROJECTS.index(project)
     kinds = [kind for kind in KINDS if kind not in EASY]
     turn = 3 * number % len(kinds)
-    return [*kinds[turn:], *kinds[:turn], *(EASY if number < _EASY_PROJECTS else ())]
+    return [*kinds[turn:], *kinds[:turn], *(EASY if is_easy and number < _EASY_PROJECTS else ())]
 
 
 def _tried(trial: Trial, queues: dict[str, list[Fault]]) -> Iterator[Fault]:

@@ -1,0 +1,54 @@
+from collections import Counter
+
+import pytest
+from benchmarks.localize import __main__ as command
+from benchmarks.localize.choose import Choice, _kinds
+from benchmarks.localize.faults import Fault, load, save
+from benchmarks.localize.mutate import EASY, KINDS
+from benchmarks.localize.projects import PROJECTS
+
+
+def one(line, project="bidict", half=""):
+    where = {"file": "a.py", "line": line, "column": 0, "function": "f", "before": "1", "after": "2"}
+    return Fault(project=project, kind="off-by-one", half=half, failing=1, **where)
+
+
+@pytest.mark.parametrize("number", range(len(PROJECTS)))
+def test_easy_kinds_are_for_the_first_draw(number):
+    kinds = _kinds(PROJECTS[number], is_easy=False)
+    assert sorted(kinds) == sorted(set(KINDS) - set(EASY))
+    assert set(_kinds(PROJECTS[number], is_easy=True)) >= set(kinds)
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The choices that were asked for; each gives four faults of one project."""
+    asked = []
+
+    def choose(choice: Choice, projects):
+        asked.append(choice)
+        return [one(line, projects[0].name) for line in (5, 6, 7, 8)]
+
+    monkeypatch.setattr(command, "choose", choose)
+    monkeypatch.setattr(command, "_check", lambda *_: None)
+    return asked
+
+
+def ran(path, *options):
+    name = PROJECTS[0].name
+    save([one(1, name, "tune"), one(1, PROJECTS[1].name, "report")], path)
+    assert command.main(["--choose", f"--faults={path}", f"--only={name}", *options]) == 0
+    return Counter((fault.project, fault.half) for fault in load(path))
+
+
+def test_more_faults_are_all_for_one_half(tmp_path, drawn):
+    first, second = PROJECTS[0].name, PROJECTS[1].name
+    found = ran(tmp_path / "faults.json", "--more=report", "--seed=6")
+    assert found == {(first, "tune"): 1, (first, "report"): 4, (second, "report"): 1}
+    assert [(choice.known, choice.seed) for choice in drawn] == [(frozenset({one(1, first).id}), 6)]
+
+
+def test_a_new_list_is_halved(tmp_path, drawn):
+    first, second = PROJECTS[0].name, PROJECTS[1].name
+    assert ran(tmp_path / "faults.json") == {(first, "tune"): 2, (first, "report"): 2, (second, "report"): 1}
+    assert not drawn[0].known
