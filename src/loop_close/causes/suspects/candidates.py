@@ -10,7 +10,7 @@ from typing import NamedTuple
 from loop_close.causes.suspects.clues import Clue, Name, base_name
 from loop_close.causes.suspects.edited import written_name
 from loop_close.causes.suspects.makers import failing_classes, is_maker
-from loop_close.causes.suspects.nothing import MAY, Lost
+from loop_close.causes.suspects.nothing import MAY, Lost, is_about_none
 from loop_close.causes.suspects.spectrum import Spectrum, ochiai
 from loop_close.model import Failure
 from loop_close.syntax.meaning import MODULE
@@ -45,6 +45,7 @@ class Candidate:
     """A function with its clues; at least one of ``spectrum``, ``clue`` and ``lost`` is there.
 
     :ivar lost: the function, if it gave None before the tests, and the failures are of None.
+    :ivar is_about_none: the failures speak of None.
     :ivar features: what speaks for it, most from 0 to 1. Of the spectrum: ``function``, ``odd`` (the oddest line, run
         or left out), ``ahead`` (failing less passing tests, from -1 on), ``onward``, ``late``, ``all`` (every failing
         test ran it), ``large``, ``lost`` (the value that it is to give). Of the clues: ``raised``, ``framed``,
@@ -59,6 +60,7 @@ class Candidate:
     clue: Clue | None
     features: Mapping[str, float]
     lost: Lost | None = None
+    is_about_none: bool = False
 
 
 def candidates(
@@ -78,12 +80,13 @@ def candidates(
     known = known or Known()
     ran = {(s.function.file, base_name(s.function.function)): s for s in spectra}
     named = {name for name, clue in clues.items() if clue.framed or _is_edited(clue, ran.get(name), known)}
-    classes = failing_classes(failures)
+    classes, about_none = failing_classes(failures), is_about_none(failures)
     found = []
     for file, function in sorted({*ran, *named, *lost} - _tests_themselves(failures, clues)):
         spectrum, clue = ran.get((file, function)), clues.get((file, function))
         features = {
             **_by_spectrum(spectrum),
+            "lost": _lost(spectrum, is_about_none=about_none),
             **_by_clue(clue),
             "outside": float(clue is not None and _is_outside(clue, spectrum, known)),
             "maker": float(is_maker(function, classes)),
@@ -98,6 +101,7 @@ def candidates(
                 clue=clue,
                 features=features,
                 lost=lost.get((file, function)),
+                is_about_none=about_none,
             )
         )
     return found
@@ -132,13 +136,14 @@ def _by_spectrum(spectrum: Spectrum | None) -> dict[str, float]:
         "late": spectrum.late,
         "all": float(spectrum.failed == spectrum.of_failed),
         "large": min(1.0, log2(1 + size) / log2(_LARGE)),
-        "lost": _lost(spectrum),
     }
 
 
-def _lost(spectrum: Spectrum) -> float:
+def _lost(spectrum: Spectrum | None, *, is_about_none: bool) -> float:
+    if spectrum is None:
+        return 0.0
     share = ochiai(spectrum.gave_none, spectrum.function.gave_none, spectrum.of_failed)
-    return share if spectrum.is_missed else MAY * share
+    return share if spectrum.function.owes or is_about_none else MAY * share
 
 
 def _by_clue(clue: Clue | None) -> dict[str, float]:

@@ -8,7 +8,7 @@ from math import exp
 from loop_close.calls import Calls
 from loop_close.causes.suspects.candidates import Candidate, Known, candidates
 from loop_close.causes.suspects.clues import base_name, clues
-from loop_close.causes.suspects.nothing import is_about_none, lost_before
+from loop_close.causes.suspects.nothing import lost_before
 from loop_close.causes.suspects.reasons import odd_line, reasons_of
 from loop_close.causes.suspects.spectrum import Spectrum, spectra
 from loop_close.causes.suspects.standing import with_standing
@@ -85,9 +85,7 @@ def found_for(cause: RootCause, calls: Calls | None, episode: Episode | None = N
     tests = frozenset(failure.nodeid for failure in failures)
     found = clues(failures, episode)
     unwound = {name for name, clue in found.items() if clue.framed}
-    spectrum = (
-        spectra(calls, tests, unwound, is_about_none=is_about_none(failures)) if calls is not None else []
-    )
+    spectrum = spectra(calls, tests, unwound) if calls is not None else []
     known = _known(calls) if spectrum else None
     return with_standing(candidates(spectrum, found, failures, known, lost_before(failures, calls)))
 

@@ -21,8 +21,9 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     spectrum, clue = candidate.spectrum, candidate.clue
     if spectrum is not None and spectrum.function.is_changed and not (clue and clue.edited):
         yield "changed since the passing tests were counted"
-    if spectrum is not None and spectrum.is_missed and spectrum.gave_none:
-        wanted = " where a value is wanted" if spectrum.function.owes else ""
+    is_owed = spectrum is not None and spectrum.function.owes
+    if spectrum is not None and spectrum.gave_none and (is_owed or candidate.is_about_none):
+        wanted = " where a value is wanted" if is_owed else ""
         yield f"gives None{wanted}{_in(spectrum.gave_none, spectrum.of_failed)}"
     if candidate.lost is not None:
         wanted = ", where a value is wanted" if candidate.lost.function.owes else ""

@@ -38,8 +38,7 @@ class Spectrum:
         time that is about as odd: where it calls what the fault may be in.
     :ivar late: how near to the failure its last line came that ran for the first time, from 0 to 1: the mean over the
         failing tests that ran it of that line's place among all of them.
-    :ivar gave_none: in how many of the failing tests it gave None; ``is_missed``: a value in its place, as it is to
-        give one or the failures speak of None.
+    :ivar gave_none: in how many of the failing tests it gave None.
     """
 
     function: Called
@@ -57,7 +56,6 @@ class Spectrum:
     onward: float
     late: float
     gave_none: int = 0
-    is_missed: bool = False
 
 
 def ochiai(failed: int, passed: int, all_failed: int) -> float:
@@ -66,17 +64,12 @@ def ochiai(failed: int, passed: int, all_failed: int) -> float:
 
 
 def spectra(
-    calls: Calls,
-    tests: Collection[str],
-    unwound: Collection[tuple[str, str]] = (),
-    *,
-    is_about_none: bool = False,
+    calls: Calls, tests: Collection[str], unwound: Collection[tuple[str, str]] = ()
 ) -> list[Spectrum]:
     """The functions that at least one of the failing tests ran, in the order of ``calls``.
 
     :param tests: node ids of the failing tests of one cause. Those of other causes count neither way.
     :param unwound: file and name of functions that an exception ended: that they left lines out says nothing.
-    :param is_about_none: the failures speak of None: a value is missed then, whoever owes one.
     """
     traces = [calls.failed[test] for test in sorted(tests) if test in calls.failed]
     if not traces:
@@ -112,7 +105,6 @@ def spectra(
                 onward=onward.get(index, 0.0),
                 late=places[index] / count,
                 gave_none=gave[index],
-                is_missed=called.owes or is_about_none,
             )
         )
     return found
