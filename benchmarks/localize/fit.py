@@ -18,7 +18,7 @@ from loop_close.judge import close
 
 #: Not fitted: there are no edits in the benchmark, a place on the traceback is for where nothing is counted, and few
 #: faults are in functions that run before the tests.
-_GIVEN = ("edited", "outside", "framed", "unmade")
+_GIVEN = ("edited", "outside", "framed", "none_before")
 _PENALTY = 0.001
 _STEPS, _RATE = 3_000, 1.5
 #: Of one choice: how much it counts, and of each candidate its features and whether it is the one.

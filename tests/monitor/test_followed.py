@@ -70,7 +70,8 @@ def test_what_ran_is_told_by_functions(known):
     assert masks == {number: function.bit(2) | function.bit(3)}
     assert ids >= known.codes.keys()
     assert known.masks([]) == ({}, set())
-    lines, nothing = known.in_order([*hits, (codes[0], NOTHING)])
+    marked = [*hits, (codes[0], NOTHING)]
+    lines, nothing = known.in_order(marked), known.nothing(marked)
     assert [*lines] == [(number, 2), (number, 3)]
     assert nothing == {number}
 
@@ -83,7 +84,7 @@ def test_masks_are_the_lines(ran):
     codes = [each.code for each in known.functions.values()] + [made()]
     hits = [(codes[place], line) for place, line in ran]
     masks, _ = known.masks(hits)
-    lines, _ = known.in_order(hits)
+    lines = known.in_order(hits)
     assert [*lines] == [*dict.fromkeys((place, line) for place, line in ran if place < 3)]
     of_masks = {
         (number, line) for number, mask in masks.items() for line in known.functions[number].lines(mask)

@@ -121,21 +121,19 @@ class Followed:
                 masks[function] = masks.get(function, 0) | mask
         return masks
 
-    def in_order(self, hits: Iterable[Hit]) -> tuple[dict[Line, None], Set[int]]:
-        """The same lines in order, each once, and the functions that gave None where a value was wanted."""
-        lines: dict[Line, None] = {}
-        nothing = set()
-        for code, line in hits:
-            number = self.numbers.get(_ID(code))
-            if number is not None and line == NOTHING:
-                nothing.add(number)
-            elif number is not None:
-                lines[number, line] = None
-        return lines, nothing
+    def in_order(self, hits: Iterable[Hit]) -> dict[Line, None]:
+        """The same lines in order, each once."""
+        numbered = ((self.numbers.get(_ID(code)), line) for code, line in hits)
+        return {(number, line): None for number, line in numbered if number is not None and line != NOTHING}
+
+    def nothing(self, hits: Iterable[Hit]) -> set[int]:
+        """The functions that gave None where a value was wanted."""
+        numbers = (self.numbers.get(_ID(code)) for code, line in hits if line == NOTHING)
+        return {number for number in numbers if number is not None}
 
     def ran(self, hits: Sequence[Hit]) -> Ran:
-        """What ran, in order."""
-        return Ran(self.masks(hits)[0], *self.in_order(hits))
+        """What ran, in no order."""
+        return Ran(self.masks(hits)[0], nothing=self.nothing(hits))
 
     def by_first_codes(self, hits: Iterable[Hit]) -> list[Hit]:
         """What ran, by the first code objects of functions, which are never released."""

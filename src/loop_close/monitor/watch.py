@@ -212,7 +212,9 @@ class Watch:
         hits = self._cut(0)
         masks, codes = self._followed.masks(hits)
         self._rearm(codes)
-        return Ran(masks, *self._followed.in_order(hits)) if in_order else Ran(masks)
+        if not in_order:
+            return Ran(masks)
+        return Ran(masks, self._followed.in_order(hits), self._followed.nothing(hits))
 
     def rest(self) -> Ran:
         """What ran since the last time, at the end: it is not told again."""

@@ -2,7 +2,7 @@ import pytest
 from called import CART, called, calls
 from records import failure, raised, verdict
 
-from loop_close.causes.suspects.nothing import is_about_none, lost_before
+from loop_close.causes.suspects.nothing import is_about_none, none_before_tests
 
 SPEAKS = failure(raised(message="'NoneType' object has no attribute 'copy'"))
 SILENT = failure(raised(message="NoneTypes: 3, Nonesuch"))
@@ -30,14 +30,14 @@ def test_at_least_half_speak_of_none(failures, expected):
 
 @pytest.mark.parametrize(("passed", "shares"), [(0, [1.0, 0.5]), (3, [0.5, 0.25]), (11, [])])
 def test_the_more_tests_pass_the_less_it_says(passed, shares):
-    found = lost_before([SPEAKS], calls(LOST, MAY, called("total", 50), passed=passed))
+    found = none_before_tests([SPEAKS], calls(LOST, MAY, called("total", 50), passed=passed))
     assert [*found] == [(CART, "mark"), (CART, "find")][: len(shares)]
     assert [each.share for each in found.values()] == shares
 
 
 def test_of_a_module_that_cannot_be_imported_they_say_nothing():
     failed = failure(SPEAKS.raised, phase="collect")
-    assert [each.share for each in lost_before([failed], calls(LOST, passed=99)).values()] == [1.0]
+    assert [each.share for each in none_before_tests([failed], calls(LOST, passed=99)).values()] == [1.0]
 
 
 @pytest.mark.parametrize(
@@ -45,4 +45,4 @@ def test_of_a_module_that_cannot_be_imported_they_say_nothing():
     [([SILENT], calls(LOST)), ([COMPARED], calls(LOST)), ([SPEAKS], None), ([], calls(LOST))],
 )
 def test_nothing_to_say(failures, known):
-    assert lost_before(failures, known) == {}
+    assert none_before_tests(failures, known) == {}

@@ -5,7 +5,7 @@ from called import called, calls, nodeid
 
 from loop_close.causes.suspects.candidates import Candidate
 from loop_close.causes.suspects.clues import Clue
-from loop_close.causes.suspects.nothing import Lost
+from loop_close.causes.suspects.nothing import NoneBefore
 from loop_close.causes.suspects.reasons import odd_line, reasons_of
 from loop_close.causes.suspects.spectrum import spectra
 
@@ -74,5 +74,5 @@ def test_none_where_a_value_is_wanted(owes, reasons):
 
 @pytest.mark.parametrize(("owes", "more"), [(True, ", where a value is wanted"), (False, "")])
 def test_none_before_the_tests(owes, more):
-    lost = Lost(called("f", 10, none_before=True, owes=owes), 0.5)
-    assert reasons_of(candidate(lost=lost)) == (f"gave None at import or before the tests{more}",)
+    lost = NoneBefore(called("f", 10, none_before=True, owes=owes), 0.5)
+    assert reasons_of(candidate(none_before=lost)) == (f"gave None at import or before the tests{more}",)

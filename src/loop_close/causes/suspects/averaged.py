@@ -7,6 +7,7 @@ fault is this root cause's own, or it is behind one other as well, and then test
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import combinations
 from math import exp
 
 from loop_close.causes.suspects.rank import Scored
@@ -24,13 +25,15 @@ def others(tells: Mapping[int, Told]) -> dict[int, list[tuple[int, float]]]:
     :param tells: what is told by the root causes, by their numbers.
     :return: their numbers, each with how much likelier one fault is than two, the likeliest first.
     """
-    found: dict[int, list[tuple[float, int]]] = {number: [] for number in tells}
-    for i in tells:
-        for j in tells:
-            if i < j and (value := odds(tells[i], tells[j])) >= _LEAST:
-                found[i].append((-value, j))
-                found[j].append((-value, i))
-    return {i: [(j, exp(-less)) for less, j in sorted(each)[:_MOST]] for i, each in found.items()}
+    found: dict[int, dict[int, float]] = {number: {} for number in tells}
+    for i, j in combinations(sorted(tells), 2):
+        found[i][j] = found[j][i] = odds(tells[i], tells[j])
+    return {number: _likeliest(each) for number, each in found.items()}
+
+
+def _likeliest(found: Mapping[int, float]) -> list[tuple[int, float]]:
+    near = sorted((-value, number) for number, value in found.items() if value >= _LEAST)
+    return [(number, exp(found[number])) for _, number in near[:_MOST]]
 
 
 def averaged(own: Scored, wholes: Collection[tuple[float, Scored]]) -> Scored:

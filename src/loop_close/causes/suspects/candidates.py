@@ -10,7 +10,7 @@ from typing import NamedTuple
 from loop_close.causes.suspects.clues import Clue, Name, base_name
 from loop_close.causes.suspects.edited import written_name
 from loop_close.causes.suspects.makers import failing_classes, is_maker
-from loop_close.causes.suspects.nothing import MAY, Lost, is_about_none
+from loop_close.causes.suspects.nothing import MAY, NoneBefore, is_about_none
 from loop_close.causes.suspects.spectrum import Spectrum, ochiai
 from loop_close.model import Failure
 from loop_close.syntax.meaning import MODULE
@@ -42,16 +42,16 @@ class Known(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
-    """A function with its clues; at least one of ``spectrum``, ``clue`` and ``lost`` is there.
+    """A function with its clues; at least one of ``spectrum``, ``clue`` and ``none_before`` is there.
 
-    :ivar lost: the function, if it gave None before the tests, and the failures are of None.
+    :ivar none_before: the function, if it gave None before the tests, and the failures are of None.
     :ivar is_about_none: the failures speak of None.
     :ivar features: what speaks for it, most from 0 to 1. Of the spectrum: ``function``, ``odd`` (the oddest line, run
         or left out), ``ahead`` (failing less passing tests, from -1 on), ``onward``, ``late``, ``all`` (every failing
         test ran it), ``large``, ``lost`` (the value that it is to give). Of the clues: ``raised``, ``framed``,
         ``edited``. Of its name: ``maker`` (of the objects that fail), ``special`` (a method that Python calls by
         itself). Added by comparison with others: ``foremost``, ``file``. ``outside``: it was edited, and nobody counts
-        whether tests run it. ``unmade``: it gave None before the tests.
+        whether tests run it. ``none_before``: it gave None before the tests.
     """
 
     file: str
@@ -59,7 +59,7 @@ class Candidate:
     spectrum: Spectrum | None
     clue: Clue | None
     features: Mapping[str, float]
-    lost: Lost | None = None
+    none_before: NoneBefore | None = None
     is_about_none: bool = False
 
 
@@ -68,22 +68,23 @@ def candidates(
     clues: Mapping[Name, Clue],
     failures: Sequence[Failure],
     known: Known | None = None,
-    lost: Mapping[Name, Lost] | None = None,
+    none_before: Mapping[Name, NoneBefore] | None = None,
 ) -> list[Candidate]:
     """Every function that the failing tests ran, that is on a traceback, that was edited, or that gave None.
 
     :param failures: those of the cause.
     :param known: what ran at all; None where that is not known.
-    :param lost: functions that gave None before the tests, as far as that says something.
+    :param none_before: functions that gave None before the tests, as far as that says something.
     """
-    lost = lost or {}
+    none_before = none_before or {}
     known = known or Known()
     ran = {(s.function.file, base_name(s.function.function)): s for s in spectra}
     named = {name for name, clue in clues.items() if clue.framed or _is_edited(clue, ran.get(name), known)}
     classes, about_none = failing_classes(failures), is_about_none(failures)
     found = []
-    for file, function in sorted({*ran, *named, *lost} - _tests_themselves(failures, clues)):
+    for file, function in sorted({*ran, *named, *none_before} - _tests_themselves(failures, clues)):
         spectrum, clue = ran.get((file, function)), clues.get((file, function))
+        before = none_before.get((file, function))
         features = {
             **_by_spectrum(spectrum),
             "lost": _lost(spectrum, is_about_none=about_none),
@@ -91,7 +92,7 @@ def candidates(
             "outside": float(clue is not None and _is_outside(clue, spectrum, known)),
             "maker": float(is_maker(function, classes)),
             "special": float(_is_special(function)),
-            "unmade": lost[file, function].share if (file, function) in lost else 0.0,
+            "none_before": before.share if before is not None else 0.0,
         }
         found.append(
             Candidate(
@@ -100,7 +101,7 @@ def candidates(
                 spectrum=spectrum,
                 clue=clue,
                 features=features,
-                lost=lost.get((file, function)),
+                none_before=before,
                 is_about_none=about_none,
             )
         )

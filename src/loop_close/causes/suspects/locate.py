@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
 from loop_close.calls import Calls
 from loop_close.causes.suspects.averaged import averaged, others
-from loop_close.causes.suspects.candidates import Candidate
 from loop_close.causes.suspects.clues import base_name
 from loop_close.causes.suspects.join import Group, Join
 from loop_close.causes.suspects.places import is_named
@@ -30,13 +29,13 @@ def joined(causes: Sequence[RootCause], calls: Calls | None) -> list[RootCause]:
         return list(causes)
 
     def tell(group: Group) -> Told:
-        whole = _joined([causes[i] for i in group])
-        return told(whole, found_for(whole, calls), calls)
+        whole = _joined(causes, group)
+        return told(whole, scored(found_for(whole, calls)), calls)
 
     compared = _compared(causes, calls)
     groups = Join(tell)(compared)
     groups += [(i,) for i in {*range(len(causes))}.difference(compared)]
-    return [_joined([causes[i] for i in group]) for group in sorted(groups)]
+    return [_joined(causes, group) for group in sorted(groups)]
 
 
 def _compared(causes: Sequence[RootCause], calls: Calls) -> list[int]:
@@ -53,7 +52,8 @@ def _is_known(cause: RootCause, calls: Calls) -> bool:
     return any(e.failure is not None and e.failure.nodeid in calls.failed for e in cause.evidence)
 
 
-def _joined(parts: Sequence[RootCause]) -> RootCause:
+def _joined(causes: Sequence[RootCause], group: Group) -> RootCause:
+    parts = [causes[i] for i in group]
     if len(parts) == 1:
         return parts[0]
     evidence = tuple(each for part in parts for each in part.evidence)
@@ -77,14 +77,22 @@ def _scores(causes: Sequence[RootCause], calls: Calls | None, episode: Episode |
     """The candidates of each, those of one that may be one with others judged by the failures of these as well."""
 
     @cache
-    def find(group: Group) -> Sequence[Candidate]:
-        return found_for(_joined([causes[i] for i in group]), calls, episode)
+    def scores(group: Group) -> Scored:
+        return scored(found_for(_joined(causes, group), calls, episode))
 
-    able = _able(causes, calls) if calls is not None and len(causes) > 1 else ()
-    near = others({i: told(causes[i], find((i,)), calls) for i in able if calls is not None})
+    near = _near(causes, calls, scores)
     for i in range(len(causes)):
-        wholes = [(weight, scored(find((min(i, j), max(i, j))))) for j, weight in near.get(i, ())]
-        yield averaged(scored(find((i,))), wholes)
+        wholes = [(weight, scores((min(i, j), max(i, j)))) for j, weight in near.get(i, ())]
+        yield averaged(scores((i,)), wholes)
+
+
+def _near(
+    causes: Sequence[RootCause], calls: Calls | None, scores: Callable[[Group], Scored]
+) -> dict[int, list[tuple[int, float]]]:
+    """Of each root cause those few that may be of the same fault, with the odds."""
+    if calls is None or len(causes) < 2:
+        return {}
+    return others({i: told(causes[i], scores((i,)), calls) for i in _able(causes, calls)})
 
 
 def _located(cause: RootCause, suspects: tuple[Suspect, ...]) -> RootCause:

@@ -23,7 +23,7 @@ MAY = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class NoneBefore:
     """A function that gave None before the tests, and how much that says, from 0 to 1."""
 
     function: Called
@@ -40,7 +40,7 @@ def _say(pattern: re.Pattern[str], failures: Collection[Failure]) -> bool:
     return 2 * sum(said) >= max(1, len(failures))
 
 
-def lost_before(failures: Sequence[Failure], calls: Calls | None) -> dict[Name, Lost]:
+def none_before_tests(failures: Sequence[Failure], calls: Calls | None) -> dict[Name, NoneBefore]:
     """The functions that gave None before the tests, where at least half of the failures are of its use.
 
     What they say is Ochiai's measure as if all tests had run them. Of a module that cannot be imported those that pass
@@ -51,7 +51,7 @@ def lost_before(failures: Sequence[Failure], calls: Calls | None) -> dict[Name, 
     passed = 0 if all(failure.phase == "collect" for failure in failures) else calls.passed
     share = ochiai(len(failures), passed, len(failures))
     return {
-        (each.file, base_name(each.function)): Lost(each, share if each.owes else MAY * share)
+        (each.file, base_name(each.function)): NoneBefore(each, share if each.owes else MAY * share)
         for each in calls.functions
         if each.none_before and share >= _LEAST
     }

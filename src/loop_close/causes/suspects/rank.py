@@ -8,7 +8,7 @@ from math import exp
 from loop_close.calls import Calls
 from loop_close.causes.suspects.candidates import Candidate, Known, candidates
 from loop_close.causes.suspects.clues import base_name, clues
-from loop_close.causes.suspects.nothing import lost_before
+from loop_close.causes.suspects.nothing import none_before_tests
 from loop_close.causes.suspects.reasons import odd_line, reasons_of
 from loop_close.causes.suspects.spectrum import Spectrum, spectra
 from loop_close.causes.suspects.standing import with_standing
@@ -40,7 +40,7 @@ WEIGHTS: Mapping[str, float] = {
     "framed": 0.1,
     "edited": 8.0,
     "outside": 7.0,
-    "unmade": 12.0,
+    "none_before": 12.0,
 }
 #: Where even the likeliest has less of all that speaks for any, the evidence is weak, and nothing is said.
 LEAST_FIRST = 0.02
@@ -67,7 +67,9 @@ def _explains(candidate: Candidate) -> bool:
     spectrum, clue = candidate.spectrum, candidate.clue
     is_called = spectrum is not None and is_odd(spectrum)
     return (
-        is_called or candidate.lost is not None or (clue is not None and (clue.framed > 0 or clue.edited > 0))
+        is_called
+        or candidate.none_before is not None
+        or (clue is not None and (clue.framed > 0 or clue.edited > 0))
     )
 
 
@@ -87,7 +89,7 @@ def found_for(cause: RootCause, calls: Calls | None, episode: Episode | None = N
     unwound = {name for name, clue in found.items() if clue.framed}
     spectrum = spectra(calls, tests, unwound) if calls is not None else []
     known = _known(calls) if spectrum else None
-    return with_standing(candidates(spectrum, found, failures, known, lost_before(failures, calls)))
+    return with_standing(candidates(spectrum, found, failures, known, none_before_tests(failures, calls)))
 
 
 def _known(calls: Calls | None) -> Known:
@@ -111,8 +113,8 @@ def scored(found: Collection[Candidate]) -> Scored:
 def _suspect(candidate: Candidate, score: float) -> Suspect:
     spectrum = candidate.spectrum
     called = spectrum.function if spectrum is not None else None
-    if called is None and candidate.lost is not None:
-        called = candidate.lost.function
+    if called is None and candidate.none_before is not None:
+        called = candidate.none_before.function
     return Suspect(
         file=candidate.file,
         line=called.line if called is not None else _line(candidate),
@@ -126,7 +128,7 @@ def _suspect(candidate: Candidate, score: float) -> Suspect:
         else (0, 0),
         odd=odd_line(candidate),
         edited=candidate.clue.edited if candidate.clue is not None else 0,
-        none_before=candidate.lost is not None,
+        none_before=candidate.none_before is not None,
     )
 
 

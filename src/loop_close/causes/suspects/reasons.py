@@ -25,8 +25,8 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     if spectrum is not None and spectrum.gave_none and (is_owed or candidate.is_about_none):
         wanted = " where a value is wanted" if is_owed else ""
         yield f"gives None{wanted}{_in(spectrum.gave_none, spectrum.of_failed)}"
-    if candidate.lost is not None:
-        wanted = ", where a value is wanted" if candidate.lost.function.owes else ""
+    if candidate.none_before is not None:
+        wanted = ", where a value is wanted" if candidate.none_before.function.owes else ""
         yield f"gave None at import or before the tests{wanted}"
     if clue is None:
         return

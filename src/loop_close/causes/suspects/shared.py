@@ -8,16 +8,15 @@ and hardly any passing test did; for two such a line of each, which few of the o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf, log
 
 from loop_close.calls import Calls
-from loop_close.causes.suspects.candidates import Candidate
 from loop_close.causes.suspects.clues import Name
 from loop_close.causes.suspects.common import Lines, joint_less_apart, lines_of
 from loop_close.causes.suspects.places import Place, handlers, place_of
-from loop_close.causes.suspects.rank import is_odd, scored
+from loop_close.causes.suspects.rank import Scored, is_odd
 from loop_close.model import RootCause
 
 # The logarithm of the odds of one fault, by a logistic regression (`python -m benchmarks.localize --fit`) over faults
@@ -57,7 +56,7 @@ class Told:
     place: Place | None
 
 
-def told(cause: RootCause, found: Collection[Candidate], calls: Calls) -> Told:
+def told(cause: RootCause, found: Scored, calls: Calls) -> Told:
     """What it tells.
 
     :param found: its candidates.
@@ -71,11 +70,9 @@ def told(cause: RootCause, found: Collection[Candidate], calls: Calls) -> Told:
     )
 
 
-def blame(found: Collection[Candidate]) -> _Blame:
+def blame(found: Scored) -> _Blame:
     """The likeliest functions among those that were counted, and that may be behind the failures by these counts."""
-    odd = [
-        (share, c, c.spectrum) for share, c in scored(found) if c.spectrum is not None and is_odd(c.spectrum)
-    ]
+    odd = [(share, c, c.spectrum) for share, c in found if c.spectrum is not None and is_odd(c.spectrum)]
     total = sum(share for share, _, _ in odd)
     return {(c.file, c.function): (share / total, spectrum.passed) for share, c, spectrum in odd[:_MOST]}
 
