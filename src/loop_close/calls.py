@@ -21,7 +21,8 @@ class Called:
     :ivar gave_none: in how many passing tests None came out of it, where it also gives values or its caller used it.
     :ivar owes: it does so in failing tests or before them, and is to give a value: by its annotation, or as it
         never does. Not asked where nothing failed.
-    :ivar none_before: it does so while modules are imported, or before the first test.
+    :ivar none_before: it does so while modules are imported, or before the first test; where something failed, not
+        if it is annotated with None.
     """
 
     file: str

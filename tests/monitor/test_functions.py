@@ -183,6 +183,18 @@ def test_none_before_of_tests(tmp_path, outcome):
     assert [(each.none_before, each.owes) for each in calls.functions] == [(True, True), (True, False)]
 
 
+def test_none_before_of_tests_that_the_annotation_has(tmp_path):
+    path = tmp_path / "a.py"
+    path.write_text("def f(n) -> int | None:\n    return n\n", encoding="utf-8")
+    names = {}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
+    count = counting({1: names["f"].__code__})
+    count.add_before(ran(count.functions, (1, 2), (1, NOTHING)))
+    count.add("t::a", ran(count.functions), "failed")
+    calls = calls_of(count, Ownership(str(tmp_path)))
+    assert [each.none_before for each in calls.functions] == [False]
+
+
 def test_none_between_tests_is_no_matter_of_any(tmp_path):
     count = counting({1: made(F)})
     count.add_outside(ran(count.functions, (1, 2), (1, NOTHING)))

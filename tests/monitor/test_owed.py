@@ -35,6 +35,35 @@ def test_owed(tmp_path, source, is_owed):
     assert Owed().is_owed(code_of(tmp_path, source)) is is_owed
 
 
+@pytest.mark.parametrize(
+    ("annotation", "is_meant"),
+    [
+        ("None", True),
+        ("int | None", True),
+        ("None | int | str", True),
+        ("'int | None'", True),
+        ("Optional[int]", True),
+        ("'typing.Optional[int]'", True),
+        ("'Union[int, None]'", True),
+        ("'t.Union[int, Optional[str]]'", True),
+        ("Callable[[int], None]", False),
+        ("'Union[int, Callable[[], None]]'", False),
+        ("int", False),
+        ("F", False),
+        ("Any", False),
+        ("'int |'", False),
+        ("...", False),
+    ],
+)
+def test_none_is_meant(tmp_path, annotation, is_meant):
+    source = f"from __future__ import annotations\n\ndef f(n=0) -> {annotation}:\n    if n: return n"
+    assert Owed().is_meant(code_of(tmp_path, source)) is is_meant
+
+
+def test_without_annotation_none_is_not_meant(tmp_path):
+    assert not Owed().is_meant(code_of(tmp_path, "def f(): 1 + 1"))
+
+
 @pytest.mark.parametrize("text", [None, "def f(:", "# -*- coding: none -*-", "x = 1"])
 def test_source_that_is_another_one_now(tmp_path, text):
     code = code_of(tmp_path, "def f(): 1 + 1")

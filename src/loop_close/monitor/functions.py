@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from hashlib import blake2b
 from types import CodeType
 
@@ -34,7 +34,8 @@ def calls_of(count: Count, ownership: Ownership, imports: Imports | None = None)
         (order.get(number, -1), line) for number, line in count.failed_lines
     ]  # -1: in no test that is kept
     is_green = count.passed and not count.failed  # then sources need not be read
-    owing = _owing(() if is_green else {*nothing}.union(*count.nothing.values()), count.functions)
+    asked = () if is_green else {*nothing}.union(*count.nothing.values())
+    owing, meant = _by_source(asked, count.functions)
     return Calls(
         passed=count.passed,
         functions=tuple(
@@ -44,7 +45,7 @@ def calls_of(count: Count, ownership: Ownership, imports: Imports | None = None)
                 passed.get(number, Passed()),
                 in_import=number in outside,
                 owes=number in owing,
-                none_before=number in nothing,
+                none_before=number in nothing and number not in meant,
             )
             for place, number in places
         ),
@@ -59,14 +60,17 @@ def calls_of(count: Count, ownership: Ownership, imports: Imports | None = None)
     )
 
 
-def _owing(numbers: Iterable[int], functions: Mapping[int, Function]) -> frozenset[int]:
-    """Those that are to give a value."""
+def _by_source(
+    numbers: Collection[int], functions: Mapping[int, Function]
+) -> tuple[frozenset[int], frozenset[int]]:
+    """Those that are to give a value, and those that are annotated to give None as well."""
     if not numbers:
-        return frozenset()
+        return frozenset(), frozenset()
     from loop_close.monitor.owed import Owed  # late: it parses source, for which a green run has no use
 
     owed = Owed()
-    return frozenset(number for number in numbers if owed.is_owed(functions[number].code))
+    owing = frozenset(number for number in numbers if owed.is_owed(functions[number].code))
+    return owing, frozenset(number for number in numbers if owed.is_meant(functions[number].code))
 
 
 def _place(function: CodeType, ownership: Ownership) -> Place:

@@ -1,4 +1,7 @@
-"""Whether a function owes a value, by its source: its annotation says so, or it never gives what it works out."""
+"""Whether a function owes a value, by its source: its annotation says so, or it never gives what it works out.
+
+Or whether it may give None, as the annotation says as well.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +25,19 @@ class Owed:
 
     def is_owed(self, code: CodeType) -> bool:
         """Whether None out of a function is odd; not so where its source cannot be read."""
+        node = self._node(code)
+        return node is not None and _owes(node, code)
+
+    def is_meant(self, code: CodeType) -> bool:
+        """Whether None is one of the values that it is annotated with."""
+        node = self._node(code)
+        return node is not None and node.returns is not None and _has_none(node.returns)
+
+    def _node(self, code: CodeType) -> Function | None:
         if code.co_filename not in self._files:
             self._files[code.co_filename] = _index(code.co_filename)
         index = self._files[code.co_filename]
-        node = index.functions.get(code.co_firstlineno) if index is not None else None
-        return node is not None and _owes(node, code)
+        return index.functions.get(code.co_firstlineno) if index is not None else None
 
 
 def _index(file: str) -> SourceIndex | None:
@@ -48,3 +59,25 @@ def _does_nothing(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Pass) or (
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     )
+
+
+def _has_none(annotation: ast.expr) -> bool:
+    """Whether it is None, or a union with it: ``Callable[[], None]`` is neither."""
+    match annotation:
+        case ast.Constant(value=str(text)):
+            return _has_none_in(text)
+        case ast.Constant(value=value):
+            return value is None
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return _has_none(left) or _has_none(right)
+        case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name), slice=inner):
+            members = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+            return name == "Optional" or (name == "Union" and any(map(_has_none, members)))
+    return False
+
+
+def _has_none_in(text: str) -> bool:
+    try:
+        return _has_none(ast.parse(text.strip(), mode="eval").body)
+    except SyntaxError:
+        return False
