@@ -8,6 +8,7 @@ from math import exp
 from loop_close.calls import Calls
 from loop_close.causes.suspects.candidates import Candidate, Known, candidates
 from loop_close.causes.suspects.clues import base_name, clues
+from loop_close.causes.suspects.names import with_names
 from loop_close.causes.suspects.nothing import none_before_tests
 from loop_close.causes.suspects.reasons import odd_line, reasons_of
 from loop_close.causes.suspects.spectrum import Spectrum, spectra
@@ -24,22 +25,23 @@ MOST = 5
 #: plainest of the clues, and what is edited and not counted stands as high as what is edited and counted. Neither is a
 #: place on the traceback, which is for where nothing is counted, nor None before the tests, which too few faults give.
 WEIGHTS: Mapping[str, float] = {
-    "odd": 1.8,
-    "function": 0.5,
-    "all": 1.5,
-    "ahead": 1.9,
-    "foremost": 2.7,
-    "file": 1.1,
-    "maker": 1.9,
-    "raised": 1.3,
+    "odd": 1.7,
+    "function": 0.3,
+    "all": 1.7,
+    "ahead": 1.7,
+    "foremost": 2.8,
+    "file": 1.0,
+    "maker": 1.7,
+    "raised": 1.2,
     "large": 1.2,
-    "late": 1.1,
-    "onward": -0.7,
-    "special": -0.3,
-    "lost": 1.8,
+    "late": 0.9,
+    "onward": -0.8,
+    "special": -0.4,
+    "lost": 1.6,
+    "name": 1.1,
     "framed": 0.1,
     "edited": 8.0,
-    "outside": 7.0,
+    "outside": 6.5,
     "none_before": 12.0,
 }
 #: Where even the likeliest has less of all that speaks for any, the evidence is weak, and nothing is said.
@@ -89,7 +91,8 @@ def found_for(cause: RootCause, calls: Calls | None, episode: Episode | None = N
     unwound = {name for name, clue in found.items() if clue.framed}
     spectrum = spectra(calls, tests, unwound) if calls is not None else []
     known = _known(calls) if spectrum else None
-    return with_standing(candidates(spectrum, found, failures, known, none_before_tests(failures, calls)))
+    before = none_before_tests(failures, calls)
+    return with_names(with_standing(candidates(spectrum, found, failures, known, before)), tests)
 
 
 def _known(calls: Calls | None) -> Known:
@@ -98,11 +101,15 @@ def _known(calls: Calls | None) -> Known:
     return Known(frozenset((each.file, base_name(each.function)) for each in functions), modules)
 
 
-def scored(found: Collection[Candidate]) -> Scored:
-    """The share of each in what speaks for all of them (softmax), the largest first, then by place."""
+def scored(found: Collection[Candidate], without: str = "") -> Scored:
+    """The share of each in what speaks for all of them (softmax), the largest first, then by place.
+
+    :param without: a clue that is not to count.
+    """
     if not found:
         return []
-    sums = [sum(WEIGHTS.get(name, 0.0) * value for name, value in c.features.items()) for c in found]
+    weights = {**WEIGHTS, without: 0.0}
+    sums = [sum(weights.get(name, 0.0) * value for name, value in c.features.items()) for c in found]
     most = max(sums)
     parts = [exp(each - most) for each in sums]
     total = sum(parts)

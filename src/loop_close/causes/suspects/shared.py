@@ -16,7 +16,7 @@ from loop_close.calls import Calls
 from loop_close.causes.suspects.clues import Name
 from loop_close.causes.suspects.common import Lines, joint_less_apart, lines_of
 from loop_close.causes.suspects.places import Place, handlers, place_of
-from loop_close.causes.suspects.rank import Scored, is_odd
+from loop_close.causes.suspects.rank import Scored, is_odd, scored
 from loop_close.model import RootCause
 
 # The logarithm of the odds of one fault, by a logistic regression (`python -m benchmarks.localize --fit`) over faults
@@ -71,10 +71,15 @@ def told(cause: RootCause, found: Scored, calls: Calls) -> Told:
 
 
 def blame(found: Scored) -> _Blame:
-    """The likeliest functions among those that were counted, and that may be behind the failures by these counts."""
-    odd = [(share, c, c.spectrum) for share, c in found if c.spectrum is not None and is_odd(c.spectrum)]
-    total = sum(share for share, _, _ in odd)
-    return {(c.file, c.function): (share / total, spectrum.passed) for share, c, spectrum in odd[:_MOST]}
+    """The likeliest functions among those that were counted, and that may be behind the failures by these counts.
+
+    Their names have no part in it, as tests of one fault may be called after several functions.
+    """
+    odd = [c for _, c in found if c.spectrum is not None and is_odd(c.spectrum)]
+    likeliest = scored(odd, without="name")[:_MOST]
+    return {
+        (c.file, c.function): (share, c.spectrum.passed) for share, c in likeliest if c.spectrum is not None
+    }
 
 
 def odds(one: Told, other: Told) -> float:
