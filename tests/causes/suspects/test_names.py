@@ -72,6 +72,17 @@ def test_words_of_any_alphabet_and_humps(test, expected):
     assert spelled(["größe", "HTTPServer.pageOf", "préfixes_of"], f"a.py::{test}") == expected
 
 
+def test_that_it_is_a_test_says_nothing():
+    assert spelled(["run_tests", "Tester.total", "collect"], "a.py::TestIt::test_collecting") == [0, 0, 1]
+
+
+def test_of_many_tests_some_from_all_over_tell():
+    tests = [f"a.py::test_{'advance' if n < 600 else 'key'}_{n:03}" for n in range(1_000)]
+    first = spelled(NAMES, *tests)
+    assert first == spelled(NAMES, *reversed(tests))
+    assert 0 < first[0] < first[2] == 1
+
+
 def test_test_code_is_not_spelled_by_its_own_name():
     found = [
         candidate("total"),

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import log
 
 from loop_close.causes.suspects.candidates import Candidate
@@ -23,6 +24,9 @@ _LEAST = 3  # letters of a word
 # Letters that count: parse, parser and parsing are one word. A stemmer (Snowball's) does no better on names.
 _STEM = 4
 _K1, _B = 1.2, 0.75
+_ANY_TEST = "test"  # test_a, TestB
+# What is true of the names of so many tests is true of more.
+_MOST = 300
 
 
 def with_names(found: Sequence[Candidate], tests: Collection[str]) -> list[Candidate]:
@@ -45,16 +49,22 @@ def _name(candidate: Candidate) -> str:
     return "" if is_test else candidate.function
 
 
-def _words(name: str) -> Counter[str]:
+@lru_cache(maxsize=10_000)
+def _words(name: str) -> Mapping[str, int]:
     words = (word for letters in _LETTERS.findall(name) for word in _HUMP.split(letters))
     return Counter(word.lower()[:_STEM] for word in words if len(word) >= _LEAST)
 
 
 def _asked(tests: Collection[str]) -> dict[str, float]:
     """The words of the tests' names, parameters left out, each with the share of the tests that have it."""
-    names = [_words(nodeid.partition("::")[2].partition("[")[0]) for nodeid in tests]
+    names = [_words(nodeid.partition("::")[2].partition("[")[0]) for nodeid in _some(tests)]
     counts = Counter(word for name in names for word in name)
-    return {word: count / len(names) for word, count in counts.items()}
+    return {word: count / len(names) for word, count in counts.items() if word != _ANY_TEST}
+
+
+def _some(tests: Collection[str]) -> Collection[str]:
+    """All of them, or at most so many from all over, the same ones each time."""
+    return tests if len(tests) <= _MOST else sorted(tests)[:: -(-len(tests) // _MOST)]
 
 
 def _scores(names: Collection[Mapping[str, int]], asked: Mapping[str, float]) -> list[float]:
