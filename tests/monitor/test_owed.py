@@ -53,6 +53,9 @@ def test_owed(tmp_path, source, is_owed):
         ("Any", False),
         ("'int |'", False),
         ("...", False),
+        ("'int\\ud800'", False),
+        ("'int\\0'", False),
+        ("'" + "int | " * 5_000 + "None'", False),
     ],
 )
 def test_none_is_meant(tmp_path, annotation, is_meant):

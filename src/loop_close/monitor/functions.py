@@ -34,8 +34,8 @@ def calls_of(count: Count, ownership: Ownership, imports: Imports | None = None)
         (order.get(number, -1), line) for number, line in count.failed_lines
     ]  # -1: in no test that is kept
     is_green = count.passed and not count.failed  # then sources need not be read
-    asked = () if is_green else {*nothing}.union(*count.nothing.values())
-    owing, meant = _by_source(asked, count.functions)
+    before = () if is_green else nothing
+    owing, meant = _by_source({*before}.union(*count.nothing.values()), before, count.functions)
     return Calls(
         passed=count.passed,
         functions=tuple(
@@ -61,16 +61,16 @@ def calls_of(count: Count, ownership: Ownership, imports: Imports | None = None)
 
 
 def _by_source(
-    numbers: Collection[int], functions: Mapping[int, Function]
+    numbers: Collection[int], before: Iterable[int], functions: Mapping[int, Function]
 ) -> tuple[frozenset[int], frozenset[int]]:
-    """Those that are to give a value, and those that are annotated to give None as well."""
+    """Those that are to give a value; of those before the tests, the ones that are annotated to give None as well."""
     if not numbers:
         return frozenset(), frozenset()
     from loop_close.monitor.owed import Owed  # late: it parses source, for which a green run has no use
 
     owed = Owed()
     owing = frozenset(number for number in numbers if owed.is_owed(functions[number].code))
-    return owing, frozenset(number for number in numbers if owed.is_meant(functions[number].code))
+    return owing, frozenset(number for number in before if owed.is_meant(functions[number].code))
 
 
 def _place(function: CodeType, ownership: Ownership) -> Place:

@@ -31,7 +31,10 @@ class Owed:
     def is_meant(self, code: CodeType) -> bool:
         """Whether None is one of the values that it is annotated with."""
         node = self._node(code)
-        return node is not None and node.returns is not None and _has_none(node.returns)
+        try:
+            return node is not None and node.returns is not None and _has_none(node.returns)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):  # of a text that is no annotation
+            return False
 
     def _node(self, code: CodeType) -> Function | None:
         if code.co_filename not in self._files:
@@ -65,7 +68,7 @@ def _has_none(annotation: ast.expr) -> bool:
     """Whether it is None, or a union with it: ``Callable[[], None]`` is neither."""
     match annotation:
         case ast.Constant(value=str(text)):
-            return _has_none_in(text)
+            return _has_none(ast.parse(text.strip(), mode="eval").body)
         case ast.Constant(value=value):
             return value is None
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
@@ -74,10 +77,3 @@ def _has_none(annotation: ast.expr) -> bool:
             members = inner.elts if isinstance(inner, ast.Tuple) else [inner]
             return name == "Optional" or (name == "Union" and any(map(_has_none, members)))
     return False
-
-
-def _has_none_in(text: str) -> bool:
-    try:
-        return _has_none(ast.parse(text.strip(), mode="eval").body)
-    except SyntaxError:
-        return False

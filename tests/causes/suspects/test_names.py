@@ -19,7 +19,7 @@ def spelled(functions, *tests):
     return [round(c.features["name"], 2) for c in with_names([*map(candidate, functions)], tests)]
 
 
-NAMES = ["Parser.parse_key", "Parser.parse_value", "Source.advance", "Parser.__init__"]
+NAMES = ["Parser.parse_key", "Parser.parse_value", "Source.advance", "Parser.made"]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,33 @@ def test_a_word_that_few_functions_have_says_more():
 def test_words_of_more_tests_say_more():
     tests = ["a.py::test_value", "a.py::test_values_in_tables", "a.py::test_key"]
     parse_key, parse_value, _, _ = spelled(NAMES, *tests)
-    assert 0 < parse_key < parse_value == 1
+    assert 0 < parse_key < parse_value
+
+
+def test_what_python_calls_functions_says_nothing():
+    functions = ["Cart.__init__", "cached.<locals>.inside", "total"]
+    assert spelled(functions, "a.py::test_initial_total_is_local") == [0, 0, 1]
+
+
+def test_what_all_are_called_says_little():
+    functions = ["Money.__eq__", "Money.add", "Money.converted_to_unit"]
+    assert max(spelled(functions, "a.py::TestMoney::test_yen")) < 0.3
+
+
+def test_what_few_tests_are_called_says_little():
+    tests = [f"a.py::test_{number}" for number in range(99)]
+    assert 0 < spelled(NAMES, *tests, "a.py::test_advance")[2] < 0.1
+
+
+@pytest.mark.parametrize(
+    "nodeid", ["read.rst::read.rst", "docs/read.rst::read.rst", "a.rst::line:5,column:1"]
+)
+def test_examples_in_texts_have_no_names(nodeid):
+    assert spelled(["read_text", "line_of", "column"], nodeid) == [0] * 3
+
+
+def test_examples_in_docstrings_are_called_after_what_they_are_in():
+    assert spelled(["Cart.total", "parse"], "shop.py::shop.Cart.total") == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -66,21 +92,27 @@ def test_no_functions_or_no_words():
 
 @pytest.mark.parametrize(
     ("test", "expected"),
-    [("test_größen", [1, 0, 0]), ("test_HTMLPages", [0, 1, 0]), ("testPréfixe2", [0, 0, 1])],
+    [
+        ("test_größen", [1, 0, 0]),
+        ("test_価格", [0, 0, 0]),
+        ("test_HTMLPages", [0, 1, 0]),
+        ("testPréfixe2", [0, 0, 1]),
+    ],
 )
 def test_words_of_any_alphabet_and_humps(test, expected):
-    assert spelled(["größe", "HTTPServer.pageOf", "préfixes_of"], f"a.py::{test}") == expected
+    found = spelled(["größe", "HTTPServer.pageOf", "préfixes_of"], f"a.py::{test}")
+    assert [score > 0.5 for score in found] == [*map(bool, expected)]
 
 
 def test_that_it_is_a_test_says_nothing():
     assert spelled(["run_tests", "Tester.total", "collect"], "a.py::TestIt::test_collecting") == [0, 0, 1]
 
 
-def test_of_many_tests_some_from_all_over_tell():
-    tests = [f"a.py::test_{'advance' if n < 600 else 'key'}_{n:03}" for n in range(1_000)]
-    first = spelled(NAMES, *tests)
-    assert first == spelled(NAMES, *reversed(tests))
-    assert 0 < first[0] < first[2] == 1
+def test_of_many_tests_some_by_chance_tell():
+    tests = [f"a.py::test_{n:04}_{kind}" for n in range(500) for kind in ("key", "advance")]
+    shares = spelled(NAMES, *tests)
+    assert shares == spelled(NAMES, *reversed(tests))
+    assert min(shares[0], shares[2]) > 0.5  # not each second one
 
 
 def test_test_code_is_not_spelled_by_its_own_name():
@@ -89,19 +121,19 @@ def test_test_code_is_not_spelled_by_its_own_name():
         candidate("test_total", Clue(file=CART, function="test_total", is_test=True)),
     ]
     names = with_names(found, [nodeid("test_total")])
-    assert [c.features["name"] for c in names] == [1, 0]
+    assert [c.features["name"] > 0 for c in names] == [True, False]
 
 
 def test_other_clues_stay():
     [found] = with_names([candidate("total")], [nodeid("test_total")])
-    assert found.features == {"odd": 0.5, "name": 1.0}
+    assert found.features["odd"] == 0.5
+    assert found.features["name"] > 0
 
 
 @given(st.lists(st.text(max_size=12), max_size=6), st.lists(st.text(max_size=30), max_size=4))
 def test_between_nothing_and_all_whatever_the_names(functions, tests):
     scores = [c.features["name"] for c in with_names([*map(candidate, functions)], tests)]
     assert all(0 <= score <= 1 for score in scores)
-    assert not scores or max(scores) in (0, 1)
 
 
 def test_of_functions_that_ran_alike_the_one_that_the_tests_are_called_after_is_first():

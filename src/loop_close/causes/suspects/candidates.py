@@ -50,8 +50,8 @@ class Candidate:
         or left out), ``ahead`` (failing less passing tests, from -1 on), ``onward``, ``late``, ``all`` (every failing
         test ran it), ``large``, ``lost`` (the value that it is to give). Of the clues: ``raised``, ``framed``,
         ``edited``. Of its name: ``maker`` (of the objects that fail), ``special`` (a method that Python calls by
-        itself). Added by comparison with others: ``foremost``, ``file``. ``outside``: it was edited, and nobody counts
-        whether tests run it. ``none_before``: it gave None before the tests.
+        itself). Added by comparison with others: ``foremost``, ``file``, ``name``. ``outside``: it was edited, and
+        nobody counts whether tests run it. ``none_before``: it gave None before the tests.
     """
 
     file: str

@@ -12,7 +12,9 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from heapq import nsmallest
 from math import log
+from zlib import crc32
 
 from loop_close.causes.suspects.candidates import Candidate
 
@@ -20,51 +22,65 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _HUMP = re.compile(
     r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
 )  # between the words of camelCase, HTMLPage
-_LEAST = 3  # letters of a word
+_PYTHONS = re.compile(r"<\w+>|\b__\w+__\b")  # <locals>, __init__: nobody chose these words
+_LEAST = 3  # letters of a word, but for alphabets of many signs
 # Letters that count: parse, parser and parsing are one word. A stemmer (Snowball's) does no better on names.
 _STEM = 4
 _K1, _B = 1.2, 0.75
 _ANY_TEST = "test"  # test_a, TestB
 # What is true of the names of so many tests is true of more.
 _MOST = 300
+# A highest score below this says little: that of words that most functions have, or few of the tests.
+_LOW = 1.0
 
 
 def with_names(found: Sequence[Candidate], tests: Collection[str]) -> list[Candidate]:
-    """The candidates of one cause with one more clue, ``name``: 1 for the one that is spelled best, 0 for none.
+    """The candidates of one cause with one more clue, ``name``, from 0 to 1 for one that is spelled as no other is.
 
     :param tests: node ids of the failing tests. Of a module that could not be imported there is no name to go by.
     """
-    names = [_words(_name(candidate)) for candidate in found]
-    scores = _scores(names, _asked(tests))
-    most = max(scores, default=0.0) or 1.0
+    scores = _scores([_words(_name(candidate)) for candidate in found], _asked(tests))
+    most = max(scores, default=0.0)
     return [
-        replace(candidate, features={**candidate.features, "name": score / most})
+        replace(candidate, features={**candidate.features, "name": score / max(most, _LOW)})
         for candidate, score in zip(found, scores, strict=True)
     ]
 
 
 def _name(candidate: Candidate) -> str:
-    """Nothing for test code, which is spelled by its own name."""
+    """Nothing for test code that was edited, which is spelled by its own name; other test code is no candidate."""
     is_test = candidate.clue is not None and candidate.clue.is_test
     return "" if is_test else candidate.function
 
 
 @lru_cache(maxsize=10_000)
 def _words(name: str) -> Mapping[str, int]:
-    words = (word for letters in _LETTERS.findall(name) for word in _HUMP.split(letters))
-    return Counter(word.lower()[:_STEM] for word in words if len(word) >= _LEAST)
+    letters = _LETTERS.findall(_PYTHONS.sub(" ", name))
+    words = [word for each in letters for word in _HUMP.split(each)]
+    return Counter(word.lower()[:_STEM] for word in words if len(word) >= _LEAST or not word.isascii())
 
 
 def _asked(tests: Collection[str]) -> dict[str, float]:
-    """The words of the tests' names, parameters left out, each with the share of the tests that have it."""
-    names = [_words(nodeid.partition("::")[2].partition("[")[0]) for nodeid in _some(tests)]
+    """The words of the tests' names, each with the share of the tests that have it."""
+    names = [_words(_test_name(nodeid)) for nodeid in _some(tests)]
     counts = Counter(word for name in names for word in name)
     return {word: count / len(names) for word, count in counts.items() if word != _ANY_TEST}
 
 
+def _test_name(nodeid: str) -> str:
+    """Without parameters; nothing for an example in a text, which goes by its file or its place."""
+    file, _, name = nodeid.partition("::")
+    name = name.partition("[")[0].replace("::", ".")
+    return "" if name == file.rpartition("/")[2] or ":" in name else name
+
+
 def _some(tests: Collection[str]) -> Collection[str]:
-    """All of them, or at most so many from all over, the same ones each time."""
-    return tests if len(tests) <= _MOST else sorted(tests)[:: -(-len(tests) // _MOST)]
+    """All of them, or so many by chance, but always the same."""
+    return tests if len(tests) <= _MOST else nsmallest(_MOST, tests, key=_turn)
+
+
+def _turn(nodeid: str) -> tuple[int, str]:
+    return crc32(nodeid.encode("utf-8", "backslashreplace")), nodeid
 
 
 def _scores(names: Collection[Mapping[str, int]], asked: Mapping[str, float]) -> list[float]:
