@@ -128,6 +128,10 @@ def _from_kept(options: argparse.Namespace, faults: Sequence[Fault]) -> str:
 
 def _choose(options: argparse.Namespace) -> int:
     """Write the list; of projects that are not chosen anew, or get more, what stands there is kept."""
+    if options.more and not options.faults.exists():
+        raise SystemExit(
+            f"{options.faults}: there is no such list to add faults to; --choose alone makes one"
+        )
     only = options.only or [project.name for project in PROJECTS]
     listed = lists.load(options.faults) if options.faults.exists() else []
     kept = [fault for fault in listed if options.more or fault.project not in only]

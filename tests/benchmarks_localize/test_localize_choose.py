@@ -48,6 +48,12 @@ def test_more_faults_are_all_for_one_half(tmp_path, drawn):
     assert [(choice.known, choice.seed) for choice in drawn] == [(frozenset({one(1, first).id}), 6)]
 
 
+def test_more_faults_than_there_are_in_no_list(tmp_path, drawn):
+    with pytest.raises(SystemExit, match="no such list to add faults to"):
+        command.main(["--choose", "--more=tune", f"--faults={tmp_path / 'none.json'}"])
+    assert drawn == []
+
+
 def test_a_new_list_is_halved(tmp_path, drawn):
     first, second = PROJECTS[0].name, PROJECTS[1].name
     assert ran(tmp_path / "faults.json") == {(first, "tune"): 2, (first, "report"): 2, (second, "report"): 1}
