@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence, Set
-from zlib import crc32
 
+from loop_close.lot import drawn, turn
 from loop_close.monitor.passing import Passing
 from loop_close.monitor.ran import Function, Line, Ran
 
@@ -60,8 +60,8 @@ class Count:
         """Whether to keep one more failing test; where that is one too many, the last one goes."""
         if len(self.failed) < MAX_FAILED:
             return True
-        last = self._last or max(self.failed, key=_turn)
-        goes = max(last, nodeid, key=_turn)
+        last = self._last or max(self.failed, key=turn)
+        goes = max(last, nodeid, key=turn)
         self._omitted.add(goes)
         self.failed.pop(goes, None)
         self.nothing.pop(goes, None)
@@ -89,12 +89,7 @@ class Count:
 
 def chosen(failed: Iterable[str]) -> list[str]:
     """The failing tests to keep, sorted: the same ones whichever comes first and whichever process runs them."""
-    return sorted(sorted(failed, key=_turn)[:MAX_FAILED])
-
-
-def _turn(nodeid: str) -> tuple[int, str]:
-    """By chance, as tests that stand together fail alike, but always the same."""
-    return crc32(nodeid.encode("utf-8", "backslashreplace")), nodeid
+    return sorted(drawn(failed, MAX_FAILED))
 
 
 def traces(failed: Mapping[str, Iterable[int]], lines: Sequence[Line]) -> dict[str, tuple[Line, ...]]:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from records import failure, frame, in_test, raised, verdict
 
 from loop_close.causes.suspects.locate import joined
-from loop_close.causes.suspects.rank import found_for, scored
+from loop_close.causes.suspects.rank import found_for
 from loop_close.causes.suspects.shared import agreement, odds, told
 from loop_close.model import Evidence, RootCause, Site
 
@@ -26,7 +26,7 @@ def placed(message="one", function="total", **fields):
 
 
 def group(known, cause):
-    return told(cause, scored(found_for(cause, known)), known)
+    return told(cause, found_for(cause, known), known)
 
 
 def pairs(causes, known=BOTH):

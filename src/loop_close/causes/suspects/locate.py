@@ -30,7 +30,7 @@ def joined(causes: Sequence[RootCause], calls: Calls | None) -> list[RootCause]:
 
     def tell(group: Group) -> Told:
         whole = _joined(causes, group)
-        return told(whole, scored(found_for(whole, calls)), calls)
+        return told(whole, found_for(whole, calls), calls)
 
     compared = _compared(causes, calls)
     groups = Join(tell)(compared)
@@ -92,7 +92,7 @@ def _near(
     """Of each root cause those few that may be of the same fault, with the odds."""
     if calls is None or len(causes) < 2:
         return {}
-    return others({i: told(causes[i], scores((i,)), calls) for i in _able(causes, calls)})
+    return others({i: told(causes[i], [c for _, c in scores((i,))], calls) for i in _able(causes, calls)})
 
 
 def _located(cause: RootCause, suspects: tuple[Suspect, ...]) -> RootCause:

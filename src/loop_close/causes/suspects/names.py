@@ -12,11 +12,10 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from heapq import nsmallest
 from math import log
-from zlib import crc32
 
 from loop_close.causes.suspects.candidates import Candidate
+from loop_close.lot import drawn
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _HUMP = re.compile(
@@ -62,7 +61,7 @@ def _words(name: str) -> Mapping[str, int]:
 
 def _asked(tests: Collection[str]) -> dict[str, float]:
     """The words of the tests' names, each with the share of the tests that have it."""
-    names = [_words(_test_name(nodeid)) for nodeid in _some(tests)]
+    names = [_words(_test_name(nodeid)) for nodeid in drawn(tests, _MOST)]
     counts = Counter(word for name in names for word in name)
     return {word: count / len(names) for word, count in counts.items() if word != _ANY_TEST}
 
@@ -72,15 +71,6 @@ def _test_name(nodeid: str) -> str:
     file, _, name = nodeid.partition("::")
     name = name.partition("[")[0].replace("::", ".")
     return "" if name == file.rpartition("/")[2] or ":" in name else name
-
-
-def _some(tests: Collection[str]) -> Collection[str]:
-    """All of them, or so many by chance, but always the same."""
-    return tests if len(tests) <= _MOST else nsmallest(_MOST, tests, key=_turn)
-
-
-def _turn(nodeid: str) -> tuple[int, str]:
-    return crc32(nodeid.encode("utf-8", "backslashreplace")), nodeid
 
 
 def _scores(names: Collection[Mapping[str, int]], asked: Mapping[str, float]) -> list[float]:

@@ -108,7 +108,7 @@ def scored(found: Collection[Candidate], without: str = "") -> Scored:
     """
     if not found:
         return []
-    weights = {**WEIGHTS, without: 0.0}
+    weights = {name: weight for name, weight in WEIGHTS.items() if name != without}
     sums = [sum(weights.get(name, 0.0) * value for name, value in c.features.items()) for c in found]
     most = max(sums)
     parts = [exp(each - most) for each in sums]

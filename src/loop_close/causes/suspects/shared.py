@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from math import inf, log
 
 from loop_close.calls import Calls
+from loop_close.causes.suspects.candidates import Candidate
 from loop_close.causes.suspects.clues import Name
 from loop_close.causes.suspects.common import Lines, joint_less_apart, lines_of
 from loop_close.causes.suspects.places import Place, handlers, place_of
-from loop_close.causes.suspects.rank import Scored, is_odd, scored
+from loop_close.causes.suspects.rank import is_odd, scored
 from loop_close.model import RootCause
 
 # The logarithm of the odds of one fault, by a logistic regression (`python -m benchmarks.localize --fit`) over faults
@@ -56,7 +57,7 @@ class Told:
     place: Place | None
 
 
-def told(cause: RootCause, found: Scored, calls: Calls) -> Told:
+def told(cause: RootCause, found: Iterable[Candidate], calls: Calls) -> Told:
     """What it tells.
 
     :param found: its candidates.
@@ -70,12 +71,12 @@ def told(cause: RootCause, found: Scored, calls: Calls) -> Told:
     )
 
 
-def blame(found: Scored) -> _Blame:
+def blame(found: Iterable[Candidate]) -> _Blame:
     """The likeliest functions among those that were counted, and that may be behind the failures by these counts.
 
     Their names have no part in it, as tests of one fault may be called after several functions.
     """
-    odd = [c for _, c in found if c.spectrum is not None and is_odd(c.spectrum)]
+    odd = [c for c in found if c.spectrum is not None and is_odd(c.spectrum)]
     likeliest = scored(odd, without="name")[:_MOST]
     return {
         (c.file, c.function): (share, c.spectrum.passed) for share, c in likeliest if c.spectrum is not None
