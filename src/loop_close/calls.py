@@ -40,6 +40,18 @@ class Called:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Body:
+    """What the body of a test module ran when it was imported, as to make the parameters of its tests.
+
+    :ivar lines: as (index in the functions of :class:`Calls`, line), in the order in which they ran for the first time.
+    :ivar passed: how many tests of the module passed.
+    """
+
+    lines: tuple[tuple[int, int], ...]
+    passed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Calls:
     """What the tests of one run called.
 
@@ -51,6 +63,7 @@ class Calls:
     :ivar remembered: how many of ``passed`` were counted in an earlier run, 0 for none.
     :ivar modules: files whose modules ran, test code left out; empty where that is not known.
     :ivar gave_none: of failing tests, the functions that gave None (see :class:`Called`), by index in ``functions``.
+    :ivar bodies: of test modules, by what node ids begin with, as far as they ran any.
     """
 
     passed: int = 0
@@ -60,3 +73,4 @@ class Calls:
     remembered: int = 0
     modules: frozenset[str] = frozenset()
     gave_none: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    bodies: Mapping[str, Body] = field(default_factory=dict)

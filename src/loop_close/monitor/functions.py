@@ -7,6 +7,7 @@ from hashlib import blake2b
 from types import CodeType
 
 from loop_close.calls import Called, Calls
+from loop_close.monitor.bodies import Bodies
 from loop_close.monitor.count import Count, traces
 from loop_close.monitor.imports import Imports
 from loop_close.monitor.ownership import Ownership
@@ -17,11 +18,13 @@ from loop_close.monitor.ran import NOTHING, Function
 Place = tuple[str, int, str]
 
 
-def calls_of(count: Count, ownership: Ownership, imports: Imports | None = None) -> Calls:
+def calls_of(
+    count: Count, ownership: Ownership, imports: Imports | None = None, bodies: Bodies | None = None
+) -> Calls:
     """What was counted, as a record.
 
     :param count: no two of its functions are at the same place.
-    :param imports: what ran while modules were imported.
+    :param imports: what ran while modules were imported; ``bodies``: what those of tests ran then.
     """
     imports = imports or Imports()
     outside = count.outside | imports.functions
@@ -57,6 +60,7 @@ def calls_of(count: Count, ownership: Ownership, imports: Imports | None = None)
             for nodeid, numbers in count.nothing.items()
             if numbers
         },
+        bodies=bodies.counted(order) if bodies is not None else {},
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from loop_close.calls import Called, Calls
+from loop_close.calls import Body, Called, Calls
 from loop_close.monitor.count import chosen, traces
 
 _Place = tuple[str, int, str]
@@ -21,10 +21,8 @@ def to_wire(calls: Calls) -> dict[str, Any]:
     The lines of failing tests may be millions, which execnet would write one by one: they go as one string each.
     """
     numbers: dict[_Line, int] = {}
-    failed = {
-        nodeid: _packed(numbers.setdefault(hit, len(numbers)) for hit in ran)
-        for nodeid, ran in calls.failed.items()
-    }
+    failed = {nodeid: _placed(ran, numbers) for nodeid, ran in calls.failed.items()}
+    bodies = {file: [body.passed, _placed(body.lines, numbers)] for file, body in calls.bodies.items()}
     return {
         "passed": calls.passed,
         "omitted": calls.omitted,
@@ -33,7 +31,13 @@ def to_wire(calls: Calls) -> dict[str, Any]:
         "gave_none": {nodeid: sorted(each) for nodeid, each in calls.gave_none.items()},
         "hits": _packed(number for hit in numbers for number in hit),
         "failed": failed,
+        "bodies": bodies,
     }
+
+
+def _placed(ran: Iterable[_Line], numbers: dict[_Line, int]) -> str:
+    """Lines by their places among all that are sent; new ones are added."""
+    return _packed(numbers.setdefault(hit, len(numbers)) for hit in ran)
 
 
 def _packed(numbers: Iterable[int]) -> str:
@@ -67,6 +71,7 @@ def from_wire(plain: Mapping[str, Any]) -> Calls:
     """The record again."""
     flat = _numbers(plain["hits"])
     hits = list(zip(flat[::2], flat[1::2], strict=True))
+    bodies = traces({file: _numbers(sent) for file, (_, sent) in plain["bodies"].items()}, hits)
     return Calls(
         passed=plain["passed"],
         omitted=plain["omitted"],
@@ -74,6 +79,9 @@ def from_wire(plain: Mapping[str, Any]) -> Calls:
         functions=tuple(_called(*row) for row in plain["functions"]),
         failed=traces({nodeid: _numbers(sent) for nodeid, sent in plain["failed"].items()}, hits),
         gave_none={nodeid: frozenset(each) for nodeid, each in plain["gave_none"].items()},
+        bodies={
+            file: Body(lines=bodies[file], passed=passed) for file, (passed, _) in plain["bodies"].items()
+        },
     )
 
 
@@ -117,7 +125,7 @@ def added(parts: Iterable[Calls]) -> Calls:
             place = _place(each)
             functions[place] = _sum(functions[place], each) if place in functions else each
     order = {place: index for index, place in enumerate(sorted(functions))}
-    traced = {nodeid: ran for part in parts for nodeid, ran in _renumbered(part, order)}
+    traced = {nodeid: ran for part in parts for nodeid, ran in _renumbered(part, part.failed, order)}
     gave = {nodeid: each for part in parts for nodeid, each in _gave_renumbered(part, order)}
     return Calls(
         passed=sum(part.passed for part in parts),
@@ -126,6 +134,7 @@ def added(parts: Iterable[Calls]) -> Calls:
         omitted=sum(part.omitted for part in parts) + len(failed) - len(kept),
         modules=frozenset().union(*(part.modules for part in parts)),
         gave_none={nodeid: gave[nodeid] for nodeid in kept if nodeid in gave},
+        bodies=_bodies(parts, order),
     )
 
 
@@ -141,7 +150,12 @@ def _only(part: Calls, kept: Collection[str]) -> Calls:
         functions=tuple(part.functions[index] for index in left),
         failed={nodeid: tuple((moved[n], line) for n, line in hits) for nodeid, hits in failed.items()},
         gave_none={nodeid: frozenset(moved[n] for n in each) for nodeid, each in gave_none.items()},
+        bodies={file: _moved(body, moved) for file, body in part.bodies.items()},
     )
+
+
+def _moved(body: Body, moved: Mapping[int, int]) -> Body:
+    return replace(body, lines=tuple((moved[n], line) for n, line in body.lines if n in moved))
 
 
 def _place(each: Called) -> _Place:
@@ -163,10 +177,24 @@ def _sum(one: Called, other: Called) -> Called:
     )
 
 
-def _renumbered(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str, tuple[_Line, ...]]]:
+def _bodies(parts: Iterable[Calls], order: Mapping[_Place, int]) -> dict[str, Body]:
+    """Each process imports every module alike, and runs some of its tests."""
+    found: dict[str, Body] = {}
+    for part in parts:
+        lines = {file: body.lines for file, body in part.bodies.items()}
+        for file, ran in _renumbered(part, lines, order):
+            known = found.get(file, Body(lines=()))
+            fullest = max(known.lines, ran, key=lambda each: (len(each), each))
+            found[file] = Body(lines=fullest, passed=known.passed + part.bodies[file].passed)
+    return dict(sorted(found.items()))
+
+
+def _renumbered(
+    part: Calls, traced: Mapping[str, Iterable[_Line]], order: Mapping[_Place, int]
+) -> Iterable[tuple[str, tuple[_Line, ...]]]:
     numbers = [order[_place(each)] for each in part.functions]
     moved: dict[_Line, _Line] = {}  # each once, for all tests to share
-    for nodeid, ran in part.failed.items():
+    for nodeid, ran in traced.items():
         for hit in ran:
             if hit not in moved:
                 moved[hit] = numbers[hit[0]], hit[1]
