@@ -4,7 +4,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.calls import Body, Called, Calls
+from loop_close.calls import Called, Calls
 from loop_close.monitor.count import MAX_FAILED, chosen
 from loop_close.monitor.wire import added, from_wire, to_wire
 
@@ -34,8 +34,7 @@ def calls(draw, tests="abc"):
     failed = draw(st.dictionaries(st.sampled_from(tests), ran))
     gave = st.frozensets(st.integers(0, len(functions) - 1), min_size=1)
     gave_none = draw(st.dictionaries(st.sampled_from(sorted(failed)), gave)) if failed else {}
-    body = st.builds(Body, lines=ran, passed=st.integers(0, 9))
-    bodies = draw(st.dictionaries(st.sampled_from(["a.py", "b.py"]), body))
+    bodies = draw(st.dictionaries(st.sampled_from(tests), ran))
     return Calls(
         passed=draw(st.integers(0, 9)),
         functions=tuple(functions),
@@ -116,9 +115,13 @@ def test_what_gave_none_to_tests_that_are_kept_stays():
 def test_bodies_of_modules_are_of_all_processes():
     """Each has run the body, and some of the tests; its functions may have other places in the record."""
     made, other = Called(file="b.py", line=1, function="made"), Called(file="a.py", line=1, function="other")
-    one = Calls(functions=(made,), bodies={"t.py": Body(lines=((0, 2), (0, 3)), passed=2)})
-    two = Calls(functions=(other, made), bodies={"t.py": Body(lines=((1, 2), (1, 3)), passed=1)})
-    assert added([one, two]).bodies == {"t.py": Body(lines=((1, 2), (1, 3)), passed=3)}
+    one = Calls(functions=(replace(made, passed_by_body={0: 2, 2: 2}),), bodies={"t.py": ((0, 2), (0, 3))})
+    two = Calls(
+        functions=(other, replace(made, passed_by_body={0: 1, 3: 1})), bodies={"t.py": ((1, 2), (1, 3))}
+    )
+    total = added([one, two])
+    assert total.bodies == {"t.py": ((1, 2), (1, 3))}
+    assert total.functions[1].passed_by_body == {0: 3, 2: 2, 3: 1}
 
 
 def test_tests_share_the_lines():

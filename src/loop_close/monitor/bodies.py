@@ -5,48 +5,66 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from loop_close.calls import Body
-from loop_close.monitor.ran import NOT_ANY, Line, Ran, joined
+from loop_close.monitor.ran import NOTHING, Function, Line, Ran, joined
 
 
 class Bodies:
     """Takes down what was run to collect each test module, and how many of its tests pass.
 
-    :ivar ran: by what the node ids of the module's tests begin with; modules that ran nothing left out.
+    :param functions: what the numbers stand for; more may come.
     """
 
-    def __init__(self) -> None:
-        self.ran: dict[str, Ran] = {}
+    def __init__(self, functions: Mapping[int, Function]) -> None:
+        self._functions = functions
+        self._ran: dict[str, Ran] = {}
         self._passed: Counter[str] = Counter()
 
-    def add(self, nodeid: str, ran: Ran) -> None:
-        """Something ran to collect a module, or a class in it.
+    @property
+    def are_any(self) -> bool:
+        """Whether any module ran anything."""
+        return bool(self._ran)
 
-        :param ran: in order.
-        """
-        if ran.lines:
-            file = file_of(nodeid)
-            self.ran[file] = joined((self.ran.get(file, NOT_ANY), ran))
+    def add(self, nodeid: str, ran: Ran) -> None:
+        """Something ran to collect a module, or a class in it."""
+        file = file_of(nodeid)
+        whole = joined((self._ran.get(file, ran), ran), in_order=False)
+        if whole.masks:
+            self._ran[file] = whole
 
     def passed(self, nodeid: str) -> None:
         """A test passed."""
         self._passed[file_of(nodeid)] += 1
 
-    def counted(self, order: Mapping[int, int]) -> dict[str, Body]:
-        """All of it, as a record.
+    def by_function(self) -> dict[int, dict[int, int]]:
+        """By number, how many passing tests are of modules that ran each line; in the place of line 0 any."""
+        masks: Counter[tuple[int, int]] = Counter()
+        for file, passed in self._passed.items():  # modules run most functions alike
+            masks.update(dict.fromkeys(self._of(file).items(), passed))
+        found: dict[int, Counter[int]] = {}
+        for (number, mask), passed in masks.items():
+            counts = found.setdefault(number, Counter())
+            counts.update(dict.fromkeys((0, *self._lines(number, mask)), passed))
+        return {number: dict(sorted(counts.items())) for number, counts in found.items()}
 
-        :param order: of each function that ran, by its number, the index that it has in the record.
-        """
+    def of_tests(self, nodeids: Iterable[str]) -> dict[str, list[Line]]:
+        """The lines that the modules of these tests ran, by what the node ids begin with."""
+        files = sorted({file_of(nodeid) for nodeid in nodeids} & self._ran.keys())
         return {
-            file: Body(lines=tuple(_ordered(ran.lines, order)), passed=self._passed[file])
-            for file, ran in sorted(self.ran.items())
+            file: [
+                (number, line)
+                for number, mask in self._of(file).items()
+                for line in self._lines(number, mask)
+            ]
+            for file in files
         }
+
+    def _of(self, file: str) -> Mapping[int, int]:
+        return self._ran[file].masks if file in self._ran else {}
+
+    def _lines(self, number: int, mask: int) -> Iterable[int]:
+        return (line for line in self._functions[number].lines(mask) if line != NOTHING)
 
 
 def file_of(nodeid: str) -> str:
     """What the node ids of a module's tests begin with."""
     return nodeid.partition("::")[0]
-
-
-def _ordered(lines: Iterable[Line], order: Mapping[int, int]) -> Iterable[Line]:
-    return ((order[number], line) for number, line in lines if number in order)

@@ -24,7 +24,7 @@ class Attribution:
 
     def __init__(self, watch: Watch) -> None:
         self.count = Count(watch.functions)
-        self.bodies = Bodies()
+        self.bodies = Bodies(watch.functions)
         self._watch = watch
         self._shared: dict[Any, _Shared] = {}
         self._gone: set[Any] = set()
@@ -63,7 +63,7 @@ class Attribution:
     def end_collect(self, nodeid: str) -> None:
         """It, or a class in it, is collected."""
         if self._watch.hits:
-            ran = self._watch.take()
+            ran = self._watch.take()  # with what gave None
             self._add_outside(ran)
             self.bodies.add(nodeid, ran)
 
@@ -113,7 +113,7 @@ class Attribution:
         elif self._left.masks:
             self.count.add_outside(self._left)
         self.count.add(nodeid, own, self._outcome)
-        if self._outcome == "passed" and self.bodies.ran:
+        if self._outcome == "passed" and self.bodies.are_any:
             self.bodies.passed(nodeid)
         while self._gone:
             self._shared.pop(self._gone.pop(), None)

@@ -6,23 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records import failure, verdict
 
-from loop_close.calls import Body
 from loop_close.causes.suspects.bodies import with_bodies
 from loop_close.causes.suspects.rank import found_for, scored, suspects_among
 from loop_close.causes.suspects.spectrum import spectra
 from loop_close.model import Evidence, RootCause
 
 FILE, OTHER = "tests/test_cart.py", "tests/test_tax.py"
-MADE = called("made", line=10, passed=1, lines={1: 1})
-USED = called("used", line=30, passed=6, lines={1: 6})
+MADE = called("made", line=10, passed=1, lines={1: 1}, passed_by_body={0: 2, 11: 2})
+USED = called("used", line=30, passed=6, lines={1: 6}, passed_by_body={0: 3, 31: 3})
 TESTS = [nodeid("test_a"), nodeid("test_b")]
 
 
 def known(**fields):
     """Two tests fail that run one function themselves, and one in the body of their module, where two others pass."""
     found = calls(MADE, USED, passed=10, test_a=[(1, 1)], test_b=[(1, 1)])
-    bodies = {FILE: Body(lines=((0, 11),), passed=2), OTHER: Body(lines=((1, 31),), passed=3)}
-    return replace(found, **{"bodies": bodies, **fields})
+    return replace(found, **{"bodies": {FILE: ((0, 11),)}, **fields})
 
 
 def whole(found, tests=TESTS):
@@ -66,13 +64,11 @@ def test_of_what_no_more_tests_have_by_it_the_body_is_not_asked():
 
 
 def test_no_more_than_all_passing_tests():
-    found = known(bodies={FILE: Body(lines=((0, 11),), passed=99)})
+    found = known(functions=(replace(MADE, passed_by_body={0: 99, 11: 99}), USED))
     assert (whole(found)["made"].passed, whole(found)["made"].line_passed) == (10, 10)
 
 
-@pytest.mark.parametrize(
-    "fields", [{"bodies": {}}, {"bodies": {OTHER: Body(lines=((0, 11),), passed=2)}}, {"remembered": 10}]
-)
+@pytest.mark.parametrize("fields", [{"bodies": {}}, {"bodies": {OTHER: ((0, 11),)}}, {"remembered": 10}])
 def test_nothing_to_count(fields):
     found = known(**fields)
     assert with_bodies(spectra(found, TESTS), found, TESTS) == spectra(found, TESTS)
@@ -97,7 +93,9 @@ LINES = st.lists(st.tuples(st.integers(0, 1), st.integers(10, 12)), max_size=4, 
 
 @given(LINES, LINES, LINES, st.integers(0, 20))
 def test_each_function_once_and_never_more_tests_than_there_are(body, one, two, passed):
-    found = known(failed={TESTS[0]: one, TESTS[1]: two}, bodies={FILE: Body(lines=body, passed=passed)})
+    counts = dict.fromkeys((0, 10, 11, 12), passed)
+    functions = tuple(replace(each, passed_by_body=counts) for each in (MADE, USED))
+    found = known(failed={TESTS[0]: one, TESTS[1]: two}, bodies={FILE: body}, functions=functions)
     after = with_bodies(spectra(found, TESTS), found, TESTS)
     names = [each.function.function for each in after]
     assert len(names) == len({*names})

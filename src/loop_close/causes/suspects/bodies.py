@@ -5,7 +5,7 @@ A body counts for those of its tests that do not run the function themselves, as
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from loop_close.calls import Called, Calls
@@ -41,37 +41,27 @@ def _place(function: Called) -> tuple[str, int, str]:
 def _counted(calls: Calls, tests: Collection[str]) -> Calls:
     """With what the bodies ran, before what these tests ran, and as often as tests of the module passed."""
     failed = {test: tuple(_whole(calls, test)) for test in tests if test in calls.failed}
-    return replace(calls, failed=failed, functions=tuple(_functions(calls)))
+    ran = {index for hits in failed.values() for index, _ in hits}
+    functions = [
+        _with_body(each, calls.passed) if n in ran else each for n, each in enumerate(calls.functions)
+    ]
+    return replace(calls, failed=failed, functions=tuple(functions))
 
 
 def _whole(calls: Calls, test: str) -> Iterator[Hit]:
     own = calls.failed[test]
     ran = {index for index, _ in own}
-    body = calls.bodies.get(file_of(test))
-    yield from (hit for hit in (body.lines if body else ()) if hit[0] not in ran)
+    yield from (hit for hit in calls.bodies.get(file_of(test), ()) if hit[0] not in ran)
     yield from own
 
 
-def _functions(calls: Calls) -> Iterator[Called]:
-    more = _passed_by_bodies(calls)
-    for index, each in enumerate(calls.functions):
-        yield _with(each, more[index], calls.passed) if index in more else each
-
-
-def _passed_by_bodies(calls: Calls) -> dict[int, dict[int, int]]:
-    """By function, how many passing tests are of modules whose bodies ran each line; in the place of line 0 any."""
-    found: dict[int, dict[int, int]] = {}
-    for body in calls.bodies.values():
-        for index, line in {*body.lines, *((index, 0) for index, _ in body.lines)}:
-            lines = found.setdefault(index, {})
-            lines[line] = lines.get(line, 0) + body.passed
-    return found
-
-
-def _with(function: Called, more: Mapping[int, int], most: int) -> Called:
+def _with_body(function: Called, most: int) -> Called:
     """As if no test ran it itself that has it from a body: how many do both is not known."""
-    lines = dict(function.lines)
-    for line, passed in more.items():
-        if line:
-            lines[line] = min(most, lines.get(line, 0) + passed)
-    return replace(function, passed=min(most, function.passed + more[0]), lines=lines)
+    body = function.passed_by_body
+    lines = {
+        line: min(most, function.lines.get(line, 0) + body.get(line, 0)) for line in {*function.lines, *body}
+    }
+    lines.pop(0, None)
+    return replace(
+        function, passed=min(most, function.passed + body.get(0, 0)), lines=dict(sorted(lines.items()))
+    )
