@@ -21,8 +21,6 @@ class Called:
     :ivar gave_none: in how many passing tests None came out of it, where it also gives values or its caller used it.
     :ivar owes: it does so in failing tests or before them, and is to give a value: by its annotation, or as it
         never does. Not asked where nothing failed.
-    :ivar passed_by_body: how many passing tests are of modules whose bodies ran each of its lines when they were
-        imported, as to make the parameters of tests; in the place of line 0 any of it.
     :ivar none_before: it does so while modules are imported, or before the first test; where something failed, not
         if it is annotated with None.
     """
@@ -39,7 +37,6 @@ class Called:
     gave_none: int = 0
     owes: bool = False
     none_before: bool = False
-    passed_by_body: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,8 +51,6 @@ class Calls:
     :ivar remembered: how many of ``passed`` were counted in an earlier run, 0 for none.
     :ivar modules: files whose modules ran, test code left out; empty where that is not known.
     :ivar gave_none: of failing tests, the functions that gave None (see :class:`Called`), by index in ``functions``.
-    :ivar bodies: of the modules of failing tests, by what node ids begin with, the lines that their bodies ran, sorted;
-        left out where they ran none.
     """
 
     passed: int = 0
@@ -65,4 +60,3 @@ class Calls:
     remembered: int = 0
     modules: frozenset[str] = frozenset()
     gave_none: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    bodies: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)

@@ -34,14 +34,12 @@ def calls(draw, tests="abc"):
     failed = draw(st.dictionaries(st.sampled_from(tests), ran))
     gave = st.frozensets(st.integers(0, len(functions) - 1), min_size=1)
     gave_none = draw(st.dictionaries(st.sampled_from(sorted(failed)), gave)) if failed else {}
-    bodies = draw(st.dictionaries(st.sampled_from(tests), ran))
     return Calls(
         passed=draw(st.integers(0, 9)),
         functions=tuple(functions),
         failed=dict(sorted(failed.items())),
         omitted=draw(st.integers(0, 9)),
         gave_none=dict(sorted(gave_none.items())),
-        bodies=dict(sorted(bodies.items())),
     )
 
 
@@ -110,18 +108,6 @@ def test_what_gave_none_to_tests_that_are_kept_stays():
     assert {name: {total.functions[n].function for n in each} for name, each in total.gave_none.items()} == {
         name: {f"f{name[1:]}"} for name in chosen(names)
     }
-
-
-def test_bodies_of_modules_are_of_all_processes():
-    """Each has run the body, and some of the tests; its functions may have other places in the record."""
-    made, other = Called(file="b.py", line=1, function="made"), Called(file="a.py", line=1, function="other")
-    one = Calls(functions=(replace(made, passed_by_body={0: 2, 2: 2}),), bodies={"t.py": ((0, 2), (0, 3))})
-    two = Calls(
-        functions=(other, replace(made, passed_by_body={0: 1, 3: 1})), bodies={"t.py": ((1, 2), (1, 3))}
-    )
-    total = added([one, two])
-    assert total.bodies == {"t.py": ((1, 2), (1, 3))}
-    assert total.functions[1].passed_by_body == {0: 3, 2: 2, 3: 1}
 
 
 def test_tests_share_the_lines():

@@ -7,24 +7,21 @@ from hashlib import blake2b
 from types import CodeType
 
 from loop_close.calls import Called, Calls
-from loop_close.monitor.bodies import Bodies
 from loop_close.monitor.count import Count, traces
 from loop_close.monitor.imports import Imports
 from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.passing import Passed
-from loop_close.monitor.ran import NOTHING, Function, Line
+from loop_close.monitor.ran import NOTHING, Function
 
 #: What tells a function from others: file, first line, qualified name.
 Place = tuple[str, int, str]
 
 
-def calls_of(
-    count: Count, ownership: Ownership, imports: Imports | None = None, bodies: Bodies | None = None
-) -> Calls:
+def calls_of(count: Count, ownership: Ownership, imports: Imports | None = None) -> Calls:
     """What was counted, as a record.
 
     :param count: no two of its functions are at the same place.
-    :param imports: what ran while modules were imported; ``bodies``: what those of tests ran then.
+    :param imports: what ran while modules were imported.
     """
     imports = imports or Imports()
     outside = count.outside | imports.functions
@@ -38,8 +35,6 @@ def calls_of(
     ]  # -1: in no test that is kept
     is_green = count.passed and not count.failed  # then sources need not be read
     before = () if is_green else nothing
-    bodies = bodies or Bodies(count.functions)
-    by_body = bodies.by_function()
     owing, meant = _by_source({*before}.union(*count.nothing.values()), before, count.functions)
     return Calls(
         passed=count.passed,
@@ -51,7 +46,6 @@ def calls_of(
                 in_import=number in outside,
                 owes=number in owing,
                 none_before=number in nothing and number not in meant,
-                passed_by_body=by_body.get(number, {}),
             )
             for place, number in places
         ),
@@ -63,16 +57,7 @@ def calls_of(
             for nodeid, numbers in count.nothing.items()
             if numbers
         },
-        bodies=_renumbered(bodies.of_tests(count.failed), order),
     )
-
-
-def _renumbered(
-    bodies: Mapping[str, Iterable[Line]], order: Mapping[int, int]
-) -> dict[str, tuple[Line, ...]]:
-    return {
-        file: tuple(sorted((order[number], line) for number, line in ran)) for file, ran in bodies.items()
-    }
 
 
 def _by_source(
@@ -100,7 +85,6 @@ def _called(
     in_import: bool,
     owes: bool,
     none_before: bool,
-    passed_by_body: Mapping[int, int],
 ) -> Called:
     file, line, name = place
     return Called(
@@ -115,7 +99,6 @@ def _called(
         gave_none=passed.lines[NOTHING],
         owes=owes,
         none_before=none_before,
-        passed_by_body=passed_by_body,
     )
 
 

@@ -88,16 +88,6 @@ class Monitor:
                 self._take_fault(fault)
 
     @_careful
-    def begin_collect(self) -> None:
-        """A test module, or a part of one, is about to be collected."""
-        self.tests.begin_collect()
-
-    @_careful
-    def end_collect(self, nodeid: str) -> None:
-        """It is collected, or could not be."""
-        self.tests.end_collect(nodeid)
-
-    @_careful
     def begin_setup(self, fixture: Any) -> None:
         """A fixture of wider scope is about to be set up. It is told of its teardown by finalizers around its own."""
         fixture.addfinalizer(lambda: self._end_teardown(fixture))
@@ -125,7 +115,7 @@ class Monitor:
             return None
         try:
             self.tests.end()
-            return calls_of(self.tests.count, self._ownership, self._watch.imports, self.tests.bodies)
+            return calls_of(self.tests.count, self._ownership, self._watch.imports)
         except Exception as fault:
             self._give_up(f"{type(fault).__name__}: {fault}")
             return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from loop_close.monitor.bodies import Bodies
 from loop_close.monitor.count import Count
 from loop_close.monitor.ran import NOT_ANY, Ran, joined
 from loop_close.monitor.watch import Watch
@@ -24,7 +23,6 @@ class Attribution:
 
     def __init__(self, watch: Watch) -> None:
         self.count = Count(watch.functions)
-        self.bodies = Bodies(watch.functions)
         self._watch = watch
         self._shared: dict[Any, _Shared] = {}
         self._gone: set[Any] = set()
@@ -54,18 +52,6 @@ class Attribution:
     def is_sharing(self) -> bool:
         """Whether it matters which fixtures a test uses."""
         return bool(self._shared)
-
-    def begin_collect(self) -> None:
-        """What ran until now is no matter of the module that is about to be collected."""
-        if self._watch.hits:
-            self._take()
-
-    def end_collect(self, nodeid: str) -> None:
-        """It, or a class in it, is collected."""
-        if self._watch.hits:
-            ran = self._watch.take()  # with what gave None
-            self._add_outside(ran)
-            self.bodies.add(nodeid, ran)
 
     def begin_test(self) -> None:
         """What ran until now belongs to no test."""
@@ -113,8 +99,6 @@ class Attribution:
         elif self._left.masks:
             self.count.add_outside(self._left)
         self.count.add(nodeid, own, self._outcome)
-        if self._outcome == "passed" and self.bodies.are_any:
-            self.bodies.passed(nodeid)
         while self._gone:
             self._shared.pop(self._gone.pop(), None)
         self._forget()

@@ -5,16 +5,14 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from loop_close.calls import Called, Calls
-from loop_close.monitor.bodies import file_of
 from loop_close.monitor.count import chosen, traces
 
 _Place = tuple[str, int, str]
 _Line = tuple[int, int]  # the position of a function, and the line's number
-_FIELDS = tuple(each.name for each in fields(Called))
 
 
 def to_wire(calls: Calls) -> dict[str, Any]:
@@ -23,8 +21,10 @@ def to_wire(calls: Calls) -> dict[str, Any]:
     The lines of failing tests may be millions, which execnet would write one by one: they go as one string each.
     """
     numbers: dict[_Line, int] = {}
-    failed = _placed(calls.failed, numbers)
-    bodies = _placed(calls.bodies, numbers)
+    failed = {
+        nodeid: _packed(numbers.setdefault(hit, len(numbers)) for hit in ran)
+        for nodeid, ran in calls.failed.items()
+    }
     return {
         "passed": calls.passed,
         "omitted": calls.omitted,
@@ -33,14 +33,6 @@ def to_wire(calls: Calls) -> dict[str, Any]:
         "gave_none": {nodeid: sorted(each) for nodeid, each in calls.gave_none.items()},
         "hits": _packed(number for hit in numbers for number in hit),
         "failed": failed,
-        "bodies": bodies,
-    }
-
-
-def _placed(traced: Mapping[str, Iterable[_Line]], numbers: dict[_Line, int]) -> dict[str, str]:
-    """Lines by their places among all that are sent; new ones are added to these."""
-    return {
-        name: _packed(numbers.setdefault(hit, len(numbers)) for hit in ran) for name, ran in traced.items()
     }
 
 
@@ -59,8 +51,16 @@ def _little(numbers: array[int]) -> array[int]:
 
 
 def _row(each: Called) -> list[Any]:
-    values = [getattr(each, name) for name in _FIELDS]
-    return [dict(value) if isinstance(value, Mapping) else value for value in values]
+    place = [each.file, each.line, each.function, each.end_line, each.digest]
+    return [
+        *place,
+        each.passed,
+        dict(each.lines),
+        each.in_import,
+        each.gave_none,
+        each.owes,
+        each.none_before,
+    ]
 
 
 def from_wire(plain: Mapping[str, Any]) -> Calls:
@@ -71,10 +71,37 @@ def from_wire(plain: Mapping[str, Any]) -> Calls:
         passed=plain["passed"],
         omitted=plain["omitted"],
         modules=frozenset(plain["modules"]),
-        functions=tuple(Called(**dict(zip(_FIELDS, row, strict=True))) for row in plain["functions"]),
+        functions=tuple(_called(*row) for row in plain["functions"]),
         failed=traces({nodeid: _numbers(sent) for nodeid, sent in plain["failed"].items()}, hits),
         gave_none={nodeid: frozenset(each) for nodeid, each in plain["gave_none"].items()},
-        bodies=traces({file: _numbers(sent) for file, sent in plain["bodies"].items()}, hits),
+    )
+
+
+def _called(
+    file: str,
+    line: int,
+    function: str,
+    end_line: int,
+    digest: str,
+    passed: int,
+    lines: Mapping[int, int],
+    in_import: bool,
+    gave_none: int,
+    owes: bool,
+    none_before: bool,
+) -> Called:
+    return Called(
+        file=file,
+        line=line,
+        function=function,
+        end_line=end_line,
+        digest=digest,
+        passed=passed,
+        lines=lines,
+        in_import=in_import,
+        gave_none=gave_none,
+        owes=owes,
+        none_before=none_before,
     )
 
 
@@ -90,8 +117,7 @@ def added(parts: Iterable[Calls]) -> Calls:
             place = _place(each)
             functions[place] = _sum(functions[place], each) if place in functions else each
     order = {place: index for index, place in enumerate(sorted(functions))}
-    traced = {nodeid: ran for part in parts for nodeid, ran in _renumbered(part, part.failed, order)}
-    bodies = {file: ran for part in parts for file, ran in _renumbered(part, part.bodies, order)}
+    traced = {nodeid: ran for part in parts for nodeid, ran in _renumbered(part, order)}
     gave = {nodeid: each for part in parts for nodeid, each in _gave_renumbered(part, order)}
     return Calls(
         passed=sum(part.passed for part in parts),
@@ -100,30 +126,22 @@ def added(parts: Iterable[Calls]) -> Calls:
         omitted=sum(part.omitted for part in parts) + len(failed) - len(kept),
         modules=frozenset().union(*(part.modules for part in parts)),
         gave_none={nodeid: gave[nodeid] for nodeid in kept if nodeid in gave},
-        bodies=dict(sorted(bodies.items())),  # each process has run all of a module's body
     )
 
 
 def _only(part: Calls, kept: Collection[str]) -> Calls:
     """Without what only other failing tests ran."""
     failed = {nodeid: ran for nodeid, ran in part.failed.items() if nodeid in kept}
-    bodies = {file: ran for file, ran in part.bodies.items() if file in {*map(file_of, failed)}}
     gave_none = {nodeid: each for nodeid, each in part.gave_none.items() if nodeid in kept}
-    traced = (*failed.values(), *bodies.values())
-    ran = {index for hits in traced for index, _ in hits}.union(*gave_none.values())
+    ran = {index for hits in failed.values() for index, _ in hits}.union(*gave_none.values())
     left = [n for n, each in enumerate(part.functions) if each.passed or each.in_import or n in ran]
     moved = {index: n for n, index in enumerate(left)}
     return replace(
         part,
         functions=tuple(part.functions[index] for index in left),
-        failed=_moved(failed, moved),
-        bodies=_moved(bodies, moved),
+        failed={nodeid: tuple((moved[n], line) for n, line in hits) for nodeid, hits in failed.items()},
         gave_none={nodeid: frozenset(moved[n] for n in each) for nodeid, each in gave_none.items()},
     )
-
-
-def _moved(traced: Mapping[str, Iterable[_Line]], moved: Mapping[int, int]) -> dict[str, tuple[_Line, ...]]:
-    return {name: tuple((moved[n], line) for n, line in hits) for name, hits in traced.items()}
 
 
 def _place(each: Called) -> _Place:
@@ -131,11 +149,13 @@ def _place(each: Called) -> _Place:
 
 
 def _sum(one: Called, other: Called) -> Called:
+    lines = dict(one.lines)
+    for line, passed in other.lines.items():
+        lines[line] = lines.get(line, 0) + passed
     return replace(
         one,
         passed=one.passed + other.passed,
-        lines=_total(one.lines, other.lines),
-        passed_by_body=_total(one.passed_by_body, other.passed_by_body),
+        lines=dict(sorted(lines.items())),
         in_import=one.in_import or other.in_import,
         gave_none=one.gave_none + other.gave_none,
         owes=one.owes or other.owes,
@@ -143,20 +163,14 @@ def _sum(one: Called, other: Called) -> Called:
     )
 
 
-def _total(one: Mapping[int, int], other: Mapping[int, int]) -> dict[int, int]:
-    return {line: one.get(line, 0) + other.get(line, 0) for line in sorted({*one, *other})}
-
-
-def _renumbered(
-    part: Calls, traced: Mapping[str, Iterable[_Line]], order: Mapping[_Place, int]
-) -> Iterable[tuple[str, tuple[_Line, ...]]]:
+def _renumbered(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str, tuple[_Line, ...]]]:
     numbers = [order[_place(each)] for each in part.functions]
     moved: dict[_Line, _Line] = {}  # each once, for all tests to share
-    for name, ran in traced.items():
+    for nodeid, ran in part.failed.items():
         for hit in ran:
             if hit not in moved:
                 moved[hit] = numbers[hit[0]], hit[1]
-        yield name, tuple(moved[hit] for hit in ran)
+        yield nodeid, tuple(moved[hit] for hit in ran)
 
 
 def _gave_renumbered(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str, frozenset[int]]]:

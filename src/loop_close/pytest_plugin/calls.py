@@ -157,16 +157,6 @@ class CallWitness:
         return calls, self._monitor.why_off or self._monitor.why_not_all
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_make_collect_report(self, collector: pytest.Collector) -> Any:
-        if not isinstance(collector, (pytest.Module, pytest.Class)):
-            return (yield)
-        self._monitor.begin_collect()
-        try:
-            return (yield)
-        finally:
-            self._monitor.end_collect(collector.nodeid)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
         request = getattr(item, "_request", None)  # now, as pytest takes it away at the end
         monitor = self._monitor

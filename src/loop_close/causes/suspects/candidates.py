@@ -48,8 +48,7 @@ class Candidate:
     :ivar is_about_none: the failures speak of None.
     :ivar features: what speaks for it, most from 0 to 1. Of the spectrum: ``function``, ``odd`` (the oddest line, run
         or left out), ``ahead`` (failing less passing tests, from -1 on), ``onward``, ``late``, ``all`` (every failing
-        test ran it), ``body`` (some have it from the body of their module), ``large``, ``lost`` (the value that it is
-        to give). Of the clues: ``raised``, ``framed``,
+        test ran it), ``large``, ``lost`` (the value that it is to give). Of the clues: ``raised``, ``framed``,
         ``edited``. Of its name: ``maker`` (of the objects that fail), ``special`` (a method that Python calls by
         itself). Added by comparison with others: ``foremost``, ``file``, ``name``. ``outside``: it was edited, and
         nobody counts whether tests run it. ``none_before``: it gave None before the tests.
@@ -137,7 +136,6 @@ def _by_spectrum(spectrum: Spectrum | None) -> dict[str, float]:
         "onward": spectrum.onward,
         "late": spectrum.late,
         "all": float(spectrum.failed == spectrum.of_failed),
-        "body": float(spectrum.in_body),
         "large": min(1.0, log2(1 + size) / log2(_LARGE)),
     }
 

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from math import exp
 
 from loop_close.calls import Calls
-from loop_close.causes.suspects.bodies import with_bodies
 from loop_close.causes.suspects.candidates import Candidate, Known, candidates
 from loop_close.causes.suspects.clues import base_name, clues
 from loop_close.causes.suspects.names import with_names
@@ -41,7 +40,6 @@ WEIGHTS: Mapping[str, float] = {
     "lost": 1.8,
     "name": 1.1,
     "framed": 0.1,
-    "body": -1.3,
     "edited": 8.0,
     "outside": 6.5,
     "none_before": 12.0,
@@ -91,8 +89,7 @@ def found_for(cause: RootCause, calls: Calls | None, episode: Episode | None = N
     tests = frozenset(failure.nodeid for failure in failures)
     found = clues(failures, episode)
     unwound = {name for name, clue in found.items() if clue.framed}
-    ran = spectra(calls, tests, unwound) if calls is not None else []
-    spectrum = with_bodies(ran, calls, tests, unwound) if calls is not None else []
+    spectrum = spectra(calls, tests, unwound) if calls is not None else []
     known = _known(calls) if spectrum else None
     before = none_before_tests(failures, calls)
     return with_names(with_standing(candidates(spectrum, found, failures, known, before)), tests)

@@ -28,8 +28,6 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     if candidate.none_before is not None:
         wanted = ", where a value is wanted" if candidate.none_before.function.owes else ""
         yield f"gave None at import or before the tests{wanted}"
-    if spectrum is not None and spectrum.in_body:
-        yield "the body of the tests' module ran it"
     if clue is None:
         return
     if clue.edited:

@@ -39,7 +39,6 @@ class Spectrum:
     :ivar late: how near to the failure its last line came that ran for the first time, from 0 to 1: the mean over the
         failing tests that ran it of that line's place among all of them.
     :ivar gave_none: in how many of the failing tests it gave None.
-    :ivar in_body: some failing tests do not run it, but the bodies of their modules do.
     """
 
     function: Called
@@ -57,7 +56,6 @@ class Spectrum:
     onward: float
     late: float
     gave_none: int = 0
-    in_body: bool = False
 
 
 def ochiai(failed: int, passed: int, all_failed: int) -> float:
