@@ -20,6 +20,7 @@ CALLED = st.builds(
     in_import=st.booleans(),
     gave_none=st.integers(0, 9),
     owes=st.booleans(),
+    none_before=st.booleans(),
 )
 
 

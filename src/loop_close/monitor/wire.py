@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from loop_close.calls import Called, Calls
@@ -13,6 +13,7 @@ from loop_close.monitor.count import chosen, traces
 
 _Place = tuple[str, int, str]
 _Line = tuple[int, int]  # the position of a function, and the line's number
+_FIELDS = tuple(each.name for each in fields(Called))
 
 
 def to_wire(calls: Calls) -> dict[str, Any]:
@@ -51,16 +52,8 @@ def _little(numbers: array[int]) -> array[int]:
 
 
 def _row(each: Called) -> list[Any]:
-    place = [each.file, each.line, each.function, each.end_line, each.digest]
-    return [
-        *place,
-        each.passed,
-        dict(each.lines),
-        each.in_import,
-        each.gave_none,
-        each.owes,
-        each.none_before,
-    ]
+    values = [getattr(each, name) for name in _FIELDS]
+    return [dict(value) if isinstance(value, Mapping) else value for value in values]
 
 
 def from_wire(plain: Mapping[str, Any]) -> Calls:
@@ -71,37 +64,9 @@ def from_wire(plain: Mapping[str, Any]) -> Calls:
         passed=plain["passed"],
         omitted=plain["omitted"],
         modules=frozenset(plain["modules"]),
-        functions=tuple(_called(*row) for row in plain["functions"]),
+        functions=tuple(Called(**dict(zip(_FIELDS, row, strict=True))) for row in plain["functions"]),
         failed=traces({nodeid: _numbers(sent) for nodeid, sent in plain["failed"].items()}, hits),
         gave_none={nodeid: frozenset(each) for nodeid, each in plain["gave_none"].items()},
-    )
-
-
-def _called(
-    file: str,
-    line: int,
-    function: str,
-    end_line: int,
-    digest: str,
-    passed: int,
-    lines: Mapping[int, int],
-    in_import: bool,
-    gave_none: int,
-    owes: bool,
-    none_before: bool,
-) -> Called:
-    return Called(
-        file=file,
-        line=line,
-        function=function,
-        end_line=end_line,
-        digest=digest,
-        passed=passed,
-        lines=lines,
-        in_import=in_import,
-        gave_none=gave_none,
-        owes=owes,
-        none_before=none_before,
     )
 
 
