@@ -174,3 +174,70 @@ def test_decorators_that_only_register_are_not_suspected(run):
     causes = done.report["root_causes"]
     assert len(causes) == 5
     assert [each["suspects"] for each in causes if "NoneType" not in each["message"]] == [[]] * 4
+
+
+#: Two faults, each of which many passing tests run; the modules of the failing tests both load what no test uses.
+LOADED = {
+    "shop/__init__.py": "",
+    "shop/conf.py": """
+        def load(text):
+            return dict(part.split("=") for part in text.split(","))
+        """,
+    "shop/units.py": """
+        UNITS = {"m": 1, "km": 1001}
+
+
+        def metres(number, unit):
+            return number * UNITS[unit]
+        """,
+    "shop/greetings.py": """
+        GREETINGS = {"de": "Halo", "en": "Hello"}
+
+
+        def greet(language, name):
+            return GREETINGS[language] + " " + name
+        """,
+    "test_km.py": """
+        from shop.conf import load
+        from shop.units import metres
+
+        CONF = load("a=1,b=2")
+
+
+        def test_km():
+            assert metres(1, "km") == 1000
+        """,
+    "test_greet.py": """
+        from shop.conf import load
+        from shop.greetings import greet
+
+        CONF = load("a=1,b=2")
+
+
+        def test_de():
+            assert greet("de", "Eva") == "Hallo Eva"
+        """,
+    "test_others.py": """
+        import pytest
+
+        from shop.greetings import greet
+        from shop.units import metres
+
+
+        @pytest.mark.parametrize("number", range(10))
+        def test_metres(number):
+            assert metres(number, "m") == number
+
+
+        @pytest.mark.parametrize("number", range(10))
+        def test_greeting(number):
+            assert greet("en", str(number)) == f"Hello {number}"
+        """,
+}
+
+
+def test_what_the_body_of_a_test_module_ran_is_not_suspected(run):
+    """Nor does it make one root cause of two."""
+    done = run(LOADED, own_process=True)
+    named = [[each["function"] for each in cause["suspects"]] for cause in done.report["root_causes"]]
+    assert sorted(named) == [["greet"], ["metres"]]
