@@ -108,7 +108,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--keep", type=Path, metavar="FOLDER", help="keep there what loop-close observed of each fault")
     add("--replay", type=Path, metavar="FOLDER", help="judge what was kept there; run no tests")
     add("--pairs", type=Path, metavar="FOLDER", help="put what was kept there together, two faults at a time")
-    add("--fit", type=Path, metavar="FOLDER", help="fit the weights to what was kept there")
+    add(
+        "--fit",
+        type=Path,
+        metavar="FOLDER",
+        help="fit the weights to what was kept there of the tuning half (needs SciPy)",
+    )
     add("--out", type=Path, metavar="FILE", help="write every score there, a line of JSON each")
     add("--by", choices=("kind", "project"), default="", help="a row for each, instead of hidden and shown")
     add("--markdown", action="store_true", help="print the table as Markdown")
@@ -116,12 +121,18 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _from_kept(options: argparse.Namespace, faults: Sequence[Fault]) -> str:
-    from benchmarks.localize.fit import fit
-    from benchmarks.localize.fit_joins import fit_joins
     from benchmarks.localize.pairs import pairs
 
+    folder = options.pairs or options.fit
+    if not any((folder / f"{fault.id}.pickle").exists() for fault in faults):
+        raise SystemExit(f"{folder}: nothing of these faults is kept there; --keep {folder} does that")
     if options.pairs:
         return pairs(options.pairs, faults)
+    try:
+        from benchmarks.localize.fit import fit
+        from benchmarks.localize.fit_joins import fit_joins
+    except ModuleNotFoundError as missing:
+        raise SystemExit(f"--fit needs {missing.name}: {sys.executable} -m pip install scipy") from None
     weights = {**fit(options.fit, faults), **fit_joins(options.fit, faults)}
     return "\n".join(f"{name:10} {weight:6.2f}" for name, weight in weights.items())
 
@@ -147,10 +158,11 @@ def _choose(options: argparse.Namespace) -> int:
 
 def _wanted(options: argparse.Namespace) -> list[Fault]:
     """The faults that were asked for; a limit takes one of each project in turns."""
+    half = "tune" if options.fit else options.half  # nothing is tuned on the other one
     found = [
         fault
         for fault in lists.load(options.faults)
-        if fault.project in (options.only or BY_NAME) and options.half in (fault.half, "all")
+        if fault.project in (options.only or BY_NAME) and half in (fault.half, "all")
     ]
     turns: dict[str, int] = {}
     seen: Counter[str] = Counter()

@@ -1,17 +1,17 @@
 """Fit the weights of the clues to kept observations, as a choice of one function of all that could be it.
 
-A conditional logit (listwise softmax) by gradient descent, with a penalty on the squares; a hidden fault counts half
-more than one that a traceback shows. Of a fault that has several root causes each counts its part.
+With a penalty on the squares; a hidden fault counts half more than one that a traceback shows. Of a fault that has
+several root causes each counts its part.
 """
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Sequence
-from math import exp
 from pathlib import Path
 
 from benchmarks.localize.faults import Fault
+from benchmarks.localize.logit import Choice, weights_of
 from loop_close.causes.suspects.clues import base_name
 from loop_close.causes.suspects.rank import WEIGHTS, found_for
 from loop_close.judge import close
@@ -20,20 +20,13 @@ from loop_close.judge import close
 #: faults are in functions that run before the tests.
 _GIVEN = ("edited", "outside", "framed", "none_before")
 _PENALTY = 0.001
-_STEPS, _RATE = 3_000, 1.5
-#: Of one choice: how much it counts, and of each candidate its features and whether it is the one.
-Choice = tuple[float, list[tuple[list[float], bool]]]
 
 
 def fit(folder: Path, faults: Sequence[Fault]) -> dict[str, float]:
     """The weights, by clue."""
     names = [name for name in WEIGHTS if name not in _GIVEN]
     choices = [choice for fault in faults for choice in _choices(folder, fault, names)]
-    weights = [0.0] * len(names)
-    for step in range(_STEPS):
-        slope = _slope(choices, weights)
-        rate = _RATE / (1 + 3 * step / _STEPS)
-        weights = [w + rate * s for w, s in zip(weights, slope, strict=True)]
+    weights = weights_of(choices, _PENALTY)
     return dict(zip(names, [round(weight, 1) for weight in weights], strict=True))
 
 
@@ -56,19 +49,3 @@ def _choices(folder: Path, fault: Fault, names: Sequence[str]) -> Iterator[Choic
 
 def _is_it(fault: Fault, file: str, function: str) -> bool:
     return (fault.file, base_name(fault.function)) == (file, function)
-
-
-def _slope(choices: Sequence[Choice], weights: Sequence[float]) -> list[float]:
-    """The gradient of the mean log-likelihood, less the penalty's."""
-    slope = [-2 * _PENALTY * w for w in weights]
-    for part, rows in choices:
-        sums = [sum(w * x for w, x in zip(weights, row, strict=True)) for row, _ in rows]
-        most = max(sums)
-        shares = [exp(s - most) for s in sums]
-        total = sum(shares)
-        right = sum(share for share, (_, is_it) in zip(shares, rows, strict=True) if is_it)
-        for share, (row, is_it) in zip(shares, rows, strict=True):
-            pull = part / len(choices) * ((share / right if is_it else 0.0) - share / total)
-            for index, x in enumerate(row):
-                slope[index] += pull * x
-    return slope

@@ -1,18 +1,19 @@
 """Fit the odds by which root causes are joined: one fault that shows as several of them, or two faults put together.
 
-A logistic regression by gradient descent. Every fault counts as much as any other, however many pairs of root causes it
-gives, and so does every pair of faults; faults and pairs of faults count as much in all, as if both were as likely.
+A logistic regression. Every fault counts as much as any other, however many pairs of root causes it gives, and so does
+every pair of faults; faults and pairs of faults count as much in all, as if both were as likely.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
-from math import exp, log
+from math import log
 from pathlib import Path
 from random import Random
 
 from benchmarks.localize.faults import Fault
+from benchmarks.localize.logit import Choice, weights_of
 from benchmarks.localize.pairs import distinct, singles, together
 from loop_close.calls import Calls
 from loop_close.causes.suspects.common import joint_less_apart
@@ -22,25 +23,21 @@ from loop_close.causes.suspects.shared import Told, agreement, told
 from loop_close.model import RootCause
 
 _PAIRS, _MOST_CAUSES = 2_000, 25
-_STEPS, _RATE = 2_000, 4.0
-# The logarithm goes far below; in steps of about one it is learned as fast as the rest.
-_LEAST, _SCALE = 1e-5, 5.0
+# Where two agree in nothing, the logarithm has to end somewhere.
+_LEAST = 1e-5
 #: How much it counts, what is known of two root causes, and whether they are one.
 Sample = tuple[float, tuple[float, float, float], bool]
 
 
 def fit_joins(folder: Path, faults: Sequence[Fault]) -> dict[str, float]:
     """The weights of the odds; the first is that of both being as likely before."""
-    samples = list(_samples(folder, faults))
-    weights = [0.0, 0.0, 0.0]
-    for _ in range(_STEPS):
-        slope = [0.0, 0.0, 0.0]
-        for part, known, is_one in samples:
-            off = is_one - 1 / (1 + exp(-sum(w * x for w, x in zip(weights, known, strict=True))))
-            slope = [s + part * off * x for s, x in zip(slope, known, strict=True)]
-        weights = [w + _RATE * s for w, s in zip(weights, slope, strict=True)]
-    one, agreed, joint = weights
-    return {"one": round(one, 2), "agreed": round(agreed / _SCALE, 2), "joint": round(joint, 2)}
+    one, agreed, joint = weights_of([_choice(*sample) for sample in _samples(folder, faults)])
+    return {"one": round(one, 2), "agreed": round(agreed, 2), "joint": round(joint, 2)}
+
+
+def _choice(part: float, known: Sequence[float], is_one: bool) -> Choice:
+    """Of what is known, against nothing: the logistic regression."""
+    return part, [([*known], is_one), ([0.0] * len(known), not is_one)]
 
 
 def _samples(folder: Path, faults: Sequence[Fault]) -> Iterator[Sample]:
@@ -74,4 +71,4 @@ def _told(cause: RootCause, calls: Calls) -> Told | None:
 
 def _known(one: Told, other: Told) -> tuple[float, float, float]:
     agreed = log(max(_LEAST, agreement(one.blame, other.blame)))
-    return 1.0, agreed / _SCALE, joint_less_apart(one.lines, other.lines)
+    return 1.0, agreed, joint_less_apart(one.lines, other.lines)
