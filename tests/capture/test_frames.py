@@ -84,6 +84,49 @@ def test_deep_recursion_is_bounded(written):
     assert [f.function for f in found.frames[:2]] == ["test_it", "f"]
 
 
+CIRCLE = """
+def even(n, deep):
+    check(n)
+    return odd(n, deep) if n else deep()
+
+def odd(n, deep):
+    return even(n + 1, deep)
+
+def check(n):
+    return [n, n]
+
+def test_it():
+    {call}
+"""
+
+
+@pytest.mark.parametrize("call", ["even(1, None)", "odd(1, None)"])
+def test_recursion_without_end_ends_at_one_place(written, call):
+    found = describe_any(written.error("tests/test_it.py", CIRCLE.format(call=call)), written.project)
+    assert (found.frames[-1].function, found.frames[-1].line) == ("even", 3)
+    assert found.site is not None
+    assert found.site.frame.line == 3
+
+
+@pytest.mark.parametrize("more", range(6))
+def test_recursion_ends_there_however_much_of_the_stack_is_left(written, more):
+    def deeper(left):
+        return (
+            deeper(left - 1)
+            if left
+            else written.error("tests/test_it.py", CIRCLE.format(call="even(1, None)"))
+        )
+
+    found = describe_any(deeper(more), written.project)
+    assert (found.frames[-1].function, found.frames[-1].line) == ("even", 3)
+
+
+def test_recursion_error_that_is_raised_by_hand_keeps_its_frames(written):
+    text = "def deep():\n    raise RecursionError('too deep')\ndef test_it():\n    deep()\n"
+    found = describe_any(written.error("tests/test_it.py", text), written.project)
+    assert [f.function for f in found.frames] == ["test_it", "deep"]
+
+
 @pytest.mark.parametrize(
     ("number", "kept", "omitted"), [(0, 0, 0), (1, 1, 0), (16, 16, 0), (17, 16, 1), (900, 16, 884)]
 )

@@ -14,8 +14,8 @@ from plugin_harness import PROJECTS, assert_valid, assert_well_formed
 FAMILIES = json.loads((PROJECTS / "families" / "causes.json").read_text(encoding="utf-8"))
 SIXTEEN = json.loads((PROJECTS / "sixteen" / "causes.json").read_text(encoding="utf-8"))
 # Among them collection errors, one cause over many modules, chains, groups, and parameters.
-SPREAD = ["circular_import", "setup_and_call"]
-SPREAD_TOO = ["fixture_forty", "import_error_src", "recursion", "shared_check"]
+SPREAD = ["circular_import", "recursion", "setup_and_call"]
+SPREAD_TOO = ["fixture_forty", "import_error_src", "shared_check"]
 LEFT_BEHIND = shutil.ignore_patterns("__pycache__", ".*", "nextprompt.md", "report.json")
 QUICK = (
     "-q",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
-from loop_close.capture.frames import Live, live_frames, record
+from loop_close.capture.frames import Live, live_frames, record, without_end
 from loop_close.capture.project import Project
 from loop_close.capture.site import SiteFinder
 from loop_close.capture.sources import function_of, index_of, source_between
@@ -50,6 +50,7 @@ class _Reader:
         self.seen.add(id(exc))
         live = live_frames(exc.__traceback__, self.project)
         own = [frame for frame in live if frame.file is not None]
+        own = without_end(own) if issubclass(type(exc), RecursionError) else own
         kept, omitted = bounded(own)
         raised = Raised(
             type=_type_name(type(exc)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -13,6 +14,8 @@ from loop_close.capture.sources import source_around
 from loop_close.conventions import is_test_file
 from loop_close.model import Frame
 
+# A place that is on a traceback so many times is one that calls itself, if by way of others.
+_OFTEN = 10
 _COMPREHENSION = re.compile(r"(?:\.<locals>)?\.?<(?:list|dict|set)comp>\Z")
 
 
@@ -38,6 +41,20 @@ class Live:
 def live_frames(traceback: TracebackType | None, project: Project) -> list[Live]:
     """Every frame of the traceback, outermost first; those around the tests (pytest itself) among them."""
     return list(_walk(traceback, project))
+
+
+def without_end(own: list[Live]) -> list[Live]:
+    """The frames of a recursion without end, up to the last call of its uppermost function that calls on.
+
+    It ends wherever the stack does, which is elsewhere under another runner, or in a helper that is called on the way.
+    """
+    places = [(frame.file or "", frame.code.co_firstlineno, frame.line) for frame in own]
+    counts = Counter(places)
+    most = max(counts.values(), default=0)
+    if most < _OFTEN:
+        return own  # it was raised by hand, or goes in circles where no file is the project's
+    first = min(place for place, times in counts.items() if 2 * times >= most)
+    return own[: len(places) - places[::-1].index(first)]
 
 
 def _walk(traceback: TracebackType | None, project: Project) -> Iterator[Live]:

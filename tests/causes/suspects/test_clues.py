@@ -38,6 +38,14 @@ def test_frames_count_by_their_distance():
     assert (found[SRC, "inner"].at, found[SRC, "inner"].line) == (9, 0)
 
 
+def test_any_of_a_recursion_without_end_may_have_been_the_last():
+    frames = [in_test(), frame(function="outer"), *(frame(function=f) for f in "abababab")]
+    found = clues([failure(raised("RecursionError", frames=frames))])
+    assert (found[SRC, "a"].raised, found[SRC, "a"].framed) == (1, 1)
+    assert (found[SRC, "b"].raised, found[SRC, "b"].framed) == (1, 1)
+    assert (found[SRC, "outer"].raised, found[SRC, "outer"].framed) == (0, 0.25)
+
+
 def test_shares_of_several_failures():
     found = clues([failure(raised(frames=[frame(function="f")])), failure(verdict(origin("g")), nodeid="b")])
     assert (found[SRC, "f"].raised, found[SRC, "g"].judged) == (0.5, 0.5)

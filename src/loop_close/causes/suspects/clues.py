@@ -13,6 +13,8 @@ from loop_close.model import Failure, Frame, Raised
 
 #: File and qualified name.
 Name = tuple[str, str]
+# A recursion without end ends wherever the stack does: of so many of its last frames any might have been the last.
+_TURNING = 6
 
 
 @dataclass(slots=True)
@@ -77,12 +79,14 @@ def _from_frames(failure: Failure, found: dict[Name, Clue], share: float) -> Non
     seen: set[Name] = set()
     for link in (*links(raised), *leaves(raised)):
         frames = [f for f in reversed(link.frames) if not f.is_test]
-        for depth, frame in enumerate(frames):
+        turning = _TURNING if is_a(link, "RecursionError") else 1
+        for number, frame in enumerate(frames):
             clue = _clue(found, frame.file, frame.function)
             name = (clue.file, clue.function)
             _place(clue, frame)
             if name not in seen:
                 seen.add(name)
+                depth = max(0, number + 1 - turning)
                 clue.framed += share / (1 + depth)
                 if depth == 0 and link is raised:
                     _note_raise(clue, link, frame, share)
