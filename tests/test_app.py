@@ -10,6 +10,7 @@ from loop_close import app, judge
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.memory import Edits, Step
 from loop_close.model import Counts, Evidence, Observation, Suspect
+from loop_close.syntax.heads import body_start
 
 PASSED = Counts(passed=3, collected=3)
 RED = Observation(exit_code=1, failures=(failure(raised()),), counts=Counts(failed=1))
@@ -244,6 +245,13 @@ def test_of_a_long_function_the_lines_around_the_one_in_question_are_kept(tmp_pa
     first, _ = suspected(tmp_path, "long", diff, text=text, odd=odd, passed=(5, 9))
     assert (first.line, first.end_line, len(first.source.lines)) == (20, 400, 200)
     assert first.source.start == expected
+
+
+def test_a_bracket_that_is_closed_below_the_last_code_is_part_of_the_function(tmp_path):
+    text = "def total(\n    cart,\n    rate,\n):\n    return add(\n        [cart, rate]\n    )\n\n\nX = 1\n"
+    first, _ = suspected(tmp_path, "total", text=text, line=1, end_line=6)
+    assert first.source.lines[-1] == "    )"
+    assert body_start(first.source.lines) == 4
 
 
 def test_source_that_is_no_python(tmp_path):

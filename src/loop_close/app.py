@@ -107,10 +107,15 @@ def _with_source(suspect: Suspect, progress: Progress | None, root: Path) -> Sus
     """The suspect with its source; of a long one, with that around the line to be shown."""
     if not suspect.line:
         return suspect
+    path = str(root / suspect.file)
     first, last = suspect.line, max(suspect.end_line, suspect.line)
     if suspect.function == MODULE:
         first, last = max(1, first - _AROUND), last + _AROUND
-    lines = _lines(str(root / suspect.file))[first - 1 : last]
+    elif (index := index_of(path)) is not None:
+        last = max(
+            last, lines_of(index, suspect.function, first)[1]
+        )  # a bracket may be closed below its last code
+    lines = _lines(path)[first - 1 : last]
     if len(lines) > _MOST_LINES:
         odd, at = suspect.odd[0], edited_in(lines, suspect, progress)
         middle = odd - first if odd else at or body_start(lines)

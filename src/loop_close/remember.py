@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -192,7 +193,11 @@ class Memory:
     def _safely(self, work: Callable[[], _Result], otherwise: _Result) -> _Result:
         """The result of the work; when it fails, a note, and no history any more."""
         try:
-            return work()
+            with warnings.catch_warnings():
+                warnings.simplefilter(
+                    "ignore"
+                )  # the parser's, of an odd escape in a value that a message shows
+                return work()
         except HistoryError as error:
             self._lose(str(error))
         except OSError as error:

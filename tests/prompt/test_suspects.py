@@ -22,6 +22,7 @@ from loop_close.calls import Calls
 from loop_close.judge import close
 from loop_close.memory import Step
 from loop_close.model import Suspect
+from loop_close.prompt.cause import cause_lines, shown_of
 from loop_close.prompt.report_json import report_document
 from loop_close.prompt.suspects import all_reasons, edited_in, suspect_lines
 from loop_close.text.budget import estimate_tokens
@@ -185,9 +186,38 @@ def test_the_line_that_was_edited(steps, expected):
     assert edited_in(PLAIN, replace(suspect, edited=0), loop) is None
 
 
-def test_source_that_stands_above_is_not_shown_again():
-    shown = verdict(origin("total", line=8, source=source("def total(cart):", start=8)))
-    assert "```python" not in lines(TOTAL, TAX, exc=shown)
+@pytest.mark.parametrize(
+    ("start", "rows", "odd", "is_above"),
+    [(9, 4, 12, True), (9, 4, 13, False), (11, 4, 10, False), (11, 4, 14, True), (9, 1, 0, True)],
+)
+def test_source_that_stands_above_is_not_shown_again(start, rows, odd, is_above):
+    body = source(*(f"    line {start + n}" for n in range(rows)), start=start)
+    shown = verdict(origin("total", line=8, source=source("def total(cart):", start=8), body=body))
+    first = replace(TOTAL, odd=(odd, 12, 0) if odd else (0, 0, 0))
+    assert ("```python" not in lines(first, TAX, exc=shown)) == is_above
+
+
+def test_of_what_stands_above_no_more_counts_than_has_room():
+    body = source(*(f"    line {n}" for n in range(11, 30)), start=11)
+    shown = verdict(origin("total", line=8, source=source("def total(cart):", start=8), body=body))
+    (cause,) = close(observed(failure(shown))).causes
+    assert [n for n in range(40) if n in shown_of(cause)] == [0, 8, *range(11, 17)]
+    assert len([row for row in cause_lines(1, cause, 3) if row.lstrip()[:2].isdecimal()]) == 6
+
+
+def test_failing_tests_beyond_the_bound_are_those_of_the_cause():
+    calls = Calls(passed=1480, failed={"tests/test_cart.py::test_total": ()}, omitted=686)
+    report = reported(TOTAL, TAX, calls=calls)
+    (cause,) = report.causes
+    more = tuple(
+        replace(cause.evidence[0], failure=failure(verdict(), nodeid=f"tests/test_cart.py::test_{n}"))
+        for n in range(27)
+    )
+    report = replace(report, causes=(replace(cause, evidence=(*cause.evidence, *more)),))
+    assert "12 failing (27 more were not looked at) and 1,480 passing" in next(suspect_lines(report, 300))
+
+
+def test_place_that_was_raised_from_is_not_shown_again():
     assert "```python" not in lines(TOTAL, TAX, exc=raised(frames=[frame(function="total", line=9)]))
 
 

@@ -437,3 +437,32 @@ def test_a_mistyped_path_is_no_run(loop):
     done = loop()
     assert done.report["verdict"] == "first-failure"
     assert done.report["progress"]["position"] == 1
+
+
+def test_odd_escapes_in_values_and_sources_warn_nobody(run):
+    """A value that a message shows, a module that gives None: what the parser says of them is no user's matter."""
+    files = {
+        "src/shop.py": 'PATTERN = "\\."\n\ndef price(item):\n    if item:\n        return\n    return 1\n',
+        "test_shop.py": """
+        import warnings
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from shop import price
+
+        class Odd:
+            def __repr__(self):
+                return '"\\\\."'
+
+        def test_value():
+            assert Odd() == "b"
+
+        def test_none():
+            assert price(1) + 1 == 2
+        """,
+        "pytest.ini": "[pytest]\npythonpath = src\n",
+    }
+    for _ in range(2):
+        done = run(files, remembers=True, own_process=True)
+        assert "SyntaxWarning" not in done.stdout + done.stderr
+        assert "DeprecationWarning" not in done.stdout + done.stderr
+    assert done.report["progress"]["position"] == 2

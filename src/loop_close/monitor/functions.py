@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterable, Mapping
 from hashlib import blake2b
 from types import CodeType
@@ -69,8 +70,10 @@ def _by_source(
     from loop_close.monitor.owed import Owed  # late: it parses source, for which a green run has no use
 
     owed = Owed()
-    owing = frozenset(number for number in numbers if owed.is_owed(functions[number].code))
-    return owing, frozenset(number for number in before if owed.is_meant(functions[number].code))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the parser's, of an odd escape in a file that is not ours
+        owing = frozenset(number for number in numbers if owed.is_owed(functions[number].code))
+        return owing, frozenset(number for number in before if owed.is_meant(functions[number].code))
 
 
 def _place(function: CodeType, ownership: Ownership) -> Place:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from heapq import nsmallest
 
 from loop_close.facts import innermost, origins, place, test_function
-from loop_close.model import Failure, Raised, RootCause
-from loop_close.prompt.code import code_lines
+from loop_close.model import Failure, Origin, Raised, RootCause
+from loop_close.prompt.code import code_lines, lines_shown
 from loop_close.prompt.show import block, line_of, span
 from loop_close.prompt.variants import variants
 
@@ -71,8 +71,18 @@ def brief_lines(number: int, cause: RootCause, level: int) -> list[str]:
 
 def definition_of(cause: RootCause) -> tuple[str, int] | None:
     """File and line of the function whose source is shown as what made the values; None when there is none."""
-    known = (o for o in origins(representative(cause)) if o.file and o.source is not None)
-    return next(((o.file, o.line) for o in known), None)
+    known = _shown_origin(cause)
+    return (known.file, known.line) if known is not None else None
+
+
+def shown_of(cause: RootCause) -> Collection[int]:
+    """The numbers of those of its lines that are shown."""
+    known = _shown_origin(cause)
+    return lines_shown(known) if known is not None else ()
+
+
+def _shown_origin(cause: RootCause) -> Origin | None:
+    return next((o for o in origins(representative(cause)) if o.file and o.source is not None), None)
 
 
 def _heading(number: int, cause: RootCause, failure: Failure) -> str:

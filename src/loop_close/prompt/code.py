@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import pairwise
 
 from loop_close.facts import innermost, is_assertion
 from loop_close.model import Failure, Frame, Origin, Raised, Site, Source
@@ -94,6 +95,18 @@ def _definition(origin: Origin, level: int) -> Iterator[str]:
     calls = ", ".join(f"{span(name, 60)} ({_at(file, line)})" for file, line, name in origin.calls)
     if calls:
         yield f"It calls {calls}."
+
+
+def lines_shown(origin: Origin) -> Collection[int]:
+    """The numbers of those lines of its definition that are shown, where most are."""
+    numbers = [*_numbers(origin.source), *_numbers(origin.body)]
+    gap = [0] * any(after - before > 1 for before, after in pairwise(numbers))
+    first = len(_numbers(origin.source))
+    return [*numbers[:first], *gap, *numbers[first:]][: _BODY_LINES[-1]]
+
+
+def _numbers(source: Source | None) -> range:
+    return range(source.start, source.start + len(source.lines)) if source is not None else range(0)
 
 
 def _at(file: str, line: int) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from loop_close.calls import Calls
 from loop_close.facts import place
 from loop_close.memory import Progress
 from loop_close.model import Report, RootCause, Source, Suspect
-from loop_close.prompt.cause import definition_of, representative
+from loop_close.prompt.cause import definition_of, representative, shown_of
 from loop_close.prompt.show import excerpt, line_of, span
 from loop_close.syntax.heads import body_start, edited_at
 from loop_close.syntax.meaning import MODULE
@@ -22,9 +23,10 @@ _OPENING = 5
 def suspect_lines(report: Report, tokens: int) -> Iterator[str]:
     """At most five suspects of the first root cause, fewer of the next ones; the source of the very first."""
     calls = report.observation.calls
-    remembered, omitted = (calls.remembered, calls.omitted) if calls is not None else (0, 0)
+    remembered = calls.remembered if calls is not None else 0
     numbered = [(n, cause) for n, cause in enumerate(report.causes, start=1) if _says_more(cause)][:_CAUSES]
     for (number, cause), most in zip(numbered, _MOST, strict=False):
+        omitted = _omitted(cause, calls)
         yield from _heading(
             number, cause, most, is_alone=len(report.causes) == 1, remembered=remembered, omitted=omitted
         )
@@ -34,6 +36,14 @@ def suspect_lines(report: Report, tokens: int) -> Iterator[str]:
     why = report.observation.why_no_calls
     if why and report.observation.asks_for_calls:
         yield f"Which functions the tests called is not known, or not of all tests: {line_of(why)}."
+
+
+def _omitted(cause: RootCause, calls: Calls | None) -> int:
+    """How many of its failing tests were beyond the bound, so that nothing is known of what they called."""
+    if calls is None or not calls.omitted:
+        return 0
+    tests = {each.failure.nodeid for each in cause.evidence if each.failure is not None}
+    return min(calls.omitted, len(tests - calls.failed.keys()))
 
 
 def _says_more(cause: RootCause) -> bool:
@@ -115,11 +125,12 @@ def _diffs(suspect: Suspect, progress: Progress | None) -> list[str]:
 def _source(cause: RootCause, progress: Progress | None) -> list[str]:
     """The first suspect's lines, unless they stand above: where it was raised, or what made the values."""
     first = cause.suspects[0]
-    is_shown = definition_of(cause) == (first.file, first.line) or _is_told(cause, first)
-    if first.source is None or is_shown:
+    if first.source is None or _is_told(cause, first):
         return []
     lines, start = first.source.lines, first.source.start
     body, line = start + body_start(lines), _line_in_question(first, first.source, progress)
+    if definition_of(cause) == (first.file, first.line) and (line < start or line in shown_of(cause)):
+        return []
     if line < start:  # none: the body from its start, with nothing marked
         return excerpt(first.source, body - 1, before=-1, after=_OPENING - (body > start + 1))
     before = min(_BEFORE, line - body) if line >= body else 0
