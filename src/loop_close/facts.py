@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
@@ -13,6 +14,8 @@ MAX_INNER = 12
 #: The phases of a test that runs.
 TEST_PHASES = ("setup", "call", "teardown")
 _Frame = TypeVar("_Frame")
+# How unittest says it, with or without a message of the test.
+_NOT_RAISED = re.compile(r"\A(?:\w[\w.]*|\(<class [^\n]{1,300}\)) not raised(?: by |$|\n| :)")
 
 
 def is_a(raised: Raised | None, *names: str) -> bool:
@@ -26,6 +29,14 @@ def is_assertion(raised: Raised | None) -> bool:
         raised is not None and raised.type == "Failed" and not raised.module
     )  # it calls its own a builtin
     return is_of_pytest or is_a(raised, "AssertionError")
+
+
+def is_about_no_exception(raised: Raised | None) -> bool:
+    """Whether an exception was expected and none came: no value was compared."""
+    is_of_pytest = raised is not None and raised.type == "Failed" and not raised.module
+    said = raised.message if raised is not None else ""
+    by_unittest = is_a(raised, "AssertionError") and _NOT_RAISED.search(said) is not None
+    return (is_of_pytest and said.startswith("DID NOT RAISE")) or by_unittest
 
 
 def is_misuse(failure: Failure) -> bool:

@@ -120,6 +120,7 @@ def test_many_members_are_counted():
         (["t.py::a[1]", "t.py::a[2]"], "2 tests: `t.py::a` (2 cases)"),
         (["t.py::b", "t.py::a"], "2 tests: `t.py::a` and 1 more"),
         ([f"t.py::{c}" for c in "abcdefgh"], "8 tests: `t.py::a` and 7 more"),
+        (["t.py::a", "t.py::b[1]", "t.py::b[2]"], "3 tests: `t.py::a` and 2 more"),
         (["t.py::a[`]"], "Test: ``t.py::a[`]``"),
     ],
 )

@@ -3,6 +3,7 @@ import records as made
 
 from loop_close.judge import close
 from loop_close.memory import Edit, Edits, Step
+from loop_close.model import Suspect
 from loop_close.prompt.tried import named, tried
 
 
@@ -25,6 +26,28 @@ def test_a_line_a_run_and_the_diff():
     assert lines(FIRST, step) == [
         "- Run 2: edited `total` in `src/shop/cart.py`: 1 fixed; 1 failing after it.",
         *("```diff", "-a", "+b", "```"),
+    ]
+
+
+def test_several_edits_share_the_room_the_likeliest_suspect_first():
+    from dataclasses import replace
+
+    edits = [
+        Edit(file=made.SRC, function=name, diff="\n".join(f"+{name} {n}" for n in range(9)))
+        for name in "abcd"
+    ]
+    steps = FIRST, Step(run=2, unresolved=2, edits=Edits(kind="effective", edits=tuple(edits)))
+    report = close(made.observed(made.failure(made.raised())))
+    suspects = tuple(Suspect(file=made.SRC, line=1, function=name) for name in "cac")
+    report = replace(report, causes=(replace(report.causes[0], suspects=suspects),))
+    found = list(tried(replace(report, progress=made.progress(*steps)), 400))
+    assert found[1:] == [
+        "```diff",
+        *("@@ c @@", "+c 0", "+c 1"),
+        *("@@ a @@", "+a 0", "+a 1"),
+        *("@@ b @@", "+b 0", "+b 1"),
+        "… 30 more lines",
+        "```",
     ]
 
 

@@ -109,13 +109,14 @@ def _tests(cause: RootCause, level: int) -> str:
     nodeids = [f.nodeid for f in failures]
     functions = Counter(filter(None, map(test_function, nodeids)))
     ids = {test_function(nodeid): nodeid for nodeid in nodeids}
-    few = nsmallest(_TESTS[level], functions.items())
+    shown = test_function(representative(cause).nodeid)  # the one whose statement stands above
+    few = nsmallest(_TESTS[level], functions.items(), key=lambda each: (each[0] != shown, each[0]))
     names = _beside([function if number > 1 else ids[function] for function, number in few])
     kept = [
         span(name, 160) + (f" ({number} cases)" if number > 1 else "")
         for name, (_, number) in zip(names, few, strict=True)
     ]
-    rest = len(functions) - len(kept)
+    rest = len(nodeids) - sum(number for _, number in few)
     phases = sorted({f.phase for f in failures})
     when = f" ({', '.join(phases)})" if phases in (["setup"], ["teardown"]) else ""
     total = f"{len(nodeids)} tests" if len(nodeids) > 1 else "Test"

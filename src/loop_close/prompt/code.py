@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import pairwise
 
-from loop_close.facts import innermost, is_assertion
+from loop_close.facts import innermost, is_about_no_exception, is_assertion
 from loop_close.model import Failure, Frame, Origin, Raised, Site, Source
 from loop_close.prompt.show import excerpt, line_of, opening, span
 
@@ -76,7 +76,8 @@ def _line(frame: Frame) -> str:
 
 
 def _origins(raised: Raised, site: Site) -> Iterator[str]:
-    judged = is_assertion(raised) or "NoneType" in raised.message
+    compared = is_assertion(raised) and not is_about_no_exception(raised)
+    judged = compared or "NoneType" in raised.message
     known = ", ".join(f"{span(o.function, 80)} at {_at(o.file, o.line)}" for o in site.origins[:3] if o.file)
     if known:
         yield f"The values come from {known}." if judged else f"The statement uses {known}."

@@ -10,6 +10,8 @@ from loop_close.prompt.show import safe, span
 from loop_close.prompt.standing import effect
 from loop_close.text.markdown import fence
 
+#: File and qualified name.
+Name = tuple[str, str]
 _MAX_STEPS = 6
 _MAX_NAMED = 3
 _MAX_DIFF_LINES = 8
@@ -32,8 +34,12 @@ def tried(report: Report, tokens: int) -> Iterator[str]:
     shown = steps[-_MAX_STEPS:]
     with_diff = {s.run for s in shown if s.edits.kind == "effective"}
     last = set(sorted(with_diff)[-_WITH_DIFF:])
+    likeliest = [(suspect.file, suspect.function) for cause in report.causes for suspect in cause.suspects]
     for step in shown:
-        yield from _step(step, _twin(step, progress), step.run in last)
+        yield f"- Run {step.run}: {_edited(step)}{_twin(step, progress)}: {effect(step)}."
+        edits = [e for e in step.edits.edits if e.is_effective and e.diff]
+        if step.run in last and edits:
+            yield from _diff(edits, likeliest)
 
 
 def _worth_telling(progress: Progress) -> list[Step]:
@@ -51,13 +57,6 @@ def _twin(step: Step, progress: Progress) -> str:
         return ""
     same = next((s.run for s in earlier if s.code == step.code), None)
     return f", back to the code of run {same}" if same is not None else ""
-
-
-def _step(step: Step, twin: str, with_diff: bool) -> Iterator[str]:
-    yield f"- Run {step.run}: {_edited(step)}{twin}: {effect(step)}."
-    edits = [e for e in step.edits.edits if e.is_effective and e.diff]
-    if with_diff and edits:
-        yield from _diff(edits)
 
 
 def _edited(step: Step) -> str:
@@ -80,8 +79,17 @@ def named(edit: Edit) -> str:
     return f"{edit.change} {what}{span(edit.file, 100)}"
 
 
-def _diff(edits: Sequence[Edit]) -> list[str]:
-    lines = [line for edit in edits for line in safe(edit.diff).split("\n")]
-    kept = [line[:120] for line in lines[:_MAX_DIFF_LINES]]
-    more = len(lines) - len(kept)
-    return fence("\n".join([*kept, *([f"… {more} more lines"] if more else [])]), "diff")
+def _diff(edits: Sequence[Edit], likeliest: Sequence[Name]) -> list[str]:
+    """The first lines of each edit, of the likeliest suspect first: they share the room that one has."""
+    order = {name: number for number, name in reversed([*enumerate(likeliest)])}
+    first = sorted(edits, key=lambda e: order.get((e.file, e.function), len(order)))[:_MAX_NAMED]
+    rows: list[str] = []
+    for edit in first:
+        head = [f"@@ {safe(edit.function or edit.file)[:100]} @@"] if len(first) > 1 else []
+        rows += [*head, *(line[:120] for line in _lines(edit)[: _MAX_DIFF_LINES // len(first)])]
+    more = sum(len(_lines(edit)) for edit in edits) - len(rows) + len(first) * (len(first) > 1)
+    return fence("\n".join([*rows, *([f"… {more} more lines"] if more else [])]), "diff")
+
+
+def _lines(edit: Edit) -> list[str]:
+    return safe(edit.diff).split("\n")

@@ -30,6 +30,11 @@ def test_a_verdict_has_only_what_it_judged():
     assert (found[SRC, "total"].judged, found[SRC, "total"].framed, found[SRC, "total"].line) == (1, 0, 8)
 
 
+def test_nothing_was_judged_where_no_exception_came():
+    exc = raised("Failed", "DID NOT RAISE ValueError", frames=[in_test()], site=verdict(origin("total")).site)
+    assert clues([failure(exc)]) == {}
+
+
 def test_frames_count_by_their_distance():
     frames = [in_test(), frame(function="outer", line=3), frame(function="inner", line=9)]
     found = clues([failure(raised(frames=frames))])

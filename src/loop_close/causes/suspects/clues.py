@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from loop_close.causes.suspects.edited import edited_before
 from loop_close.conventions import is_test_file
-from loop_close.facts import is_a, leaves, links, origins
+from loop_close.facts import is_a, is_about_no_exception, leaves, links, origins
 from loop_close.memory import Episode
 from loop_close.model import Failure, Frame, Raised
 
@@ -114,6 +114,8 @@ def _place(clue: Clue, frame: Frame) -> None:
 
 
 def _from_origins(failure: Failure, found: dict[Name, Clue], share: float) -> None:
+    if is_about_no_exception(failure.raised):
+        return  # it is not known what was to raise it
     judged: set[Name] = set()
     for origin in origins(failure):
         if origin.is_test or not origin.file:
