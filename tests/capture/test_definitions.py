@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from loop_close.capture.definitions import origin_of, unwrap
+from loop_close.capture.definitions import origin_of, origin_of_attribute, unwrap
 from loop_close.model import Source
 
 MODULE = '''
@@ -163,7 +163,6 @@ def test_what_is_not_of_the_project(written, found):
         ("generic", "generic"),
         ("managed", "managed"),
         ("Cart", "Cart.__init__"),
-        ("Child", "Child"),
         ("Price", "Price"),
         ("Cart.Row", "Cart.Row"),
         ("Cart.total", "Cart.total"),
@@ -324,3 +323,75 @@ def test_no_code_of_the_program_is_run(written, make):
     touched.clear()
     origin_of(found, written.project)
     assert touched == []
+
+
+ENGINE = '''
+class Named:
+    """A descriptor."""
+
+
+class Engine:
+    """It has a size.
+
+    And more.
+    """
+
+    name = Named()
+
+    def __init__(self, size):
+        """Begin."""
+        half = size // 2
+        rest = size % 2
+        more = half
+        less = rest
+        self.size = half + more
+        self.rest = less
+        self.done = True
+        self.gone = False
+'''
+
+
+@pytest.mark.parametrize(
+    ("attribute", "file", "line", "head", "body"),
+    [
+        ("size", "src/engine.py", 19, [13], [17, 18, 19, 20, 21]),
+        ("gone", "src/engine.py", 22, [13], [20, 21, 22]),
+        ("name", "src/engine.py", 11, [11], []),
+        ("own", "tests/test_engine.py", 5, [4], [5]),
+        ("nowhere", "tests/test_engine.py", 2, [2, 3, 4, 5], []),
+    ],
+)
+def test_attribute_comes_from_what_assigns_it_in_the_class_or_a_base(
+    written, attribute, file, line, head, body
+):
+    engine = written.load("src/engine.py", ENGINE)
+    text = "from engine import Engine\nclass Mine(Engine):\n    x = 1\n    def start(self):\n        self.own = 1\n"
+    mine = written.load("tests/test_engine.py", text)
+    found = origin_of_attribute(mine.Mine, attribute, written.project)
+    assert (found.function, found.file, found.line) == (f"Mine.{attribute}", file, line)
+    assert found.is_test == file.startswith("tests")
+    assert _numbers(found.source) == head
+    assert _numbers(found.body) == body
+    assert origin_of_attribute(mine.Mine, attribute, written.project) is found
+    assert engine.Engine is not mine.Mine
+
+
+def _numbers(source):
+    return [source.start + n for n in range(len(source.lines))] if source is not None else []
+
+
+def test_class_is_made_by_what_it_inherits(written):
+    written.load("src/engine.py", ENGINE)
+    text = "from engine import Engine\nclass Mine(Engine): pass\nclass Odd(dict, Engine): pass\nclass Plain: pass\n0"
+    module = written.load("tests/test_engine.py", text)
+    found = [origin_of(cls, written.project) for cls in (module.Mine, module.Odd, module.Plain)]
+    assert [(each.function, each.is_test) for each in found] == [
+        ("Mine", False),
+        ("Odd", True),
+        ("Plain", True),
+    ]
+    assert found[-1].source.lines == ("class Plain: pass",)
+
+
+def test_attribute_of_a_class_that_is_not_the_projects_is_unknown(written):
+    assert origin_of_attribute(ValueError, "args", written.project) is None

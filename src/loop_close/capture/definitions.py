@@ -18,15 +18,18 @@ from loop_close.capture.project import Project
 from loop_close.capture.sources import function_of, index_of, source_between
 from loop_close.conventions import is_test_file
 from loop_close.model import Origin
-from loop_close.syntax.index import Function, docstring_end, is_placeholder_body
+from loop_close.syntax.attributes import assignment
+from loop_close.syntax.index import Function, class_named, docstring_end, is_placeholder_body
 
 _LINES = 20
 _CALLS = 6
+_AROUND = 2
 _Cached = type(functools.lru_cache(len))
 _GETTER = vars(property)["fget"].__get__
 _NAMESPACE = vars(type)["__dict__"].__get__
 _VARIABLES = vars(ModuleType)["__dict__"].__get__
 _QUALNAME = vars(type)["__qualname__"].__get__
+_BASES = vars(type)["__mro__"].__get__
 
 
 def origin_of(found: Any, project: Project) -> Origin | None:
@@ -99,26 +102,75 @@ def _origin(function: FunctionType, file: str) -> Origin:
     return replace(origin, source=source, body=body, is_empty=is_placeholder_body(node))
 
 
-def origin_of_class(cls: type, project: Project, attribute: str = "") -> Origin | None:
-    """Where a class of the project is defined: its own ``__init__`` if it has one, else the class.
+def origin_of_class(cls: type, project: Project) -> Origin | None:
+    """What makes the instances, if that is the project's: its ``__init__``, or the one it inherits; else the class.
 
-    :param attribute: name the attribute of the instances instead, which is defined nowhere in particular.
+    What is inherited goes by the name of the class: two classes of one base are two things.
     """
-    namespace, qualname = _NAMESPACE(cls), _QUALNAME(cls)
-    made = namespace.get("__init__")
-    if not attribute and type(made) is FunctionType:
-        known = origin_of_function(made, project)
-        if known is not None:
-            return known
-    filename = _file_of_module(namespace.get("__module__"))
-    file = project.relative(filename) if filename else None
+    made = next(
+        (_NAMESPACE(base)["__init__"] for base in _BASES(cls) if "__init__" in _NAMESPACE(base)), None
+    )
+    known = origin_of_function(made, project) if type(made) is FunctionType else None
+    if known is not None:
+        return known if "__init__" in _NAMESPACE(cls) else replace(known, function=_QUALNAME(cls))
+    return _of_class(cls, _QUALNAME(cls), project)
+
+
+def origin_of_attribute(cls: type, attribute: str, project: Project) -> Origin | None:
+    """Where the instances of a class of the project get an attribute: it, or one of its bases, assigns it.
+
+    It goes by the name of the class all the same. Where nothing assigns it, as far as can be read, the class is shown.
+    """
+    name = f"{_QUALNAME(cls)}.{attribute}"
+    key = attribute, *(_name(base) for base in _BASES(cls))
+    if key not in project.attributes:
+        found = (_assigning(base, attribute, project) for base in _BASES(cls))
+        known = next((origin for origin in found if origin is not None), None)
+        project.attributes[key] = replace(known, function=name) if known else _of_class(cls, name, project)
+    return project.attributes[key]
+
+
+def _assigning(cls: type, attribute: str, project: Project) -> Origin | None:
+    filename, file = _file_of_class(cls, project)
     index = index_of(filename) if file else None
-    if file is None or index is None or qualname not in index.classes:
+    at = assignment(index, _QUALNAME(cls), attribute) if index is not None else None
+    if file is None or at is None:
         return None
-    line = index.classes[qualname]
-    name = f"{qualname}.{attribute}" if attribute else qualname
-    source = source_between(filename, line, line + _LINES - 1, line)
+    start = min(at.last, max(at.first + 1, at.line - _AROUND))
+    return Origin(
+        file=file,
+        line=at.line,
+        function=f"{_QUALNAME(cls)}.{attribute}",
+        is_test=is_test_file(file),
+        source=source_between(filename, at.first, at.first, at.first),
+        body=source_between(filename, start, min(at.last, at.line + _AROUND), at.line)
+        if at.last > at.first
+        else None,
+    )
+
+
+def _of_class(cls: type, name: str, project: Project) -> Origin | None:
+    """The first lines of the class, under the name."""
+    filename, file = _file_of_class(cls, project)
+    index = index_of(filename) if file else None
+    node = class_named(index, _QUALNAME(cls)) if index is not None else None
+    if file is None or node is None:
+        return None
+    line, last = node.lineno, node.end_lineno or node.lineno
+    source = source_between(filename, line, min(last, line + _LINES - 1), line)
     return Origin(file=file, line=line, function=name, is_test=is_test_file(file), source=source)
+
+
+def _name(cls: type) -> str:
+    """Its module and name: the class itself as a key could run the program's code, and would be kept alive."""
+    module = _NAMESPACE(cls).get("__module__")
+    return f"{module if type(module) is str else ''}:{_QUALNAME(cls)}"
+
+
+def _file_of_class(cls: type, project: Project) -> tuple[str, str | None]:
+    """The file of its module, and its path below the root; None where that is no file of the project."""
+    filename = _file_of_module(_NAMESPACE(cls).get("__module__"))
+    return filename, project.relative(filename) if filename else None
 
 
 def _file_of_module(name: Any) -> str:

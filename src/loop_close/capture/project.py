@@ -27,6 +27,8 @@ class Project:
         self._known: dict[str, str | None] = {}
         #: What is known of functions already looked up, by their file and code.
         self.origins: dict[tuple[str, CodeType], Origin] = {}
+        #: The same of attributes, by their name and those of the classes that may give it.
+        self.attributes: dict[tuple[str, ...], Origin | None] = {}
         self._foreign = _interpreter_folders()
         pythons = [folder for folder in (sys.prefix, sys.base_prefix) if folder not in _SHARED]
         self._shorter = [(self._given, ""), (self.root, ""), *((folder, "<python>") for folder in pythons)]

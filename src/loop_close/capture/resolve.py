@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection
 from types import FrameType, ModuleType
 
-from loop_close.capture.definitions import origin_of, origin_of_class
+from loop_close.capture.definitions import origin_of, origin_of_attribute
 from loop_close.capture.namespaces import MISSING, Namespaces
 from loop_close.capture.project import Project
 from loop_close.model import Origin
@@ -42,7 +42,7 @@ class FrameLookup:
         cls = self._names.class_of(node.value) if owner is MISSING else type(owner)
         if cls is MISSING or issubclass(cls, type | ModuleType):
             return None
-        return origin_of_class(cls, self._project, node.attr)
+        return origin_of_attribute(cls, node.attr, self._project)
 
     def _fixture(self, node: ast.Name) -> Origin | None:
         """The fixture behind a parameter, where its value is data and so tells nothing of its own origin."""

@@ -85,6 +85,14 @@ def lines_of(index: SourceIndex, name: str, line: int = 0) -> tuple[int, int]:
     return next((span for span in reversed(spans) if not line or span[0] <= line <= span[1]), (0, 0))
 
 
+def class_named(index: SourceIndex, name: str) -> ast.ClassDef | None:
+    """The class with the qualified name, the last of several."""
+    if name not in index.classes:
+        return None
+    found = (node for node, qualname in _definitions(index.tree, "") if qualname == name)
+    return next((node for node in reversed([*found]) if isinstance(node, ast.ClassDef)), None)
+
+
 def statement_at(owner: ast.AST, line: int) -> ast.stmt | None:
     """The innermost statement below ``owner`` that covers ``line``; a compound one for its own header."""
     for node in _parts(owner):
