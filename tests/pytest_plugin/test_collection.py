@@ -159,3 +159,19 @@ def test_file_that_is_not_there_is_misuse_and_no_internal_error(run):
     assert done.ret == 4
     assert [cause["kind"] for cause in done.causes] == ["collection-error"]
     assert done.says("file or directory not found: nosuch.py")
+
+
+def test_workers_that_collect_different_tests_are_no_place(run):
+    pytest.importorskip("xdist")
+    source = """
+    import os
+    import pytest
+
+    @pytest.mark.parametrize("n", [1, 2] if os.environ.get("PYTEST_XDIST_WORKER") == "gw0" else [2, 1])
+    def test_a(n): pass
+    """
+    done = run({"test_a.py": source}, "-n2", own_process=True, plugins=("xdist",))
+    assert done.says("### 1. `collection-error`\n", "Different tests were collected between gw0 and gw1")
+    assert done.says("what workers collected differently")
+    assert "`gw" not in done.prompt
+    assert " gw" not in done.prompt.partition("## Next step")[2]

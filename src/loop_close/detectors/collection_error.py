@@ -27,7 +27,8 @@ DETECTOR = Detector(
     priority=40,
     description="tests that could not be collected: fixture not found, duplicate modules, bad conftest, bad marker",
     hint="Tests that cannot be collected do not run at all, so nothing is known about them yet. "
-    "What was raised while the file was read, or the name that pytest could not resolve, is shown below.",
+    "What was raised while the file was read, the name that pytest could not resolve, or what workers collected "
+    "differently (the order of a set, a random value) is shown below.",
     detect=detect,
     takes_the_rest=True,
 )

@@ -14,6 +14,7 @@ from loop_close.text.clean import clean
 
 MAX_SECTIONS = 64_000
 _MAX_WORDS = 16_000
+_DIFFERENT = "Different tests were collected between "
 _PHASES: dict[str, Phase] = {"setup": "setup", "call": "call", "teardown": "teardown", "collect": "collect"}
 _TYPE = re.compile(r"\A(?P<type>[\w.]{1,120})(?:: |\Z)")
 _IN = re.compile(r" in (?P<name>\w+)\Z")
@@ -26,11 +27,15 @@ def read_report(report: Any, raised: Raised | None) -> Failure:
     :param raised: the exception behind it, where it was seen; else it is read from the report's text.
     """
     raised = raised or raised_in_words(getattr(report, "longrepr", None))
+    message = raised.message if raised is not None else words_of(report)
     file, line, _ = getattr(report, "location", None) or ("", None, "")
+    nodeid = str(report.nodeid)
+    if message.startswith(_DIFFERENT):
+        file = nodeid = ""  # xdist has the name of a worker there
     return Failure(
-        nodeid=str(report.nodeid),
+        nodeid=nodeid,
         phase=_PHASES.get(getattr(report, "when", "") or "", "call"),
-        message=raised.message if raised is not None else words_of(report),
+        message=message,
         file=str(file).replace("\\", "/"),
         line=line + 1 if isinstance(line, int) else 0,
         subtest=subtest_of(report),
