@@ -109,8 +109,7 @@ def _tests(cause: RootCause, level: int) -> str:
     nodeids = [f.nodeid for f in failures]
     functions = Counter(filter(None, map(test_function, nodeids)))
     ids = {test_function(nodeid): nodeid for nodeid in nodeids}
-    shown = test_function(representative(cause).nodeid)  # the one whose statement stands above
-    few = nsmallest(_TESTS[level], functions.items(), key=lambda each: (each[0] != shown, each[0]))
+    few = nsmallest(_TESTS[level], functions.items())
     names = _beside([function if number > 1 else ids[function] for function, number in few])
     kept = [
         span(name, 160) + (f" ({number} cases)" if number > 1 else "")
