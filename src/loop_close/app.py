@@ -98,9 +98,14 @@ def _placed(suspect: Suspect, progress: Progress | None, root: Path) -> Suspect:
     if suspect.function == MODULE:
         at = edited_in(_lines(path), suspect, progress)
         return suspect if at is None else replace(suspect, line=at + 1)
-    index = index_of(path)
-    first, last = lines_of(index, suspect.function, suspect.line) if index is not None else (0, 0)
+    first, last = _span(path, suspect)
     return replace(suspect, line=first, end_line=last) if first else suspect
+
+
+def _span(path: str, suspect: Suspect) -> tuple[int, int]:
+    """The lines of its definition as they are written: a bracket may be closed below its last code; zeros for none."""
+    index = index_of(path)
+    return lines_of(index, suspect.function, suspect.line) if index is not None else (0, 0)
 
 
 def _with_source(suspect: Suspect, progress: Progress | None, root: Path) -> Suspect:
@@ -111,10 +116,8 @@ def _with_source(suspect: Suspect, progress: Progress | None, root: Path) -> Sus
     first, last = suspect.line, max(suspect.end_line, suspect.line)
     if suspect.function == MODULE:
         first, last = max(1, first - _AROUND), last + _AROUND
-    elif (index := index_of(path)) is not None:
-        last = max(
-            last, lines_of(index, suspect.function, first)[1]
-        )  # a bracket may be closed below its last code
+    else:
+        last = max(last, _span(path, suspect)[1])
     lines = _lines(path)[first - 1 : last]
     if len(lines) > _MOST_LINES:
         odd, at = suspect.odd[0], edited_in(lines, suspect, progress)

@@ -13,6 +13,8 @@ MAX_OUTER = 4
 MAX_INNER = 12
 #: The phases of a test that runs.
 TEST_PHASES = ("setup", "call", "teardown")
+#: A recursion without end ends wherever the stack does: of so many of its last frames any might have been the last.
+TURNING = 6
 _Frame = TypeVar("_Frame")
 # How unittest says it, with or without a message of the test.
 _NOT_RAISED = re.compile(r"\A(?:\w[\w.]*|\(<class [^\n]{1,300}\)) not raised(?: by |$|\n| :)")
@@ -25,18 +27,21 @@ def is_a(raised: Raised | None, *names: str) -> bool:
 
 def is_assertion(raised: Raised | None) -> bool:
     """Whether it is a verdict of a test: ``assert``, ``unittest``, ``pytest.fail`` or ``pytest.raises``."""
-    is_of_pytest = (
-        raised is not None and raised.type == "Failed" and not raised.module
-    )  # it calls its own a builtin
-    return is_of_pytest or is_a(raised, "AssertionError")
+    return _is_of_pytest(raised) or is_a(raised, "AssertionError")
 
 
 def is_about_no_exception(raised: Raised | None) -> bool:
     """Whether an exception was expected and none came: no value was compared."""
-    is_of_pytest = raised is not None and raised.type == "Failed" and not raised.module
-    said = raised.message if raised is not None else ""
-    by_unittest = is_a(raised, "AssertionError") and _NOT_RAISED.search(said) is not None
-    return (is_of_pytest and said.startswith("DID NOT RAISE")) or by_unittest
+    if raised is None or not is_assertion(raised):
+        return False
+    if _is_of_pytest(raised):
+        return raised.message.startswith("DID NOT RAISE")
+    return _NOT_RAISED.search(raised.message) is not None
+
+
+def _is_of_pytest(raised: Raised | None) -> bool:
+    """Whether it is pytest's own verdict, which calls itself a builtin."""
+    return raised is not None and raised.type == "Failed" and not raised.module
 
 
 def is_misuse(failure: Failure) -> bool:

@@ -173,7 +173,8 @@ class Memory:
         from loop_close.memory import Run
         from loop_close.progress.taken_up import run_of, summary_of, taken_up
 
-        with self._opened() as history:
+        # What is ignored is what the parser says of odd escapes in values that messages show.
+        with warnings.catch_warnings(action="ignore"), self._opened() as history:
             own = run_of(
                 taken[0],
                 number=begun.number,
@@ -193,11 +194,7 @@ class Memory:
     def _safely(self, work: Callable[[], _Result], otherwise: _Result) -> _Result:
         """The result of the work; when it fails, a note, and no history any more."""
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore"
-                )  # the parser's, of an odd escape in a value that a message shows
-                return work()
+            return work()
         except HistoryError as error:
             self._lose(str(error))
         except OSError as error:

@@ -11,15 +11,15 @@ import functools
 import sys
 from dataclasses import replace
 from types import FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from loop_close.capture.namespaces import Namespaces
 from loop_close.capture.project import Project
 from loop_close.capture.sources import function_of, index_of, source_between
 from loop_close.conventions import is_test_file
-from loop_close.model import Origin
+from loop_close.model import Origin, Source
 from loop_close.syntax.attributes import assignment
-from loop_close.syntax.index import Function, class_named, docstring_end, is_placeholder_body
+from loop_close.syntax.index import Function, SourceIndex, class_named, docstring_end, is_placeholder_body
 
 _LINES = 20
 _CALLS = 6
@@ -30,6 +30,14 @@ _NAMESPACE = vars(type)["__dict__"].__get__
 _VARIABLES = vars(ModuleType)["__dict__"].__get__
 _QUALNAME = vars(type)["__qualname__"].__get__
 _BASES = vars(type)["__mro__"].__get__
+
+
+class _Module(NamedTuple):
+    """A file of the project, by its path below the root as well, and what is in it."""
+
+    filename: str
+    file: str
+    parsed: SourceIndex
 
 
 def origin_of(found: Any, project: Project) -> Origin | None:
@@ -107,12 +115,11 @@ def origin_of_class(cls: type, project: Project) -> Origin | None:
 
     What is inherited goes by the name of the class: two classes of one base are two things.
     """
-    made = next(
-        (_NAMESPACE(base)["__init__"] for base in _BASES(cls) if "__init__" in _NAMESPACE(base)), None
-    )
+    base = next(each for each in _BASES(cls) if "__init__" in _NAMESPACE(each))  # the last of all has one
+    made = _NAMESPACE(base)["__init__"]
     known = origin_of_function(made, project) if type(made) is FunctionType else None
     if known is not None:
-        return known if "__init__" in _NAMESPACE(cls) else replace(known, function=_QUALNAME(cls))
+        return known if base is cls else replace(known, function=_QUALNAME(cls))
     return _of_class(cls, _QUALNAME(cls), project)
 
 
@@ -124,41 +131,39 @@ def origin_of_attribute(cls: type, attribute: str, project: Project) -> Origin |
     name = f"{_QUALNAME(cls)}.{attribute}"
     key = attribute, *(_name(base) for base in _BASES(cls))
     if key not in project.attributes:
-        found = (_assigning(base, attribute, project) for base in _BASES(cls))
+        found = (_assigning(base, attribute, name, project) for base in _BASES(cls))
         known = next((origin for origin in found if origin is not None), None)
-        project.attributes[key] = replace(known, function=name) if known else _of_class(cls, name, project)
+        project.attributes[key] = known or _of_class(cls, name, project)
     return project.attributes[key]
 
 
-def _assigning(cls: type, attribute: str, project: Project) -> Origin | None:
-    filename, file = _file_of_class(cls, project)
-    index = index_of(filename) if file else None
-    at = assignment(index, _QUALNAME(cls), attribute) if index is not None else None
-    if file is None or at is None:
+def _assigning(cls: type, attribute: str, name: str, project: Project) -> Origin | None:
+    """The assignment of the attribute in the class, and some lines around it, under the name."""
+    read = _read(cls, project)
+    at = assignment(read.parsed, _QUALNAME(cls), attribute) if read is not None else None
+    if read is None or at is None:
         return None
-    start = min(at.last, max(at.first + 1, at.line - _AROUND))
-    return Origin(
-        file=file,
-        line=at.line,
-        function=f"{_QUALNAME(cls)}.{attribute}",
-        is_test=is_test_file(file),
-        source=source_between(filename, at.first, at.first, at.first),
-        body=source_between(filename, start, min(at.last, at.line + _AROUND), at.line)
-        if at.last > at.first
-        else None,
-    )
+    source = source_between(read.filename, at.first, at.first, at.first)
+    body, start = None, min(at.last, max(at.first + 1, at.line - _AROUND))
+    if at.last > at.first:
+        body = source_between(read.filename, start, min(at.last, at.line + _AROUND), at.line)
+    return _at(read, at.line, name, source, body)
 
 
 def _of_class(cls: type, name: str, project: Project) -> Origin | None:
     """The first lines of the class, under the name."""
-    filename, file = _file_of_class(cls, project)
-    index = index_of(filename) if file else None
-    node = class_named(index, _QUALNAME(cls)) if index is not None else None
-    if file is None or node is None:
+    read = _read(cls, project)
+    node = class_named(read.parsed, _QUALNAME(cls)) if read is not None else None
+    if read is None or node is None:
         return None
     line, last = node.lineno, node.end_lineno or node.lineno
-    source = source_between(filename, line, min(last, line + _LINES - 1), line)
-    return Origin(file=file, line=line, function=name, is_test=is_test_file(file), source=source)
+    source = source_between(read.filename, line, min(last, line + _LINES - 1), line)
+    return _at(read, line, name, source)
+
+
+def _at(read: _Module, line: int, name: str, source: Source | None, body: Source | None = None) -> Origin:
+    is_test = is_test_file(read.file)
+    return Origin(file=read.file, line=line, function=name, is_test=is_test, source=source, body=body)
 
 
 def _name(cls: type) -> str:
@@ -167,10 +172,12 @@ def _name(cls: type) -> str:
     return f"{module if type(module) is str else ''}:{_QUALNAME(cls)}"
 
 
-def _file_of_class(cls: type, project: Project) -> tuple[str, str | None]:
-    """The file of its module, and its path below the root; None where that is no file of the project."""
+def _read(cls: type, project: Project) -> _Module | None:
+    """The module of the class, if it is a file of the project that can be parsed."""
     filename = _file_of_module(_NAMESPACE(cls).get("__module__"))
-    return filename, project.relative(filename) if filename else None
+    file = project.relative(filename) if filename else None
+    index = index_of(filename) if file else None
+    return _Module(filename, file, index) if file is not None and index is not None else None
 
 
 def _file_of_module(name: Any) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from loop_close.causes.findings import finding_key
-from loop_close.facts import innermost, is_a, is_assertion, leaves, links, test_function
+from loop_close.facts import TURNING, innermost, is_a, is_assertion, leaves, links, test_function
 from loop_close.model import Failure, Frame, Origin, Raised
 from loop_close.text.normalize import mask, stabilize
 
@@ -132,7 +132,8 @@ def _keys(failure: Failure, raised: Raised) -> Iterator[Key]:
     if raised.members:
         yield ("group", raised.type, *sorted({"/".join(_place_key(leaf)) for leaf in leaves(raised)}))
     elif is_a(raised, "RecursionError"):
-        yield ("recursion", *sorted({f"{f.file}:{f.function}" for f in raised.frames[-6:] if not f.is_test}))
+        last = raised.frames[-TURNING:]
+        yield ("recursion", *sorted({f"{f.file}:{f.function}" for f in last if not f.is_test}))
     elif is_assertion(raised) or _raised_in_test(raised):
         yield from _verdict_keys(failure, raised, origins)
     elif site is not None and _handed_on(raised):

@@ -70,8 +70,7 @@ def _by_source(
     from loop_close.monitor.owed import Owed  # late: it parses source, for which a green run has no use
 
     owed = Owed()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the parser's, of an odd escape in a file that is not ours
+    with warnings.catch_warnings(action="ignore"):  # the parser's, of odd escapes
         owing = frozenset(number for number in numbers if owed.is_owed(functions[number].code))
         return owing, frozenset(number for number in before if owed.is_meant(functions[number].code))
 

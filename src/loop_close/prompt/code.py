@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from itertools import pairwise
 
 from loop_close.facts import innermost, is_about_no_exception, is_assertion
 from loop_close.model import Failure, Frame, Origin, Raised, Site, Source
-from loop_close.prompt.show import excerpt, line_of, opening, span
+from loop_close.prompt.show import excerpt, line_of, opening, opening_numbers, span
 
 _ON_LINE = re.compile(r"\bon line (\d{1,6})\b")
 _BODY_LINES = (0, 0, 8, 8)
@@ -100,14 +99,8 @@ def _definition(origin: Origin, level: int) -> Iterator[str]:
 
 def lines_shown(origin: Origin) -> Collection[int]:
     """The numbers of those lines of its definition that are shown, where most are."""
-    numbers = [*_numbers(origin.source), *_numbers(origin.body)]
-    gap = [0] * any(after - before > 1 for before, after in pairwise(numbers))
-    first = len(_numbers(origin.source))
-    return [*numbers[:first], *gap, *numbers[first:]][: _BODY_LINES[-1]]
-
-
-def _numbers(source: Source | None) -> range:
-    return range(source.start, source.start + len(source.lines)) if source is not None else range(0)
+    numbers = opening_numbers(origin.source, origin.body) if origin.source is not None else []
+    return numbers[: _BODY_LINES[-1]]
 
 
 def _at(file: str, line: int) -> str:

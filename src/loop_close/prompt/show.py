@@ -93,12 +93,28 @@ def excerpt(source: Source, line: int, *, before: int, after: int, column: int =
 
 def opening(source: Source, body: Source | None, lines: int) -> list[str]:
     """A fenced block of the first lines of a definition; what a long docstring says is left out."""
-    rows = [_row(source, source.start + n, marked=False) for n in range(len(source.lines))]
-    if body is not None:
-        gap = ["     …"] * (body.start > source.start + len(source.lines))
-        rows += gap + [_row(body, body.start + n, marked=False) for n in range(len(body.lines))]
-    more = ["     …"] * (len(rows) > lines)
-    return fence("\n".join([*rows[:lines], *more]), "python")
+    numbers = opening_numbers(source, body)
+    rows = [_opening_row(source, body, number) for number in numbers[:lines]]
+    more = ["     …"] * (len(numbers) > lines)
+    return fence("\n".join([*rows, *more]), "python")
+
+
+def _opening_row(source: Source, body: Source | None, number: int) -> str:
+    if not number:
+        return "     …"
+    return _row(body if body is not None and number >= body.start else source, number, marked=False)
+
+
+def opening_numbers(source: Source, body: Source | None) -> list[int]:
+    """The numbers of the rows of an opening that has room for all of them; 0 for the row of what is left out."""
+    end = source.start + len(source.lines)
+    if body is None:
+        return [*range(source.start, end)]
+    return [
+        *range(source.start, end),
+        *[0] * (body.start > end),
+        *range(body.start, body.start + len(body.lines)),
+    ]
 
 
 @lru_cache(maxsize=512)

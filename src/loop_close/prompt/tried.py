@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from loop_close.memory import Edit, Progress, Step
-from loop_close.model import Report
+from loop_close.model import Report, Suspect
 from loop_close.prompt.show import safe, span
 from loop_close.prompt.standing import effect
 from loop_close.text.markdown import fence
 
-#: File and qualified name.
-Name = tuple[str, str]
 _MAX_STEPS = 6
 _MAX_NAMED = 3
 _MAX_DIFF_LINES = 8
@@ -34,12 +32,12 @@ def tried(report: Report, tokens: int) -> Iterator[str]:
     shown = steps[-_MAX_STEPS:]
     with_diff = {s.run for s in shown if s.edits.kind == "effective"}
     last = set(sorted(with_diff)[-_WITH_DIFF:])
-    likeliest = [(suspect.file, suspect.function) for cause in report.causes for suspect in cause.suspects]
+    suspects = [suspect for cause in report.causes for suspect in cause.suspects]
     for step in shown:
         yield f"- Run {step.run}: {_edited(step)}{_twin(step, progress)}: {effect(step)}."
         edits = [e for e in step.edits.edits if e.is_effective and e.diff]
         if step.run in last and edits:
-            yield from _diff(edits, likeliest)
+            yield from _diff(edits, suspects)
 
 
 def _worth_telling(progress: Progress) -> list[Step]:
@@ -79,17 +77,18 @@ def named(edit: Edit) -> str:
     return f"{edit.change} {what}{span(edit.file, 100)}"
 
 
-def _diff(edits: Sequence[Edit], likeliest: Sequence[Name]) -> list[str]:
+def _diff(edits: Sequence[Edit], suspects: Iterable[Suspect]) -> list[str]:
     """The first lines of each edit, of the likeliest suspect first: they share the room that one has."""
-    order = {name: number for number, name in reversed([*enumerate(likeliest)])}
-    first = sorted(edits, key=lambda e: order.get((e.file, e.function), len(order)))[:_MAX_NAMED]
+    names = dict.fromkeys((suspect.file, suspect.function) for suspect in suspects)
+    order = {name: number for number, name in enumerate(names)}
+    room = _MAX_DIFF_LINES // min(len(edits), _MAX_NAMED)
     rows: list[str] = []
-    for edit in first:
-        head = [f"@@ {safe(edit.function or edit.file)[:100]} @@"] if len(first) > 1 else []
-        rows += [*head, *(line[:120] for line in _lines(edit)[: _MAX_DIFF_LINES // len(first)])]
-    more = sum(len(_lines(edit)) for edit in edits) - len(rows) + len(first) * (len(first) > 1)
+    more = 0
+    for number, edit in enumerate(sorted(edits, key=lambda e: order.get((e.file, e.function), len(order)))):
+        lines = safe(edit.diff).split("\n")
+        kept = lines[:room] if number < _MAX_NAMED else []
+        if kept and len(edits) > 1:
+            rows.append(f"@@ {safe(edit.function or edit.file)[:100]} @@")
+        rows += [line[:120] for line in kept]
+        more += len(lines) - len(kept)
     return fence("\n".join([*rows, *([f"… {more} more lines"] if more else [])]), "diff")
-
-
-def _lines(edit: Edit) -> list[str]:
-    return safe(edit.diff).split("\n")

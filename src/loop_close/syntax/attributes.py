@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from loop_close.syntax.index import Function, SourceIndex, class_named
 
-_MAKERS = ("__init__", "__new__", "__post_init__", "__attrs_post_init__")
+#: What sets up the instances of a class.
+MAKERS = ("__init__", "__new__", "__post_init__", "__attrs_post_init__")
 
 
 class Assignment(NamedTuple):
@@ -32,7 +33,7 @@ def assignment(index: SourceIndex, cls: str, attribute: str) -> Assignment | Non
     if node is None:
         return None
     methods = [each for each in node.body if isinstance(each, Function)]
-    for method in sorted(methods, key=lambda each: each.name not in _MAKERS):
+    for method in sorted(methods, key=lambda each: each.name not in MAKERS):
         if lines := list(_assigned(method, attribute)):
             return Assignment(min(lines), method.lineno, method.end_lineno or method.lineno)
     return next(_in_class(node, attribute), None)

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 from loop_close.causes.suspects.edited import edited_before
 from loop_close.conventions import is_test_file
-from loop_close.facts import is_a, is_about_no_exception, leaves, links, origins
+from loop_close.facts import TURNING, is_a, is_about_no_exception, leaves, links, origins
 from loop_close.memory import Episode
 from loop_close.model import Failure, Frame, Raised
 
 #: File and qualified name.
 Name = tuple[str, str]
-# A recursion without end ends wherever the stack does: of so many of its last frames any might have been the last.
-_TURNING = 6
 
 
 @dataclass(slots=True)
@@ -79,7 +77,7 @@ def _from_frames(failure: Failure, found: dict[Name, Clue], share: float) -> Non
     seen: set[Name] = set()
     for link in (*links(raised), *leaves(raised)):
         frames = [f for f in reversed(link.frames) if not f.is_test]
-        turning = _TURNING if is_a(link, "RecursionError") else 1
+        turning = TURNING if is_a(link, "RecursionError") else 1
         for number, frame in enumerate(frames):
             clue = _clue(found, frame.file, frame.function)
             name = (clue.file, clue.function)

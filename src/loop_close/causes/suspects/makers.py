@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from loop_close.facts import innermost, links
 from loop_close.model import Failure
+from loop_close.syntax.attributes import MAKERS
 
-_MAKERS = {"__init__", "__new__", "__post_init__", "__attrs_post_init__", "__setstate__"}
+_MAKERS = {*MAKERS, "__setstate__"}
 
 
 def failing_classes(failures: Iterable[Failure]) -> frozenset[str]:
