@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks.localize.faults import Fault
 from benchmarks.localize.logit import Choice, weights_of
 from loop_close.causes.suspects.clues import base_name
+from loop_close.causes.suspects.counted import Counted
 from loop_close.causes.suspects.rank import WEIGHTS, found_for
 from loop_close.judge import close
 
@@ -36,8 +37,9 @@ def _choices(folder: Path, fault: Fault, names: Sequence[str]) -> Iterator[Choic
         return
     observation = pickle.loads(path.read_bytes())
     causes = close(observation).causes
+    counted = Counted(observation.calls) if observation.calls is not None else None
     known = []
-    for found in (found_for(cause, observation.calls) for cause in causes):
+    for found in (found_for(cause, counted) for cause in causes):
         rows = [
             ([c.features.get(name, 0.0) for name in names], _is_it(fault, c.file, c.function)) for c in found
         ]

@@ -17,6 +17,7 @@ from benchmarks.localize.logit import Choice, weights_of
 from benchmarks.localize.pairs import distinct, singles, together
 from loop_close.calls import Calls
 from loop_close.causes.suspects.common import joint_less_apart
+from loop_close.causes.suspects.counted import Counted
 from loop_close.causes.suspects.places import is_named
 from loop_close.causes.suspects.rank import found_for
 from loop_close.causes.suspects.shared import Told, agreement, told
@@ -66,7 +67,7 @@ def _of(causes: Sequence[RootCause], calls: Calls, own: int) -> list[tuple[float
 
 
 def _told(cause: RootCause, calls: Calls) -> Told | None:
-    return None if is_named(cause) else told(cause, found_for(cause, calls), calls)
+    return None if is_named(cause) else told(cause, found_for(cause, Counted(calls)), calls)
 
 
 def _known(one: Told, other: Told) -> tuple[float, float, float]:

@@ -23,6 +23,7 @@ class Called:
         never does. Not asked where nothing failed.
     :ivar none_before: it does so while modules are imported, or before the first test; where something failed, not
         if it is annotated with None.
+    :ivar uses: what was made at import and its code names, as positions in ``makings``; not asked where nothing failed.
     """
 
     file: str
@@ -37,6 +38,24 @@ class Called:
     gave_none: int = 0
     owes: bool = False
     none_before: bool = False
+    uses: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Making:
+    """A statement of a module that ran functions of the code under test at import, or uses what such a one made.
+
+    :ivar line: its first line.
+    :ivar ran: the lines that it ran, as those of failing tests are given, but sorted.
+    :ivar needs: those whose objects it uses, as positions in ``makings``.
+    :ivar named: how many passing tests use what it made by names in their own code.
+    """
+
+    file: str
+    line: int
+    ran: tuple[tuple[int, int], ...] = ()
+    needs: frozenset[int] = frozenset()
+    named: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +70,10 @@ class Calls:
     :ivar remembered: how many of ``passed`` were counted in an earlier run, 0 for none.
     :ivar modules: files whose modules ran, test code left out; empty where that is not known.
     :ivar gave_none: of failing tests, the functions that gave None (see :class:`Called`), by index in ``functions``.
+    :ivar makings: what ran while modules were imported, before the first test, sorted by file and line; not asked where
+        nothing failed.
+    :ivar uses: of failing tests, what was made at import and their own code names, as positions in ``makings``; nothing
+        of modules that cannot be collected.
     """
 
     passed: int = 0
@@ -60,3 +83,5 @@ class Calls:
     remembered: int = 0
     modules: frozenset[str] = frozenset()
     gave_none: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    makings: tuple[Making, ...] = ()
+    uses: Mapping[str, frozenset[int]] = field(default_factory=dict)

@@ -4,9 +4,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.calls import Called, Calls
+from loop_close.calls import Called, Calls, Making
+from loop_close.monitor.added import added
 from loop_close.monitor.count import MAX_FAILED, chosen
-from loop_close.monitor.wire import added, from_wire, to_wire
+from loop_close.monitor.wire import from_wire, to_wire
 
 CALLED = st.builds(
     Called,
@@ -35,13 +36,40 @@ def calls(draw, tests="abc"):
     failed = draw(st.dictionaries(st.sampled_from(tests), ran))
     gave = st.frozensets(st.integers(0, len(functions) - 1), min_size=1)
     gave_none = draw(st.dictionaries(st.sampled_from(sorted(failed)), gave)) if failed else {}
+    makings = draw(_makings(len(functions))) if failed else ()
+    places = st.frozensets(st.integers(0, len(makings) - 1)) if makings else st.just(frozenset())
     return Calls(
         passed=draw(st.integers(0, 9)),
-        functions=tuple(functions),
+        functions=tuple(replace(each, uses=draw(places)) for each in functions),
+        makings=makings,
+        uses={nodeid: draw(places) for nodeid in sorted(failed)} if makings else {},
         failed=dict(sorted(failed.items())),
         omitted=draw(st.integers(0, 9)),
         gave_none=dict(sorted(gave_none.items())),
     )
+
+
+def _makings(functions):
+    """Sorted by file and line, no two at one place."""
+    ran = st.frozensets(st.tuples(st.integers(0, functions - 1), st.integers(1, 9)), max_size=3)
+    spots = st.lists(st.tuples(st.sampled_from(["a.py", "b.py"]), st.integers(1, 3)), unique=True, max_size=4)
+
+    def made(spots):
+        needs = st.frozensets(st.integers(0, max(0, len(spots) - 1)), max_size=2)
+        each = (
+            st.builds(
+                Making,
+                file=st.just(file),
+                line=st.just(line),
+                ran=ran.map(sorted).map(tuple),
+                needs=needs,
+                named=st.integers(0, 9),
+            )
+            for file, line in sorted(spots)
+        )
+        return st.tuples(*each)
+
+    return spots.flatmap(made)
 
 
 @given(calls())

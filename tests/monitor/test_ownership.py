@@ -92,3 +92,18 @@ def test_kinds_of_code():
         True,
     ]
     assert [is_part(each) for each in (module, body, function, *parts)] == [False, False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("filename", "is_test", "shown"),
+    [
+        ("ROOT/tests/test_core.py", True, "tests/test_core.py"),
+        ("ROOT/conftest.py", True, "conftest.py"),
+        ("ROOT/src/shop/core.py", False, "src/shop/core.py"),
+        ("ROOT/tests/page.html", False, "tests/page.html"),
+        ("/elsewhere/tests/test_core.py", False, "/elsewhere/tests/test_core.py"),
+    ],
+)
+def test_files_of_tests(root, filename, is_test, shown):
+    ownership, filename = Ownership(str(root)), filename.replace("ROOT", str(root))
+    assert (ownership.is_test(filename), ownership.shown(filename)) == (is_test, shown)

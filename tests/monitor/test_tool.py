@@ -62,6 +62,20 @@ def test_id_that_somebody_asks_for_is_given_up_for_another(tool, told, free):
     assert seen == [2, 3]
 
 
+def test_another_callback(tool, told):
+    function()
+    tool.replace("PY_RETURN", lambda code, offset, value: told.append("other"))
+    function()
+    assert told == [1, "other"]
+
+
+def test_another_callback_goes_along_to_another_id(tool, told, free):
+    tool.replace("PY_RETURN", lambda code, offset, value: told.append("other"))
+    free(tool.id)
+    function()
+    assert told == ["other"]
+
+
 def test_without_another_id_it_ends(tool, told, free):
     for asked in FREE_IDS:
         free(asked)

@@ -17,7 +17,7 @@ class Count:
     """What the tests of this process ran.
 
     :param functions: what the numbers stand for; more may come.
-    :ivar passed: how many tests passed; ``passing`` what they ran.
+    :ivar passed: how many tests passed; ``passed_tests`` are their node ids, ``passing`` what they ran.
     :ivar outside: functions that ran outside of any test; ``nothing_before``: those that gave None before the first one
         where a value was wanted.
     :ivar failed: of each failing test the lines that it ran, in order, as numbers in the order of ``failed_lines``;
@@ -27,6 +27,7 @@ class Count:
     def __init__(self, functions: Mapping[int, Function]) -> None:
         self.functions = functions
         self.passed = 0
+        self.passed_tests: list[str] = []
         self.passing = Passing(functions)
         self.outside: set[int] = set()
         self.nothing_before: set[int] = set()
@@ -48,6 +49,7 @@ class Count:
         """
         if outcome == "passed":
             self.passed += 1
+            self.passed_tests.append(nodeid)
             if ran.masks:
                 self.passing.add(ran.masks)
         elif outcome == "failed" and (nodeid in self.failed or self._is_chosen(nodeid)):

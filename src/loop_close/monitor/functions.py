@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from hashlib import blake2b
 from types import CodeType
+from typing import TYPE_CHECKING
 
 from loop_close.calls import Called, Calls
 from loop_close.monitor.count import Count, traces
@@ -14,15 +15,28 @@ from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.passing import Passed
 from loop_close.monitor.ran import NOTHING, Function
 
+if TYPE_CHECKING:
+    from loop_close.monitor.code_of_test import CodeOfTest
+    from loop_close.monitor.makings import Makings
+
 #: What tells a function from others: file, first line, qualified name.
 Place = tuple[str, int, str]
 
 
-def calls_of(count: Count, ownership: Ownership, imports: Imports | None = None) -> Calls:
+def calls_of(
+    count: Count,
+    ownership: Ownership,
+    imports: Imports | None = None,
+    code_of: Callable[[str], CodeOfTest | None] = lambda nodeid: None,
+    *,
+    is_part: bool = False,
+) -> Calls:
     """What was counted, as a record.
 
     :param count: no two of its functions are at the same place.
     :param imports: what ran while modules were imported.
+    :param code_of: gives the code of a test by its node id, None for a module that cannot be collected.
+    :param is_part: other processes run other tests, which may fail.
     """
     imports = imports or Imports()
     outside = count.outside | imports.functions
@@ -31,12 +45,11 @@ def calls_of(count: Count, ownership: Ownership, imports: Imports | None = None)
     ran = {*passed, *outside, *count.ran_in_failed()}
     places = sorted((_place(count.functions[number].code, ownership), number) for number in ran)
     order = {number: index for index, (_, number) in enumerate(places)}
-    lines = [
-        (order.get(number, -1), line) for number, line in count.failed_lines
-    ]  # -1: in no test that is kept
     is_green = count.passed and not count.failed  # then sources need not be read
     before = () if is_green else nothing
     owing, meant = _by_source({*before}.union(*count.nothing.values()), before, count.functions)
+    makings = _makings(count, imports, order) if count.failed or is_part else None
+    uses = makings.by_function() if makings is not None else {}
     return Calls(
         passed=count.passed,
         functions=tuple(
@@ -47,18 +60,36 @@ def calls_of(count: Count, ownership: Ownership, imports: Imports | None = None)
                 in_import=number in outside,
                 owes=number in owing,
                 none_before=number in nothing and number not in meant,
+                uses=uses.get(number, frozenset()),
             )
             for place, number in places
         ),
-        failed=traces(count.failed, lines),
+        failed=_failed(count, order),
         omitted=count.omitted,
         modules=frozenset(imports.modules) | {file for (file, _, _), _ in places},
         gave_none={
-            nodeid: frozenset(order[number] for number in numbers)
-            for nodeid, numbers in count.nothing.items()
-            if numbers
+            nodeid: frozenset(order[n] for n in each) for nodeid, each in count.nothing.items() if each
         },
+        makings=makings.all(ownership, code_of) if makings is not None else (),
+        uses=makings.by_failed(code_of) if makings is not None else {},
     )
+
+
+def _failed(count: Count, order: Mapping[int, int]) -> dict[str, tuple[tuple[int, int], ...]]:
+    """The lines of failing tests by the indexes of functions; -1 is in none that is kept."""
+    lines = [(order.get(number, -1), line) for number, line in count.failed_lines]
+    return traces(count.failed, lines)
+
+
+def _makings(count: Count, imports: Imports, order: Mapping[int, int]) -> Makings | None:
+    """What ran while modules were imported; None for nothing."""
+    if not imports.statements:
+        return None
+    from loop_close.monitor.makings import Makings  # late: it parses source
+    from loop_close.monitor.statements import Statements
+
+    with warnings.catch_warnings(action="ignore"):  # the parser's, of odd escapes
+        return Makings(Statements(imports, count.functions), count, order)
 
 
 def _by_source(
@@ -87,6 +118,7 @@ def _called(
     in_import: bool,
     owes: bool,
     none_before: bool,
+    uses: frozenset[int],
 ) -> Called:
     file, line, name = place
     return Called(
@@ -101,6 +133,7 @@ def _called(
         gave_none=passed.lines[NOTHING],
         owes=owes,
         none_before=none_before,
+        uses=uses,
     )
 
 

@@ -3,23 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from loop_close.monitor.ran import Ran
 
+#: Where a module's body was: its file, as its code object has it, and the line.
+Spot = tuple[str, int]
+
+
+@dataclass(slots=True)
+class _Body:
+    """A module's body that is not over.
+
+    :ivar begun: how many lines had run when its statement began.
+    :ivar line: the line that it is at, 0 before the first.
+    """
+
+    begun: int
+    line: int = 0
+
 
 class Imports:
-    """Remembers what had run before a module's first line did.
+    """Remembers what had run before a module's first line did, and before each of its statements.
 
     :ivar modules: files whose modules ran.
     :ivar functions: those that ran while a module was imported; ``nothing``: those of them that gave None where a value
         was wanted.
+    :ivar statements: by where the module's body was, the bits of the lines of the functions that ran then, in the order
+        of time.
     """
 
     def __init__(self) -> None:
         self.modules: set[str] = set()
         self.functions: set[int] = set()
         self.nothing: set[int] = set()
-        self._begun: dict[int, int] = {}
+        self.statements: dict[Spot, dict[int, int]] = {}
+        self._open: dict[int, _Body] = {}
 
     def begin(self, module: int, ran: int) -> None:
         """A module's body begins.
@@ -27,22 +46,33 @@ class Imports:
         :param module: the id of its code object.
         :param ran: how many lines ran until now.
         """
-        self._begun[module] = ran
+        self._open[module] = _Body(ran)
 
     def is_open(self, module: int) -> bool:
         """Whether its body has not ended, as far as is known."""
-        return module in self._begun
+        return module in self._open
 
-    def end(self, module: int, ran: int) -> int:
-        """Its body is over: how many lines had run when it began; ``ran`` where that is not known."""
-        return self._begun.pop(module, ran)
+    def turn(self, module: int, line: int) -> tuple[int, int]:
+        """Its body goes on to another line: how many lines had run before the last one, and which that was."""
+        body = self._open[module]
+        last, body.line = body.line, line
+        return body.begun, last
+
+    def end(self, module: int, ran: int) -> tuple[int, int]:
+        """Its body is over: the same; ``ran`` and 0 where that is not known."""
+        body = self._open.pop(module, _Body(ran))
+        return body.begun, body.line
 
     def keep(self, modules: Collection[int]) -> None:
         """Forget all others: they failed to be imported."""
-        for module in self._begun.keys() - set(modules):
-            del self._begun[module]
+        for module in self._open.keys() - set(modules):
+            del self._open[module]
 
-    def add(self, ran: Ran) -> None:
-        """Note what ran since a module's first line did."""
+    def add(self, ran: Ran, spot: Spot | None = None) -> None:
+        """Note what ran since a module's statement began, and where that is, if it is known."""
         self.functions |= ran.masks.keys()
         self.nothing |= ran.nothing
+        if spot is not None and ran.masks:
+            masks = self.statements.setdefault(spot, {})
+            for number, mask in ran.masks.items():
+                masks[number] = masks.get(number, 0) | mask

@@ -41,6 +41,15 @@ class Ownership:
             self.files[filename] = self._find(filename)
         return self.files[filename]
 
+    def shown(self, filename: str) -> str:
+        """The path of any file, relative to the root if it is below it."""
+        return self._below_root(normpath(join(self._start, filename))) or filename
+
+    def is_test(self, filename: str) -> bool:
+        """Whether it is a file of the project's tests."""
+        relative = self._below_root(normpath(join(self._start, filename))) if _is_python(filename) else None
+        return relative is not None and is_test_file(relative)
+
     def _find(self, filename: str) -> str | None:
         if not _is_python(filename):
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from loop_close.calls import Calls
 from loop_close.monitor.faults import is_of_handler
@@ -11,6 +11,9 @@ from loop_close.monitor.followed import too_many
 from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.tests import Attribution
 from loop_close.monitor.watch import Watch
+
+if TYPE_CHECKING:
+    from loop_close.monitor.code_of_test import CodeOfTest
 
 _P = ParamSpec("_P")
 
@@ -107,15 +110,26 @@ class Monitor:
     def _end_teardown(self, fixture: Any) -> None:
         self.tests.end_teardown(fixture)
 
-    def calls(self) -> Calls | None:
-        """What was counted; None when it failed, and :attr:`why_off` says why."""
+    @_careful
+    def collected(self, nodeid: str, *, is_failed: bool) -> None:
+        """A module was collected, or could not be."""
+        self.tests.collected(nodeid, is_failed=is_failed)
+
+    def calls(
+        self, code_of: Callable[[str], CodeOfTest | None] = lambda nodeid: None, *, is_part: bool = False
+    ) -> Calls | None:
+        """What was counted; None when it failed, and :attr:`why_off` says why.
+
+        :param code_of: gives the code of a test by its node id, None for a module that cannot be collected.
+        :param is_part: other processes run other tests, which may fail.
+        """
         from loop_close.monitor.functions import calls_of
 
         if self.why_off:
             return None
         try:
             self.tests.end()
-            return calls_of(self.tests.count, self._ownership, self._watch.imports)
+            return calls_of(self.tests.count, self._ownership, self._watch.imports, code_of, is_part=is_part)
         except Exception as fault:
             self._give_up(f"{type(fault).__name__}: {fault}")
             return None

@@ -53,12 +53,23 @@ class Attribution:
         """Whether it matters which fixtures a test uses."""
         return bool(self._shared)
 
+    def collected(self, nodeid: str, *, is_failed: bool) -> None:
+        """A module was collected, or could not be: then what it ran until it failed counts as that of a test."""
+        if self._open:
+            return
+        ran = self._watch.take()
+        self._add_outside(ran)
+        if is_failed:
+            self.count.add(nodeid, ran, "failed")
+
     def begin_test(self) -> None:
         """What ran until now belongs to no test."""
         if self._watch.hits:
             self._take()
+        if not self._has_begun:
+            self._watch.end_collection()
+            self._has_begun = True
         self._open = [NOT_ANY]
-        self._has_begun = True
 
     def saw(self, report: Any) -> None:
         """A report of the test that runs: it failed if any of its phases or subtests did.

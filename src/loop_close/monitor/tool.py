@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from types import CodeType
 from typing import Any
 
@@ -26,7 +26,7 @@ class Tool:
 
     def __init__(
         self,
-        callbacks: Mapping[str, Callable[..., Any]],
+        callbacks: dict[str, Callable[..., Any]],
         armed: Callable[[], Iterable[tuple[CodeType, int]]],
     ) -> None:
         self.id = -1
@@ -64,6 +64,12 @@ class Tool:
         for code, events in self._armed():
             self._monitoring.set_local_events(self.id, code, events)
         self._monitoring.set_events(self.id, self._monitoring.events.PY_START)
+
+    def replace(self, event: str, callback: Callable[..., Any]) -> None:
+        """Call another one for an event from now on."""
+        self._callbacks[event] = callback
+        if self.is_ours():
+            self._monitoring.register_callback(self.id, getattr(self._monitoring.events, event), callback)
 
     def _make_way(self, tool: object) -> None:
         """Somebody asks for a tool id. Where it is ours, and the only one left, we are done."""

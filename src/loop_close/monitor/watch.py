@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from types import CodeType, FrameType
 from typing import Any
 
-from loop_close.monitor.codes import begins_on_its_line, hides_singles, is_import
+from loop_close.monitor.bodies import Bodies
+from loop_close.monitor.codes import begins_on_its_line, hides_singles
 from loop_close.monitor.faults import is_of_handler
 from loop_close.monitor.followed import Followed, Hit
-from loop_close.monitor.imports import Imports
 from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.ran import NOT_ANY, NOTHING, Function, Ran
 from loop_close.monitor.returns import Returns
@@ -42,7 +42,6 @@ class Watch:
 
     def __init__(self, ownership: Ownership) -> None:
         self.hits: list[Hit] = []
-        self.imports = Imports()
         self.fault = ""
         self._ownership = ownership
         self._followed = Followed(ownership)
@@ -54,6 +53,8 @@ class Watch:
         self._monitoring: Any = getattr(sys, "monitoring", None)
         self._returns = Returns(self._monitoring)
         self._tool = Tool({}, self._armed)
+        self._bodies = Bodies(ownership, self.hits, lambda begun: self._followed.ran(self._set_aside(begun)))
+        self.imports = self._bodies.imports
 
     @property
     def functions(self) -> Mapping[int, Function]:
@@ -79,7 +80,11 @@ class Watch:
         return why_not
 
     def _callbacks(self) -> dict[str, Callable[..., Any]]:
-        return {"LINE": self._on_line(), "PY_START": self._on_start(), "PY_RETURN": self._on_return()}
+        return {
+            "LINE": self._bodies.on_line(self._on_line(), self._monitoring.DISABLE, self._take_fault),
+            "PY_START": self._on_start(),
+            "PY_RETURN": self._on_return(),
+        }
 
     def _on_line(self) -> Callable[[CodeType, int], Any]:
         append, disable = self.hits.append, self._monitoring.DISABLE
@@ -89,6 +94,11 @@ class Watch:
             return disable
 
         return on_line
+
+    def end_collection(self) -> None:
+        """The first test is about to begin: bodies of modules are not told by line any more, which takes time."""
+        self._bodies.end_collection()
+        self._tool.replace("LINE", self._on_line())
 
     def _on_start(self) -> Callable[[CodeType, int], Any]:
         telling, singles, long = self._telling.codes, self._singles, self._long
@@ -129,7 +139,7 @@ class Watch:
                         append((code, NOTHING))
                     return disable
                 if id(code) not in telling.codes:
-                    self._was_imported(code)
+                    self._end_body(code)
                 elif (begun := telling.end(frame_above(1))) is not None:
                     self._set_aside(begun)
             except RecursionError:  # the next return will do
@@ -148,9 +158,17 @@ class Watch:
 
     def _meet(self, code: CodeType, frame: FrameType) -> None:
         """A code object runs for the first time."""
-        file = self._ownership.file_of(code.co_filename)
-        if _ID(code) in self._followed.codes or file is None:
+        if _ID(code) in self._followed.codes:
             return
+        file = self._ownership.file_of(code.co_filename)
+        if file is not None:
+            self._follow(code, file)
+        if self._bodies.is_one(code, frame, is_ours=file is not None):
+            self._followed.codes[_ID(code)] = code
+            self._bodies.begin(code)
+            self._monitoring.set_local_events(self._tool.id, code, self._bodies.events(self._monitoring))
+
+    def _follow(self, code: CodeType, file: str) -> None:
         if code.co_name == "<module>":
             self.imports.modules.add(file)
         if self._followed.is_due:
@@ -164,10 +182,6 @@ class Watch:
             if not is_part:
                 self._returns.follow(inner)
             self._monitoring.set_local_events(self._tool.id, inner, self._returns.events_of(_ID(inner)))
-        if code.co_name == "<module>" and is_import(frame.f_globals):
-            self._followed.codes[_ID(code)] = code
-            self.imports.begin(_ID(code), len(self.hits))
-            self._monitoring.set_local_events(self._tool.id, code, self._monitoring.events.PY_RETURN)
 
     def _release(self) -> None:
         """Let go of code objects that nobody else holds, those that ran since the last time as well."""
@@ -181,14 +195,9 @@ class Watch:
         self._returns.keep(self._followed.codes.keys())
         self.imports.keep(self._followed.codes.keys())
 
-    def _was_imported(self, code: CodeType) -> None:
-        """Set aside what ran since the module's first line ran: it is no matter of the test that imported it first.
-
-        An import that fails is not heard of again: what it ran counts for the test that fails by it.
-        """
-        begun = self.imports.end(_ID(code), len(self.hits))
+    def _end_body(self, code: CodeType) -> None:
         self._monitoring.set_local_events(self._tool.id, code, 0)
-        self.imports.add(self._followed.ran(self._set_aside(begun)))
+        self._bodies.end(code)
 
     def _set_aside(self, begun: int) -> list[Hit]:
         """Take out what ran since there was so much, and have it told again."""
@@ -241,7 +250,7 @@ class Watch:
         events = self._monitoring.events
         for number, code in list(self._followed.codes.items()):
             if self.imports.is_open(number):
-                yield code, events.PY_RETURN
+                yield code, self._bodies.events(self._monitoring)
             elif code.co_name != "<module>" and number not in self._long:
                 yield code, self._returns.events_of(number)
         for code in self._telling.codes.values():

@@ -1,17 +1,16 @@
-"""Calls as plain values, as workers send them, and the sum of those of several workers."""
+"""Calls as plain values, as workers send them."""
 
 from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
-from loop_close.calls import Called, Calls
-from loop_close.monitor.count import chosen, traces
+from loop_close.calls import Called, Calls, Making
+from loop_close.monitor.count import traces
 
-_Place = tuple[str, int, str]
 _Line = tuple[int, int]  # the position of a function, and the line's number
 _FIELDS = tuple(each.name for each in fields(Called))
 
@@ -32,9 +31,22 @@ def to_wire(calls: Calls) -> dict[str, Any]:
         "functions": [_row(each) for each in calls.functions],
         "modules": sorted(calls.modules),
         "gave_none": {nodeid: sorted(each) for nodeid, each in calls.gave_none.items()},
-        "hits": _packed(number for hit in numbers for number in hit),
+        "hits": _flat(numbers),
         "failed": failed,
+        "makings": [
+            [each.file, each.line, _flat(each.ran), sorted(each.needs), each.named] for each in calls.makings
+        ],
+        "uses": {nodeid: sorted(each) for nodeid, each in calls.uses.items()},
     }
+
+
+def _flat(ran: Iterable[_Line]) -> str:
+    return _packed(number for hit in ran for number in hit)
+
+
+def _hits(sent: str) -> list[_Line]:
+    flat = _numbers(sent)
+    return list(zip(flat[::2], flat[1::2], strict=True))
 
 
 def _packed(numbers: Iterable[int]) -> str:
@@ -53,91 +65,33 @@ def _little(numbers: array[int]) -> array[int]:
 
 def _row(each: Called) -> list[Any]:
     values = [getattr(each, name) for name in _FIELDS]
-    return [dict(value) if isinstance(value, Mapping) else value for value in values]
+    return [_plain(value) for value in values]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _called(row: Iterable[Any]) -> Called:
+    values = dict(zip(_FIELDS, row, strict=True))
+    return Called(**{**values, "uses": frozenset(values["uses"])})
 
 
 def from_wire(plain: Mapping[str, Any]) -> Calls:
     """The record again."""
-    flat = _numbers(plain["hits"])
-    hits = list(zip(flat[::2], flat[1::2], strict=True))
+    hits = _hits(plain["hits"])
     return Calls(
         passed=plain["passed"],
         omitted=plain["omitted"],
         modules=frozenset(plain["modules"]),
-        functions=tuple(Called(**dict(zip(_FIELDS, row, strict=True))) for row in plain["functions"]),
+        functions=tuple(map(_called, plain["functions"])),
         failed=traces({nodeid: _numbers(sent) for nodeid, sent in plain["failed"].items()}, hits),
         gave_none={nodeid: frozenset(each) for nodeid, each in plain["gave_none"].items()},
+        makings=tuple(
+            Making(file=file, line=line, ran=tuple(_hits(ran)), needs=frozenset(needs), named=named)
+            for file, line, ran, needs, named in plain["makings"]
+        ),
+        uses={nodeid: frozenset(each) for nodeid, each in plain["uses"].items()},
     )
-
-
-def added(parts: Iterable[Calls]) -> Calls:
-    """What several processes counted, as if one had; the order of the parts does not matter."""
-    parts = list(parts)
-    failed = {nodeid for part in parts for nodeid in part.failed}
-    kept = chosen(failed)
-    parts = [_only(part, set(kept)) for part in parts] if len(kept) < len(failed) else parts
-    functions: dict[_Place, Called] = {}
-    for part in parts:
-        for each in part.functions:
-            place = _place(each)
-            functions[place] = _sum(functions[place], each) if place in functions else each
-    order = {place: index for index, place in enumerate(sorted(functions))}
-    traced = {nodeid: ran for part in parts for nodeid, ran in _renumbered(part, order)}
-    gave = {nodeid: each for part in parts for nodeid, each in _gave_renumbered(part, order)}
-    return Calls(
-        passed=sum(part.passed for part in parts),
-        functions=tuple(functions[place] for place in order),
-        failed={nodeid: traced[nodeid] for nodeid in kept},
-        omitted=sum(part.omitted for part in parts) + len(failed) - len(kept),
-        modules=frozenset().union(*(part.modules for part in parts)),
-        gave_none={nodeid: gave[nodeid] for nodeid in kept if nodeid in gave},
-    )
-
-
-def _only(part: Calls, kept: Collection[str]) -> Calls:
-    """Without what only other failing tests ran."""
-    failed = {nodeid: ran for nodeid, ran in part.failed.items() if nodeid in kept}
-    gave_none = {nodeid: each for nodeid, each in part.gave_none.items() if nodeid in kept}
-    ran = {index for hits in failed.values() for index, _ in hits}.union(*gave_none.values())
-    left = [n for n, each in enumerate(part.functions) if each.passed or each.in_import or n in ran]
-    moved = {index: n for n, index in enumerate(left)}
-    return replace(
-        part,
-        functions=tuple(part.functions[index] for index in left),
-        failed={nodeid: tuple((moved[n], line) for n, line in hits) for nodeid, hits in failed.items()},
-        gave_none={nodeid: frozenset(moved[n] for n in each) for nodeid, each in gave_none.items()},
-    )
-
-
-def _place(each: Called) -> _Place:
-    return each.file, each.line, each.function
-
-
-def _sum(one: Called, other: Called) -> Called:
-    lines = dict(one.lines)
-    for line, passed in other.lines.items():
-        lines[line] = lines.get(line, 0) + passed
-    return replace(
-        one,
-        passed=one.passed + other.passed,
-        lines=dict(sorted(lines.items())),
-        in_import=one.in_import or other.in_import,
-        gave_none=one.gave_none + other.gave_none,
-        owes=one.owes or other.owes,
-        none_before=one.none_before or other.none_before,
-    )
-
-
-def _renumbered(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str, tuple[_Line, ...]]]:
-    numbers = [order[_place(each)] for each in part.functions]
-    moved: dict[_Line, _Line] = {}  # each once, for all tests to share
-    for nodeid, ran in part.failed.items():
-        for hit in ran:
-            if hit not in moved:
-                moved[hit] = numbers[hit[0]], hit[1]
-        yield nodeid, tuple(moved[hit] for hit in ran)
-
-
-def _gave_renumbered(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str, frozenset[int]]]:
-    numbers = [order[_place(each)] for each in part.functions]
-    return ((nodeid, frozenset(numbers[n] for n in each)) for nodeid, each in part.gave_none.items())

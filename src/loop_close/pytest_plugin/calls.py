@@ -127,7 +127,8 @@ class Adder:
 
     def collected(self) -> tuple[Calls | None, str]:
         """The sum; of a worker that died, or was stopped with the run, nothing is known."""
-        from loop_close.monitor.wire import added, from_wire
+        from loop_close.monitor.added import added
+        from loop_close.monitor.wire import from_wire
 
         if self._reasons and not self._parts:
             return None, min(self._reasons)  # the same as without workers
@@ -149,12 +150,23 @@ class CallWitness:
 
     def __init__(self, monitor: Monitor) -> None:
         self._monitor = monitor
+        self._items: list[pytest.Item] = []
         self.saw = monitor.saw
 
     def collected(self) -> tuple[Calls | None, str]:
         """What was counted, and why that is not all; None with the reason where the monitor failed."""
-        calls = self._monitor.calls()
+        from loop_close.pytest_plugin.item_codes import ItemCodes
+
+        is_part = "PYTEST_XDIST_WORKER" in os.environ
+        calls = self._monitor.calls(ItemCodes(self._items).of, is_part=is_part)
         return calls, self._monitor.why_off or self._monitor.why_not_all
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self._monitor.collected(report.nodeid, is_failed=report.failed)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._items = session.items
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:

@@ -4,6 +4,7 @@ import pytest
 from called import CART, called, calls, nodeid
 from records import SRC, failure, frame, in_test, raised, verdict
 
+from loop_close.causes.suspects.counted import Counted
 from loop_close.causes.suspects.rank import MOST, WEIGHTS, found_for, scored, suspects_among
 from loop_close.causes.suspects.reasons import reasons_of
 from loop_close.memory import Edit, Edits, Episode, Known, Mark, Step
@@ -19,8 +20,8 @@ def cause(*failures):
     return RootCause(id="00000000", kind="test-failure", evidence=evidence)
 
 
-def suspects_of(*known):
-    return suspects_among(scored(found_for(*known)))
+def suspects_of(cause, known=None, *more):
+    return suspects_among(scored(found_for(cause, Counted(known) if known is not None else None, *more)))
 
 
 def names(suspects):
@@ -129,7 +130,7 @@ def test_every_feature_has_a_weight():
         tests={test: Known(status="failing", mark=Mark(test=test), since=1)},
     )
     one = cause(failure(WRONG, test))
-    found = found_for(one, calls(TOTAL, passed=9, test_a=[(0, 1)]), episode)
+    found = found_for(one, Counted(calls(TOTAL, passed=9, test_a=[(0, 1)])), episode)
     (first,) = found
     assert set(first.features) == set(WEIGHTS)
     assert all(-1 <= value <= 1 for value in first.features.values())
@@ -159,7 +160,7 @@ def test_of_two_alike_the_one_that_lost_its_value():
     known = replace(
         calls(*alike, passed=40, test_a=[(0, 1), (1, 1)]), gave_none={nodeid("test_a"): frozenset({0, 1})}
     )
-    found = found_for(cause(failure(WRONG, nodeid("test_a"))), known)
+    found = found_for(cause(failure(WRONG, nodeid("test_a"))), Counted(known))
     assert [round(each.features["lost"], 2) for each in found] == [0.5, 0.71]
     assert names(suspects_among(scored(found))) == ["g", "f"]
 
@@ -170,7 +171,7 @@ NONE = raised("TypeError", "'NoneType' object is not callable", [in_test("test_a
 @pytest.mark.parametrize(("wrong", "names"), [(NONE, ["marked.<locals>.mark"]), (WRONG, [])])
 def test_what_gave_none_before_the_tests(wrong, names):
     lost = called("marked.<locals>.mark", 30, in_import=True, none_before=True, owes=True)
-    found = found_for(cause(failure(wrong, nodeid("test_a"))), calls(lost, passed=3, test_a=[]))
+    found = found_for(cause(failure(wrong, nodeid("test_a"))), Counted(calls(lost, passed=3, test_a=[])))
     assert [each.function for each in found] == names
 
 
@@ -193,6 +194,6 @@ def test_what_need_not_give_a_value_in_failures_that_speak_of_none(wrong, expect
         calls(called("f", 10, passed=3), passed=40, test_a=[(0, 1)]),
         gave_none={nodeid("test_a"): frozenset({0})},
     )
-    (found,) = found_for(cause(failure(wrong, nodeid("test_a"))), known)
+    (found,) = found_for(cause(failure(wrong, nodeid("test_a"))), Counted(known))
     assert found.features["lost"] == expected
     assert [reason for reason in reasons_of(found) if "None" in reason] == ["gives None"][: int(expected)]

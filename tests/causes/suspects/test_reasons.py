@@ -5,6 +5,7 @@ from called import called, calls, nodeid
 
 from loop_close.causes.suspects.candidates import Candidate
 from loop_close.causes.suspects.clues import Clue
+from loop_close.causes.suspects.counted import Counted
 from loop_close.causes.suspects.nothing import NoneBefore
 from loop_close.causes.suspects.reasons import odd_line, reasons_of
 from loop_close.causes.suspects.spectrum import spectra
@@ -49,7 +50,7 @@ def test_no_clue_no_reason():
 )
 def test_odd_line(passed, lines, odd):
     known = calls(called("f", 10, passed=passed, lines=lines), passed=9, test_a=[(0, 1)])
-    (spectrum,) = spectra(known, [nodeid("test_a")])
+    (spectrum,) = spectra(Counted(known), [nodeid("test_a")])
     assert odd_line(candidate(spectrum=spectrum)) == odd
 
 
@@ -57,7 +58,7 @@ def test_a_line_that_not_all_of_them_ran():
     known = calls(
         called("f", 10, passed=9, lines={1: 9, 2: 0}), passed=9, test_a=[(0, 1)], test_b=[(0, 1), (0, 2)]
     )
-    (spectrum,) = spectra(known, [nodeid("test_a"), nodeid("test_b")])
+    (spectrum,) = spectra(Counted(known), [nodeid("test_a"), nodeid("test_b")])
     assert odd_line(candidate(spectrum=spectrum)) == (0, 0, 0)
 
 
@@ -67,7 +68,7 @@ def test_none_where_a_value_is_wanted(owes, reasons):
         calls(replace(called("f", 10, passed=9), owes=owes), passed=9, test_a=[(0, 1)], test_b=[(0, 1)]),
         gave_none={nodeid("test_a"): frozenset({0})},
     )
-    (spectrum,) = spectra(known, [nodeid("test_a"), nodeid("test_b")])
+    (spectrum,) = spectra(Counted(known), [nodeid("test_a"), nodeid("test_b")])
     said = "gives None where a value is wanted (1 of 2 failing tests)"
     assert reasons_of(candidate(spectrum=spectrum)) == (said,) * reasons
 

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records import failure, frame, in_test, raised, verdict
 
+from loop_close.causes.suspects.counted import Counted
 from loop_close.causes.suspects.locate import joined
 from loop_close.causes.suspects.rank import found_for
 from loop_close.causes.suspects.shared import agreement, odds, told
@@ -26,7 +27,7 @@ def placed(message="one", function="total", **fields):
 
 
 def group(known, cause):
-    return told(cause, found_for(cause, known), known)
+    return told(cause, found_for(cause, Counted(known)), known)
 
 
 def pairs(causes, known=BOTH):

@@ -2,6 +2,7 @@ import pytest
 from called import called, calls, nodeid
 
 from loop_close.causes.suspects.candidates import candidates
+from loop_close.causes.suspects.counted import Counted
 from loop_close.causes.suspects.spectrum import spectra
 from loop_close.causes.suspects.standing import with_standing
 
@@ -11,7 +12,7 @@ TAX = "src/shop/tax.py"
 def standing(*functions, **failed):
     """The two clues of each function."""
     made = calls(*functions, passed=15, **failed)
-    found = with_standing(candidates(spectra(made, [*map(nodeid, failed)]), {}, []))
+    found = with_standing(candidates(spectra(Counted(made), [*map(nodeid, failed)]), {}, []))
     return {c.function: (c.features["foremost"], round(c.features["file"], 2)) for c in found}
 
 

@@ -8,10 +8,11 @@ from math import log2
 from typing import NamedTuple
 
 from loop_close.causes.suspects.clues import Clue, Name, base_name
+from loop_close.causes.suspects.counted import ochiai
 from loop_close.causes.suspects.edited import written_name
 from loop_close.causes.suspects.makers import failing_classes, is_maker
 from loop_close.causes.suspects.nothing import MAY, NoneBefore, is_about_none
-from loop_close.causes.suspects.spectrum import Spectrum, ochiai
+from loop_close.causes.suspects.spectrum import Spectrum
 from loop_close.model import Failure
 from loop_close.syntax.meaning import MODULE
 
@@ -46,6 +47,7 @@ class Candidate:
 
     :ivar none_before: the function, if it gave None before the tests, and the failures are of None.
     :ivar is_about_none: the failures speak of None.
+    :ivar at_import: the failures are of modules that cannot be imported, so that no other test need have passed.
     :ivar features: what speaks for it, most from 0 to 1. Of the spectrum: ``function``, ``odd`` (the oddest line, run
         or left out), ``ahead`` (failing less passing tests, from -1 on), ``onward``, ``late``, ``all`` (every failing
         test ran it), ``large``, ``lost`` (the value that it is to give). Of the clues: ``raised``, ``framed``,
@@ -61,6 +63,7 @@ class Candidate:
     features: Mapping[str, float]
     none_before: NoneBefore | None = None
     is_about_none: bool = False
+    at_import: bool = False
 
 
 def candidates(
@@ -81,6 +84,7 @@ def candidates(
     ran = {(s.function.file, base_name(s.function.function)): s for s in spectra}
     named = {name for name, clue in clues.items() if clue.framed or _is_edited(clue, ran.get(name), known)}
     classes, about_none = failing_classes(failures), is_about_none(failures)
+    at_import = all(failure.phase == "collect" for failure in failures)
     found = []
     for file, function in sorted({*ran, *named, *none_before} - _tests_themselves(failures, clues)):
         spectrum, clue = ran.get((file, function)), clues.get((file, function))
@@ -103,6 +107,7 @@ def candidates(
                 features=features,
                 none_before=before,
                 is_about_none=about_none,
+                at_import=at_import,
             )
         )
     return found

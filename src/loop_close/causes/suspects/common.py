@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from loop_close.calls import Called, Calls
 from loop_close.causes.suspects.clues import Name, base_name
-from loop_close.causes.suspects.spectrum import Hit, ochiai, passed_of
+from loop_close.causes.suspects.counted import Hit, ochiai
+from loop_close.causes.suspects.spectrum import passed_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

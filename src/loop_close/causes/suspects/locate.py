@@ -9,6 +9,7 @@ from functools import cache
 from loop_close.calls import Calls
 from loop_close.causes.suspects.averaged import averaged, others
 from loop_close.causes.suspects.clues import base_name
+from loop_close.causes.suspects.counted import Counted
 from loop_close.causes.suspects.join import Group, Join
 from loop_close.causes.suspects.places import is_named
 from loop_close.causes.suspects.rank import Scored, found_for, scored, suspects_among
@@ -28,9 +29,11 @@ def joined(causes: Sequence[RootCause], calls: Calls | None) -> list[RootCause]:
     if calls is None or len(causes) < 2:
         return list(causes)
 
+    counted = Counted(calls)
+
     def tell(group: Group) -> Told:
         whole = _joined(causes, group)
-        return told(whole, found_for(whole, calls), calls)
+        return told(whole, found_for(whole, counted), calls)
 
     compared = _compared(causes, calls)
     groups = Join(tell)(compared)
@@ -75,10 +78,11 @@ def located(
 
 def _scores(causes: Sequence[RootCause], calls: Calls | None, episode: Episode | None) -> Iterator[Scored]:
     """The candidates of each, those of one that may be one with others judged by the failures of these as well."""
+    counted = Counted(calls) if calls is not None else None
 
     @cache
     def scores(group: Group) -> Scored:
-        return scored(found_for(_joined(causes, group), calls, episode))
+        return scored(found_for(_joined(causes, group), counted, episode))
 
     near = _near(causes, calls, scores)
     for i in range(len(causes)):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from loop_close.calls import Called, Calls
 from loop_close.causes.suspects.clues import Name, base_name
-from loop_close.causes.suspects.spectrum import ochiai
+from loop_close.causes.suspects.counted import ochiai
 from loop_close.facts import links
 from loop_close.model import Failure
 

@@ -8,8 +8,10 @@ from math import exp
 from loop_close.calls import Calls
 from loop_close.causes.suspects.candidates import Candidate, Known, candidates
 from loop_close.causes.suspects.clues import base_name, clues
+from loop_close.causes.suspects.counted import Counted
 from loop_close.causes.suspects.names import with_names
 from loop_close.causes.suspects.nothing import none_before_tests
+from loop_close.causes.suspects.places import is_named
 from loop_close.causes.suspects.reasons import odd_line, reasons_of
 from loop_close.causes.suspects.spectrum import Spectrum, spectra
 from loop_close.causes.suspects.standing import with_standing
@@ -67,7 +69,7 @@ def suspects_among(found: Scored) -> tuple[Suspect, ...]:
 def _explains(candidate: Candidate) -> bool:
     """Whether it can be behind most of the failures."""
     spectrum, clue = candidate.spectrum, candidate.clue
-    is_called = spectrum is not None and is_odd(spectrum)
+    is_called = spectrum is not None and (candidate.at_import or is_odd(spectrum))
     return (
         is_called
         or candidate.none_before is not None
@@ -83,13 +85,16 @@ def is_odd(spectrum: Spectrum) -> bool:
     return 2 * spectrum.failed >= spectrum.of_failed and tells_apart
 
 
-def found_for(cause: RootCause, calls: Calls | None, episode: Episode | None = None) -> list[Candidate]:
+def found_for(cause: RootCause, counted: Counted | None, episode: Episode | None = None) -> list[Candidate]:
     """All candidates for the failures of a cause, by place."""
     failures = [e.failure for e in cause.evidence if e.failure is not None]
     tests = frozenset(failure.nodeid for failure in failures)
+    about_modules = {failure.nodeid for failure in failures if failure.phase == "collect"}
     found = clues(failures, episode)
     unwound = {name for name, clue in found.items() if clue.framed}
-    spectrum = spectra(calls, tests, unwound) if calls is not None else []
+    told = tests - about_modules if is_named(cause) else tests
+    spectrum = spectra(counted, told, unwound) if counted is not None else []
+    calls = counted.calls if counted is not None else None
     known = _known(calls) if spectrum else None
     before = none_before_tests(failures, calls)
     return with_names(with_standing(candidates(spectrum, found, failures, known, before)), tests)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loop_close.causes.suspects.candidates import Candidate
+from loop_close.causes.suspects.spectrum import Spectrum
 
 # A line is worth naming where at most this share of the passing tests that called its function ran it.
 _SELDOM = 0.5
@@ -22,9 +23,14 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     if spectrum is not None and spectrum.function.is_changed and not (clue and clue.edited):
         yield "changed since the passing tests were counted"
     is_owed = spectrum is not None and spectrum.function.owes
-    if spectrum is not None and spectrum.gave_none and (is_owed or candidate.is_about_none):
+    is_told = is_owed or candidate.is_about_none
+    if spectrum is not None and spectrum.gave_none and candidate.none_before is None and is_told:
         wanted = " where a value is wanted" if is_owed else ""
         yield f"gives None{wanted}{_in(spectrum.gave_none, spectrum.of_failed)}"
+    if spectrum is not None and candidate.at_import and not clue:
+        yield "ran before the import failed"
+    if spectrum is not None and spectrum.made and not candidate.at_import:
+        yield _made(spectrum)
     if candidate.none_before is not None:
         wanted = ", where a value is wanted" if candidate.none_before.function.owes else ""
         yield f"gave None at import or before the tests{wanted}"
@@ -40,6 +46,12 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
         yield "on the traceback"
     if clue.judged >= _MOSTLY:
         yield "the failing statement is about what it gave"
+
+
+def _made(spectrum: Spectrum) -> str:
+    if spectrum.made == spectrum.failed:
+        return "it ran at import, and they use what it made"
+    return f"{spectrum.made} of the failing ones use what it made at import"
 
 
 def odd_line(candidate: Candidate) -> tuple[int, int, int]:

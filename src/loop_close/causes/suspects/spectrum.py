@@ -15,9 +15,8 @@ from itertools import pairwise
 from math import sqrt
 
 from loop_close.calls import Called, Calls
+from loop_close.causes.suspects.counted import Counted, Counts, Hit, ochiai
 
-#: A line that ran: index of the function, number of the line.
-Hit = tuple[int, int]
 # A line is as odd as the oddest of a test when it comes this near to it.
 _NEAR = 0.9
 
@@ -27,6 +26,7 @@ class Spectrum:
     """One function, seen by the tests that ran it.
 
     :ivar failed: how many failing tests of the cause ran it; ``of_failed``: of how many.
+    :ivar made: how many of them did not run it themselves, but use what it made at import.
     :ivar passed: how many passing tests ran it; ``of_passed``: of how many.
     :ivar function_score: Ochiai's measure of the function as a whole, from 0 to 1.
     :ivar line_score: that of its oddest line; ``line`` is the first such line, ``line_failed`` and ``line_passed``
@@ -44,6 +44,7 @@ class Spectrum:
     function: Called
     failed: int
     of_failed: int
+    made: int
     passed: int
     of_passed: int
     function_score: float
@@ -58,33 +59,28 @@ class Spectrum:
     gave_none: int = 0
 
 
-def ochiai(failed: int, passed: int, all_failed: int) -> float:
-    """The measure, from 0 to 1; 0 where no failing test ran it."""
-    return failed / sqrt(all_failed * (failed + passed)) if failed else 0.0
-
-
 def spectra(
-    calls: Calls, tests: Collection[str], unwound: Collection[tuple[str, str]] = ()
+    counted: Counted, tests: Collection[str], unwound: Collection[tuple[str, str]] = ()
 ) -> list[Spectrum]:
-    """The functions that at least one of the failing tests ran, in the order of ``calls``.
+    """The functions that at least one of the failing tests ran, in the order of the calls.
 
     :param tests: node ids of the failing tests of one cause. Those of other causes count neither way.
     :param unwound: file and name of functions that an exception ended: that they left lines out says nothing.
     """
-    traces = [calls.failed[test] for test in sorted(tests) if test in calls.failed]
-    if not traces:
+    counts, calls = counted.of(tests), counted.calls
+    if not counts.traces:
         return []
+    traces = [trace.hits for trace in counts.traces]
     number = len(traces)
     lines = Counter(hit for trace in traces for hit in trace)
-    failed = Counter(index for trace in traces for index in {index for index, _ in trace})
-    scores = {hit: ochiai(count, passed_of(calls, hit), number) for hit, count in lines.items()}
+    scores = {hit: ochiai(count, counts.passed_line(hit), number) for hit, count in lines.items()}
     oddest = _oddest(scores)
-    contrasts = _contrasts(lines, calls, number)
-    onward = _onward(traces, scores)
+    contrasts = _contrasts(lines, counts, number)
+    onward = _onward([trace.own for trace in counts.traces], scores)
     places = _last_places(traces)
     gave = Counter(index for test in tests for index in calls.gave_none.get(test, ()))
     found = []
-    for index, count in sorted(failed.items()):
+    for index, count in sorted(counts.failed.items()):
         called = calls.functions[index]
         score, line = oddest[index]
         is_unwound = (called.file, called.function) in unwound
@@ -93,14 +89,15 @@ def spectra(
                 function=called,
                 failed=count,
                 of_failed=number,
-                passed=called.passed,
+                made=counts.made[index],
+                passed=counts.passed(index),
                 of_passed=calls.passed,
-                function_score=ochiai(count, called.passed, number),
+                function_score=ochiai(count, counts.passed(index), number),
                 line_score=score,
                 line=line,
                 line_failed=lines[index, line],
-                line_passed=called.lines.get(line, 0),
-                left_out_score=0.0 if is_unwound else _left_out_score(called, index, lines, count, number),
+                line_passed=counts.passed_line((index, line)),
+                left_out_score=0.0 if is_unwound else _left_out_score(counts, index, lines, count, number),
                 contrast=contrasts[index],
                 onward=onward.get(index, 0.0),
                 late=places[index] / count,
@@ -117,13 +114,14 @@ def passed_of(calls: Calls, hit: Hit) -> int:
 
 
 def _left_out_score(
-    called: Called, index: int, lines: Mapping[Hit, int], failed: int, all_failed: int
+    counts: Counts, index: int, lines: Mapping[Hit, int], failed: int, all_failed: int
 ) -> float:
     """Of the lines that passing tests ran, the oddest for being left out by tests that ran the function."""
+    all_passed = counts.passed(index)
     return max(
         (
-            ochiai(failed - lines.get((index, line), 0), max(0, called.passed - passed), all_failed)
-            for line, passed in called.lines.items()
+            ochiai(failed - lines.get((index, line), 0), max(0, all_passed - passed), all_failed)
+            for line, passed in counts.lines(index).items()
         ),
         default=0.0,
     )
@@ -139,11 +137,11 @@ def _oddest(scores: Mapping[Hit, float]) -> dict[int, tuple[float, int]]:
     return found
 
 
-def _contrasts(lines: Mapping[Hit, int], calls: Calls, all_failed: int) -> dict[int, float]:
+def _contrasts(lines: Mapping[Hit, int], counts: Counts, all_failed: int) -> dict[int, float]:
     """Of each function. The root, as the first few passing tests tell more than as many beyond a hundred."""
     found: dict[int, float] = {}
     for hit, failed in lines.items():
-        value = failed / all_failed - sqrt(passed_of(calls, hit) / (1 + calls.passed))
+        value = failed / all_failed - sqrt(counts.passed_line(hit) / (1 + counts.calls.passed))
         found[hit[0]] = max(value, found.get(hit[0], -1.0))
     return found
 

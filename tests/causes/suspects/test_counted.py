@@ -1,0 +1,128 @@
+"""What failing tests ran themselves, and what ran at import and made what they use."""
+
+from dataclasses import replace
+
+import pytest
+from called import called, calls, nodeid
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loop_close.calls import Making
+from loop_close.causes.suspects.counted import Counted
+from loop_close.causes.suspects.spectrum import spectra
+
+LOOK_UP = called("look_up", 10, passed=2, uses=frozenset({1}))
+MAKE = called("make", 30, in_import=True)
+READ = called("read", 50, passed=9, uses=frozenset({2}))
+OTHER = called("other", 70, in_import=True)
+#: A table, another one that holds it, and one that only `read` uses.
+MAKINGS = (
+    Making(file="a.py", line=1, ran=((1, 31), (1, 32))),
+    Making(file="a.py", line=2, needs=frozenset({0})),
+    Making(file="b.py", line=1, ran=((1, 31), (3, 71))),
+)
+
+
+def known(*functions, makings=MAKINGS, uses=(), passed=99, **failed):
+    found = calls(*functions, passed=passed, **failed)
+    uses = {nodeid(test): frozenset(numbers) for test, numbers in dict(uses).items()}
+    return Counted(replace(found, makings=makings, uses=uses))
+
+
+def of(counted, *tests):
+    return counted.of([*map(nodeid, tests)])
+
+
+FUNCTIONS = LOOK_UP, MAKE, READ, OTHER
+
+
+def test_what_made_the_objects_that_its_functions_name_counts_for_a_test():
+    (trace,) = of(known(*FUNCTIONS, test_a=[(0, 1)]), "test_a").traces
+    assert trace.own == ((0, 11),)
+    assert {*trace.before} == {(1, 31), (1, 32)}
+    assert trace.hits == trace.before + trace.own
+
+
+def test_what_it_names_itself_counts_as_well():
+    counted = known(*FUNCTIONS, uses={"test_a": [2]}, test_a=[(0, 1)])
+    assert {index for index, _ in of(counted, "test_a").traces[0].before} == {1, 3}
+
+
+def test_of_a_line_that_it_ran_itself_there_is_but_one():
+    (trace,) = of(known(*FUNCTIONS, test_a=[(0, 1), (1, 1)]), "test_a").traces
+    assert (1, 31) not in trace.before
+
+
+def test_as_many_passing_tests_use_it_as_use_what_holds_it():
+    counted = known(*FUNCTIONS, test_a=[(0, 1)])
+    counts = of(counted, "test_a")
+    assert (counts.passed(1), counts.passed(3)) == (9, 0)
+    assert counted.at_import(1) == {31: 9, 32: 2}
+    assert counted.at_import(3) == {71: 9}
+
+
+def test_tests_that_name_it_count():
+    makings = (replace(MAKINGS[0], named=5), *MAKINGS[1:])
+    assert known(*FUNCTIONS, makings=makings, test_a=[(0, 1)]).at_import(1) == {31: 9, 32: 5}
+
+
+def test_what_tests_ran_is_surer_than_what_they_may_use():
+    """Most passing tests may use what it made, and only the failing one runs it."""
+    makings = (replace(MAKINGS[0], named=19), *MAKINGS[1:])
+    counts = of(known(*FUNCTIONS, makings=makings, test_a=[(0, 1), (1, 1)]), "test_a")
+    assert [index for index, _ in counts.traces[0].hits] == [0, 1]
+    assert (counts.passed(1), counts.made[1]) == (0, 0)
+
+
+@pytest.mark.parametrize(("passed", "is_told"), [(99, True), (32, True), (31, False), (9, False)])
+def test_what_many_passing_tests_may_use_tells_nothing(passed, is_told):
+    """More than a quarter of them, and one: here nine."""
+    counts = of(known(*FUNCTIONS, passed=passed, uses={"test_a": [2]}, test_a=[(0, 1)]), "test_a")
+    assert (3 in counts.failed) is is_told
+
+
+def test_import_tells_where_few_of_the_failing_tests_ran_it():
+    functions = replace(LOOK_UP, passed=0), MAKE
+    counted = known(*functions, makings=MAKINGS[:2], test_a=[(0, 1)], test_b=[(0, 1), (1, 1)])
+    counts = of(counted, "test_a", "test_b")
+    assert (counts.failed[1], counts.made[1]) == (2, 1)
+
+
+def test_spectrum_of_what_only_ran_at_import():
+    found = {
+        each.function.function: each
+        for each in spectra(known(*FUNCTIONS, test_a=[(0, 1)]), [nodeid("test_a")])
+    }
+    make = found["make"]
+    assert (make.failed, make.made, make.passed, make.of_passed) == (1, 1, 9, 99)
+    assert (make.line, make.line_passed) == (32, 2)
+    assert found["look_up"].made == 0
+
+
+def test_circles_end():
+    makings = (
+        Making(file="a.py", line=1, ran=((1, 31),), needs=frozenset({1})),
+        Making(file="a.py", line=2, needs=frozenset({0})),
+    )
+    counted = known(LOOK_UP, MAKE, makings=makings, test_a=[(0, 1)])
+    assert of(counted, "test_a").traces[0].before == ((1, 31),)
+
+
+@given(
+    st.lists(st.frozensets(st.integers(0, 4)), min_size=5, max_size=5),
+    st.frozensets(st.integers(0, 4)),
+    st.integers(0, 9),
+)
+def test_no_test_has_more_than_all_and_no_function_more_than_all_tests(needs, uses, named):
+    makings = tuple(
+        Making(file="a.py", line=n, ran=((1, 30 + n),), needs=needs[n], named=named) for n in range(5)
+    )
+    counted = known(called("f", passed=3, uses=uses), MAKE, makings=makings, passed=9, test_a=[(0, 1)])
+    counts = of(counted, "test_a")
+    assert {*counts.traces[0].hits} <= {(0, 11), *((1, 30 + n) for n in range(5))}
+    assert 0 <= counts.passed(1) <= 9
+
+
+@pytest.mark.parametrize("tests", [(), ("test_unknown",)])
+def test_nothing_is_known_of_others(tests):
+    assert of(known(*FUNCTIONS, test_a=[(0, 1)]), *tests).traces == []

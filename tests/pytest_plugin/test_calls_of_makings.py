@@ -1,0 +1,236 @@
+"""What functions that made something at import are suspected of by tests that use it, by runs of whole projects."""
+
+import pytest
+from calls_harness import needs_monitoring
+
+pytestmark = needs_monitoring
+
+MAKERS = """
+    def double(number):
+        return number * 3
+
+
+    def half(number):
+        return number / 2
+    """
+TABLES = """
+    from shop.makers import double, half
+
+    TWICE = [double(n) for n in range(5)]
+    HALVES = [half(n) for n in range(5)]
+    BOTH = {"twice": TWICE}
+
+
+    def twice(number):
+        return BOTH["twice"][number]
+
+
+    def halved(number):
+        return HALVES[number]
+    """
+TESTS = """
+    from shop.tables import halved, twice
+
+
+    def test_twice():
+        assert twice(2) == 4
+
+
+    def test_halved():
+        assert halved(2) == 1
+
+
+    def test_zero():
+        assert halved(0) == 0
+    """
+
+
+def project(tests=TESTS, **files):
+    shop = {"__init__": "", "makers": MAKERS, "tables": TABLES, **files}
+    return {**{f"shop/{name}.py": text for name, text in shop.items()}, "test_tables.py": tests}
+
+
+def suspects(done):
+    return [[each["function"] for each in cause["suspects"]] for cause in done.report["root_causes"]]
+
+
+def reasons(done, name):
+    return next(
+        each["reasons"]
+        for cause in done.report["root_causes"]
+        for each in cause["suspects"]
+        if each["function"] == name
+    )
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)])
+def test_what_made_the_table_is_suspected(run, workers):
+    """By way of another one that holds it; what made another table is not."""
+    done = run(project(), *workers, own_process=True, plugins=("xdist",))
+    assert suspects(done) == [["twice", "double"]]
+    assert reasons(done, "double") == [
+        "called by 1 of 1 failing and 0 of 2 passing tests",
+        "it ran at import, and they use what it made",
+    ]
+    assert "`double`: 1 and 0; it ran at import, and they use what it made" in done.prompt
+
+
+def test_workers_say_the_same(run, pytester):
+    one = run(project(), own_process=True).report["root_causes"]
+    two = run({}, "-n2", own_process=True, plugins=("xdist",)).report["root_causes"]
+    assert one == two
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        "from shop.tables import TWICE\n\ndef test_a():\n    assert TWICE[1] == 2\n",
+        "from shop.tables import TWICE as T\n\ndef test_a():\n    assert T[1] == 2\n",
+        "from shop.tables import *\n\ndef test_a():\n    assert TWICE[1] == 2\n",
+        "from shop import tables\n\ndef test_a():\n    assert tables.TWICE[1] == 2\n",
+        "import shop.tables as t\n\ndef test_a():\n    assert t.TWICE[1] == 2\n",
+        "from shop.makers import double\nT = double(1)\n\ndef test_a():\n    assert T == 2\n",
+        "from shop.tables import TWICE\n\ndef one():\n    return TWICE[1]\n\ndef test_a():\n    assert one() == 2\n",
+        "import pytest\nfrom shop.tables import TWICE\n\n@pytest.fixture\ndef one():\n    return TWICE[1]\n\n"
+        "def test_a(one):\n    assert one == 2\n",
+        "from shop.makers import double\n\nclass TestA:\n    T = double(1)\n\n    def test_a(self):\n"
+        "        assert self.T == 2\n",
+        "import unittest\nfrom shop.tables import TWICE\n\nclass A(unittest.TestCase):\n    def setUp(self):\n"
+        "        self.t = TWICE\n\n    def test_a(self):\n        self.assertEqual(self.t[1], 2)\n",
+        "import pytest\nfrom shop.makers import double\n\n@pytest.mark.parametrize('n', [double(1)])\ndef test_a(n):\n"
+        "    assert n == 2\n",
+    ],
+    ids=[
+        "name",
+        "alias",
+        "star",
+        "module",
+        "module-alias",
+        "test-module",
+        "helper",
+        "fixture",
+        "class",
+        "setup",
+        "mark",
+    ],
+)
+def test_however_the_test_comes_by_it(run, tests):
+    more = "\n\ndef test_other():\n    assert True\n"
+    done = run(project(tests + more), own_process=True)
+    assert suspects(done) == [["double"]]
+
+
+def test_what_no_failing_test_uses_is_not_suspected(run):
+    tests = "from shop.tables import TWICE\nT = TWICE[1]\n\ndef test_a():\n    assert 1 == 2\n"
+    assert suspects(run(project(tests), own_process=True)) == [[]]
+
+
+def test_decorated_functions_use_what_the_decorator_made(run):
+    marks = """
+        def scaled(by):
+            factor = by + 1
+            def mark(function):
+                return lambda *numbers: factor * function(*numbers)
+            return mark
+        """
+    sums = """
+        from shop.marks import scaled
+
+
+        @scaled(2)
+        def total(*numbers):
+            return sum(numbers)
+
+
+        def count(*numbers):
+            return len(numbers)
+        """
+    tests = """
+        from shop.sums import count, total
+
+
+        def test_total():
+            assert total(1, 2) == 6
+
+
+        def test_count():
+            assert count(1, 2) == 2
+        """
+    done = run(project(tests, marks=marks, sums=sums), own_process=True)
+    assert "scaled" in suspects(done)[0]
+
+
+GENERATED = """
+    import pytest
+    from checks import checks
+    from shop.makers import double
+
+    TestTwice = checks(double(2), 4)
+
+
+    def test_other():
+        assert True
+    """
+HELPERS = """
+    def checks(value, expected):
+        class TestIt:
+            def test_it(self):
+                assert value == expected
+        return TestIt
+    """
+
+
+def test_of_tests_whose_code_is_elsewhere_all_of_their_module_counts(run):
+    files = {**project(), "test_tables.py": GENERATED, "tests/checks.py": HELPERS}
+    done = run({**files, "conftest.py": "import sys\nsys.path.append('tests')\n"}, own_process=True)
+    assert "double" in suspects(done)[0]
+
+
+BROKEN = {
+    "numbers": """
+        def text_of(number):
+            return number
+
+
+        def label(number):
+            return "no " + text_of(number)
+        """,
+    "labels": "from shop.numbers import label\n\nFIRST = label(1)\n",
+}
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)])
+def test_what_ran_until_a_module_could_not_be_collected(run, workers):
+    """The function that gave the wrong value is on no traceback."""
+    tests = "from shop.labels import FIRST\n\ndef test_first():\n    assert FIRST\n"
+    done = run(project(tests, **BROKEN), *workers, own_process=True, plugins=("xdist",))
+    assert suspects(done) == [["label", "text_of"]]
+
+
+@pytest.mark.parametrize("wrong", ["from shop.labels import NO", "import shop.no", "def f(:", "NO"])
+def test_what_is_missing_is_told_by_its_name_alone(run, wrong):
+    numbers = BROKEN["numbers"].replace("return number", "return str(number)")
+    tests = f"from shop.labels import FIRST\n{wrong}\n\ndef test_first():\n    assert FIRST\n"
+    done = run(project(tests, **{**BROKEN, "numbers": numbers}), own_process=True)
+    assert suspects(done) == [[]]
+
+
+def test_alone_it_is_compared_with_the_run_before(run):
+    """What its functions use was used by passing tests then."""
+    run(project(), remembers=True, own_process=True)
+    done = run({}, "test_tables.py::test_twice", remembers=True, own_process=True)
+    assert suspects(done) == [["twice", "double"]]
+
+
+def test_modules_that_tests_import_are_not_told_by_line(run):
+    tests = """
+        def test_a():
+            from shop.tables import TWICE
+            assert TWICE[1] == 2
+
+
+        def test_b():
+            from shop.tables import HALVES
+            assert HALVES[2] == 1
+        """
+    assert suspects(run(project(tests), own_process=True)) == [[]]
