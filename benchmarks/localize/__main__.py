@@ -88,6 +88,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--choose", action="store_true", help="make the list of faults anew, measure nothing")
     add("--more", choices=("tune", "report"), help="for --choose: add faults to the list, all for this half")
+    add(
+        "--at-import",
+        action="store_true",
+        help="for --choose: hidden faults only, on lines that run while modules are imported",
+    )
     add("--seed", type=int, default=1, help="for --choose (%(default)s)")
     add(
         "--faults",
@@ -148,7 +153,9 @@ def _choose(options: argparse.Namespace) -> int:
     kept = [fault for fault in listed if options.more or fault.project not in only]
     known = frozenset(fault.id for fault in kept if fault.project in only)
     _check(only, sys.executable)
-    choice = Choice(cache=options.cache, known=known, seed=options.seed, jobs=options.jobs)
+    choice = Choice(
+        cache=options.cache, known=known, seed=options.seed, at_import=options.at_import, jobs=options.jobs
+    )
     found = choose(choice, [BY_NAME[name] for name in only])
     found = [replace(f, half=options.more) for f in found] if options.more else lists.halved(found)
     lists.save(sorted([*kept, *found], key=lambda f: list(BY_NAME).index(f.project)), options.faults)

@@ -6,7 +6,7 @@ import json
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,12 +32,14 @@ class Choice:
     """How to choose.
 
     :ivar known: ids of faults that there are already: they are not drawn again, and then neither are easy kinds.
+    :ivar at_import: hidden ones only, in functions, on lines that run while modules are imported.
     :ivar jobs: projects that are tried at the same time.
     """
 
     cache: Path
     known: frozenset[str] = frozenset()
     seed: int = 1
+    at_import: bool = False
     jobs: int = 1
     python: str = sys.executable
 
@@ -55,18 +57,21 @@ def _of_project(choice: Choice, project: Project) -> list[Fault]:
         trial = Trial(project, root, choice.python)
         trial.start()
         queues = _candidates(project, root, trial.lines, choice)
-        return list(_tried(trial, queues))
+        if choice.at_import:
+            queues = {kind: _at_import(queue, trial.at_import) for kind, queue in queues.items()}
+        return list(_tried(trial, queues, is_hidden=choice.at_import))
 
 
 class Trial:
     """A copy of a project in which faults are tried.
 
-    :ivar lines: of each file, those that the tests run.
+    :ivar lines: of each file, those that the tests run; ``at_import`` those that run before the first of them.
     """
 
     def __init__(self, project: Project, root: Path, python: str) -> None:
         self.project = project
         self.lines: dict[str, list[int]] = {}
+        self.at_import: dict[str, list[int]] = {}
         self._root, self._python, self._timeout = root, python, 120.0
 
     def start(self) -> None:
@@ -77,7 +82,7 @@ class Trial:
         ran, found = self._run({"LOCALIZE_LINES": "1"})
         if ran.code != 0:
             raise RuntimeError(f"{self.project.name} is red without a fault:\n{ran.output[-2000:]}")
-        self.lines = found["lines"]
+        self.lines, self.at_import = found["lines"], found["at_import"]
         self._timeout = 15 + 4 * ran.seconds
         _say(f"{self.project.name}: {ran.seconds:.1f} s without a fault")
 
@@ -126,6 +131,11 @@ def _candidates(
     return queues
 
 
+def _at_import(queue: list[Fault], lines: Mapping[str, Sequence[int]]) -> list[Fault]:
+    reached = {file: set(numbers) for file, numbers in lines.items()}
+    return [f for f in queue if f.function != MODULE and f.line in reached.get(f.file, ())]
+
+
 def _kinds(project: Project, *, is_easy: bool) -> list[str]:
     """Easy kinds in some projects only, if at all; each begins with another kind, so that all get their share."""
     number = PROJECTS.index(project)
@@ -134,22 +144,27 @@ def _kinds(project: Project, *, is_easy: bool) -> list[str]:
     return [*kinds[turn:], *kinds[:turn], *(EASY if is_easy and number < _EASY_PROJECTS else ())]
 
 
-def _tried(trial: Trial, queues: dict[str, list[Fault]]) -> Iterator[Fault]:
-    """Kind by kind in turns, those that make tests fail, until there are enough."""
+def _tried(trial: Trial, queues: dict[str, list[Fault]], *, is_hidden: bool = False) -> Iterator[Fault]:
+    """Kind by kind in turns, those that make tests fail, until there are enough.
+
+    :param is_hidden: only those that no traceback shows.
+    """
     functions: Counter[tuple[str, str]] = Counter()
     kinds: Counter[str] = Counter()
     for _ in range(WANTED):
         for kind, queue in queues.items():
             if kinds.total() == WANTED or (kind in EASY and kinds[kind]):
                 continue
-            found = _next(trial, queue, functions)
+            found = _next(trial, queue, functions, is_hidden=is_hidden)
             if found is not None:
                 functions[found.file, found.function] += 1
                 kinds[kind] += 1
                 yield found
 
 
-def _next(trial: Trial, queue: list[Fault], functions: Counter[tuple[str, str]]) -> Fault | None:
+def _next(
+    trial: Trial, queue: list[Fault], functions: Counter[tuple[str, str]], *, is_hidden: bool
+) -> Fault | None:
     """The next of a kind that counts; functions that have one already come last."""
     queue.sort(key=lambda fault: functions[fault.file, fault.function])  # stable: the lot decides otherwise
     free = [fault for fault in queue if functions[fault.file, fault.function] < _PER_FUNCTION]
@@ -157,7 +172,7 @@ def _next(trial: Trial, queue: list[Fault], functions: Counter[tuple[str, str]])
         queue.remove(fault)
         found = trial.judged(fault)
         _say(f"{fault.id} {found and (found.failing, found.hidden)}")
-        if found is not None:
+        if found is not None and (found.hidden or not is_hidden):
             return found
     return None
 

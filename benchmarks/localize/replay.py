@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import pickle
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.localize import ours
-from benchmarks.localize.faults import Fault
-from benchmarks.localize.fetch import tree
+from benchmarks.localize.faults import Fault, put
+from benchmarks.localize.fetch import copied, tree
 from benchmarks.localize.projects import BY_NAME
 from benchmarks.localize.reading import Scene
 from benchmarks.localize.score import Score, score
 from benchmarks.localize.spans import Resolver
+from loop_close.app import with_sources
 from loop_close.files import REPORT
 from loop_close.judge import close
+from loop_close.model import Report
 from loop_close.prompt.compose import compose
 from loop_close.prompt.report_json import report_document
 from loop_close.prompt.sections import DEFAULT_SECTIONS
@@ -32,10 +35,18 @@ def replay(folder: Path, cache: Path, faults: Sequence[Fault]) -> Iterator[Score
             continue
         scene = _scene(fault, cache)
         began = time.monotonic()
-        report = close(pickle.loads(path.read_bytes()))
+        report = _with_sources(close(pickle.loads(path.read_bytes())), fault, cache)
         prompt = compose(report, DEFAULT_SECTIONS, budget=DEFAULT_BUDGET, full_report=REPORT)
         said = ours.said(scene, report_document(report, ""), prompt)
         yield score(scene, fault, ours.NAME, said, time.monotonic() - began)
+
+
+def _with_sources(report: Report, fault: Fault, cache: Path) -> Report:
+    """As a run shows them, from a tree of its own: what is read of files is remembered by their names."""
+    with tempfile.TemporaryDirectory(prefix="localize-") as folder:
+        root = copied(BY_NAME[fault.project], cache, Path(folder))
+        with put(fault, root):
+            return with_sources(report, root)
 
 
 def _scene(fault: Fault, cache: Path) -> Scene:

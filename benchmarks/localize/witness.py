@@ -1,7 +1,8 @@
 """A pytest plugin that sees what a fault does: the functions on tracebacks, the tests that fail, the lines that run.
 
 It stands between no tool and the tests: only the choice of faults uses it. ``LOCALIZE_WITNESS`` names the file to
-write; with ``LOCALIZE_LINES`` set it notes every line of the current folder's files that runs (Python 3.12).
+write; with ``LOCALIZE_LINES`` set it notes every line of the current folder's files that runs (Python 3.12), and which
+of them before the first test.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _ROOT = os.getcwd() + os.sep
 _TOOL = 3
 _monitoring: Any = vars(sys).get("monitoring")
 _lines: dict[str, set[int]] = defaultdict(set)
+_at_import: dict[str, list[int]] = {}
 _failed: set[str] = set()
 _shown: set[tuple[str, int, str]] = set()
 
@@ -37,6 +39,12 @@ def _line(code: CodeType, line: int) -> Any:
     if code.co_filename.startswith(_ROOT):
         _lines[code.co_filename[len(_ROOT) :]].add(line)
     return _monitoring.DISABLE
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """What ran until now ran while modules were imported."""
+    _at_import.update((file, sorted(lines)) for file, lines in _lines.items())
 
 
 @pytest.hookimpl(wrapper=True)
@@ -85,5 +93,6 @@ def pytest_unconfigure() -> None:
         "failed": sorted(_failed),
         "shown": sorted(_shown),
         "lines": {file: sorted(lines) for file, lines in _lines.items()},
+        "at_import": _at_import,
     }
     Path(os.environ["LOCALIZE_WITNESS"]).write_text(json.dumps(found), encoding="utf-8")

@@ -24,7 +24,7 @@ from loop_close.syntax.heads import body_start
 from loop_close.syntax.index import lines_of
 from loop_close.syntax.meaning import MODULE
 
-__all__ = ["Saved", "close", "save"]
+__all__ = ["Saved", "close", "save", "with_sources"]
 
 # Of a longer function these many lines are kept, of a module these around the one in question.
 _MOST_LINES = 200
@@ -59,7 +59,7 @@ def save(
     """
     # What is ignored is what the parser says of odd escapes in source that is shown.
     with warnings.catch_warnings(action="ignore"):
-        report = replace(report, causes=_located(report, root))
+        report = with_sources(report, root)
         sections = (*built_in(tuple(detectors)), *extra_sections)
         problems: list[str] = []
         kept = _keep_failed(report, root, problems)
@@ -77,13 +77,13 @@ def save(
         return Saved(prompt=text, problems=tuple(problems))
 
 
-def _located(report: Report, root: Path) -> tuple[RootCause, ...]:
-    """The root causes with what the loop's history says of their suspects, and the source of the first of each."""
+def with_sources(report: Report, root: Path) -> Report:
+    """The report with what the loop's history says of suspects, and the source of the first of each root cause."""
     causes, progress = report.causes, report.progress
     # Without an edit the ranking is the one that the report was closed with.
     if progress is not None and any(step.edits.edits for step in progress.episode.steps):
         causes = located(causes, report.observation, progress.episode)
-    return tuple(_with_lines(cause, progress, root) for cause in causes)
+    return replace(report, causes=tuple(_with_lines(cause, progress, root) for cause in causes))
 
 
 def _with_lines(cause: RootCause, progress: Progress | None, root: Path) -> RootCause:

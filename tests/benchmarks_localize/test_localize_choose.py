@@ -1,8 +1,9 @@
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from benchmarks.localize import __main__ as command
-from benchmarks.localize.choose import Choice, _kinds
+from benchmarks.localize.choose import Choice, _at_import, _kinds
 from benchmarks.localize.faults import Fault, load, save
 from benchmarks.localize.mutate import EASY, KINDS
 from benchmarks.localize.projects import PROJECTS
@@ -18,6 +19,16 @@ def test_easy_kinds_are_for_the_first_draw(number):
     kinds = _kinds(PROJECTS[number], is_easy=False)
     assert sorted(kinds) == sorted(set(KINDS) - set(EASY))
     assert set(_kinds(PROJECTS[number], is_easy=True)) >= set(kinds)
+
+
+def test_lines_at_import_are_those_of_functions_that_ran_then():
+    faults = [one(1), one(2), replace(one(1), function="<module>"), replace(one(1), file="b.py")]
+    assert _at_import(faults, {"a.py": [1, 3]}) == [faults[0]]
+
+
+def test_faults_at_import_are_asked_for(tmp_path, drawn):
+    ran(tmp_path / "faults.json", "--more=tune", "--at-import")
+    assert [choice.at_import for choice in drawn] == [True]
 
 
 @pytest.fixture

@@ -74,3 +74,5 @@ def test_lines_that_run(pytester, monkeypatch):
     found = seen(pytester, monkeypatch, "-k", "good", shop=SHOP, test_shop=TESTS)
     assert {1, 4, 9} <= set(found["lines"]["shop.py"])
     assert 5 not in found["lines"]["shop.py"]
+    assert {1, 4, 7, 8} <= set(found["at_import"]["shop.py"])
+    assert 9 not in found["at_import"]["shop.py"]
