@@ -1,4 +1,3 @@
-import ast
 from itertools import pairwise
 
 import pytest
@@ -9,9 +8,7 @@ from loop_close.syntax.statements import statements_of
 
 
 def found(source):
-    return [
-        (each.first, each.last, {*each.binds}, {*each.reads}) for each in statements_of(ast.parse(source))
-    ]
+    return [(each.first, each.last, {*each.binds}, {*each.reads}) for each in statements_of(source)]
 
 
 @pytest.mark.parametrize(
@@ -63,3 +60,8 @@ def test_imports_are_left_out():
 def test_lines_of_statements_do_not_overlap(source, times):
     ranges = [(first, last) for first, last, _, _ in found("\n".join([source] * times))]
     assert all(before[1] < after[0] for before, after in pairwise(ranges))
+
+
+@pytest.mark.parametrize("text", ["def f(:", "\0", "(" * 500])
+def test_what_is_no_python_has_none(text):
+    assert statements_of(text) == []

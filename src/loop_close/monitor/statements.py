@@ -10,7 +10,6 @@ from loop_close.monitor.code_of_test import CodeOfTest
 from loop_close.monitor.globals import file_of, modules, names_in, with_helpers
 from loop_close.monitor.imports import Imports
 from loop_close.monitor.ran import Function
-from loop_close.syntax.index import index_source
 from loop_close.syntax.statements import Statement, statements_of
 
 # Parsed at most, those first that ran first.
@@ -123,7 +122,6 @@ class Statements:
 def _parsed(file: str) -> list[Statement]:
     try:
         with tokenize.open(file) as source:
-            index = index_source(source.read())
+            return statements_of(source.read())
     except (OSError, SyntaxError, ValueError):
         return []
-    return statements_of(index.tree) if index is not None else []

@@ -27,11 +27,13 @@ class Statement:
     reads: frozenset[str]
 
 
-def statements_of(tree: ast.Module) -> list[Statement]:
-    """The statements in their order; imports are left out."""
-    return [
-        _statement(node) for node in _flat(tree.body) if not isinstance(node, ast.Import | ast.ImportFrom)
-    ]
+def statements_of(text: str) -> list[Statement]:
+    """The statements of a module in their order, imports left out; none of what is not Python (of this version)."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    return [_statement(node) for node in _flat(body) if not isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 def _flat(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
