@@ -106,7 +106,19 @@ def together(one: Calls, other: Calls) -> Calls:
         ),
         failed={**one.failed, **failed},
         gave_none={**one.gave_none, **_gave_none(other, places)},
+        makings=one.makings,
+        uses={**one.uses, **_uses(other, one)},
     )
+
+
+def _uses(other: Calls, one: Calls) -> dict[str, frozenset[int]]:
+    """What the failing tests of one fault use, as positions in what was made with the other one in."""
+    positions = {(each.file, each.line): number for number, each in enumerate(one.makings)}
+    places = [positions.get((each.file, each.line)) for each in other.makings]
+    return {
+        test: frozenset(place for number in each if (place := places[number]) is not None)
+        for test, each in other.uses.items()
+    }
 
 
 def _gave_none(other: Calls, places: Sequence[int | None]) -> dict[str, frozenset[int]]:
