@@ -113,8 +113,8 @@ def together(one: Calls, other: Calls) -> Calls:
 
 def _uses(other: Calls, one: Calls) -> dict[str, frozenset[int]]:
     """What the failing tests of one fault use, as positions in what was made with the other one in."""
-    positions = {(each.file, each.line): number for number, each in enumerate(one.makings)}
-    places = [positions.get((each.file, each.line)) for each in other.makings]
+    positions = {(each.file, each.line, each.column): number for number, each in enumerate(one.makings)}
+    places = [positions.get((each.file, each.line, each.column)) for each in other.makings]
     return {
         test: frozenset(place for number in each if (place := places[number]) is not None)
         for test, each in other.uses.items()

@@ -23,7 +23,10 @@ class Called:
         never does. Not asked where nothing failed.
     :ivar none_before: it does so while modules are imported, or before the first test; where something failed, not
         if it is annotated with None.
-    :ivar uses: what was made at import and its code names, as positions in ``makings``; not asked where nothing failed.
+    :ivar at_import: the lines that it ran while modules were imported, before the first test.
+    :ivar named: how many passing tests use what it made then, by the names in their own code.
+    :ivar uses: what was made at import and its code names, as positions in ``makings``; like the last two not asked
+        where nothing failed.
     """
 
     file: str
@@ -38,24 +41,25 @@ class Called:
     gave_none: int = 0
     owes: bool = False
     none_before: bool = False
+    at_import: tuple[int, ...] = ()
+    named: int = 0
     uses: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Making:
-    """A statement of a module that ran functions of the code under test at import, or uses what such a one made.
+    """Statements of a module that bind a name in common, with what they ran at import and what they use.
 
-    :ivar line: its first line.
-    :ivar ran: the lines that it ran, as those of failing tests are given, but sorted.
-    :ivar needs: those whose objects it uses, as positions in ``makings``.
-    :ivar named: how many passing tests use what it made by names in their own code.
+    :ivar line: where the first of them begins, ``column`` counted in bytes from 0.
+    :ivar ran: the functions that they ran, by index in ``functions``.
+    :ivar needs: those whose objects they or these functions use, as positions in ``makings``.
     """
 
     file: str
     line: int
-    ran: tuple[tuple[int, int], ...] = ()
+    column: int = 0
+    ran: frozenset[int] = frozenset()
     needs: frozenset[int] = frozenset()
-    named: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,8 +74,8 @@ class Calls:
     :ivar remembered: how many of ``passed`` were counted in an earlier run, 0 for none.
     :ivar modules: files whose modules ran, test code left out; empty where that is not known.
     :ivar gave_none: of failing tests, the functions that gave None (see :class:`Called`), by index in ``functions``.
-    :ivar makings: what ran while modules were imported, before the first test, sorted by file and line; not asked where
-        nothing failed.
+    :ivar makings: what ran while modules were imported, before the first test, sorted by place; not asked where nothing
+        failed, and of so many that they are too many to follow.
     :ivar uses: of failing tests, what was made at import and their own code names, as positions in ``makings``; nothing
         of modules that cannot be collected.
     """

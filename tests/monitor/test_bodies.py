@@ -56,8 +56,8 @@ def test_what_ran_for_each_line(bodies, hits, on_line):
     bodies.end(BODY)
     assert hits == [1]
     assert bodies.imports.statements == {
-        ("/project/outer.py", 1): {2: 1, 3: 1},
-        ("/project/outer.py", 5): {2: 1},
+        ("/project/outer.py", 1): {2, 3},
+        ("/project/outer.py", 5): {2},
     }
     assert bodies.imports.functions == {2, 3}
 
@@ -73,8 +73,8 @@ def test_one_module_imports_another(bodies, hits, on_line):
     hits.append(3)
     bodies.end(BODY)
     assert bodies.imports.statements == {
-        ("/project/inner.py", 7): {2: 1},
-        ("/project/outer.py", 1): {1: 1, 3: 1},
+        ("/project/inner.py", 7): {2},
+        ("/project/outer.py", 1): {1, 3},
     }
 
 
@@ -94,6 +94,24 @@ def test_fault_is_told_and_not_raised(bodies, hits, on_line):
 @pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
 def test_by_line_until_the_first_test_begins(bodies):
     events = sys.monitoring.events
-    assert bodies.events(sys.monitoring) == events.PY_RETURN | events.LINE
+    assert bodies.events(sys.monitoring, BODY) == events.PY_RETURN | events.LINE
     bodies.end_collection()
-    assert bodies.events(sys.monitoring) == events.PY_RETURN
+    assert bodies.events(sys.monitoring, BODY) == events.PY_RETURN
+
+
+@pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
+def test_long_bodies_are_not_told_by_line(bodies):
+    """Python takes the square of their length for it."""
+    table = compile("\n".join(f"a{n} = {n}" for n in range(5_000)), "/project/table.py", "exec")
+    assert bodies.events(sys.monitoring, table) == sys.monitoring.events.PY_RETURN
+
+
+def test_where_too_much_runs_nothing_is_told(bodies, hits, on_line, monkeypatch):
+    monkeypatch.setattr("loop_close.monitor.bodies.MOST_RUN", 2)
+    bodies.begin(BODY)
+    for line in range(1, 6):
+        on_line(BODY, line)
+        hits.append(1)
+    bodies.end(BODY)
+    assert (bodies.imports.statements, bodies.imports.functions) == ({}, {1})
+    assert hits == []

@@ -40,7 +40,7 @@ def calls(draw, tests="abc"):
     places = st.frozensets(st.integers(0, len(makings) - 1)) if makings else st.just(frozenset())
     return Calls(
         passed=draw(st.integers(0, 9)),
-        functions=tuple(replace(each, uses=draw(places)) for each in functions),
+        functions=tuple(replace(each, **draw(_told(places))) if makings else each for each in functions),
         makings=makings,
         uses={nodeid: draw(places) for nodeid in sorted(failed)} if makings else {},
         failed=dict(sorted(failed.items())),
@@ -49,23 +49,27 @@ def calls(draw, tests="abc"):
     )
 
 
+def _told(places):
+    at_import = st.frozensets(st.integers(1, 9), max_size=3).map(sorted).map(tuple)
+    return st.fixed_dictionaries({"uses": places, "at_import": at_import, "named": st.integers(0, 9)})
+
+
 def _makings(functions):
-    """Sorted by file and line, no two at one place."""
-    ran = st.frozensets(st.tuples(st.integers(0, functions - 1), st.integers(1, 9)), max_size=3)
-    spots = st.lists(st.tuples(st.sampled_from(["a.py", "b.py"]), st.integers(1, 3)), unique=True, max_size=4)
+    """Sorted by place, no two at one."""
+    ran = st.frozensets(st.integers(0, functions - 1), max_size=3)
+    spots = st.lists(
+        st.tuples(st.sampled_from(["a.py", "b.py"]), st.integers(1, 2), st.integers(0, 1)),
+        unique=True,
+        max_size=4,
+    )
 
     def made(spots):
         needs = st.frozensets(st.integers(0, max(0, len(spots) - 1)), max_size=2)
         each = (
             st.builds(
-                Making,
-                file=st.just(file),
-                line=st.just(line),
-                ran=ran.map(sorted).map(tuple),
-                needs=needs,
-                named=st.integers(0, 9),
+                Making, file=st.just(file), line=st.just(line), column=st.just(column), ran=ran, needs=needs
             )
-            for file, line in sorted(spots)
+            for file, line, column in sorted(spots)
         )
         return st.tuples(*each)
 

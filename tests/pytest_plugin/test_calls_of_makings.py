@@ -1,5 +1,7 @@
 """What functions that made something at import are suspected of by tests that use it, by runs of whole projects."""
 
+import textwrap
+
 import pytest
 from calls_harness import needs_monitoring
 
@@ -215,11 +217,108 @@ def test_what_is_missing_is_told_by_its_name_alone(run, wrong):
     assert suspects(done) == [[]]
 
 
-def test_alone_it_is_compared_with_the_run_before(run):
-    """What its functions use was used by passing tests then."""
+def test_alone_nothing_is_told_of_imports(run):
+    """Who used what was made is not remembered of the fuller run: only failing tests would seem to use it."""
     run(project(), remembers=True, own_process=True)
     done = run({}, "test_tables.py::test_twice", remembers=True, own_process=True)
+    assert suspects(done) == [["twice"]]
+
+
+CONSTANTS = """
+    class Unit:
+        def __init__(self, name, factor):
+            self.name, self.factor = name, factor
+
+
+    def unit(name, factor):
+        return Unit(name, factor)
+
+
+    METRE = unit("m", 1)
+    FOOT = unit("ft", 0.3)
+    MILE = unit("mi", 1609)
+    YARD = unit("yd", 0.9)
+    INCH = unit("in", 0.03)
+
+
+    def metres(number, unit):
+        if unit.name == "mi":
+            return number
+        return number * unit.factor
+    """
+OF_EACH = """
+    import pytest
+    from shop import units
+
+
+    def test_metre():
+        assert units.metres(2, units.METRE) == 2
+
+
+    def test_foot():
+        assert units.metres(1, units.FOOT) == 0.3
+
+
+    def test_mile():
+        assert units.metres(1, units.MILE) == 1609
+
+
+    def test_yard():
+        assert units.metres(1, units.YARD) == 0.9
+
+
+    def test_inch():
+        assert units.metres(1, units.INCH) == 0.03
+    """
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)])
+def test_what_made_a_constant_for_each_test_is_used_by_all(run, workers):
+    files = {"shop/__init__.py": "", "shop/units.py": CONSTANTS, "test_units.py": OF_EACH}
+    done = run(files, *workers, own_process=True, plugins=("xdist",))
+    assert suspects(done) == [["metres"]]
+
+
+def test_objects_of_other_modules_are_no_link(run):
+    """The library's class is bound by a function here, and imported by its own name there."""
+    compat = "import pathlib\n\ndef pick():\n    return pathlib.Path\n\nPathLike = pick()\n"
+    area = "from pathlib import Path\n\ndef stem(name):\n    return Path(name).name\n"
+    tests = "from shop import area, compat\n\ndef test_stem():\n    assert area.stem('a.b') == 'a'\n"
+    more = "\n\ndef test_other():\n    assert compat.PathLike\n"
+    assert suspects(run(project(tests + more, compat=compat, area=area), own_process=True)) == [["stem"]]
+
+
+def test_mocks_among_the_modules(run):
+    tests = "import json, sys\nfrom unittest import mock\nsys.modules['other'] = mock.create_autospec(json)\n"
+    done = run(project(tests + textwrap.dedent(TESTS)), own_process=True)
     assert suspects(done) == [["twice", "double"]]
+
+
+def test_two_statements_on_a_line(run):
+    files = {
+        "shop/__init__.py": "",
+        "shop/letters.py": "def f(): return 1\ndef g(): return 2\nX = g()\nA = f(); B = [X]\ndef use(): return A\n",
+        "test_letters.py": "from shop.letters import use\n\ndef test_a():\n    assert use() == 2\n\ndef test_b():\n"
+        "    assert True\n",
+    }
+    one = run(files, own_process=True).report["root_causes"]
+    two = run({}, "-n2", own_process=True, plugins=("xdist",)).report["root_causes"]
+    assert one == two
+    assert "f" in [each["function"] for each in one[0]["suspects"]]
+
+
+def test_fault_of_ours_costs_what_is_told_of_imports_alone(run):
+    broken = """
+        import loop_close.monitor.makings
+
+        def fail(*arguments):
+            raise ValueError("no more")
+
+        loop_close.monitor.makings.Makings = fail
+        """
+    done = run({**project(), "conftest.py": broken}, own_process=True)
+    assert suspects(done) == [["twice"]]
+    assert done.report["calls"]["why_off"] == "what ran at import was not looked at: ValueError: no more"
 
 
 def test_modules_that_tests_import_are_not_told_by_line(run):

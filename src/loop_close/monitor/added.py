@@ -9,7 +9,7 @@ from loop_close.calls import Called, Calls, Making
 from loop_close.monitor.count import chosen
 
 _Place = tuple[str, int, str]
-_Spot = tuple[str, int]
+_Spot = tuple[str, int, int]
 _Line = tuple[int, int]  # the position of a function, and the line's number
 
 
@@ -42,7 +42,7 @@ def added(parts: Iterable[Calls]) -> Calls:
 
 
 def _spot(each: Making) -> _Spot:
-    return each.file, each.line
+    return each.file, each.line, each.column
 
 
 def _moved(numbers: Iterable[int], part: Calls, spots: Mapping[_Spot, int]) -> frozenset[int]:
@@ -59,19 +59,19 @@ def _with_uses(part: Calls, spots: Mapping[_Spot, int]) -> Iterable[Called]:
 def _makings(
     parts: Iterable[Calls], order: Mapping[_Place, int], spots: Mapping[_Spot, int]
 ) -> tuple[Making, ...]:
-    """Those of all processes, each with what it ran and needed in any, and with the tests of all."""
-    found = {spot: Making(file=spot[0], line=spot[1]) for spot in spots}
+    """Those of all processes, each with what it ran and needed in any."""
+    ran: dict[_Spot, set[int]] = {spot: set() for spot in spots}
+    needs: dict[_Spot, set[int]] = {spot: set() for spot in spots}
     for part in parts:
         numbers = [order[_place(each)] for each in part.functions]
         for each in part.makings if spots else ():
-            known = found[_spot(each)]
-            found[_spot(each)] = replace(
-                known,
-                ran=tuple(sorted({*known.ran, *((numbers[n], line) for n, line in each.ran)})),
-                needs=known.needs | _moved(each.needs, part, spots),
-                named=known.named + each.named,
-            )
-    return tuple(found.values())
+            ran[_spot(each)].update(numbers[n] for n in each.ran)
+            needs[_spot(each)] |= _moved(each.needs, part, spots)
+    return tuple(
+        Making(file=file, line=line, column=column, ran=frozenset(ran[spot]), needs=frozenset(needs[spot]))
+        for spot in spots
+        for file, line, column in [spot]
+    )
 
 
 def _uses(
@@ -93,9 +93,7 @@ def _only(part: Calls, kept: Collection[str]) -> Calls:
         functions=tuple(part.functions[index] for index in left),
         failed={nodeid: tuple((moved[n], line) for n, line in hits) for nodeid, hits in failed.items()},
         gave_none={nodeid: frozenset(moved[n] for n in each) for nodeid, each in gave_none.items()},
-        makings=tuple(
-            replace(each, ran=tuple((moved[n], line) for n, line in each.ran)) for each in part.makings
-        ),
+        makings=tuple(replace(each, ran=frozenset(moved[n] for n in each.ran)) for each in part.makings),
         uses={nodeid: each for nodeid, each in part.uses.items() if nodeid in kept},
     )
 
@@ -116,6 +114,8 @@ def _sum(one: Called, other: Called) -> Called:
         gave_none=one.gave_none + other.gave_none,
         owes=one.owes or other.owes,
         none_before=one.none_before or other.none_before,
+        at_import=tuple(sorted({*one.at_import, *other.at_import})),
+        named=one.named + other.named,
         uses=one.uses | other.uses,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
-from loop_close.monitor.codes import is_import
+from loop_close.monitor.codes import LONGEST_TABLE, is_import
 from loop_close.monitor.followed import Hit
 from loop_close.monitor.imports import Imports
 from loop_close.monitor.ownership import Ownership
@@ -14,6 +14,8 @@ from loop_close.monitor.ran import Ran
 
 #: Called for a line of a code object.
 OnLine = Callable[[CodeType, int], Any]
+#: With more functions run than these, each counted once for every line of a module that ran it, it takes too long.
+MOST_RUN = 50_000
 _ID = id  # tests may put another one in its place
 
 
@@ -31,6 +33,7 @@ class Bodies:
         self._hits = hits
         self._set_aside = set_aside
         self._is_by_line = True
+        self._run = 0
 
     def is_one(self, code: CodeType, frame: FrameType, *, is_ours: bool) -> bool:
         """Whether it is a body to follow: of the code under test, or of tests while its lines are told."""
@@ -38,10 +41,10 @@ class Bodies:
             return False
         return is_ours or (self._is_by_line and self._ownership.is_test(code.co_filename))
 
-    def events(self, monitoring: Any) -> int:
-        """The events of ``sys.monitoring`` that each of them needs."""
-        events = monitoring.events
-        return int(events.PY_RETURN | events.LINE if self._is_by_line else events.PY_RETURN)
+    def events(self, monitoring: Any, code: CodeType) -> int:
+        """The events of ``sys.monitoring`` that one of them needs."""
+        events, is_long = monitoring.events, len(code.co_linetable) > LONGEST_TABLE
+        return int(events.PY_RETURN | events.LINE if self._is_by_line and not is_long else events.PY_RETURN)
 
     def on_line(self, otherwise: OnLine, disable: object, take_fault: Callable[[Exception], None]) -> OnLine:
         """What to call for each line.
@@ -72,8 +75,10 @@ class Bodies:
     def _turn(self, code: CodeType, line: int) -> None:
         """It goes on to another line: set aside what ran for the last one, so that it is told for this one again."""
         begun, last = self.imports.turn(_ID(code), line)
-        if len(self._hits) > begun:
-            self.imports.add(self._set_aside(begun), (code.co_filename, last))
+        if len(self._hits) > begun and self._run <= MOST_RUN:
+            ran = self._set_aside(begun)
+            self._run += len(ran.masks)
+            self.imports.add(ran, (code.co_filename, last))
 
     def end(self, code: CodeType) -> None:
         """It is over: what ran is no matter of the test that imported it first.
@@ -82,3 +87,5 @@ class Bodies:
         """
         begun, line = self.imports.end(_ID(code), len(self._hits))
         self.imports.add(self._set_aside(begun), (code.co_filename, line))
+        if self._run > MOST_RUN:
+            self.imports.forget_statements()

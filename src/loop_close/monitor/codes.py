@@ -13,6 +13,9 @@ from loop_close.monitor.ownership import is_function, is_part
 # What Python makes on its own for a ``def``: neither is called when the function is.
 _MADE = ("__annotate", "<generic parameters")
 _EXTENDED = opmap["EXTENDED_ARG"]
+#: Python finds the line of an instruction by walking the table of lines, so that code takes the square of its length
+#: to tell its lines. Of code with a longer one no lines are asked for.
+LONGEST_TABLE = 16_384
 
 
 def codes_in(code: CodeType, owner: CodeType | None = None) -> Iterator[tuple[CodeType, CodeType | None]]:

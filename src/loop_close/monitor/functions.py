@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from hashlib import blake2b
 from types import CodeType
-from typing import TYPE_CHECKING
 
 from loop_close.calls import Called, Calls
 from loop_close.monitor.count import Count, traces
 from loop_close.monitor.imports import Imports
+from loop_close.monitor.made import CodeOf, Made
 from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.passing import Passed
 from loop_close.monitor.ran import NOTHING, Function
-
-if TYPE_CHECKING:
-    from loop_close.monitor.code_of_test import CodeOfTest
-    from loop_close.monitor.makings import Makings
 
 #: What tells a function from others: file, first line, qualified name.
 Place = tuple[str, int, str]
@@ -27,7 +23,7 @@ def calls_of(
     count: Count,
     ownership: Ownership,
     imports: Imports | None = None,
-    code_of: Callable[[str], CodeOfTest | None] = lambda nodeid: None,
+    code_of: CodeOf | None = None,
     *,
     is_part: bool = False,
 ) -> Calls:
@@ -35,7 +31,8 @@ def calls_of(
 
     :param count: no two of its functions are at the same place.
     :param imports: what ran while modules were imported.
-    :param code_of: gives the code of a test by its node id, None for a module that cannot be collected.
+    :param code_of: gives the code of a test by its node id, None for a module that cannot be collected; without it
+        nothing is told of what ran at import.
     :param is_part: other processes run other tests, which may fail.
     """
     imports = imports or Imports()
@@ -48,30 +45,29 @@ def calls_of(
     is_green = count.passed and not count.failed  # then sources need not be read
     before = () if is_green else nothing
     owing, meant = _by_source({*before}.union(*count.nothing.values()), before, count.functions)
-    makings = _makings(count, imports, order) if count.failed or is_part else None
-    uses = makings.by_function() if makings is not None else {}
+    made = _made(count, ownership, imports, order, code_of if count.failed or is_part else None)
     return Calls(
         passed=count.passed,
         functions=tuple(
             _called(
                 place,
-                count.functions[number].code,
+                count.functions[number],
                 passed.get(number, Passed()),
                 in_import=number in outside,
                 owes=number in owing,
                 none_before=number in nothing and number not in meant,
-                uses=uses.get(number, frozenset()),
+                at_import=imports.lines.get(number, 0) if made.makings else 0,
+                named=made.named.get(number, 0),
+                uses=made.by_function.get(number, frozenset()),
             )
             for place, number in places
         ),
         failed=_failed(count, order),
         omitted=count.omitted,
         modules=frozenset(imports.modules) | {file for (file, _, _), _ in places},
-        gave_none={
-            nodeid: frozenset(order[n] for n in each) for nodeid, each in count.nothing.items() if each
-        },
-        makings=makings.all(ownership, code_of) if makings is not None else (),
-        uses=makings.by_failed(code_of) if makings is not None else {},
+        gave_none=_gave_none(count, order),
+        makings=made.makings,
+        uses=made.by_failed,
     )
 
 
@@ -81,15 +77,21 @@ def _failed(count: Count, order: Mapping[int, int]) -> dict[str, tuple[tuple[int
     return traces(count.failed, lines)
 
 
-def _makings(count: Count, imports: Imports, order: Mapping[int, int]) -> Makings | None:
-    """What ran while modules were imported; None for nothing."""
-    if not imports.statements:
-        return None
+def _gave_none(count: Count, order: Mapping[int, int]) -> dict[str, frozenset[int]]:
+    return {nodeid: frozenset(order[n] for n in each) for nodeid, each in count.nothing.items() if each}
+
+
+def _made(
+    count: Count, ownership: Ownership, imports: Imports, order: Mapping[int, int], code_of: CodeOf | None
+) -> Made:
+    if code_of is None or not imports.statements:
+        return Made()
     from loop_close.monitor.makings import Makings  # late: it parses source
     from loop_close.monitor.statements import Statements
 
     with warnings.catch_warnings(action="ignore"):  # the parser's, of odd escapes
-        return Makings(Statements(imports, count.functions), count, order)
+        known = Statements(imports, count.functions)
+    return Makings(known, count, order).made(ownership, code_of)
 
 
 def _by_source(
@@ -112,12 +114,14 @@ def _place(function: CodeType, ownership: Ownership) -> Place:
 
 def _called(
     place: Place,
-    code: CodeType,
+    function: Function,
     passed: Passed,
     *,
     in_import: bool,
     owes: bool,
     none_before: bool,
+    at_import: int,
+    named: int,
     uses: frozenset[int],
 ) -> Called:
     file, line, name = place
@@ -125,14 +129,16 @@ def _called(
         file=file,
         line=line,
         function=name,
-        end_line=_last_line(code),
-        digest=digest_of(code),
+        end_line=_last_line(function.code),
+        digest=digest_of(function.code),
         passed=passed.tests,
         lines={line: tests for line, tests in sorted(passed.lines.items()) if line != NOTHING},
         in_import=in_import,
         gave_none=passed.lines[NOTHING],
         owes=owes,
         none_before=none_before,
+        at_import=tuple(sorted(line for line in function.lines(at_import) if line != NOTHING)),
+        named=named,
         uses=uses,
     )
 

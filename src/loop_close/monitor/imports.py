@@ -29,15 +29,16 @@ class Imports:
     :ivar modules: files whose modules ran.
     :ivar functions: those that ran while a module was imported; ``nothing``: those of them that gave None where a value
         was wanted.
-    :ivar statements: by where the module's body was, the bits of the lines of the functions that ran then, in the order
-        of time.
+    :ivar statements: by where the module's body was, the functions that ran then; ``lines``: of each function the bits
+        of the lines that ran in any of them.
     """
 
     def __init__(self) -> None:
         self.modules: set[str] = set()
         self.functions: set[int] = set()
         self.nothing: set[int] = set()
-        self.statements: dict[Spot, dict[int, int]] = {}
+        self.statements: dict[Spot, set[int]] = {}
+        self.lines: dict[int, int] = {}
         self._open: dict[int, _Body] = {}
 
     def begin(self, module: int, ran: int) -> None:
@@ -68,11 +69,16 @@ class Imports:
         for module in self._open.keys() - set(modules):
             del self._open[module]
 
+    def forget_statements(self) -> None:
+        """What is known of them is not all."""
+        self.statements.clear()
+        self.lines.clear()
+
     def add(self, ran: Ran, spot: Spot | None = None) -> None:
         """Note what ran since a module's statement began, and where that is, if it is known."""
         self.functions |= ran.masks.keys()
         self.nothing |= ran.nothing
         if spot is not None and ran.masks:
-            masks = self.statements.setdefault(spot, {})
+            self.statements.setdefault(spot, set()).update(ran.masks)
             for number, mask in ran.masks.items():
-                masks[number] = masks.get(number, 0) | mask
+                self.lines[number] = self.lines.get(number, 0) | mask

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from loop_close.calls import Making
-from loop_close.monitor.code_of_test import CodeOfTest
 from loop_close.monitor.count import Count
+from loop_close.monitor.made import CodeOf, CodeOfTest, Made
 from loop_close.monitor.ownership import Ownership
-from loop_close.monitor.ran import NOTHING
 from loop_close.monitor.statements import Statements
+from loop_close.reach import bits_of, reach
 
-#: Gives the code of a test by its node id, None for a module that cannot be collected.
-CodeOf = Callable[[str], CodeOfTest | None]
+#: With more links than these, of statements with functions and with each other, nothing is told of imports.
+MOST_LINKS = 200_000
 
 
 class Makings:
@@ -24,49 +24,74 @@ class Makings:
 
     def __init__(self, known: Statements, count: Count, order: Mapping[int, int]) -> None:
         self._known, self._count, self._order = known, count, order
-        self._numbers = known.telling()
+        numbers = _telling(known)
+        is_all = sum(len(known.ran[n]) + len(known.needs[n]) for n in numbers) <= MOST_LINKS
+        self._numbers = sorted(numbers, key=lambda n: known.spots[n]) if is_all else []
         self._places = {number: place for place, number in enumerate(self._numbers)}
 
-    def all(self, ownership: Ownership, code_of: CodeOf) -> tuple[Making, ...]:
-        """A record for each statement, sorted by file and line."""
-        named = self._named(code_of)
-        return tuple(
-            Making(
-                file=ownership.shown(self._known.places[number][0]),
-                line=self._known.places[number][1],
-                ran=tuple(sorted(self._ran(number))),
-                needs=self._placed(self._known.needs[number]),
-                named=named[number],
-            )
-            for number in self._numbers
-        )
+    def made(self, ownership: Ownership, code_of: CodeOf) -> Made:
+        """All of it."""
+        return Made(self._all(ownership), self._named(code_of), self._by_function(), self._by_failed(code_of))
+
+    def _all(self, ownership: Ownership) -> tuple[Making, ...]:
+        """A record for each group of statements, sorted by place."""
+        found = []
+        for number in self._numbers:
+            file, line, column = self._known.spots[number]
+            ran = frozenset(self._order[function] for function in self._known.ran[number])
+            needs = self._placed(self._known.needs[number])
+            found.append(Making(file=ownership.shown(file), line=line, column=column, ran=ran, needs=needs))
+        return tuple(found)
 
     def _placed(self, numbers: Iterable[int]) -> frozenset[int]:
         return frozenset(self._places[number] for number in numbers if number in self._places)
 
-    def _ran(self, number: int) -> Iterator[tuple[int, int]]:
-        for function, mask in self._known.masks[number].items():
-            for line in self._count.functions[function].lines(mask):
-                if line != NOTHING:
-                    yield self._order[function], line
-
     def _named(self, code_of: CodeOf) -> Counter[int]:
-        """How many passing tests name what each statement made."""
-        found: Counter[int] = Counter()
+        """How many passing tests use what each function made, by the names in their own code; by its number."""
+        by_bits: Counter[int] = Counter()
+        bits = self._bits()
         for code, tests in _by_code(map(code_of, self._count.passed_tests)):
-            found.update(dict.fromkeys(self._known.of_test(code), tests))
+            used = 0
+            for number in self._known.of_test(code):
+                used |= bits.get(number, 0)
+            by_bits[used] += tests
+        found: Counter[int] = Counter()
+        for used, tests in by_bits.items():
+            found.update(dict.fromkeys(bits_of(used), tests))
         return found
 
-    def by_function(self) -> dict[int, frozenset[int]]:
+    def _bits(self) -> dict[int, int]:
+        """Of each group the functions that made what it uses, a bit each."""
+        needs = [self._placed(self._known.needs[number]) for number in self._numbers]
+        own = [sum(1 << function for function in self._known.ran[number]) for number in self._numbers]
+        return dict(zip(self._numbers, reach(needs, own), strict=True))
+
+    def _by_function(self) -> dict[int, frozenset[int]]:
         """What the code of each function names, by its number."""
         return {number: self._placed(self._known.of_function(number)) for number in self._order}
 
-    def by_failed(self, code_of: CodeOf) -> dict[str, frozenset[int]]:
+    def _by_failed(self, code_of: CodeOf) -> dict[str, frozenset[int]]:
         """What the code of each failing test names; of a module that cannot be collected that is not known."""
-        return {nodeid: self._of_test(code_of(nodeid)) for nodeid in sorted(self._count.failed)}
+        codes = {nodeid: code_of(nodeid) for nodeid in sorted(self._count.failed)}
+        return {
+            nodeid: self._placed(self._known.of_test(code)) if code is not None else frozenset()
+            for nodeid, code in codes.items()
+        }
 
-    def _of_test(self, code: CodeOfTest | None) -> frozenset[int]:
-        return self._placed(self._known.of_test(code)) if code is not None else frozenset()
+
+def _telling(known: Statements) -> set[int]:
+    """Those that ran functions, and those that need such ones."""
+    needed_by: list[list[int]] = [[] for _ in known.spots]
+    for number, needs in enumerate(known.needs):
+        for each in needs:
+            needed_by[each].append(number)
+    waiting, found = [number for number, ran in enumerate(known.ran) if ran], set[int]()
+    while waiting:
+        number = waiting.pop()
+        if number not in found:
+            found.add(number)
+            waiting += needed_by[number]
+    return found
 
 
 def _by_code(codes: Iterable[CodeOfTest | None]) -> Iterable[tuple[CodeOfTest, int]]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec
 
 from loop_close.calls import Calls
 from loop_close.monitor.faults import is_of_handler
 from loop_close.monitor.followed import too_many
+from loop_close.monitor.made import CodeOf
 from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.tests import Attribution
 from loop_close.monitor.watch import Watch
-
-if TYPE_CHECKING:
-    from loop_close.monitor.code_of_test import CodeOfTest
 
 _P = ParamSpec("_P")
 
@@ -40,6 +38,7 @@ class Monitor:
 
     def __init__(self, root: str) -> None:
         self.why_off = ""
+        self._why_less = ""
         self._ownership = Ownership(root)
         self._watch = Watch(self._ownership)
         self.tests = Attribution(self._watch)
@@ -115,9 +114,7 @@ class Monitor:
         """A module was collected, or could not be."""
         self.tests.collected(nodeid, is_failed=is_failed)
 
-    def calls(
-        self, code_of: Callable[[str], CodeOfTest | None] = lambda nodeid: None, *, is_part: bool = False
-    ) -> Calls | None:
+    def calls(self, code_of: CodeOf | None = None, *, is_part: bool = False) -> Calls | None:
         """What was counted; None when it failed, and :attr:`why_off` says why.
 
         :param code_of: gives the code of a test by its node id, None for a module that cannot be collected.
@@ -127,9 +124,14 @@ class Monitor:
 
         if self.why_off:
             return None
+        counted = self.tests.count, self._ownership, self._watch.imports
         try:
             self.tests.end()
-            return calls_of(self.tests.count, self._ownership, self._watch.imports, code_of, is_part=is_part)
+            try:
+                return calls_of(*counted, code_of, is_part=is_part)
+            except Exception as fault:
+                self._why_less = f"what ran at import was not looked at: {type(fault).__name__}: {fault}"
+                return calls_of(*counted)
         except Exception as fault:
             self._give_up(f"{type(fault).__name__}: {fault}")
             return None
@@ -137,7 +139,7 @@ class Monitor:
     @property
     def why_not_all(self) -> str:
         """Why not everything that ran was counted, empty when it was."""
-        return too_many() if self._watch.is_full else ""
+        return too_many() if self._watch.is_full else self._why_less
 
     def stop(self) -> None:
         """Leave everything as it was; more than once is fine."""

@@ -1,94 +1,109 @@
-"""The statements of the modules that were imported, what each ran, and what uses what they bound, by its names."""
+"""What the statements of the modules that were imported made, what each ran, and what uses it, by its names."""
 
 from __future__ import annotations
 
 import tokenize
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from types import CodeType, ModuleType
+from types import BuiltinFunctionType, CodeType, ModuleType
 
-from loop_close.monitor.code_of_test import CodeOfTest
-from loop_close.monitor.globals import file_of, modules, names_in, with_helpers
+from loop_close.monitor.globals import Modules
 from loop_close.monitor.imports import Imports
+from loop_close.monitor.made import CodeOfTest
 from loop_close.monitor.ran import Function
 from loop_close.syntax.statements import Statement, statements_of
 
+#: File, line and column.
+Spot = tuple[str, int, int]
 # Parsed at most, those first that ran first.
 _MOST_FILES = 500
-_NOTHING, _EMPTY = object(), ()
-# Objects of these types are the same wherever they are made.
-_ALIKE = (int, bool, float, type(None), ModuleType)
+# An object that is bound in more places than these is common property.
+_MOST_PLACES = 8
+# Objects of these types may be the same wherever they are made.
+_ALIKE = (
+    int,
+    bool,
+    float,
+    complex,
+    str,
+    bytes,
+    tuple,
+    frozenset,
+    type(None),
+    BuiltinFunctionType,
+    ModuleType,
+)
 
 
 class Statements:
-    """Statements by number.
+    """Groups of statements, by number: those of one file that bind a name in common are one.
 
     :param functions: by their numbers.
-    :ivar places: the file of each, as code objects have it, and its first line.
-    :ivar masks: what each ran: the bits of the lines, by the number of the function.
-    :ivar needs: the statements whose objects each uses, itself or by what it ran.
+    :ivar spots: where the first of each begins; the file as code objects have it.
+    :ivar ran: the functions that each ran, by their numbers.
+    :ivar needs: the groups whose objects each uses, itself or by what it ran.
     """
 
     def __init__(self, imports: Imports, functions: Mapping[int, Function]) -> None:
-        self.places: list[tuple[str, int]] = []
-        self.masks: list[dict[int, int]] = []
+        self.spots: list[Spot] = []
+        self.ran: list[set[int]] = []
         self._functions = functions
-        self._modules = modules()
-        self._reads: list[frozenset[str]] = []
+        self._modules = Modules()
+        self._reads: list[set[str]] = []
         self._at: dict[tuple[str, int], int] = {}
-        self._binds: dict[tuple[str, str], set[int]] = {}
-        self._by_id: dict[int, set[int]] = {}
+        self._binds: dict[tuple[str, str], int] = {}
+        self._by_id: defaultdict[int, set[int]] = defaultdict(set)
         self._codes: dict[int, frozenset[int]] = {}
         for file in [*dict.fromkeys(file for file, _ in imports.statements)][:_MOST_FILES]:
-            for statement in _parsed(file):
-                self._add(file, statement)
-        self._take(imports)
-        self.needs = [self._needed_by(number) for number in range(len(self.places))]
+            self._add(file)
+        for spot, masks in imports.statements.items():
+            if spot in self._at:
+                self.ran[self._at[spot]].update(masks)
+        self.needs = [self._needed_by(number) for number in range(len(self.spots))]
 
-    def _add(self, file: str, statement: Statement) -> None:
-        number = len(self.places)
-        self.places.append((file, statement.first))
-        self.masks.append({})
-        self._reads.append(statement.reads)
-        for line in range(statement.first, statement.last + 1):
-            self._at.setdefault((file, line), number)
-        names = self._modules.get(file, {})
-        for name in statement.binds:
-            self._binds.setdefault((file, name), set()).add(number)
-            bound = names.get(name, _NOTHING)
-            if bound is not _NOTHING and bound is not _EMPTY and type(bound) not in _ALIKE:
-                self._by_id.setdefault(id(bound), set()).add(number)
+    def _add(self, file: str) -> None:
+        for group in _grouped(_parsed(file)):
+            number = len(self.spots)
+            first = min(group, key=lambda each: (each.first, each.column))
+            self.spots.append((file, first.first, first.column))
+            self.ran.append(set())
+            self._reads.append({name for each in group for name in each.reads})
+            for each in group:
+                for line in range(each.first, each.last + 1):
+                    self._at.setdefault((file, line), number)
+                for name in each.binds:
+                    self._bind(file, name, number)
 
-    def _take(self, imports: Imports) -> None:
-        for spot, ran in imports.statements.items():
-            number = self._at.get(spot)
-            if number is not None:
-                masks = self.masks[number]
-                for function, mask in ran.items():
-                    masks[function] = masks.get(function, 0) | mask
+    def _bind(self, file: str, name: str, number: int) -> None:
+        self._binds[file, name] = number
+        bound = self._modules.bound(file, name)
+        if type(bound) not in _ALIKE and self._modules.is_own(bound, file):
+            self._by_id[id(bound)].add(number)
 
     def _needed_by(self, number: int) -> set[int]:
-        found = self._named(self._reads[number], self.places[number][0])
-        return found.union(*map(self.of_function, self.masks[number])) - {number}
+        found = self._named(self._reads[number], self.spots[number][0])
+        return found.union(*map(self.of_function, self.ran[number])) - {number}
 
     def _named(self, names: Iterable[str], file: str) -> set[int]:
-        """The statements that bind what the code of a module means by these names."""
+        """The groups that bind what the code of a module means by these names."""
         names = list(names)
-        known = self._modules.get(file, {})
         found: set[int] = set()
         for name in names:
-            value = known.get(name, _NOTHING)
-            if (file, name) in self._binds:
-                found |= self._binds[file, name]
-            elif type(value) is ModuleType:
-                other = file_of(value)
-                found.update(*(self._binds.get((other, each), ()) for each in names))
-            elif value is not _NOTHING:
-                found |= self._by_id.get(id(value), set())
+            own = self._binds.get((file, name))
+            if own is not None:
+                found.add(own)
+                continue
+            value = self._modules.bound(file, name)
+            if type(value) is ModuleType:
+                other = self._modules.file_of(value)
+                found.update(self._binds[other, each] for each in names if (other, each) in self._binds)
+            elif len(places := self._by_id.get(id(value), ())) <= _MOST_PLACES:
+                found.update(places)
         return found
 
     def _of_code(self, code: CodeType) -> frozenset[int]:
         if id(code) not in self._codes:
-            found = self._named(names_in(code), code.co_filename)
+            found = self._named(self._modules.names_in(code), code.co_filename)
             own = self._at.get((code.co_filename, code.co_firstlineno))
             self._codes[id(code)] = frozenset(found if own is None else found | {own})
         return self._codes[id(code)]
@@ -99,24 +114,32 @@ class Statements:
 
     def of_test(self, test: CodeOfTest) -> set[int]:
         """The same of a test, with its fixtures and helpers; of one whose code is not in its file, all of the file."""
-        found: set[int] = set().union(*map(self._of_code, with_helpers(test.codes, self._modules)))
+        found: set[int] = set().union(*map(self._of_code, self._modules.with_helpers(test.codes)))
         if all(code.co_filename != test.file for code in test.codes):
-            found.update(n for n, (file, _) in enumerate(self.places) if file == test.file)
+            found.update(number for number, (file, _, _) in enumerate(self.spots) if file == test.file)
         return found
 
-    def telling(self) -> list[int]:
-        """Those that ran functions, and those that need such ones, sorted by file and line."""
-        needed_by: list[set[int]] = [set() for _ in self.places]
-        for number, needs in enumerate(self.needs):
-            for each in needs:
-                needed_by[each].add(number)
-        waiting, found = [number for number, masks in enumerate(self.masks) if masks], set[int]()
-        while waiting:
-            number = waiting.pop()
-            if number not in found:
-                found.add(number)
-                waiting += needed_by[number] - found
-        return sorted(found, key=lambda number: (self.places[number], number))
+
+def _grouped(statements: Iterable[Statement]) -> Iterable[list[Statement]]:
+    """Those that bind a name in common, or begin on one line, together."""
+    above: dict[str | int, str | int] = {}
+
+    def top(key: str | int) -> str | int:
+        while above[key] != key:
+            above[key] = above[above[key]]
+            key = above[key]
+        return key
+
+    statements = list(statements)
+    for each in statements:
+        keys: tuple[str | int, ...] = (each.first, *each.binds)
+        for key in keys:
+            above.setdefault(key, key)
+            above[top(key)] = top(each.first)
+    groups: defaultdict[str | int, list[Statement]] = defaultdict(list)
+    for each in statements:
+        groups[top(each.first)].append(each)
+    return groups.values()
 
 
 def _parsed(file: str) -> list[Statement]:

@@ -8,7 +8,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from loop_close.monitor.bodies import Bodies
-from loop_close.monitor.codes import begins_on_its_line, hides_singles
+from loop_close.monitor.codes import LONGEST_TABLE, begins_on_its_line, hides_singles
 from loop_close.monitor.faults import is_of_handler
 from loop_close.monitor.followed import Followed, Hit
 from loop_close.monitor.ownership import Ownership
@@ -17,9 +17,6 @@ from loop_close.monitor.returns import Returns
 from loop_close.monitor.telling import Telling
 from loop_close.monitor.tool import Tool
 
-# Python finds the line of an instruction by walking the table of lines, so that a function takes the square of its
-# length. Of one that is longer only its start is told.
-_LONGEST_TABLE = 16_384
 _TAKEN = "the program took our tool id of sys.monitoring"
 _ID, _FRAME = id, sys._getframe  # tests may put other ones in their place
 
@@ -166,7 +163,9 @@ class Watch:
         if self._bodies.is_one(code, frame, is_ours=file is not None):
             self._followed.codes[_ID(code)] = code
             self._bodies.begin(code)
-            self._monitoring.set_local_events(self._tool.id, code, self._bodies.events(self._monitoring))
+            self._monitoring.set_local_events(
+                self._tool.id, code, self._bodies.events(self._monitoring, code)
+            )
 
     def _follow(self, code: CodeType, file: str) -> None:
         if code.co_name == "<module>":
@@ -174,7 +173,7 @@ class Watch:
         if self._followed.is_due:
             self._release()
         for inner, is_part in self._followed.add(code):
-            if len(inner.co_linetable) > _LONGEST_TABLE:
+            if len(inner.co_linetable) > LONGEST_TABLE:
                 self._long.add(_ID(inner))
                 continue
             if self._hides_singles and not is_part and begins_on_its_line(inner):
@@ -250,7 +249,7 @@ class Watch:
         events = self._monitoring.events
         for number, code in list(self._followed.codes.items()):
             if self.imports.is_open(number):
-                yield code, self._bodies.events(self._monitoring)
+                yield code, self._bodies.events(self._monitoring, code)
             elif code.co_name != "<module>" and number not in self._long:
                 yield code, self._returns.events_of(number)
         for code in self._telling.codes.values():

@@ -33,9 +33,7 @@ def to_wire(calls: Calls) -> dict[str, Any]:
         "gave_none": {nodeid: sorted(each) for nodeid, each in calls.gave_none.items()},
         "hits": _flat(numbers),
         "failed": failed,
-        "makings": [
-            [each.file, each.line, _flat(each.ran), sorted(each.needs), each.named] for each in calls.makings
-        ],
+        "makings": [_making_row(each) for each in calls.makings],
         "uses": {nodeid: sorted(each) for nodeid, each in calls.uses.items()},
     }
 
@@ -74,9 +72,19 @@ def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
+def _making_row(each: Making) -> list[Any]:
+    return [each.file, each.line, each.column, _packed(sorted(each.ran)), _packed(sorted(each.needs))]
+
+
+def _making(row: Iterable[Any]) -> Making:
+    file, line, column, ran, needs = row
+    ran, needs = frozenset(_numbers(ran)), frozenset(_numbers(needs))
+    return Making(file=file, line=line, column=column, ran=ran, needs=needs)
+
+
 def _called(row: Iterable[Any]) -> Called:
     values = dict(zip(_FIELDS, row, strict=True))
-    return Called(**{**values, "uses": frozenset(values["uses"])})
+    return Called(**{**values, "uses": frozenset(values["uses"]), "at_import": tuple(values["at_import"])})
 
 
 def from_wire(plain: Mapping[str, Any]) -> Calls:
@@ -89,9 +97,6 @@ def from_wire(plain: Mapping[str, Any]) -> Calls:
         functions=tuple(map(_called, plain["functions"])),
         failed=traces({nodeid: _numbers(sent) for nodeid, sent in plain["failed"].items()}, hits),
         gave_none={nodeid: frozenset(each) for nodeid, each in plain["gave_none"].items()},
-        makings=tuple(
-            Making(file=file, line=line, ran=tuple(_hits(ran)), needs=frozenset(needs), named=named)
-            for file, line, ran, needs, named in plain["makings"]
-        ),
+        makings=tuple(map(_making, plain["makings"])),
         uses={nodeid: frozenset(each) for nodeid, each in plain["uses"].items()},
     )

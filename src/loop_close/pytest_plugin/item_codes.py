@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from loop_close.capture.definitions import unwrap
-from loop_close.monitor.code_of_test import CodeOfTest
+from loop_close.monitor.made import CodeOfTest
 
 #: What sets up the tests of a class.
 _SETUPS = ("setUp", "setUpClass", "asyncSetUp", "setup_method", "setup_class")
@@ -40,9 +39,12 @@ class ItemCodes:
 
 
 def _codes(item: Any, name: str) -> Iterator[CodeType]:
-    cls, module = getattr(item, "cls", None), getattr(item, "module", None)
-    found = [_named(cls, each) for each in (name, *_SETUPS)] if isinstance(cls, type) else []
-    found += [vars(module).get(name)] if not found and isinstance(module, ModuleType) else []
+    from loop_close.capture.definitions import unwrap  # late: a green run has no use for it
+
+    cls: Any = getattr(item, "cls", None)
+    module: Any = getattr(item, "module", None)
+    found = [_named(cls, each) for each in (name, *_SETUPS)] if issubclass(type(cls), type) else []
+    found += [vars(module).get(name)] if not found and issubclass(type(module), ModuleType) else []
     fixtures = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
     found += [each.func for several in fixtures.values() for each in several[-1:]]
     for each in found:

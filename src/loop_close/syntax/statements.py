@@ -17,12 +17,14 @@ class Statement:
     """One statement; those under a condition are statements of their own, a loop is one with its body.
 
     :ivar first: its first line, decorators included; ``last`` the last one.
+    :ivar column: where it begins, in bytes from 0.
     :ivar binds: global names that it binds, or whose objects it changes.
     :ivar reads: names and attributes that it reads; bodies of functions are not read by then.
     """
 
     first: int
     last: int
+    column: int
     binds: frozenset[str]
     reads: frozenset[str]
 
@@ -70,7 +72,9 @@ def _statement(node: ast.stmt) -> Statement:
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     first = min([node.lineno, *(each.lineno for each in decorators)])
     own = _called_on(node) if isinstance(node, ast.Expr) else set()
-    return Statement(first, node.end_lineno or first, frozenset(binds | own), frozenset(reads))
+    return Statement(
+        first, node.end_lineno or first, node.col_offset, frozenset(binds | own), frozenset(reads)
+    )
 
 
 def _local(node: ast.stmt) -> Iterator[str]:

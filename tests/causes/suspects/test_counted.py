@@ -12,14 +12,14 @@ from loop_close.causes.suspects.counted import Counted
 from loop_close.causes.suspects.spectrum import spectra
 
 LOOK_UP = called("look_up", 10, passed=2, uses=frozenset({1}))
-MAKE = called("make", 30, in_import=True)
+MAKE = called("make", 30, at_import=(31, 32))
 READ = called("read", 50, passed=9, uses=frozenset({2}))
-OTHER = called("other", 70, in_import=True)
+OTHER = called("other", 70, at_import=(71,))
 #: A table, another one that holds it, and one that only `read` uses.
 MAKINGS = (
-    Making(file="a.py", line=1, ran=((1, 31), (1, 32))),
+    Making(file="a.py", line=1, ran=frozenset({1})),
     Making(file="a.py", line=2, needs=frozenset({0})),
-    Making(file="b.py", line=1, ran=((1, 31), (3, 71))),
+    Making(file="b.py", line=1, ran=frozenset({1, 3})),
 )
 
 
@@ -53,25 +53,30 @@ def test_of_a_line_that_it_ran_itself_there_is_but_one():
     assert (1, 31) not in trace.before
 
 
-def test_as_many_passing_tests_use_it_as_use_what_holds_it():
+def test_as_many_passing_tests_use_it_as_ran_one_function_that_does():
     counted = known(*FUNCTIONS, test_a=[(0, 1)])
-    counts = of(counted, "test_a")
-    assert (counts.passed(1), counts.passed(3)) == (9, 0)
-    assert counted.at_import(1) == {31: 9, 32: 2}
-    assert counted.at_import(3) == {71: 9}
+    assert (counted.used(1), counted.used(3)) == (9, 9)
+    assert of(counted, "test_a").lines(1) == {31: 9, 32: 9}
 
 
-def test_tests_that_name_it_count():
-    makings = (replace(MAKINGS[0], named=5), *MAKINGS[1:])
-    assert known(*FUNCTIONS, makings=makings, test_a=[(0, 1)]).at_import(1) == {31: 9, 32: 5}
+def test_passing_tests_that_name_it_count():
+    counted = known(LOOK_UP, replace(MAKE, named=12), READ, OTHER, test_a=[(0, 1)])
+    assert (counted.used(1), counted.used(3)) == (12, 9)
 
 
 def test_what_tests_ran_is_surer_than_what_they_may_use():
     """Most passing tests may use what it made, and only the failing one runs it."""
-    makings = (replace(MAKINGS[0], named=19), *MAKINGS[1:])
-    counts = of(known(*FUNCTIONS, makings=makings, test_a=[(0, 1), (1, 1)]), "test_a")
+    counts = of(
+        known(LOOK_UP, replace(MAKE, named=19), test_a=[(0, 1), (1, 1)], makings=MAKINGS[:2]), "test_a"
+    )
     assert [index for index, _ in counts.traces[0].hits] == [0, 1]
     assert (counts.passed(1), counts.made[1]) == (0, 0)
+
+
+def test_of_an_earlier_run_it_is_not_known_who_used_it():
+    counted = known(*FUNCTIONS, test_a=[(0, 1)])
+    earlier = Counted(replace(counted.calls, remembered=99))
+    assert [index for index, _ in of(earlier, "test_a").traces[0].hits] == [0]
 
 
 @pytest.mark.parametrize(("passed", "is_told"), [(99, True), (32, True), (31, False), (9, False)])
@@ -95,17 +100,8 @@ def test_spectrum_of_what_only_ran_at_import():
     }
     make = found["make"]
     assert (make.failed, make.made, make.passed, make.of_passed) == (1, 1, 9, 99)
-    assert (make.line, make.line_passed) == (32, 2)
+    assert (make.line, make.line_passed) == (31, 9)
     assert found["look_up"].made == 0
-
-
-def test_circles_end():
-    makings = (
-        Making(file="a.py", line=1, ran=((1, 31),), needs=frozenset({1})),
-        Making(file="a.py", line=2, needs=frozenset({0})),
-    )
-    counted = known(LOOK_UP, MAKE, makings=makings, test_a=[(0, 1)])
-    assert of(counted, "test_a").traces[0].before == ((1, 31),)
 
 
 @given(
@@ -114,12 +110,16 @@ def test_circles_end():
     st.integers(0, 9),
 )
 def test_no_test_has_more_than_all_and_no_function_more_than_all_tests(needs, uses, named):
-    makings = tuple(
-        Making(file="a.py", line=n, ran=((1, 30 + n),), needs=needs[n], named=named) for n in range(5)
+    makings = tuple(Making(file="a.py", line=n, ran=frozenset({1}), needs=needs[n]) for n in range(5))
+    counted = known(
+        called("f", passed=3, uses=uses),
+        replace(MAKE, named=named),
+        makings=makings,
+        passed=9,
+        test_a=[(0, 1)],
     )
-    counted = known(called("f", passed=3, uses=uses), MAKE, makings=makings, passed=9, test_a=[(0, 1)])
     counts = of(counted, "test_a")
-    assert {*counts.traces[0].hits} <= {(0, 11), *((1, 30 + n) for n in range(5))}
+    assert {*counts.traces[0].hits} <= {(0, 11), (1, 31), (1, 32)}
     assert 0 <= counts.passed(1) <= 9
 
 

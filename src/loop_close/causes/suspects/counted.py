@@ -9,6 +9,7 @@ from math import sqrt
 from typing import NamedTuple
 
 from loop_close.calls import Calls
+from loop_close.reach import bits_of, reach
 
 #: A line that ran: index of the function, number of the line.
 Hit = tuple[int, int]
@@ -60,27 +61,33 @@ class Counted:
 
     def _before(self, test: str) -> Iterator[Hit]:
         """What ran at import and made what the test uses: by its own names, and those in what it ran."""
-        ran = {index for index, _ in self.calls.failed[test]}
-        named = self.calls.uses.get(test, frozenset())
-        first = named.union(*(self.calls.functions[index].uses for index in ran))
-        for number in sorted(self._with_needs(first, set())):
-            yield from self.calls.makings[number].ran
+        used = self._reached(self.calls.uses.get(test, ()))
+        for index in {index for index, _ in self.calls.failed[test]}:
+            used |= self._reached(self.calls.functions[index].uses)
+        for index in bits_of(used):
+            yield from ((index, line) for line in self.calls.functions[index].at_import)
 
-    def _with_needs(self, first: Iterable[int], done: set[int]) -> Iterator[int]:
-        """These makings with all that they need, without those that are done; all of them are done then."""
-        waiting = list(first)
-        while waiting:
-            number = waiting.pop()
-            if number not in done:
-                done.add(number)
-                yield number
-                waiting += self.calls.makings[number].needs - done
+    def _reached(self, makings: Iterable[int]) -> int:
+        """The functions that made what these bind, or what that needs: a bit each, by index."""
+        bits = 0
+        for number in makings:
+            bits |= self._reach[number]
+        return bits
+
+    @cached_property
+    def _reach(self) -> list[int]:
+        makings = self.calls.makings
+        own = [sum(1 << index for index in each.ran) for each in makings]
+        return reach([each.needs for each in makings], own)
 
     def _told_by_import(self, traces: Collection[Trace]) -> frozenset[int]:
         """The functions that failing and passing tests differ more by with import than without.
 
-        What a test uses is found by names, which says that it may use it: what it runs is surer.
+        What a test uses is found by names, which says that it may use it: what it runs is surer. Which passing tests do
+        is known of this run alone.
         """
+        if self.calls.remembered:
+            return frozenset()
         own = _tests_of(trace.own for trace in traces)
         both = _tests_of(trace.hits for trace in traces)
         return frozenset(
@@ -92,43 +99,23 @@ class Counted:
         )
 
     def passed(self, index: int) -> int:
-        """How many passing tests ran the function, or use what it made."""
-        return max(self.calls.functions[index].passed, self._functions.get(index, 0))
+        """How many passing tests ran the function, or use what it made, at least."""
+        return max(self.calls.functions[index].passed, self.used(index))
 
-    def at_import(self, index: int) -> Mapping[int, int]:
-        """Of each line of the function that ran at import how many passing tests use what it made."""
-        return {line: self._lines[index, line] for line in self._by_function.get(index, ())}
-
-    @cached_property
-    def _passed(self) -> Mapping[int, int]:
-        """How many passing tests use what each of them made, at least: as many as of what needs it."""
-        direct = Counter({number: making.named for number, making in enumerate(self.calls.makings)})
-        for called in self.calls.functions:
-            for number in called.uses:
-                direct[number] = max(direct[number], called.passed)
-        done: set[int] = set()
-        largest = sorted(direct.items(), key=lambda each: -each[1])
-        return {n: tests for number, tests in largest for n in self._with_needs([number], done)}
+    def used(self, index: int) -> int:
+        """How many passing tests use what it made at import, at least: by their names, or by what they ran."""
+        return max(self.calls.functions[index].named, self._by_functions.get(index, 0))
 
     @cached_property
-    def _lines(self) -> Mapping[Hit, int]:
-        found: dict[Hit, int] = {}
-        for number, making in enumerate(self.calls.makings):
-            for hit in making.ran:
-                found[hit] = max(self._passed[number], found.get(hit, 0))
+    def _by_functions(self) -> Mapping[int, int]:
+        """Of each function the most passing tests that ran any one function that uses what it made."""
+        found: dict[int, int] = {}
+        done = 0
+        for called in sorted(self.calls.functions, key=lambda each: -each.passed):
+            new = self._reached(called.uses) & ~done
+            done |= new
+            found.update((index, called.passed) for index in bits_of(new))
         return found
-
-    @cached_property
-    def _by_function(self) -> Mapping[int, Set[int]]:
-        found: dict[int, set[int]] = {}
-        for index, line in self._lines:
-            found.setdefault(index, set()).add(line)
-        return found
-
-    @cached_property
-    def _functions(self) -> Mapping[int, int]:
-        lines = self._by_function.items()
-        return {index: max(self._lines[index, line] for line in each) for index, each in lines}
 
 
 def _tests_of(traces: Iterable[Iterable[Hit]]) -> Counter[int]:
@@ -161,11 +148,13 @@ class Counts:
         own = self.calls.functions[index].lines
         if index not in self._told:
             return own
-        at_import = self._counted.at_import(index)
-        return {line: max(own.get(line, 0), at_import.get(line, 0)) for line in {*own, *at_import}}
+        used, at_import = self._counted.used(index), self.calls.functions[index].at_import
+        return {**own, **{line: max(own.get(line, 0), used) for line in at_import}}
 
     def passed_line(self, hit: Hit) -> int:
         """How many passing tests ran a line."""
         index, line = hit
-        own = self.calls.functions[index].lines.get(line, 0)
-        return max(own, self._counted.at_import(index).get(line, 0)) if index in self._told else own
+        called = self.calls.functions[index]
+        own = called.lines.get(line, 0)
+        is_used = index in self._told and line in called.at_import
+        return max(own, self._counted.used(index)) if is_used else own
