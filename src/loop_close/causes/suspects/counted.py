@@ -99,23 +99,27 @@ class Counted:
         )
 
     def passed(self, index: int) -> int:
-        """How many passing tests ran the function, or use what it made, at least."""
+        """How many passing tests ran the function, or use what it made."""
         return max(self.calls.functions[index].passed, self.used(index))
 
     def used(self, index: int) -> int:
-        """How many passing tests use what it made at import, at least: by their names, or by what they ran."""
+        """How many passing tests use what it made at import: by names of their own, or else by what they ran."""
         return max(self.calls.functions[index].named, self._by_functions.get(index, 0))
 
     @cached_property
     def _by_functions(self) -> Mapping[int, int]:
-        """Of each function the most passing tests that ran any one function that uses what it made."""
-        found: dict[int, int] = {}
-        done = 0
-        for called in sorted(self.calls.functions, key=lambda each: -each.passed):
-            new = self._reached(called.uses) & ~done
-            done |= new
-            found.update((index, called.passed) for index in bits_of(new))
-        return found
+        """Of each function how many passing tests ran a function that uses what it made.
+
+        That is estimated, as it is not kept which tests ran several: as if one function did not depend on the other.
+        """
+        most = max(1, self.calls.passed)
+        without: dict[int, float] = {}
+        for called in self.calls.functions:
+            if called.passed and called.uses:
+                part = 1 - min(1.0, called.passed / most)
+                for index in bits_of(self._reached(called.uses)):
+                    without[index] = part * without.get(index, 1.0)
+        return {index: round(most * (1 - part)) for index, part in without.items()}
 
 
 def _tests_of(traces: Iterable[Iterable[Hit]]) -> Counter[int]:
