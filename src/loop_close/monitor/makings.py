@@ -28,6 +28,7 @@ class Makings:
         is_all = sum(len(known.ran[n]) + len(known.needs[n]) for n in numbers) <= MOST_LINKS
         self._numbers = sorted(numbers, key=lambda n: known.spots[n]) if is_all else []
         self._places = {number: place for place, number in enumerate(self._numbers)}
+        self._needs = [self._placed(known.needs[number]) for number in self._numbers]
 
     def made(self, ownership: Ownership, code_of: CodeOf) -> Made:
         """All of it."""
@@ -36,10 +37,9 @@ class Makings:
     def _all(self, ownership: Ownership) -> tuple[Making, ...]:
         """A record for each group of statements, sorted by place."""
         found = []
-        for number in self._numbers:
+        for number, needs in zip(self._numbers, self._needs, strict=True):
             file, line, column = self._known.spots[number]
             ran = frozenset(self._order[function] for function in self._known.ran[number])
-            needs = self._placed(self._known.needs[number])
             found.append(Making(file=ownership.shown(file), line=line, column=column, ran=ran, needs=needs))
         return tuple(found)
 
@@ -62,9 +62,8 @@ class Makings:
 
     def _bits(self) -> dict[int, int]:
         """Of each group the functions that made what it uses, a bit each."""
-        needs = [self._placed(self._known.needs[number]) for number in self._numbers]
         own = [sum(1 << function for function in self._known.ran[number]) for number in self._numbers]
-        return dict(zip(self._numbers, reach(needs, own), strict=True))
+        return dict(zip(self._numbers, reach(self._needs, own), strict=True))
 
     def _by_function(self) -> dict[int, frozenset[int]]:
         """What the code of each function names, by its number."""

@@ -31,20 +31,11 @@ def to_wire(calls: Calls) -> dict[str, Any]:
         "functions": [_row(each) for each in calls.functions],
         "modules": sorted(calls.modules),
         "gave_none": {nodeid: sorted(each) for nodeid, each in calls.gave_none.items()},
-        "hits": _flat(numbers),
+        "hits": _packed(number for hit in numbers for number in hit),
         "failed": failed,
         "makings": [_making_row(each) for each in calls.makings],
         "uses": {nodeid: sorted(each) for nodeid, each in calls.uses.items()},
     }
-
-
-def _flat(ran: Iterable[_Line]) -> str:
-    return _packed(number for hit in ran for number in hit)
-
-
-def _hits(sent: str) -> list[_Line]:
-    flat = _numbers(sent)
-    return list(zip(flat[::2], flat[1::2], strict=True))
 
 
 def _packed(numbers: Iterable[int]) -> str:
@@ -89,7 +80,8 @@ def _called(row: Iterable[Any]) -> Called:
 
 def from_wire(plain: Mapping[str, Any]) -> Calls:
     """The record again."""
-    hits = _hits(plain["hits"])
+    flat = _numbers(plain["hits"])
+    hits = list(zip(flat[::2], flat[1::2], strict=True))
     return Calls(
         passed=plain["passed"],
         omitted=plain["omitted"],

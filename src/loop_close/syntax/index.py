@@ -37,7 +37,7 @@ def _indexed(tree: ast.Module) -> SourceIndex:
         if isinstance(node, ast.ClassDef):
             classes[qualname] = node.lineno
         else:
-            functions[_first_line(node)] = node
+            functions[first_line(node)] = node
     return SourceIndex(tree=tree, functions=functions, classes=classes)
 
 
@@ -54,7 +54,7 @@ def _definitions(owner: ast.AST, prefix: str) -> Iterator[tuple[Function | ast.C
             yield from _definitions(node, prefix)
 
 
-def _first_line(node: ast.stmt | ast.ExceptHandler) -> int:
+def first_line(node: ast.stmt | ast.ExceptHandler) -> int:
     """The line a statement starts at, its decorators included."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(d.lineno for d in decorators)])
@@ -81,7 +81,7 @@ def lines_of(index: SourceIndex, name: str, line: int = 0) -> tuple[int, int]:
         overloads, and getters of properties.
     """
     nodes = [node for node, qualname in _definitions(index.tree, "") if qualname == name]
-    spans = [(_first_line(node), node.end_lineno or node.lineno) for node in nodes]
+    spans = [(first_line(node), node.end_lineno or node.lineno) for node in nodes]
     return next((span for span in reversed(spans) if not line or span[0] <= line <= span[1]), (0, 0))
 
 
@@ -96,7 +96,7 @@ def class_named(index: SourceIndex, name: str) -> ast.ClassDef | None:
 def statement_at(owner: ast.AST, line: int) -> ast.stmt | None:
     """The innermost statement below ``owner`` that covers ``line``; a compound one for its own header."""
     for node in _parts(owner):
-        if isinstance(node, ast.match_case) or _first_line(node) <= line <= (node.end_lineno or node.lineno):
+        if isinstance(node, ast.match_case) or first_line(node) <= line <= (node.end_lineno or node.lineno):
             inner = statement_at(node, line)
             if inner is not None:
                 return inner

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from loop_close.syntax.index import Function
+from loop_close.syntax.index import Function, first_line
 
 _CONDITIONAL = ast.If | ast.Try | ast.TryStar
 _MAKING = ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop
@@ -69,8 +69,7 @@ def _statement(node: ast.stmt) -> Statement:
                 binds |= _changed(each, value)
     local = {*_local(node)}
     binds, reads = binds - local, reads - local
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    first = min([node.lineno, *(each.lineno for each in decorators)])
+    first = first_line(node)
     own = _called_on(node) if isinstance(node, ast.Expr) else set()
     return Statement(
         first, node.end_lineno or first, node.col_offset, frozenset(binds | own), frozenset(reads)
@@ -94,7 +93,7 @@ def _run_by(node: ast.AST) -> Iterator[ast.AST]:
         each = waiting.pop()
         yield each
         if isinstance(each, Function):
-            waiting += [*each.decorator_list, *each.args.defaults, *filter(None, each.args.kw_defaults)]
+            waiting += _head(each)
         elif isinstance(each, ast.ClassDef) and each is node:
             waiting += [*each.decorator_list, *each.bases, *each.keywords]
             waiting += [inner for part in each.body for inner in _read_in_class(part)]
@@ -102,10 +101,15 @@ def _run_by(node: ast.AST) -> Iterator[ast.AST]:
             waiting += (x for x in ast.iter_child_nodes(each) if not isinstance(x, _MAKING))
 
 
+def _head(node: Function) -> list[ast.AST]:
+    """What runs of a function where it is defined."""
+    return [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
+
+
 def _read_in_class(part: ast.stmt) -> list[ast.AST]:
     """What a statement of a class reads: what it binds are attributes, and no global names."""
     if isinstance(part, Function):
-        return [*part.decorator_list, *part.args.defaults, *filter(None, part.args.kw_defaults)]
+        return _head(part)
     if isinstance(part, ast.ClassDef):
         return [*part.decorator_list, *part.bases, *(x for inner in part.body for x in _read_in_class(inner))]
     value = getattr(part, "value", None)

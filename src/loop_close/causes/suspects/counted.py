@@ -30,7 +30,7 @@ class Trace(NamedTuple):
     """
 
     own: tuple[Hit, ...]
-    before: tuple[Hit, ...] = ()
+    before: tuple[Hit, ...]
 
     @property
     def hits(self) -> tuple[Hit, ...]:
