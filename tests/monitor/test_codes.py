@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from loop_close.monitor.codes import begins_on_its_line, codes_in, gives_values
+from loop_close.monitor.codes import begins_on_its_line, codes_in, gives_values, is_told_by_its_maker
 
 SOURCE = """
 class Body:
@@ -92,3 +92,21 @@ def test_gives_values(body, gives):
     space = {}
     exec(f"def f(x):\n    {body}\n", space)
     assert gives_values(space["f"].__code__) is gives
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="3.11 has no line where an iterable is begun")
+@pytest.mark.parametrize(
+    ("source", "is_told"),
+    [
+        ("sum(x for x in a)", True),
+        ("sum(\n    x for x in a if x\n)", True),
+        ("sum(x\n    for x in a)", True),
+        ("sum(x for x in a\n    if x)", False),
+        ("sum(\n    x\n    for x in a\n)", False),
+        ("lambda: 1", False),
+    ],
+)
+def test_generator_expression_whose_lines_its_maker_runs(source, is_told):
+    owner = compile(source, "x.py", "eval")
+    (code,) = (each for each in owner.co_consts if hasattr(each, "co_code"))
+    assert is_told_by_its_maker(code, owner) is is_told

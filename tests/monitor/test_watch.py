@@ -37,6 +37,30 @@ def test_lines_in_order_each_once(watch):
     assert ran(watch) == []
 
 
+EXPRESSION = """\
+def f(a):
+    return sum(
+        g(x) for x in a
+    )
+
+
+def g(x):
+    return x
+"""
+
+
+@needs_monitoring
+def test_generator_expression_on_one_line_costs_nothing_however_long_it_runs(watch):
+    f = made(EXPRESSION)
+    (inner,) = (each for each in f.__code__.co_consts if hasattr(each, "co_code"))
+    f.__globals__["g"](1)
+    watch.take()
+    for _ in range(2):
+        f([1, 2])
+        assert ran(watch) == [("f", 2), ("f", 3), ("g", 8)]
+        assert not sys.monitoring.get_local_events(watch._tool.id, inner)
+
+
 @needs_monitoring
 def test_function_known_only_by_its_call(watch):
     watch.stop()

@@ -42,6 +42,19 @@ def begins_on_its_line(code: CodeType) -> bool:
     return len(set(lines)) == 1
 
 
+def is_told_by_its_maker(code: CodeType, owner: CodeType) -> bool:
+    """Whether it is a generator expression on lines that what makes it runs as well.
+
+    Of its loop Python stops at every turn, whether or not anybody hears of it.
+    """
+    return code.co_name == "<genexpr>" and lines_of(code) <= lines_of(owner)
+
+
+def lines_of(code: CodeType) -> set[int]:
+    """The lines of its own instructions."""
+    return {line for *_, line in code.co_lines() if line is not None}
+
+
 def gives_values(code: CodeType) -> bool:
     """Whether any ``return`` of it is not just None, written or not."""
     value, constant, load = (opmap.get(name) for name in ("RETURN_VALUE", "RETURN_CONST", "LOAD_CONST"))

@@ -49,15 +49,15 @@ class Followed:
         self._ownership = ownership
         self._most = _FEW
 
-    def add(self, code: CodeType) -> Iterator[tuple[CodeType, bool]]:
+    def add(self, code: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
         """Follow what is inside a code object.
 
-        :return: those that are new, each with whether it is a part of another one.
+        :return: those that are new, each with the one that it is a part of: itself, if of none.
         """
         # As a list: at the end of the stack all of it is found, or none.
         for inner, owner in list(codes_in(code)):
             if owner is not None and _ID(inner) not in self.codes and self._is_added(inner, owner):
-                yield inner, inner is not owner
+                yield inner, owner
 
     def _is_added(self, code: CodeType, owner: CodeType) -> bool:
         place = self._ownership.file_of(owner.co_filename), owner.co_firstlineno, owner.co_qualname
@@ -89,7 +89,10 @@ class Followed:
                 by_code[number] = mask
                 last, number = code, _ID(code)
                 mask = by_code.get(number, 0)
-                first = firsts[number] if number in firsts else self._first_line(code)
+                try:
+                    first = firsts[number]
+                except KeyError:
+                    first = self._first_line(code)
             try:
                 mask |= bits[line - first]
             except IndexError:

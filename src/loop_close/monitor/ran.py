@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
 from types import CodeType
+from typing import NamedTuple
 
 #: A line that ran: the number of the function, and the line's number.
 Line = tuple[int, int]
@@ -15,12 +15,14 @@ NOTHING = 1 << 40
 BITS = tuple(1 << place for place in range(512))
 
 
-@dataclass(frozen=True, slots=True)
 class Function:
     """A function, and what the bits of a mask stand for that are not of its first lines."""
 
-    code: CodeType
-    _far: dict[int, int] = field(default_factory=dict)
+    __slots__ = ("_far", "code")
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code
+        self._far: dict[int, int] = {}
 
     @property
     def first(self) -> int:
@@ -43,8 +45,7 @@ class Function:
             place = digits.find("1", place + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(NamedTuple):
     """What ran; it is not changed any more.
 
     :ivar masks: of each function that ran, by its number, the bits of its lines.
@@ -52,8 +53,8 @@ class Ran:
     :ivar nothing: functions that gave None where a value was wanted; asked for as ``lines`` are.
     """
 
-    masks: Mapping[int, int] = field(default_factory=dict)
-    lines: Mapping[Line, None] = field(default_factory=dict)
+    masks: Mapping[int, int] = {}
+    lines: Mapping[Line, None] = {}
     nothing: Set[int] = frozenset()
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
-from loop_close.calls import Calls
 from loop_close.monitor.faults import is_of_handler
 from loop_close.monitor.followed import too_many
-from loop_close.monitor.made import CodeOf
 from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.tests import Attribution
 from loop_close.monitor.watch import Watch
+
+if TYPE_CHECKING:
+    from loop_close.calls import Calls
+    from loop_close.monitor.made import CodeOf
 
 _P = ParamSpec("_P")
 

@@ -8,7 +8,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from loop_close.monitor.bodies import Bodies
-from loop_close.monitor.codes import LONGEST_TABLE, begins_on_its_line, hides_singles
+from loop_close.monitor.codes import LONGEST_TABLE, begins_on_its_line, hides_singles, is_told_by_its_maker
 from loop_close.monitor.faults import is_of_handler
 from loop_close.monitor.followed import Followed, Hit
 from loop_close.monitor.ownership import Ownership
@@ -46,6 +46,7 @@ class Watch:
         self._ran_before: set[int] = set()
         self._singles: set[int] = set()
         self._long: set[int] = set()
+        self._silent: set[int] = set()
         self._hides_singles = False
         self._monitoring: Any = getattr(sys, "monitoring", None)
         self._returns = Returns(self._monitoring)
@@ -172,14 +173,17 @@ class Watch:
             self.imports.modules.add(file)
         if self._followed.is_due:
             self._release()
-        for inner, is_part in self._followed.add(code):
+        for inner, owner in self._followed.add(code):
             if len(inner.co_linetable) > LONGEST_TABLE:
                 self._long.add(_ID(inner))
                 continue
-            if self._hides_singles and not is_part and begins_on_its_line(inner):
-                self._singles.add(_ID(inner))
-            if not is_part:
+            if inner is not owner and is_told_by_its_maker(inner, owner):
+                self._silent.add(_ID(inner))
+                continue
+            if inner is owner:
                 self._returns.follow(inner)
+                if self._hides_singles and begins_on_its_line(inner):
+                    self._singles.add(_ID(inner))
             self._monitoring.set_local_events(self._tool.id, inner, self._returns.events_of(_ID(inner)))
 
     def _release(self) -> None:
@@ -189,7 +193,7 @@ class Watch:
         self.hits[: len(ran)] = self._followed.by_first_codes(ran)
         ran.clear()
         self._followed.release()
-        for numbers in (self._ran_before, self._singles, self._long):
+        for numbers in (self._ran_before, self._singles, self._long, self._silent):
             numbers.intersection_update(self._followed.codes)
         self._returns.keep(self._followed.codes.keys())
         self.imports.keep(self._followed.codes.keys())
@@ -250,7 +254,7 @@ class Watch:
         for number, code in list(self._followed.codes.items()):
             if self.imports.is_open(number):
                 yield code, self._bodies.events(self._monitoring, code)
-            elif code.co_name != "<module>" and number not in self._long:
+            elif code.co_name != "<module>" and number not in self._long and number not in self._silent:
                 yield code, self._returns.events_of(number)
         for code in self._telling.codes.values():
             yield code, events.PY_RETURN
