@@ -70,11 +70,13 @@ def share_with_evidence(files, code):
     return len(loud) / len(files), loud
 
 
+@pytest.mark.slow
 def test_sources_and_documents_are_no_output_of_a_tool():
     assert len(installed_files()) > 1_000
     check_silent((str(file), file.read_bytes()) for file in sample(FILES))
 
 
+@pytest.mark.slow
 def test_nor_are_whole_packages_where_structures_may_straddle():
     check_silent(enumerate(pieces(run_of_files())))
 

@@ -54,6 +54,7 @@ def test_file_stays_below_its_bound(path):
     assert consistent(path)
 
 
+@pytest.mark.slow
 def test_runs_of_the_current_episode_stay(path):
     with open_history(path, max_runs=5) as history:
         for _ in range(200):
@@ -144,6 +145,7 @@ def test_contents_go_when_there_is_nothing_else(path):
     assert path.stat().st_size < 250_000
 
 
+@pytest.mark.slow
 def test_one_pruning_takes_a_part_only(path):
     red(path)
     many_runs(path, 2_000, 1)

@@ -279,6 +279,7 @@ def test_large_module_stays_quick():
     assert len(edits.edits[0].diff.splitlines()) <= 12
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 def test_many_changed_modules_stay_quick():
     text = "def f{}():\n" + "    x = [1, 2, 3]\n" * 2000
