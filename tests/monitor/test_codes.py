@@ -2,6 +2,7 @@ import sys
 
 import pytest
 
+from loop_close.monitor import codes
 from loop_close.monitor.codes import begins_on_its_line, codes_in, gives_values, is_told_by_its_maker
 
 SOURCE = """
@@ -109,4 +110,15 @@ def test_gives_values(body, gives):
 def test_generator_expression_whose_lines_its_maker_runs(source, is_told):
     owner = compile(source, "x.py", "eval")
     (code,) = (each for each in owner.co_consts if hasattr(each, "co_code"))
-    assert is_told_by_its_maker(code, owner) is is_told
+    assert is_told_by_its_maker(code, owner, {}) is is_told
+
+
+def test_lines_of_a_maker_of_many_are_worked_out_once(monkeypatch):
+    rules = "".join(f"    if any(x == {number} for x in a): return {number}\n" for number in range(50))
+    asked = []
+    monkeypatch.setattr(codes, "lines_of", lambda code: asked.append(code.co_name) or {1})
+    lines: dict[int, set[int]] = {}
+    for inner, owner in codes_in(compile(f"def check(a):\n{rules}", "x.py", "exec")):
+        if owner is not None:
+            is_told_by_its_maker(inner, owner, lines)
+    assert (asked.count("check"), asked.count("<genexpr>")) == (1, 50)

@@ -42,12 +42,18 @@ def begins_on_its_line(code: CodeType) -> bool:
     return len(set(lines)) == 1
 
 
-def is_told_by_its_maker(code: CodeType, owner: CodeType) -> bool:
+def is_told_by_its_maker(code: CodeType, owner: CodeType, owners: dict[int, set[int]]) -> bool:
     """Whether it is a generator expression on lines that what makes it runs as well.
 
     Of its loop Python stops at every turn, whether or not anybody hears of it.
+
+    :param owners: lines of owners by their ids, added to: a function may have thousands of such.
     """
-    return code.co_name == "<genexpr>" and lines_of(code) <= lines_of(owner)
+    if code.co_name != "<genexpr>":
+        return False
+    if id(owner) not in owners:
+        owners[id(owner)] = lines_of(owner)
+    return lines_of(code) <= owners[id(owner)]
 
 
 def lines_of(code: CodeType) -> set[int]:

@@ -173,11 +173,12 @@ class Watch:
             self.imports.modules.add(file)
         if self._followed.is_due:
             self._release()
+        owners: dict[int, set[int]] = {}
         for inner, owner in self._followed.add(code):
             if len(inner.co_linetable) > LONGEST_TABLE:
                 self._long.add(_ID(inner))
                 continue
-            if inner is not owner and is_told_by_its_maker(inner, owner):
+            if inner is not owner and is_told_by_its_maker(inner, owner, owners):
                 self._silent.add(_ID(inner))
                 continue
             if inner is owner:
