@@ -43,7 +43,7 @@ def begins_on_its_line(code: CodeType) -> bool:
 
 
 def is_told_by_its_maker(code: CodeType, owner: CodeType, owners: dict[int, set[int]]) -> bool:
-    """Whether it is a generator expression on lines that what makes it runs as well.
+    """Whether it is a generator expression on lines that what makes it has as well.
 
     Of its loop Python stops at every turn, whether or not anybody hears of it.
 

@@ -178,7 +178,11 @@ class Watch:
             if len(inner.co_linetable) > LONGEST_TABLE:
                 self._long.add(_ID(inner))
                 continue
-            if inner is not owner and is_told_by_its_maker(inner, owner, owners):
+            if (
+                _ID(owner) not in self._long
+                and inner is not owner
+                and is_told_by_its_maker(inner, owner, owners)
+            ):
                 self._silent.add(_ID(inner))
                 continue
             if inner is owner:
