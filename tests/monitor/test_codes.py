@@ -3,7 +3,14 @@ import sys
 import pytest
 
 from loop_close.monitor import codes
-from loop_close.monitor.codes import begins_on_its_line, codes_in, gives_values, is_told_by_its_maker
+from loop_close.monitor.codes import (
+    begins_on_its_line,
+    codes_in,
+    gives_values,
+    is_function,
+    is_part,
+    is_told_by_its_maker,
+)
 
 SOURCE = """
 class Body:
@@ -50,6 +57,41 @@ def test_function_itself_is_the_first():
         ("f", True),
         ("<lambda>", True),
     ]
+
+
+KINDS = """
+class Body:
+    pass
+
+def function():
+    return (lambda: [x for x in ()]), (x for x in ())
+"""
+
+
+def test_kinds_of_code():
+    module = compile(KINDS, "x.py", "exec")
+    body, function = (each for each in module.co_consts if hasattr(each, "co_code"))
+    parts = [each for each in function.co_consts if hasattr(each, "co_code")]
+    assert [is_function(each) for each in (module, body, function, *parts)] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+    ]
+    assert [is_part(each) for each in (module, body, function, *parts)] == [False, False, False, True, True]
+
+
+def shared(depth):
+    """Code of functions, each of which holds the next one twice."""
+    code = compile("lambda: 1", "x.py", "eval").co_consts[0]
+    for _ in range(depth):
+        code = code.replace(co_consts=(code, code))
+    return code
+
+
+def test_code_in_many_places_is_looked_at_once():
+    assert len([*codes_in(shared(100))]) == 101
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="needs Python 3.12")

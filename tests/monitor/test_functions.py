@@ -51,6 +51,14 @@ def test_digest_of_what_a_function_holds():
     assert digest_of(made(sources[0])) != digest_of(made(sources[1]))
 
 
+def test_digest_of_code_in_many_places():
+    code = inner = made(F)
+    for _ in range(100):
+        code = code.replace(co_consts=(code, code))
+    other = code.replace(co_consts=(code.co_consts[0], inner))
+    assert len({digest_of(each) for each in (code, code.co_consts[0], other)}) == 3
+
+
 def test_digest_is_the_same_with_other_hashes():
     code = (
         "from loop_close.monitor.functions import digest_of\n"

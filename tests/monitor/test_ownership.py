@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from loop_close.capture.project import Project
-from loop_close.monitor.ownership import Ownership, is_function, is_part
+from loop_close.monitor.ownership import Ownership
 
 
 @pytest.fixture
@@ -71,29 +71,6 @@ def test_interpreter_in_the_root(root, monkeypatch):
     assert ownership.file_of(str(root / "environment.py")) == "environment.py"
 
 
-SOURCE = """
-class Body:
-    pass
-
-def function():
-    return (lambda: [x for x in ()]), (x for x in ())
-"""
-
-
-def test_kinds_of_code():
-    module = compile(SOURCE, "x.py", "exec")
-    body, function = (each for each in module.co_consts if hasattr(each, "co_code"))
-    parts = [each for each in function.co_consts if hasattr(each, "co_code")]
-    assert [is_function(each) for each in (module, body, function, *parts)] == [
-        False,
-        False,
-        True,
-        True,
-        True,
-    ]
-    assert [is_part(each) for each in (module, body, function, *parts)] == [False, False, False, True, True]
-
-
 @pytest.mark.parametrize(
     ("filename", "is_test", "shown"),
     [
@@ -107,3 +84,18 @@ def test_kinds_of_code():
 def test_files_of_tests(root, filename, is_test, shown):
     ownership, filename = Ownership(str(root)), filename.replace("ROOT", str(root))
     assert (ownership.is_test(filename), ownership.shown(filename)) == (is_test, shown)
+
+
+def test_time_limit_while_the_file_system_is_asked(root, monkeypatch):
+    monkeypatch.chdir(root)
+
+    def stat(path):
+        def handler(number, frame):
+            raise TimeoutError
+
+        handler(14, sys._getframe())
+
+    ownership = Ownership(str(root))
+    ownership._stat = stat
+    with pytest.raises(TimeoutError):
+        ownership.file_of("core.py")

@@ -121,6 +121,28 @@ def test_all_taken(free):
     assert sys.monitoring.use_tool_id is USE
 
 
+def meddled_with(tool, what):
+    if what == "events":
+        sys.monitoring.set_events(tool.id, 0)
+    else:
+        sys.monitoring.register_callback(tool.id, sys.monitoring.events.PY_RETURN, None)
+
+
+@pytest.mark.parametrize("what", ["events", "callbacks"])
+def test_what_the_program_switched_off_is_noticed(tool, what):
+    meddled_with(tool, what)
+    assert not tool.stop()
+    assert all(sys.monitoring.get_tool(each) is None for each in FREE_IDS)
+
+
+@pytest.mark.parametrize("what", ["events", "callbacks"])
+def test_what_the_program_switched_off_before_it_asked_for_our_id_is_noticed(tool, what, free):
+    meddled_with(tool, what)
+    free(tool.id)
+    assert not tool.is_ours()
+    assert not tool.stop()
+
+
 @pytest.mark.parametrize("is_asked_for", [True, False])
 def test_what_we_asked_for_is_gone_where_the_program_freed_our_id(tool, told, is_asked_for):
     id, events = tool.id, sys.monitoring.events

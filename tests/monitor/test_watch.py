@@ -4,6 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from loop_close.monitor import followed
+from loop_close.monitor.codes import LONGEST_TABLE
 from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.session import Monitor
 from loop_close.monitor.tool import FREE_IDS
@@ -59,6 +60,32 @@ def test_generator_expression_on_one_line_costs_nothing_however_long_it_runs(wat
         f([1, 2])
         assert ran(watch) == [("f", 2), ("f", 3), ("g", 8)]
         assert not sys.monitoring.get_local_events(watch._tool.id, inner)
+
+
+@needs_monitoring
+def test_parts_of_a_function_too_long_to_be_told_by_line(watch):
+    count = 3_000
+    lines = "".join(f"    if a == {n}: return sum(g(x) for x in [a])\n" for n in range(count))
+    f = made(f"def f(a):\n{lines}\ndef g(x):\n    return x\n")
+    assert len(f.__code__.co_linetable) > LONGEST_TABLE
+    for _ in range(2):
+        f(7)
+        assert ran(watch) == [("f", 1), ("f", 9), ("g", count + 4)]
+
+
+class Hostile(str):
+    __slots__ = ()
+
+    def __hash__(self):
+        raise ValueError("no hash")
+
+
+@needs_monitoring
+def test_name_of_a_file_that_has_no_hash(watch):
+    f = made(F)
+    f.__code__ = f.__code__.replace(co_filename=Hostile("/project/a.py"))
+    assert f(1) == 2
+    assert watch.fault == "ValueError: no hash"
 
 
 @needs_monitoring

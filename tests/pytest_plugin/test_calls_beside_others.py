@@ -129,6 +129,19 @@ import sys
 for tool in range(6):
     sys.monitoring.use_tool_id(tool, "all mine")
 """
+SWITCHES_OFF = """
+import sys
+from shop import core
+
+def test_switches_off():
+    for tool in range(6):
+        if (sys.monitoring.get_tool(tool) or "").startswith("loop-close"):
+            sys.monitoring.set_events(tool, 0)
+
+def test_after():
+    core.single()
+"""
+
 FREES_OURS = """
 import sys
 from shop import core
@@ -207,6 +220,11 @@ def test_all():
             (),
             "the monitor of calls failed: TakenError: the program took our tool id of sys.monitoring",
         ),
+        (
+            {"tests/test_off.py": SWITCHES_OFF},
+            (),
+            "the monitor of calls failed: TakenError: the program took our tool id of sys.monitoring",
+        ),
     ],
 )
 def test_ids_that_others_take(tmp_path, files, arguments, why):
@@ -249,6 +267,42 @@ def test_fault_of_ours_costs_nothing_but_the_counts(tmp_path, module, name):
     assert counted.why.endswith("a fault")
     assert "1 failed, 3 passed" in counted.output
     assert "INTERNAL" not in counted.output
+
+
+LIMITED = """
+import signal
+import pytest
+from loop_close.monitor import followed
+from shop import core
+
+class LateError(Exception):
+    pass
+
+class Limit:
+    def __call__(self, number, frame):
+        signal.signal(number, signal.SIG_DFL)
+        raise LateError
+
+def test_limit(monkeypatch):
+    def working(code):
+        signal.raise_signal(signal.SIGINT)
+        return before(code)
+
+    before = followed.codes_in
+    monkeypatch.setattr(followed, "codes_in", working)
+    handler = signal.signal(signal.SIGINT, Limit())
+    try:
+        with pytest.raises(LateError):
+            exec(compile("1", core.__file__, "exec"))
+    finally:
+        signal.signal(signal.SIGINT, handler)
+"""
+
+
+def test_time_limit_that_ends_while_a_function_becomes_known(tmp_path):
+    counted = count(tmp_path, {"shop/__init__.py": "", "shop/core.py": CORE, "tests/test_limit.py": LIMITED})
+    assert "1 passed" in counted.output
+    assert counted.why == ""
 
 
 SETUP = """

@@ -8,8 +8,8 @@ from opcode import opmap
 from types import CodeType
 from typing import Any
 
-from loop_close.monitor.ownership import is_function, is_part
-
+#: CO_NEWLOCALS: of functions; the bodies of modules and classes run in a namespace that they are given.
+_IS_FUNCTION = 0x02
 # What Python makes on its own for a ``def``: neither is called when the function is.
 _MADE = ("__annotate", "<generic parameters")
 _EXTENDED = opmap["EXTENDED_ARG"]
@@ -18,21 +18,36 @@ _EXTENDED = opmap["EXTENDED_ARG"]
 LONGEST_TABLE = 16_384
 
 
-def codes_in(code: CodeType, owner: CodeType | None = None) -> Iterator[tuple[CodeType, CodeType | None]]:
-    """Each code object, itself first and the outer before the inner, with the function that it counts as part of.
+def is_function(code: CodeType) -> bool:
+    """Whether it is the code of a function, and not of a module or a class body."""
+    return bool(code.co_flags & _IS_FUNCTION)
+
+
+def is_part(code: CodeType) -> bool:
+    """Whether it has no name of its own: a lambda or a comprehension, which counts as part of what is around it."""
+    return code.co_name.startswith("<") and code.co_name != "<module>"
+
+
+def codes_in(top: CodeType) -> Iterator[tuple[CodeType, CodeType | None]]:
+    """Each code object once, itself first and the outer before the inner, with the function that it counts as part of.
 
     That is None for the bodies of modules and classes, and for what Python makes on its own.
-
-    :param owner: the function around it, None in modules and classes.
     """
-    if is_function(code) and not code.co_name.startswith(_MADE):
-        owner = owner if owner is not None and is_part(code) else code
-    else:
-        owner = None
-    yield code, owner
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from codes_in(inner, owner)
+    left: list[tuple[CodeType, CodeType | None]] = [(top, None)]
+    seen = set()  # ids: made by hand, one may be in many places
+    while left:
+        code, around = left.pop()
+        if id(code) not in seen:
+            seen.add(id(code))
+            owner = _owner(code, around)
+            yield code, owner
+            left += [(inner, owner) for inner in reversed(code.co_consts) if isinstance(inner, CodeType)]
+
+
+def _owner(code: CodeType, around: CodeType | None) -> CodeType | None:
+    if not is_function(code) or code.co_name.startswith(_MADE):
+        return None
+    return around if around is not None and is_part(code) else code
 
 
 def begins_on_its_line(code: CodeType) -> bool:

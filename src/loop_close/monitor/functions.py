@@ -8,6 +8,7 @@ from hashlib import blake2b
 from types import CodeType
 
 from loop_close.calls import Called, Calls
+from loop_close.monitor.codes import codes_in, lines_of
 from loop_close.monitor.count import Count, traces
 from loop_close.monitor.imports import Imports
 from loop_close.monitor.made import CodeOf, Made
@@ -144,31 +145,27 @@ def _called(
 
 
 def _last_line(code: CodeType) -> int:
-    own = max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno)
-    return max([own, *(_last_line(each) for each in _inner(code.co_consts))])
-
-
-def _inner(constants: Iterable[object]) -> Iterable[CodeType]:
-    return (each for each in constants if isinstance(each, CodeType))
+    return max([code.co_firstlineno, *(line for inner, _ in codes_in(code) for line in lines_of(inner))])
 
 
 def digest_of(code: CodeType) -> str:
     """Equal while the function does the same: neither its name nor where it stands counts, nor which file it is in."""
     made = blake2b(digest_size=8)
-    _feed(made, code)
-    return made.hexdigest()
-
-
-def _feed(made: blake2b, code: CodeType) -> None:
-    made.update(code.co_code)
-    made.update(
-        repr((code.co_names, code.co_varnames, code.co_freevars, code.co_flags)).encode("utf-8", "replace")
-    )
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            _feed(made, each)
+    left: list[object] = [code]
+    places: dict[int, int] = {}  # of code objects: made by hand, one may be in many
+    while left:
+        each = left.pop()
+        if not isinstance(each, CodeType):
+            text = _constant(each)
+        elif id(each) in places:
+            text = f"code {places[id(each)]}"
         else:
-            made.update(_constant(each).encode("utf-8", "replace"))
+            places[id(each)] = len(places)
+            made.update(each.co_code)
+            text = repr((each.co_names, each.co_varnames, each.co_freevars, each.co_flags))
+            left += reversed(each.co_consts)
+        made.update(text.encode("utf-8", "replace"))
+    return made.hexdigest()
 
 
 def _constant(value: object) -> str:

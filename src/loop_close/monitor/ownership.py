@@ -8,12 +8,10 @@ import sys
 # By name: what tests patch must not be called from here, and calls of ours must not count as theirs.
 from os import stat
 from os.path import abspath, basename, dirname, isabs, join, normpath, realpath
-from types import CodeType
 
 from loop_close.conventions import is_test_file
+from loop_close.monitor.faults import is_of_program
 
-#: CO_NEWLOCALS: of functions; the bodies of modules and classes run in a namespace that they are given.
-_IS_FUNCTION = 0x02
 _INSTALLED = ("site-packages", "dist-packages")
 
 
@@ -73,7 +71,9 @@ class Ownership:
     def _is_there(self, path: str) -> bool:
         try:
             self._stat(path)
-        except (OSError, ValueError):
+        except (OSError, ValueError) as error:
+            if is_of_program(error):
+                raise
             return False
         return True
 
@@ -94,13 +94,3 @@ def _below_installed(path: str) -> str:
     parts = path.split(os.sep)
     places = [number for number, part in enumerate(parts[:-1]) if part in _INSTALLED]
     return "/".join(parts[places[-1] + 1 :]) if places else ""
-
-
-def is_function(code: CodeType) -> bool:
-    """Whether it is the code of a function, and not of a module or a class body."""
-    return bool(code.co_flags & _IS_FUNCTION)
-
-
-def is_part(code: CodeType) -> bool:
-    """Whether it has no name of its own: a lambda or a comprehension, which counts as part of what is around it."""
-    return code.co_name.startswith("<") and code.co_name != "<module>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
-from loop_close.monitor.faults import is_of_handler
+from loop_close.monitor.faults import is_of_program
 from loop_close.monitor.followed import too_many
 from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.tests import Attribution
@@ -51,7 +51,7 @@ class Monitor:
 
     def _take_fault(self, fault: Exception) -> None:
         """Stop counting. A test's time limit, which is the program's to raise, is no fault; nor is Ctrl-C."""
-        if is_of_handler(fault):
+        if is_of_program(fault):
             raise fault
         self._give_up(f"{type(fault).__name__}: {fault}")
 

@@ -36,6 +36,7 @@ class Tool:
         self._monitoring: Any = None
         self._use: Any = None
         self._asked: Any = None
+        self._events = 0
 
     def start(self) -> str:
         """Take an id; why there is none, empty when there is. Nothing is told before :meth:`listen`."""
@@ -63,7 +64,8 @@ class Tool:
         """Have all functions told when they start, and of some code objects their own events."""
         for code, events in self._armed():
             self._monitoring.set_local_events(self.id, code, events)
-        self._monitoring.set_events(self.id, self._monitoring.events.PY_START)
+        self._events = self._monitoring.events.PY_START
+        self._monitoring.set_events(self.id, self._events)
 
     def replace(self, event: str, callback: Callable[..., Any]) -> None:
         """Call another one for an event from now on."""
@@ -73,10 +75,10 @@ class Tool:
 
     def _make_way(self, tool: object) -> None:
         """Somebody asks for a tool id. Where it is ours, and the only one left, we are done."""
-        if type(tool) is int and tool == self.id and (self.is_ours() or self._retaken()):
-            self._leave()
-            if self._hold(free for free in FREE_IDS if free != tool):
-                self.listen()
+        if type(tool) is not int or tool != self.id or not (self.is_ours() or self._retaken()):
+            return
+        if self._leave() and self._hold(free for free in FREE_IDS if free != tool):
+            self.listen()
 
     def is_ours(self) -> bool:
         """Whether we have an id that nobody took from us."""
@@ -89,19 +91,23 @@ class Tool:
         self._use(self.id, self.name)
         return True
 
-    def _leave(self) -> None:
+    def _leave(self) -> bool:
+        """Give the id back; whether the program had left our events and callbacks as they were."""
         monitoring = self._monitoring
+        is_whole: bool = monitoring.get_events(self.id) == self._events
         monitoring.set_events(self.id, 0)
         for code, _ in self._armed():
             monitoring.set_local_events(self.id, code, 0)
-        for event in self._callbacks:
-            monitoring.register_callback(self.id, getattr(monitoring.events, event), None)
+        for event, callback in self._callbacks.items():
+            number = getattr(monitoring.events, event)
+            is_whole &= monitoring.register_callback(self.id, number, None) is callback
         monitoring.free_tool_id(self.id)
+        return is_whole
 
     def stop(self) -> bool:
         """Leave everything as it was; more than once is fine.
 
-        :return: whether we had an id until now.
+        :return: whether we had an id until now, with what we asked for.
         """
         if self._monitoring is None:
             return True
@@ -109,7 +115,7 @@ class Tool:
         if self._monitoring.use_tool_id is self._asked:  # else somebody put another one around it
             self._monitoring.use_tool_id = self._use
         if is_ours or self._retaken():
-            self._leave()
+            is_ours &= self._leave()
         self._monitoring = None
         return is_ours
 

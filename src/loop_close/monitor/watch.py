@@ -9,7 +9,7 @@ from typing import Any
 
 from loop_close.monitor.bodies import Bodies
 from loop_close.monitor.codes import LONGEST_TABLE, begins_on_its_line, hides_singles, is_told_by_its_maker
-from loop_close.monitor.faults import is_of_handler
+from loop_close.monitor.faults import is_of_program
 from loop_close.monitor.followed import Followed, Hit
 from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.ran import NOT_ANY, NOTHING, Function, Ran
@@ -103,11 +103,11 @@ class Watch:
         files, disable, id, frame_above = self._ownership.files, self._monitoring.DISABLE, _ID, _FRAME
 
         def on_start(code: CodeType, offset: int) -> Any:
-            if files.get(code.co_filename, "") is None and id(code) not in telling:
-                return disable
-            if id(code) in singles:
-                return None  # each time
             try:
+                if files.get(code.co_filename, "") is None and id(code) not in telling:
+                    return disable
+                if id(code) in singles:
+                    return None  # each time
                 self._started(code, frame_above(1))
             except RecursionError:  # the program is at the end of its stack; the next call will do
                 return None
@@ -149,8 +149,8 @@ class Watch:
         return on_return
 
     def _take_fault(self, fault: Exception) -> None:
-        """Note a fault of ours; what a signal handler of the program raises while we are at work is the program's."""
-        if is_of_handler(fault):
+        """Note a fault of ours; what the program raises while we are at work, in a signal handler say, is not ours."""
+        if is_of_program(fault):
             raise fault
         self.fault = f"{type(fault).__name__}: {fault}"
 
