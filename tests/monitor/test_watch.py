@@ -119,6 +119,27 @@ def test_function_on_one_line(watch, source):
         assert [line for _, line in ran(watch)] == [1]
 
 
+MAKES = """\
+def f(name):
+    return property(
+        lambda self: self.data[name]
+    )
+
+class C:
+    data = {"a": 1}
+    a = f("a")
+"""
+
+
+@needs_monitoring
+def test_lambda_on_one_line_of_a_function(watch):
+    kind = made(MAKES, "C")
+    watch.take()
+    for _ in range(3):
+        assert kind().a == 1
+        assert ran(watch) == [("f", 3)]
+
+
 @needs_monitoring
 def test_made_again_and_again_is_one_function(watch):
     for _ in range(3):

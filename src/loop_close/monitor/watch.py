@@ -187,8 +187,8 @@ class Watch:
                 continue
             if inner is owner:
                 self._returns.follow(inner)
-                if self._hides_singles and begins_on_its_line(inner):
-                    self._singles.add(_ID(inner))
+            if self._hides_singles and begins_on_its_line(inner):
+                self._singles.add(_ID(inner))
             self._monitoring.set_local_events(self._tool.id, inner, self._returns.events_of(_ID(inner)))
 
     def _release(self) -> None:
