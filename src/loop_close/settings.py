@@ -32,7 +32,7 @@ class Settings:
     :ivar thresholds: those that differ from :class:`~loop_close.memory.Thresholds`, by name.
     :ivar signals_off: kinds of signals that never fire.
     :ivar suspects: whether to look at which functions each test calls: ``auto`` where Python can tell (3.12),
-        ``on``: say so where it cannot, ``off``.
+        ``on``: have the prompt say so where it cannot, ``off``.
     :ivar test_command: the command that runs the tests, for agents and whoever runs them for agents.
     :ivar strategy: the exit strategy that says when an agent's loop ends; several are joined by ``+``.
     """

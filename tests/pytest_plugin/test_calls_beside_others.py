@@ -230,6 +230,9 @@ def test_all():
 def test_ids_that_others_take(tmp_path, files, arguments, why):
     counted = count(tmp_path, {**SHOP, **files}, *arguments)
     assert counted.why == why
+    assert f"not known, or not of all tests: `{why};" in (tmp_path / "nextprompt.md").read_text(
+        encoding="utf-8"
+    )
     assert counted.passed == 0
     assert "1 failed" in counted.output
     assert "fault of loop-close" not in counted.output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import pytest
 from loop_close.files import FAULT
 from loop_close.pytest_plugin.options import Targets
 from loop_close.pytest_plugin.packages import is_extended, load_packages
-from loop_close.settings import ON
+from loop_close.settings import AUTO, ON
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -158,9 +159,14 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
         can_rerun_last_failed=config.pluginmanager.has_plugin("lfplugin"),
         argument_file=FAILED if pytest.version_tuple >= (8, 2) else "",
         calls=calls if recorder.failures else None,
-        asks_for_calls=recorder.targets.settings.suspects == ON,
+        asks_for_calls=_asks_for_calls(recorder.targets.settings.suspects),
         why_no_calls=why_no_calls if recorder.failures else "",
     )
+
+
+def _asks_for_calls(setting: str) -> bool:
+    """Whether it has to be told if nothing is known of them: ``auto`` is ``on`` where Python can tell."""
+    return setting == ON or (setting == AUTO and hasattr(sys, "monitoring"))
 
 
 def _incomplete(recorder: Recorder, session: pytest.Session) -> str:
