@@ -10,8 +10,8 @@ import pytest
 
 SRC = Path(__file__).parent.parent / "src"
 MODULES = sorted(SRC.rglob("*.py"))
-MAX_MODULE_LINES = 300
-MAX_FUNCTION_LINES = 50
+MAX_MODULE_LINES = 600
+MAX_FUNCTION_LINES = 60
 
 # What an installed plugin that was not asked for may import.
 INACTIVE = {"loop_close", "loop_close.pytest_plugin", "loop_close.hookspecs"}

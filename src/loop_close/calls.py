@@ -63,6 +63,27 @@ class Making:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Swallowed:
+    """An exception raised in the code under test, or below it, that was handled there and never reached the test.
+
+    :ivar line: the line of the code under test where it left or was raised: of its traceback the innermost frame there.
+    :ivar caught: where it was handled, as ``file:line``; a dotted module name for code outside of the project.
+    :ivar message: of the first one, bounded; empty where it could not be read without running the program's code.
+    :ivar failed: node ids of the failing tests in which it was raised.
+    :ivar passed: how many passing tests raised one of this type in this line.
+    """
+
+    file: str
+    line: int
+    function: str
+    type: str
+    message: str = ""
+    caught: str = ""
+    failed: frozenset[str] = frozenset()
+    passed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Calls:
     """What the tests of one run called.
 
@@ -78,6 +99,7 @@ class Calls:
         failed, and of so many that they are too many to follow.
     :ivar uses: of failing tests, what was made at import and their own code names, as positions in ``makings``; nothing
         of modules that cannot be collected.
+    :ivar swallowed: exceptions that never reached a failing test, sorted by place and type; bounded.
     """
 
     passed: int = 0
@@ -89,3 +111,4 @@ class Calls:
     gave_none: Mapping[str, frozenset[int]] = field(default_factory=dict)
     makings: tuple[Making, ...] = ()
     uses: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    swallowed: tuple[Swallowed, ...] = ()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from loop_close.calls import Calls
-from loop_close.memory import Progress
+from loop_close.memory import Edits, Progress
 
 Phase = Literal["collect", "setup", "call", "teardown", "session", "check", "process"]
 Verdict = Literal["green", "first-failure", "progress", "no-progress", "stuck", "error"]
@@ -74,14 +74,32 @@ class Site:
     For an assertion helper this is the call of the helper, not the helper's own ``raise``.
 
     :ivar statement: its source text, whitespace folded.
+    :ivar values: the names in the statement with their values when it failed, as (name, text), in the order of the
+        statement; bounded and redacted.
     :ivar origins: what produced the values it used, the code under test before test helpers.
     :ivar inner: functions whose results were handed to those, as ``file:function``.
     """
 
     frame: Frame
     statement: str = ""
+    values: tuple[tuple[str, str], ...] = ()
     origins: tuple[Origin, ...] = ()
     inner: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Difference:
+    """A place where two compared values differ.
+
+    :ivar path: how to get there from either value, as Python spells it: ``["lines"][17].qty``; empty for the values
+        themselves.
+    :ivar left: the text of the left one there, ``right`` of the right one; bounded and redacted. Empty for a part that
+        is missing on that side.
+    """
+
+    path: str
+    left: str
+    right: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,7 +113,10 @@ class Raised:
     :ivar omitted_frames: how many project frames were left out of the middle.
     :ivar details: what the exception itself says it is about; keys are ``name`` (module, attribute or
         variable), ``path``, ``line``, ``column``, ``text``, ``owner`` (the type or module that lacks the name),
-        ``environment`` (the missing variable), ``fixture`` (the missing one).
+        ``environment`` (the missing variable), ``fixture`` (the missing one), ``home`` (the file that should define
+        the missing name), ``cycle`` (the files that import each other, in that order, a line each).
+    :ivar nearest: existing names that are nearest to the one that is missing, the nearest first.
+    :ivar differences: where the two compared values first differ; computed from the objects, bounded.
     :ivar template: the literal part of the raised message, from the ``raise`` statement's source,
         values replaced by ``{}``; None where the source does not tell.
     :ivar cause: from ``raise … from``; ``context`` from "during handling of", unless suppressed.
@@ -109,6 +130,8 @@ class Raised:
     frames: tuple[Frame, ...] = ()
     omitted_frames: int = 0
     details: Mapping[str, str] = field(default_factory=dict)
+    nearest: tuple[str, ...] = ()
+    differences: tuple[Difference, ...] = ()
     template: str | None = None
     site: Site | None = None
     cause: Raised | None = None
@@ -225,7 +248,8 @@ class Suspect:
 
     :ivar line: its first line, ``end_line`` the last one; 0 where they are not known.
     :ivar function: the qualified name, ``<module>`` for what runs at import time.
-    :ivar score: how likely it is to be the one, from 0 to 1, as far as such evidence goes.
+    :ivar score: the calibrated probability that it holds the fault, from 0 to 1: of the places given 0.6 to 0.7,
+        60 to 70 % are right.
     :ivar reasons: in a few words each, the counts first.
     :ivar failed: how many failing tests of the root cause called it, and of how many that is known.
     :ivar passed: the same for passing tests; both zeros where calls were not looked at.
@@ -265,12 +289,27 @@ class RootCause:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class EditsRun:
+    """Which of the functions that were edited since the last green run were run by a test of this run.
+
+    :ivar edited: how many functions of the code under test were edited and are still there.
+    :ivar not_run: those that no test ran, as (file, qualified name), sorted.
+    """
+
+    edited: int = 0
+    not_run: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
     """What one run comes to: everything the prompt and the JSON report are made from.
 
     :ivar progress: the run against those before it; None where nothing is remembered.
     :ivar elsewhere: (source, run, verdict) of other sources whose last run was not green on the same files.
     :ivar notes: what there is to know of the memory, in a line each.
+    :ivar since_green: how the files differ from those of the source's last green run; None where there was none, or
+        its files are not known any more.
+    :ivar edits_run: after a green run, which edited functions the tests ran; None where that is not known.
     """
 
     observation: Observation
@@ -281,3 +320,5 @@ class Report:
     progress: Progress | None = None
     elsewhere: tuple[tuple[str, int, str], ...] = ()
     notes: tuple[str, ...] = ()
+    since_green: Edits | None = None
+    edits_run: EditsRun | None = None
