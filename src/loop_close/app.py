@@ -14,12 +14,12 @@ from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.judge import close, located
 from loop_close.memory import Progress
 from loop_close.model import Report, RootCause, Source, Suspect
+from loop_close.prompt.block import edited_in
 from loop_close.prompt.compose import compose
 from loop_close.prompt.report_json import dump, report_document
 from loop_close.prompt.rerun import selected_tests
 from loop_close.prompt.section import Section
 from loop_close.prompt.sections import built_in
-from loop_close.prompt.suspects import edited_in
 from loop_close.syntax.heads import body_start
 from loop_close.syntax.index import lines_of
 from loop_close.syntax.meaning import MODULE
@@ -71,7 +71,7 @@ def save(
         if json_file is not None:
             _try_write(json_file, report, text, problems)
         try:
-            files.write(prompt_file, [text])
+            files.write_prompt(prompt_file, text)
         except OSError as error:
             problems.append(f"cannot write {prompt_file.name}: {error.strerror or error}")
         return Saved(prompt=text, problems=tuple(problems))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +15,28 @@ REPORT = f"{STATE_FOLDER}/report.json"
 FAILED = f"{STATE_FOLDER}/failed.txt"
 RUNNING = "# Tests are running"
 FAULT = "# loop-close could not read this run"
-#: How the files begin that may be replaced: they were written by us.
-OUR_PROMPTS = ("# Stall detected", "# No stall detected", RUNNING, FAULT)
-OUR_REPORTS = ('{\n"schema": "loop-close.report/',)
+#: The last line of every prompt that we write. A file is replaced only if it ends so, or begins as older ones do.
+SIGNATURE = "<!-- loop-close -->"
+_OLDER_PROMPTS = ("# Stall detected", "# No stall detected", RUNNING, FAULT)
+_OUR_REPORT = '{\n"schema": "loop-close.report/'
 
 
 _RUNNING_TEXT = f"""{RUNNING}
 
 This file is rewritten when the run ends. If it still says so when nothing runs, the run was killed.
 """
+# Of a file these many bytes say whether it is ours.
+_ENOUGH = 200
 
 
 class UnusablePathError(ValueError):
     """A path that cannot be written; the text says why and what would do."""
 
 
-def check_writable(path: Path, ours: tuple[str, ...]) -> None:
+def check_writable(path: Path, is_ours: Callable[[Path], bool]) -> None:
     """Make sure that ``path`` can be replaced by a file of ours.
 
-    :param ours: how the first line of a file that we wrote may begin.
+    :param is_ours: whether we wrote the file that is there.
     :raises UnusablePathError: for a folder, a folder that cannot be written, or a file that is not ours.
     """
     if path.is_dir():
@@ -45,10 +48,10 @@ def check_writable(path: Path, ours: tuple[str, ...]) -> None:
         handle, probe = tempfile.mkstemp(prefix=".loop-close-", dir=path.parent)
         os.close(handle)
         os.unlink(probe)
-        first = _beginning(path) if path.exists() else b""
+        is_foreign = path.exists() and not is_ours(path)
     except OSError as error:
         raise UnusablePathError(f"{path} cannot be written: {error.strerror or error}") from error
-    if first.strip() and not first.decode("utf-8", "replace").startswith(ours):
+    if is_foreign:
         raise UnusablePathError(
             f"{path} exists and was not written by loop-close; remove it or name another file"
         )
@@ -62,9 +65,9 @@ def check_targets(prompt: Path, report: Path | None) -> None:
     """
     if report is not None and os.path.realpath(prompt) == os.path.realpath(report):
         raise UnusablePathError(f"{prompt} cannot be both the prompt and the JSON report")
-    check_writable(prompt, OUR_PROMPTS)
+    check_writable(prompt, is_prompt)
     if report is not None:
-        check_writable(report, OUR_REPORTS)
+        check_writable(report, is_report)
 
 
 def path_of_setting(root: Path, key: str, value: str) -> Path:
@@ -82,15 +85,59 @@ def announce(root: Path, prompt: Path, report: Path | None) -> None:
     """Take away what the last run said: a stale prompt must not survive."""
     # It was writable a moment ago; the end of the run will say so if it is not.
     with contextlib.suppress(OSError):
-        write(prompt, [_RUNNING_TEXT])
+        write_prompt(prompt, _RUNNING_TEXT)
         if report is not None:
             report.unlink(missing_ok=True)
         forget_run(root)
 
 
-def _beginning(path: Path) -> bytes:
+def is_prompt(path: Path) -> bool:
+    """Whether the file is empty or a prompt that we wrote.
+
+    :raises OSError: when it cannot be read.
+    """
+    begin, end = _ends(path)
+    return not begin.strip() or end.rstrip().endswith(SIGNATURE) or begin.startswith(_OLDER_PROMPTS)
+
+
+def is_finished(path: Path) -> bool:
+    """Whether the file is a prompt that we wrote at the end of a run; False for one that cannot be read."""
+    try:
+        begin, end = _ends(path)
+    except OSError:
+        return False
+    is_ours = end.rstrip().endswith(SIGNATURE) or begin.startswith(_OLDER_PROMPTS)
+    return is_ours and not begin.startswith(RUNNING)
+
+
+def is_report(path: Path) -> bool:
+    """Whether the file is empty or a JSON report that we wrote.
+
+    :raises OSError: when it cannot be read.
+    """
+    begin, _ = _ends(path)
+    return not begin.strip() or begin.startswith(_OUR_REPORT)
+
+
+def _ends(path: Path) -> tuple[str, str]:
+    """The first and the last bytes of a file, as text."""
     with path.open("rb") as file:
-        return file.read(200)
+        begin = file.read(_ENOUGH)
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _ENOUGH))
+        return begin.decode("utf-8", "replace"), file.read().decode("utf-8", "replace")
+
+
+def without_signature(text: str) -> str:
+    """The text of a prompt, for readers who have no use for our mark."""
+    return text.removesuffix(f"\n{SIGNATURE}\n")
+
+
+def write_prompt(path: Path, text: str) -> None:
+    """Replace the prompt by ``text``, signed so that the next run may replace it.
+
+    :raises OSError: when it cannot be written; the old file is then untouched.
+    """
+    write(path, [text, f"\n{SIGNATURE}\n"])
 
 
 def write(path: Path, pieces: Iterable[str]) -> None:

@@ -31,7 +31,7 @@ def analyze(options: argparse.Namespace, streams: Streams) -> int:
     if target is None:
         _show(text, options, streams)
     else:
-        _save(text, target)
+        _save(text, target, is_json=options.json)
     return 0 if report.verdict == "green" else 1
 
 
@@ -99,17 +99,20 @@ def _target(path: str | None) -> Path | None:
     from loop_close import files
 
     try:
-        files.check_writable(Path(path), (*files.OUR_PROMPTS, *files.OUR_REPORTS))
+        files.check_writable(Path(path), lambda each: files.is_prompt(each) or files.is_report(each))
     except files.UnusablePathError as error:
         raise UsageError(f"-o: {error}") from None
     return Path(path)
 
 
-def _save(text: str, target: Path) -> None:
+def _save(text: str, target: Path, *, is_json: bool) -> None:
     from loop_close import files
 
     try:
-        files.write(target, [text])
+        if is_json:
+            files.write(target, [text])
+        else:
+            files.write_prompt(target, text)
     except OSError as error:
         raise UsageError(f"-o: {target} cannot be written: {error.strerror or error}") from None
 

@@ -103,8 +103,10 @@ def _fallback(done: Done, targets: Targets, fault: BaseException) -> str:
 
     line = f"a fault of loop-close itself: {fault_text(fault)}; the command's result is not affected"
     try:
-        text = f"{files.FAULT} (exit {done.exit_code})\n\nRead what the command printed by hand, its end first.\n"
-        files.write(targets.prompt, [text])
+        text = (
+            f"{files.FAULT} (exit {done.exit_code})\n\nRead the output of the command, starting at the end.\n"
+        )
+        files.write_prompt(targets.prompt, text)
     except OSError as error:
         line += f"; {targets.name} could not be written either: {error.strerror or error}"
     return line

@@ -12,8 +12,6 @@ from loop_close.cli.place import Place
 from loop_close.cli.summary import Summary, summary_of
 from loop_close.store.contract import RunRow
 
-_BEGINNING = 200
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Standing:
@@ -72,15 +70,8 @@ def end_of(row: RunRow | None) -> float:
 def _prompt(place: Place) -> Path | None:
     """The prompt, where it is one that a finished run wrote."""
     path = place.root / place.settings.file
-    if not path.is_file():  # nothing that a reader would wait for
-        return None
-    try:
-        with path.open("rb") as file:
-            begun = file.read(_BEGINNING).decode("utf-8", "replace")
-    except OSError:
-        return None
-    is_told = begun.startswith(files.OUR_PROMPTS) and not begun.startswith(files.RUNNING)
-    return path if is_told else None
+    # Nothing that a reader would wait for.
+    return path if path.is_file() and files.is_finished(path) else None
 
 
 def prompt_text(path: Path | None, limit: int) -> str:
@@ -94,4 +85,4 @@ def prompt_text(path: Path | None, limit: int) -> str:
         return ""
     from loop_close.prompt.show import safe
 
-    return safe(text, limit)
+    return safe(files.without_signature(text), limit)

@@ -26,13 +26,15 @@ def prompt_file() -> Path:
 
 def written_prompt() -> str:
     """What the last run wrote; empty where there is nothing, or nothing of ours."""
+    path = prompt_file()
     try:
-        with prompt_file().open("rb") as file:
+        is_ours = files.is_prompt(path)
+        with path.open("rb") as file:
             text = file.read(_MAX_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
     # Tests may have written into it: what a reader cannot see has no place in it whoever wrote it.
-    return sanitize(text) if text.startswith(files.OUR_PROMPTS) else ""
+    return sanitize(files.without_signature(text)) if is_ours else ""
 
 
 def next_prompt() -> str:

@@ -8,14 +8,17 @@ from collections.abc import Sequence
 from loop_close.model import Report
 from loop_close.prompt.section import Section
 from loop_close.prompt.show import line_of
+from loop_close.settings import MIN_BUDGET
 from loop_close.text.budget import estimate_tokens
 from loop_close.text.fault import fault_text
 
 #: The estimate is no tokenizer: a tenth of the budget stays free for the difference.
 FILL = 0.9
+#: How many times as long a prompt of a loop may be as that of its first run.
+GROWTH = 1.15
 
 #: Our own words for something left out; only then is it worth telling where the whole is.
-_CUT = re.compile(r"… \d+ (?:more|characters|lines)|and \d+ more|left out|cut to keep|…`|\S…\n")
+_CUT = re.compile(r"… \d+ (?:more|characters|lines?\b)|and \d+ more|left out|cut to keep|…`|\S…\n")
 
 _SAID_CUT = "… cut to keep the budget"
 #: Fewer tokens than this are not worth a heading.
@@ -26,24 +29,37 @@ _FENCE = re.compile(r" {0,3}(?P<marks>`{3,}+|~{3,}+)(?P<rest>.*)")
 def compose(report: Report, sections: Sequence[Section], *, budget: int, full_report: str = "") -> str:
     """The next prompt as markdown, one line feed at its end.
 
-    Sections with a bound of their own come first; the one without (the root causes) gets what they leave.
+    Sections with a bound of their own come first; the one without (the root causes) gets what they leave. From the
+    second run of a loop on, the prompt is about as long as it would be without what only a loop has to say.
 
     :param budget: tokens, by :func:`~loop_close.text.budget.estimate_tokens`.
     :param full_report: the path of a file that holds every failure whole, empty when there is none.
     """
     pointer = _pointer(full_report)
-    left = int(budget * FILL) - estimate_tokens(pointer)
-    reserve = budget // 3
+    room = int(budget * FILL) - estimate_tokens(pointer)
+    bodies = _bodies(sections, report, room, budget // 3)
+    if any(bodies[section] for section in sections if section.is_of_loop):
+        first = _bodies([s for s in sections if not s.is_of_loop], report, room, budget // 3)
+        limit = max(int(GROWTH * sum(map(_cost, first.values()))), MIN_BUDGET)
+        bodies = _bodies(sections, report, min(room, limit), min(budget, limit) // 3)
+    ordered = sorted(sections, key=lambda s: (s.position, s.id))
+    parts = ["\n".join(bodies[s]) for s in ordered if bodies[s]]
+    text = "\n\n".join(parts)
+    return f"{text}\n\n{pointer}\n" if pointer and _CUT.search(text) else f"{text}\n"
+
+
+def _bodies(sections: Sequence[Section], report: Report, left: int, reserve: int) -> dict[Section, list[str]]:
+    """The lines of each section within ``left`` tokens.
+
+    :param reserve: tokens for the root causes that sections without ``keep`` must not take.
+    """
     bodies: dict[Section, list[str]] = {}
     for section in sorted(sections, key=lambda s: (s.tokens == 0, not s.keep, s.position, s.id)):
         bodies[section] = _body(
             section, report, left if section.keep or not section.tokens else left - reserve
         )
         left -= _cost(bodies[section])
-    ordered = sorted(sections, key=lambda s: (s.position, s.id))
-    parts = ["\n".join(bodies[s]) for s in ordered if bodies[s]]
-    text = "\n\n".join(parts)
-    return f"{text}\n\n{pointer}\n" if pointer and _CUT.search(text) else f"{text}\n"
+    return bodies
 
 
 def _pointer(full_report: str) -> str:

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 
-def green_title(known: str) -> str:
-    """The heading, with the exit code as it is told."""
-    return f"# No stall detected: the tests pass ({known})"
-
-
-def told_counts(
-    *, failed: int = 0, errors: int = 0, passed: int = 0, skipped: int = 0, xfailed: int = 0, xpassed: int = 0
-) -> str:
-    """Tests by outcome in pytest's words, worst first; ``No test ran`` where all are 0."""
-    named = (
-        (failed, "failed"),
-        (errors, "error" if errors == 1 else "errors"),
-        (passed, "passed"),
-        (skipped, "skipped"),
-        (xfailed, "xfailed"),
-        (xpassed, "xpassed"),
-    )
-    return ", ".join(f"{number} {name}" for number, name in named if number) or "No test ran"
+if TYPE_CHECKING:
+    from loop_close.model import Counts
 
 
-def green_prompt(*, passed: int, skipped: int, xfailed: int, xpassed: int) -> str:
-    """The whole prompt of a run in which every test that was collected passed, or failed as expected."""
-    counts = told_counts(passed=passed, skipped=skipped, xfailed=xfailed, xpassed=xpassed)
-    return f"{green_title('exit 0')}\n\n{counts}.\n"
+def green_title(counts: Counts, known: str, *, has_tests: bool = True) -> str:
+    """The heading.
+
+    :param known: the exit code in words, for a command that runs no tests.
+    """
+    if not has_tests:
+        return f"# No failure ({known})"
+    return f"# {in_words(passed=counts.passed, skipped=counts.skipped, xfailed=counts.xfailed, xpassed=counts.xpassed)}"
+
+
+def in_words(*, passed: int, skipped: int = 0, xfailed: int = 0, xpassed: int = 0) -> str:
+    """``The tests pass: 36 passed, 2 skipped``, in pytest's words for the outcomes."""
+    named = ((passed, "passed"), (skipped, "skipped"), (xfailed, "xfailed"), (xpassed, "xpassed"))
+    return "The tests pass: " + ", ".join(f"{number:,} {name}" for number, name in named if number)

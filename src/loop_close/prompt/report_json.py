@@ -10,11 +10,9 @@ from typing import Any
 from loop_close.facts import innermost, links, place
 from loop_close.memory import Progress
 from loop_close.model import Evidence, Observation, Raised, Report, RootCause, Suspect
-from loop_close.prompt.cause import representative
-from loop_close.prompt.past import attempts
+from loop_close.prompt.block import all_reasons, attempts, representative
 from loop_close.prompt.progress_json import standing_document
 from loop_close.prompt.show import safe
-from loop_close.prompt.suspects import all_reasons
 
 SCHEMA = "loop-close.report/1"
 

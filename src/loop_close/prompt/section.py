@@ -20,6 +20,8 @@ class Section:
     :ivar tokens: the most it may cost; 0 for "all that the others leave".
     :ivar keep: it is given its tokens before the others; those have to leave a third of the budget to the one
         with the root causes.
+    :ivar is_of_loop: it exists from the second run of a loop on: then the root causes are shown in fewer words, so that
+        the prompt does not grow.
     """
 
     id: str
@@ -28,3 +30,4 @@ class Section:
     title: str = ""
     tokens: int = 200
     keep: bool = False
+    is_of_loop: bool = False

@@ -1,103 +1,178 @@
-"""The built-in sections, each from the report to lines."""
+"""The built-in sections, each from the report to lines, in the order in which they are read."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
-from loop_close.facts import origins
-from loop_close.model import Counts, Evidence, Observation, Report
-from loop_close.prompt.advice import experiment, hand_over
-from loop_close.prompt.green import green_title, told_counts
-from loop_close.prompt.primary import primary
+from loop_close.model import Evidence, Observation, Report, RootCause
+from loop_close.prompt.block import LEGEND, LEVELS, block_lines, brief_line, in_words, place_of
+from loop_close.prompt.green import green_title
+from loop_close.prompt.loop import attempts, since_green, state_lines
 from loop_close.prompt.rerun import command_for, rerun_command
 from loop_close.prompt.section import Section
-from loop_close.prompt.show import line_of, span
-from loop_close.prompt.signals import signal_lines
-from loop_close.prompt.standing import standing_lines
-from loop_close.prompt.suspects import suspect_lines
-from loop_close.prompt.tried import tried
+from loop_close.prompt.show import line_of, safe, span
+from loop_close.text.budget import estimate_tokens
 from loop_close.text.markdown import fence
 from loop_close.text.sanitize import one_line
 
-MAX_FILES = 25
+#: More than ten at a time nobody works on (seed of the format: ten primaries, the rest counted).
+MAX_BLOCKS = 10
+_RESERVE = 40
 _SIGNALS = 6
+#: Kinds whose advice is true of every failure of the kind, and not said by the failure itself.
+_ADVICE = frozenset(
+    ("crash", "timeout", "coverage-below", "unhandled-async", "internal-error", "collection-error")
+)
 _NOTHING = {
-    True: "Nothing in the output shows a failure: proceed.",
-    False: "Nothing in the output matches a known pattern: read it by hand, its end first.",
+    True: "The output shows no failure: proceed.",
+    False: "The output matches no known pattern. Read the log, starting at the end.",
 }
 
 
 def title(report: Report, tokens: int) -> Iterator[str]:
-    """The stall reason and the exit code, or that all is well."""
+    """What fails, what passes, and where to look first, in words."""
     code = report.observation.exit_code
     known = "exit code unknown" if code is None else f"exit {code}"
-    if report.verdict == "green" and not report.observation.expects_tests:
-        yield f"# No stall detected ({known})"
-    elif report.verdict == "green":
-        yield green_title(known)
-    else:
-        yield f"# Stall detected: {one_line(report.stall_reason, 120)} ({known})"
+    if report.verdict == "green":
+        yield green_title(report.observation.counts, known, has_tests=report.observation.expects_tests)
+        return
+    said = in_numbers(report)
+    if not report.causes:
+        yield f"# {one_line(said, 160)} ({known})"
+        return
+    first = in_words(report.causes[0], report.progress)
+    number = len(report.causes)
+    causes = "" if number == 1 else f"{number} root causes, first "
+    yield f"# {one_line(said, 120)}: {causes}{first}"
 
 
-def standing(report: Report, tokens: int) -> Iterator[str]:
-    """What ran, with what outcome, and whether it ran to its end."""
+def in_numbers(report: Report) -> str:
+    """``5 tests fail, 36 pass``; of what is no test what was found; the stall reason where nothing was."""
+    counts = report.observation.counts
+    uncollected = len({f.nodeid for f in report.observation.failures if f.phase == "collect"})
+    errors = max(0, counts.errors - uncollected)
+    checks = Counter(f.tool for f in report.observation.failures if f.tool and f.phase == "check")
+    parts = [
+        _number(counts.failed, "test fails", "tests fail"),
+        _number(uncollected, "file cannot be collected", "files cannot be collected"),
+        _number(errors, "error", "errors"),
+        *(_number(n, f"{tool} error", f"{tool} errors") for tool, n in sorted(checks.items())),
+    ]
+    parts = [part for part in parts if part]
+    if not parts:
+        reason = safe(report.stall_reason).removesuffix(" detected")
+        parts = [f"{reason[:1].upper()}{reason[1:]}"]
+    return ", ".join(
+        [*parts, *([f"{counts.passed:,} pass{'es' * (counts.passed == 1)}"] if counts.passed else [])]
+    )
+
+
+def _number(number: int, one: str, more: str) -> str:
+    return f"{number:,} {one if number == 1 else more}" if number else ""
+
+
+def facts(report: Report, tokens: int) -> Iterator[str]:
+    """What to know of the run as a whole: whether it came to its end, other sources, what could not be looked at."""
     observation = report.observation
-    causes, failures = len(report.causes), len(observation.failures)
-    behind = f" behind {failures} failures" if failures > 1 else ""
-    found = f"{causes} root cause{'' if causes == 1 else 's'}{behind}." if causes else ""
-    counts = _counts(observation)
-    selected = f"Selected by {line_of(observation.selection)}." if observation.selection else ""
-    parts = [found, f"{counts}." if counts else "", selected]
-    told = " ".join(part for part in parts if part)
-    if told:
-        yield told
-    if not told or (report.stall_reason == "no-patterns-matched" and not observation.rerun):
+    if observation.incomplete:
+        missing = observation.counts.not_run
+        left = f": {missing} test{'' if missing == 1 else 's'} did not run" if missing else ""
+        yield f"This run is incomplete ({line_of(observation.incomplete, 160)}){left}."
+    if not report.causes and not observation.expects_tests and not observation.rerun:
         yield _NOTHING[report.verdict == "green"]
-    if report.progress is not None:
-        yield from standing_lines(report.progress, is_green=report.verdict == "green")
     others = ", ".join(
         f"{span(source, 60)} ({verdict} in its run {run})" for source, run, verdict in report.elsewhere
     )
     if others:
         yield f"Not green on the same files: {others}."
-    yield from (f"Memory: {line_of(note, 300)}" for note in report.notes)
-    if observation.incomplete:
-        missing = observation.counts.not_run
-        left = f": {missing} test{'' if missing == 1 else 's'} did not run" if missing else ""
-        yield f"This run is incomplete ({line_of(observation.incomplete, 160)}){left}."
+    why, calls = observation.why_no_calls, observation.calls
+    if why and (observation.asks_for_calls or _is_first(report)):
+        yield f"Call data is missing or partial: {line_of(why, 160)}."
+    elif calls is not None and calls.omitted:
+        yield f"Call data covers {len(calls.failed)} of {len(calls.failed) + calls.omitted} failing tests."
+    yield from (f"History: {line_of(note, 300)}" for note in report.notes)
 
 
-def _counts(observation: Observation) -> str:
-    c = observation.counts
-    found = Counter(f.tool for f in observation.failures if f.tool and f.phase == "check")
-    checks = ", ".join(
-        f"{tool}: {number} error{'s' * (number != 1)}" for tool, number in sorted(found.items())
-    )
-    if checks or not observation.expects_tests:
-        tests = _told(c) if observation.expects_tests else ""
-        return ". ".join(part for part in (checks, tests) if part)
-    return _told(c)
+def _is_first(report: Report) -> bool:
+    """Whether it is the first red run of its loop: what holds in every run is said once."""
+    return bool(report.causes) and (report.progress is None or report.progress.position == 1)
 
 
-def _told(c: Counts) -> str:
-    return told_counts(
-        failed=c.failed,
-        errors=c.errors,
-        passed=c.passed,
-        skipped=c.skipped,
-        xfailed=c.xfailed,
-        xpassed=c.xpassed,
-    )
+def root_causes(report: Report, tokens: int, hints: Mapping[str, str]) -> Iterator[str]:
+    """Every root cause in one line before any gets more; then detail, the first cause first.
+
+    The first cause is the one to fix next; the others are shown whole when it is their turn.
+    """
+    causes = report.causes
+    if not causes:
+        return
+    rendered = _first_lines(report, tokens - _RESERVE, hints)
+    left = tokens - _RESERVE - sum(map(_cost, rendered))
+    shown: dict[object, int] = {}
+    for index, level in _wishes(len(rendered)):
+        if index >= MAX_BLOCKS:
+            continue
+        others = [name for name, by in shown.items() if by != index]
+        wanted = block_lines(index + 1, causes[index], level, report, hints, others)
+        change = _cost(wanted) - _cost(rendered[index])
+        if change <= left:
+            rendered[index] = wanted
+            left -= change
+            if level > 1:
+                at = place_of(causes[index])
+                shown.setdefault((at.file, at.function), index)
+    yield from _joined(_with_one_legend(rendered[:MAX_BLOCKS]))
+    if rendered[MAX_BLOCKS:]:
+        yield from ("", f"{len(rendered) - MAX_BLOCKS} more, in a line each:", "")
+    for lines in rendered[MAX_BLOCKS:]:
+        yield from lines
+    if len(rendered) < len(causes):
+        yield from ("", f"… and {len(causes) - len(rendered)} more root causes, left out to keep the budget.")
 
 
-def fix_by(report: Report, tokens: int, hints: Mapping[str, str]) -> Iterator[str]:
-    """The catalogue's hint for the most blocking kind."""
-    kind = report.causes[0].kind if report.causes else ""
-    is_closed = report.progress is None or report.progress.breaker.state == "closed"
-    if kind in hints and is_closed:  # else what it says did not help
-        yield hints[kind]
+def _wishes(number: int) -> Iterator[tuple[int, int]]:
+    """(index, level) in the order of their use: all about the first, the messages and the source of the others."""
+    yield from ((0, level) for level in range(1, LEVELS))
+    yield from ((index, level) for level in (1, 2) for index in range(1, number))
+
+
+def _first_lines(report: Report, tokens: int, hints: Mapping[str, str]) -> list[list[str]]:
+    kept: list[list[str]] = []
+    spent = 0
+    for index, cause in enumerate(report.causes):
+        lines = _shortest(index, cause, report, hints)
+        spent += _cost(lines)
+        if kept and spent > tokens:
+            break
+        kept.append(lines)
+    return kept
+
+
+def _shortest(index: int, cause: RootCause, report: Report, hints: Mapping[str, str]) -> list[str]:
+    if index < MAX_BLOCKS:
+        return block_lines(index + 1, cause, 0, report, hints)
+    return [brief_line(index + 1, cause, report)]
+
+
+def _cost(lines: Sequence[str]) -> int:
+    return estimate_tokens("\n".join(lines)) + 1
+
+
+def _with_one_legend(rendered: Sequence[list[str]]) -> list[list[str]]:
+    """The blocks, the meaning of a mark only where it is used first."""
+    first = next((number for number, lines in enumerate(rendered) if LEGEND in lines), 0)
+    return [
+        [line for line in lines if number <= first or line != LEGEND] for number, lines in enumerate(rendered)
+    ]
+
+
+def _joined(rendered: Sequence[Sequence[str]]) -> Iterator[str]:
+    for number, lines in enumerate(rendered):
+        if number:
+            yield ""
+        yield from lines
 
 
 def other_signals(report: Report, tokens: int, labels: Mapping[str, Detector]) -> Iterator[str]:
@@ -118,43 +193,29 @@ def _signal(evidence: Evidence) -> str:
     return f"{line_of(evidence.snippet, 110)}{at}"
 
 
-def files_touched(report: Report, tokens: int) -> Iterator[str]:
-    """Every file that the evidence names, sorted, at most 25."""
-    files = sorted({e.file for e in report.evidence if e.file} | _origin_files(report))
-    shown: list[str] = []
-    for file in files[:MAX_FILES]:
-        shown.append(span(file))
-        if sum(len(s.encode()) + 2 for s in shown) > 4 * tokens - 16:  # for "and 99999 more"
-            shown.pop()
-            break
-    rest = len(files) - len(shown)
-    if shown:
-        yield ", ".join(shown) + (f" and {rest} more" if rest else "")
-
-
-def _origin_files(report: Report) -> set[str]:
-    return {o.file for e in report.evidence if e.failure is not None for o in origins(e.failure) if o.file}
-
-
 def next_step(report: Report, tokens: int) -> Iterator[str]:
-    """How to run again just what failed."""
+    """The command that runs just what failed once more."""
+    observation = report.observation
     if report.verdict == "green":
         yield from _rest(report)
         return
-    if not report.observation.rerun:
-        named = "Fix what is named above" if report.causes else "Find out what went wrong"
-        yield f"{named}, then run the failing command again to verify."
+    if not observation.rerun:
+        if report.causes:
+            yield "Run the failing command again to verify the fix."
         return
     left = report.progress.not_run if report.progress is not None else ()
-    if left and not report.observation.failures:
-        yield "The tests that are known to fail and did not run, from the root:"
-        yield from fence(command_for(report.observation, left), "sh")
+    if left and not observation.failures:
+        yield "Run the tests that failed before and did not run now, from the root:"
+        yield from fence(command_for(observation, left), "sh")
         return
-    by_test = any(f.nodeid for f in report.observation.failures)
-    other = "the tests" if report.observation.expects_tests else "the same command"
-    what = "just the failing tests" if by_test else other
-    yield f"{what[0].upper()}{what[1:]}, from the root:"
-    yield from fence(rerun_command(report.observation), "sh")
+    yield f"Rerun {_what(observation)}, from the root:"
+    yield from fence(rerun_command(observation), "sh")
+
+
+def _what(observation: Observation) -> str:
+    if any(f.nodeid for f in observation.failures):
+        return "just the failing tests"
+    return "the tests" if observation.expects_tests else "the same command"
 
 
 def _rest(report: Report) -> Iterator[str]:
@@ -172,35 +233,31 @@ def _rest(report: Report) -> Iterator[str]:
 
 def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
     """The sections of DESIGN section 7, with the hints and labels of the detectors in use."""
-    hints = {d.kind: d.hint for d in reversed(detectors)}
+    ours = {d.kind for d in DEFAULT_DETECTORS}
+    hints = {d.kind: d.hint for d in reversed(detectors) if d.kind in _ADVICE or d.kind not in ours}
     labels = {d.kind: d for d in reversed((*detectors, DETECTOR_ERROR))}
     return (
-        Section(id="title", position=10, render=title, tokens=80, keep=True),
-        Section(id="standing", position=20, render=standing, tokens=220, keep=True),
+        Section(id="title", position=10, render=title, tokens=120, keep=True),
+        Section(id="since-green", position=20, render=since_green, tokens=400, keep=True),
+        Section(id="loop", position=30, render=state_lines, tokens=400, keep=True, is_of_loop=True),
+        Section(id="facts", position=40, render=facts, tokens=220, keep=True),
+        Section(id="root-causes", position=50, render=lambda r, t: root_causes(r, t, hints), tokens=0),
         Section(
-            id="fix-by", position=30, title="Fix by", render=lambda r, t: fix_by(r, t, hints), tokens=120
-        ),
-        Section(
-            id="experiment",
-            position=32,
-            title="What would tell more",
-            render=experiment,
-            tokens=260,
+            id="attempts",
+            position=70,
+            title="Earlier attempts",
+            render=attempts,
+            tokens=420,
             keep=True,
+            is_of_loop=True,
         ),
-        Section(id="hand-over", position=34, title="For a person", render=hand_over, tokens=260, keep=True),
-        Section(id="signals", position=40, title="Stuck signals", render=signal_lines, tokens=300, keep=True),
-        Section(id="primary", position=50, title="Primary evidence", render=primary, tokens=0),
-        Section(id="suspects", position=60, title="Suspects", render=suspect_lines, tokens=300),
-        Section(id="tried", position=70, title="Tried so far", render=tried, tokens=420),
         Section(
             id="other-signals",
             position=80,
             title="Other signals",
             render=lambda r, t: other_signals(r, t, labels),
         ),
-        Section(id="files", position=90, title="Files touched", render=files_touched, tokens=100),
-        Section(id="next-step", position=100, title="Next step", render=next_step, tokens=180, keep=True),
+        Section(id="next-step", position=100, render=next_step, tokens=180, keep=True),
     )
 
 

@@ -15,8 +15,6 @@ from loop_close.pytest_plugin.packages import is_extended, load_packages
 from loop_close.settings import AUTO, ON
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from loop_close.model import Observation, Report, Warned
     from loop_close.pytest_plugin.session import Recorder
 
@@ -94,19 +92,16 @@ def _keep_green(recorder: Recorder, session: pytest.Session) -> bool:
 
 
 def _green(recorder: Recorder) -> tuple[str, ...]:
-    """What :func:`_close` comes to on a plain green run, without loading the modules that find that out."""
+    """The result of :func:`_close` for a plain green run, without loading the modules that find that out."""
     from loop_close import files
-    from loop_close.prompt.green import green_prompt
-    from loop_close.text.budget import estimate_tokens
+    from loop_close.prompt.green import in_words
 
     tally = recorder.tally
-    prompt = green_prompt(
-        passed=tally.passed, skipped=tally.skipped, xfailed=tally.xfailed, xpassed=tally.xpassed
-    )
+    said = in_words(passed=tally.passed, skipped=tally.skipped, xfailed=tally.xfailed, xpassed=tally.xpassed)
     path = recorder.targets.prompt
-    lines = ["no-stall-detected (exit 0)", _pointer(path, recorder.config, estimate_tokens(prompt))]
+    lines = [f"{said[0].lower()}{said[1:]}"]
     try:
-        files.write(path, [prompt])
+        files.write_prompt(path, f"# {said}\n")
     except OSError as error:
         lines.append(f"cannot write {path.name}: {error.strerror or error}")
     lines += recorder.memory.notes if recorder.memory is not None else ()
@@ -177,16 +172,6 @@ def _incomplete(recorder: Recorder, session: pytest.Session) -> str:
     return stopped or ("an internal error ended it" if session.exitstatus == _INTERNAL_ERROR else "")
 
 
-def may_still_fail(config: pytest.Config) -> bool:
-    """Whether pytest may turn a green run red after its summary (``--max-warnings``, new in 9.1)."""
-    if config.getoption("max_warnings", None) is not None:
-        return True
-    try:
-        return config.getini("max_warnings") is not None
-    except (KeyError, ValueError):  # no such setting
-        return False
-
-
 def _warnings(recorder: Recorder) -> list[Warned]:
     if not recorder.warnings:
         return []
@@ -210,41 +195,51 @@ def _warned(warnings: list[tuple[str, str, str, int, str]], root: str) -> list[W
 
 
 def _summary(report: Report, prompt: str, targets: Targets, config: pytest.Config) -> tuple[str, ...]:
-    """Three lines: what is wrong, where to begin, where to read on."""
-    from loop_close.facts import place
-    from loop_close.prompt.cause import representative
+    """What is wrong and where to look first; then where to read on. A green run gets one line."""
+    from loop_close.prompt.sections import in_numbers
     from loop_close.prompt.show import safe
     from loop_close.text.budget import estimate_tokens
     from loop_close.text.sanitize import one_line
 
-    causes, failures = len(report.causes), len(report.observation.failures)
-    behind = f"; {causes} root cause{'s' * (causes != 1)} behind {failures} failure{'s' * (failures != 1)}"
-    code = report.observation.exit_code
-    lines = [f"{report.stall_reason}{behind if causes else ''} (exit {code}){_loop(report)}"]
-    if report.causes:
-        first = representative(report.causes[0])
-        file, line, _ = place(first)
-        name = f"{first.raised.type}: " if first.raised is not None else ""
-        where = f"{file}:{line} " if line else f"{file} " if file else ""
-        said = safe(first.message).strip().partition("\n")[0]
-        lines.append(f"first: {where}{name}{one_line(said, 100)}")
-    elif report.observation.incomplete:
-        lines.append(f"incomplete: {safe(report.observation.incomplete)}")
-    lines.append(_pointer(targets.prompt, config, estimate_tokens(prompt)))
-    return tuple(one_line(f"loop-close: {line}", 200) for line in lines)
+    said = in_numbers(report)
+    if report.verdict == "green":
+        return (one_line(f"loop-close: {said[0].lower()}{said[1:]}", 200),)
+    incomplete = safe(report.observation.incomplete)
+    ended = f"; incomplete: {incomplete}" if incomplete else ""
+    path = os.path.relpath(targets.prompt, config.invocation_params.dir)
+    lines = (
+        f"{said}{_first_place(report)}{ended}{_loop(report)}",
+        f"next prompt: {path} (about {estimate_tokens(prompt):,} tokens)",
+    )
+    return tuple(one_line(f"loop-close: {line}", 240) for line in lines)
+
+
+def _first_place(report: Report) -> str:
+    """``; look first at src/shop/shipping.py:15 cost() (62 %)``; the failure's location where no place is likely."""
+    if not report.causes:
+        return ""
+    from loop_close.prompt.block import name_of, percent, place_of, representative
+    from loop_close.prompt.show import safe
+
+    first = report.causes[0]
+    at = place_of(first, report.progress)
+    where = f"{safe(at.where)} {safe(at.called)}".strip()
+    if at.score is not None:
+        return f"; look first at {where} ({percent(at.score)})"
+    message = safe(representative(first).message).strip().partition("\n")[0][:100]
+    return f"; look first at {where}: {safe(name_of(first))}: {message}" if at.file else f": {message}"
 
 
 def _loop(report: Report) -> str:
-    """Where the loop stands; nothing in its first run."""
+    """Where the loop is; nothing in its first run."""
     progress = report.progress
     if progress is None or progress.position < 2 or report.verdict in ("green", "error"):
         return ""
-    return f"; run {progress.position} of this loop: {report.verdict}"
-
-
-def _pointer(prompt: Path, config: pytest.Config, tokens: int) -> str:
-    path = os.path.relpath(prompt, config.invocation_params.dir)
-    return f"next prompt: {path} (about {tokens:,} tokens)"
+    words = {
+        "stuck": f"stuck: {progress.breaker.reason}",
+        "no-progress": progress.breaker.reason or "no progress",
+    }
+    return f"; run {progress.position} of this loop: {words.get(report.verdict, 'progress')}"
 
 
 def _problems(problems: tuple[str, ...]) -> list[str]:
@@ -259,7 +254,8 @@ def _fallback(recorder: Recorder, session: pytest.Session, fault: BaseException)
     try:
         from loop_close import files
 
-        files.write(recorder.targets.prompt, raw_evidence(recorder.failures, int(session.exitstatus), line))
+        rows = raw_evidence(recorder.failures, int(session.exitstatus), line)
+        files.write_prompt(recorder.targets.prompt, "".join(rows))
     except Exception as second:
         line += f"; the raw evidence could not be written either ({type(second).__name__})"
     return (f"loop-close: a fault of loop-close itself: {line}; pytest's result is not affected",)

@@ -11,7 +11,7 @@ import pytest
 from loop_close import files
 from loop_close.pytest_plugin.begin import begin_memory
 from loop_close.pytest_plugin.calls import witness_of
-from loop_close.pytest_plugin.finish import finish, may_still_fail
+from loop_close.pytest_plugin.finish import finish
 from loop_close.pytest_plugin.options import Targets, targets_of
 from loop_close.pytest_plugin.tally import Tally
 from loop_close.pytest_plugin.witness import Witness, fixtures_of
@@ -224,19 +224,14 @@ class Recorder:
             self._take(report)
         self.lines = finish(self, session)
 
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        if not may_still_fail(self.config):
-            self._show(terminalreporter)
-
+    @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
-        """The end of a session that never began, or one whose exit status changed after its summary."""
+        """After pytest's own summary: our lines. Also for a session that never began, or changed its exit status."""
         if self._session is not None and self._told != int(self._session.exitstatus):
             self._finish(self._session)
         terminalreporter = self.config.pluginmanager.get_plugin("terminalreporter")
         if terminalreporter is not None:
-            self._show(terminalreporter)
-
-    def _show(self, terminalreporter: Any) -> None:
-        for line in self.lines:
-            terminalreporter.write_line(line)
+            is_green = self._told == 0
+            for line in self.lines:
+                terminalreporter.write_line(line, green=is_green, red=not is_green)
         self.lines = ()

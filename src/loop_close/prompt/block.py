@@ -1,0 +1,471 @@
+"""One root cause as a block of the prompt: the probable place, why, its source, the proof, other places, the tests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+
+from loop_close.facts import innermost, place, test_function
+from loop_close.memory import Known, Progress
+from loop_close.model import Failure, Frame, Raised, Report, RootCause, Source, Suspect
+from loop_close.progress.fingerprints import test_key
+from loop_close.prompt.code import NOT_RUN, function_rows, statement_rows
+from loop_close.prompt.show import line_of, message_lines, plain, safe, short, span
+from loop_close.syntax.heads import edited_at
+from loop_close.syntax.meaning import MODULE
+from loop_close.text.markdown import fence
+from loop_close.text.sanitize import one_line
+
+#: Levels of detail. 0: one line. 1: heading, reason and message. 2: the marked line in its source, the statement of
+#: the test. 3: more of the source, the values, other places.
+LEVELS = 4
+#: From this probability on a place is called probable, below it possible.
+PROBABLE = 0.5
+_TESTS = (1, 1, 3, 3)
+_BODY = (0, 0, 9, 24)
+_MESSAGE_LINES = (0, 3, 4, 6)
+_MESSAGE_CHARS = (0, 240, 320, 480)
+_MAX_VALUES = 4
+_MAX_RELATIVES = 3
+_BRIEF = 100
+#: What a mark in the source means; once in a prompt.
+LEGEND = "No failing test ran the lines with `-`."
+
+
+def representative(cause: RootCause) -> Failure:
+    """The failure that is shown for all of them."""
+    failure = cause.evidence[0].failure
+    assert failure is not None
+    return failure
+
+
+def name_of(cause: RootCause) -> str:
+    """What kind of thing went wrong: the exception's type, a checker and its rule, else the detector's kind."""
+    failure = representative(cause)
+    if failure.phase == "check":
+        return f"{failure.tool} {failure.code}".strip() or cause.kind
+    return failure.raised.type if failure.raised is not None else cause.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to look first for a root cause.
+
+    :ivar function: the qualified name; empty where none is known.
+    :ivar score: the probability from 0 to 1 of a suspect; None for the location of the failure.
+    """
+
+    file: str
+    line: int
+    function: str
+    score: float | None = None
+
+    @property
+    def where(self) -> str:
+        """``file:line``, or the file alone."""
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+    @property
+    def called(self) -> str:
+        """``cost()``; empty for code outside of functions."""
+        return f"{self.function}()" if self.function and self.function != MODULE else ""
+
+
+def place_of(cause: RootCause, progress: Progress | None = None) -> Place:
+    """The likeliest suspect, at the line that counts; the failure's own location where nothing is likely."""
+    if cause.suspects:
+        first = cause.suspects[0]
+        line = line_in_question(first, progress) or first.line
+        return Place(first.file, line, first.function, first.score)
+    file, line, function = place(representative(cause))
+    return Place(file, line, function)
+
+
+def line_in_question(suspect: Suspect, progress: Progress | None) -> int:
+    """The line that sets the failing tests apart, else the one that was edited; 0 for none."""
+    if suspect.odd[0]:
+        return suspect.odd[0]
+    if suspect.function == MODULE or suspect.source is None:
+        return suspect.line if suspect.function == MODULE else 0
+    at = edited_in(suspect.source.lines, suspect, progress)
+    return suspect.source.start + at if at is not None else 0
+
+
+def edited_in(lines: Sequence[str], suspect: Suspect, progress: Progress | None) -> int | None:
+    """The index of the line that was edited right before it began to fail; where that is gone, since then.
+
+    :returns: None where it was not edited, or where the line is not to be found.
+    """
+    steps = progress.episode.steps if progress is not None and suspect.edited else ()
+    edits = (edit for step in steps if step.run >= suspect.edited for edit in step.edits.edits)
+    diffs = [
+        e.diff for e in edits if e.is_effective and (e.file, e.function) == (suspect.file, suspect.function)
+    ]
+    first, *others = diffs or [""]
+    found = (edited_at(lines, diff) for diff in (first, *reversed(others)))
+    return next((at for at in found if at is not None), None)
+
+
+def block_lines(
+    number: int,
+    cause: RootCause,
+    level: int,
+    report: Report,
+    hints: Mapping[str, str],
+    shown: Collection[object] = (),
+) -> list[str]:
+    """The root cause, its ``number`` first, from one line (level 0) to all that helps (level 3).
+
+    :param hints: advice by kind of evidence, for kinds whose advice fits every one of their failures.
+    :param shown: (file, function) of the functions whose source the prompt shows in other blocks.
+    """
+    failure, at = representative(cause), place_of(cause, report.progress)
+    heading = f"## {number}. {_headline(cause, at)}"
+    if level == 0:
+        return [f"{heading}: {_brief(failure)}{_tests(cause, level)}"]
+    lines = [heading, *_why(cause)]
+    if level >= 2 and (at.file, at.function) not in shown:
+        lines += _source(cause, at, report, level)
+    lines += _proof(cause, failure, at, level)
+    lines += _relatives(failure.raised, level)
+    if level >= 2:
+        lines += _other_exceptions(cause)
+        lines += _others(cause)
+        lines += [hints[cause.kind]] if cause.kind in hints else []
+    return [*lines, *filter(None, [_tests(cause, level).lstrip()]), *past_lines(cause, report.progress)]
+
+
+def brief_line(number: int, cause: RootCause, report: Report) -> str:
+    """The root cause in one line of a list."""
+    headline = _headline(cause, place_of(cause, report.progress))
+    return f"{number}. {headline}: {_brief(representative(cause))}{_tests(cause, 0)}"
+
+
+def in_words(cause: RootCause, progress: Progress | None) -> str:
+    """``probably cost() in src/shop/shipping.py:15``, or the exception and its location; plain text for a title."""
+    at = place_of(cause, progress)
+    if at.score is not None:
+        sure = "probably" if at.score >= PROBABLE else "possibly"
+        return f"{sure} {f'{plain(at.called)} in ' if at.called else ''}{plain(at.where)}"
+    where = f" at {plain(at.where)}" if at.file else ""
+    return f"{plain(name_of(cause))}{where}"
+
+
+def _headline(cause: RootCause, at: Place) -> str:
+    if at.score is not None:
+        sure = "Probably" if at.score >= PROBABLE else "Possibly"
+        what = f"{span(at.called, 80)} at " if at.called else ""
+        return f"{sure} {what}{span(at.where)} ({percent(at.score)})"
+    where = f" at {span(at.where)}" if at.file else ""
+    inside = f" in {span(at.called, 80)}" if at.called else ""
+    return f"{span(name_of(cause), 60)}{where}{inside}"
+
+
+def percent(score: float) -> str:
+    """``62 %``."""
+    return f"{100 * score:.0f} %"
+
+
+def _brief(failure: Failure) -> str:
+    said = line_of(failure.message, _BRIEF) if failure.message.strip() else "(no message)"
+    return f"{span(failure.raised.type, 60)} {said}" if failure.raised is not None else said
+
+
+def all_reasons(suspect: Suspect) -> Iterator[str]:
+    """Why it is suspected, in a few words each: the counts first."""
+    (failed, all_failed), (passed, all_passed) = suspect.failed, suspect.passed
+    some = f"all {all_failed}" if failed == all_failed and failed > 1 else f"{failed} of {all_failed}"
+    if all_passed:
+        yield f"called by {some} failing and {passed:,} of {all_passed:,} passing tests"
+    elif all_failed:
+        yield f"called by {some} failing tests"
+    line, failed, passed = suspect.odd
+    if line:
+        yield f"line {line} run by {failed} failing and {passed} passing tests"
+    yield from suspect.reasons
+
+
+def _why(cause: RootCause) -> Iterator[str]:
+    """Why the first suspect is suspected, in one sentence."""
+    reasons = [*all_reasons(cause.suspects[0])] if cause.suspects else []
+    if reasons:
+        text = "; ".join(reasons)
+        yield f"{text[0].upper()}{text[1:]}."
+
+
+def _source(cause: RootCause, at: Place, report: Report, level: int) -> Iterator[str]:
+    """The source of the place, with marks."""
+    suspect = cause.suspects[0] if cause.suspects else None
+    source = _source_of(cause, at, suspect)
+    if source is None or not source.lines:
+        return
+    column = _column(representative(cause).raised) if suspect is None else 0
+    ran = _lines_run(cause, suspect, report) if suspect is not None else frozenset()
+    is_marked = suspect is None or bool(line_in_question(suspect, report.progress))
+    rows = function_rows(
+        source, marked=at.line if is_marked else 0, ran=ran, most=_BODY[level], column=column
+    )
+    yield from rows
+    if any(row.startswith(NOT_RUN) for row in rows):
+        yield LEGEND
+
+
+def _source_of(cause: RootCause, at: Place, suspect: Suspect | None) -> Source | None:
+    """The function's lines: as they were read from the file, else as the traceback has them."""
+    if suspect is not None and suspect.source is not None:
+        return suspect.source
+    raised = representative(cause).raised
+    frames = [f for f in raised.frames if f.source is not None] if raised is not None else []
+    site = raised.site.frame if raised is not None and raised.site is not None else None
+    if suspect is None and site is not None and site.source is not None:
+        return None if site.is_test else site.source  # of a test the statement is shown as the proof
+    own = [f for f in frames if (f.file, f.function) == (at.file, at.function)]
+    return own[-1].source if own else None
+
+
+def _column(raised: Raised | None) -> int:
+    """Of a syntax error the column, from 1; else 0."""
+    column = raised.details.get("column", "") if raised is not None and "text" in raised.details else ""
+    return int(column) if column.isdecimal() else 0
+
+
+def _lines_run(cause: RootCause, suspect: Suspect | None, report: Report) -> frozenset[int]:
+    """The lines of the suspect that failing tests of the cause ran; empty where that is not known."""
+    calls = report.observation.calls
+    if calls is None or suspect is None or not suspect.failed[0]:
+        return frozenset()
+    indexes = {
+        number
+        for number, called in enumerate(calls.functions)
+        if called.file == suspect.file and suspect.line <= called.line <= max(suspect.end_line, suspect.line)
+    }
+    tests = {e.failure.nodeid for e in cause.evidence if e.failure is not None}
+    hits = (hit for test in sorted(tests) for hit in calls.failed.get(test, ()))
+    return frozenset(line for index, line in hits if index in indexes)
+
+
+def _proof(cause: RootCause, failure: Failure, at: Place, level: int) -> Iterator[str]:
+    """One failing test: its statement, what it got, the values of the names in it."""
+    raised = failure.raised
+    test = _test_frame(raised)
+    said = _message_rows(failure, level)
+    if test is None or level < 2 or test.source is None:
+        yield from fence("\n".join(said) or "(no message)")
+    else:
+        statement = statement_rows(test.source, test.line)
+        where = f"{span(f'{test.file}:{test.line}')} {span(test.function, 80)}"
+        yield f"Shown by {where}:"
+        yield from fence("\n".join([*map(short, statement), *(f"E  {row}" for row in said)]), "python")
+    yield from _raised_at(raised, at)
+    if level >= 3:
+        yield from _values(raised)
+
+
+def _test_frame(raised: Raised | None) -> Frame | None:
+    """The line of the test that failed, nearest to the exception."""
+    if raised is None:
+        return None
+    site = raised.site.frame if raised.site is not None else None
+    if site is not None and site.is_test:
+        return site
+    return next((f for f in reversed(raised.frames) if f.is_test and not f.is_hidden), None)
+
+
+def _message_rows(failure: Failure, level: int) -> list[str]:
+    """The message with its type, its first lines; instead of pytest's diff the places where the values differ."""
+    raised = failure.raised
+    lines = message_lines(failure.message)
+    if raised is not None and raised.type != "AssertionError":
+        first = lines[0] if lines else ""
+        lines = [f"{safe(raised.type)}: {first}" if first else safe(raised.type), *lines[1:]]
+    differences = raised.differences if raised is not None else ()
+    if differences:
+        lines = [short(lines[0]) if lines else "", *map(_difference, differences)]
+    kept: list[str] = []
+    size = 0
+    for line in lines[: _MESSAGE_LINES[level]]:
+        size += len(line) + 1
+        if kept and size > _MESSAGE_CHARS[level]:
+            break
+        kept.append(line[: _MESSAGE_CHARS[level]])
+    more = len(lines) - len(kept)
+    return [*kept, *([f"… {more} more line{'s' * (more != 1)}"] if more else [])]
+
+
+def _difference(found: object) -> str:
+    path, left, right = (one_line(safe(getattr(found, name)), 160) for name in ("path", "left", "right"))
+    if not left or not right:
+        return f"only {'right' if not left else 'left'}{path}: {left or right}"
+    return f"at {path or 'the whole'}: {left} != {right}"
+
+
+def _raised_at(raised: Raised | None, at: Place) -> Iterator[str]:
+    """Where the exception came from, unless that is the place itself or the test."""
+    frame = innermost(raised)
+    if frame is None or frame.is_test or (frame.file, frame.function) == (at.file, at.function):
+        return
+    line = _text_of(frame)
+    yield f"Raised at {span(f'{frame.file}:{frame.line}')} in {span(frame.function, 80)}{f': {line}' if line else ''}"
+
+
+def _text_of(frame: Frame) -> str:
+    source = frame.source
+    if source is None or not source.start <= frame.line < source.start + len(source.lines):
+        return ""
+    return line_of(source.lines[frame.line - source.start], 120)
+
+
+def _values(raised: Raised | None) -> Iterator[str]:
+    """The values of the names in the failing statement."""
+    values = raised.site.values if raised is not None and raised.site is not None else ()
+    if values:
+        shown = [span(f"{name} = {value}", 120) for name, value in values[:_MAX_VALUES]]
+        yield f"With {', '.join(shown)}."
+
+
+def _others(cause: RootCause) -> Iterator[str]:
+    """The other candidates, in one line."""
+    others = cause.suspects[1:]
+    if others:
+        said = (f"{span(_where(s))} {span(s.function, 80)} ({percent(s.score)})" for s in others)
+        yield f"Other places: {', '.join(said)}."
+
+
+def _where(suspect: Suspect) -> str:
+    line = suspect.odd[0] or suspect.line
+    return f"{suspect.file}:{line}" if line else suspect.file
+
+
+def _tests(cause: RootCause, level: int) -> str:
+    """Which tests it accounts for; the cases of one parametrized test are counted, not listed."""
+    failures = [f for f in (e.failure for e in cause.evidence) if f is not None]
+    if not any(f.nodeid for f in failures):
+        return _places(failures, level)
+    nodeids = [f.nodeid for f in failures]
+    functions = Counter(filter(None, map(test_function, nodeids)))
+    ids = {test_function(nodeid): nodeid for nodeid in nodeids}
+    few = nsmallest(_TESTS[level], functions.items())
+    names = _beside([function if number > 1 else ids[function] for function, number in few])
+    kept = [
+        span(name, 160) + (f" ({number} cases)" if number > 1 else "")
+        for name, (_, number) in zip(names, few, strict=True)
+    ]
+    rest = len(nodeids) - sum(number for _, number in few)
+    phases = sorted({f.phase for f in failures})
+    when = f" ({', '.join(phases)})" if phases in (["setup"], ["teardown"]) else ""
+    total = f"{len(nodeids)} tests" if len(nodeids) > 1 else "Test"
+    if not kept:
+        return ""
+    return f" {total}{when}: {', '.join(kept)}" + (f" and {rest} more" if rest else "")
+
+
+def _beside(nodeids: Sequence[str]) -> list[str]:
+    """The node ids, each without the file where it is that of the one before: ``a.py::test_x``, ``test_y``."""
+    files = [nodeid.partition("::")[0] for nodeid in nodeids]
+    return [
+        nodeid.removeprefix(f"{file}::")
+        if number and file == files[number - 1] and "::" in nodeid
+        else nodeid
+        for number, (file, nodeid) in enumerate(zip(files, nodeids, strict=True))
+    ]
+
+
+def _places(failures: Sequence[Failure], level: int) -> str:
+    """Where else the same was found, for what is no test."""
+    places = [f"{file}:{line}" for file, line, _ in map(place, failures) if file]
+    others = [p for p in dict.fromkeys(places) if p != places[0]]
+    kept = [span(p) for p in others[: 2 * _TESTS[level]]]
+    rest = len(others) - len(kept)
+    return f" Also at {', '.join(kept)}" + (f" and {rest} more places" if rest else "") if kept else ""
+
+
+def _relatives(raised: Raised | None, level: int) -> list[str]:
+    """The other links of the chain and the members of a group, each with its place, nested as they are."""
+    if raised is None:
+        return []
+    shown: list[Raised] = []
+    lines = []
+    for depth, relation, other in _related(raised, 0):
+        if len(shown) < _MAX_RELATIVES and other not in shown:  # what a group holds is often its context too
+            lines.append("  " * depth + _relative(relation, other, level))
+        shown.append(other)
+    more = sum(other not in shown[:_MAX_RELATIVES] for other in shown[_MAX_RELATIVES:])
+    more += sum(group.omitted_members for group in (raised, *shown))
+    return [*lines, f"- and {more} more exceptions"] if more else lines
+
+
+def _related(raised: Raised, depth: int) -> Iterator[tuple[int, str, Raised]]:
+    """(depth, relation, exception) of whatever it holds or came from, each followed by its own."""
+    for member in raised.members:
+        yield depth, "holds", member
+        yield from _related(member, depth + 1)
+    origin = raised.cause or raised.context
+    if origin is not None:
+        yield depth, "raised from" if raised.cause else "raised while handling", origin
+        yield from _related(origin, depth + 1 if origin.members else depth)
+
+
+def _relative(relation: str, raised: Raised, level: int) -> str:
+    frame = innermost(raised)
+    at = f" at {span(f'{frame.file}:{frame.line}')}" if frame is not None else ""
+    message = f": {line_of(raised.message, _BRIEF if level else 60)}" if raised.message else ""
+    return f"- {relation} {span(raised.type, 60)}{at}{message}"
+
+
+def _other_exceptions(cause: RootCause) -> Iterator[str]:
+    """A line for other exceptions of the same cause: of another type, or raised elsewhere in the code under test."""
+    first, *others = [e.failure for e in cause.evidence[:200] if e.failure is not None]
+    by_kind: dict[tuple[str, str, str], Failure] = {}
+    for failure in others:
+        by_kind.setdefault(_kind(failure), failure)
+    by_kind.pop(_kind(first), None)
+    for kind, failure in [*by_kind.items()][:1]:
+        frame = innermost(failure.raised)
+        at = f" at {span(f'{frame.file}:{frame.line}')}" if frame is not None else ""
+        rest = f", and {len(by_kind) - 1} more kinds" if len(by_kind) > 1 else ""
+        yield f"Also {span(kind[0] or 'failure', 60)}{at}: {line_of(failure.message, 60)}{rest}."
+
+
+def _kind(failure: Failure) -> tuple[str, str, str]:
+    """The exception's type, and the function of the code under test that it was raised in."""
+    frame = innermost(failure.raised)
+    where = ("", "") if frame is None or frame.is_test else (frame.file, frame.function)
+    return (failure.raised.type if failure.raised is not None else "", *where)
+
+
+def past_lines(cause: RootCause, progress: Progress | None) -> Iterator[str]:
+    """What is remembered of the cause: how long it has been there, and the values that it went through. One line."""
+    known = _oldest(cause, progress)
+    first = cause.evidence[0].failure
+    if progress is None or known is None or first is None:
+        return
+    runs = [s.run for s in progress.episode.steps if s.run >= known.since and not s.is_killed]
+    parts = [f"Failing for {len(runs)} runs, since run {known.since}."] if len(runs) > 1 else []
+    if len(known.values) > 1:
+        test = "" if known.mark.test == test_key(first) else f" in {span(known.mark.test, 160)}"
+        shown = ", ".join(span(value, 40) for _, value in known.values[-3:])
+        want = f"; wanted {span(known.mark.want, 40)}" if known.mark.want else ""
+        parts.append(f"Got {shown}{want}{test}.")
+    parts += ["It had passed in this loop."] if known.was_broken else []
+    if parts:
+        yield " ".join(parts)
+
+
+def attempts(cause: RootCause, progress: Progress | None) -> int:
+    """How many times the code was edited while the cause was there, and it stayed."""
+    known = _oldest(cause, progress)
+    if progress is None or known is None:
+        return 0
+    steps = [s for s in progress.episode.steps if s.run > known.since and s.is_counted]
+    return sum(s.edits.kind in ("effective", "unknown") for s in steps)
+
+
+def _oldest(cause: RootCause, progress: Progress | None) -> Known | None:
+    """What is known of the test that has been failing longest, of those that went through most values."""
+    if progress is None:
+        return None
+    keys = {test_key(e.failure) for e in cause.evidence if e.failure is not None}
+    found = [progress.episode.tests[key] for key in sorted(keys) if key in progress.episode.tests]
+    return min(found, key=lambda k: (k.since, -len(k.values)), default=None)

@@ -1,0 +1,368 @@
+"""The loop in the prompt: what changed since it was green, whether it advances, what to do, what was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from loop_close.conventions import is_test_file
+from loop_close.memory import Edit, Edits, Episode, Known, Progress, Signal, Step
+from loop_close.model import Report
+from loop_close.prompt.show import safe, span, spans
+from loop_close.syntax.meaning import MODULE
+from loop_close.text.markdown import fence
+from loop_close.text.sanitize import one_line
+
+_WHY = {
+    "fixed": "more was fixed than broken",
+    "later": "a test got further",
+    "changed": "a failure changed in a way not seen before",
+    "unmasked": "tests can be collected again",
+    "added": "a new test fails, and nothing that had passed",
+}
+_UNEDITED = {
+    "none": "No file of the project changed since the run before.",
+    "ineffective": "Only comments, formatting, docstrings or prose changed since the run before.",
+}
+_SILENT = {
+    "none": "nothing",
+    "ineffective": "only comments, formatting, docstrings or prose",
+    "unknown": "unknown",
+}
+_MAX_NAMED = 3
+_MAX_STEPS = 6
+_MAX_DIFF_LINES = 14
+_MAX_EDITED = 6
+
+#: What would discriminate between two explanations, by signal, the most telling signal first. ``{edited}`` are the
+#: functions edited last, ``{tests}`` what the signal is about. All of the words are ours.
+EXPERIMENTS: Mapping[str, str] = {
+    "no-edit": "Either no edit was made, or the edits go to files that the tests do not import (another checkout, an "
+    'installed copy, a build folder). `python -c "import PACKAGE; print(PACKAGE.__file__)"` shows which file is '
+    "imported.",
+    "no-effective-edit": "No edit changed an expression or a statement, so no result could change.",
+    "oscillation": "Either the tests contradict each other, or the code misses a case. Compare the inputs and the "
+    "expected results of {tests}: equal inputs with different results are a contradiction; otherwise the difference "
+    "between the inputs is the missing case.",
+    "whack-a-mole": "Either the tests share code that each edit bends another way, or they contradict each other. "
+    "Look at the code that all of {tests} run: the first difference in what they pass to it shows what one edit has "
+    "to handle.",
+    "repeated-failure": "Either {edited} does not run in the failing test, or it is not the cause. An exception raised "
+    "as its first statement decides: if the failure stays the same, the code does not run there.",
+    "repeated-failure, moved": "The value follows the edits of {edited}, so that code runs. Either its rule is wrong, "
+    "or its input is. Print its arguments and its return value once in the failing test: with a wrong argument, the "
+    "fault is earlier.",
+    "similar-failure": "Either the wording differs by chance, or each edit moves the same fault. Run the same code "
+    "twice: if the words differ again, it is chance.",
+    "regression": "Either the last edit broke what had been fixed, or both need a case that is missing. Undo the last "
+    "edit and run {tests}: if they pass, it was the edit.",
+}
+DEFAULT = (
+    "Either {edited} is not the cause, or the test expects a wrong value. Work out the expected value by hand from the "
+    "input of the test, before the next edit."
+)
+#: What an edit is called where none is known.
+SOMETHING = "the edited code"
+
+
+def since_green(report: Report, tokens: int) -> Iterator[str]:
+    """What was edited since the last green run, with its diff: in every red run until the next green one."""
+    progress = report.progress
+    if report.verdict == "green" or progress is None:
+        return
+    green, edits = progress.episode.green, report.since_green
+    if edits is None and progress.position == 1 and green:
+        edits = progress.step.edits  # nothing but this run came after the green one
+    if edits is None or edits.kind == "unknown":
+        yield from _last_diff(report)
+        return
+    since = f"since run {green}, which was green" if green else "since the last green run"
+    if edits.kind == "none":
+        yield f"No file of the project changed {since}."
+        return
+    kept = [edit for edit in edits.edits if edit.is_effective]
+    if not kept:
+        yield f"Only comments, formatting, docstrings or prose changed {since}."
+        return
+    yield f"Changed {since}: {_names(kept, edits)}"
+    yield from _diff(kept, report)
+
+
+def _last_diff(report: Report) -> Iterator[str]:
+    """Where no green run is known: the diff of the last edit of the loop."""
+    progress = report.progress
+    steps = progress.episode.steps if progress is not None else ()
+    for step in reversed(steps):
+        kept = [edit for edit in step.edits.edits if edit.is_effective and edit.diff]
+        if kept and step.run != steps[0].run:
+            yield f"Last edit, before run {step.run}: {_names(kept, step.edits)}"
+            yield from _diff(kept, report)
+            return
+
+
+def _names(kept: Sequence[Edit], edits: Edits) -> str:
+    more = len(kept) - _MAX_NAMED + edits.omitted if len(kept) > _MAX_NAMED else edits.omitted
+    named = ", ".join(map(place_of_edit, kept[:_MAX_NAMED]))
+    return f"{named} and {more} more" if more else named
+
+
+def place_of_edit(edit: Edit) -> str:
+    """`` `total` in `src/cart.py` ``, with what became of it where it was not edited in place."""
+    if edit.change == "moved":
+        file, function = edit.moved_to
+        return f"{span(edit.function, 60)} (now {span(f'{file}:{function}', 100)})"
+    change = f" ({edit.change})" if edit.change in ("added", "removed") else ""
+    is_part = edit.function and edit.function != MODULE
+    where = f"{span(edit.function, 60)} in {span(edit.file, 100)}" if is_part else span(edit.file, 100)
+    return f"{where}{change}"
+
+
+def _diff(edits: Sequence[Edit], report: Report) -> list[str]:
+    """The first lines of each diff, that of the likeliest suspect first: they share the room that one has."""
+    suspects = [suspect for cause in report.causes for suspect in cause.suspects]
+    names = dict.fromkeys((suspect.file, suspect.function) for suspect in suspects)
+    order = {name: number for number, name in enumerate(names)}
+    shown = sorted((e for e in edits if e.diff), key=lambda e: order.get((e.file, e.function), len(order)))
+    if not shown:
+        return []
+    room = _MAX_DIFF_LINES // min(len(shown), _MAX_NAMED)
+    rows: list[str] = []
+    more = 0
+    for number, edit in enumerate(shown):
+        lines = safe(edit.diff).split("\n")
+        kept = lines[:room] if number < _MAX_NAMED else []
+        if kept and len(edits) > 1:
+            rows.append(f"@@ {one_line(safe(edit.function or edit.file), 100)} @@")
+        rows += [line[:120] for line in kept]
+        more += len(lines) - len(kept)
+    return fence("\n".join([*rows, *([f"… {more} more lines"] if more else [])]), "diff")
+
+
+def state_lines(report: Report, tokens: int) -> Iterator[str]:
+    """The state of the loop in one line; then each signal, and an experiment or a question for a person."""
+    progress = report.progress
+    if progress is None:
+        return
+    if report.verdict == "green":
+        yield from _fixed(progress)
+        return
+    if progress.position > 1:
+        yield state_line(progress)
+    fired = [signal for signal in progress.signals if signal.is_on]
+    yield from (f"- {_named(signal)}." for signal in fired)
+    if progress.breaker.state == "half_open":
+        yield from _experiment(progress)
+    elif progress.breaker.state == "open":
+        yield from _hand_over(progress)
+
+
+def state_line(progress: Progress) -> str:
+    """The state in one line: ``Run 5 of this loop: 1 fixed, 2 unresolved. No progress for 2 runs.``."""
+    parts = [f"{_number(progress)} of this loop: {counts(progress)}.", _verdict(progress)]
+    parts.append(_UNEDITED.get(progress.step.edits.kind, ""))
+    return " ".join(part for part in parts if part)
+
+
+def _number(progress: Progress) -> str:
+    """The run by its number, which everything else refers to; its place in the loop where that differs."""
+    run, position = progress.run, progress.position
+    return f"Run {run}" if run == position else f"Run {run}, the {_ordinal(position)}"
+
+
+def _ordinal(number: int) -> str:
+    end = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if number // 10 % 10 == 1 else end}"
+
+
+def counts(progress: Progress) -> str:
+    """The groups that are not empty: ``2 fixed, 1 new (1 had passed), 3 unresolved``."""
+    broken = f" ({len(progress.broken)} had passed)" if progress.broken else ""
+    named = (
+        (len(progress.fixed), "fixed", ""),
+        (len(progress.new), "new", broken),
+        (len(progress.changed), "changed", ""),
+        (len(progress.unresolved), "unresolved", ""),
+        (len(progress.not_run), "not run", ""),
+        (len(progress.not_fixed), "skipped or gone", ""),
+        (len(progress.step.infrastructure), "infrastructure failures", ""),
+    )
+    return ", ".join(f"{number} {name}{more}" for number, name, more in named if number) or "no change"
+
+
+def _verdict(progress: Progress) -> str:
+    if progress.step.advanced:
+        return f"Progress: {_WHY[progress.step.advanced]}."
+    if progress.breaker.state == "closed":
+        return "No progress."
+    return f"{'Stuck' if progress.breaker.state == 'open' else 'No progress'}: {progress.breaker.reason}."
+
+
+def _named(signal: Signal) -> str:
+    about = f" {spans(signal.tests, 2)}:" if signal.tests else ""
+    return f"{signal.kind.replace('-', ' ').capitalize()}:{about} {one_line(signal.explanation, 300)}"
+
+
+def _experiment(progress: Progress) -> Iterator[str]:
+    """While the breaker is half open: what would discriminate between two explanations."""
+    ruled_out = _ruled_out(progress)
+    if ruled_out:
+        yield ruled_out
+    fired = {s.kind: s for s in progress.signals if s.is_on}
+    signal = next((fired[kind] for kind in EXPERIMENTS if kind in fired), None)
+    text = EXPERIMENTS[_situation(signal, progress)] if signal is not None else DEFAULT
+    tests = spans(signal.tests, _MAX_NAMED) if signal is not None and signal.tests else "the failing tests"
+    yield text.format(edited=_edited(progress, 1) or SOMETHING, tests=tests)
+
+
+def _situation(signal: Signal, progress: Progress) -> str:
+    """The key of the catalogue: an edit that moved the values is known to run."""
+    moves = [
+        s for s in progress.episode.steps if s.moved and s.edits.kind == "effective" and s.run in signal.runs
+    ]
+    return f"{signal.kind}, moved" if signal.kind == "repeated-failure" and moves else signal.kind
+
+
+def _hand_over(progress: Progress) -> Iterator[str]:
+    """While it is open: what was ruled out, and the open question for a person."""
+    failing = sorted(t for t, k in progress.episode.tests.items() if k.status == "failing")
+    ruled_out = _ruled_out(progress)
+    yield f"For a person: {_question(progress, failing)}{f' {ruled_out}' if ruled_out else ''}"
+
+
+def _ruled_out(progress: Progress) -> str:
+    edited = _edited(progress, _MAX_EDITED)
+    return f"Edits since the last progress that did not help: {edited}." if edited else ""
+
+
+def _edited(progress: Progress, most: int) -> str:
+    """Functions of the code under test that were edited since the last progress, the latest first."""
+    found: list[tuple[str, str]] = []
+    for step in reversed(progress.episode.steps):
+        if step.advanced or step.run == progress.episode.first:
+            break
+        found += [
+            (e.file, e.function) for e in step.edits.edits if e.is_effective and not is_test_file(e.file)
+        ]
+    return ", ".join(_place(file, function) for file, function in list(dict.fromkeys(found))[:most])
+
+
+def _place(file: str, function: str) -> str:
+    is_part = function and function != MODULE
+    return f"{span(function, 60)} ({span(file, 100)})" if is_part else span(file, 100)
+
+
+def _question(progress: Progress, failing: list[str]) -> str:
+    """What the loop cannot decide: whether the wanted value is right, or whether two wishes can both be met."""
+    kinds = {s.kind for s in progress.signals if s.is_on}
+    if kinds & {"oscillation", "whack-a-mole"}:
+        return "can these tests all pass, or do two of them contradict each other?"
+    known = (progress.episode.tests[test] for test in failing)
+    moved = max((k for k in known if k.mark.want), key=lambda k: len(k.values), default=None)
+    if moved is not None:
+        return _about_value(moved)
+    if "no-edit" in kinds:
+        return "the files do not change between the runs; is an agent working on this?"
+    return "does the test ask for the right thing, and which code is meant to do it?"
+
+
+def _about_value(known: Known) -> str:
+    test, want = span(known.mark.test, 160), span(known.mark.want, 40)
+    seen = ", ".join(span(value, 40) for _, value in known.values[-_MAX_NAMED:])
+    return f"is {want} right in {test}? The code returned {seen}."
+
+
+def _fixed(progress: Progress) -> Iterator[str]:
+    """After a green run: what had been broken in the episode that is over."""
+    episode: Episode = progress.episode
+    passed = {t: k for t, k in episode.tests.items() if k.status == "passed" and "::" in t}
+    tests = sorted(t for t, known in passed.items() if progress.step.is_full or known.ran == progress.run)
+    if tests:
+        runs = f"{episode.runs} run{'s' * (episode.runs != 1)}"
+        number = f"{len(tests)} test{'s' * (len(tests) != 1)} that had failed pass"
+        yield f"{number}{'es' * (len(tests) == 1)} after {runs}: {spans(tests, _MAX_NAMED)}."
+
+
+def attempts(report: Report, tokens: int) -> Iterator[str]:
+    """A table of the runs of the loop: what was edited before each, and its effect; none before the second run."""
+    progress = report.progress
+    if progress is None or progress.position < 2 or not progress.step.unresolved:
+        return
+    steps = _worth_telling(progress)
+    shown = steps[-_MAX_STEPS:]
+    if not shown:
+        return
+    if len(steps) > len(shown):
+        yield f"{len(steps) - len(shown)} earlier runs are left out."
+        yield ""
+    yield from ("| run | edit | effect |", "|---|---|---|")
+    for step in shown:
+        yield f"| {step.run} | {_cell(_edit_of(step))}{_twin(step, progress)} | {_cell(effect(step))} |"
+
+
+def _cell(text: str) -> str:
+    """Text that is one cell: a bar would end it, even inside of a code span."""
+    return text.replace("|", "\\|")
+
+
+def _worth_telling(progress: Progress) -> list[Step]:
+    """The runs that an edit came before, and killed ones; of the first only where it is known what was edited."""
+    first, *rest = progress.episode.steps if progress.episode.steps else [progress.step]
+    is_begun = first.run == progress.episode.first
+    begun = [first] if not is_begun or first.edits.kind == "effective" else []
+    return [*begun, *(s for s in rest if s.is_killed or s.is_counted or s.edits.kind == "effective")]
+
+
+def _twin(step: Step, progress: Progress) -> str:
+    """The earlier run that had the very same code, where other code was in between."""
+    earlier = [s for s in progress.episode.steps if s.run < step.run and s.code]
+    if not step.code or not earlier or earlier[-1].code == step.code:
+        return ""
+    same = next((s.run for s in earlier if s.code == step.code), None)
+    return f", back to the code of run {same}" if same is not None else ""
+
+
+def _edit_of(step: Step) -> str:
+    """The edited functions; of a single edit of one line, the line before and after."""
+    if step.edits.kind in _SILENT:
+        return _SILENT[step.edits.kind]
+    edits = [e for e in step.edits.edits if e.is_effective]
+    if not edits:  # a checker may be content with them
+        return _SILENT["ineffective"]
+    if len(edits) == 1 and not step.edits.omitted:
+        changed = _one_line_change(edits[0])
+        if changed:
+            return f"{_short_place(edits[0])}: {changed}"
+    more = max(0, len(edits) - 2) + step.edits.omitted
+    return ", ".join(map(_short_place, edits[:2])) + (f" and {more} more" if more else "")
+
+
+def _short_place(edit: Edit) -> str:
+    is_part = edit.function and edit.function != MODULE
+    return span(edit.function if is_part else edit.file, 80)
+
+
+def _one_line_change(edit: Edit) -> str:
+    """`` `old` → `new` `` for an edit that replaced one line; empty for any other."""
+    rows = edit.diff.split("\n")
+    removed = [row[1:].strip() for row in rows if row.startswith("-")]
+    added = [row[1:].strip() for row in rows if row.startswith("+")]
+    if len(removed) != 1 or len(added) != 1:
+        return ""
+    return f"{span(removed[0], 50)} → {span(added[0], 50)}"
+
+
+def effect(step: Step) -> str:
+    """What a run changed in the failures."""
+    if step.is_killed:
+        return "killed before its end"
+    named = (
+        (step.fixed, "fixed"),
+        (step.broken, "broken"),
+        (step.new - step.broken, "new"),
+        (step.changed, "changed"),
+        (step.moved, "with other values"),
+        (step.not_fixed, "skipped or gone"),
+        (len(step.infrastructure), "infrastructure failures"),
+        (step.not_run, "not run"),
+    )
+    moved = ", ".join(f"{number} {name}" for number, name in named if number)
+    return f"{moved or 'no change'}; {step.unresolved} fail{'s' * (step.unresolved == 1)}"
