@@ -23,8 +23,8 @@ from loop_close.text.sanitize import one_line
 LEVELS = 4
 #: From this probability on a place is called probable, below it possible.
 PROBABLE = 0.5
-_TESTS = (1, 1, 3, 3)
-_BODY = (0, 0, 9, 24)
+_TESTS = (1, 1, 2, 2)
+_BODY = (0, 0, 9, 20)
 _MESSAGE_LINES = (0, 3, 4, 6)
 _MESSAGE_CHARS = (0, 240, 320, 480)
 _MAX_VALUES = 4
@@ -124,7 +124,7 @@ def block_lines(
     failure, at = representative(cause), place_of(cause, report.progress)
     heading = f"## {number}. {_headline(cause, at)}"
     if level == 0:
-        return [f"{heading}: {_brief(failure)}{_tests(cause, level)}"]
+        return [heading, f"{_brief(failure)}.{_tests(cause, level)}"]
     lines = [heading, *_why(cause)]
     if level >= 2 and (at.file, at.function) not in shown:
         lines += _source(cause, at, report, level)

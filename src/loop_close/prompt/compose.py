@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from loop_close.model import Report
 from loop_close.prompt.section import Section
 from loop_close.prompt.show import line_of
-from loop_close.settings import MIN_BUDGET
 from loop_close.text.budget import estimate_tokens
 from loop_close.text.fault import fault_text
 
@@ -16,6 +15,8 @@ from loop_close.text.fault import fault_text
 FILL = 0.9
 #: How many times as long a prompt of a loop may be as that of its first run.
 GROWTH = 1.15
+# Tokens that any prompt of a loop may have: what to do about the loop is worth more than a short prompt.
+_SHORTEST = 300
 
 #: Our own words for something left out; only then is it worth telling where the whole is.
 _CUT = re.compile(r"… \d+ (?:more|characters|lines?\b)|and \d+ more|left out|cut to keep|…`|\S…\n")
@@ -40,7 +41,7 @@ def compose(report: Report, sections: Sequence[Section], *, budget: int, full_re
     bodies = _bodies(sections, report, room, budget // 3)
     if any(bodies[section] for section in sections if section.is_of_loop):
         first = _bodies([s for s in sections if not s.is_of_loop], report, room, budget // 3)
-        limit = max(int(GROWTH * sum(map(_cost, first.values()))), MIN_BUDGET)
+        limit = max(int(GROWTH * sum(map(_cost, first.values()))), _SHORTEST)
         bodies = _bodies(sections, report, min(room, limit), min(budget, limit) // 3)
     ordered = sorted(sections, key=lambda s: (s.position, s.id))
     parts = ["\n".join(bodies[s]) for s in ordered if bodies[s]]

@@ -9,6 +9,7 @@ from loop_close.memory import Edit, Edits, Episode, Known, Progress, Signal, Ste
 from loop_close.model import Report
 from loop_close.prompt.show import safe, span, spans
 from loop_close.syntax.meaning import MODULE
+from loop_close.text.budget import estimate_tokens
 from loop_close.text.markdown import fence
 from loop_close.text.sanitize import one_line
 
@@ -32,6 +33,9 @@ _MAX_NAMED = 3
 _MAX_STEPS = 6
 _MAX_DIFF_LINES = 14
 _MAX_EDITED = 6
+_HEAD = ("| run | edit | effect |", "|---|---|---|")
+# Tokens of the line that counts the rows left out.
+_ROOM_TO_COUNT = 10
 
 #: What would discriminate between two explanations, by signal, the most telling signal first. ``{edited}`` are the
 #: functions edited last, ``{tests}`` what the signal is about. All of the words are ours.
@@ -93,7 +97,8 @@ def _last_diff(report: Report) -> Iterator[str]:
     steps = progress.episode.steps if progress is not None else ()
     for step in reversed(steps):
         kept = [edit for edit in step.edits.edits if edit.is_effective and edit.diff]
-        if kept and step.run != steps[0].run:
+        is_in_table = len(kept) == 1 and not step.edits.omitted and _one_line_change(kept[0])
+        if kept and step.run != steps[0].run and not is_in_table:
             yield f"Last edit, before run {step.run}: {_names(kept, step.edits)}"
             yield from _diff(kept, report)
             return
@@ -193,7 +198,8 @@ def _verdict(progress: Progress) -> str:
         return f"Progress: {_WHY[progress.step.advanced]}."
     if progress.breaker.state == "closed":
         return "No progress."
-    return f"{'Stuck' if progress.breaker.state == 'open' else 'No progress'}: {progress.breaker.reason}."
+    reason = progress.breaker.reason
+    return f"Stuck: {reason}." if progress.breaker.state == "open" else f"{reason[:1].upper()}{reason[1:]}."
 
 
 def _named(signal: Signal) -> str:
@@ -287,15 +293,17 @@ def attempts(report: Report, tokens: int) -> Iterator[str]:
     if progress is None or progress.position < 2 or not progress.step.unresolved:
         return
     steps = _worth_telling(progress)
-    shown = steps[-_MAX_STEPS:]
-    if not shown:
-        return
-    if len(steps) > len(shown):
-        yield f"{len(steps) - len(shown)} earlier runs are left out."
-        yield ""
-    yield from ("| run | edit | effect |", "|---|---|---|")
-    for step in shown:
-        yield f"| {step.run} | {_cell(_edit_of(step))}{_twin(step, progress)} | {_cell(effect(step))} |"
+    rows = [_row(step, progress) for step in steps[-_MAX_STEPS:]]
+    while rows and estimate_tokens("\n".join((*_HEAD, *rows))) > tokens - _ROOM_TO_COUNT:
+        rows.pop(0)
+    if rows:
+        left = len(steps) - len(rows)
+        yield from (*_HEAD, *rows)
+        yield from ["", f"{left} earlier run{'s' * (left != 1)} left out."] if left else []
+
+
+def _row(step: Step, progress: Progress) -> str:
+    return f"| {step.run} | {_cell(_edit_of(step))}{_twin(step, progress)} | {_cell(effect(step))} |"
 
 
 def _cell(text: str) -> str:

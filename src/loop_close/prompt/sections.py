@@ -248,7 +248,6 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
             title="Earlier attempts",
             render=attempts,
             tokens=420,
-            keep=True,
             is_of_loop=True,
         ),
         Section(
