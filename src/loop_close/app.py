@@ -35,10 +35,12 @@ _AROUND = 5
 class Saved:
     """What was written.
 
+    :ivar report: the report with the sources that the prompt shows.
     :ivar prompt: the next prompt's text.
     :ivar problems: what could not be written, in a line each.
     """
 
+    report: Report
     prompt: str
     problems: tuple[str, ...] = ()
 
@@ -74,7 +76,7 @@ def save(
             files.write_prompt(prompt_file, text)
         except OSError as error:
             problems.append(f"cannot write {prompt_file.name}: {error.strerror or error}")
-        return Saved(prompt=text, problems=tuple(problems))
+        return Saved(report=report, prompt=text, problems=tuple(problems))
 
 
 def with_sources(report: Report, root: Path) -> Report:

@@ -32,7 +32,6 @@ _SILENT = {
 _MAX_NAMED = 3
 _MAX_STEPS = 6
 _MAX_DIFF_LINES = 14
-_MAX_EDITED = 6
 _HEAD = ("| run | edit | effect |", "|---|---|---|")
 # Tokens of the line that counts the rows left out.
 _ROOM_TO_COUNT = 10
@@ -153,7 +152,7 @@ def state_lines(report: Report, tokens: int) -> Iterator[str]:
     if progress.position > 1:
         yield state_line(progress)
     fired = [signal for signal in progress.signals if signal.is_on]
-    yield from (f"- {_named(signal)}." for signal in fired)
+    yield from (f"- {_named(signal, progress)}." for signal in fired)
     if progress.breaker.state == "half_open":
         yield from _experiment(progress)
     elif progress.breaker.state == "open":
@@ -202,16 +201,14 @@ def _verdict(progress: Progress) -> str:
     return f"Stuck: {reason}." if progress.breaker.state == "open" else f"{reason[:1].upper()}{reason[1:]}."
 
 
-def _named(signal: Signal) -> str:
-    about = f" {spans(signal.tests, 2)}:" if signal.tests else ""
+def _named(signal: Signal, progress: Progress) -> str:
+    is_all = [*signal.tests] == _failing(progress)
+    about = " all failing tests" if is_all else f" {spans(signal.tests, 2)}:" if signal.tests else ""
     return f"{signal.kind.replace('-', ' ').capitalize()}:{about} {one_line(signal.explanation, 300)}"
 
 
 def _experiment(progress: Progress) -> Iterator[str]:
     """While the breaker is half open: what would discriminate between two explanations."""
-    ruled_out = _ruled_out(progress)
-    if ruled_out:
-        yield ruled_out
     fired = {s.kind: s for s in progress.signals if s.is_on}
     signal = next((fired[kind] for kind in EXPERIMENTS if kind in fired), None)
     text = EXPERIMENTS[_situation(signal, progress)] if signal is not None else DEFAULT
@@ -228,15 +225,12 @@ def _situation(signal: Signal, progress: Progress) -> str:
 
 
 def _hand_over(progress: Progress) -> Iterator[str]:
-    """While it is open: what was ruled out, and the open question for a person."""
-    failing = sorted(t for t, k in progress.episode.tests.items() if k.status == "failing")
-    ruled_out = _ruled_out(progress)
-    yield f"For a person: {_question(progress, failing)}{f' {ruled_out}' if ruled_out else ''}"
+    """While it is open: the question that only a person can answer."""
+    yield f"For a person: {_question(progress, _failing(progress))}"
 
 
-def _ruled_out(progress: Progress) -> str:
-    edited = _edited(progress, _MAX_EDITED)
-    return f"Edits since the last progress that did not help: {edited}." if edited else ""
+def _failing(progress: Progress) -> list[str]:
+    return sorted(test for test, known in progress.episode.tests.items() if known.status == "failing")
 
 
 def _edited(progress: Progress, most: int) -> str:

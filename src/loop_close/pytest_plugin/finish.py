@@ -61,7 +61,7 @@ def _judged(recorder: Recorder, session: pytest.Session, unloadable: list[str]) 
         extra_sections=extended.sections,
     )
     problems = _problems((*report.notes, *saved.problems))
-    return (*_summary(report, saved.prompt, targets, recorder.config), *problems)
+    return (*_summary(saved.report, saved.prompt, targets, recorder.config), *problems)
 
 
 def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
