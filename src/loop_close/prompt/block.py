@@ -255,7 +255,7 @@ def _proof(cause: RootCause, failure: Failure, at: Place, level: int) -> Iterato
         yield from fence("\n".join(said) or "(no message)")
     else:
         statement = statement_rows(test.source, test.line)
-        where = f"{span(f'{test.file}:{test.line}')} {span(test.function, 80)}"
+XX
         yield f"Shown by {where}:"
         yield from fence("\n".join([*map(short, statement), *(f"E  {row}" for row in said)]), "python")
     yield from _raised_at(raised, at)

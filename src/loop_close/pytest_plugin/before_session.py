@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import os
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -53,6 +56,7 @@ def _report(config: pytest.Config, error: Exception) -> None:
     from loop_close.model import Counts, Observation
     from loop_close.pytest_plugin.begin import begin_memory
     from loop_close.pytest_plugin.command import rerun_words
+    from loop_close.pytest_plugin.finish import problems, summary
     from loop_close.pytest_plugin.options import targets_of
     from loop_close.remember import Told
 
@@ -74,13 +78,28 @@ def _report(config: pytest.Config, error: Exception) -> None:
         memory.abandon()
     else:
         report = memory.take_up(report, targets.settings, Told())
-    app.save(
+    saved = app.save(
         report,
         root=targets.root,
         prompt_file=targets.prompt,
         json_file=targets.json,
         budget=targets.budget,
     )
+    _say_last((*summary(saved.report, saved.prompt, targets, config), *problems(saved.problems)))
+
+
+def _say_last(lines: Iterable[str]) -> None:
+    """Print after pytest's own words for the error, which come when all of pytest's hooks are done."""
+    text = "".join(f"{line}\n" for line in lines)
+
+    def say() -> None:
+        with contextlib.suppress(Exception):
+            sys.stderr.write(text)
+
+    if "PYTEST_CURRENT_TEST" in os.environ:  # a run inside of a test: its process goes on
+        say()
+    else:
+        atexit.register(say)
 
 
 def _failure(config: pytest.Config, error: Exception) -> Failure:

@@ -60,8 +60,8 @@ def _judged(recorder: Recorder, session: pytest.Session, unloadable: list[str]) 
         detectors=extended.detectors,
         extra_sections=extended.sections,
     )
-    problems = _problems((*report.notes, *saved.problems))
-    return (*_summary(saved.report, saved.prompt, targets, recorder.config), *problems)
+    found = problems((*report.notes, *saved.problems))
+    return (*summary(saved.report, saved.prompt, targets, recorder.config), *found)
 
 
 def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
@@ -194,7 +194,7 @@ def _warned(warnings: list[tuple[str, str, str, int, str]], root: str) -> list[W
     return sorted(found, key=lambda w: (w.file, w.line, w.nodeid, w.message))
 
 
-def _summary(report: Report, prompt: str, targets: Targets, config: pytest.Config) -> tuple[str, ...]:
+def summary(report: Report, prompt: str, targets: Targets, config: pytest.Config) -> tuple[str, ...]:
     """What is wrong and where to look first; then where to read on. A green run gets one line."""
     from loop_close.prompt.sections import in_numbers
     from loop_close.prompt.show import safe
@@ -242,10 +242,10 @@ def _loop(report: Report) -> str:
     return f"; run {progress.position} of this loop: {words.get(report.verdict, 'progress')}"
 
 
-def _problems(problems: tuple[str, ...]) -> list[str]:
+def problems(found: tuple[str, ...]) -> list[str]:
     from loop_close.text.sanitize import one_line
 
-    return [one_line(f"loop-close: {problem}") for problem in problems]
+    return [one_line(f"loop-close: {problem}") for problem in found]
 
 
 def _fallback(recorder: Recorder, session: pytest.Session, fault: BaseException) -> tuple[str, ...]:
