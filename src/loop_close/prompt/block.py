@@ -255,8 +255,8 @@ def _proof(cause: RootCause, failure: Failure, at: Place, level: int) -> Iterato
         yield from fence("\n".join(said) or "(no message)")
     else:
         statement = statement_rows(test.source, test.line)
-XX
-        yield f"Shown by {where}:"
+        inside = f" {span(test.function, 80)}" if test.function != MODULE else ""
+        yield f"Shown by {span(f'{test.file}:{test.line}')}{inside}:"
         yield from fence("\n".join([*map(short, statement), *(f"E  {row}" for row in said)]), "python")
     yield from _raised_at(raised, at)
     if level >= 3:

@@ -231,10 +231,17 @@ def _rest(report: Report) -> Iterator[str]:
         yield from fence(command_for(report.observation, ()), "sh")
 
 
+def _advice_of(detector: Detector) -> str:
+    """The advice of a detector of others, with what its findings are called."""
+    label = one_line(detector.label, 80)
+    return f"{label[:1].upper()}{label[1:]}: {one_line(detector.hint, 400)}"
+
+
 def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
     """The sections of DESIGN section 7, with the hints and labels of the detectors in use."""
     ours = {d.kind for d in DEFAULT_DETECTORS}
-    hints = {d.kind: d.hint for d in reversed(detectors) if d.kind in _ADVICE or d.kind not in ours}
+    hints = {d.kind: d.hint for d in reversed(detectors) if d.kind in _ADVICE}
+    hints |= {d.kind: _advice_of(d) for d in reversed(detectors) if d.kind not in ours}
     labels = {d.kind: d for d in reversed((*detectors, DETECTOR_ERROR))}
     return (
         Section(id="title", position=10, render=title, tokens=120, keep=True),
