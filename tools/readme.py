@@ -1,11 +1,12 @@
-"""Put the prompt that the program writes for the example into the README, or check that it is the one.
+"""Put real output of the program into the README: the prompt for the example, and a picture of the terminal.
 
-python tools/readme.py            write it
-python tools/readme.py --check    exit 1 where the README shows something else
+python tools/readme.py            write both
+python tools/readme.py --check    exit 1 where one of them is not what the program writes
 
-It takes Python 3.12 or newer: an older one cannot tell which functions the tests call.
+It needs Python 3.12 or newer, which reports the functions that tests call, and rich, which draws the picture.
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -15,32 +16,76 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
-SELECTED = tuple(
-    f"tests/test_{name}.py" for name in ("pricing", "customers", "cart", "catalog", "money", "tax")
-)
+PICTURE = ROOT / "docs" / "terminal.svg"
+SELECTED = tuple(f"tests/test_{name}.py" for name in ("customers", "cart", "catalog", "money", "tax"))
 BLOCK = re.compile(r"(<!-- prompt:begin -->\n).*?(<!-- prompt:end -->)", re.DOTALL)
+WIDTH = 104
+# The parts of rich's picture, without the fonts that it would fetch from the network.
+SVG = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>
+.{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, monospace; font-size: {char_height}px;
+ line-height: {line_height}px; }}
+.{unique_id}-title {{ font-size: 18px; font-weight: bold; font-family: arial; }}
+{styles}
+</style>
+<defs><clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" /></clipPath>
+{lines}</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}
+<g class="{unique_id}-matrix">
+{matrix}
+</g></g></svg>
+"""
 
 
 def main(arguments):
     """Write or check; the exit code is the answer."""
     if sys.version_info < (3, 12):
         return "the prompt in the README is that of Python 3.12 or newer"
+    prompt, terminal = run()
     text = README.read_text(encoding="utf-8")
-    fresh = BLOCK.sub(lambda found: found[1] + fenced(prompt()) + found[2], text)
+    fresh = BLOCK.sub(lambda found: found[1] + fenced(prompt) + found[2], text)
+    svg = picture(terminal)
     if "--check" in arguments:
-        return 0 if fresh == text else "README.md shows another prompt: run python tools/readme.py"
+        is_same = fresh == text and PICTURE.read_text(encoding="utf-8") == svg
+        return 0 if is_same else "README.md or its picture is out of date: run python tools/readme.py"
     README.write_text(fresh, encoding="utf-8")
+    PICTURE.write_text(svg, encoding="utf-8")
     return 0
 
 
-def prompt():
-    """What the program writes for some of the example's test files, in a copy."""
+def run():
+    """What the program writes for some of the example's test files, in a copy: the prompt, and what is printed."""
     with tempfile.TemporaryDirectory() as folder:
         shop = Path(folder) / "shop"
         shutil.copytree(ROOT / "examples" / "shop", shop, ignore=shutil.ignore_patterns(".*", "__pycache__"))
-        command = [sys.executable, "-m", "pytest", "--loop-close", "-q", *SELECTED]
-        subprocess.run(command, cwd=shop, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        return (shop / "nextprompt.md").read_text(encoding="utf-8")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
+        command = [sys.executable, "-m", "pytest", "--loop-close", "-q", "--tb=line", "--color=yes", *SELECTED]
+        done = subprocess.run(
+            command,
+            cwd=shop,
+            env={**kept, "COLUMNS": str(WIDTH)},
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        printed = done.stdout.decode().replace(f"{shop}/", "")
+        prompt = (shop / "nextprompt.md").read_text(encoding="utf-8")
+        return prompt, re.sub(r"in \d+\.\d+s", "in 0.42s", printed)
+
+
+def picture(terminal):
+    """The terminal as SVG, the same for the same text."""
+    from rich.console import Console
+    from rich.text import Text
+
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        console = Console(record=True, width=WIDTH, file=nowhere, force_terminal=True, color_system="standard")
+        console.print(Text(f"$ pytest --loop-close -q --tb=line {SELECTED[0]} …"))
+        console.print(Text.from_ansi(terminal.rstrip("\n")))
+        return console.export_svg(title="pytest --loop-close", code_format=SVG, unique_id="loop-close")
 
 
 def fenced(text):
