@@ -25,6 +25,8 @@ LEVELS = 4
 PROBABLE = 0.5
 _TESTS = (1, 1, 2, 2)
 _BODY = (0, 0, 9, 20)
+# Lines around one that cannot be parsed: an open bracket is mostly near.
+_SYNTAX = 9
 _MESSAGE_LINES = (0, 3, 4, 6)
 _MESSAGE_CHARS = (0, 240, 320, 480)
 _MAX_VALUES = 4
@@ -201,11 +203,17 @@ def _source(cause: RootCause, at: Place, report: Report, level: int) -> Iterator
     source = _source_of(cause, at, suspect)
     if source is None or not source.lines:
         return
-    column = _column(representative(cause).raised) if suspect is None else 0
+    raised = representative(cause).raised
+    is_syntax = suspect is None and raised is not None and "text" in raised.details
+    column = _column(raised) if is_syntax else 0
     ran = _lines_run(cause, suspect, report) if suspect is not None else frozenset()
     is_marked = suspect is None or bool(line_in_question(suspect, report.progress))
     rows = function_rows(
-        source, marked=at.line if is_marked else 0, ran=ran, most=_BODY[level], column=column
+        source,
+        marked=at.line if is_marked else 0,
+        ran=ran,
+        most=_SYNTAX if is_syntax else _BODY[level],
+        column=column,
     )
     yield from rows
     if any(row.startswith(NOT_RUN) for row in rows):

@@ -147,7 +147,8 @@ def _kept(source: Source, parsed: _Parsed | None, body: range, marked: int, most
         _add(wanted, body, range(marked - _BEFORE, marked + _AFTER + 1))
     _add(wanted, body, _returns(parsed))
     kept = dict.fromkeys([*wanted][: most - 2])
-    for number in body:  # the beginning, as far as there is room
+    rest = sorted(body, key=lambda number: abs(number - marked)) if marked in body else body
+    for number in rest:  # what is nearest to the line, or the beginning, as far as there is room
         if len(kept) >= most - 2:
             break
         kept.setdefault(number)
