@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 
+from loop_close.causes.suspects.clues import base_name
 from loop_close.facts import innermost, place, test_function
 from loop_close.memory import Known, Progress
 from loop_close.model import Failure, Frame, Raised, Report, RootCause, Source, Suspect
@@ -79,20 +80,33 @@ def place_of(cause: RootCause, progress: Progress | None = None) -> Place:
     """The likeliest suspect, at the line that counts; the failure's own location where nothing is likely."""
     if cause.suspects:
         first = cause.suspects[0]
-        line = line_in_question(first, progress) or first.line
+        line = line_in_question(cause, progress) or first.line
         return Place(first.file, line, first.function, first.score)
     file, line, function = place(representative(cause))
     return Place(file, line, function)
 
 
-def line_in_question(suspect: Suspect, progress: Progress | None) -> int:
-    """The line that sets the failing tests apart, else the one that was edited; 0 for none."""
-    if suspect.odd[0]:
-        return suspect.odd[0]
-    if suspect.function == MODULE or suspect.source is None:
-        return suspect.line if suspect.function == MODULE else 0
-    at = edited_in(suspect.source.lines, suspect, progress)
-    return suspect.source.start + at if at is not None else 0
+def line_in_question(cause: RootCause, progress: Progress | None) -> int:
+    """The line of the first suspect that counts; 0 for none.
+
+    The one in which the exception was raised, else the one that sets the failing tests apart, else the one that was
+    edited, else the one on the traceback.
+    """
+    suspect = cause.suspects[0]
+    frames = [f for f in _frames(representative(cause).raised) if not f.is_test]
+    own = [f.line for f in frames if (f.file, base_name(f.function)) == (suspect.file, suspect.function)]
+    if own and frames[-1].line == own[-1]:
+        return own[-1]
+    if suspect.odd[0] or suspect.function == MODULE:
+        return suspect.odd[0] or suspect.line
+    at = edited_in(suspect.source.lines, suspect, progress) if suspect.source is not None else None
+    if at is not None and suspect.source is not None:
+        return suspect.source.start + at
+    return own[-1] if own else 0
+
+
+def _frames(raised: Raised | None) -> Sequence[Frame]:
+    return [frame for frame in raised.frames if not frame.is_hidden] if raised is not None else ()
 
 
 def edited_in(lines: Sequence[str], suspect: Suspect, progress: Progress | None) -> int | None:
@@ -207,7 +221,7 @@ def _source(cause: RootCause, at: Place, report: Report, level: int) -> Iterator
     is_syntax = suspect is None and raised is not None and "text" in raised.details
     column = _column(raised) if is_syntax else 0
     ran = _lines_run(cause, suspect, report) if suspect is not None else frozenset()
-    is_marked = suspect is None or bool(line_in_question(suspect, report.progress))
+    is_marked = suspect is None or bool(line_in_question(cause, report.progress))
     rows = function_rows(
         source,
         marked=at.line if is_marked else 0,

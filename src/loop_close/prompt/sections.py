@@ -22,9 +22,8 @@ MAX_BLOCKS = 10
 _RESERVE = 40
 _SIGNALS = 6
 #: Kinds whose advice is true of every failure of the kind, and not said by the failure itself.
-_ADVICE = frozenset(
-    ("crash", "timeout", "coverage-below", "unhandled-async", "internal-error", "collection-error")
-)
+_ADVICE = frozenset(("crash", "timeout", "coverage-below", "unhandled-async", "internal-error"))
+_REASONS = {"no-patterns-matched": "no known failure in the output"}
 _NOTHING = {
     True: "The output shows no failure: proceed.",
     False: "The output matches no known pattern. Read the log, starting at the end.",
