@@ -138,10 +138,12 @@ def block_lines(
     :param shown: (file, function) of the functions whose source the prompt shows in other blocks.
     """
     failure, at = representative(cause), place_of(cause, report.progress)
-    heading = f"## {number}. {_headline(cause, at)}"
+    # Of a single cause the title says it all but the probability.
+    is_alone = len(report.causes) == 1
+    heading = [] if is_alone else [f"## {number}. {_headline(cause, at)}"]
     if level == 0:
-        return [heading, f"{_brief(failure)}.{_tests(cause, level)}"]
-    lines = [heading, *_why(cause)]
+        return [*heading, f"{_brief(failure)}.{_tests(cause, level)}"]
+    lines = [*heading, *_why(cause, with_score=is_alone)]
     if level >= 2 and (at.file, at.function) not in shown:
         lines += _source(cause, at, report, level)
     lines += _proof(cause, failure, at, level)
@@ -203,12 +205,15 @@ def all_reasons(suspect: Suspect) -> Iterator[str]:
     yield from suspect.reasons
 
 
-def _why(cause: RootCause) -> Iterator[str]:
+def _why(cause: RootCause, *, with_score: bool) -> Iterator[str]:
     """Why the first suspect is suspected, in one sentence."""
-    reasons = [*all_reasons(cause.suspects[0])] if cause.suspects else []
-    if reasons:
-        text = "; ".join(reasons)
-        yield f"{text[0].upper()}{text[1:]}."
+    if not cause.suspects:
+        return
+    reasons = "; ".join(all_reasons(cause.suspects[0]))
+    if with_score:
+        yield f"Probability {percent(cause.suspects[0].score)}{f': {reasons}' if reasons else ''}."
+    elif reasons:
+        yield f"{reasons[0].upper()}{reasons[1:]}."
 
 
 def _source(cause: RootCause, at: Place, report: Report, level: int) -> Iterator[str]:
