@@ -18,7 +18,7 @@ from loop_close.cli.targets import Targets, begin_memory, is_told, targets_of
 from loop_close.remember import Memory, Told
 
 if TYPE_CHECKING:
-    from loop_close.model import Report
+    pass
 
 #: With this word pytest remembers its run itself.
 _PLUGIN = "--loop-close"
@@ -73,6 +73,7 @@ def _close(done: Done, words: Sequence[str], source: str, targets: Targets, memo
 def _write(done: Done, words: Sequence[str], source: str, targets: Targets, memory: Memory) -> list[str]:
     from loop_close import app
     from loop_close.cli.rerun import rerun_words
+    from loop_close.prompt.sections import in_short
     from loop_close.readers.streams import observe_texts
     from loop_close.text.budget import estimate_tokens
 
@@ -89,13 +90,7 @@ def _write(done: Done, words: Sequence[str], source: str, targets: Targets, memo
         budget=targets.budget,
     )
     pointer = f"next prompt: {targets.name} (about {estimate_tokens(saved.prompt):,} tokens)"
-    return [_summary(report), pointer, *report.notes, *saved.problems]
-
-
-def _summary(report: Report) -> str:
-    causes = len(report.causes)
-    behind = f"; {causes} root cause{'s' * (causes != 1)}" if causes else ""
-    return f"{report.stall_reason}{behind} (exit {report.observation.exit_code})"
+    return [in_short(saved.report), pointer, *report.notes, *saved.problems]
 
 
 def _fallback(done: Done, targets: Targets, fault: BaseException) -> str:

@@ -7,7 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.model import Evidence, Observation, Report, RootCause
-from loop_close.prompt.block import LEGEND, LEVELS, block_lines, brief_line, in_words, place_of
+from loop_close.prompt.block import (
+    LEGEND,
+    LEVELS,
+    block_lines,
+    brief_line,
+    in_words,
+    name_of,
+    percent,
+    place_of,
+    representative,
+)
 from loop_close.prompt.green import green_title
 from loop_close.prompt.loop import attempts, since_green, state_lines
 from loop_close.prompt.rerun import command_for, rerun_command
@@ -66,6 +76,40 @@ def in_numbers(report: Report) -> str:
     return ", ".join(
         [*parts, *([f"{counts.passed:,} pass{'es' * (counts.passed == 1)}"] if counts.passed else [])]
     )
+
+
+def in_short(report: Report) -> str:
+    """The report in one line of plain text: ``5 tests fail; look first at src/shop/shipping.py:15 cost() (62 %)``."""
+    if report.verdict == "green":
+        said = green_title(report.observation.counts, "exit 0", has_tests=report.observation.expects_tests)
+        return said.removeprefix("# ").replace("T", "t", 1)
+    incomplete = safe(report.observation.incomplete)
+    ended = f"; incomplete: {incomplete}" if incomplete else ""
+    return f"{in_numbers(report)}{_first_place(report)}{ended}{_loop(report)}"
+
+
+def _first_place(report: Report) -> str:
+    """Where to look first; what failed there where no place is likely."""
+    if not report.causes:
+        return ""
+    first = report.causes[0]
+    at = place_of(first, report.progress)
+    where = f"{safe(at.where)} {safe(at.called)}".strip()
+    if at.score is not None:
+        return f"; look first at {where} ({percent(at.score)})"
+    message = safe(representative(first).message).strip().partition("\n")[0][:100]
+    said = f"{safe(name_of(first))}: {message}" if message else safe(name_of(first))
+    return f"; look first at {where}: {said}" if at.file else f": {said}"
+
+
+def _loop(report: Report) -> str:
+    """Whether the loop advances; empty in its first run."""
+    progress = report.progress
+    if progress is None or progress.position < 2 or report.verdict == "error":
+        return ""
+    reason = progress.breaker.reason or "no progress"
+    words = {"stuck": f"stuck: {reason}", "no-progress": reason}
+    return f"; run {progress.position} of this loop: {words.get(report.verdict, 'progress')}"
 
 
 def _number(number: int, one: str, more: str) -> str:

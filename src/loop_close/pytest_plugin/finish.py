@@ -196,50 +196,15 @@ def _warned(warnings: list[tuple[str, str, str, int, str]], root: str) -> list[W
 
 def summary(report: Report, prompt: str, targets: Targets, config: pytest.Config) -> tuple[str, ...]:
     """What is wrong and where to look first; then where to read on. A green run gets one line."""
-    from loop_close.prompt.sections import in_numbers
-    from loop_close.prompt.show import safe
+    from loop_close.prompt.sections import in_short
     from loop_close.text.budget import estimate_tokens
     from loop_close.text.sanitize import one_line
 
-    said = in_numbers(report)
-    if report.verdict == "green":
-        return (one_line(f"loop-close: {said[0].lower()}{said[1:]}", 200),)
-    incomplete = safe(report.observation.incomplete)
-    ended = f"; incomplete: {incomplete}" if incomplete else ""
-    path = os.path.relpath(targets.prompt, config.invocation_params.dir)
-    lines = (
-        f"{said}{_first_place(report)}{ended}{_loop(report)}",
-        f"next prompt: {path} (about {estimate_tokens(prompt):,} tokens)",
-    )
+    lines = [in_short(report)]
+    if report.verdict != "green":
+        path = os.path.relpath(targets.prompt, config.invocation_params.dir)
+        lines.append(f"next prompt: {path} (about {estimate_tokens(prompt):,} tokens)")
     return tuple(one_line(f"loop-close: {line}", 240) for line in lines)
-
-
-def _first_place(report: Report) -> str:
-    """``; look first at src/shop/shipping.py:15 cost() (62 %)``; the failure's location where no place is likely."""
-    if not report.causes:
-        return ""
-    from loop_close.prompt.block import name_of, percent, place_of, representative
-    from loop_close.prompt.show import safe
-
-    first = report.causes[0]
-    at = place_of(first, report.progress)
-    where = f"{safe(at.where)} {safe(at.called)}".strip()
-    if at.score is not None:
-        return f"; look first at {where} ({percent(at.score)})"
-    message = safe(representative(first).message).strip().partition("\n")[0][:100]
-    return f"; look first at {where}: {safe(name_of(first))}: {message}" if at.file else f": {message}"
-
-
-def _loop(report: Report) -> str:
-    """Where the loop is; nothing in its first run."""
-    progress = report.progress
-    if progress is None or progress.position < 2 or report.verdict in ("green", "error"):
-        return ""
-    words = {
-        "stuck": f"stuck: {progress.breaker.reason}",
-        "no-progress": progress.breaker.reason or "no progress",
-    }
-    return f"; run {progress.position} of this loop: {words.get(report.verdict, 'progress')}"
 
 
 def problems(found: tuple[str, ...]) -> list[str]:
