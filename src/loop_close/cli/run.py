@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from loop_close import files
 from loop_close.cli.parser import UsageError
@@ -16,9 +15,6 @@ from loop_close.cli.rerun import name_of
 from loop_close.cli.streams import Streams
 from loop_close.cli.targets import Targets, begin_memory, is_told, targets_of
 from loop_close.remember import Memory, Told
-
-if TYPE_CHECKING:
-    pass
 
 #: With this word pytest remembers its run itself.
 _PLUGIN = "--loop-close"
