@@ -10,7 +10,7 @@ from typing import NamedTuple
 from loop_close.causes.suspects.clues import Clue, Name, base_name
 from loop_close.causes.suspects.counted import ochiai
 from loop_close.causes.suspects.edited import written_name
-from loop_close.causes.suspects.makers import failing_classes, is_maker
+from loop_close.causes.suspects.makers import failing_classes, is_maker, is_of_the_exception
 from loop_close.causes.suspects.nothing import MAY, NoneBefore, is_about_none
 from loop_close.causes.suspects.spectrum import Spectrum
 from loop_close.model import Failure
@@ -87,6 +87,8 @@ def candidates(
     at_import = all(failure.phase == "collect" for failure in failures)
     found = []
     for file, function in sorted({*ran, *named, *none_before} - _tests_themselves(failures, clues)):
+        if is_of_the_exception(function, failures) and (file, function) not in named:
+            continue
         spectrum, clue = ran.get((file, function)), clues.get((file, function))
         before = none_before.get((file, function))
         features = {
