@@ -92,12 +92,14 @@ def _told(c: Counts) -> str:
     )
 
 
-def fix_by(report: Report, tokens: int, hints: Mapping[str, str]) -> Iterator[str]:
-    """The catalogue's hint for the most blocking kind."""
-    kind = report.causes[0].kind if report.causes else ""
+def fix_by(report: Report, tokens: int, detectors: Mapping[str, Detector]) -> Iterator[str]:
+    """The catalogue's hint for the first cause, where one is true of it."""
+    first = report.causes[0] if report.causes else None
     is_closed = report.progress is None or report.progress.breaker.state == "closed"
-    if kind in hints and is_closed:  # else what it says did not help
-        yield hints[kind]
+    known = detectors.get(first.kind) if first is not None and is_closed else None  # else it did not help
+    hint = known.hint_for(first.evidence[0]) if known is not None and first is not None else ""
+    if hint:
+        yield hint
 
 
 def other_signals(report: Report, tokens: int, labels: Mapping[str, Detector]) -> Iterator[str]:
@@ -107,7 +109,7 @@ def other_signals(report: Report, tokens: int, labels: Mapping[str, Detector]) -
         if evidence.failure is None and not (evidence.kind == "stack-trace" and report.causes):
             kinds[evidence.kind].append(evidence)
     for kind, found in list(kinds.items())[:_SIGNALS]:
-        name = labels[kind].count(len(found)) if kind in labels else f"{len(found)} {kind}"
+        name = labels[kind].count_of(found) if kind in labels else f"{len(found)} {kind}"
         yield f"- {one_line(name, 60)}: {'; '.join(_signal(e) for e in found[:2])}{'; …' if len(found) > 2 else ''}"
 
 
@@ -172,13 +174,12 @@ def _rest(report: Report) -> Iterator[str]:
 
 def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
     """The sections of DESIGN section 7, with the hints and labels of the detectors in use."""
-    hints = {d.kind: d.hint for d in reversed(detectors)}
     labels = {d.kind: d for d in reversed((*detectors, DETECTOR_ERROR))}
     return (
         Section(id="title", position=10, render=title, tokens=80, keep=True),
         Section(id="standing", position=20, render=standing, tokens=220, keep=True),
         Section(
-            id="fix-by", position=30, title="Fix by", render=lambda r, t: fix_by(r, t, hints), tokens=120
+            id="fix-by", position=30, title="Fix by", render=lambda r, t: fix_by(r, t, labels), tokens=120
         ),
         Section(
             id="experiment",

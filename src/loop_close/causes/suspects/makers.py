@@ -19,9 +19,10 @@ def failing_classes(failures: Iterable[Failure]) -> frozenset[str]:
 def is_of_the_exception(function: str, failures: Sequence[Failure]) -> bool:
     """Whether the function makes the very exceptions of all these failures: it runs because something else failed."""
     name = _class_of(function)
+    if not name or _last(function) not in _MAKERS:
+        return False
     raised = [failure.raised for failure in failures if failure.raised is not None]
-    is_one = bool(raised) and all(name in (_last(each.type), *each.bases) for each in raised)
-    return bool(name) and _last(function) in _MAKERS and is_one
+    return bool(raised) and all(name in (_last(each.type), *each.bases) for each in raised)
 
 
 def _classes(failure: Failure) -> Iterator[str]:
