@@ -335,6 +335,8 @@ class OwnKeys(dict):
         (["d = OwnKeys(total=1)", "d['totl']"], ("'total'",)),
         (["d = {Key(): 1, 'totals': 1}", "d['totl']"], ("'totals'",)),
         (["d = {'a': {'total': 1}, Key(): 2}", "d['a']['totl']"], ("'total'",)),
+        (["exec('totl', OwnKeys(total=1))"], ()),
+        (["self = Shadow()", "totl"], ()),
         (["class A(metaclass=Meta):", "    total = 1", "    totl"], ()),
     ],
 )

@@ -98,8 +98,9 @@ def statement_of(live: Live) -> tuple[ast.stmt | None, Function | None]:
 
 def is_handing_on(live: Live) -> bool:
     """Whether the frame raises an exception that it was given or caught: another place made it."""
-    statement, function = statement_of(live)
-    return statement is not None and function is not None and only_raises_again(statement, function)
+    function = function_of(live.code)
+    statement = statement_at(function, live.line) if function is not None else None
+    return function is not None and statement is not None and only_raises_again(statement, function)
 
 
 def record(live: Live) -> Frame:

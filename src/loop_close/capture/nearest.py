@@ -150,9 +150,10 @@ def _of_frame(exc: BaseException, name: str, live: Live, project: Project) -> La
         return Lack()
     local = _locals(live.frame)
     owner = local.get("self", MISSING)
-    if not unbound and owner is not MISSING and wanted in {*_names_in(owner)}:
+    own = () if unbound or owner is MISSING else islice(_names_in(owner), _MAX_NAMES)
+    if any(type(each) is str and each == wanted for each in own):
         return Lack((f"self.{wanted}",))
-    seen = nearest(wanted, chain(local, live.frame.f_globals, vars(builtins)))
+    seen = nearest(wanted, chain(local, _globals(live.frame), vars(builtins)))
     if unbound:
         return Lack(seen)
     elsewhere = _defined_elsewhere(wanted, project)
@@ -163,6 +164,11 @@ def _locals(frame: FrameType) -> Mapping[str, Any]:
     """The local names; none of a class body whose metaclass made the namespace."""
     found = frame.f_locals
     return found if frame.f_code.co_flags & CO_OPTIMIZED or type(found) is dict else {}
+
+
+def _globals(frame: FrameType) -> Mapping[str, Any]:
+    """The global names; none where the program gave a mapping of its own, as to ``exec``."""
+    return frame.f_globals if type(frame.f_globals) is dict else {}
 
 
 def _defined_elsewhere(wanted: str, project: Project) -> tuple[str, ...]:
@@ -263,8 +269,8 @@ def _space_of(module: str, live: list[Live]) -> Mapping[str, Any]:
     if issubclass(type(loaded), ModuleType):
         space: Mapping[str, Any] = variables_of(loaded)
         return space
-    spaces = (each.frame.f_globals for each in live)
-    return next((each for each in spaces if type(each) is dict and each.get("__name__") == module), {})
+    spaces = (_globals(each.frame) for each in live)
+    return next((each for each in spaces if each.get("__name__") == module), {})
 
 
 def _of_import_path(name: str, live: list[Live], project: Project) -> Lack:
@@ -349,7 +355,7 @@ def _of_mapping(exc: BaseException, live: Live, project: Project) -> Lack:
             pass
         case _:
             return Lack()
-    found = _value(owner, Namespaces(_locals(live.frame), live.frame.f_globals))
+    found = _value(owner, Namespaces(_locals(live.frame), _globals(live.frame)))
     if not issubclass(type(found), dict):
         return Lack()
     keys = [each for each in islice(dict.keys(found), _MAX_NAMES) if type(each) in (str, int)]
@@ -382,13 +388,13 @@ def _nearest_keys(key: str | int, keys: list[str | int]) -> tuple[str, ...]:
 def _home_of_constant(owner: ast.expr, found: Any, live: Live, project: Project) -> str | None:
     """The file that binds a constant of a module, ``RATES`` or ``rates.RATES``."""
     match owner:
-        case ast.Name(id=name) if name.isupper() and live.frame.f_globals.get(name) is found:
+        case ast.Name(id=name) if name.isupper() and _globals(live.frame).get(name) is found:
             pass
         case ast.Attribute(attr=name) if name.isupper():
             pass
         case _:
             return None
-    spaces = [live.frame.f_globals, *(space for _, space, _ in _modules_of(project))]
+    spaces = [_globals(live.frame), *(space for _, space, _ in _modules_of(project))]
     files = [space.get("__file__") for space in spaces if space.get(name) is found]
     filename = next((each for each in files if type(each) is str and name in _bound_in(each)), None)
     return project.relative(filename) if filename is not None else None
@@ -419,10 +425,10 @@ def _parameters(code: CodeType) -> list[str]:
 def _called(qualname: str, live: Live, project: Project) -> FunctionType | None:
     """The function of a qualified name: the one that the statement calls, else the only one of the project."""
     node = _failing(live)
-    names = Namespaces(_locals(live.frame), live.frame.f_globals)
+    names = Namespaces(_locals(live.frame), _globals(live.frame))
     called = names.value(node.func) if isinstance(node, ast.Call) else MISSING
     found = [called, *(_from_class(called, name) for name in ("__init__", "__new__"))]
-    spaces = [live.frame.f_globals, *(space for _, space, _ in _modules_of(project))]
+    spaces = [_globals(live.frame), *(space for _, space, _ in _modules_of(project))]
     found = [each for each in map(unwrap, found) if _is_function(each, qualname)]
     if not found:
         found = [each for each in (_by_name(space, qualname) for space in spaces) if each is not None]
