@@ -125,6 +125,7 @@ frames = st.builds(
     function=hostile,
     is_test=st.booleans(),
     is_hidden=st.booleans(),
+    is_handing_on=st.booleans(),
     source=sources,
 )
 origins = st.builds(
@@ -152,6 +153,7 @@ def _raised(children):
         frames=st.lists(frames, max_size=3).map(tuple),
         omitted_frames=lines,
         details=columns,
+        nearest=st.lists(hostile, max_size=2).map(tuple),
         template=st.none() | hostile,
         site=sites,
         cause=children,

@@ -82,6 +82,46 @@ def test_innermost(hidden, expected):
     assert (found.line if found else None) == expected
 
 
+def test_a_frame_that_only_hands_on_is_not_the_innermost():
+    frames = [in_test(), frame(function="f"), frame(function="g", is_handing_on=True)]
+    assert facts.innermost(raised(frames=frames)).function == "f"
+    assert facts.innermost(raised(frames=frames[2:])).function == "g"
+
+
+def in_cycle(owner, *files, message="cannot import name 'X' from partially initialized module 'm'", **more):
+    frames = [in_test(function="<module>"), *(frame(file, "<module>") for file in files), frame(function="f")]
+    return raised("ImportError", message, frames, details={"name": "X", "owner": owner, **more})
+
+
+@pytest.mark.parametrize(
+    ("exc", "expected"),
+    [
+        (None, ()),
+        (raised(), ()),
+        (in_cycle("a"), ()),
+        (in_cycle("b", "src/a.py"), ()),
+        (in_cycle("a", "src/data.py"), ()),
+        (in_cycle("a", "src/a.py", "src/b.py", message="cannot import name 'X' from 'a'"), ()),
+        (in_cycle("a", "src/a.py", "src/b.py", home="src/a.py"), ()),
+        (in_cycle("a", "src/a.py", "src/b.py"), ("src/a.py", "src/b.py")),
+        (in_cycle("a", "src/entry.py", "src/a.py", "src/b.py"), ("src/a.py", "src/b.py")),
+        (in_cycle("crm.a", "src/crm/__init__.py", "src/crm/a.py"), ("src/crm/a.py",)),
+        (in_cycle("crm", "src/crm/__init__.py", "src/crm/a.py"), ("src/crm/__init__.py", "src/crm/a.py")),
+        (
+            in_cycle(
+                "module crm",
+                "src/crm/X.py",
+                "src/b.py",
+                message="cannot access submodule 'X' of module 'crm' (most likely due to a circular import)",
+            ),
+            ("src/crm/X.py", "src/b.py"),
+        ),
+    ],
+)
+def test_import_cycle(exc, expected):
+    assert facts.import_cycle(exc) == expected
+
+
 def test_innermost_of_nothing():
     assert facts.innermost(None) is None
 

@@ -16,6 +16,11 @@ TEST_PHASES = ("setup", "call", "teardown")
 #: A recursion without end ends wherever the stack does: of so many of its last frames any might have been the last.
 TURNING = 6
 _Frame = TypeVar("_Frame")
+#: How Python says that a module is not loaded to its end (3.11 to 3.14: Objects/moduleobject.c, Python/ceval.c).
+PARTIAL = re.compile(
+    r"(?:cannot import name '[^'\n]{1,300}' from )?partially initialized module '"
+    r"|(?P<submodule>cannot access submodule ')"
+)
 # How unittest says it, with or without a message of the test.
 _NOT_RAISED = re.compile(r"\A(?:\w[\w.]*|\(<class [^\n]{1,300}\)) not raised(?: by |$|\n| :)")
 
@@ -75,10 +80,50 @@ def leaves(raised: Raised) -> Iterator[Raised]:
 
 
 def innermost(raised: Raised | None) -> Frame | None:
-    """The project frame nearest to the ``raise``, passing over those that hide themselves."""
+    """The project frame nearest to the ``raise``, passing over those that hide themselves or only hand it on."""
     if raised is None or not raised.frames:
         return None
-    return next((f for f in reversed(raised.frames) if not f.is_hidden), raised.frames[-1])
+    return next((f for f in reversed(raised.frames) if is_shown(f)), raised.frames[-1])
+
+
+def is_shown(frame: Frame) -> bool:
+    """Whether the frame can be where an exception was made."""
+    return not (frame.is_hidden or frame.is_handing_on)
+
+
+def is_about_import_cycle(raised: Raised | None) -> bool:
+    """Whether a module was used that is not loaded to its end, by Python's own words.
+
+    Python also says so of a name that the module's source does not have at all: that is a missing name.
+    """
+    return (
+        raised is not None
+        and "home" not in raised.details
+        and is_a(raised, "ImportError", "AttributeError")
+        and PARTIAL.match(raised.message) is not None
+    )
+
+
+def import_cycle(raised: Raised | None) -> tuple[str, ...]:
+    """The files that import each other, in the order in which they were imported; empty when it is no cycle.
+
+    The first is that of the module that is not loaded to its end; the last one imports it again.
+    """
+    partial = PARTIAL.match(raised.message) if raised is not None and is_about_import_cycle(raised) else None
+    if raised is None or partial is None:
+        return ()
+    module = raised.details.get("owner", "").removeprefix("module ")
+    module += f".{raised.details.get('name', '')}" if partial["submodule"] else ""
+    files = [f.file for f in raised.frames if f.function == "<module>" and not f.is_test]
+    names = ["/" + file.removesuffix(".py").removesuffix("/__init__") for file in files]
+    path = "/" + module.replace(".", "/")
+    first = next((i for i, name in enumerate(names) if name.endswith(path)), len(files))
+    return tuple(dict.fromkeys(files[first:]))
+
+
+def is_about_a_file(raised: Raised | None) -> bool:
+    """Whether it names a file, and not code without one, as ``<string>``."""
+    return raised is not None and not raised.details.get("path", "<").startswith("<")
 
 
 def bounded(frames: Sequence[_Frame]) -> tuple[Sequence[_Frame], int]:
@@ -91,7 +136,7 @@ def bounded(frames: Sequence[_Frame]) -> tuple[Sequence[_Frame], int]:
 def place(failure: Failure) -> tuple[str, int, str]:
     """Where to look first, as (file, line, function): the statement at fault, else where the test stands."""
     raised = failure.raised
-    if raised is not None and "path" in raised.details and raised.details.get("line", "").isdecimal():
+    if is_about_a_file(raised) and raised is not None and raised.details.get("line", "").isdecimal():
         return raised.details["path"], int(raised.details["line"]), ""
     for link in links(raised):
         frame = link.site.frame if link.site else innermost(link)

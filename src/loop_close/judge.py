@@ -128,8 +128,10 @@ def _stall_reason(
 ) -> str:
     if causes:
         kind = causes[0].kind
-        number = sum(len(c.evidence) for c in causes if c.kind == kind)
-        named = next((d.count(number) for d in in_order(detectors) if d.kind == kind), f"{number} {kind}")
+        found = [evidence for cause in causes if cause.kind == kind for evidence in cause.evidence]
+        named = next(
+            (d.count_of(found) for d in in_order(detectors) if d.kind == kind), f"{len(found)} {kind}"
+        )
         return f"{named} detected"
     if verdict == "green":
         return "no-stall-detected"

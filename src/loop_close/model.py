@@ -35,6 +35,7 @@ class Frame:
     :ivar function: the qualified name of the running function, ``<module>`` at import time.
     :ivar is_test: the file is test code: a test module, a conftest, a helper below ``tests``.
     :ivar is_hidden: the function asked to be left out of tracebacks (``__tracebackhide__``).
+    :ivar is_handing_on: the line raises an exception that the function was given or caught; it was made elsewhere.
     :ivar source: the function's own lines, bounded, the running one among them.
     """
 
@@ -43,6 +44,7 @@ class Frame:
     function: str
     is_test: bool = False
     is_hidden: bool = False
+    is_handing_on: bool = False
     source: Source | None = None
 
 
@@ -112,9 +114,11 @@ class Raised:
     :ivar frames: the frames in the project's files, outermost first, bounded.
     :ivar omitted_frames: how many project frames were left out of the middle.
     :ivar details: what the exception itself says it is about; keys are ``name`` (module, attribute or
-        variable), ``path``, ``line``, ``column``, ``text``, ``owner`` (the type or module that lacks the name),
+        variable), ``path``, ``line``, ``column``, ``text``, ``owner`` (the type or module that lacks the name, or the
+        function that does not take the argument),
         ``environment`` (the missing variable), ``fixture`` (the missing one), ``home`` (the file that should define
-        the missing name), ``cycle`` (the files that import each other, in that order, a line each).
+        the missing name, of a missing argument the file of the function), ``generated`` (the frames in code without
+        a file that follow the last project frame, as ``<template>:3 in root``, a line each).
     :ivar nearest: existing names that are nearest to the one that is missing, the nearest first.
     :ivar differences: where the two compared values first differ; computed from the objects, bounded.
     :ivar template: the literal part of the raised message, from the ``raise`` statement's source,

@@ -1,3 +1,4 @@
+import ast
 import os
 import sys
 
@@ -385,3 +386,83 @@ def test_a_class_of_the_project_called_failed_is_no_verdict(written):
     lines += "def helper(x):\n    if x:\n        raise {}('no')\ndef test_it():\n    helper(judge(5))\n"
     assert written.fail(lines.format("Failed")).site.statement == "raise Failed('no')"
     assert written.fail(lines.format("pytest.fail.Exception")).site.statement == "helper(judge(5))"
+
+
+@pytest.mark.parametrize(
+    ("fail", "details"),
+    [
+        (
+            lambda: compile("x = (", "<string>", "exec"),
+            {"path": "<string>", "line": "1", "text": "x = (", "column": "5"},
+        ),
+        (lambda: eval("1 +"), {"path": "<string>", "line": "1", "text": "1 +", "column": "0"}),
+        (
+            lambda: exec("x = 1\ny = = 2\n"),
+            {"path": "<string>", "line": "2", "text": "y = = 2\n", "column": "5"},
+        ),
+        (lambda: ast.parse("x = (\n"), {"path": "<unknown>", "line": "1", "text": "x = (\n", "column": "5"}),
+    ],
+)
+def test_syntax_error_without_a_file(read, fail, details):
+    found = read(fail).details
+    assert {**found, "text": found["text"].rstrip()} == {**details, "text": details["text"].rstrip()}
+
+
+@pytest.mark.parametrize(
+    ("offset", "text", "column"),
+    [(None, "a" * 300, None), (5, "a" * 300, "5"), (1_000, "a" * 300, "150"), (10_000_000, "", "150")],
+)
+def test_long_text_is_cut_around_the_column(read, offset, text, column):
+    details = read(syntax_error("<string>", 1, offset, "a" * 1_000_000)).details
+    assert (details.get("text", ""), details.get("column")) == (text, column)
+
+
+def test_syntax_error_without_a_file_is_placed_where_it_was_compiled(written):
+    written.write("src/rule_parser.py", "def parse(text):\n    return eval(text)\n")
+    found = written.fail("from rule_parser import parse\ndef test_it():\n    parse('1 +')\n")
+    assert (found.site.statement, found.site.frame.file) == ("return eval(text)", "src/rule_parser.py")
+
+
+MADE = """
+import dataclasses
+from collections import namedtuple
+
+def render(text, name="<template>"):
+    made = "def root(values):\\n    x = 1\\n    return " + text + "\\ndef outer(values):\\n    return root(values)\\n"
+    space = {"back": back, "fail": fail}
+    exec(compile(made, name, "exec"), space)
+    return space["outer"]({})
+
+def back(value):
+    return value.gone
+
+def fail(value):
+    import json
+    return json.loads(value)
+
+@dataclasses.dataclass
+class Line:
+    net: int = dataclasses.field(default_factory=lambda: int("x"))
+    gross: int = dataclasses.field(default_factory=dict.popitem)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("1 / 0", None),
+        ("render('back(1)')", None),  # the project's own code follows
+        ("render('1 / 0', '<frozen made>')", None),
+        ("render('1 / 0', '<doctest a[0]>')", None),
+        ("render('1 / 0', 'made.html')", None),
+        ("render('1 / 0')", "<template>:5 in outer\n<template>:3 in root"),
+        ("render('__import__(\\'json\\').loads(\\'\\')')", "<template>:5 in outer\n<template>:3 in root"),
+        ("Line(net=1)", "<string>:"),
+        ("render('1 / 0', '<' + 'a' * 500)", "<" + "a" * 99 + ":5 in outer\n<" + "a" * 99 + ":3 in root"),
+    ],
+)
+def test_generated_code(written, line, expected):
+    written.write("src/made_code.py", MADE)
+    found = written.fail(f"from made_code import *\ndef test_it():\n    {line}\n")
+    generated = found.details.get("generated")
+    assert generated == expected or (expected == "<string>:" and generated.startswith("<string>:"))

@@ -1,4 +1,7 @@
 import pytest
+from records import failure
+
+from loop_close import facts
 
 CART = """
 class Line:
@@ -330,3 +333,86 @@ def test_code_without_source(written):
     path.unlink()
     found = written.fail(f"import {module.__name__}\ndef test_it():\n    gone_source.f()\n")
     assert (found.site.statement, found.site.frame.function, found.site.frame.source) == ("", "f", None)
+
+
+AGAIN = """
+import concurrent.futures
+
+def fail(error):
+    raise error
+
+def fail_deep(error):
+    fail(error)
+
+def reraise(tp, value, tb=None):
+    if value is None:
+        value = tp()
+    if value.__traceback__ is not tb:
+        raise value.with_traceback(tb)
+    raise value
+
+class Future:
+    def __init__(self, error):
+        self._error = error
+    def result(self):
+        raise self._error
+
+def caught(value):
+    try:
+        price(value)
+    except AttributeError as error:
+        raise error
+
+def kept(value):
+    try:
+        price(value)
+    except AttributeError as error:
+        found = error
+    fail(found)
+
+def made(value):
+    error = ValueError(value)
+    raise error
+
+def parsed(value):
+    try:
+        int(value)
+    except ValueError as error:
+        fail(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "statement", "innermost"),
+    [
+        ("made(1)", "raise error", "made"),
+        ("fail(ValueError(1))", "fail(ValueError(1))", "test_it"),
+        ("fail_deep(ValueError(1))", "fail(error)", "fail_deep"),
+        ("reraise(ValueError, None)", "reraise(ValueError, None)", "test_it"),
+        ("reraise(None, ValueError(1))", "reraise(None, ValueError(1))", "test_it"),
+        ("Future(ValueError(1)).result()", "Future(ValueError(1)).result()", "test_it"),
+        # the traceback is kept: the place where it was raised first
+        ("caught(1)", "return find(name).net", "price"),
+        ("kept(1)", "return find(name).net", "price"),
+        ("parsed('x')", "int(value)", "parsed"),
+        (
+            "concurrent.futures.ThreadPoolExecutor().submit(price, 1).result()",
+            "return find(name).net",
+            "price",
+        ),
+    ],
+)
+def test_helper_that_only_raises_again_is_not_the_place(written, line, statement, innermost):
+    written.write("src/cart_site.py", CART)
+    written.write("src/raise_again.py", f"from cart_site import *\n{AGAIN}")
+    found = written.fail("from raise_again import *\nimport concurrent.futures\n" + test(line))
+    assert found.site.statement == statement
+    assert facts.innermost(found).function == innermost
+    assert facts.place(failure(found))[2] == innermost
+
+
+def test_error_that_a_module_raises_again(written):
+    text = "try:\n    1 / 0\nexcept ZeroDivisionError as error:\n    raise error\n"
+    written.write("src/again_module.py", text)
+    found = written.fail("def test_it():\n    import again_module\n")
+    assert (found.site.statement, found.site.frame.line) == ("1 / 0", 2)

@@ -65,6 +65,8 @@ NEGATIVE = {
         failing(verdict(message="ModuleNotFoundError: No module named 'x'")),
         failing(raised(cause=raised("ImportError"))),
         failing(raised("MyImportErrors")),
+        failing(verdict(message="partially initialized module 'a' has no attribute 'b'")),
+        failing(raised("AttributeError", "module 'a' has no attribute 'b'")),
     ],
     "collection-error": [
         failing(raised()),
@@ -156,6 +158,7 @@ POSITIVE = {
         (failing(raised("ImportError", bases=ERROR)), 1),
         (failing(raised("ModuleNotFoundError", bases=("ImportError", *ERROR)), **COLLECT), 1),
         (failing(raised("OldVersion", bases=("ImportError", *ERROR))), 1),
+        (failing(raised("AttributeError", "partially initialized module 'a' has no attribute 'b'")), 1),
     ],
     "collection-error": [
         (failing(**COLLECT), 1),

@@ -100,6 +100,12 @@ def test_chain_and_members():
     assert [m["exception"] for m in found["chain"][0]["members"]] == ["A", "B"]
 
 
+def test_nearest_names():
+    exc = raised("AttributeError", nearest=("total", "a\u202eb"))
+    (found, *_) = report_document(close(observed(failure(exc))), "")["evidence"]
+    assert found["chain"][0]["nearest"] == ["total", "ab"]
+
+
 def test_green():
     document = report_document(close(observed(exit_code=0, counts=Counts(passed=1))), "# x\n")
     VALIDATOR.validate(document)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.syntax.index import index_source, statement_at
-from loop_close.syntax.templates import matches, raise_template
+from loop_close.syntax.templates import matches, only_raises_again, raise_template
 
 
 def template(text):
@@ -148,3 +148,62 @@ def test_any_message_can_be_read(added, assigned):
     found = index_source("def f(y):\n" + "\n".join(lines))
     function = found.functions[1]
     assert isinstance(raise_template(statement_at(function, len(lines) + 1), function), str)
+
+
+def again(text, head="def f(self, x, tp):"):
+    """Whether the last ``raise`` in a function of these lines only raises again."""
+    function = ast.parse(f"{head}\n{textwrap.indent(textwrap.dedent(text).strip(chr(10)), '    ')}\n").body[0]
+    raises = [n for n in ast.walk(function) if isinstance(n, ast.Raise)]
+    return only_raises_again(max(raises, key=lambda n: n.lineno), function)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "raise ValueError",
+        "raise ValueError(x)",
+        "raise errors.NotFound",
+        "raise self.DoesNotExist",
+        "raise self.make(x)",
+        "raise make(x)",
+        "raise type(x)(1)",
+        "raise x()",
+        "raise UNKNOWN",
+        "raise ValueError(x).with_traceback(None)",
+        "raise error",
+        "x = ValueError(1)\nraise x",
+        "error = ValueError(1)\nraise error",
+        "try: f()\nexcept KeyError as error: raise ValueError(1) from error",
+        "try: f()\nexcept KeyError as error:\n    error = ValueError(1)\n    raise error",
+    ],
+)
+def test_raises_its_own(text):
+    assert not again(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "raise",
+        "raise x",
+        "raise x from None",
+        "raise self",
+        "raise self._error",
+        "raise self.outcome.error",
+        "raise x.errors[0]",
+        "raise x.with_traceback(self.tb)",
+        "error = self._error\nraise error",
+        "for error in x:\n    raise error",
+        "try: f()\nexcept KeyError as error: raise error",
+        "try: f()\nexcept KeyError as e: kept = e\nraise kept",
+        # six.reraise
+        "if x is None:\n    x = tp()\nif x.__traceback__ is not tp: raise x.with_traceback(tp)\nraise x",
+    ],
+)
+def test_raises_again(text):
+    assert again(text)
+
+
+def test_other_statements_raise_nothing_again():
+    function = ast.parse("def f(x):\n    assert x\n").body[0]
+    assert not only_raises_again(function.body[0], function)

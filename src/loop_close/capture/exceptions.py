@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 from collections.abc import Collection, Mapping
@@ -10,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
-from loop_close.capture.frames import Live, live_frames, record, without_end
+from loop_close.capture.frames import Live, live_frames, record, statement_of, without_end
+from loop_close.capture.nearest import Lack, lacking
 from loop_close.capture.project import Project
 from loop_close.capture.site import SiteFinder
-from loop_close.capture.sources import function_of, index_of, source_between
+from loop_close.capture.sources import source_between
 from loop_close.facts import bounded
 from loop_close.model import Frame, Raised, Site
-from loop_close.syntax.index import statement_at
 from loop_close.syntax.templates import matches, raise_template
 from loop_close.text.cut import cut
 
@@ -27,6 +26,11 @@ MAX_RECORDS = 60
 _CANNOT_IMPORT = re.compile(
     r"cannot import name '(?P<name>[^']+)' from (?:partially initialized module )?'(?P<module>[^']+)'"
 )
+# Not the modules that are frozen into Python itself, nor what a person types or writes into a docstring.
+_GENERATED = re.compile(r"<(?!frozen |stdin>|console>|doctest |ipython)")
+_MAX_GENERATED = 3
+_MAX_NAME = 100
+_MAX_TEXT = 300
 _GET_ENVIRONMENT = type(os.environ).__getitem__.__code__
 
 
@@ -52,6 +56,8 @@ class _Reader:
         own = [frame for frame in live if frame.file is not None]
         own = without_end(own) if issubclass(type(exc), RecursionError) else own
         kept, omitted = bounded(own)
+        details = _safely(lambda: _details(exc, live, self.project), {})
+        lack = _safely(lambda: lacking(exc, details, live, self.project), Lack())
         raised = Raised(
             type=_type_name(type(exc)),
             module=_module_name(type(exc)),
@@ -59,7 +65,8 @@ class _Reader:
             message=self.project.tidy(message_of(exc)),
             frames=tuple(record(frame) for frame in kept),
             omitted_frames=omitted,
-            details=_safely(lambda: _details(exc, live, self.project), {}),
+            details={**details, **lack.details},
+            nearest=lack.nearest,
             template=_safely(lambda: _template(exc, live), None),
             site=_safely(lambda: self._site(exc, own), None),
         )
@@ -71,7 +78,8 @@ class _Reader:
         if isinstance(exc, SyntaxError) and isinstance(exc.filename, str) and exc.lineno:
             file = self.project.relative(exc.filename)
             source = source_between(exc.filename, max(1, exc.lineno - _BEFORE), exc.lineno + 1, exc.lineno)
-            return Site(frame=Frame(file=file, line=exc.lineno, function="", source=source)) if file else None
+            if file:
+                return Site(frame=Frame(file=file, line=exc.lineno, function="", source=source))
         return self.sites.find(own, is_assertion=_is_assertion(exc))
 
     def _relatives(self, exc: BaseException, links: int) -> dict[str, Any]:
@@ -140,21 +148,16 @@ def _template(exc: BaseException, live: list[Live]) -> str | None:
     """The message's fixed part, when the frame that raised it spells one that fits."""
     if not live:
         return None
-    last = live[-1]
-    scope = function_of(last.code)
-    index = index_of(last.code.co_filename)
-    place: ast.AST | None = scope or (index.tree if index else None)
-    statement = statement_at(place, last.line) if place is not None else None
+    statement, scope = statement_of(live[-1])
     template = raise_template(statement, scope) if statement is not None else None
     return template if template is not None and matches(template, str(exc)) else None
 
 
 def _details(exc: BaseException, live: list[Live], project: Project) -> Mapping[str, str]:
+    """What the exception says it is about; of what was raised in generated code also where."""
     found: dict[str, Any] = {}
     if isinstance(exc, SyntaxError):
-        path = project.relative(exc.filename) if isinstance(exc.filename, str) else None
-        found = {"path": path or exc.filename, "line": exc.lineno, "text": exc.text, "column": exc.offset}
-        found = {k: v for k, v in found.items() if type(v) is (str if k in ("path", "text") else int)}
+        found = _syntax_details(exc, project)
     elif isinstance(exc, ImportError):
         found = _import_details(exc)
     elif isinstance(exc, AttributeError):
@@ -167,7 +170,29 @@ def _details(exc: BaseException, live: list[Live], project: Project) -> Mapping[
         found = {"environment": exc.args[0]}
     elif type(exc).__name__ == "FixtureLookupError":
         found = {"fixture": getattr(exc, "argname", None)}
+    found["generated"] = "\n".join(_generated(live))
     return {key: str(value) for key, value in found.items() if type(value) in (str, int) and value != ""}
+
+
+def _syntax_details(exc: SyntaxError, project: Project) -> dict[str, Any]:
+    """The place and the text there: of a long line the part around the column, which counts within that part."""
+    path = project.relative(exc.filename) if isinstance(exc.filename, str) else None
+    text, column = exc.text, exc.offset
+    if type(text) is str and len(text) > _MAX_TEXT:
+        first = max(0, (column if type(column) is int else 0) - _MAX_TEXT // 2)
+        text, column = text[first : first + _MAX_TEXT], column - first if type(column) is int else column
+    found = {"path": path or exc.filename, "line": exc.lineno, "text": text, "column": column}
+    return {k: v for k, v in found.items() if type(v) is (str if k in ("path", "text") else int)}
+
+
+def _generated(live: list[Live]) -> list[str]:
+    """The last frames in code that a program made itself, where no frame of the project follows: outermost first."""
+    last = next((n for n, each in enumerate(reversed(live)) if each.file is not None), len(live))
+    inner = live[len(live) - last :]
+    made = [each for each in inner if _GENERATED.match(each.code.co_filename)]
+    return [
+        f"{each.code.co_filename[:_MAX_NAME]}:{each.line} in {each.code.co_name[:_MAX_NAME]}" for each in made
+    ][-_MAX_GENERATED:]
 
 
 def _import_details(exc: ImportError) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -10,9 +11,11 @@ from itertools import islice
 from types import CodeType, FrameType, TracebackType
 
 from loop_close.capture.project import Project
-from loop_close.capture.sources import source_around
+from loop_close.capture.sources import function_of, index_of, source_around
 from loop_close.conventions import is_test_file
 from loop_close.model import Frame
+from loop_close.syntax.index import Function, statement_at
+from loop_close.syntax.templates import only_raises_again
 
 # A place that is on a traceback so many times is one that calls itself, if by way of others.
 _OFTEN = 10
@@ -85,6 +88,21 @@ def is_hidden(frame: FrameType) -> bool:
     return frame.f_locals.get("__tracebackhide__") is True  # anything else would have to be run to be known
 
 
+def statement_of(live: Live) -> tuple[ast.stmt | None, Function | None]:
+    """The statement that a frame stopped at, and the function around it; None for what is not known."""
+    function = function_of(live.code)
+    index = index_of(live.code.co_filename)
+    scope: ast.AST | None = function or (index.tree if index else None)
+    return statement_at(scope, live.line) if scope is not None else None, function
+
+
+def is_handing_on(live: Live) -> bool:
+    """Whether the frame raises an exception that it was given or caught: another place made it."""
+    function = function_of(live.code)
+    statement = statement_at(function, live.line) if function is not None else None
+    return function is not None and statement is not None and only_raises_again(statement, function)
+
+
 def record(live: Live) -> Frame:
     """The frame as a value, its function's source with it."""
     file = live.file or ""
@@ -94,6 +112,7 @@ def record(live: Live) -> Frame:
         function=function_name(live.code),
         is_test=is_test_file(file),
         is_hidden=is_hidden(live.frame),
+        is_handing_on=is_handing_on(live),
         source=source_around(live.code, live.line),
     )
 

@@ -6,10 +6,25 @@ import ast
 import builtins
 import inspect
 from collections.abc import Mapping
+from types import GetSetDescriptorType, ModuleType
 from typing import Any
 
 #: Stands for "not known".
 MISSING: Any = object()
+#: What a class defines itself, by name, whatever its metaclass answers; the classes that it derives from, itself first.
+namespace_of = vars(type)["__dict__"].__get__
+mro_of = vars(type)["__mro__"].__get__
+#: What a module holds, by name.
+variables_of = vars(ModuleType)["__dict__"].__get__
+
+
+def attributes_of(obj: Any) -> dict[str, Any]:
+    """The ``__dict__`` of an instance; empty for one that has none, or whose class defines what that is."""
+    own = next(
+        (space["__dict__"] for c in mro_of(type(obj)) if "__dict__" in (space := namespace_of(c))), None
+    )
+    found = own.__get__(obj) if type(own) is GetSetDescriptorType else None
+    return found if type(found) is dict else {}
 
 
 class Namespaces:

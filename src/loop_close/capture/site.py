@@ -66,7 +66,7 @@ class SiteFinder:
         """The innermost project statement that a failure is about.
 
         An assertion helper (its verdict depends on what it was given) hands the question to its caller: fifteen
-        calls of one ``check()`` are about fifteen things.
+        calls of one ``check()`` are about fifteen things. So does a function that only raises what it was given.
 
         :param frames: project frames, outermost first.
         :param is_assertion: an ``AssertionError`` or ``pytest.fail``: a verdict, not an accident.
@@ -78,7 +78,8 @@ class SiteFinder:
             place = _place(shown[index])
             verdict = is_assertion or bool(helpers)
             site = self._site(place, verdict, helpers)
-            if index == 0 or site.origins or not _judges_arguments(place, verdict):
+            is_helper = site.frame.is_handing_on or (not site.origins and _judges_arguments(place, verdict))
+            if index == 0 or not is_helper:
                 return site
             helpers.add((site.frame.file, site.frame.function))
         return None

@@ -10,7 +10,17 @@ import re
 from collections.abc import Iterator
 
 from loop_close.causes.findings import finding_key
-from loop_close.facts import TURNING, innermost, is_a, is_assertion, leaves, links, test_function
+from loop_close.facts import (
+    TURNING,
+    import_cycle,
+    innermost,
+    is_a,
+    is_about_a_file,
+    is_assertion,
+    leaves,
+    links,
+    test_function,
+)
 from loop_close.model import Failure, Frame, Origin, Raised
 from loop_close.text.normalize import mask, stabilize
 
@@ -75,11 +85,11 @@ def missing_thing(raised: Raised) -> Key | None:
         return "environment", details["environment"]
     if "fixture" in details:
         return "fixture", details["fixture"]
-    if is_a(raised, "SyntaxError") and not details.get("path", "<").startswith("<"):
+    if is_a(raised, "SyntaxError") and is_about_a_file(raised):
         return "syntax", details["path"]
-    circle = _circle(raised)
-    if circle:
-        return "circle", *circle
+    cycle = import_cycle(raised)
+    if cycle:
+        return "circle", *sorted(cycle)  # whichever of them was imported first
     if is_a(raised, "ImportError") and "name" in details:
         return "import", details.get("owner", ""), details["name"]
     if is_a(raised, *_MISSING_FILE) and "path" in details:
@@ -93,20 +103,6 @@ def _missing_file(raised: Raised) -> Key | None:
     """The file, unless it lies in a temporary folder: then nobody wrote it, and its name is a value."""
     path = stabilize(raised.details["path"])
     return None if "<tmp>" in path else ("file", raised.type, path)
-
-
-def _circle(raised: Raised) -> list[str]:
-    """The modules that import each other, whichever of them was imported first; empty when it is no circle."""
-    if (
-        not is_a(raised, "ImportError", "AttributeError")
-        or "partially initialized module" not in raised.message
-    ):
-        return []
-    owner = raised.details.get("owner", "").removeprefix("module ").replace(".", "/")
-    files = [f.file for f in raised.frames if f.function == "<module>" and not f.is_test]
-    names = ["/" + file.removesuffix(".py").removesuffix("/__init__") for file in files]
-    first = next((i for i, name in enumerate(names) if name.endswith("/" + owner)), 0)
-    return sorted(set(files[first:]))
 
 
 def _missing_name(raised: Raised) -> Key | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -21,9 +22,12 @@ class Detector:
     :ivar label: what one finding is called, in the singular ("test failure").
     :ivar priority: the smaller, the more it blocks everything else; the built-in ones go by tens from 10.
     :ivar description: one line for a list of detectors.
-    :ivar hint: a sentence or two on how such a thing is fixed, for the prompt.
+    :ivar hint: a sentence or two on how such a thing is fixed, for the prompt; true of every finding.
     :ivar detect: a pure function from what was observed to what was found.
     :ivar takes_the_rest: its finding on a failure counts only when no other detector claims that failure.
+    :ivar label_for: what one finding is called, in the singular, where findings are of several kinds; None where
+        ``label`` fits all of them.
+    :ivar advise: how this very finding is fixed, empty where nothing general is true of it; None where ``hint`` fits.
     """
 
     id: str
@@ -34,6 +38,8 @@ class Detector:
     detect: Callable[[Observation], Iterable[Evidence]]
     kind: str = ""
     takes_the_rest: bool = False
+    label_for: Callable[[Evidence], str] | None = None
+    advise: Callable[[Evidence], str] | None = None
 
     def __post_init__(self) -> None:
         _check_types(self, _DETECTOR_TYPES)
@@ -44,7 +50,34 @@ class Detector:
 
     def count(self, number: int) -> str:
         """``1 test failure``, ``3 test failures``."""
-        return f"{number} {self.label}" if number == 1 else f"{number} {_plural(self.label)}"
+        return _counted(number, self.label)
+
+    def count_of(self, found: Iterable[Evidence]) -> str:
+        """The findings by what each is called, ``label`` first: ``1 missing module, 2 missing names``."""
+        counts = Counter(_asked(self.label_for, each, self.label) for each in found)
+        ordered = sorted(counts.items(), key=lambda pair: (pair[0] != self.label, pair[0]))
+        return ", ".join(_counted(number, label) for label, number in ordered)
+
+    def hint_for(self, evidence: Evidence) -> str:
+        """The hint, as far as it is true of this finding; empty for none."""
+        return _asked(self.advise, evidence, self.hint)
+
+
+def _asked(function: Callable[[Evidence], str] | None, evidence: Evidence, default: str) -> str:
+    """What the function says of a finding; one of a third party that fails costs only its own words."""
+    if function is None:
+        return default
+    try:
+        said = function(evidence)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return default
+    return said if type(said) is str else default
+
+
+def _counted(number: int, label: str) -> str:
+    return f"{number} {label}" if number == 1 else f"{number} {_plural(label)}"
 
 
 def _plural(label: str) -> str:

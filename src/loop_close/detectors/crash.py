@@ -44,12 +44,23 @@ def _signal(exit_code: int | None) -> str:
     return _SIGNALS.get(number, "")
 
 
+def advise(evidence: Evidence) -> str:
+    """Of a process that was killed from outside, who does that; else where such deaths come from."""
+    code = evidence.failure.code if evidence.failure is not None else evidence.label
+    return _KILLED if code == "SIGKILL" else _DIED
+
+
+_KILLED = "SIGKILL comes from outside of the process: from the kernel when memory is short, a time limit, or a person."
+_DIED = (
+    "The process ended without an exception to show: look at C extensions, ctypes, native libraries, endless "
+    "recursion in C code, memory use, and calls of os._exit or os.abort near the frame shown."
+)
 DETECTOR = Detector(
     id="crash",
     label="crash",
     priority=80,
     description="a process that died: fatal signal, fatal error of the interpreter, dead test worker",
-    hint="The process ended without an exception to show: look at C extensions, ctypes, native libraries, endless "
-    "recursion in C code, memory use, and calls of os._exit or os.abort near the frame shown.",
+    hint="The process ended without an exception to show, by itself or by a signal from outside.",
     detect=detect,
+    advise=advise,
 )

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loop_close.detectors.contract import Detector, claim
-from loop_close.facts import is_a
+from loop_close.facts import is_a, is_about_a_file
 from loop_close.model import Evidence, Observation
 
 
 def detect(observation: Observation) -> Iterator[Evidence]:
     """Syntax errors in files. A test that parses a string of its own and fails is a test failure."""
     for failure in observation.failures:
-        raised = failure.raised
-        path = raised.details.get("path", "<") if raised is not None else "<"
-        if is_a(raised, "SyntaxError") and not path.startswith("<"):
+        if is_a(failure.raised, "SyntaxError") and is_about_a_file(failure.raised):
             yield claim("syntax-error", failure)
 
 
@@ -24,6 +22,6 @@ DETECTOR = Detector(
     priority=20,
     description="a source file that Python cannot parse",
     hint="A file that does not parse hides every test that imports it. The fault is on the line shown or just "
-    "before it: an unclosed bracket or quote, a missing colon, an indentation that does not match.",
+    "before it.",
     detect=detect,
 )

@@ -33,7 +33,7 @@ DETECTOR = Detector(
     label="timeout",
     priority=90,
     description="a test or a call in it that ran into a time limit",
-    hint="The frame shown is where the time went. A loop that does not end, a lock or queue nobody serves, a "
-    "network or subprocess that does not answer are the usual reasons.",
+    hint="The frame shown is where the time limit was reached. A loop that does not end, a lock that is not released, "
+    "a queue that stays empty, a network or subprocess that does not answer are the usual reasons.",
     detect=detect,
 )

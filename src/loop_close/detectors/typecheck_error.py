@@ -22,7 +22,7 @@ DETECTOR = Detector(
     label="type error",
     priority=50,
     description="an error that mypy, Pyright, ty or Pyrefly reports",
-    hint="The message names the type that was found and the one that was expected. When many calls fail alike, "
-    "the signature or annotation they share is the likelier place; a cast or an ignore comment only hides it.",
+    hint="Where many calls fail alike, the signature or annotation that they share is the likelier place. A cast or an "
+    "ignore comment only hides the error.",
     detect=detect,
 )

@@ -81,12 +81,35 @@ def _from_output(observation: Observation) -> Iterator[Evidence]:
                 )
 
 
+def advise(evidence: Evidence) -> str:
+    """What went unseen: the first words that fit the finding."""
+    return next((text for words, text in _ADVICE if words in f"{evidence.label} {evidence.snippet}"), "")
+
+
+_ADVICE = (
+    ("was never awaited", "A coroutine was called without await: its body did not run."),
+    (
+        "exception was never retrieved",
+        "An exception in a task or future is seen only where its result is awaited.",
+    ),
+    (
+        "Task was destroyed",
+        "A task was still running when its event loop ended: it is to be awaited or cancelled.",
+    ),
+    ("hread", "An exception in a thread ends that thread alone; the code that started it has to collect it."),
+    ("nraisable", "A finalizer or callback raised where Python cannot hand the exception to any caller."),
+    (
+        "Exception ignored ",
+        "A finalizer or callback raised where Python cannot hand the exception to any caller.",
+    ),
+)
 DETECTOR = Detector(
     id="unhandled-async",
     label="unhandled exception outside of a test",
     priority=100,
     description="task exceptions never retrieved, coroutines never awaited, exceptions in threads and finalizers",
-    hint="Something failed where no test could see it: a coroutine called without await, a task or thread whose "
-    "exception nobody collects, a finalizer that raises.",
+    hint="Something failed where no test could see it: in a task, a thread, a finalizer, or a coroutine that was not "
+    "awaited.",
     detect=detect,
+    advise=advise,
 )

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from heapq import nsmallest
 
 from loop_close.causes.suspects.clues import base_name
+from loop_close.detectors import Detector
 from loop_close.facts import innermost, place, test_function
 from loop_close.memory import Known, Progress
 from loop_close.model import Failure, Frame, Raised, Report, RootCause, Source, Suspect
 from loop_close.progress.fingerprints import test_key
 from loop_close.prompt.code import NOT_RUN, function_rows, statement_rows
+from loop_close.prompt.missing import generated_lines, missing_lines
 from loop_close.prompt.show import line_of, message_lines, plain, safe, short, span
 from loop_close.syntax.heads import edited_at
 from loop_close.syntax.meaning import MODULE
@@ -129,12 +131,12 @@ def block_lines(
     cause: RootCause,
     level: int,
     report: Report,
-    hints: Mapping[str, str],
+    advisers: Mapping[str, Detector],
     shown: Collection[object] = (),
 ) -> list[str]:
     """The root cause, its ``number`` first, from one line (level 0) to all that helps (level 3).
 
-    :param hints: advice by kind of evidence, for kinds whose advice fits every one of their failures.
+    :param advisers: by kind of evidence, the detectors whose advice is worth its words.
     :param shown: (file, function) of the functions whose source the prompt shows in other blocks.
     """
     failure, at = representative(cause), place_of(cause, report.progress)
@@ -147,11 +149,13 @@ def block_lines(
     if level >= 2 and (at.file, at.function) not in shown:
         lines += _source(cause, at, report, level)
     lines += _proof(cause, failure, at, level)
+    if failure.raised is not None and level >= 1:
+        lines += [*generated_lines(failure.raised), *missing_lines(failure.raised)]
     lines += _relatives(failure.raised, level)
     if level >= 2:
         lines += _other_exceptions(cause)
         lines += _others(cause)
-        lines += [hints[cause.kind]] if cause.kind in hints else []
+        lines += _advice(cause, advisers)
     return [*lines, *filter(None, [_tests(cause, level).lstrip()]), *past_lines(cause, report.progress)]
 
 
@@ -363,6 +367,14 @@ def _others(cause: RootCause) -> Iterator[str]:
 def _where(suspect: Suspect) -> str:
     line = suspect.odd[0] or suspect.line
     return f"{suspect.file}:{line}" if line else suspect.file
+
+
+def _advice(cause: RootCause, advisers: Mapping[str, Detector]) -> Iterator[str]:
+    """General advice where it fits this very failure, after what its detector calls it."""
+    detector = advisers.get(cause.kind)
+    hint = detector.hint_for(cause.evidence[0]) if detector is not None else ""
+    if detector is not None and hint:
+        yield one_line(f"{detector.count_of(cause.evidence[:1])}: {hint}", 500)
 
 
 def _tests(cause: RootCause, level: int) -> str:

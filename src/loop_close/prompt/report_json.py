@@ -99,6 +99,7 @@ def _link(raised: Raised) -> dict[str, Any]:
         "file": safe(frame.file) if frame is not None else "",
         "line": frame.line if frame is not None else 0,
         "function": safe(frame.function) if frame is not None else "",
+        "nearest": [safe(name) for name in raised.nearest],
         "members": [_link(member) for member in raised.members],
     }
 

@@ -31,8 +31,10 @@ from loop_close.text.sanitize import one_line
 MAX_BLOCKS = 10
 _RESERVE = 40
 _SIGNALS = 6
-#: Kinds whose advice is true of every failure of the kind, and not said by the failure itself.
-_ADVICE = frozenset(("crash", "timeout", "coverage-below", "unhandled-async", "internal-error"))
+#: Kinds whose advice says more than the failure itself; so does that of detectors of others.
+_ADVICE = frozenset(
+    ("crash", "timeout", "coverage-below", "unhandled-async", "internal-error", "collection-error")
+)
 _REASONS = {"no-patterns-matched": "no known failure in the output"}
 _NOTHING = {
     True: "The output shows no failure: proceed.",
@@ -143,7 +145,7 @@ def _is_first(report: Report) -> bool:
     return bool(report.causes) and (report.progress is None or report.progress.position == 1)
 
 
-def root_causes(report: Report, tokens: int, hints: Mapping[str, str]) -> Iterator[str]:
+def root_causes(report: Report, tokens: int, advisers: Mapping[str, Detector]) -> Iterator[str]:
     """Every root cause in one line before any gets more; then detail, the first cause first.
 
     The first cause is the one to fix next; the others are shown whole when it is their turn.
@@ -151,14 +153,14 @@ def root_causes(report: Report, tokens: int, hints: Mapping[str, str]) -> Iterat
     causes = report.causes
     if not causes:
         return
-    rendered = _first_lines(report, tokens - _RESERVE, hints)
+    rendered = _first_lines(report, tokens - _RESERVE, advisers)
     left = tokens - _RESERVE - sum(map(_cost, rendered))
     shown: dict[object, int] = {}
     for index, level in _wishes(len(rendered)):
         if index >= MAX_BLOCKS:
             continue
         others = [name for name, by in shown.items() if by != index]
-        wanted = block_lines(index + 1, causes[index], level, report, hints, others)
+        wanted = block_lines(index + 1, causes[index], level, report, advisers, others)
         change = _cost(wanted) - _cost(rendered[index])
         if change <= left:
             rendered[index] = wanted
@@ -181,11 +183,11 @@ def _wishes(number: int) -> Iterator[tuple[int, int]]:
     yield from ((index, level) for level in (1, 2) for index in range(1, number))
 
 
-def _first_lines(report: Report, tokens: int, hints: Mapping[str, str]) -> list[list[str]]:
+def _first_lines(report: Report, tokens: int, advisers: Mapping[str, Detector]) -> list[list[str]]:
     kept: list[list[str]] = []
     spent = 0
     for index, cause in enumerate(report.causes):
-        lines = _shortest(index, cause, report, hints)
+        lines = _shortest(index, cause, report, advisers)
         spent += _cost(lines)
         if kept and spent > tokens:
             break
@@ -193,9 +195,9 @@ def _first_lines(report: Report, tokens: int, hints: Mapping[str, str]) -> list[
     return kept
 
 
-def _shortest(index: int, cause: RootCause, report: Report, hints: Mapping[str, str]) -> list[str]:
+def _shortest(index: int, cause: RootCause, report: Report, advisers: Mapping[str, Detector]) -> list[str]:
     if index < MAX_BLOCKS:
-        return block_lines(index + 1, cause, 0, report, hints)
+        return block_lines(index + 1, cause, 0, report, advisers)
     return [brief_line(index + 1, cause, report)]
 
 
@@ -225,7 +227,7 @@ def other_signals(report: Report, tokens: int, labels: Mapping[str, Detector]) -
         if evidence.failure is None and not (evidence.kind == "stack-trace" and report.causes):
             kinds[evidence.kind].append(evidence)
     for kind, found in list(kinds.items())[:_SIGNALS]:
-        name = labels[kind].count(len(found)) if kind in labels else f"{len(found)} {kind}"
+        name = labels[kind].count_of(found) if kind in labels else f"{len(found)} {kind}"
         yield f"- {one_line(name, 60)}: {'; '.join(_signal(e) for e in found[:2])}{'; …' if len(found) > 2 else ''}"
 
 
@@ -274,24 +276,17 @@ def _rest(report: Report) -> Iterator[str]:
         yield from fence(command_for(report.observation, ()), "sh")
 
 
-def _advice_of(detector: Detector) -> str:
-    """The advice of a detector of others, with what its findings are called."""
-    label = one_line(detector.label, 80)
-    return f"{label[:1].upper()}{label[1:]}: {one_line(detector.hint, 400)}"
-
-
 def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
     """The sections of DESIGN section 7, with the hints and labels of the detectors in use."""
     ours = {d.kind for d in DEFAULT_DETECTORS}
-    hints = {d.kind: d.hint for d in reversed(detectors) if d.kind in _ADVICE}
-    hints |= {d.kind: _advice_of(d) for d in reversed(detectors) if d.kind not in ours}
+    advisers = {d.kind: d for d in reversed(detectors) if d.kind in _ADVICE or d.kind not in ours}
     labels = {d.kind: d for d in reversed((*detectors, DETECTOR_ERROR))}
     return (
         Section(id="title", position=10, render=title, tokens=120, keep=True),
         Section(id="since-green", position=20, render=since_green, tokens=400, keep=True),
         Section(id="loop", position=30, render=state_lines, tokens=400, keep=True, is_of_loop=True),
         Section(id="facts", position=40, render=facts, tokens=220, keep=True),
-        Section(id="root-causes", position=50, render=lambda r, t: root_causes(r, t, hints), tokens=0),
+        Section(id="root-causes", position=50, render=lambda r, t: root_causes(r, t, advisers), tokens=0),
         Section(
             id="attempts",
             position=70,

@@ -43,6 +43,15 @@ def test_frames_count_by_their_distance():
     assert (found[SRC, "inner"].at, found[SRC, "inner"].line) == (9, 0)
 
 
+def test_a_helper_that_only_hands_on_did_not_raise_it():
+    frames = [in_test(), frame(function="pay"), frame(function="fail", is_handing_on=True)]
+    found = clues([failure(raised(frames=frames))])
+    assert (found[SRC, "pay"].raised, found[SRC, "pay"].framed) == (1, 1)
+    assert (found[SRC, "fail"].raised, found[SRC, "fail"].refused, found[SRC, "fail"].framed) == (0, 0, 0.5)
+    found = clues([failure(raised(frames=frames[2:]))])
+    assert (found[SRC, "fail"].raised, found[SRC, "fail"].refused) == (0, 0)
+
+
 def test_any_of_a_recursion_without_end_may_have_been_the_last():
     frames = [in_test(), frame(function="outer"), *(frame(function=f) for f in "abababab")]
     found = clues([failure(raised("RecursionError", frames=frames))])

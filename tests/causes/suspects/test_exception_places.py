@@ -48,3 +48,8 @@ def test_what_raised_another_exception_over_one():
     first = raised(type="KeyError", frames=[in_test(), frame(CART, "run"), frame(CART, "total")])
     over = raised(frames=[in_test(), frame(CART, "run.<locals>.<lambda>")], cause=first)
     assert handlers([failure(over), failure(first), failure(None)]) == {(CART, "run")}
+
+
+def test_what_raised_one_again():
+    again = raised(frames=[in_test(), frame(CART, "pay"), frame(CART, "fail", is_handing_on=True)])
+    assert handlers([failure(again)]) == {(CART, "fail")}

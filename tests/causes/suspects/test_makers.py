@@ -1,7 +1,7 @@
 import pytest
 from records import failure, frame, in_test, raised, verdict
 
-from loop_close.causes.suspects.makers import failing_classes, is_maker
+from loop_close.causes.suspects.makers import failing_classes, is_maker, is_of_the_exception
 
 LACKS = raised("AttributeError", frames=[in_test()], details={"owner": "shop.cart.Cart", "name": "items"})
 
@@ -43,3 +43,26 @@ def test_makers(function, expected):
 
 def test_a_function_of_no_class_makes_nothing():
     assert not is_maker("__init__", failing_classes([failure(raised(frames=[frame(function="f")]))]))
+
+
+SHOP_ERROR = raised("CartError", bases=("ShopError", "Exception"))
+
+
+@pytest.mark.parametrize(
+    ("function", "raises", "expected"),
+    [
+        ("CartError.__init__", [], False),
+        ("CartError.__init__", [None], False),
+        ("CartError.__init__", [raised()], False),
+        ("CartError.__init__", [SHOP_ERROR, raised()], False),
+        ("CartError.__init__", [verdict(context=SHOP_ERROR)], False),  # a test that judges the error's text
+        ("CartError.__str__", [SHOP_ERROR], False),
+        ("Cart.__init__", [SHOP_ERROR], False),
+        ("__init__", [SHOP_ERROR], False),
+        ("CartError.__init__", [SHOP_ERROR], True),
+        ("ShopError.__init__", [SHOP_ERROR, SHOP_ERROR], True),
+        ("make.<locals>.CartError.__new__", [SHOP_ERROR], True),
+    ],
+)
+def test_constructors_of_the_exception_itself(function, raises, expected):
+    assert is_of_the_exception(function, [failure(exc) for exc in raises]) is expected

@@ -197,3 +197,15 @@ def test_what_need_not_give_a_value_in_failures_that_speak_of_none(wrong, expect
     (found,) = found_for(cause(failure(wrong, nodeid("test_a"))), Counted(known))
     assert found.features["lost"] == expected
     assert [reason for reason in reasons_of(found) if "None" in reason] == ["gives None"][: int(expected)]
+
+
+def test_the_exception_does_not_make_itself():
+    made = called("CartError.__init__", 50, lines={1: 0})
+    known = calls(TAX, TOTAL, made, passed=40, test_a=[(0, 1), (1, 1), (2, 1)])
+    exc = raised("CartError", bases=("Exception",), frames=[in_test(), frame(function="total")])
+    assert "CartError.__init__" not in names(suspects_of(cause(failure(exc, nodeid("test_a"))), known))
+    judged = verdict(test="test_a", context=exc)
+    assert "CartError.__init__" in names(suspects_of(cause(failure(judged, nodeid("test_a"))), known))
+    inside = [in_test(), frame(function="CartError.__init__")]
+    exc = raised("CartError", bases=("Exception",), frames=inside)
+    assert "CartError.__init__" in names(suspects_of(cause(failure(exc, nodeid("test_a"))), known))

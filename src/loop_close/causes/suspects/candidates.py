@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 from typing import NamedTuple
@@ -10,8 +10,9 @@ from typing import NamedTuple
 from loop_close.causes.suspects.clues import Clue, Name, base_name
 from loop_close.causes.suspects.counted import ochiai
 from loop_close.causes.suspects.edited import written_name
-from loop_close.causes.suspects.makers import failing_classes, is_maker
+from loop_close.causes.suspects.makers import failing_classes, is_maker, is_of_the_exception
 from loop_close.causes.suspects.nothing import MAY, NoneBefore, is_about_none
+from loop_close.causes.suspects.places import handing_on
 from loop_close.causes.suspects.spectrum import Spectrum
 from loop_close.model import Failure
 from loop_close.syntax.meaning import MODULE
@@ -85,9 +86,12 @@ def candidates(
     named = {name for name, clue in clues.items() if clue.framed or _is_edited(clue, ran.get(name), known)}
     classes, about_none = failing_classes(failures), is_about_none(failures)
     at_import = all(failure.phase == "collect" for failure in failures)
+    given_on = handing_on(failures)
     found = []
     for file, function in sorted({*ran, *named, *none_before} - _tests_themselves(failures, clues)):
         spectrum, clue = ran.get((file, function)), clues.get((file, function))
+        if _follows((file, function), clue, given_on, failures):
+            continue
         before = none_before.get((file, function))
         features = {
             **_by_spectrum(spectrum),
@@ -111,6 +115,14 @@ def candidates(
             )
         )
     return found
+
+
+def _follows(name: Name, clue: Clue | None, given_on: Collection[Name], failures: Sequence[Failure]) -> bool:
+    """Whether it runs because something else failed: it raises what it was given, or makes the exception."""
+    if clue is not None and clue.edited:
+        return False
+    is_framed = clue is not None and clue.framed > 0
+    return name in given_on or (not is_framed and is_of_the_exception(name[1], failures))
 
 
 def _is_edited(clue: Clue, spectrum: Spectrum | None, known: Known) -> bool:

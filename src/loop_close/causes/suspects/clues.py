@@ -76,7 +76,7 @@ def _from_frames(failure: Failure, found: dict[Name, Clue], share: float) -> Non
         return
     seen: set[Name] = set()
     for link in (*links(raised), *leaves(raised)):
-        frames = [f for f in reversed(link.frames) if not f.is_test]
+        frames = sorted((f for f in reversed(link.frames) if not f.is_test), key=lambda f: f.is_handing_on)
         turning = TURNING if is_a(link, "RecursionError") else 1
         for number, frame in enumerate(frames):
             clue = _clue(found, frame.file, frame.function)
@@ -86,7 +86,7 @@ def _from_frames(failure: Failure, found: dict[Name, Clue], share: float) -> Non
                 seen.add(name)
                 depth = max(0, number + 1 - turning)
                 clue.framed += share / (1 + depth)
-                if depth == 0 and link is raised:
+                if depth == 0 and link is raised and not frame.is_handing_on:
                     _note_raise(clue, link, frame, share)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from loop_close.facts import innermost, links
 from loop_close.model import Failure
@@ -14,6 +14,15 @@ _MAKERS = {*MAKERS, "__setstate__"}
 def failing_classes(failures: Iterable[Failure]) -> frozenset[str]:
     """Names of the classes whose instances lacked an attribute, or in whose methods an exception was raised."""
     return frozenset(name for failure in failures for name in _classes(failure) if name)
+
+
+def is_of_the_exception(function: str, failures: Sequence[Failure]) -> bool:
+    """Whether the function makes the very exceptions of all these failures: it runs because something else failed."""
+    name = _class_of(function)
+    if not name or _last(function) not in _MAKERS:
+        return False
+    raised = [failure.raised for failure in failures if failure.raised is not None]
+    return bool(raised) and all(name in (_last(each.type), *each.bases) for each in raised)
 
 
 def _classes(failure: Failure) -> Iterator[str]:

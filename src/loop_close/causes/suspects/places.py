@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from loop_close.causes.keys import missing_thing
 from loop_close.causes.suspects.clues import Name, base_name
@@ -27,11 +27,18 @@ def place_of(cause: RootCause) -> Place | None:
     return (frame.file, base_name(frame.function)), (raised.type, statement, called[1] if called else "")
 
 
-def handlers(failures: Iterable[Failure]) -> set[Name]:
-    """Functions that raised another exception over one: what of them runs then, runs whatever is wrong."""
-    chains = (list(links(failure.raised)) for failure in failures)
-    frames = (innermost(link) for chain in chains for link in chain[:-1])
-    return {(frame.file, base_name(frame.function)) for frame in frames if frame is not None}
+def handlers(failures: Sequence[Failure]) -> set[Name]:
+    """Functions that raised another exception over one, or one again: they run so whatever is wrong."""
+    chains = [list(links(failure.raised)) for failure in failures]
+    frames = [frame for chain in chains for link in chain[:-1] if (frame := innermost(link)) is not None]
+    return {(frame.file, base_name(frame.function)) for frame in frames} | handing_on(failures)
+
+
+def handing_on(failures: Iterable[Failure]) -> set[Name]:
+    """Functions that are on tracebacks only as they raised what they were given."""
+    frames = [frame for failure in failures for link in links(failure.raised) for frame in link.frames]
+    others = {(f.file, base_name(f.function)) for f in frames if not f.is_handing_on}
+    return {(f.file, base_name(f.function)) for f in frames if f.is_handing_on} - others
 
 
 def is_named(cause: RootCause) -> bool:

@@ -14,8 +14,9 @@ from math import inf, log
 
 from loop_close.calls import Calls
 from loop_close.causes.suspects.candidates import Candidate
-from loop_close.causes.suspects.clues import Name
+from loop_close.causes.suspects.clues import Name, base_name
 from loop_close.causes.suspects.common import Lines, joint_less_apart, lines_of
+from loop_close.causes.suspects.makers import is_of_the_exception
 from loop_close.causes.suspects.places import Place, handlers, place_of
 from loop_close.causes.suspects.rank import is_odd, scored
 from loop_close.model import RootCause
@@ -63,10 +64,13 @@ def told(cause: RootCause, found: Iterable[Candidate], calls: Calls) -> Told:
     :param found: its candidates.
     """
     failures = [e.failure for e in cause.evidence if e.failure is not None]
+    makers = {
+        (c.file, base_name(c.function)) for c in calls.functions if is_of_the_exception(c.function, failures)
+    }
     return Told(
         kind=cause.kind,
         blame=blame(found),
-        lines=lines_of({failure.nodeid for failure in failures}, calls, handlers(failures)),
+        lines=lines_of({failure.nodeid for failure in failures}, calls, handlers(failures) | makers),
         place=place_of(cause),
     )
 

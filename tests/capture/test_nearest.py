@@ -1,0 +1,472 @@
+import os
+import sys
+
+import pytest
+
+from loop_close.capture.nearest import nearest
+from loop_close.capture.read import describe_any
+from loop_close.facts import import_cycle
+
+WORDS = [
+    *("total", "title", "price", "customer", "parse_date", "parse_datetime", "get_price", "to_dict", "name"),
+    *("amount", "save", "gross", "dates", "id", "_hidden", "__init__", "load_config", "BLUE", "timeout"),
+]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        *(
+            "",
+            "x",
+            "qty",
+            "game",
+            "same",
+            "cross",
+            "cost",
+            "costume",
+            "tax",
+            "pi",
+            "total_of_all_orders",
+        ),
+        *("hidden", "init", "total", "set_items", "to_json", "a" * 101, "_", "__", "名前"),
+    ],
+)
+def test_nothing_is_near(wanted):
+    assert nearest(wanted, WORDS) == ()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ("totl", ("total",)),
+        ("totals", ("total",)),
+        ("Total", ("total",)),
+        ("getPrice", ("get_price",)),
+        ("price_get", ("get_price",)),
+        ("parse_dat", ("parse_date",)),
+        ("parse_dates", ("parse_date", "parse_datetime")),
+        ("to_dcit", ("to_dict",)),
+        ("ammount", ("amount",)),
+        ("dats", ("dates",)),
+        ("ids", ("id",)),
+        ("_hiden", ("_hidden",)),
+        ("__int__", ("__init__",)),
+        ("load_config_file", ("load_config",)),
+        ("BLEU", ("BLUE",)),
+    ],
+)
+def test_near(wanted, expected):
+    assert nearest(wanted, WORDS) == nearest(wanted, reversed(WORDS)) == expected
+
+
+def test_at_most_three_the_nearest_first_then_by_name():
+    assert nearest("value", ["values", "valued", "valuer", "valuex"]) == ("valued", "valuer", "values")
+
+
+class Text(str):
+    def lower(self):
+        raise RuntimeError("asked")
+
+    __len__ = __hash__ = lower
+
+
+def test_what_is_no_name_is_passed_over():
+    assert nearest("total", [1, None, Text("totals"), b"totals", "", "t" * 500, "totals"]) == ("totals",)
+
+
+def test_so_many_names_are_looked_at():
+    def names():
+        yield from (f"other{n}" for n in range(2_000))
+        raise RuntimeError("asked for more")
+
+    assert nearest("total", names()) == ()
+
+
+SHOP = """
+import functools
+from dataclasses import dataclass
+from enum import Enum
+
+RATES = {"DE": 19, "FR": 20, 7: "seven", "8": "eight"}
+_cache = {"total": 1}
+
+class Color(Enum):
+    BLUE = 1
+
+class Base:
+    inherited_thing = 1
+
+class Slotted:
+    __slots__ = ("weight",)
+
+class Cart(Base):
+    currency = "EUR"
+
+    def __init__(self, lines=(), *, discount=0):
+        self.lines = lines
+        self.customer = None
+
+    def total(self):
+        return totl
+
+    def gross(self):
+        return tax()
+
+    def tax(self):
+        return 1
+
+    @property
+    def price(self):
+        raise RuntimeError("asked")
+
+    def __getattr__(self, name):
+        raise AttributeError(f"no {name}")
+
+    def __dir__(self):
+        raise RuntimeError("asked")
+
+@dataclass
+class Line:
+    quantity: int
+    net: int = 0
+
+def parse_date(text, /, form, strict=False, **more):
+    return text
+
+def strict_parse(text, fallback):
+    resullt = text
+    if fallback:
+        result = text
+    return result
+
+def rate(country):
+    return RATES[country]
+
+@functools.lru_cache
+def cached(amount):
+    return amount
+
+def logged(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs)
+    return wrapper
+
+@logged
+def ship(parcel, weight=1):
+    return parcel
+"""
+HEAD = "import os\nimport near_shop\nfrom near_shop import *\nfrom near_shop import _cache\n\n"
+FILE = "src/near_shop.py"
+
+
+@pytest.fixture
+def found(written):
+    """(nearest, home) of what a test of some lines raises."""
+    written.write(FILE, SHOP)
+
+    def find(*lines, head=HEAD):
+        raised = written.fail(head + "def test_it():\n" + "".join(f"    {line}\n" for line in lines))
+        return raised.nearest, raised.details.get("home")
+
+    return find
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "1 / 0",
+        "raise AttributeError('no totl')",
+        "raise NameError('x')",
+        "raise KeyError",
+        "raise KeyError('DF')",
+        "raise KeyError('a', 'b')",
+        "raise TypeError('f() got an unexpected keyword argument')",
+        "raise TypeError(1)",
+        "raise ImportError('cannot import name')",
+        "len(values=1)",
+        "None.total",
+        "(5).totl",
+        "[].pop()",
+        "{1, 2}.remove(3)",
+        "{'total': 1}[b'total']",
+        "{'total': 1}[('total',)]",
+        "{'total': 1}.pop('customer')",
+        "dict(total=1)['totl']",  # an object that no name stands for
+    ],
+)
+def test_nothing_is_told(found, line):
+    assert found(line) == ((), None)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected", "home"),
+    [
+        # variables
+        ("nothing_like_it", (), "tests/test_1.py"),
+        ("near_shp", ("near_shop",), "tests/test_1.py"),
+        ("pritn(1)", ("print",), "tests/test_1.py"),
+        ("Carts()", ("Cart",), "tests/test_1.py"),
+        ("Cart().total()", (), FILE),
+        ("Cart().gross()", ("self.tax",), None),
+        ("strict_parse(1, 0)", ("resullt",), None),
+        # attributes
+        ("Cart().custmer", ("customer",), FILE),
+        ("Cart().curency", ("currency",), FILE),
+        ("Cart().inherited", (), FILE),
+        ("Cart().inherited_thng", ("inherited_thing",), FILE),
+        ("Cart().line", ("lines",), FILE),
+        ("Slotted().wieght", ("weight",), FILE),
+        ("Cart().prices", ("price",), FILE),
+        ("Cart.totals", ("total",), FILE),
+        ("Color.BLEU", ("BLUE",), FILE),
+        ("'a'.titel()", ("title",), None),
+        ("near_shop.parse_dat", ("parse_date",), FILE),
+        ("near_shop.nothing_like_it", (), FILE),
+        ("os.getcwdd()", ("getcwd", "getcwdb"), None),
+        # members of modules
+        ("from near_shop import parse_dat", ("parse_date",), FILE),
+        ("from near_shop import nothing_like_it", (), FILE),
+        ("from os import getcwdd", ("getcwd", "getcwdb"), None),
+        ("import near_shp", ("near_shop",), None),
+        ("import jsn", ("json",), None),
+        ("import near_shop.dates", (), None),
+        ("import xml.etre", ("xml.etree",), None),
+        ("import nothing_like_it", (), None),
+        # keys
+        ("RATES['ED']", (), FILE),
+        ("RATES['De']", ("'DE'",), FILE),
+        ("near_shop.RATES['De']", ("'DE'",), FILE),
+        ("rate('De')", ("'DE'",), FILE),
+        ("RATES['7']", ("7",), FILE),
+        ("RATES[8]", ("'8'", "7"), FILE),
+        ("RATES.pop('De')", ("'DE'",), FILE),
+        ("del RATES['De']", ("'DE'",), FILE),
+        ("RATES['De'] += 1", ("'DE'",), FILE),
+        ("_cache['totl']", ("'total'",), None),
+        # arguments
+        ("Cart(discont=1)", ("discount",), FILE),
+        ("Cart(lines=1, x=1)", (), FILE),
+        ("Line(quantty=1)", ("quantity",), FILE),
+        ("Line()", (), FILE),
+        ("Cart().total(x=1)", (), FILE),
+        ("parse_date('a')", (), FILE),
+        ("cached(amont=1)", ("amount",), FILE),
+        ("ship(1, wieght=2)", ("weight",), FILE),
+        ("ship()", (), FILE),
+        ("(lambda colour: 1)(color=1)", (), None),
+        # variables of the environment
+        ("os.environ['NEAREST_TO_THIS_ON']", ("NEAREST_TO_THIS_ONE",), None),
+    ],
+)
+def test_told(found, monkeypatch, line, expected, home):
+    monkeypatch.setenv("NEAREST_TO_THIS_ONE", "secret")
+    assert found(line) == (expected, home)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["prices = {'apple': {'net': 1}}", "prices['apple']['nett']"], ("'net'",)),
+        (["prices = {'apple': {'net': 1}}", "fruit = 'apple'", "prices[fruit]['nett']"], ("'net'",)),
+        (["cart = Cart(lines={'apple': 1})", "cart.lines['aple']"], ("'apple'",)),
+        (["class Mine(dict): pass", "mine = Mine(apple=1)", "mine['aple']"], ("'apple'",)),
+        (["from collections import OrderedDict", "o = OrderedDict(apple=1)", "o['aple']"], ("'apple'",)),
+        (["prices = {'apple': 1}", "[prices[n] for n in ['aple']]"], ("'apple'",)),
+        (["prices = {'apple': 1}", "sum(prices[n] for n in ['aple'])"], ("'apple'",)),
+        (["def inner(colour): pass", "inner(color=1)"], ("colour",)),
+        (["total = 1", "print(totl)"], ("total",)),
+        (["class A:", "    total = 1", "    print(totl)"], ("total",)),
+    ],
+)
+def test_values_that_names_stand_for(found, lines, expected):
+    assert found(*lines)[0] == expected
+
+
+HOSTILE = """
+class Meta(type):
+    def __prepare__(name, bases, **more):
+        return Space()
+    def __getattribute__(cls, name):
+        print("asked", name)
+        return type.__getattribute__(cls, name)
+
+class Space(dict):
+    def keys(self):
+        raise SystemExit("asked")
+    __iter__ = items = values = get = keys
+
+class Key:
+    def __hash__(self):
+        return hash("total")
+    def __eq__(self, other):
+        raise SystemExit("asked")
+    def __repr__(self):
+        raise SystemExit("asked")
+
+class Proxy:
+    def __getattribute__(self, name):
+        if name == "totl":
+            raise AttributeError("no")
+        raise SystemExit("asked")
+
+class Shadow:
+    @property
+    def __dict__(self):
+        raise SystemExit("asked")
+    @property
+    def __class__(self):
+        raise SystemExit("asked")
+    total = 1
+
+class OwnKeys(dict):
+    def keys(self):
+        raise SystemExit("asked")
+    __iter__ = items = keys
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["Proxy().totl"], ()),
+        (["Shadow().totl"], ("total",)),
+        (["d = OwnKeys(total=1)", "d['totl']"], ("'total'",)),
+        (["d = {Key(): 1, 'totals': 1}", "d['totl']"], ("'totals'",)),
+        (["d = {'a': {'total': 1}, Key(): 2}", "d['a']['totl']"], ("'total'",)),
+        (["exec('totl', OwnKeys(total=1))"], ()),
+        (["self = Shadow()", "totl"], ()),
+        (["class A(metaclass=Meta):", "    total = 1", "    totl"], ()),
+    ],
+)
+def test_code_of_the_program_is_not_run(written, lines, expected):
+    text = HOSTILE + "def test_it():\n" + "".join(f"    {line}\n" for line in lines)
+    raised = written.fail(text)
+    assert raised.type in ("AttributeError", "KeyError", "NameError")
+    assert raised.nearest == expected
+
+
+def test_function_of_the_project_that_is_not_imported(found):
+    assert found("parse_date(1)", head="import near_shop\n") == (("near_shop.parse_date",), None)
+    assert found("RATES", head="import near_shop\n")[0] == ()
+
+
+def test_modules_of_a_package(written):
+    written.write("src/near_pkg/__init__.py", "")
+    written.write("src/near_pkg/dates.py", "from near_pkg.prices import nothing\n")
+    written.write("src/near_pkg/prices.py", "")
+    written.write("src/near_pkg/data.txt", "")
+
+    def told(line):
+        raised = written.fail(f"def test_it():\n    {line}\n")
+        return raised.nearest, raised.details.get("home")
+
+    assert told("import near_pkg.date") == (("near_pkg.dates",), "src/near_pkg/date.py")
+    assert told("import near_pkg.nothing_like_it") == ((), "src/near_pkg/nothing_like_it.py")
+    assert told("from near_pkg import price") == (("prices",), "src/near_pkg/__init__.py")
+    assert told("import near_pkg; near_pkg.dates") == (("near_pkg.dates",), None)
+    assert told("import near_pkg.dates") == ((), "src/near_pkg/prices.py")
+    assert told("import near_pkg.prices; import prices") == (("near_pkg.prices",), None)
+
+
+def test_module_in_a_package_that_fails_to_load(written):
+    written.write("src/near_pkg2/__init__.py", "from near_pkg2 import dats\nimport near_pkg2.prics\n")
+    written.write("src/near_pkg2/dates.py", "")
+    raised = written.fail("def test_it():\n    import near_pkg2\n")
+    assert (raised.nearest, raised.details["home"]) == (("dates",), "src/near_pkg2/__init__.py")
+    written.write("src/near_pkg3/__init__.py", "import near_pkg3.prics\n")
+    written.write("src/near_pkg3/prices.py", "")
+    raised = written.fail("def test_it():\n    import near_pkg3\n")
+    assert (raised.nearest, raised.details["home"]) == (("near_pkg3.prices",), "src/near_pkg3/prics.py")
+
+
+def test_module_beside_the_import_path(written, monkeypatch):
+    written.write("src/near_lone/__init__.py", "")
+    monkeypatch.setattr(sys, "path", [each for each in sys.path if each != str(written.root / "src")])
+    raised = written.fail("def test_it():\n    import near_lone\n")
+    assert raised.details["home"] == "src/near_lone/__init__.py"
+
+
+def cycle(written, first, second):
+    written.write("src/near_a.py", first)
+    written.write("src/near_b.py", second)
+    return written.fail("def test_it():\n    import near_a\n")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("from near_b import B\nclass A: pass\n", "from near_a import A\nclass B: pass\n"),
+        ("import near_b\nclass A: pass\n", "import near_a\nB = near_a.A\n"),
+        ("import near_b\nfrom json import loads as A\n", "from near_a import A\n"),
+    ],
+)
+def test_import_cycle(written, first, second):
+    raised = cycle(written, first, second)
+    assert import_cycle(raised) == ("src/near_a.py", "src/near_b.py")
+    assert (raised.nearest, "home" in raised.details) == ((), False)
+
+
+def test_name_that_a_module_in_a_cycle_does_not_have(written):
+    raised = cycle(written, "import near_b\nclass Apple: pass\n", "from near_a import Aple\n")
+    assert import_cycle(raised) == ()
+    assert (raised.nearest, raised.details["home"]) == (("Apple",), "src/near_a.py")
+
+
+def test_submodule_of_a_package_in_a_cycle(written):
+    written.write("src/near_pkg4/__init__.py", "")
+    written.write("src/near_pkg4/a.py", "import near_pkg4.b\n")
+    written.write("src/near_pkg4/b.py", "import near_pkg4.a\nnear_pkg4.a.x\n")
+    raised = written.fail("def test_it():\n    import near_pkg4.a\n")
+    assert raised.type == "AttributeError"
+    assert import_cycle(raised) == ("src/near_pkg4/a.py", "src/near_pkg4/b.py")
+    assert raised.nearest == ()
+
+
+class FixtureLookupError(LookupError):
+    argname = "databse"
+    msg = None
+
+    def __init__(self, listed):
+        self.listed = listed
+
+    def formatrepr(self):
+        if self.listed is None:
+            raise RuntimeError("asked")
+        return self
+
+    @property
+    def errorstring(self):
+        return self.listed
+
+
+@pytest.mark.parametrize(
+    ("listed", "expected"),
+    [
+        (None, ()),
+        ("", ()),
+        (
+            "fixture 'databse' not found\n available fixtures: cache, database, tmp_path\n use ...",
+            ("database",),
+        ),
+    ],
+)
+def test_fixture(written, listed, expected):
+    assert describe_any(FixtureLookupError(listed), written.project).nearest == expected
+
+
+def test_environment_that_the_program_replaced(found, monkeypatch):
+    class Own(dict):
+        def __iter__(self):
+            raise SystemExit("asked")
+
+    try:
+        os.environ["NEAREST_TO_THIS_ON"]
+    except KeyError as error:
+        caught = error
+    monkeypatch.setattr(os, "environ", Own(NEAREST_TO_THIS_ONE="1"))
+    from loop_close.capture.project import Project
+
+    raised = describe_any(caught, Project("/"))
+    assert (raised.details["environment"], raised.nearest) == ("NEAREST_TO_THIS_ON", ())

@@ -1,0 +1,119 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from markdown_it import MarkdownIt
+from records import exceptions, frame, raised
+
+from loop_close.prompt.missing import generated_lines, missing_lines
+
+HOME = {"name": "parse_dat", "home": "src/shop/dates.py"}
+NEAR = ("parse_date", "parse_dates")
+
+
+def about(type="AttributeError", nearest=NEAR, base="Exception", **details):
+    return raised(type, nearest=nearest, bases=(base,), details=details)
+
+
+def cycle(*files, owner="a"):
+    message = f"cannot import name 'A' from partially initialized module '{owner}'"
+    frames = [frame(file, "<module>") for file in files]
+    return raised("ImportError", message, frames, details={"name": "A", "owner": owner})
+
+
+@pytest.mark.parametrize(
+    "exc", [raised(), about(nearest=()), about(nearest=(), name="x", owner="Cart"), cycle()]
+)
+def test_nothing(exc):
+    assert list(missing_lines(exc)) == []
+
+
+@pytest.mark.parametrize(
+    ("exc", "expected"),
+    [
+        (about(), "Nearest existing names: `parse_date`, `parse_dates`."),
+        (
+            about(**HOME),
+            "Nearest existing names: `parse_date`, `parse_dates`. `src/shop/dates.py` should define `parse_dat`.",
+        ),
+        (about(nearest=(), **HOME), "`src/shop/dates.py` should define `parse_dat`."),
+        (about("NameError", (), **HOME), "`src/shop/dates.py` should define or import `parse_dat`."),
+        (about("KeyError", ("'a'",)), "Nearest existing keys: `'a'`."),
+        (about("KeyError", ("'a'",), home="a.py"), "Nearest existing keys: `'a'`. `a.py` should define it."),
+        (about("KeyError", ("HOME",), environment="HOMES"), "Nearest environment variables: `HOME`."),
+        (about("FixtureLookupError", ("cart",), fixture="crt"), "Nearest fixtures: `cart`."),
+        (
+            about("TypeError", ("colour",), name="color", owner="f()", home="a.py"),
+            "Nearest parameters of `f()`: `colour`. `f()` is defined in `a.py`.",
+        ),
+        (about("TypeError", (), name="color", owner="f()", home="a.py"), "`f()` is defined in `a.py`."),
+        (about("ModuleNotFoundError", ("json",), "ImportError", name="jsn"), "Nearest modules: `json`."),
+        (
+            about(
+                "ModuleNotFoundError", ("shop.dates",), "ImportError", name="shop.dats", home="shop/dats.py"
+            ),
+            "Nearest modules: `shop.dates`. `shop/dats.py` does not exist.",
+        ),
+        (
+            about("ModuleNotFoundError", (), "ImportError", name="shop", home="src/shop/__init__.py"),
+            "`src/shop/__init__.py` exists, but not on the import path.",
+        ),
+        (cycle("a.py", "b.py"), "Import cycle: `a.py` -> `b.py` -> `a.py`."),
+        (cycle("a.py"), "Import cycle: `a.py` -> `a.py`."),
+    ],
+)
+def test_words(exc, expected):
+    assert list(missing_lines(exc)) == [expected]
+
+
+def test_long_cycle_is_cut():
+    (line,) = missing_lines(cycle("a.py", *(f"b{n}.py" for n in range(20))))
+    assert line.startswith("Import cycle: `a.py` -> `b0.py` -> ")
+    assert line.endswith("`b6.py` -> … -> `a.py`.")
+
+
+def test_nearest_are_at_most_three():
+    (line,) = missing_lines(about(nearest=tuple("abcdef")))
+    assert line == "Nearest existing names: `a`, `b`, `c`."
+
+
+@pytest.mark.parametrize(
+    "exc",
+    [
+        raised(),
+        raised("SyntaxError", details={"path": "a.py", "line": "1", "text": "x = ("}),
+        raised("SyntaxError", details={"path": "<string>", "line": "1"}),
+        raised("ValueError", details={"text": "x = ("}),
+    ],
+)
+def test_nothing_generated(exc):
+    assert list(generated_lines(exc)) == []
+
+
+def test_generated_code():
+    exc = raised(details={"generated": "<template>:3 in root"})
+    assert list(generated_lines(exc)) == ["Raised in generated code `<template>:3 in root`."]
+    exc = raised(details={"generated": "<x>:1 in a\n<template>:3 in root"})
+    assert list(generated_lines(exc)) == [
+        "Raised in generated code `<template>:3 in root`, called from `<x>:1 in a`."
+    ]
+
+
+def test_text_that_cannot_be_parsed():
+    exc = raised("SyntaxError", details={"path": "<string>", "line": "2", "text": "x = (\n", "column": "5"})
+    assert list(generated_lines(exc)) == [
+        "The text that cannot be parsed, `<string>`:",
+        "```python",
+        ">   2 x = (",
+        "          ^",
+        "```",
+    ]
+
+
+@settings(max_examples=50)
+@given(exceptions)
+def test_any_exception(exc):
+    for kind in ("KeyError", "TypeError", "ModuleNotFoundError", "SyntaxError", exc.type):
+        lines = [*missing_lines(replace(exc, type=kind)), *generated_lines(replace(exc, type=kind))]
+        kinds = {token.type for token in MarkdownIt("commonmark").parse("\n".join(lines))}
+        assert kinds <= {"paragraph_open", "inline", "paragraph_close", "fence"}
