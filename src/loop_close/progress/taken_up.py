@@ -95,4 +95,5 @@ def summary_of(report: Report) -> dict[str, Any]:
         "edit": progress.step.edits.kind,
         "breaker": asdict(progress.breaker),
         "signals": [asdict(signal) for signal in progress.signals],
+        **({"edits_run": asdict(ran)} if (ran := report.edits_run) is not None and ran.edited else {}),
     }

@@ -9,7 +9,7 @@ from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.facts import origins
 from loop_close.model import Counts, Evidence, Observation, Report
 from loop_close.prompt.advice import experiment, hand_over
-from loop_close.prompt.green import green_title, told_counts
+from loop_close.prompt.green import edits_not_run_line, green_title, told_counts
 from loop_close.prompt.primary import primary
 from loop_close.prompt.rerun import command_for, rerun_command
 from loop_close.prompt.section import Section
@@ -57,6 +57,8 @@ def standing(report: Report, tokens: int) -> Iterator[str]:
         yield _NOTHING[report.verdict == "green"]
     if report.progress is not None:
         yield from standing_lines(report.progress, is_green=report.verdict == "green")
+    if not_run := edits_not_run_line(report):
+        yield not_run
     others = ", ".join(
         f"{span(source, 60)} ({verdict} in its run {run})" for source, run, verdict in report.elsewhere
     )

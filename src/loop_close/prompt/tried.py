@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from loop_close.memory import Edit, Progress, Step
 from loop_close.model import Report, Suspect
+from loop_close.progress.steps import worth_telling
 from loop_close.prompt.show import safe, span
 from loop_close.prompt.standing import effect
 from loop_close.text.markdown import fence
@@ -26,7 +27,7 @@ def tried(report: Report, tokens: int) -> Iterator[str]:
     progress = report.progress
     if progress is None or progress.position < 2 or not progress.step.unresolved:
         return
-    steps = _worth_telling(progress)
+    steps = worth_telling(progress)
     if len(steps) > _MAX_STEPS:
         yield f"… {len(steps) - _MAX_STEPS} more runs before these"
     shown = steps[-_MAX_STEPS:]
@@ -38,14 +39,6 @@ def tried(report: Report, tokens: int) -> Iterator[str]:
         edits = [e for e in step.edits.edits if e.is_effective and e.diff]
         if step.run in last and edits:
             yield from _diff(edits, suspects)
-
-
-def _worth_telling(progress: Progress) -> list[Step]:
-    """The runs that an edit came before, and killed ones; of the first only where it is known what was edited."""
-    first, *rest = progress.episode.steps if progress.episode.steps else [progress.step]
-    is_begun = first.run == progress.episode.first
-    begun = [first] if not is_begun or first.edits.kind == "effective" else []
-    return [*begun, *(s for s in rest if s.is_killed or s.is_counted or s.edits.kind == "effective")]
 
 
 def _twin(step: Step, progress: Progress) -> str:

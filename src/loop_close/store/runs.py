@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _MOST_KILLED = 100
 _MOST_SOURCES = 20
+#: So many runs back the last green one is looked for.
+_MOST_BACK = 500
+_MOST_WINDOWS = 1_000
 _SHOWN = "number, source, state, started, ended, exit_code, passed, skipped, failures, summary"
 _OWN = "id = ? AND source = ? AND number = ? AND started = ?"
 _NEWEST = (
@@ -37,6 +40,14 @@ class Look(NamedTuple):
     window: tuple[float, float]
     snapshot: int | None
     is_full: bool
+
+
+class GreenRun(NamedTuple):
+    """A green run. :ivar id: its row; ``snapshot`` the state of the files then, None where it is not known."""
+
+    id: int
+    number: int
+    snapshot: int | None
 
 
 # Kept in columns of their own.
@@ -106,6 +117,39 @@ def snapshots(connection: sqlite3.Connection, begun: Begun) -> tuple[int | None,
     ).fetchone()
     now = connection.execute(f"SELECT snapshot FROM runs WHERE {_OWN}", _own(begun)).fetchone()
     return before and before[0], now and now[0]
+
+
+def last_green(
+    connection: sqlite3.Connection, source: str, before: int, selections: Collection[str] | None = None
+) -> GreenRun | None:
+    """The source's last green run with a number below ``before``; of those that chose tests in one of these ways.
+
+    :param selections: as runs are remembered with them, ``""`` for all tests; None for any.
+    """
+    # The verdict is part of a text: only rows that may be green are read.
+    rows = connection.execute(
+        "SELECT id, number, snapshot, summary, record FROM runs WHERE source = ? AND number < ? AND number >= ?"
+        " AND state = 'done' AND failures = 0 AND coalesce(exit_code, 0) = 0 ORDER BY number DESC",
+        (from_text(source), before, before - _MOST_BACK),
+    )
+    for row, number, snapshot, summary, record in rows:
+        if _dictionary(summary).get("verdict") != "green":
+            continue
+        plain = _dictionary(record)
+        is_whole = plain.get("is_full", True) or plain.get("selection", "")
+        if selections is None or (is_whole and plain.get("selection", "") in selections):
+            return GreenRun(int(row), to_whole(number), snapshot)
+    return None
+
+
+def windows(connection: sqlite3.Connection, first: int, before: int) -> tuple[tuple[float, float], ...]:
+    """When the runs went on whose row is ``first`` or a later one, and earlier than ``before``; the last ones."""
+    rows = connection.execute(
+        "SELECT started, ended FROM runs WHERE id >= ? AND id < ? AND state = 'done' AND ended IS NOT NULL"
+        " ORDER BY id DESC LIMIT ?",
+        (first, before, _MOST_WINDOWS),
+    )
+    return tuple((float(started), float(ended)) for started, ended in rows)
 
 
 def red_elsewhere(
