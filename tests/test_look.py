@@ -131,6 +131,7 @@ class Episodes(Loop):
                 number=begun.number,
                 marks=tuple(Mark(test=f"test_a.py::{test}", exact=test, shape=test) for test in failing),
                 outcomes={"test_a.py::one": "passed"} if "one" not in failing and not selection else {},
+                edits=edits_since(history, begun, seen),
                 is_good=not failing,
                 exit_code=1 if failing else 0,
                 selection=selection,

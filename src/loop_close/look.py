@@ -121,7 +121,7 @@ def since_green(
 ) -> tuple[int, Edits | None]:
     """How the files of a run that is not green differ from those of the green run before its episode.
 
-    :param episode: with this run.
+    :param episode: with this run as its last step.
     :returns: the number of the green run, and the edits; 0 and None where it is not known.
     """
     from loop_close.progress.steps import selections_of_green
@@ -129,7 +129,10 @@ def since_green(
     found = history.since_green(begun, episode.first, selections_of_green(episode))
     if found is None or not _are_comparable(found.changes):
         return 0, None
-    edits = _edits(history, found.changes, seen, found.windows)
+    if len(found.windows) == 1 and found.changes == history.changes_since_last(begun):
+        edits = episode.steps[-1].edits  # the green run is the one before: that was compared already
+    else:
+        edits = _edits(history, found.changes, seen, found.windows)
     return found.run, replace(edits, edits=tuple(sorted(edits.edits, key=_code_first)))
 
 

@@ -90,10 +90,15 @@ def outcome_of(plan: Plan, ended: Ended, came: CameTo, *, is_rest_elsewhere: boo
 
 def _attempts(came: CameTo) -> tuple[str, ...]:
     """What was tried in the loop, a line a run: the last ones."""
-    attempts = attempts_document(came.progress)
-    lines = [f"run {each['run']}: edited: {', '.join(each['edited'])}; {each['effect']}" for each in attempts]
+    lines = [_attempt(each) for each in attempts_document(came.progress)]
     more = [f"… {len(lines) - _MAX_ATTEMPTS} more runs before these"] if len(lines) > _MAX_ATTEMPTS else []
     return tuple(one_line(line, 300) for line in (*more, *lines[-_MAX_ATTEMPTS:]))
+
+
+def _attempt(attempt: Mapping[str, Any]) -> str:
+    same = attempt["same_code_as"]
+    back = f", back to the code of run {same}" if same is not None else ""
+    return f"run {attempt['run']}: edited: {', '.join(attempt['edited'])}{back}; {attempt['effect']}"
 
 
 def _verdict(came: CameTo, ended: Ended, *, is_rest_elsewhere: bool) -> Verdict | None:

@@ -34,6 +34,14 @@ def worth_telling(progress: Progress) -> list[Step]:
     return [*begun, *(s for s in rest if s.is_killed or s.is_counted or s.edits.kind == "effective")]
 
 
+def same_code_as(step: Step, progress: Progress) -> int | None:
+    """The number of the earlier run that had the very same code, where the code was another one between."""
+    earlier = [s for s in progress.episode.steps if s.run < step.run and s.code]
+    if not step.code or not earlier or earlier[-1].code == step.code:
+        return None
+    return next((s.run for s in earlier if s.code == step.code), None)
+
+
 def selections_of_green(episode: Episode) -> tuple[str, ...]:
     """How a green run before the episode may have chosen its tests, if all that fails now is to have passed in it.
 

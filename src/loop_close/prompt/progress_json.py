@@ -6,7 +6,7 @@ from typing import Any
 
 from loop_close.memory import GROUPS, Edit, Progress, Signal, Step
 from loop_close.model import Report
-from loop_close.progress.steps import worth_telling
+from loop_close.progress.steps import same_code_as, worth_telling
 from loop_close.prompt.show import safe
 from loop_close.prompt.standing import effect
 from loop_close.syntax.meaning import MODULE
@@ -74,7 +74,13 @@ def attempts_document(progress: Progress | None) -> list[dict[str, Any]]:
     if progress is None or progress.position < 2:
         return []
     return [
-        {"run": step.run, "edited": _edited(step), "effect": effect(step), "failing": step.unresolved}
+        {
+            "run": step.run,
+            "edited": _edited(step),
+            "same_code_as": same_code_as(step, progress),
+            "effect": effect(step),
+            "failing": step.unresolved,
+        }
         for step in worth_telling(progress)
     ]
 

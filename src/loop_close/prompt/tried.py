@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from loop_close.memory import Edit, Progress, Step
 from loop_close.model import Report, Suspect
-from loop_close.progress.steps import worth_telling
+from loop_close.progress.steps import same_code_as, worth_telling
 from loop_close.prompt.show import safe, span
 from loop_close.prompt.standing import effect
 from loop_close.text.markdown import fence
@@ -42,11 +42,7 @@ def tried(report: Report, tokens: int) -> Iterator[str]:
 
 
 def _twin(step: Step, progress: Progress) -> str:
-    """The earlier run that had the very same code, where the code was another one between."""
-    earlier = [s for s in progress.episode.steps if s.run < step.run and s.code]
-    if not step.code or not earlier or earlier[-1].code == step.code:
-        return ""
-    same = next((s.run for s in earlier if s.code == step.code), None)
+    same = same_code_as(step, progress)
     return f", back to the code of run {same}" if same is not None else ""
 
 
