@@ -1,4 +1,5 @@
 import os
+from dataclasses import asdict
 
 import pytest
 
@@ -126,7 +127,7 @@ class Episodes(Loop):
             process = {"pid": 1, "birth": "", "host": "h", "is_alive": lambda p, b: False}
             begun = history.begin("pytest", seen.entries, seen.contents, now=self.now, **process)
             during()
-            ran = edits_run(history, begun, calls) if calls is not None else None
+            green, ran = edits_run(history, begun, calls) if calls is not None else (0, None)
             run = Run(
                 number=begun.number,
                 marks=tuple(Mark(test=f"test_a.py::{test}", exact=test, shape=test) for test in failing),
@@ -140,7 +141,8 @@ class Episodes(Loop):
             with history.turn(begun) as turn:
                 made = advance(turn.episode, run)
                 verdict = "green" if run.is_good and not made.progress.step.unresolved else "no-progress"
-                turn.save(run, made.episode, {"verdict": verdict}, now=self.now + 5)
+                told = {"edits_run": {**asdict(ran), "since": green}} if ran is not None else {}
+                turn.save(run, made.episode, {"verdict": verdict, **told}, now=self.now + 5)
             if calls is not None:
                 return ran
             return since_green(history, begun, seen, made.progress.episode)
@@ -259,7 +261,21 @@ def test_edited_functions_that_no_test_ran(episodes):
     edit(episodes, "return 1", "return 2")
     edit(episodes, "return 1", "return 2")
     assert episodes.turn(calls=calls("f")) == EditsRun(edited=2, not_run=(("a.py", "g"),))
-    assert episodes.turn(calls=calls("f")) == EditsRun()
+
+
+def test_they_are_named_until_a_test_runs_them_or_code_is_edited(episodes):
+    episodes.turn()
+    edit(episodes, "return 1", "return 2")
+    left = EditsRun(edited=1, not_run=(("a.py", "f"),))
+    assert [episodes.turn(calls=calls("g")) for _ in range(3)] == [left] * 3
+    episodes.write("test_a.py", "x = 1\n")
+    assert episodes.turn(calls=calls("g")) == left
+    assert episodes.turn(calls=calls("g", "f")) == EditsRun(edited=1)
+    assert episodes.turn(calls=calls("g")) == EditsRun()
+    edit(episodes, "return 2", "return 3")
+    assert episodes.turn(calls=calls("g")) == left
+    edit(episodes, "return 1", "return 4")
+    assert episodes.turn(calls=calls("g")) == EditsRun(edited=1)
 
 
 def test_the_edits_of_the_whole_episode_count(episodes):

@@ -143,30 +143,36 @@ def _code_first(edit: Edit) -> tuple[bool, bool, bool]:
     return not edit.is_effective, is_test_file(edit.file), not edit.file.endswith(_PYTHON)
 
 
-def edits_run(history: SqliteHistory, begun: Begun, calls: Calls) -> EditsRun | None:
+def edits_run(history: SqliteHistory, begun: Begun, calls: Calls) -> tuple[int, EditsRun | None]:
     """Which functions the tests of a green run ran, of those edited since the last green run of all tests.
 
-    Where there was none before, the source's previous run takes its place.
+    Where there was none before, the source's previous run takes its place. Where no test of that green run ran some of
+    what had been edited, and no code was edited since, this run is compared with what that one was compared with.
 
     :param calls: of a run of all tests, which the monitor saw as a whole.
-    :returns: None where it is not known what was edited, or where tests run in processes that the monitor does not see.
+    :returns: the number of the green run, 0 for none, and the functions; None where it is not known what was edited, or
+        where tests run in processes that the monitor does not see.
     """
     from loop_close.conventions import is_under_test
     from loop_close.model import EditsRun
+    from loop_close.store.project import is_code_changed
     from loop_close.workspace.edits import Changed, edited_functions
 
     green = history.since_green(begun, begun.number, ("",))
+    if green is not None and green.not_run_since and not is_code_changed(green.changes):
+        green = history.since_green(begun, green.not_run_since + 1, ("",))
     changes = history.changes_since_last(begun) if green is None else green.changes
     if not _are_comparable(changes) or not any(each.passed for each in calls.functions):
-        return None
+        return 0, None
     code = [Changed(path=p, before=b, after=a) for p, b, a in changes if is_under_test(p)]
     edited = edited_functions(code, history.content)
     if edited is None:
-        return None
+        return 0, None
     ran = {(each.file, each.function) for each in calls.functions}
     not_run = sorted(edited - ran)
     kept = tuple(not_run[:_MOST_NOT_RUN])
-    return EditsRun(edited=len(edited), not_run=kept, omitted=len(not_run) - len(kept))
+    ran_of_them = EditsRun(edited=len(edited), not_run=kept, omitted=len(not_run) - len(kept))
+    return green.run if green is not None else 0, ran_of_them
 
 
 def _are_comparable(changes: Changes | None) -> TypeGuard[Changes]:

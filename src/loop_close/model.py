@@ -310,9 +310,10 @@ class Report:
     :ivar progress: the run against those before it; None where nothing is remembered.
     :ivar elsewhere: (source, run, verdict) of other sources whose last run was not green on the same files.
     :ivar notes: what there is to know of the memory, in a line each.
-    :ivar since_green: how the files differ from those of the source's last green run, whose number is ``green_run``;
-        code under test first, then other files, then tests. None after a green run, and where there was no green run,
-        or its files are not known any more.
+    :ivar green_run: the number of the green run that the files are compared with, 0 for none.
+    :ivar since_green: how the files of a run that is not green differ from those of the source's last green run. Code
+        under test comes first, then other files, then tests. None where there was no green run, or its files are not
+        known any more.
     :ivar edits_run: after a green run, which edited functions the tests ran; None where that is not known.
     """
 

@@ -190,15 +190,15 @@ class Memory:
                 code=seen.code(),
                 **asdict(told),
             )
-            ran = None
+            green, ran = 0, None
             if own.is_good and own.is_full and self._whole is not None:
-                ran = edits_run(history, begun, self._whole)
+                green, ran = edits_run(history, begun, self._whole)
             with history.turn(begun) as turn:
                 killed = [Run(number=n, source=self.source, is_killed=True) for n in turn.killed]
                 report, episode = taken_up(taken[0], turn.episode, [*killed, own], limits_of(settings))
                 report = replace(report, elsewhere=begun.elsewhere)
                 if report.verdict == "green":
-                    report = replace(report, edits_run=ran)
+                    report = replace(report, edits_run=ran, green_run=green)
                 self.notes += [f"run {run.number} began and never ended" for run in killed]
                 taken.append(report)
                 turn.save(own, episode, summary_of(report), calls=self._calls)

@@ -95,6 +95,8 @@ def test_edited_functions_that_no_test_ran(loop, pytester):
     done = loop(edits=[MORE, ("return sum(items)\n", "return sum(items) + 0\n")])
     assert not_run(done) == (2, ["rest"])
     assert done.says("1 of 2 edited functions was not run by any test: `rest` (`shop.py`).")
+    assert not_run(loop()) == (2, ["rest"])  # nothing was edited since
+    assert not_run(loop(edits=[("sum(items) + 0", "sum(items)")])) == (1, [])
     assert not_run(loop()) == (0, [])
 
 
@@ -104,7 +106,8 @@ def test_without_a_report_it_is_said_too(loop):
     loop(asked=asked)
     done = loop(edits=[MORE], asked=asked)
     assert done.says("The edited function was not run by any test: `rest` (`shop.py`).")
-    assert "not run by any test" not in loop(asked=asked).prompt
+    assert "not run by any test" in loop(asked=asked).prompt
+    assert "not run by any test" not in loop(edits=[("sum(items)\n", "sum([*items])\n")], asked=asked).prompt
 
 
 @needs_calls
@@ -166,7 +169,7 @@ def test_where_nothing_was_edited_nothing_more_is_loaded(loop, pytester):
     assert "loop_close.app" not in first
     loop("-p", "tell", asked=asked)
     assert loaded(pytester) <= first
-    loop("-p", "tell", edits=[MORE], asked=asked)
+    loop("-p", "tell", edits=[("sum(items)\n", "sum([*items])\n")], asked=asked)
     assert "loop_close.app" in loaded(pytester)
     loop("-p", "tell", asked=asked)
     assert loaded(pytester) <= first

@@ -23,12 +23,12 @@ class RunOutcome:
     :ivar is_complete: it came to its end.
     :ivar is_edited: the program was edited since the run before; ``has_advanced``: the run advanced.
     :ivar tampered: what was done to tests so that they no longer fail, by node id.
+    :ivar not_run: how many tests failed before in this loop and did not run now.
     :ivar missing: how many tests fewer ran than in runs before, where that is all that tells of it.
     :ivar causes: what each root cause is, by its id, the first to fix first.
     :ivar state: a digest of what fails; ``meta``: whether the loop stands still, by the keys of results.
     :ivar prompt: the next prompt.
     :ivar attempts: what was edited before each run of the loop and what it changed, a line each, the oldest first.
-    :ivar not_run: how many tests failed before in this loop and did not run now.
     :ivar edits_not_run: which edited functions no test of a green run ran, in words; empty for none.
     """
 

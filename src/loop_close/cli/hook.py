@@ -149,9 +149,9 @@ def _situation(host: Host, payload: Payload, place: Place, seen: Seen, before: S
         prompt=prompt_text(standing.prompt, 2 * host.limit) if is_told else "",
         prompt_file=_from(payload.cwd, standing.prompt),
         command=place.settings.test_command,
+        not_run=standing.summary.not_run if is_asked else "",
         blocks=max(payload.loop_count or 0, 0 if has_advanced else before.blocks),
         # Whoever was let go is at work again because a person said something: that is another turn.
-        not_run=standing.summary.not_run if is_asked else "",
         is_again=bool(before.is_back if payload.is_again is None else payload.is_again or payload.loop_count),
         is_unmoved=before.run == seen.latest and before.code == seen.edited.state(),
     )

@@ -35,7 +35,8 @@ class Begun:
     :ivar running: numbers of the runs of any source that other processes have under way.
     :ivar elsewhere: (source, number, verdict) of other sources whose last run was not green on these very files.
     :ivar is_edited: code under test differs from that of the source's last green run of all tests; without one, from
-        that of its previous run. Not asked where tests are watched.
+        that of its previous run. So it is where no test of that green run ran some of what had been edited then. Not
+        asked where tests are watched.
     """
 
     id: int
@@ -57,11 +58,14 @@ class SinceGreen:
     :ivar changes: None where the states between are not kept.
     :ivar windows: when runs went on, the green one and those since, of whichever source, as (begin, end) in seconds
         since 1970.
+    :ivar not_run_since: the green run that the green run was compared with, where no test ran some of what was edited
+        since then; else 0.
     """
 
     run: int
     changes: Changes | None
     windows: tuple[tuple[float, float], ...] = ()
+    not_run_since: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -43,11 +43,17 @@ class Look(NamedTuple):
 
 
 class GreenRun(NamedTuple):
-    """A green run. :ivar id: its row; ``snapshot`` the state of the files then, None where it is not known."""
+    """A green run.
+
+    :ivar id: its row; ``snapshot`` the state of the files then, None where it is not known.
+    :ivar not_run_since: the green run that it was compared with, where no test ran some of what was edited since then;
+        else 0.
+    """
 
     id: int
     number: int
     snapshot: int | None
+    not_run_since: int = 0
 
 
 # Kept in columns of their own.
@@ -133,13 +139,20 @@ def last_green(
         (from_text(source), before, before - _MOST_BACK),
     )
     for row, number, snapshot, summary, record in rows:
-        if _dictionary(summary).get("verdict") != "green":
+        told = _dictionary(summary)
+        if told.get("verdict") != "green":
             continue
         plain = _dictionary(record)
         is_whole = plain.get("is_full", True) or plain.get("selection", "")
         if selections is None or (is_whole and plain.get("selection", "") in selections):
-            return GreenRun(int(row), to_whole(number), snapshot)
+            return GreenRun(int(row), to_whole(number), snapshot, _not_run_since(told.get("edits_run")))
     return None
+
+
+def _not_run_since(told: object) -> int:
+    """What a summary says of edited functions that no test ran."""
+    since = told.get("since") if isinstance(told, dict) and told.get("not_run") else 0
+    return since if isinstance(since, int) else 0
 
 
 def windows(connection: sqlite3.Connection, first: int, before: int) -> tuple[tuple[float, float], ...]:

@@ -157,6 +157,7 @@ class SqliteHistory(History):
                 run=green.number,
                 changes=project.changes_between(connection, green.snapshot, now),
                 windows=runs.windows(connection, green.id, begun.id),
+                not_run_since=green.not_run_since,
             )
 
         return self.database.read(work)
@@ -271,6 +272,8 @@ class SqliteHistory(History):
 def _is_edited(connection: sqlite3.Connection, begun: Begun) -> bool:
     """Whether code under test differs from that of the last green run of all tests, else of the previous run."""
     green = runs.last_green(connection, begun.source, begun.number, ("",))
+    if green is not None and green.not_run_since:
+        return True
     before, now = runs.snapshots(connection, begun)
     return project.is_code_changed(
         project.changes_between(connection, before if green is None else green.snapshot, now)
