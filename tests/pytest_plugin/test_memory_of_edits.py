@@ -76,7 +76,7 @@ def test_edit_red_edit_red_green(loop):
     assert done.report["attempts"] == []
     done = loop(edits=[("return sum(items) + 1\n", "return sum(items) + 2\n"), MORE])
     rest = " def rest():\n-    return 1\n+    return 2"
-    assert since_green(done) == (1, [("rest", rest), ("total", TOTAL.format("sum(items) + 2"))])
+    assert since_green(done) == (1, [("total", TOTAL.format("sum(items) + 2")), ("rest", rest)])
     attempts = done.report["attempts"]
     assert [(each["run"], each["failing"]) for each in attempts] == [(2, 1), (3, 1)]
     assert attempts[0]["effect"] == "1 new; 1 failing after it"
