@@ -42,7 +42,7 @@ def test_agent_that_goes_in_circles_is_stopped_at_the_third_turn_with_what_was_t
     assert "loop-close drive: stuck after 3 turns" in done.stdout
     told = done.stdout.partition("what was tried:")[2]
     assert told.count("edited: total in cart.py") == 3
-    assert "run 4: edited: total in cart.py, back to the code of run 2; no failure moved" in told
+    assert "run 4: edited: total in cart.py, back to the code of run 2; 1 with other values" in told
     assert "loop-close drive --resume" in told
 
 
