@@ -99,8 +99,8 @@ def test_settings_know_every_threshold_and_signal():
 def test_unknown_key_is_refused_and_the_known_ones_are_listed(key):
     with pytest.raises(
         SettingsError,
-        match=r"there is no such setting; there are budget, file, history, json, signals_off, strategy,"
-        r" suspects, test_command, thresholds$",
+        match=r"there is no such setting; there are budget, file, history, json, require_edits_run, signals_off,"
+        r" strategy, suspects, test_command, thresholds$",
     ):
         parse_settings({key: 1})
 
@@ -142,3 +142,14 @@ def test_an_exit_strategy():
 def test_what_names_no_exit_strategy(value):
     with pytest.raises(SettingsError, match="strategy takes the name of an exit strategy"):
         parse_settings({"strategy": value})
+
+
+def test_whether_edits_have_to_be_run():
+    assert parse_settings({}).require_edits_run is False
+    assert parse_settings({"require_edits_run": True}).require_edits_run is True
+
+
+@pytest.mark.parametrize("value", [1, "true", None, []])
+def test_what_is_neither_true_nor_false(value):
+    with pytest.raises(SettingsError, match="require_edits_run takes true or false"):
+        parse_settings({"require_edits_run": value})

@@ -15,7 +15,8 @@ class Called:
     :ivar digest: equal while its code is the same, wherever it stands; empty where it is not known.
     :ivar passed: how many passing tests ran it.
     :ivar lines: how many passing tests ran each of its lines, by absolute number; lines that none ran left out.
-    :ivar in_import: it ran outside of any test, as while modules were imported.
+    :ivar in_import: it ran outside of any test, as while modules were imported, or in one that neither passed nor
+        failed.
     :ivar is_changed: it is not what it was when the passing tests were counted, in an earlier run: of how many of
         them would run it now nothing is known.
     :ivar gave_none: in how many passing tests None came out of it, where it also gives values or its caller used it.

@@ -31,6 +31,11 @@ def is_test_module(relative: str) -> bool:
     return name.startswith("test_") or name.endswith("_test.py")
 
 
+def is_under_test(relative: str) -> bool:
+    """Whether it is Python code of the project that tests may run, and no test code itself."""
+    return relative.endswith(".py") and not relative.startswith("../") and not is_test_file(relative)
+
+
 def is_configuration(relative: str) -> bool:
     """Whether pytest is told by the file what to collect and what to skip, wherever it lies."""
     return relative.rpartition("/")[2] in _CONFIGURATION

@@ -18,6 +18,7 @@ FAULT = "# loop-close could not read this run"
 #: The last line of every prompt that we write. A file is replaced only if it ends so, or begins as older ones do.
 SIGNATURE = "<!-- loop-close -->"
 _OLDER_PROMPTS = ("# Stall detected", "# No stall detected", RUNNING, FAULT)
+_GREEN = ("# The tests pass", "# No failure", "# No stall detected")
 _OUR_REPORT = '{\n"schema": "loop-close.report/'
 
 
@@ -108,6 +109,14 @@ def is_finished(path: Path) -> bool:
         return False
     is_ours = end.rstrip().endswith(SIGNATURE) or begin.startswith(_OLDER_PROMPTS)
     return is_ours and not begin.startswith(RUNNING)
+
+
+def is_green(path: Path) -> bool:
+    """Whether a prompt that we wrote says that all is well.
+
+    :raises OSError: when it cannot be read.
+    """
+    return _ends(path)[0].startswith(_GREEN)
 
 
 def is_report(path: Path) -> bool:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 if TYPE_CHECKING:
-    from loop_close.memory import Edits
-    from loop_close.store.contract import Begun
+    from loop_close.calls import Calls
+    from loop_close.memory import Edit, Edits, Episode
+    from loop_close.model import EditsRun
+    from loop_close.store.contract import Begun, Changes
     from loop_close.store.sqlite import SqliteHistory
 
 _PYTHON = (".py", ".pyi")
 #: In the place of a file: what listed them. git leaves out what it ignores, so lists of two kinds say nothing.
 _LISTED = "//listed"
+#: So many functions that no test ran are named.
+_MOST_NOT_RUN = 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,15 +111,92 @@ def edits_since(history: SqliteHistory, begun: Begun, seen: Look) -> Edits:
     from loop_close.memory import Edits
 
     changes = history.changes_since_last(begun)
-    if changes is None:
+    if not _are_comparable(changes):
         return Edits()
-    if any(path.endswith(_LISTED) for path, _, _ in changes):
-        return Edits()
-    first, last = history.window_before(begun)
-    by_tests = {name for name, time in seen.written.items() if first <= time <= last}
-    edited = [change for change in changes if change[0] not in by_tests]
-    if not edited:
-        return Edits(kind="none")
+    return _edits(history, changes, seen, [history.window_before(begun)])
+
+
+def since_green(
+    history: SqliteHistory, begun: Begun, seen: Look, episode: Episode
+) -> tuple[int, Edits | None]:
+    """How the files of a run that is not green differ from those of the green run before its episode.
+
+    :param episode: with this run as its last step.
+    :returns: the number of the green run, and the edits; 0 and None where it is not known.
+    """
+    from loop_close.progress.steps import selections_of_green
+
+    found = history.since_green(begun, episode.first, selections_of_green(episode))
+    if found is None or not _are_comparable(found.changes):
+        return 0, None
+    if len(found.windows) == 1 and found.changes == history.changes_since_last(begun):
+        edits = episode.steps[-1].edits  # the green run is the one before: that was compared already
+    else:
+        edits = _edits(history, found.changes, seen, found.windows)
+    return found.run, replace(edits, edits=tuple(sorted(edits.edits, key=_code_first)))
+
+
+def _code_first(edit: Edit) -> tuple[bool, bool, bool]:
+    """What took effect before what did not; then code under test, other files, tests."""
+    from loop_close.conventions import is_test_file
+
+    return not edit.is_effective, is_test_file(edit.file), not edit.file.endswith(_PYTHON)
+
+
+def edits_run(history: SqliteHistory, begun: Begun, calls: Calls) -> tuple[int, EditsRun | None]:
+    """Which functions the tests of a green run ran, of those edited since the last green run of all tests.
+
+    Where there was none before, the source's previous run takes its place. Where no test of that green run ran some of
+    what had been edited, and no code was edited since, this run is compared with what that one was compared with.
+
+    :param calls: of a run of all tests, which the monitor saw as a whole.
+    :returns: the number of the green run, 0 for none, and the functions; None where it is not known what was edited, or
+        where tests run in processes that the monitor does not see.
+    """
+    from loop_close.conventions import is_under_test
+    from loop_close.model import EditsRun
+    from loop_close.store.project import is_code_changed
+    from loop_close.workspace.edits import Changed, edited_functions
+
+    green = history.since_green(begun, begun.number, ("",))
+    if green is not None and green.not_run_since and not is_code_changed(green.changes):
+        green = history.since_green(begun, green.not_run_since + 1, ("",))
+    changes = history.changes_since_last(begun) if green is None else green.changes
+    if not _are_comparable(changes) or not any(each.passed for each in calls.functions):
+        return 0, None
+    code = [Changed(path=p, before=b, after=a) for p, b, a in changes if is_under_test(p)]
+    edited = edited_functions(code, history.content)
+    if edited is None:
+        return 0, None
+    ran = {(each.file, each.function) for each in calls.functions}
+    not_run = sorted(edited - ran)
+    kept = tuple(not_run[:_MOST_NOT_RUN])
+    ran_of_them = EditsRun(edited=len(edited), not_run=kept, omitted=len(not_run) - len(kept))
+    return green.run if green is not None else 0, ran_of_them
+
+
+def _are_comparable(changes: Changes | None) -> TypeGuard[Changes]:
+    """Whether it is known what changed, in files that were listed in the same way."""
+    return changes is not None and not any(path.endswith(_LISTED) for path, _, _ in changes)
+
+
+def _edits(
+    history: SqliteHistory, changes: Changes, seen: Look, windows: Collection[tuple[float, float]]
+) -> Edits:
+    """What was edited, without the data that was last written in one of these times."""
+    from loop_close.memory import Edits
     from loop_close.workspace.edits import Changed, edits_of
 
+    edited = [each for each in changes if not _is_by_tests(each[0], seen, windows)]
+    if not edited:
+        return Edits(kind="none")
     return edits_of([Changed(path=p, before=b, after=a) for p, b, a in edited], history.content)
+
+
+def _is_by_tests(path: str, seen: Look, windows: Collection[tuple[float, float]]) -> bool:
+    if path.endswith(_PYTHON):
+        return False
+    time = seen.written.get(path)
+    if time is None and seen.entries is not None and path in seen.entries:
+        time = seen.entries[path][1] / 1e9  # it is as it was in an earlier run
+    return time is not None and any(first <= time <= last for first, last in windows)

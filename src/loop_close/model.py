@@ -296,12 +296,15 @@ class RootCause:
 class EditsRun:
     """Which of the functions that were edited since the last green run were run by a test of this run.
 
-    :ivar edited: how many functions of the code under test were edited and are still there.
-    :ivar not_run: those that no test ran, as (file, qualified name), sorted.
+    :ivar edited: how many functions of the code under test were edited and are still there. Comments, formatting and
+        docstrings are no edit.
+    :ivar not_run: those that no test ran, as (file, qualified name), sorted and bounded.
+    :ivar omitted: how many of them were left out.
     """
 
     edited: int = 0
     not_run: tuple[tuple[str, str], ...] = ()
+    omitted: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -311,8 +314,10 @@ class Report:
     :ivar progress: the run against those before it; None where nothing is remembered.
     :ivar elsewhere: (source, run, verdict) of other sources whose last run was not green on the same files.
     :ivar notes: what there is to know of the memory, in a line each.
-    :ivar since_green: how the files differ from those of the source's last green run; None where there was none, or
-        its files are not known any more.
+    :ivar green_run: the number of the green run that the files are compared with, 0 for none.
+    :ivar since_green: how the files of a run that is not green differ from those of the source's last green run. Code
+        under test comes first, then other files, then tests. None where there was no green run, or its files are not
+        known any more.
     :ivar edits_run: after a green run, which edited functions the tests ran; None where that is not known.
     """
 
@@ -325,4 +330,5 @@ class Report:
     elsewhere: tuple[tuple[str, int, str], ...] = ()
     notes: tuple[str, ...] = ()
     since_green: Edits | None = None
+    green_run: int = 0
     edits_run: EditsRun | None = None

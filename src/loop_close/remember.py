@@ -12,7 +12,7 @@ from time import time  # now: a test may leave its own in the place of it
 from typing import TYPE_CHECKING, TypeVar
 
 from loop_close import files
-from loop_close.look import Look, edits_since, look
+from loop_close.look import Look, edits_run, edits_since, look, since_green
 from loop_close.process import birth_of, host, is_alive
 from loop_close.store.contract import HistoryError, NewCalls
 from loop_close.text.fault import fault_text
@@ -59,6 +59,12 @@ class Memory:
         self._begun: Begun | None = None
         self._seen: Look | None = None
         self._calls: NewCalls | None = None
+        self._whole: Calls | None = None
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether code under test was edited since the last green run: then it is asked which of it the tests ran."""
+        return self._begun is not None and self._begun.is_edited
 
     @property
     def is_fresh(self) -> bool:
@@ -156,6 +162,7 @@ class Memory:
         most: int | None = calls.passed
         if is_whole:
             most = 2 * calls.passed if calls.failed else None
+            self._whole = None if calls.failed else calls
         self._calls = NewCalls(calls=calls, most=most, tests=tests)
 
     def take_up(self, report: Report, settings: Settings, told: Told) -> Report:
@@ -183,13 +190,26 @@ class Memory:
                 code=seen.code(),
                 **asdict(told),
             )
+            green, ran = 0, None
+            if own.is_good and own.is_full and self._whole is not None:
+                green, ran = edits_run(history, begun, self._whole)
             with history.turn(begun) as turn:
                 killed = [Run(number=n, source=self.source, is_killed=True) for n in turn.killed]
                 report, episode = taken_up(taken[0], turn.episode, [*killed, own], limits_of(settings))
                 report = replace(report, elsewhere=begun.elsewhere)
+                if report.verdict == "green":
+                    report = replace(report, edits_run=ran, green_run=green)
                 self.notes += [f"run {run.number} began and never ended" for run in killed]
                 taken.append(report)
                 turn.save(own, episode, summary_of(report), calls=self._calls)
+            if report.verdict != "green" and report.progress is not None:
+                try:
+                    run, edits = since_green(history, begun, seen, report.progress.episode)
+                    taken.append(replace(report, since_green=edits, green_run=run))
+                except Exception as fault:  # the run is remembered, and all else is known
+                    self.notes.append(
+                        f"the edits since the last green run are not known: {fault_text(fault)}"
+                    )
 
     def _safely(self, work: Callable[[], _Result], otherwise: _Result) -> _Result:
         """The result of the work; when it fails, a note, and no history any more."""

@@ -35,6 +35,8 @@ class Settings:
         ``on``: have the prompt say so where it cannot, ``off``.
     :ivar test_command: the command that runs the tests, for agents and whoever runs them for agents.
     :ivar strategy: the exit strategy that says when an agent's loop ends; several are joined by ``+``.
+    :ivar require_edits_run: the hook sends an agent back, once, after a green run in which no test ran an edited
+        function.
     """
 
     file: str = "nextprompt.md"
@@ -46,6 +48,7 @@ class Settings:
     suspects: str = AUTO
     test_command: str = DEFAULT_TEST_COMMAND
     strategy: str = DEFAULT_STRATEGY
+    require_edits_run: bool = False
 
 
 #: Each threshold with the least it can be; similarity is from 0 to 1.
@@ -72,6 +75,7 @@ _TAKES: Mapping[str, str] = {
     "suspects": f"'{AUTO}', '{ON}' or '{OFF}'",
     "test_command": "the command that runs the tests, as a string of one line",
     "strategy": "the name of an exit strategy, or several joined by '+', as a string of one line",
+    "require_edits_run": "true or false",
 }
 
 
@@ -141,4 +145,5 @@ _CHECKS: Mapping[str, Callable[[Any], bool]] = {
     "suspects": lambda value: value in (AUTO, ON, OFF),
     "test_command": _is_line,
     "strategy": _is_line,
+    "require_edits_run": lambda value: isinstance(value, bool),
 }

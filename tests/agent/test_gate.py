@@ -38,6 +38,10 @@ STUCK = replace(RED, standing="stuck", stuck="3 runs without progress")
         (STUCK, "end"),
         (replace(STUCK, blocks=CAP), "end"),
         (replace(STUCK, edited=("a.py",)), "go_on"),
+        (replace(GREEN, not_run="1 of 2."), "go_on"),
+        (replace(GREEN, not_run="1 of 2.", is_running=True), "nothing"),
+        (replace(GREEN, not_run="1 of 2.", blocks=CAP), "nothing"),
+        (replace(GREEN, not_run="1 of 2.", is_again=True, is_unmoved=True), "nothing"),
     ],
 )
 def test_kinds(situation, kind):
@@ -78,3 +82,11 @@ def test_of_a_killed_run_nothing_is_said_but_that():
     text = answer(replace(GREEN, killed=8, source="pytest")).text
     assert text.startswith("Run 8 of pytest was killed before its end")
     assert "red" not in text
+
+
+def test_what_no_test_ran_is_said_after_what_is_worse():
+    green = replace(GREEN, not_run="The edited function was not run by any test: f (a.py).")
+    assert answer(green).text == "The tests pass. The edited function was not run by any test: f (a.py)."
+    assert "changed after all of them" in answer(replace(green, edited=("a.py",))).text
+    assert "killed" in answer(replace(green, killed=8)).text
+    assert answer(replace(green, standing="failing")).why == "the last run is red"

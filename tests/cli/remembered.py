@@ -58,7 +58,7 @@ def begin(history, source, at=0.0, **process):
     return history.begin(source, {}, {}, now=START + at, **process)
 
 
-def remember(root, *runs, source="pytest", edit="none", at=0.0, path=None):
+def remember(root, *runs, source="pytest", edit="none", at=0.0, path=None, ran=None):
     """Runs, each by the names of its tests that fail, judged as by the plugin."""
     with opened(root, path) as history:
         for number, failing in enumerate(runs):
@@ -68,7 +68,7 @@ def remember(root, *runs, source="pytest", edit="none", at=0.0, path=None):
                 made = advance(turn.episode, run)
                 verdict = verdict_of(made.progress, "first-failure" if failing else "green")
                 report = SimpleNamespace(
-                    progress=made.progress, verdict=verdict, stall_reason=f"{failing} fail"
+                    progress=made.progress, verdict=verdict, stall_reason=f"{failing} fail", edits_run=ran
                 )
                 turn.save(run, made.episode, summary_of(report), now=START + at + 10 * number + 5)
 

@@ -1,7 +1,9 @@
 """The hook as hosts call it, after runs of pytest as users start them."""
 
+import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 
@@ -409,3 +411,85 @@ def test_input_that_does_not_end_costs_no_more_than_its_time(project):
     finally:
         for stream in (reader.stdin, reader.stdout, reader.stderr):
             stream.close()
+
+
+LEFT = "1 of 2 edited functions was not run by any test: rest (shop.py)."
+MORE = "def rest():\n    return 1\n"
+
+
+def is_asked(project, setting="true"):
+    (project / "pyproject.toml").write_text(f"[tool.loop-close]\nrequire_edits_run = {setting}\n")
+
+
+def green(project, *functions):
+    """A green run after which it is known that no test ran these."""
+    edit(project, GREEN)
+    run(project)
+    summary = {"verdict": "green", "edits_run": {"edited": 2, "not_run": [["shop.py", f] for f in functions]}}
+    with contextlib.closing(sqlite3.connect(project / ".loop-close" / "history.sqlite3")) as connection:
+        last = "UPDATE runs SET summary = ? WHERE id = (SELECT max(id) FROM runs)"
+        connection.execute(last, (json.dumps(summary),))
+        connection.commit()
+
+
+@pytest.mark.parametrize("setting", ["", "false"])
+def test_edits_that_no_test_ran_are_let_be(project, setting):
+    if setting:
+        is_asked(project, setting)
+    green(project, "rest")
+    assert hook(project) is None
+
+
+def test_edits_that_no_test_ran_are_told_once(project):
+    is_asked(project)
+    green(project, "rest")
+    told = hook(project)
+    assert told == {"decision": "block", "reason": f"The tests pass. {LEFT}"}
+    assert hook(project, stop_hook_active=True) is None
+    assert hook(project, stop_hook_active=False) is None
+    green(project, "rest")  # the same ones in another run
+    assert hook(project) is None
+    assert hook(project, session="other")["decision"] == "block"
+
+
+def test_other_functions_are_told_again(project):
+    is_asked(project)
+    green(project, "rest")
+    assert hook(project) is not None
+    green(project, "rest", "more")
+    assert "2 of 2 edited functions were not run" in hook(project, stop_hook_active=True)["reason"]
+    green(project, "rest")
+    assert hook(project, stop_hook_active=True) is None
+
+
+def test_what_is_worse_is_told_first(project):
+    is_asked(project)
+    green(project, "rest")
+    edit(project, RED)
+    assert "shop.py changed after all of them had run" in hook(project)["reason"]
+    run(project)
+    assert "1 test failure detected" in hook(project)["reason"]
+
+
+def test_a_tool_is_not_told_of_them(project):
+    is_asked(project)
+    green(project, "rest")
+    assert hook(project, event="PostToolUseFailure", tool_name="Bash", tool_input={}) is None
+
+
+@pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="calls are seen from Python 3.12 on")
+def test_edits_that_a_real_run_did_not_run(project):
+    is_asked(project)
+    edit(project, GREEN)
+    run(project)
+    assert hook(project) is None
+    edit(project, GREEN.replace("xs", "numbers") + MORE)
+    run(project)
+    assert hook(project)["reason"] == f"The tests pass. {LEFT}"
+    edit(
+        project,
+        f"{TEST}\n\ndef test_rest():\n    import shop\n\n    assert shop.rest() == 1\n",
+        "test_shop.py",
+    )
+    run(project)
+    assert hook(project, stop_hook_active=True) is None

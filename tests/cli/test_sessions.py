@@ -47,6 +47,7 @@ def test_the_oldest_are_forgotten(tmp_path):
         '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "told": 7}}}',
         '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "told": "x y"}}}',
         '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "responses": [1]}}}',
+        '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "asked": "x"}}}',
         "[" * 100_000,
         "\x00" * 2_000_000,
     ],

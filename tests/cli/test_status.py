@@ -1,5 +1,6 @@
 """``loop-close status``: where the loop stands, by words, JSON and exit code."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,6 +9,8 @@ import pytest
 from cli_harness import GUARD, environment, loop_close
 from jsonschema import validate
 from remembered import begin, called, document, execute, history_path, opened, remember
+
+from loop_close.model import EditsRun
 
 NUMBER = {"type": "integer", "minimum": 0}
 TEXT = {"type": "string"}
@@ -49,6 +52,8 @@ SCHEMA = closed(
             best={"anyOf": [{"type": "null"}, closed(failing=NUMBER, run=NUMBER)]},
             breaker=BREAKER,
             signals={"items": closed(**SIGNAL)},
+            edited_functions={"type": ["integer", "null"]},
+            edits_not_run={"items": closed(file=TEXT, function=TEXT)},
             prompt=MAYBE_TEXT,
         ),
     },
@@ -110,6 +115,39 @@ def test_text_of_a_stuck_loop(tmp_path):
 def test_text_of_a_green_run(tmp_path):
     remember(tmp_path, "a", "")
     assert called("status") == (0, "pytest: green in run 2\n", "")
+
+
+def test_edited_functions_that_no_test_ran(tmp_path):
+    ran = EditsRun(edited=3, not_run=(("shop.py", "rest"),))
+    remember(tmp_path, "", ran=ran)
+    line = "  1 of 3 edited functions was not run by any test: rest (shop.py).\n"
+    assert called("status") == (0, f"pytest: green in run 1\n{line}", "")
+    (source,) = status()[1]["sources"]
+    assert source["edited_functions"] == 3
+    assert source["edits_not_run"] == [{"file": "shop.py", "function": "rest"}]
+    remember(tmp_path, "")
+    (source,) = status()[1]["sources"]
+    assert (source["edited_functions"], source["edits_not_run"]) == (None, [])
+
+
+def test_the_mcp_tool_names_them_too(tmp_path):
+    from loop_close.mcp_server.remembered import loop_status
+
+    names = [("shop.py", f"f{number}") for number in range(7)]
+    remember(tmp_path, "", ran=EditsRun(edited=9, not_run=tuple(names)))
+    (_, line) = loop_status().text.splitlines()
+    assert line.startswith("  not run by any test, of 9 edited functions: f0 (shop.py), f1 (shop.py)")
+    assert line.endswith(", f4 (shop.py) and 2 more")
+
+
+@pytest.mark.parametrize(
+    "value", [3, [], {"edited": "3"}, {"not_run": [["a.py"]]}, {"edited": 1, "not_run": [["a.py", 1]]}]
+)
+def test_what_is_odd_in_it_is_passed_over(tmp_path, value):
+    remember(tmp_path, "")
+    summary = json.dumps({"verdict": "green", "edits_run": value})
+    execute(tmp_path, "UPDATE runs SET summary = ?", summary)
+    assert called("status") == (0, "pytest: green in run 1\n", "")
 
 
 def test_best_is_told_where_it_was_better(tmp_path):

@@ -9,20 +9,6 @@ from loop_close.drive import words
 from loop_close.drive.screen import spelled
 from loop_close.memory import Breaker, Edit, Edits
 
-PROMPT = """# Stall detected
-
-## Tried so far
-
-- Run 2: edited `total` in `cart.py`: no failure moved.
-```diff
--    return 1
-```
-
-## Files touched
-
-`cart.py`
-"""
-
 
 def loop_of(*failing, limits=None):
     loop = AgentLoop(parse_strategy("auto"), limits or Limits())
@@ -93,12 +79,12 @@ def test_number_of_the_turn():
 def test_stuck_loop_tells_what_was_tried():
     (line, _) = words.summary(loop_of(2, 2), "stuck", "no progress")
     assert line == "loop-close drive: stuck after 0 turns in 0:00: no progress"
-    lines = list(words.left(PROMPT, "nextprompt.md"))
-    assert lines[:2] == ["  what was tried:", "    - Run 2: edited `total` in `cart.py`: no failure moved."]
-    assert "    -    return 1" in lines
-    assert not any("Files touched" in line for line in lines)
-    assert lines[-2] == "  the next prompt: nextprompt.md"
-    assert lines[-1].endswith("loop-close drive --resume")
+    tried = "run 2: edited: total in cart.py; no failure moved; 2 failing after it"
+    lines = list(words.left(RunOutcome(attempts=(tried,), prompt="## Tried so far\n\nx\n"), "nextprompt.md"))
+    assert lines[:2] == ["  what was tried:", f"    {tried}"]
+    assert lines[2] == "  the next prompt: nextprompt.md"
+    assert lines[3].endswith("loop-close drive --resume")
+    assert len(list(words.left(RunOutcome(), "nextprompt.md"))) == 2
 
 
 def test_summary_of_a_loop_that_is_done_is_short():
@@ -123,6 +109,17 @@ def test_summary_of_a_loop_that_is_done_is_short():
 )
 def test_what_a_person_should_look_at(edits, said):
     assert list(words.warnings(RunOutcome(verdict="green"), edits)) == said
+
+
+def test_edited_functions_that_no_test_ran_are_named_where_the_loop_is_done():
+    outcome = RunOutcome(
+        verdict="green", edits_not_run="The edited function was not run by any test: f (a.py)."
+    )
+    edits = Edits(edits=(Edit(file="a.py"),))
+    assert list(words.warnings(outcome, edits)) == [
+        "  look: The edited function was not run by any test: f (a.py)."
+    ]
+    assert list(words.warnings(outcome, None)) == []
 
 
 def test_tests_that_are_not_as_they_were_are_told():

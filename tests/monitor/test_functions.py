@@ -93,8 +93,9 @@ def test_record():
     assert [(each.function, each.passed, each.lines, each.in_import) for each in calls.functions] == [
         ("f", 1, {2: 1}, True),
         ("g", 2, {2: 2}, True),
+        ("h", 0, {}, True),  # in a test that was skipped
     ]
-    assert [(each.file, each.line, each.end_line) for each in calls.functions] == [("a.py", 1, 2)] * 2
+    assert [(each.file, each.line, each.end_line) for each in calls.functions] == [("a.py", 1, 2)] * 3
     assert list(calls.failed.items()) == [("t::a", ((1, 2),)), ("t::z", ((0, 2), (1, 2)))]
     assert (calls.passed, calls.omitted) == (2, 0)
 

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from importlib import resources
 
 import jsonschema
@@ -9,7 +10,8 @@ from records import any_text, failure, failures, hostile, observed, raised
 
 import loop_close
 from loop_close.app import close
-from loop_close.model import Counts
+from loop_close.memory import Edit, Edits, Episode, Progress, Step
+from loop_close.model import Counts, EditsRun
 from loop_close.prompt.report_json import SCHEMA, dump, report_document
 from loop_close.text.sanitize import sanitize
 
@@ -125,3 +127,62 @@ def test_red_is_never_done():
 def test_schema_is_one():
     VALIDATOR.check_schema(VALIDATOR.schema)
     assert SCHEMA in json.dumps(VALIDATOR.schema)
+
+
+def test_edits_of_a_loop():
+    diff = "-    return 1\n+    return 2"
+    since = Edits(kind="effective", edits=(Edit(file="a.py", function="f", diff=diff),), omitted=2)
+    edits = (
+        Edit(file="a.py", function="f"),
+        Edit(file="a.py", function="<module>", change="added"),
+        Edit(file="b.txt", change="removed"),
+        Edit(file="c.py", is_effective=False),
+    )
+    steps = (
+        Step(run=4, new=1, unresolved=1, code="x", edits=Edits(kind="effective", edits=edits[:1])),
+        Step(run=5, changed=1, unresolved=1, code="y", edits=Edits(kind="effective", edits=edits, omitted=3)),
+        Step(run=6, unresolved=1, code="x", edits=Edits(kind="none")),
+    )
+    progress = Progress(run=6, position=3, episode=Episode(first=4, steps=steps, runs=3), step=steps[-1])
+    report = replace(close(observed(failure())), since_green=since, green_run=3, progress=progress)
+    document = report_document(report, "")
+    VALIDATOR.validate(document)
+    assert document["since_green"] == {
+        "run": 3,
+        "kind": "effective",
+        "edits": [{"file": "a.py", "function": "f", "change": "edited", "diff": diff}],
+        "omitted": 2,
+    }
+    assert document["attempts"] == [
+        {
+            "run": 4,
+            "edited": ["f in a.py"],
+            "same_code_as": None,
+            "effect": "1 new; 1 failing after it",
+            "failing": 1,
+        },
+        {
+            "run": 5,
+            "edited": ["f in a.py", "a.py (added)", "b.txt (removed)", "3 more"],
+            "same_code_as": None,
+            "effect": "1 changed; 1 failing after it",
+            "failing": 1,
+        },
+        {
+            "run": 6,
+            "edited": ["nothing"],
+            "same_code_as": 4,
+            "effect": "no failure moved; 1 failing after it",
+            "failing": 1,
+        },
+    ]
+    assert (document["edited_functions"], document["edits_not_run"]) == (None, [])
+
+
+def test_edited_functions_that_no_test_ran():
+    ran = EditsRun(edited=2, not_run=(("a.py", "f"),))
+    document = report_document(replace(close(observed(exit_code=0)), edits_run=ran), "")
+    VALIDATOR.validate(document)
+    assert document["edited_functions"] == 2
+    assert document["edits_not_run"] == [{"file": "a.py", "function": "f"}]
+    assert (document["since_green"], document["attempts"]) == (None, [])

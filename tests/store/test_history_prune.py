@@ -131,6 +131,50 @@ def test_source_that_has_not_run_for_long_is_not_told_what_changed(path):
         assert history.changes_since_last(begin(history, "slow", files={"a": "x"})) is None
 
 
+def green(history, **kinds):
+    """A green run of all tests."""
+    begun = begin(history, **kinds)
+    assert history.keep_green(begun, passed=1, skipped=0)
+    return begun
+
+
+def test_what_a_long_episode_is_compared_with_stays(path):
+    with open_history(path, max_runs=5) as history:
+        green(history, files={"a": "0"}, contents={"0": b"x"})
+        for index in range(1, 200):
+            begun = begin(history, files={"a": str(index)})
+            save(history, begun, steps=begun.number - 1)
+        since = history.since_green(begun, 2, ("",))
+        assert (since.run, since.changes) == (1, (("a", "0", "199"),))
+        assert history.content("0") == b"x"
+        first, second, *_ = numbers(history.runs("pytest", 999))
+        assert first == 1 < 50 < second
+    assert consistent(path)
+
+
+def test_what_was_green_too_long_ago_goes(path):
+    with open_history(path, max_runs=5) as history:
+        green(history, files={"a": "0"})
+        for index in range(1, 700):
+            history.abandon(begin(history, "quick", files={"a": str(index)}))
+        for _ in range(65):
+            begun = begin(history, files={"a": "700"})
+            save(history, begun)
+        assert history.since_green(begun, 2, ("",)).changes is None
+
+
+def test_older_green_runs_go(path):
+    with open_history(path, max_runs=5) as history:
+        for index in range(200):
+            green(history, files={"a": str(index)})
+        assert len(history.runs("pytest", 999)) <= 5 + 64
+        assert ask(path, "SELECT snapshot - floor < 70 FROM project") == [(1,)]
+        green(history, source="other")
+        for _ in range(200):
+            green(history)
+        assert history.runs("other", 9) == ()
+
+
 def test_contents_go_when_there_is_nothing_else(path):
     with open_history(path, max_bytes=200_000) as history:
         sizes = [10_000] * 4 + [300_000]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.memory import Edits
-from loop_close.workspace.edits import MAX_DIFFS, MAX_EDITS, Changed, changed, edits_of
+from loop_close.workspace.edits import MAX_DIFFS, MAX_EDITS, Changed, changed, edited_functions, edits_of
 from loop_close.workspace.scan import Entry
 
 BASE = """
@@ -312,3 +312,55 @@ def test_projects_are_told_apart(before, after):
     assert {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)} == named - {
         ""
     }
+
+
+def functions(before, after, path="a.py"):
+    """Names of the functions that were edited between two versions of a file; None where that is not known."""
+    contents = {text: textwrap.dedent(text).encode() for text in (before, after) if text is not None}
+    found = edited_functions([Changed(path=path, before=before, after=after)], contents.get)
+    return found and {name for _, name in found}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("def f(): return 1\n", "def f(): return 1  # a remark\n"),
+        ("def f():\n    return 1\n", 'def f():\n    "What it does."\n    return 1\n'),
+        ("def f(): return 1\n", "\n\ndef f(): return 1\n"),
+        ("def f(): return 1\nx = 1\n", "def f(): return 1\nx = 2\n"),
+        ("class A:\n    x = 1\n", "class A:\n    x = 2\n"),
+        ("def f(): return 1\nx = 1\n", "x = 1\n"),
+        ("x = 1\n", "x = 1\nclass A:\n    def f(self): ...\n"),
+        ("x = 1\n", "x = 1\nclass A:\n    def f(self):\n        ...\n"),
+        ("x = 1\n", "x = 1\nclass A:\n    @abstractmethod\n    def f(self):\n        raise E\n"),
+    ],
+    ids=["comment", "docstring", "moved", "module", "class", "removed", "stub", "body", "abstract"],
+)
+def test_no_function_was_edited(before, after):
+    assert functions(before, after) == set()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        ("def f(): return 1\n", "def f(): return 2\n", {"f"}),
+        (None, "x = 1\ndef f(): return 1\nasync def g(): return 1\n", {"f", "g"}),
+        ("class A:\n    def f(self): return 1\n", "class A:\n    def f(self): return 2\n", {"A.f"}),
+        (
+            "def f():\n    def g(): return 1\n    return g\n",
+            "def f():\n    def g(): return 2\n    return g\n",
+            {"f.<locals>.g"},
+        ),
+        ("def f(): return sum([1, 2, 3])\n", "def g(): return sum([1, 2, 3])\n", {"g"}),
+        ("f = 1\n", "def f(): return lambda: 2\n", {"f"}),
+    ],
+    ids=["edited", "new file", "method", "inner", "renamed", "lambda"],
+)
+def test_functions_that_were_edited(before, after, found):
+    assert functions(before, after) == found
+
+
+@pytest.mark.parametrize(("before", "after"), [("x = 1\n", "def f(:\n"), ("not kept", "def f(): return 1\n")])
+def test_functions_of_a_file_that_cannot_be_compared(before, after):
+    contents = {after: after.encode(), "x = 1\n": b"x = 1\n"}
+    assert edited_functions([Changed(path="a.py", before=before, after=after)], contents.get) is None

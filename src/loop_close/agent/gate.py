@@ -14,6 +14,8 @@ AnswerKind = Literal["nothing", "go_on", "end"]
 #: So often in a row an agent is sent back, as long as no run in between advanced.
 CAP = 5
 _NAMED = 3
+#: Why an agent is sent back that edited what no test runs.
+NOT_RUN = "edited functions were not run"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +44,7 @@ class Situation:
     :ivar prompt: the next prompt; ``prompt_file`` where it lies.
     :ivar command: what runs the tests.
     :ivar blocks: how often in a row the agent was sent back in this session.
+    :ivar not_run: which edited functions no test ran, in words; empty where that is not to be said.
     :ivar is_again: it only goes on because it was sent back; ``is_unmoved``: no run and no edit since.
     """
 
@@ -56,6 +59,7 @@ class Situation:
     prompt_file: str = ""
     command: str = "pytest --loop-close"
     blocks: int = 0
+    not_run: str = ""
     is_again: bool = False
     is_unmoved: bool = False
 
@@ -66,7 +70,8 @@ def answer(situation: Situation) -> Answer:
     The rules in order: nothing is remembered, or a run is under way: it may stop. The loop is stuck, and nothing was
     edited since: it ends. It was sent back as often as the cap says, or was sent back and did nothing since: it may
     stop, as a gate has to end by itself. The last run was killed, or files were edited since the tests ran: it is told
-    so, with the command. The last run is red: it is given the next prompt.
+    so, with the command. The last run is red: it is given the next prompt. The last run is green, and no test ran
+    some of the edited functions: it is told which.
     """
     if not situation.run:
         return Answer(kind="nothing", why="no run is remembered")
@@ -84,6 +89,8 @@ def answer(situation: Situation) -> Answer:
         return Answer(kind="go_on", text=_stale(situation), why="edited since the last run")
     if situation.standing != "green":
         return Answer(kind="go_on", text=_red(situation), why="the last run is red")
+    if situation.not_run:
+        return Answer(kind="go_on", text=f"The tests pass. {situation.not_run}", why=NOT_RUN)
     return Answer(kind="nothing", why="green and fresh")
 
 

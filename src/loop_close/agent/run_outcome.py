@@ -28,6 +28,8 @@ class RunOutcome:
     :ivar causes: what each root cause is, by its id, the first to fix first.
     :ivar state: a digest of what fails; ``meta``: whether the loop stands still, by the keys of results.
     :ivar prompt: the next prompt.
+    :ivar attempts: what was edited before each run of the loop and what it changed, a line each, the oldest first.
+    :ivar edits_not_run: which edited functions no test of a green run ran, in words; empty for none.
     """
 
     verdict: Verdict | None = None
@@ -43,6 +45,8 @@ class RunOutcome:
     state: str = ""
     meta: Mapping[str, bool] = field(default_factory=dict)
     prompt: str = ""
+    attempts: tuple[str, ...] = ()
+    edits_not_run: str = ""
 
     @property
     def is_counted(self) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from loop_close import files
 from loop_close.cli.memory import Remembered, read
 from loop_close.cli.parser_parts import UsageError
 from loop_close.cli.place import Place, place_at
@@ -23,11 +24,13 @@ class CameTo:
 
     :ivar standings: of the sources that it ran, the worst first; empty where nothing was remembered.
     :ivar progress: of the worst, against its episode; ``run`` what is remembered of it; None where that is not known.
+    :ivar is_good_news: the prompt that is there now is of a green run, as far as is remembered.
     """
 
     standings: tuple[Standing, ...] = ()
     progress: Progress | None = None
     run: Run | None = None
+    is_good_news: bool = False
 
 
 def last_numbers(root: Path) -> dict[str, int]:
@@ -51,11 +54,14 @@ def came_to(root: Path, before: Mapping[str, int]) -> CameTo:
         found = worst_first(place)
     except UsageError:
         return CameTo()
+    # A red run leaves its report, which the next one takes away.
+    is_red = (root / files.REPORT).exists()
+    is_good_news = not is_red and any(s.prompt is not None and s.summary.verdict == "green" for s in found)
     ran = tuple(each for each in found if before.get(each.last.source) != each.last.number)
     if not ran:
-        return CameTo()
+        return CameTo(is_good_news=is_good_news)
     progress, run = _progress(place, ran[0])
-    return CameTo(standings=ran, progress=progress, run=run)
+    return CameTo(standings=ran, progress=progress, run=run, is_good_news=is_good_news)
 
 
 def _progress(place: Place, standing: Standing) -> tuple[Progress | None, Run | None]:

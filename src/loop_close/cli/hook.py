@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loop_close import files
-from loop_close.agent.gate import Answer, Situation, answer
+from loop_close.agent.gate import NOT_RUN, Answer, Situation, answer
 from loop_close.cli.host import host_called
 from loop_close.cli.memory import NoRunError, read
 from loop_close.cli.place import Place, place_at
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _LONGEST = 5.0
 _TOO_LONG = f"it took longer than {_LONGEST:g} seconds, so that the agent was let go"
 _SESSIONS = f"{files.STATE_FOLDER}/sessions.json"
+#: So many sets of functions are remembered of a session.
+_MOST_ASKED = 20
 
 
 def hook(options: argparse.Namespace, streams: Streams) -> int:
@@ -117,7 +119,7 @@ def _at_a_stop(
     if found.kind == "go_on" and not situation.blocks:
         # A run advanced: what was said before was of something else.
         before = replace(before, turns=0, responses=(), errors=())
-    if found.kind != "go_on" or situation.edited or situation.killed:
+    if found.kind != "go_on" or situation.edited or situation.killed or situation.standing == "green":
         return found, before, ""
     from loop_close.cli.hook_said import heard  # late: most often nobody is sent back
     from loop_close.cli.hook_strategy import decision_of
@@ -135,6 +137,7 @@ def _situation(host: Host, payload: Payload, place: Place, seen: Seen, before: S
     breaker = standing.summary.breaker
     # Where it is not told it takes its time for nothing.
     is_told = standing.verdict != "green" and not seen.edited.paths
+    is_asked = place.settings.require_edits_run and _set_of(seen) not in before.asked
     return Situation(
         run=standing.finished.number if standing.finished is not None else standing.last.number,
         source=standing.last.source,
@@ -146,11 +149,18 @@ def _situation(host: Host, payload: Payload, place: Place, seen: Seen, before: S
         prompt=prompt_text(standing.prompt, 2 * host.limit) if is_told else "",
         prompt_file=_from(payload.cwd, standing.prompt),
         command=place.settings.test_command,
+        not_run=standing.summary.not_run if is_asked else "",
         blocks=max(payload.loop_count or 0, 0 if has_advanced else before.blocks),
         # Whoever was let go is at work again because a person said something: that is another turn.
         is_again=bool(before.is_back if payload.is_again is None else payload.is_again or payload.loop_count),
         is_unmoved=before.run == seen.latest and before.code == seen.edited.state(),
     )
+
+
+def _set_of(seen: Seen) -> str:
+    """A digest of the edited functions that no test ran."""
+    ran = seen.standing.summary.edits_run
+    return key_of("", repr(ran.not_run)) if ran is not None else ""
 
 
 def _from(folder: str, prompt: Path | None) -> str:
@@ -170,9 +180,13 @@ def _session(found: Answer, situation: Situation, before: Session, seen: Seen) -
     if found.kind == "go_on":
         blocks, turns = situation.blocks + 1, before.turns + 1
         code = seen.edited.state()
+        asked = [*before.asked, *([_set_of(seen)] if found.why == NOT_RUN else [])]
+        before = replace(before, asked=tuple(asked[-_MOST_ASKED:]))
         return replace(before, blocks=blocks, run=seen.latest, code=code, turns=turns, is_back=True)
     is_done = found.kind == "end" or (situation.standing == "green" and not situation.edited)
-    return Session(run=before.run, code=before.code) if is_done else replace(before, is_back=False, told="")
+    if is_done:
+        return Session(run=before.run, code=before.code, asked=before.asked)
+    return replace(before, is_back=False, told="")
 
 
 def _said(host: Host, payload: Payload, found: Answer) -> str:

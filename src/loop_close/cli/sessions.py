@@ -30,6 +30,7 @@ class Session:
     :ivar responses: what it said over the last red runs, the oldest first: the end of what was nothing but test
         output, empty for all else.
     :ivar errors: what each of them told of an error, values masked; empty for none.
+    :ivar asked: digests of the sets of functions for which it was sent back, as no test ran them.
     """
 
     blocks: int = 0
@@ -40,6 +41,7 @@ class Session:
     told: str = ""
     responses: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
 
 
 def key_of(host: str, session: str) -> str:
@@ -86,9 +88,9 @@ def _session(value: Mapping[str, object]) -> Session:
         raise TypeError
     if not (isinstance(is_back, bool) and isinstance(told, str) and _MARK.fullmatch(told)):
         raise TypeError
-    responses, errors = (_texts(value.get(name, [])) for name in ("responses", "errors"))
+    responses, errors, asked = (_texts(value.get(name, [])) for name in ("responses", "errors", "asked"))
     known = Session(blocks=blocks, run=run, code=code, turns=turns, is_back=is_back, told=told)
-    return replace(known, responses=responses, errors=errors)
+    return replace(known, responses=responses, errors=errors, asked=asked)
 
 
 def _texts(value: object) -> tuple[str, ...]:

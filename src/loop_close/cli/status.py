@@ -11,7 +11,7 @@ from loop_close.cli.memory import read
 from loop_close.cli.place import Place, from_here, place_of
 from loop_close.cli.standing import Standing, last_runs, standings
 from loop_close.cli.streams import Streams
-from loop_close.cli.summary import Summary, shown, signal_document, state_name
+from loop_close.cli.summary import Summary, edits_document, shown, signal_document, state_name
 from loop_close.memory import GROUPS
 
 _CODES = {"green": 0, "failing": 1, "stuck": 3}
@@ -51,6 +51,8 @@ def _lines(standing: Standing) -> Iterator[str]:
         yield f"  {_counts(summary)}"
     if summary.breaker.state != "closed":
         yield f"  breaker {state_name(summary.breaker.state)}: {shown(summary.breaker.reason)}"
+    if summary.not_run:
+        yield f"  {summary.not_run}"
     for signal in summary.fired:
         yield f"  {shown(signal.kind)}: {shown(signal.explanation)}"
     if standing.last.state != "done":
@@ -107,5 +109,6 @@ def _source_document(standing: Standing) -> dict[str, Any]:
         "best": {"failing": least, "run": run} if run else None,
         "breaker": {"state": summary.breaker.state, "reason": shown(summary.breaker.reason)},
         "signals": [signal_document(signal) for signal in summary.fired],
+        **edits_document(summary),
         "prompt": None if standing.prompt is None else from_here(standing.prompt),
     }

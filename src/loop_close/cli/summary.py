@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loop_close.memory import GROUPS, Breaker, Signal
 from loop_close.store.contract import RunRow
 from loop_close.store.records import RecordError, T, to_record
+
+if TYPE_CHECKING:
+    from loop_close.model import EditsRun
 
 _VERDICTS = ("green", "first-failure", "progress", "no-progress", "stuck", "error")
 _OWN_WORDS = ("", "running", "killed", "unknown", *_VERDICTS)
@@ -24,6 +27,7 @@ class Summary:
     :ivar counts: how many tests moved, by group; empty for a run that was compared with nothing.
     :ivar best: the fewest failures and the run that had them; zeros where that is not known.
     :ivar signals: all that were asked, fired or not.
+    :ivar edits_run: which edited functions the tests ran; None where none was edited, or it is not known.
     """
 
     verdict: str
@@ -33,6 +37,16 @@ class Summary:
     best: tuple[int, int]
     breaker: Breaker
     signals: tuple[Signal, ...]
+    edits_run: EditsRun | None = None
+
+    @property
+    def not_run(self) -> str:
+        """Which edited functions no test ran, in words fit to be shown; empty for none."""
+        if self.edits_run is None:
+            return ""
+        from loop_close.prompt.green import edits_not_run_words
+
+        return edits_not_run_words(self.edits_run)
 
     @property
     def reason(self) -> str:
@@ -60,7 +74,16 @@ def summary_of(row: RunRow) -> Summary:
         best=_best(plain.get("best")),
         breaker=_record(Breaker, plain.get("breaker")) or Breaker(),
         signals=tuple(signal for signal in found if signal is not None),
+        edits_run=_edits_run(plain.get("edits_run")),
     )
+
+
+def _edits_run(value: object) -> EditsRun | None:
+    if value is None:
+        return None
+    from loop_close.model import EditsRun  # late: the records take a while to make
+
+    return _record(EditsRun, value)
 
 
 def _failing(row: RunRow, verdict: object) -> int | None:
@@ -106,6 +129,16 @@ def signal_document(signal: Signal) -> dict[str, Any]:
         "runs": list(signal.runs),
         "tests": [shown(test) for test in signal.tests],
         "explanation": shown(signal.explanation),
+    }
+
+
+def edits_document(summary: Summary) -> dict[str, Any]:
+    """Which edited functions the tests ran, by the keys of the report."""
+    ran = summary.edits_run
+    named = ran.not_run if ran is not None else ()
+    return {
+        "edited_functions": ran.edited if ran is not None else None,
+        "edits_not_run": [{"file": shown(file), "function": shown(function)} for file, function in named],
     }
 
 

@@ -15,8 +15,6 @@ from loop_close.settings import OFF, Settings
 if TYPE_CHECKING:
     from loop_close.remember import Memory
 
-_BEGINNING = 200
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Targets:
@@ -81,10 +79,5 @@ def is_told(targets: Targets, exit_code: int) -> bool:
 
     That of a run that was killed tells nothing, and good news is none where the command failed after all.
     """
-    try:
-        with targets.prompt.open("rb") as file:
-            begun = file.read(_BEGINNING).decode("utf-8", "replace")
-    except OSError:
-        return False
-    nothing = (files.RUNNING, *(["# No stall detected"] if exit_code else []))
-    return bool(begun.strip()) and not begun.startswith(tuple(nothing))
+    path = targets.prompt
+    return files.is_finished(path) and not (exit_code and files.is_green(path))

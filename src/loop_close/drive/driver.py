@@ -64,7 +64,7 @@ class Driver:
         lines = [
             *words.summary(self._loop, ended, reason),
             *words.warnings(self._outcome, self._watch.edits(self._plan.root) if ended == "done" else None),
-            *(() if ended == "done" else words.left(self._outcome.prompt, name)),
+            *(() if ended == "done" else words.left(self._outcome, name)),
         ]
         self._screen.say("\n".join(lines))
         return ended
@@ -103,7 +103,7 @@ class Driver:
         if not is_run and not self._watch.is_begun:
             raise UsageError(_no_tests(self._test, ended.exit_code))
         if not came.standings:
-            return self._watch.unknown(unknown_outcome(self._plan, ended))
+            return self._watch.unknown(unknown_outcome(self._plan, ended, came))
         self._watch.begin(came)
         is_elsewhere = self._watch.is_rest_elsewhere(came)
         outcome = outcome_of(self._plan, ended, came, is_rest_elsewhere=is_elsewhere)

@@ -20,13 +20,15 @@ from loop_close.drive.child import Ended
 from loop_close.drive.plan import Plan, runs_pytest
 from loop_close.memory import Tampering
 from loop_close.model import Verdict
+from loop_close.prompt.progress_json import attempts_document
+from loop_close.text.sanitize import one_line
 
 _PLUGIN = "--loop-close"
 _LONGEST_PROBE = 120
 _LONGEST_PROMPT = 400_000
 _LARGEST_REPORT = 50_000_000
 _MAX_CAUSES = 200
-_GOOD = "# No stall detected"
+_MAX_ATTEMPTS = 6
 
 
 def with_plugin(words: list[str], root: Path, environment: Mapping[str, str]) -> list[str]:
@@ -53,10 +55,11 @@ def with_plugin(words: list[str], root: Path, environment: Mapping[str, str]) ->
     return [*words[: at + 1], _PLUGIN, *words[at + 1 :]] if has_plugin else words
 
 
-def unknown_outcome(plan: Plan, ended: Ended) -> RunOutcome:
+def unknown_outcome(plan: Plan, ended: Ended, came: CameTo) -> RunOutcome:
     """What there is to tell of a run of which nothing was remembered: it did not get as far as that."""
     told = f"ended with exit code {ended.exit_code} before any test could be told of"
-    return RunOutcome(verdict="error", state=str(ended.exit_code), prompt=_about(told, _prompt(plan)))
+    text = "" if came.is_good_news else _prompt(plan)
+    return RunOutcome(verdict="error", state=str(ended.exit_code), prompt=_about(told, text))
 
 
 def outcome_of(plan: Plan, ended: Ended, came: CameTo, *, is_rest_elsewhere: bool) -> RunOutcome:
@@ -79,8 +82,23 @@ def outcome_of(plan: Plan, ended: Ended, came: CameTo, *, is_rest_elsewhere: boo
         causes={} if is_green else causes_in(plan.root),
         state=progress.step.state if progress is not None else "",
         meta=progress_meta(progress, is_green=is_green),
-        prompt=_told(plan, ended, is_green=is_green),
+        prompt=_told(plan, ended, came, is_green=is_green),
+        attempts=_attempts(came),
+        edits_not_run=came.standings[0].summary.not_run if is_green and came.standings else "",
     )
+
+
+def _attempts(came: CameTo) -> tuple[str, ...]:
+    """What was tried in the loop, a line a run: the last ones."""
+    lines = [_attempt(each) for each in attempts_document(came.progress)]
+    more = [f"… {len(lines) - _MAX_ATTEMPTS} more runs before these"] if len(lines) > _MAX_ATTEMPTS else []
+    return tuple(one_line(line, 300) for line in (*more, *lines[-_MAX_ATTEMPTS:]))
+
+
+def _attempt(attempt: Mapping[str, Any]) -> str:
+    same = attempt["same_code_as"]
+    back = f", back to the code of run {same}" if same is not None else ""
+    return f"run {attempt['run']}: edited: {', '.join(attempt['edited'])}{back}; {attempt['effect']}"
 
 
 def _verdict(came: CameTo, ended: Ended, *, is_rest_elsewhere: bool) -> Verdict | None:
@@ -109,20 +127,22 @@ def _tampered(came: CameTo) -> dict[str, Tampering]:
     return {test: tests[test].tampered[1] if test in tests else "" for test in named}
 
 
-def _told(plan: Plan, ended: Ended, *, is_green: bool) -> str:
+def _told(plan: Plan, ended: Ended, came: CameTo, *, is_green: bool) -> str:
     """What the run wrote; where that says less than is known, that is said before it."""
     text = _prompt(plan)
+    news = "" if came.is_good_news else text
     if ended.is_late:
-        return _about("took longer than it may, and was ended", text)
-    if is_green or (text and not text.startswith(_GOOD)):
-        return text
-    return _about(f"ended with exit code {ended.exit_code}, and the run is not green", text)
+        return _about("took longer than it may, and was ended", news)
+    return (
+        text
+        if is_green or news
+        else _about(f"ended with exit code {ended.exit_code}, and the run is not green", "")
+    )
 
 
 def _about(what: str, text: str) -> str:
     """A heading that says so, before what the run wrote where that is more than good news."""
-    rest = "" if text.startswith(_GOOD) else f"\n\n{text}"
-    return f"# The tests could not be judged\n\nTheir command {what}.{rest}"
+    return f"# The tests could not be judged\n\nTheir command {what}.\n\n{text}".rstrip("\n")
 
 
 def _prompt(plan: Plan) -> str:

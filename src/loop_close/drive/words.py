@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from loop_close.agent.fix_plan import FixPlan
@@ -15,7 +14,6 @@ from loop_close.memory import Edits
 
 _SHOWN = 8
 _MAX_STEPS = 12
-_TRIED = re.compile(r"^## Tried so far\n+(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _ENDED = {
     "done": "done",
     "stuck": "stuck",
@@ -75,6 +73,8 @@ def warnings(outcome: RunOutcome, edits: Edits | None) -> Iterator[str]:
         yield f"  tests are not as they were: {shown(outcome.doubt)}"
     if edits is None:
         return
+    if outcome.edits_not_run:
+        yield f"  look: {outcome.edits_not_run}"
     files = sorted({edit.file for edit in edits.edits if edit.is_effective})
     if not files:
         yield "  look: nothing was edited; a test that fails now and then may be all there was"
@@ -82,15 +82,11 @@ def warnings(outcome: RunOutcome, edits: Edits | None) -> Iterator[str]:
         yield f"  look: only tests were edited: {shown(', '.join(files[:_SHOWN]))}"
 
 
-def left(prompt: str, prompt_file: str) -> Iterator[str]:
-    """What was tried, and how to go on, where the loop is not done.
-
-    :param prompt: the last next prompt.
-    """
-    tried = _TRIED.search(prompt)
-    if tried is not None:
+def left(outcome: RunOutcome, prompt_file: str) -> Iterator[str]:
+    """What was tried, and how to go on, where the loop is not done."""
+    if outcome.attempts:
         yield "  what was tried:"
-        yield from (f"    {line}".rstrip() for line in tried.group(1).strip().splitlines())
+        yield from (f"    {line}" for line in outcome.attempts)
     yield f"  the next prompt: {prompt_file}"
     yield "  to go on with this loop, at a limit with a higher one: loop-close drive --resume"
 

@@ -80,9 +80,14 @@ def _answer(plan: _Plan, ran: Ran, time_limit: int) -> Answer:
     prompt, report = written_prompt(), _report(plan.root)
     if prompt.startswith(files.RUNNING):
         prompt = ""  # it was killed before it could say anything
-    is_clear = bool(prompt) and not ran.timed_out and f": {_UNEXPLAINED}" not in prompt.partition("\n")[0]
-    output = "" if is_clear else clean(ran.output, _MAX_OUTPUT)
-    standing = _standing(sources, prompt, ran)
+    targets = targets_of(plan.root)
+    # Without a history only the command's exit code tells that all is well; a red run leaves its report.
+    is_good = bool(sources) or (targets.history is None and bool(prompt) and report is None)
+    standing = _standing(sources, ran, is_good=is_good)
+    unexplained = any(each["stall_reason"] == _UNEXPLAINED for each in sources)
+    is_clear = bool(prompt) and not ran.timed_out and not unexplained
+    is_told = bool(sources) or report is not None or standing == "green"
+    output = "" if is_clear and is_told else clean(ran.output, _MAX_OUTPUT)
     document = {
         "schema": "loop-close.run/1",
         "command": shown(plan.command),
@@ -90,7 +95,7 @@ def _answer(plan: _Plan, ran: Ran, time_limit: int) -> Answer:
         "timed_out": ran.timed_out,
         "standing": standing,
         "next_prompt": prompt,
-        "prompt_file": targets_of(plan.root).name,
+        "prompt_file": targets.name,
         "sources": sources,
         "report": report,
         "output_end": output,
@@ -101,10 +106,13 @@ def _answer(plan: _Plan, ran: Ran, time_limit: int) -> Answer:
     )
 
 
-def _standing(sources: Sequence[Mapping[str, Any]], prompt: str, ran: Ran) -> str:
-    """The worst that is known: a command that failed is not green, whatever else was told."""
+def _standing(sources: Sequence[Mapping[str, Any]], ran: Ran, *, is_good: bool) -> str:
+    """The worst that is known: a command that failed is not green, whatever else was told.
+
+    :param is_good: what is known of the run says nothing else.
+    """
     known = sources[0]["standing"] if sources else "green"
-    is_green = prompt.startswith("# No stall detected") and ran.exit_code == 0 and not ran.timed_out
+    is_green = is_good and ran.exit_code == 0 and not ran.timed_out
     return str(known) if known != "green" or is_green else "failing"
 
 

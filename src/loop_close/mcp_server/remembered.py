@@ -14,6 +14,7 @@ from loop_close.mcp_server.answers import Answer
 from loop_close.store.contract import RunRow
 
 _RUNS = 20
+_NAMED = 5
 
 
 def loop_status(source: str | None = None) -> Answer:
@@ -48,6 +49,10 @@ def _source_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {document['failing']} failing: {', '.join(f'{document[name]} {name}' for name in named)}"
     if document["breaker"]["state"] != "closed":
         yield f"  breaker {state_name(document['breaker']['state'])}: {document['breaker']['reason']}"
+    if not_run := document["edits_not_run"]:
+        names = ", ".join(f"{each['function']} ({each['file']})" for each in not_run[:_NAMED])
+        more = f" and {len(not_run) - _NAMED} more" if len(not_run) > _NAMED else ""
+        yield f"  not run by any test, of {document['edited_functions']} edited functions: {names}{more}"
     for signal in document["signals"]:
         yield f"  {signal['kind']}: {signal['explanation']}"
     if document["state"] != "done":

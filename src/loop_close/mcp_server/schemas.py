@@ -81,6 +81,8 @@ _SOURCE = _object(
         **dict.fromkeys(GROUPS, _COUNT),
         "breaker": _BREAKER,
         "signals": _list(_SIGNAL),
+        "edited_functions": _or_null("integer"),
+        "edits_not_run": _list(_object({"file": _TEXT, "function": _TEXT})),
         "prompt": _or_null("string"),
     }
 )

@@ -18,8 +18,8 @@ class Count:
 
     :param functions: what the numbers stand for; more may come.
     :ivar passed: how many tests passed; ``passed_tests`` are their node ids, ``passing`` what they ran.
-    :ivar outside: functions that ran outside of any test; ``nothing_before``: those that gave None before the first one
-        where a value was wanted.
+    :ivar outside: functions that ran outside of any test, or in one that neither passed nor failed;
+        ``nothing_before``: those that gave None before the first one where a value was wanted.
     :ivar failed: of each failing test the lines that it ran, in order, as numbers in the order of ``failed_lines``;
         ``nothing``: the functions that gave it None where a value was wanted.
     """
@@ -43,7 +43,7 @@ class Count:
         return len(self._omitted)
 
     def add(self, nodeid: str, ran: Ran, outcome: str) -> None:
-        """Count a test; one that was skipped or expected to fail says nothing.
+        """Count a test; one that was skipped or expected to fail says nothing but that it ran these functions.
 
         :param ran: in order if it failed.
         """
@@ -57,6 +57,8 @@ class Count:
             numbers = self.failed_lines
             self.failed[nodeid] = array("I", [numbers.setdefault(line, len(numbers)) for line in ran.lines])
             self.nothing[nodeid] = ran.nothing
+        elif outcome != "failed":
+            self.add_outside(ran)
 
     def _is_chosen(self, nodeid: str) -> bool:
         """Whether to keep one more failing test; where that is one too many, the last one goes."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -12,13 +11,12 @@ from loop_close.progress.attempt import Attempt, advanced, is_attempt, is_return
 from loop_close.progress.compare import Changes, compare, failing
 from loop_close.progress.signals import check_all
 from loop_close.progress.signals.contract import View
-from loop_close.progress.steps import attempts, stretch
+from loop_close.progress.steps import LAST_FAILED, attempts, stretch
 
 _MAX_STEPS = 60
 _MAX_EDITED = 12
 _MAX_NAMED = 20
 _DEFAULT = Thresholds()
-_LAST_FAILED = re.compile(r"(?:^| )--(?:lf|last-failed|sw|stepwise)\b")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,7 +58,7 @@ def advance(episode: Episode, run: Run, limits: Thresholds = _DEFAULT) -> Advanc
 
 def _is_same_selection(run: Run, episode: Episode) -> bool:
     """Whether it ran the tests that the episode began with; what failed last is another choice each time."""
-    return run.selection == episode.selection and not _LAST_FAILED.search(run.selection)
+    return run.selection == episode.selection and not LAST_FAILED.search(run.selection)
 
 
 def _fresh(run: Run) -> Episode:

@@ -95,4 +95,11 @@ def summary_of(report: Report) -> dict[str, Any]:
         "edit": progress.step.edits.kind,
         "breaker": asdict(progress.breaker),
         "signals": [asdict(signal) for signal in progress.signals],
+        **_edits_run(report),
     }
+
+
+def _edits_run(report: Report) -> dict[str, Any]:
+    """Which edited functions the tests ran, and since which green run; nothing where none was edited."""
+    ran = report.edits_run
+    return {"edits_run": {**asdict(ran), "since": report.green_run}} if ran is not None and ran.edited else {}

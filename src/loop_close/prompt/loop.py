@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from loop_close.conventions import is_test_file
 from loop_close.memory import Edit, Edits, Episode, Known, Progress, Signal, Step
 from loop_close.model import Report
+from loop_close.progress.steps import same_code_as, worth_telling
 from loop_close.prompt.show import safe, span, spans
 from loop_close.syntax.meaning import MODULE
 from loop_close.text.budget import estimate_tokens
@@ -72,9 +73,7 @@ def since_green(report: Report, tokens: int) -> Iterator[str]:
     progress = report.progress
     if report.verdict == "green" or progress is None:
         return
-    green, edits = progress.episode.green, report.since_green
-    if edits is None and progress.position == 1 and green:
-        edits = progress.step.edits  # nothing but this run came after the green one
+    green, edits = report.green_run, report.since_green
     if edits is None or edits.kind == "unknown":
         yield from _last_diff(report)
         return
@@ -286,7 +285,7 @@ def attempts(report: Report, tokens: int) -> Iterator[str]:
     progress = report.progress
     if progress is None or progress.position < 2 or not progress.step.unresolved:
         return
-    steps = _worth_telling(progress)
+    steps = worth_telling(progress)
     rows = [_row(step, progress) for step in steps[-_MAX_STEPS:]]
     while rows and estimate_tokens("\n".join((*_HEAD, *rows))) > tokens - _ROOM_TO_COUNT:
         rows.pop(0)
@@ -305,20 +304,8 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _worth_telling(progress: Progress) -> list[Step]:
-    """The runs that an edit came before, and killed ones; of the first only where it is known what was edited."""
-    first, *rest = progress.episode.steps if progress.episode.steps else [progress.step]
-    is_begun = first.run == progress.episode.first
-    begun = [first] if not is_begun or first.edits.kind == "effective" else []
-    return [*begun, *(s for s in rest if s.is_killed or s.is_counted or s.edits.kind == "effective")]
-
-
 def _twin(step: Step, progress: Progress) -> str:
-    """The earlier run that had the very same code, where other code was in between."""
-    earlier = [s for s in progress.episode.steps if s.run < step.run and s.code]
-    if not step.code or not earlier or earlier[-1].code == step.code:
-        return ""
-    same = next((s.run for s in earlier if s.code == step.code), None)
+    same = same_code_as(step, progress)
     return f", back to the code of run {same}" if same is not None else ""
 
 

@@ -18,7 +18,7 @@ from loop_close.prompt.block import (
     place_of,
     representative,
 )
-from loop_close.prompt.green import green_title
+from loop_close.prompt.green import edits_not_run_line, edits_not_run_words, green_title
 from loop_close.prompt.loop import attempts, since_green, state_lines
 from loop_close.prompt.rerun import command_for, rerun_command
 from loop_close.prompt.section import Section
@@ -84,7 +84,8 @@ def in_short(report: Report) -> str:
     """The report in one line of plain text: ``5 tests fail; look first at src/shop/shipping.py:15 cost() (62 %)``."""
     if report.verdict == "green":
         said = green_title(report.observation.counts, "exit 0", has_tests=report.observation.expects_tests)
-        return said.removeprefix("# ").replace("T", "t", 1)
+        not_run = edits_not_run_words(report.edits_run)
+        return said.removeprefix("# ").replace("T", "t", 1) + (f"; {not_run}" if not_run else "")
     incomplete = safe(report.observation.incomplete)
     ended = f"; incomplete: {incomplete}" if incomplete else ""
     return f"{in_numbers(report)}{_first_place(report)}{ended}{_loop(report)}"
@@ -121,6 +122,8 @@ def _number(number: int, one: str, more: str) -> str:
 def facts(report: Report, tokens: int) -> Iterator[str]:
     """What to know of the run as a whole: whether it came to its end, other sources, what could not be looked at."""
     observation = report.observation
+    if not_run := edits_not_run_line(report):
+        yield not_run
     if observation.incomplete:
         missing = observation.counts.not_run
         left = f": {missing} test{'' if missing == 1 else 's'} did not run" if missing else ""

@@ -65,6 +65,11 @@ def witness_of(config: pytest.Config) -> CallWitness | None:
     return found if isinstance(found, CallWitness) else None
 
 
+def is_looking(config: pytest.Config) -> bool:
+    """Whether calls are looked at, here or in workers."""
+    return isinstance(config.pluginmanager.get_plugin(_NAME), CallWitness | Adder)
+
+
 def collected(config: pytest.Config) -> tuple[Calls | None, str]:
     """What the tests called, and why that is not known or not in full, empty when it is or was not wanted."""
     found = config.pluginmanager.get_plugin(_NAME)

@@ -72,12 +72,21 @@ def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
     told = recorder.failures or recorder.warnings or recorder.crashed or recorder.targets.json is not None
     return (
         session.exitstatus == 0
-        and (recorder.memory is None or recorder.memory.is_fresh)
+        and (recorder.memory is None or (recorder.memory.is_fresh and not _asks_for_edits(recorder)))
         and not told
         and bool(tally.passed + tally.xfailed + tally.xpassed)
         and not _incomplete(recorder, session)
         and not selection(recorder.config)
     )
+
+
+def _asks_for_edits(recorder: Recorder) -> bool:
+    """Whether it is to be found out which edited functions the tests ran."""
+    if recorder.memory is None or not recorder.memory.is_edited:
+        return False
+    from loop_close.pytest_plugin.calls import is_looking
+
+    return is_looking(recorder.config)
 
 
 def _keep_green(recorder: Recorder, session: pytest.Session) -> bool:

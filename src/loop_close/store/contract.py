@@ -34,6 +34,9 @@ class Begun:
         the last 100.
     :ivar running: numbers of the runs of any source that other processes have under way.
     :ivar elsewhere: (source, number, verdict) of other sources whose last run was not green on these very files.
+    :ivar is_edited: code under test differs from that of the source's last green run of all tests; without one, from
+        that of its previous run. So it is where no test of that green run ran some of what had been edited then. Not
+        asked where tests are watched.
     """
 
     id: int
@@ -44,6 +47,25 @@ class Begun:
     killed: tuple[int, ...] = ()
     running: tuple[int, ...] = ()
     elsewhere: tuple[tuple[str, int, str], ...] = ()
+    is_edited: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SinceGreen:
+    """How the files of a run differ from those of an earlier green run.
+
+    :ivar run: the number of the green run.
+    :ivar changes: None where the states between are not kept.
+    :ivar windows: when runs went on, the green one and those since, of whichever source, as (begin, end) in seconds
+        since 1970.
+    :ivar not_run_since: the green run that the green run was compared with, where no test ran some of what was edited
+        since then; else 0.
+    """
+
+    run: int
+    changes: Changes | None
+    windows: tuple[tuple[float, float], ...] = ()
+    not_run_since: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,6 +165,13 @@ class History(Protocol):
 
     def changes_since_last(self, begun: Begun) -> Changes | None:
         """How the files differ from those of the source's previous run; None where that is not known."""
+
+    def since_green(self, begun: Begun, before: int, selections: Collection[str]) -> SinceGreen | None:
+        """How the files differ from those of the source's last green run that chose its tests in one of these ways.
+
+        :param before: its number is less than this; ``""`` in ``selections`` stands for all tests.
+        :returns: None where there was none.
+        """
 
     def content(self, digest: str) -> bytes | None:
         """A content that was taken down and is still kept."""

@@ -97,6 +97,15 @@ def content(connection: sqlite3.Connection, digest: str) -> bytes | None:
     return to_content(*row) if row else None
 
 
+def is_code_changed(changes: Changes | None) -> bool:
+    """Whether code under test is among what changed; False where that is not known."""
+    if not changes:
+        return False
+    from loop_close.conventions import is_under_test  # late: most often nothing changed
+
+    return any(is_under_test(path) for path, _, _ in changes)
+
+
 def changes_between(connection: sqlite3.Connection, before: int | None, after: int | None) -> Changes | None:
     """How the files of two states differ, by path; None where what changed is not kept."""
     (floor,) = connection.execute("SELECT floor FROM project").fetchone()

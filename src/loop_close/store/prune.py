@@ -6,15 +6,17 @@ import sqlite3
 from collections.abc import Callable
 
 from loop_close.store.bounds import Bounds, page_size, pages
+from loop_close.store.columns import to_text
 from loop_close.store.counts import remove_free_calls
 from loop_close.store.marks import STAMP
+from loop_close.store.runs import GreenRun, last_green
 
-#: A source that has not run for so many states of the files is no longer told what changed since.
+#: A source that has not run for so many states of the files is no longer told what changed since; nor is one that was
+#: green so long ago told what changed since then.
 WINDOW = 500
 # What one pruning takes away at most, beside a tenth of what there is.
 _FEW_RUNS, _MANY_RUNS = 8, 100
 _MARKS, _SNAPSHOTS, _BLOBS, _PAGES = 20_000, 200, 1_000, 256
-_FREE = "state <> 'running' AND number < keeps"
 
 # In the order of their names; ``project`` stays, as it counts on.
 _EMPTIED = ("blobs", "calls", "changes", "episodes", "failures", "files", "marks", "runs", "sources")
@@ -25,29 +27,56 @@ def prune(connection: sqlite3.Connection, bounds: Bounds) -> None:
     (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM runs").fetchone()
     connection.execute("UPDATE project SET pruned = ?", (newest,))
     _let_go(connection, newest - bounds.runs)
-    _remove_runs(connection, lambda count: min(count - bounds.runs, count // 10 + _MANY_RUNS))
+    greens = _green_runs(connection, newest - bounds.runs)
+    _remove_runs(connection, greens, lambda count: min(count - bounds.runs, count // 10 + _MANY_RUNS))
     remove_free_calls(connection)
-    if not _collect(connection, newest) and _live_bytes(connection) > bounds.bytes:
-        _lighten(connection, newest, bounds)
+    if not _collect(connection, greens, newest) and _live_bytes(connection) > bounds.bytes:
+        _lighten(connection, greens, newest, bounds)
     give_back(connection)
 
 
-def _lighten(connection: sqlite3.Connection, newest: int, bounds: Bounds) -> None:
+def _green_runs(connection: sqlite3.Connection, oldest: int) -> tuple[GreenRun, ...]:
+    """The green runs that red ones are compared with: of each source in use the last, and the last of all tests.
+
+    :param oldest: a source whose last run has no later row is not in use.
+    """
+    rows = connection.execute(
+        "SELECT source, last, (SELECT id FROM runs WHERE runs.source = sources.source ORDER BY number DESC LIMIT 1)"
+        " AS newest FROM sources WHERE newest > ?",
+        (oldest,),
+    ).fetchall()
+    found = (
+        last_green(connection, to_text(source), last + 1, chosen)
+        for source, last, _ in rows
+        for chosen in (None, ("",))
+    )
+    return tuple(dict.fromkeys(green for green in found if green is not None))
+
+
+def _free(greens: tuple[GreenRun, ...]) -> str:
+    """The condition for runs that nothing needs any more."""
+    needed = ", ".join(str(green.id) for green in greens)
+    return f"state <> 'running' AND number < keeps AND id NOT IN ({needed})"
+
+
+def _lighten(
+    connection: sqlite3.Connection, greens: tuple[GreenRun, ...], newest: int, bounds: Bounds
+) -> None:
     """Remove runs because of their size; where there are none, older states of files, then contents, then calls."""
-    if _remove_runs(connection, lambda count: count // 10 + _FEW_RUNS):
+    if _remove_runs(connection, greens, lambda count: count // 10 + _FEW_RUNS):
         remove_free_calls(connection)
-        _collect(connection, newest)
+        _collect(connection, greens, newest)
         return
-    _remove_changes(connection, 0)
+    _remove_changes(connection, greens, 0)
     _remove_blobs(connection)
     for table in ("blobs", "calls"):
         _remove_largest(connection, table, _live_bytes(connection) - bounds.bytes)
 
 
-def _collect(connection: sqlite3.Connection, newest: int) -> bool:
+def _collect(connection: sqlite3.Connection, greens: tuple[GreenRun, ...], newest: int) -> bool:
     """Remove what no run needs any more; whether there is more of it than one pruning takes."""
-    marks = _remove_marks(connection, newest)
-    _remove_changes(connection, WINDOW)
+    marks = _remove_marks(connection, greens, newest)
+    _remove_changes(connection, greens, WINDOW)
     return marks == _MARKS or _remove_blobs(connection) == _BLOBS
 
 
@@ -84,11 +113,13 @@ def _let_go(connection: sqlite3.Connection, oldest: int) -> None:
     )
 
 
-def _remove_runs(connection: sqlite3.Connection, how_many: Callable[[int], int]) -> int:
+def _remove_runs(
+    connection: sqlite3.Connection, greens: tuple[GreenRun, ...], how_many: Callable[[int], int]
+) -> int:
     """Remove the oldest, so many of those that there are; the number of those that could be."""
     (count,) = connection.execute("SELECT count(*) FROM runs").fetchone()
     rows = connection.execute(
-        f"SELECT id FROM runs JOIN sources USING(source) WHERE {_FREE} ORDER BY id LIMIT ?",
+        f"SELECT id FROM runs JOIN sources USING(source) WHERE {_free(greens)} ORDER BY id LIMIT ?",
         (max(how_many(count), 0),),
     ).fetchall()
     connection.executemany("DELETE FROM failures WHERE run = ?", rows)
@@ -96,14 +127,14 @@ def _remove_runs(connection: sqlite3.Connection, how_many: Callable[[int], int])
     return len(rows)
 
 
-def _remove_marks(connection: sqlite3.Connection, newest: int) -> int:
+def _remove_marks(connection: sqlite3.Connection, greens: tuple[GreenRun, ...], newest: int) -> int:
     """Remove those that no run has.
 
     What was last seen before the oldest free run may be in those that are kept from before it, or, as that is not
     said to the run, in the first ones after it.
     """
     (oldest,) = connection.execute(
-        f"SELECT id FROM runs JOIN sources USING(source) WHERE {_FREE} ORDER BY id LIMIT 1"
+        f"SELECT id FROM runs JOIN sources USING(source) WHERE {_free(greens)} ORDER BY id LIMIT 1"
     ).fetchone() or (newest + 1,)
     return connection.execute(
         "DELETE FROM marks WHERE id IN (SELECT id FROM marks WHERE last < ?"
@@ -112,15 +143,16 @@ def _remove_marks(connection: sqlite3.Connection, newest: int) -> int:
     ).rowcount
 
 
-def _remove_changes(connection: sqlite3.Connection, window: int) -> None:
-    """Remove what lies before the last finished run of every source that is still in use."""
+def _remove_changes(connection: sqlite3.Connection, greens: tuple[GreenRun, ...], window: int) -> None:
+    """Remove what lies before the last finished run, and the last green one, of every source that is still in use."""
     (current, floor) = connection.execute("SELECT snapshot, floor FROM project").fetchone()
-    (needed,) = connection.execute(
-        "SELECT min(last) FROM (SELECT (SELECT snapshot FROM runs WHERE runs.source = sources.source"
-        " AND state = 'done' ORDER BY number DESC LIMIT 1) AS last FROM sources) WHERE last >= ?",
-        (current - window,),
-    ).fetchone()
-    new = min(current if needed is None else needed, floor + _SNAPSHOTS)
+    rows = connection.execute(
+        "SELECT (SELECT snapshot FROM runs WHERE runs.source = sources.source"
+        " AND state = 'done' ORDER BY number DESC LIMIT 1) FROM sources"
+    ).fetchall()
+    states = (*(last for (last,) in rows), *(green.snapshot for green in greens))
+    needed = (each for each in states if each is not None and each >= current - window)
+    new = min(min(needed, default=current), floor + _SNAPSHOTS)
     if new > floor:
         connection.execute("DELETE FROM changes WHERE snapshot <= ?", (new,))
         connection.execute("UPDATE project SET floor = ?", (new,))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _MOST_KILLED = 100
 _MOST_SOURCES = 20
+#: So many runs back the last green one is looked for.
+_MOST_BACK = 500
+_MOST_WINDOWS = 1_000
 _SHOWN = "number, source, state, started, ended, exit_code, passed, skipped, failures, summary"
 _OWN = "id = ? AND source = ? AND number = ? AND started = ?"
 _NEWEST = (
@@ -37,6 +40,20 @@ class Look(NamedTuple):
     window: tuple[float, float]
     snapshot: int | None
     is_full: bool
+
+
+class GreenRun(NamedTuple):
+    """A green run.
+
+    :ivar id: its row; ``snapshot`` the state of the files then, None where it is not known.
+    :ivar not_run_since: the green run that it was compared with, where no test ran some of what was edited since then;
+        else 0.
+    """
+
+    id: int
+    number: int
+    snapshot: int | None
+    not_run_since: int = 0
 
 
 # Kept in columns of their own.
@@ -106,6 +123,46 @@ def snapshots(connection: sqlite3.Connection, begun: Begun) -> tuple[int | None,
     ).fetchone()
     now = connection.execute(f"SELECT snapshot FROM runs WHERE {_OWN}", _own(begun)).fetchone()
     return before and before[0], now and now[0]
+
+
+def last_green(
+    connection: sqlite3.Connection, source: str, before: int, selections: Collection[str] | None = None
+) -> GreenRun | None:
+    """The source's last green run with a number below ``before``; of those that chose tests in one of these ways.
+
+    :param selections: as runs are remembered with them, ``""`` for all tests; None for any.
+    """
+    # The verdict is part of a text: only rows that may be green are read.
+    rows = connection.execute(
+        "SELECT id, number, snapshot, summary, record FROM runs WHERE source = ? AND number < ? AND number >= ?"
+        " AND state = 'done' AND failures = 0 AND coalesce(exit_code, 0) = 0 ORDER BY number DESC",
+        (from_text(source), before, before - _MOST_BACK),
+    )
+    for row, number, snapshot, summary, record in rows:
+        told = _dictionary(summary)
+        if told.get("verdict") != "green":
+            continue
+        plain = _dictionary(record)
+        is_whole = plain.get("is_full", True) or plain.get("selection", "")
+        if selections is None or (is_whole and plain.get("selection", "") in selections):
+            return GreenRun(int(row), to_whole(number), snapshot, _not_run_since(told.get("edits_run")))
+    return None
+
+
+def _not_run_since(told: object) -> int:
+    """What a summary says of edited functions that no test ran."""
+    since = told.get("since") if isinstance(told, dict) and told.get("not_run") else 0
+    return since if isinstance(since, int) else 0
+
+
+def windows(connection: sqlite3.Connection, first: int, before: int) -> tuple[tuple[float, float], ...]:
+    """When the runs went on whose row is ``first`` or a later one, and earlier than ``before``; the last ones."""
+    rows = connection.execute(
+        "SELECT started, ended FROM runs WHERE id >= ? AND id < ? AND state = 'done' AND ended IS NOT NULL"
+        " ORDER BY id DESC LIMIT ?",
+        (first, before, _MOST_WINDOWS),
+    )
+    return tuple((float(started), float(ended)) for started, ended in rows)
 
 
 def red_elsewhere(

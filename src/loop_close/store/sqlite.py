@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from time import time  # here: a program under test may put another one in its place
@@ -23,6 +23,7 @@ from loop_close.store.contract import (
     KeptCalls,
     NewCalls,
     RunRow,
+    SinceGreen,
 )
 from loop_close.store.database import Database
 from loop_close.store.records import RecordError
@@ -119,10 +120,12 @@ class SqliteHistory(History):
             snapshot = None if entries is None else project.take_down(connection, entries, contents)
             number = runs.next_number(connection, source)
             begun = Begun(id=0, number=number, source=source, started=moment, running=running)
+            begun = replace(begun, id=runs.add_row(connection, begun, snapshot, process))
+            watched = episodes.watched_by(connection, source)
             return replace(
                 begun,
-                id=runs.add_row(connection, begun, snapshot, process),
-                watched=episodes.watched_by(connection, source),
+                is_edited=not watched and _is_edited(connection, begun),
+                watched=watched,
                 killed=runs.killed_before(connection, source, number),
                 elsewhere=runs.red_elsewhere(connection, source, snapshot),
             )
@@ -137,6 +140,27 @@ class SqliteHistory(History):
         return self.database.read(
             lambda connection: project.changes_between(connection, *runs.snapshots(connection, begun))
         )
+
+    def since_green(self, begun: Begun, before: int, selections: Collection[str]) -> SinceGreen | None:
+        """How the files differ from those of the source's last green run that chose its tests in one of these ways.
+
+        :param before: its number is less than this; ``""`` in ``selections`` stands for all tests.
+        :returns: None where there was none.
+        """
+
+        def work(connection: sqlite3.Connection) -> SinceGreen | None:
+            green = runs.last_green(connection, begun.source, before, selections)
+            if green is None:
+                return None
+            now = runs.snapshots(connection, begun)[1]
+            return SinceGreen(
+                run=green.number,
+                changes=project.changes_between(connection, green.snapshot, now),
+                windows=runs.windows(connection, green.id, begun.id),
+                not_run_since=green.not_run_since,
+            )
+
+        return self.database.read(work)
 
     def window_before(self, begun: Begun) -> tuple[float, float]:
         """From when to when the run before went on, whatever its source, in seconds since 1970; zeros for none."""
@@ -243,3 +267,14 @@ class SqliteHistory(History):
 
             return self.database.write(remove_all)
         return self.database.write(lambda connection: runs.forget(connection, source))
+
+
+def _is_edited(connection: sqlite3.Connection, begun: Begun) -> bool:
+    """Whether code under test differs from that of the last green run of all tests, else of the previous run."""
+    green = runs.last_green(connection, begun.source, begun.number, ("",))
+    if green is not None and green.not_run_since:
+        return True
+    before, now = runs.snapshots(connection, begun)
+    return project.is_code_changed(
+        project.changes_between(connection, before if green is None else green.snapshot, now)
+    )

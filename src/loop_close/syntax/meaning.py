@@ -33,6 +33,7 @@ class Part:
     :ivar size: how many nodes its tree has; 0 for a module that consists of definitions and idle statements.
     :ivar asserts: how many assertions it makes, without those of the parts inside it.
     :ivar source: its own lines, without those of the parts inside it.
+    :ivar is_function: a function, or several definitions of its name of which one is.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Part:
     size: int = 0
     asserts: int = 0
     source: tuple[str, ...] = ()
+    is_function: bool = False
 
 
 @dataclass(slots=True)
@@ -56,6 +58,7 @@ class _Scope:
     inner: set[str] = field(default_factory=set)
     size: int = -1
     asserts: int = 0
+    is_function: bool = False
 
 
 def parts_of(source: str) -> dict[str, Part] | None:
@@ -104,6 +107,7 @@ def _entered(
     scope = scopes.setdefault(name, _Scope(prefix=name + inside))
     start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     scope.spans.append((start, node.end_lineno or start))
+    scope.is_function |= not isinstance(node, ast.ClassDef)
     return scope
 
 
@@ -194,6 +198,7 @@ def _part(name: str, scope: _Scope, own: list[str]) -> Part:
         size=scope.size,
         asserts=scope.asserts,
         source=tuple(own),
+        is_function=scope.is_function,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from loop_close.conventions import is_test_file
 from loop_close.memory import Edit, EditKind, Edits
+from loop_close.syntax.meaning import Part
 from loop_close.workspace.compare import Changed, Content, Difference, differences
 from loop_close.workspace.diffs import diff_of
 from loop_close.workspace.moves import with_moves
@@ -15,6 +16,7 @@ __all__ = ["Changed", "changed", "edits_of"]
 
 MAX_EDITS = 40
 MAX_DIFFS = 12
+_ABSTRACT = {"@abstractmethod", "@abc.abstractmethod"}
 
 
 def changed(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> tuple[Changed, ...]:
@@ -43,6 +45,32 @@ def edits_of(changed: Sequence[Changed], content: Content) -> Edits:
     kept.sort(key=lambda item: (not item[0].is_effective, *_place(item[0])))
     edits = tuple(_edit(difference, has_diff=has_diff) for difference, has_diff in kept)
     return Edits(kind=kind, edits=edits, omitted=len(found) - len(edits))
+
+
+def edited_functions(changed: Sequence[Changed], content: Content) -> set[tuple[str, str]] | None:
+    """The functions and methods of these Python files that were edited, added or moved and are there now.
+
+    Comments, formatting and docstrings are no edit. What has no body of its own (``...``, an abstract method) is left
+    out, and so are the bodies of classes and modules.
+
+    :returns: as (file, qualified name); None where a file could not be compared function by function.
+    """
+    found = set()
+    for difference in with_moves(differences(changed, content)):
+        part = difference.new
+        if part is None or not difference.is_effective:
+            continue
+        if not part.name and part.size:
+            return None
+        if part.is_function and not _is_abstract(part):
+            found.add((difference.path_after or difference.path, part.name))
+    return found
+
+
+def _is_abstract(part: Part) -> bool:
+    lines = [line.strip() for line in part.source if line.strip()]
+    last = lines[-1] if lines else ""
+    return last == "..." or last.endswith(": ...") or not _ABSTRACT.isdisjoint(lines)
 
 
 def _importance(difference: Difference) -> tuple[bool, bool, bool, str, int, str]:
