@@ -10,12 +10,14 @@ from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
+from loop_close.capture.differences import Comparisons, differences_of
 from loop_close.capture.frames import Live, live_frames, record, without_end
 from loop_close.capture.project import Project
-from loop_close.capture.site import SiteFinder
+from loop_close.capture.site import SiteFinder, place_of
 from loop_close.capture.sources import function_of, index_of, source_between
+from loop_close.capture.values import Texts
 from loop_close.facts import bounded
-from loop_close.model import Frame, Raised, Site
+from loop_close.model import Difference, Frame, Raised, Site
 from loop_close.syntax.index import statement_at
 from loop_close.syntax.templates import matches, raise_template
 from loop_close.text.cut import cut
@@ -30,12 +32,18 @@ _CANNOT_IMPORT = re.compile(
 _GET_ENVIRONMENT = type(os.environ).__getitem__.__code__
 
 
-def describe(exc: BaseException, project: Project, fixtures: Collection[str] = ()) -> Raised:
+def describe(
+    exc: BaseException,
+    project: Project,
+    fixtures: Collection[str] = (),
+    comparisons: Comparisons | None = None,
+) -> Raised:
     """Everything about ``exc`` that the project's files can explain.
 
     :param fixtures: names of the fixtures of the test it was raised in.
+    :param comparisons: what the assertions of the test compared.
     """
-    return _Reader(project, SiteFinder(project, fixtures)).read(exc, MAX_LINKS)
+    return _Reader(project, SiteFinder(project, fixtures), comparisons).read(exc, MAX_LINKS)
 
 
 @dataclass(slots=True)
@@ -44,6 +52,7 @@ class _Reader:
 
     project: Project
     sites: SiteFinder
+    comparisons: Comparisons | None = None
     seen: set[int] = field(default_factory=set)
 
     def read(self, exc: BaseException, links: int) -> Raised:
@@ -60,6 +69,7 @@ class _Reader:
             frames=tuple(record(frame) for frame in kept),
             omitted_frames=omitted,
             details=_safely(lambda: _details(exc, live, self.project), {}),
+            differences=_safely(lambda: self._differences(exc, live), ()),
             template=_safely(lambda: _template(exc, live), None),
             site=_safely(lambda: self._site(exc, own), None),
         )
@@ -73,6 +83,12 @@ class _Reader:
             source = source_between(exc.filename, max(1, exc.lineno - _BEFORE), exc.lineno + 1, exc.lineno)
             return Site(frame=Frame(file=file, line=exc.lineno, function="", source=source)) if file else None
         return self.sites.find(own, is_assertion=_is_assertion(exc))
+
+    def _differences(self, exc: BaseException, live: list[Live]) -> tuple[Difference, ...]:
+        if not live or not issubclass(type(exc), AssertionError):
+            return ()
+        statement = place_of(live[-1]).statement
+        return differences_of(live, statement, self.comparisons, Texts(self.project))
 
     def _relatives(self, exc: BaseException, links: int) -> dict[str, Any]:
         cause, context = exc.__cause__, None if exc.__suppress_context__ else exc.__context__

@@ -5,11 +5,19 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import sys
 from collections.abc import Mapping
+from types import GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any
 
 #: Stands for "not known".
 MISSING: Any = object()
+#: Of a class, whatever its metaclass says: its own namespace, itself with its bases, and its qualified name.
+namespace_of = vars(type)["__dict__"].__get__
+bases_of = vars(type)["__mro__"].__get__
+qualname_of = vars(type)["__qualname__"].__get__
+#: Of a module, its namespace.
+variables_of = vars(ModuleType)["__dict__"].__get__
 
 
 class Namespaces:
@@ -45,3 +53,38 @@ def _static(owner: Any, attr: str) -> Any:
         return inspect.getattr_static(owner, attr, MISSING)
     except Exception:  # a hostile __dict__ or __class__ must not cost the run
         return MISSING
+
+
+def class_attribute(cls: type, name: str) -> Any:
+    """What the class or the nearest of its bases binds the name to, or :data:`MISSING`."""
+    return next((names[name] for names in map(namespace_of, bases_of(cls)) if name in names), MISSING)
+
+
+def instance_fields(owner: Any) -> dict[str, Any]:
+    """The attributes that an instance itself holds: its slots, those of the last base first, then its ``__dict__``."""
+    found: dict[str, Any] = {}
+    for base in reversed(bases_of(type(owner))):
+        for name, slot in namespace_of(base).items():
+            if type(slot) is MemberDescriptorType and type(name) is str and not name.startswith("__"):
+                found[name] = slot_value(slot, owner)
+    where = class_attribute(type(owner), "__dict__")
+    own = where.__get__(owner) if type(where) is GetSetDescriptorType else None  # else the program's own
+    if type(own) is dict:
+        found |= {name: value for name, value in own.items() if type(name) is str}
+    return {name: value for name, value in found.items() if value is not MISSING}
+
+
+def slot_value(slot: MemberDescriptorType, owner: Any) -> Any:
+    """The value in a slot, or :data:`MISSING` where it is empty."""
+    try:
+        return slot.__get__(owner)
+    except AttributeError:
+        return MISSING
+
+
+def file_of_class(cls: type) -> str:
+    """The file of the module that the class names as its own; empty where that is not known."""
+    name = namespace_of(cls).get("__module__")
+    module = sys.modules.get(name) if type(name) is str else None
+    filename = variables_of(module).get("__file__") if issubclass(type(module), ModuleType) else None
+    return filename if type(filename) is str else ""

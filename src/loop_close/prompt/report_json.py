@@ -9,7 +9,7 @@ from typing import Any
 
 from loop_close.facts import innermost, links, place
 from loop_close.memory import Progress
-from loop_close.model import Evidence, Observation, Raised, Report, RootCause, Suspect
+from loop_close.model import Difference, Evidence, Observation, Raised, Report, RootCause, Suspect
 from loop_close.prompt.cause import representative
 from loop_close.prompt.past import attempts
 from loop_close.prompt.progress_json import standing_document
@@ -89,8 +89,19 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
     }
     if failure is not None:
         found |= {"test": safe(failure.nodeid), "phase": failure.phase, "subtest": safe(failure.subtest)}
-        found["chain"] = [_link(link) for link in links(failure.raised)]
+        chain = [*links(failure.raised)]
+        found["chain"] = [_link(link) for link in chain]
+        found["differences"] = [
+            _difference(d) for d in next(filter(None, (r.differences for r in chain)), ())
+        ]
+        site = next((link.site for link in chain if link.site is not None), None)
+        values = site.values if site is not None else ()
+        found["values"] = [{"name": safe(name), "value": safe(value)} for name, value in values]
     return found
+
+
+def _difference(difference: Difference) -> dict[str, str]:
+    return {name: safe(text) for name, text in asdict(difference).items()}
 
 
 def _link(raised: Raised) -> dict[str, Any]:

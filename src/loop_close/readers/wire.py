@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from loop_close.model import Frame, Origin, Raised, Site, Source
+from loop_close.model import Difference, Frame, Origin, Raised, Site, Source
 
 
 def to_wire(raised: Raised) -> dict[str, Any]:
@@ -41,6 +41,8 @@ def from_wire(data: Mapping[str, Any]) -> Raised:
             "context": _optional(data["context"]),
             "members": tuple(from_wire(m) for m in data["members"]),
             "bases": tuple(data["bases"]),
+            "nearest": tuple(data["nearest"]),
+            "differences": tuple(Difference(**d) for d in data["differences"]),
         }
     )
 
@@ -74,6 +76,7 @@ def _site(data: Mapping[str, Any] | None) -> Site | None:
     return Site(
         frame=_frame(data["frame"]),
         statement=data["statement"],
+        values=tuple((name, value) for name, value in data["values"]),
         origins=tuple(_origin(o) for o in data["origins"]),
         inner=tuple(data["inner"]),
     )
