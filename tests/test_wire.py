@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from records import exceptions, frame, origin, raised, source
 
-from loop_close.model import Raised, Site
+from loop_close.model import Difference, Raised, Site
 from loop_close.readers.wire import from_wire, to_wire
 
 
@@ -43,10 +43,13 @@ def test_everything():
         frames=[frame(is_hidden=True, source=source("a", "b", start=3)), frame(source=None)],
         omitted_frames=3,
         details={"name": "x", "line": "3"},
+        nearest=("y", "z"),
+        differences=(Difference(path='["a"].b', left="1", right=""),),
         template="no {}",
         site=Site(
             frame=frame(),
             statement="f()",
+            values=(("x", "None"), ("y.z", "'é'")),
             origins=(origin(is_empty=True, source=source("a"), body=source("b")), origin()),
             inner=("a.py:g",),
         ),

@@ -16,7 +16,15 @@ from types import CodeType, FrameType, FunctionType, SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
 from loop_close.capture.frames import Live
-from loop_close.capture.namespaces import MISSING, Namespaces, class_attribute, instance_fields, namespace_of
+from loop_close.capture.namespaces import (
+    MISSING,
+    Layout,
+    Namespaces,
+    class_attribute,
+    instance_fields,
+    layout_of,
+    namespace_of,
+)
 from loop_close.capture.values import (
     SCALARS,
     SETS,
@@ -38,9 +46,11 @@ _MAX_KEY = 60
 #: The most pairs that are compared, how deep, and how many items of one container are read.
 _STEPS = 20_000
 _DEPTH = 40
-_MOST = 1_000_000
+_MOST = 100_000
 #: So many items are compared at once, where they are all numbers and strings.
 _CHUNK = 1_000
+#: So many that are only looked at cost as much as one pair.
+_PER_STEP = 20
 #: Of a longer string only the part around the first difference is shown.
 _WHOLE = 60
 _BEFORE = 20
@@ -63,18 +73,24 @@ _METHODS = {
 }
 
 
-class _Side(NamedTuple):
-    """One of two values.
+class _Kind(NamedTuple):
+    """How the instances of a class are compared.
 
-    :ivar family: what it is compared as: a builtin container, or the class of its own; None for what has no parts.
-    :ivar scalar: the number or string that it is, else :data:`MISSING`.
-    :ivar equality: what decides: its parts, nothing but its identity, or code of the program.
+    :ivar family: as what: a builtin container, or the class of its own; None for what has no parts.
+    :ivar equality: what decides: the parts, nothing but the identity, or code of the program.
+    :ivar scalar: makes a plain number or string of an instance; None for other classes.
+    :ivar names: the attributes that are compared; None for all of them.
+    :ivar layout: where they are held.
     """
 
-    value: Any
     family: Any = None
-    scalar: Any = MISSING
     equality: Literal["parts", "identity", "code"] = "parts"
+    scalar: Any = None
+    names: frozenset[str] | None = None
+    layout: Layout | None = None
+
+
+_PLAIN_KIND = _Kind(scalar=lambda value: value)
 
 
 class Found(NamedTuple):
@@ -111,6 +127,7 @@ class _Walk:
         self._possible: list[Difference] = []
         self._unknown: list[Difference] = []
         self._pairs: set[tuple[int, int]] = set()
+        self._kinds: dict[int, _Kind] = {}
         self._steps = _STEPS
 
     def found(self) -> Found:
@@ -130,54 +147,63 @@ class _Walk:
         :param is_certain: nothing around them is compared by code of the program.
         """
         self._steps = 0 if depth > _DEPTH else self._steps - 1
-        is_same = left is right and (
-            path or type(left) is not float
-        )  # containers take NaN for equal to itself
-        if is_same or self._is_done:
+        if _is_alike(left, right, is_inside=bool(path)) or self._is_done:
             return
-        a, b = self._side(left), self._side(right)
-        is_certain = is_certain and "code" not in (a.equality, b.equality)
-        if a.scalar is not MISSING and b.scalar is not MISSING:
-            self._scalars(a, b, path, is_certain=is_certain)
-        elif a.family is not None and a.family is b.family:
+        one, two = self._kind(left), self._kind(right)
+        is_certain = is_certain and "code" not in (one.equality, two.equality)
+        if one.scalar is not None and two.scalar is not None:
+            self._scalars(left, right, one.scalar(left), two.scalar(right), path, is_certain=is_certain)
+        elif one.family is not None and one.family is two.family:
             if (id(left), id(right)) not in self._pairs:
                 self._pairs.add((id(left), id(right)))
-                self._parts(a, b, path, depth + 1, is_certain=is_certain)
-        elif "code" in (a.equality, b.equality):
+                self._parts(one, left, right, path, depth + 1, is_certain=is_certain)
+        elif "code" in (one.equality, two.equality):
             if len(self._unknown) < 2:
                 self._unknown.append(self._difference(path, left, right))
         else:
             self._add(path, left, right, is_certain=is_certain)
 
-    def _side(self, value: Any) -> _Side:
+    def _kind(self, value: Any) -> _Kind:
         if is_plain(value):
-            return _Side(value, scalar=value)
+            return _PLAIN_KIND
         cls = type(value)
+        if id(cls) not in self._kinds:
+            self._kinds[id(cls)] = self._kind_of(cls)
+        return self._kinds[id(cls)]
+
+    def _kind_of(self, cls: type) -> _Kind:
         by = class_attribute(cls, "__eq__")
         if by is _IDENTITY:
-            return _Side(value, equality="identity")
+            return _Kind(equality="identity")
         base = base_of(cls)
         if base is not None:
             equality: Literal["parts", "code"] = "parts" if by is namespace_of(base)["__eq__"] else "code"
             if base in SCALARS:
-                return _Side(value, scalar=SCALARS[base](value), equality=equality)
-            return _Side(value, set if base in SETS else base, equality=equality)
+                return _Kind(equality=equality, scalar=SCALARS[base])
+            return _Kind(set if base in SETS else base, equality)
         if _is_generated(cls, by):
-            return _Side(value, cls)
-        return _Side(value, cls if self._texts.is_of_project(cls) else None, equality="code")
+            declared = declared_fields(cls)
+            names = (
+                None
+                if declared is None
+                else frozenset(n for n, (_, is_compared) in declared.items() if is_compared)
+            )
+            return _Kind(cls, names=names, layout=layout_of(cls))
+        return _Kind(cls if self._texts.is_of_project(cls) else None, "code", layout=layout_of(cls))
 
-    def _parts(self, a: _Side, b: _Side, path: str, depth: int, *, is_certain: bool) -> None:
-        if a.family in (list, tuple, deque):
-            self._sequences(a.value, b.value, path, depth, is_certain=is_certain)
-        elif a.family is set:
-            self._sets(a.value, b.value, path, is_certain=is_certain)
-        elif a.family is dict:
-            self._dicts(a.value, b.value, path, depth, is_certain=is_certain)
+    def _parts(self, kind: _Kind, a: Any, b: Any, path: str, depth: int, *, is_certain: bool) -> None:
+        if kind.family in (list, tuple, deque):
+            self._sequences(a, b, path, depth, is_certain=is_certain)
+        elif kind.family is set:
+            self._sets(a, b, path, is_certain=is_certain)
+        elif kind.family is dict:
+            self._dicts(a, b, path, depth, is_certain=is_certain)
         else:
-            left, right = _compared_fields(a.value), _compared_fields(b.value)
+            left, right = (instance_fields(value, kind.layout) for value in (a, b))
             for name in dict.fromkeys([*left, *right]):
-                one, two = left.get(name, MISSING), right.get(name, MISSING)
-                self._part(one, two, f"{path}.{name}", depth, is_certain=is_certain)
+                if kind.names is None or name in kind.names:
+                    one, two = left.get(name, MISSING), right.get(name, MISSING)
+                    self._part(one, two, f"{path}.{name}", depth, is_certain=is_certain)
 
     def _part(self, left: Any, right: Any, path: str, depth: int, *, is_certain: bool) -> None:
         if self._is_done:
@@ -190,79 +216,92 @@ class _Walk:
     def _sequences(self, a: Any, b: Any, path: str, depth: int, *, is_certain: bool) -> None:
         left, right = _items(a), _items(b)
         names = tuple_names(type(a)) if tuple_names(type(a)) == tuple_names(type(b)) else ()
-        is_even, shorter = len(left) == len(right), min(len(left), len(right))
+        shorter, longer = sorted((len(left), len(right)))
         found = self._certain if is_certain else self._possible
         before = len(found)
         for index in self._unequal(left, right, shorter):
             step = f".{names[index]}" if names else f"[{index}]"
             self._part(left[index], right[index], path + step, depth, is_certain=is_certain)
-            if len(found) > before and not is_even:
-                lengths = (f"{len(side)} item{'s' * (len(side) != 1)}" for side in (left, right))
-                self._put(Difference(path=self._path(path), left=next(lengths), right=next(lengths)), found)
+            if len(found) > before and shorter != longer:
+                lengths = [f"{len(side)} item{'s' * (len(side) != 1)}" for side in (left, right)]
+                self._put(Difference(path=self._path(path), left=lengths[0], right=lengths[1]), found)
                 return
-        for index in range(shorter, max(len(left), len(right))):
-            one, two = (side[index] if index < len(side) else MISSING for side in (left, right))
-            self._part(one, two, f"{path}[{index}]", depth, is_certain=is_certain)
+        if longer == _MOST:
+            self._steps = 0
+        for index in range(shorter, longer):
             if self._is_done or len(found) >= MAX_DIFFERENCES:
                 break
+            one, two = (side[index] if index < len(side) else MISSING for side in (left, right))
+            self._part(one, two, f"{path}[{index}]", depth, is_certain=is_certain)
 
-    def _unequal(self, left: Sequence[Any], right: Sequence[Any], shorter: int) -> Iterator[int]:
-        """The indices that have to be looked at: many equal numbers and strings are passed over at once."""
+    def _unequal(self, left: list[Any], right: list[Any], shorter: int) -> Iterator[int]:
+        """The indices that have to be looked at: equal numbers and strings are passed over."""
         for start in range(0, shorter, _CHUNK):
-            some, others = left[start : start + _CHUNK], right[start : start + _CHUNK]
-            size = min(len(some), len(others))
-            is_equal = are_atoms(some) and are_atoms(others) and some[:size] == others[:size]
-            self._steps -= 10
-            for index in range(start, start + size) if not is_equal else ():
+            end = min(start + _CHUNK, shorter)
+            some, others = left[start:end], right[start:end]
+            self._steps -= 1
+            if are_atoms(some) and are_atoms(others) and some == others:
+                continue
+            self._steps -= len(some) // _PER_STEP
+            for index in range(start, end):
                 if self._is_done:
                     return
-                yield index
+                if not _is_alike(left[index], right[index]):
+                    yield index
 
     def _dicts(self, a: Any, b: Any, path: str, depth: int, *, is_certain: bool) -> None:
-        left, right = ({self._lookup(pair[0]): pair for pair in _items(side)} for side in (a, b))
-        is_sure = is_certain and self._are_sure(left, right)
-        for found in dict.fromkeys([*left, *right]):
-            key, one = left.get(found, (MISSING, MISSING))
-            other, two = right.get(found, (MISSING, MISSING))
-            is_there = one is not MISSING and two is not MISSING
-            step = self._key(other if one is MISSING else key)
-            self._part(one, two, path + step, depth, is_certain=is_certain if is_there else is_sure)
+        left, right = self._known(_items(a)), self._known(_items(b))
+        is_sure = is_certain and _are_sure(left, right)
+        for known in [*left, *(each for each in right if each not in left)]:
+            key, one = left.get(known, (MISSING, MISSING))
+            other, two = right.get(known, (MISSING, MISSING))
+            if _is_alike(one, two):
+                continue
             if self._is_done:
                 break
+            is_there = key is not MISSING and other is not MISSING
+            step = self._key(other if key is MISSING else key)
+            self._part(one, two, path + step, depth, is_certain=is_certain if is_there else is_sure)
 
     def _sets(self, a: Any, b: Any, path: str, *, is_certain: bool) -> None:
-        left, right = ({self._lookup(item): item for item in _items(side)} for side in (a, b))
-        one = self._texts.of_set([left[found] for found in left.keys() - right.keys()], path)
-        two = self._texts.of_set([right[found] for found in right.keys() - left.keys()], path)
-        if one or two:
-            is_sure = is_certain and self._are_sure(left, right)
-            found = self._certain if is_sure else self._possible
-            self._put(Difference(path=self._path(path), left=one, right=two), found)
+        left, right = (self._known([(item, item) for item in _items(each)]) for each in (a, b))
+        one, two = left.keys() - right.keys(), right.keys() - left.keys()
+        if (one or two) and not self._is_done:
+            texts = [
+                self._texts.of_set([held[known][0] for known in lone], path)
+                for held, lone in ((left, one), (right, two))
+            ]
+            found = self._certain if is_certain and _are_sure(left, right) else self._possible
+            self._put(Difference(path=self._path(path), left=texts[0], right=texts[1]), found)
+
+    def _known(self, pairs: list[tuple[Any, Any]]) -> dict[Any, tuple[Any, Any]]:
+        """Pairs of a key and a value by what the key is known by; all, or as many as there are steps."""
+        self._steps -= len(pairs) // _PER_STEP
+        if len(pairs) == _MOST:
+            self._steps = 0
+        if are_atoms(key for key, _ in pairs):
+            return {pair[0]: pair for pair in pairs}
+        return {self._lookup(pair[0]): pair for pair in pairs[: max(self._steps, 0)]}
 
     def _lookup(self, value: Any) -> Any:
         """What a key or an item is known by: itself where it can be hashed without running code of the program."""
         self._steps -= 1
         if is_atom(value):
             return value
-        side = self._side(value)
-        if side.scalar is not MISSING and side.equality == "parts":
-            return side.scalar
-        return _Known(side.equality == "identity", id(value))
+        kind = self._kind(value)
+        if kind.scalar is not None and kind.equality == "parts":
+            return kind.scalar(value)
+        return _Known(kind.equality == "identity", id(value))
 
-    def _are_sure(self, left: Iterable[Any], right: Iterable[Any]) -> bool:
-        """Whether what only one side has is not equal to something of the other by code of the program."""
-        lone = set(left) ^ set(right)
-        return all(each.is_by_identity for each in lone if type(each) is _Known)
-
-    def _scalars(self, a: _Side, b: _Side, path: str, *, is_certain: bool) -> None:
-        left, right = a.scalar, b.scalar
+    def _scalars(self, a: Any, b: Any, left: Any, right: Any, path: str, *, is_certain: bool) -> None:
+        """Compare two values that are, or derive from, plain ones: ``left`` and ``right``."""
         if _is_equal(left, right):
             return
         is_text = type(left) is type(right) and type(left) in (str, bytes)
         if is_text and max(len(left), len(right)) > _WHOLE:
             self._put(self._in_text(left, right, path), self._certain if is_certain else self._possible)
         else:
-            self._add(path, a.value, b.value, is_certain=is_certain)
+            self._add(path, a, b, is_certain=is_certain)
 
     def _in_text(self, left: Any, right: Any, path: str) -> Difference:
         """Where two strings differ: the line, or the part around the first character."""
@@ -333,15 +372,17 @@ def _items(value: Any) -> list[Any]:
     return list(islice(dict.items(value) if base is dict else base.__iter__(value), _MOST))
 
 
-def _compared_fields(value: Any) -> dict[str, Any]:
-    """The attributes by which an instance is compared; all of them where code of the program decides."""
-    cls, held = type(value), instance_fields(value)
-    declared = declared_fields(cls) if _is_generated(cls, class_attribute(cls, "__eq__")) else None
-    return (
-        held
-        if declared is None
-        else {name: held[name] for name in declared if declared[name][1] and name in held}
-    )
+def _are_sure(left: Iterable[Any], right: Iterable[Any]) -> bool:
+    """Whether what only one side has is not equal to something of the other by code of the program."""
+    lone = set(left) ^ set(right)
+    return all(each.is_by_identity for each in lone if type(each) is _Known)
+
+
+def _is_alike(left: Any, right: Any, *, is_inside: bool = True) -> bool:
+    """Whether two values are the same, or equal numbers or strings. Containers take NaN for equal to itself."""
+    if left is right:
+        return is_inside or type(left) is not float
+    return are_atoms((left, right)) and bool(left == right)
 
 
 def _is_generated(cls: type, equality: Any) -> bool:

@@ -8,7 +8,7 @@ import inspect
 import sys
 from collections.abc import Mapping
 from types import GetSetDescriptorType, MemberDescriptorType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 #: Stands for "not known".
 MISSING: Any = object()
@@ -18,6 +18,7 @@ bases_of = vars(type)["__mro__"].__get__
 qualname_of = vars(type)["__qualname__"].__get__
 #: Of a module, its namespace.
 variables_of = vars(ModuleType)["__dict__"].__get__
+_BUILTIN = GetSetDescriptorType, MemberDescriptorType
 
 
 class Namespaces:
@@ -60,18 +61,40 @@ def class_attribute(cls: type, name: str) -> Any:
     return next((names[name] for names in map(namespace_of, bases_of(cls)) if name in names), MISSING)
 
 
-def instance_fields(owner: Any) -> dict[str, Any]:
-    """The attributes that an instance itself holds: its slots, those of the last base first, then its ``__dict__``."""
-    found: dict[str, Any] = {}
-    for base in reversed(bases_of(type(owner))):
-        for name, slot in namespace_of(base).items():
-            if type(slot) is MemberDescriptorType and type(name) is str and not name.startswith("__"):
-                found[name] = slot_value(slot, owner)
-    where = class_attribute(type(owner), "__dict__")
-    own = where.__get__(owner) if type(where) is GetSetDescriptorType else None  # else the program's own
+class Layout(NamedTuple):
+    """Where the instances of a class hold their attributes.
+
+    :ivar slots: by name, those of the last base first.
+    :ivar namespace: gets the ``__dict__`` of an instance; None where there is none, or the program's own.
+    """
+
+    slots: Mapping[str, MemberDescriptorType]
+    namespace: Any
+
+
+def layout_of(cls: type) -> Layout:
+    """Where the instances of a class hold their attributes."""
+    slots = {
+        name: slot
+        for base in reversed(bases_of(cls))
+        for name, slot in namespace_of(base).items()
+        if type(slot) is MemberDescriptorType and type(name) is str and not name.startswith("__")
+    }
+    where = class_attribute(cls, "__dict__")
+    return Layout(slots, where.__get__ if type(where) in _BUILTIN else None)
+
+
+def instance_fields(owner: Any, layout: Layout | None = None) -> dict[str, Any]:
+    """The attributes that an instance itself holds, those in slots first.
+
+    :param layout: that of its class, where it is known.
+    """
+    layout = layout or layout_of(type(owner))
+    held = {name: slot_value(slot, owner) for name, slot in layout.slots.items()}
+    own = layout.namespace(owner) if layout.namespace is not None else None
     if type(own) is dict:
-        found |= {name: value for name, value in own.items() if type(name) is str}
-    return {name: value for name, value in found.items() if value is not MISSING}
+        held |= {name: value for name, value in own.items() if type(name) is str}
+    return {name: value for name, value in held.items() if value is not MISSING}
 
 
 def slot_value(slot: MemberDescriptorType, owner: Any) -> Any:

@@ -12,12 +12,19 @@ import datetime
 import pathlib
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from enum import EnumType
 from fractions import Fraction
 from itertools import islice
-from types import CoroutineType, GeneratorType, MemberDescriptorType, ModuleType, SimpleNamespace
+from types import (
+    CoroutineType,
+    GeneratorType,
+    MemberDescriptorType,
+    ModuleType,
+    SimpleNamespace,
+    WrapperDescriptorType,
+)
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -149,8 +156,10 @@ class Texts:
         text = self._raw(value, _LEVELS)
         return self.fit(text, label) if not text.startswith("<") or id(type(value)) in _WAITING else ""
 
-    def of_set(self, items: Iterable[Any], label: str) -> str:
-        """The text of some items as a set; empty for none."""
+    def of_set(self, items: Sequence[Any], label: str) -> str:
+        """The text of some items as a set; empty for none, and of very many only their number."""
+        if len(items) > _SORTED:
+            return f"{len(items)} items"
         texts = sorted(self._raw(item, _LEVELS - 1, _INNER_ROOM) for item in items)
         return self.fit(f"{{{_joined(texts, 1)}}}", label) if texts else ""
 
@@ -282,7 +291,7 @@ def _attribute(owner: Any, name: str) -> Any:
         return variables_of(owner).get(name, MISSING)
     if issubclass(cls, type):
         return _without_getter(class_attribute(owner, name))
-    if class_attribute(cls, "__getattribute__") is not vars(object)["__getattribute__"]:
+    if type(class_attribute(cls, "__getattribute__")) is not WrapperDescriptorType:
         return MISSING
     names, found = tuple_names(cls), class_attribute(cls, name)
     if name in names:

@@ -94,6 +94,6 @@ def _question(progress: Progress, failing: list[str]) -> str:
 
 
 def _about_value(known: Known) -> str:
-    test, want = span(known.mark.test, 160), span(known.mark.want, 40)
+    test, want = span(known.mark.test, 160), span(known.mark.want, 60)
     seen = ", ".join(span(value, 40) for _, value in known.values[-_MAX_NAMED:])
     return f"is {want} right in {test}? The code has given {seen}."

@@ -56,7 +56,7 @@ def _values(known: Known, *, is_shown: bool) -> str:
         return ""
     test = "" if is_shown else f" in {span(known.mark.test, 160)}"
     shown = ", ".join(span(value, 40) for _, value in known.values[-_MAX_VALUES:])
-    want = f"; want {span(known.mark.want, 40)}" if known.mark.want else ""
+    want = f"; want {span(known.mark.want, 60)}" if known.mark.want else ""
     return f"Got {shown}{want}{test}."
 
 
