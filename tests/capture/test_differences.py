@@ -69,6 +69,11 @@ class Anything:
     __hash__ = None
 
 
+@dataclasses.dataclass(frozen=True)
+class Key:
+    n: int
+
+
 class Plain:
     def __init__(self, x):
         self.x = x
@@ -201,7 +206,12 @@ def test_values_that_differ(left, right, expected):
         ([1, Money(1)], [1, Money(2)], [("[1].amount", "1", "2")]),
         ({"a": Money(1)}, {"a": None}, [('["a"]', "Money(amount=1, memo='')", "None")]),
         (collections.OrderedDict(a=1), {"a": 2}, [('["a"]', "1", "2")]),
-        ({(1, Color.RED): 1}, {(1, Color.BLUE): 1}, None),
+        ({(1, Color.RED): 1}, {(1, Color.BLUE): 1}, []),
+        (
+            {"a": {(1, Color.RED)}},
+            {"a": {(1, Color.BLUE)}},
+            [('["a"]', "{(1, Color.RED)}", "{(1, Color.BLUE)}")],
+        ),
     ],
 )
 def test_where_code_of_the_program_decides(left, right, expected):
@@ -213,6 +223,8 @@ def test_where_code_of_the_program_decides(left, right, expected):
 def test_what_is_certain_goes_before_what_is_possible():
     left, right = [Money(1), Anything(), 1], [Money(2), 5, 2]
     assert told(differences(left, right, TEXTS).certain) == [("[2]", "1", "2")]
+    left, right = {Key(1): 1, "a": 2, "b": 1}, {Key(1): 1, "a": 3}
+    assert told(differences(left, right, TEXTS).certain) == [('["a"]', "2", "3")]
 
 
 @pytest.mark.parametrize("kind", [*hostile.instances()])

@@ -299,6 +299,7 @@ CART = "Cart(lines=[1, 2], owner=None)"
         (["assert (lambda x: x)(0)"], []),
         (["x = 9", "assert all(x > 1 for x in [1])"], []),
         (["x = undefined"], []),
+        (["def down(n):", "    return down(n + 1)", "down(0)"], []),
         # names, attributes and items
         (["x = 3", "assert x == 4"], [("x", "3")]),
         (["x, y = 3, [4]", "assert x in y"], [("x", "3"), ("y", "[4]")]),

@@ -5,11 +5,11 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from records import any_text, failure, failures, hostile, observed, raised
+from records import any_text, failure, failures, frame, hostile, observed, raised
 
 import loop_close
 from loop_close.app import close
-from loop_close.model import Counts
+from loop_close.model import Counts, Difference, Site
 from loop_close.prompt.report_json import SCHEMA, dump, report_document
 from loop_close.text.sanitize import sanitize
 
@@ -98,6 +98,15 @@ def test_chain_and_members():
     (found, *_) = report_document(close(observed(failure(exc))), "")["evidence"]
     assert [link["exception"] for link in found["chain"]] == ["ExceptionGroup", "C", "D"]
     assert [m["exception"] for m in found["chain"][0]["members"]] == ["A", "B"]
+
+
+def test_values_and_differences():
+    seen = Site(frame=frame(), statement="assert x == y", values=(("x", "\x1b[31m1"), ("y", "2")))
+    compared = (Difference(path='["a"]', left="1", right=""),)
+    exc = raised("E", site=None, cause=raised("AssertionError", site=seen, differences=compared))
+    (found, *_) = report_document(close(observed(failure(exc))), "")["evidence"]
+    assert found["values"] == [{"name": "x", "value": "1"}, {"name": "y", "value": "2"}]
+    assert found["differences"] == [{"path": '["a"]', "left": "1", "right": ""}]
 
 
 def test_green():

@@ -158,8 +158,7 @@ class _Walk:
                 self._pairs.add((id(left), id(right)))
                 self._parts(one, left, right, path, depth + 1, is_certain=is_certain)
         elif "code" in (one.equality, two.equality):
-            if len(self._unknown) < 2:
-                self._unknown.append(self._difference(path, left, right))
+            self._add_unknown(path, left, right)
         else:
             self._add(path, left, right, is_certain=is_certain)
 
@@ -251,27 +250,31 @@ class _Walk:
 
     def _dicts(self, a: Any, b: Any, path: str, depth: int, *, is_certain: bool) -> None:
         left, right = self._known(_items(a)), self._known(_items(b))
-        is_sure = is_certain and _are_sure(left, right)
+        is_sure = _are_sure(left, right)
+        if not is_sure:
+            self._add_unknown(path, a, b)
         for known in [*left, *(each for each in right if each not in left)]:
             key, one = left.get(known, (MISSING, MISSING))
             other, two = right.get(known, (MISSING, MISSING))
-            if _is_alike(one, two):
+            is_there = key is not MISSING and other is not MISSING
+            if _is_alike(one, two) or not (is_there or is_sure):
                 continue
             if self._is_done:
                 break
-            is_there = key is not MISSING and other is not MISSING
             step = self._key(other if key is MISSING else key)
-            self._part(one, two, path + step, depth, is_certain=is_certain if is_there else is_sure)
+            self._part(one, two, path + step, depth, is_certain=is_certain)
 
     def _sets(self, a: Any, b: Any, path: str, *, is_certain: bool) -> None:
         left, right = (self._known([(item, item) for item in _items(each)]) for each in (a, b))
         one, two = left.keys() - right.keys(), right.keys() - left.keys()
-        if (one or two) and not self._is_done:
+        if not _are_sure(left, right):
+            self._add_unknown(path, a, b)
+        elif (one or two) and not self._is_done:
             texts = [
                 self._texts.of_set([held[known][0] for known in lone], path)
                 for held, lone in ((left, one), (right, two))
             ]
-            found = self._certain if is_certain and _are_sure(left, right) else self._possible
+            found = self._certain if is_certain else self._possible
             self._put(Difference(path=self._path(path), left=texts[0], right=texts[1]), found)
 
     def _known(self, pairs: list[tuple[Any, Any]]) -> dict[Any, tuple[Any, Any]]:
@@ -349,6 +352,11 @@ class _Walk:
 
     def _add(self, path: str, left: Any, right: Any, *, is_certain: bool) -> None:
         self._put(self._difference(path, left, right), self._certain if is_certain else self._possible)
+
+    def _add_unknown(self, path: str, left: Any, right: Any) -> None:
+        """Two values that only code of the program could compare."""
+        if len(self._unknown) < 2:
+            self._unknown.append(self._difference(path, left, right))
 
     def _put(self, difference: Difference, found: list[Difference]) -> None:
         if len(found) < MAX_DIFFERENCES:

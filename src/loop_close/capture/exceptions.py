@@ -82,7 +82,9 @@ class _Reader:
             file = self.project.relative(exc.filename)
             source = source_between(exc.filename, max(1, exc.lineno - _BEFORE), exc.lineno + 1, exc.lineno)
             return Site(frame=Frame(file=file, line=exc.lineno, function="", source=source)) if file else None
-        return self.sites.find(own, is_assertion=_is_assertion(exc))
+        site = self.sites.find(own, is_assertion=_is_assertion(exc))
+        # A recursion without end stops wherever the stack does, so its values there are by chance.
+        return replace(site, values=()) if site is not None and isinstance(exc, RecursionError) else site
 
     def _differences(self, exc: BaseException, live: list[Live]) -> tuple[Difference, ...]:
         if not live or not issubclass(type(exc), AssertionError):

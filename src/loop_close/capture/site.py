@@ -91,7 +91,8 @@ class SiteFinder:
         frame, statement = record(place.live), place.statement
         if statement is None:
             return Site(frame=frame)
-        lookup = _Without(helpers, FrameLookup(place.live.frame, self._project, self._fixtures))
+        seen = FrameLookup(place.live.frame, self._project, self._fixtures)
+        lookup = _Without(helpers, seen)
         tracer = Tracer(place.scope, statement.lineno, lookup, place.opaque, in_test=frame.is_test)
         origins = tracer.origins(_expressions(place.live, statement, is_assertion))
         if not origins and (is_assertion or frame.is_test):
@@ -100,15 +101,13 @@ class SiteFinder:
         return Site(
             frame=frame,
             statement=_text(statement),
-            values=self._values(place, statement, is_test=frame.is_test),
+            values=self._values(place, statement, seen.names),
             origins=origins,
             inner=tracer.inner(),
         )
 
-    def _values(self, place: Place, statement: ast.stmt, *, is_test: bool) -> tuple[tuple[str, str], ...]:
-        frame = place.live.frame
-        names = Namespaces(dict(frame.f_locals), frame.f_globals)
-        in_expression = place.live.code.co_name in _EXPRESSIONS
+    def _values(self, place: Place, statement: ast.stmt, names: Namespaces) -> tuple[tuple[str, str], ...]:
+        is_test, in_expression = is_test_file(place.live.file or ""), place.live.code.co_name in _EXPRESSIONS
         try:
             return named_values(statement, names, self._texts, is_test=is_test, in_expression=in_expression)
         except Exception:  # what cannot be read must not cost the site

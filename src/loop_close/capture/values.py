@@ -128,8 +128,9 @@ def declared_fields(cls: type) -> dict[str, tuple[bool, bool]] | None:
         plain = [field for field in fields.values() if type(field) is dataclasses.Field]
         return {field.name: (bool(field.repr), bool(field.compare)) for field in plain}
     attributes = class_attribute(cls, "__attrs_attrs__")
-    kind = getattr(sys.modules.get("attr"), "Attribute", None)
-    if kind is None or attributes is MISSING or base_of(type(attributes)) is not tuple:
+    module = sys.modules.get("attr")
+    kind = variables_of(module).get("Attribute") if type(module) is ModuleType else None
+    if kind is None or base_of(type(attributes)) is not tuple:
         return None
     known = [each for each in tuple.__iter__(attributes) if type(each) is kind]
     return {each.name: (each.repr is True, each.eq is True and each.eq_key is None) for each in known}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from loop_close.facts import innermost, links, place
+from loop_close.facts import differences, innermost, links, place, values
 from loop_close.memory import Progress
 from loop_close.model import Difference, Evidence, Observation, Raised, Report, RootCause, Suspect
 from loop_close.prompt.cause import representative
@@ -89,14 +89,9 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
     }
     if failure is not None:
         found |= {"test": safe(failure.nodeid), "phase": failure.phase, "subtest": safe(failure.subtest)}
-        chain = [*links(failure.raised)]
-        found["chain"] = [_link(link) for link in chain]
-        found["differences"] = [
-            _difference(d) for d in next(filter(None, (r.differences for r in chain)), ())
-        ]
-        site = next((link.site for link in chain if link.site is not None), None)
-        values = site.values if site is not None else ()
-        found["values"] = [{"name": safe(name), "value": safe(value)} for name, value in values]
+        found["chain"] = [_link(link) for link in links(failure.raised)]
+        found["differences"] = [_difference(each) for each in differences(failure)]
+        found["values"] = [{"name": safe(name), "value": safe(value)} for name, value in values(failure)]
     return found
 
 
