@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from loop_close.memory import Breaker, Edit, Edits, Episode, Known, Mark, Progress
 from loop_close.model import (
+    Difference,
     Failure,
     Frame,
     Observation,
@@ -139,7 +140,11 @@ origins = st.builds(
     body=sources,
 )
 sites = st.none() | st.builds(
-    Site, frame=frames, statement=hostile, origins=st.lists(origins, max_size=2).map(tuple)
+    Site,
+    frame=frames,
+    statement=hostile,
+    values=st.lists(st.tuples(hostile, hostile), max_size=2).map(tuple),
+    origins=st.lists(origins, max_size=2).map(tuple),
 )
 
 
@@ -154,6 +159,9 @@ def _raised(children):
         omitted_frames=lines,
         details=columns,
         nearest=st.lists(hostile, max_size=2).map(tuple),
+        differences=st.lists(
+            st.builds(Difference, path=hostile, left=hostile, right=hostile), max_size=2
+        ).map(tuple),
         template=st.none() | hostile,
         site=sites,
         cause=children,

@@ -62,7 +62,16 @@ def run():
         shop = Path(folder) / "shop"
         shutil.copytree(ROOT / "examples" / "shop", shop, ignore=shutil.ignore_patterns(".*", "__pycache__"))
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
-        command = [sys.executable, "-m", "pytest", "--loop-close", "-q", "--tb=line", "--color=yes", *SELECTED]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "--loop-close",
+            "-q",
+            "--tb=line",
+            "--color=yes",
+            *SELECTED,
+        ]
         done = subprocess.run(
             command,
             cwd=shop,
@@ -82,7 +91,9 @@ def picture(terminal):
     from rich.text import Text
 
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
-        console = Console(record=True, width=WIDTH, file=nowhere, force_terminal=True, color_system="standard")
+        console = Console(
+            record=True, width=WIDTH, file=nowhere, force_terminal=True, color_system="standard"
+        )
         console.print(Text(f"$ pytest --loop-close -q --tb=line {SELECTED[0]} …"))
         console.print(Text.from_ansi(terminal.rstrip("\n")))
         return console.export_svg(title="pytest --loop-close", code_format=SVG, unique_id="loop-close")

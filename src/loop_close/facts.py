@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from loop_close.model import Failure, Frame, Origin, Raised, Source
+from loop_close.model import Difference, Failure, Frame, Origin, Raised, Source
 
 #: Of the frames of a traceback these many are kept: where it began, and where it ended.
 MAX_OUTER = 4
@@ -147,6 +147,16 @@ def place(failure: Failure) -> tuple[str, int, str]:
         if frame is not None:
             return frame.file, frame.line, frame.function
     return failure.file, failure.line, ""
+
+
+def values(failure: Failure) -> tuple[tuple[str, str], ...]:
+    """The names in the failing statement with their values, as (name, text)."""
+    return next((link.site.values for link in links(failure.raised) if link.site is not None), ())
+
+
+def differences(failure: Failure) -> tuple[Difference, ...]:
+    """Where the two values differ that the failing assertion compared."""
+    return next((link.differences for link in links(failure.raised) if link.differences), ())
 
 
 def test_function(nodeid: str) -> str:

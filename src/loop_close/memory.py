@@ -35,7 +35,8 @@ class Mark:
     :ivar where: ``file:function`` of the statement at fault, and ``line`` in it; 0 when not known.
     :ivar test_line: the line of the test's own function that was running, 0 when not known.
     :ivar parts: how many failures of the test it stands for: of its phases, or of its subtests.
-    :ivar got: the value that the test saw, bounded; empty when it is not known; ``want`` the one it expected.
+    :ivar got: the value that the test saw, bounded; empty when it is not known.
+    :ivar want: the value that it expected, or in words what it demands of one: ``anything but 3``.
     :ivar is_infrastructure: the machine failed and not the program: a timeout, the network, a full disk.
     """
 

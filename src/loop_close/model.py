@@ -91,12 +91,13 @@ class Site:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """A place where two compared values differ.
+    r"""A place where two compared values differ.
 
     :ivar path: how to get there from either value, as Python spells it: ``["lines"][17].qty``; empty for the values
-        themselves.
+        themselves. A line of a long string is ``.split("\n")[3]``, a part of one ``[120:180]``.
     :ivar left: the text of the left one there, ``right`` of the right one; bounded and redacted. Empty for a part that
-        is missing on that side.
+        is missing on that side. For lists of unequal length it can be ``3 items``, for sets the items of that side
+        alone. Objects that read alike and are not equal are ``Cart()`` and ``another Cart()``.
     """
 
     path: str

@@ -2,13 +2,13 @@ from dataclasses import replace
 
 import pytest
 import records as made
+from loop_close.prompt.advice import experiment, hand_over
+from loop_close.prompt.hints import EXPERIMENTS
+from loop_close.prompt.signals import signal_lines
 
 from loop_close.judge import close
 from loop_close.memory import Signal, Step
 from loop_close.progress.signals import STUCK
-from loop_close.prompt.advice import experiment, hand_over
-from loop_close.prompt.hints import EXPERIMENTS
-from loop_close.prompt.signals import signal_lines
 
 STEPS = (Step(run=1), Step(run=2, edits=made.edited()), Step(run=3, edits=made.edited("parse")))
 

@@ -3,12 +3,12 @@ import itertools
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loop_close.prompt.cause import LEVELS, cause_lines, definition_of, representative
 from markdown_it import MarkdownIt
 from records import SRC, TEST, failure, failures, frame, in_test, observed, origin, raised, source, verdict
 
 from loop_close.app import close
 from loop_close.model import Site
-from loop_close.prompt.cause import LEVELS, cause_lines, definition_of, representative
 from loop_close.text.budget import estimate_tokens
 
 

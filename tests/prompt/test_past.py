@@ -1,8 +1,8 @@
 import records as made
+from loop_close.prompt.past import attempts, past_lines
 
 from loop_close.judge import close
 from loop_close.memory import Edits, Step
-from loop_close.prompt.past import attempts, past_lines
 
 FAILURE = made.failure(made.verdict(made.origin()))
 CAUSE = close(made.observed(FAILURE)).causes[0]

@@ -6,12 +6,12 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from records import any_text, failure, failures, hostile, observed, raised
+from records import any_text, failure, failures, frame, hostile, observed, raised
 
 import loop_close
 from loop_close.app import close
 from loop_close.memory import Edit, Edits, Episode, Progress, Step
-from loop_close.model import Counts, EditsRun
+from loop_close.model import Counts, Difference, EditsRun, Site
 from loop_close.prompt.report_json import SCHEMA, dump, report_document
 from loop_close.text.sanitize import sanitize
 
@@ -106,6 +106,15 @@ def test_nearest_names():
     exc = raised("AttributeError", nearest=("total", "a\u202eb"))
     (found, *_) = report_document(close(observed(failure(exc))), "")["evidence"]
     assert found["chain"][0]["nearest"] == ["total", "ab"]
+
+
+def test_values_and_differences():
+    seen = Site(frame=frame(), statement="assert x == y", values=(("x", "\x1b[31m1"), ("y", "2")))
+    compared = (Difference(path='["a"]', left="1", right=""),)
+    exc = raised("E", site=None, cause=raised("AssertionError", site=seen, differences=compared))
+    (found, *_) = report_document(close(observed(failure(exc))), "")["evidence"]
+    assert found["values"] == [{"name": "x", "value": "1"}, {"name": "y", "value": "2"}]
+    assert found["differences"] == [{"path": '["a"]', "left": "1", "right": ""}]
 
 
 def test_green():

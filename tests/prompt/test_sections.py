@@ -1,12 +1,12 @@
 import re
 
 import pytest
+from loop_close.prompt.primary import primary
 from records import SRC, TEST, failure, frame, in_test, observed, origin, raised, source, verdict
 
 from loop_close.app import close
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.model import Counts, Evidence, Warned
-from loop_close.prompt.primary import primary
 from loop_close.prompt.sections import DEFAULT_SECTIONS, MAX_FILES, built_in
 from loop_close.text.budget import estimate_tokens
 

@@ -1,8 +1,8 @@
 import pytest
+from loop_close.prompt.standing import counts, effect, standing_lines
 from records import edited, known, progress
 
 from loop_close.memory import Edit, Edits, Step
-from loop_close.prompt.standing import counts, effect, standing_lines
 
 
 def standing(*args, is_green=False, **fields):

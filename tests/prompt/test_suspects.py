@@ -3,6 +3,8 @@ from dataclasses import replace
 import jsonschema
 import pytest
 from hypothesis import given, settings
+from loop_close.prompt.cause import cause_lines, shown_of
+from loop_close.prompt.suspects import all_reasons, edited_in, suspect_lines
 from prompt.test_report_json import VALIDATOR
 from records import (
     SRC,
@@ -22,9 +24,7 @@ from loop_close.calls import Calls
 from loop_close.judge import close
 from loop_close.memory import Step
 from loop_close.model import Suspect
-from loop_close.prompt.cause import cause_lines, shown_of
 from loop_close.prompt.report_json import report_document
-from loop_close.prompt.suspects import all_reasons, edited_in, suspect_lines
 from loop_close.text.budget import estimate_tokens
 
 TOTAL = Suspect(

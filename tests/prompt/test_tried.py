@@ -1,10 +1,10 @@
 import pytest
 import records as made
+from loop_close.prompt.tried import named, tried
 
 from loop_close.judge import close
 from loop_close.memory import Edit, Edits, Step
 from loop_close.model import Suspect
-from loop_close.prompt.tried import named, tried
 
 
 def lines(*steps):

@@ -1,8 +1,8 @@
 import pytest
+from loop_close.prompt.variants import variants
 from records import SRC, TEST, failure, frame, in_test, raised, verdict
 
 from loop_close.model import Evidence, RootCause
-from loop_close.prompt.variants import variants
 
 
 def lines(*excs, level=2):

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import ast
 import functools
-import sys
 from dataclasses import replace
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
-from loop_close.capture.namespaces import Namespaces, mro_of, namespace_of, variables_of
+from loop_close.capture.namespaces import Namespaces, bases_of, file_of_class, namespace_of, qualname_of
 from loop_close.capture.project import Project
 from loop_close.capture.sources import function_of, index_of, source_between
 from loop_close.conventions import is_test_file
@@ -26,7 +25,6 @@ _CALLS = 6
 _AROUND = 2
 _Cached = type(functools.lru_cache(len))
 _GETTER = vars(property)["fget"].__get__
-_QUALNAME = vars(type)["__qualname__"].__get__
 
 
 class _Module(NamedTuple):
@@ -112,12 +110,12 @@ def origin_of_class(cls: type, project: Project) -> Origin | None:
 
     What is inherited goes by the name of the class: two classes of one base are two things.
     """
-    base = next(each for each in mro_of(cls) if "__init__" in namespace_of(each))  # the last of all has one
+    base = next(each for each in bases_of(cls) if "__init__" in namespace_of(each))  # the last of all has one
     made = namespace_of(base)["__init__"]
     known = origin_of_function(made, project) if type(made) is FunctionType else None
     if known is not None:
-        return known if base is cls else replace(known, function=_QUALNAME(cls))
-    return _of_class(cls, _QUALNAME(cls), project)
+        return known if base is cls else replace(known, function=qualname_of(cls))
+    return _of_class(cls, qualname_of(cls), project)
 
 
 def origin_of_attribute(cls: type, attribute: str, project: Project) -> Origin | None:
@@ -125,10 +123,10 @@ def origin_of_attribute(cls: type, attribute: str, project: Project) -> Origin |
 
     It goes by the name of the class all the same. Where nothing assigns it, as far as can be read, the class is shown.
     """
-    name = f"{_QUALNAME(cls)}.{attribute}"
-    key = attribute, *(_name(base) for base in mro_of(cls))
+    name = f"{qualname_of(cls)}.{attribute}"
+    key = attribute, *(_name(base) for base in bases_of(cls))
     if key not in project.attributes:
-        found = (_assigning(base, attribute, name, project) for base in mro_of(cls))
+        found = (_assigning(base, attribute, name, project) for base in bases_of(cls))
         known = next((origin for origin in found if origin is not None), None)
         project.attributes[key] = known or _of_class(cls, name, project)
     return project.attributes[key]
@@ -137,7 +135,7 @@ def origin_of_attribute(cls: type, attribute: str, project: Project) -> Origin |
 def _assigning(cls: type, attribute: str, name: str, project: Project) -> Origin | None:
     """The assignment of the attribute in the class, and some lines around it, under the name."""
     read = _read(cls, project)
-    at = assignment(read.parsed, _QUALNAME(cls), attribute) if read is not None else None
+    at = assignment(read.parsed, qualname_of(cls), attribute) if read is not None else None
     if read is None or at is None:
         return None
     source = source_between(read.filename, at.first, at.first, at.first)
@@ -150,7 +148,7 @@ def _assigning(cls: type, attribute: str, name: str, project: Project) -> Origin
 def _of_class(cls: type, name: str, project: Project) -> Origin | None:
     """The first lines of the class, under the name."""
     read = _read(cls, project)
-    node = class_named(read.parsed, _QUALNAME(cls)) if read is not None else None
+    node = class_named(read.parsed, qualname_of(cls)) if read is not None else None
     if read is None or node is None:
         return None
     line, last = node.lineno, node.end_lineno or node.lineno
@@ -166,19 +164,12 @@ def _at(read: _Module, line: int, name: str, source: Source | None, body: Source
 def _name(cls: type) -> str:
     """Its module and name: the class itself as a key could run the program's code, and would be kept alive."""
     module = namespace_of(cls).get("__module__")
-    return f"{module if type(module) is str else ''}:{_QUALNAME(cls)}"
+    return f"{module if type(module) is str else ''}:{qualname_of(cls)}"
 
 
 def _read(cls: type, project: Project) -> _Module | None:
     """The module of the class, if it is a file of the project that can be parsed."""
-    filename = file_of_module(namespace_of(cls).get("__module__"))
+    filename = file_of_class(cls)
     file = project.relative(filename) if filename else None
     index = index_of(filename) if file else None
     return _Module(filename, file, index) if file is not None and index is not None else None
-
-
-def file_of_module(name: Any) -> str:
-    """The file that the module of a name was loaded from; empty where that is not known."""
-    module = sys.modules.get(name) if type(name) is str else None
-    filename = variables_of(module).get("__file__") if issubclass(type(module), ModuleType) else None
-    return filename if type(filename) is str else ""

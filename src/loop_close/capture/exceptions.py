@@ -9,13 +9,15 @@ from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
+from loop_close.capture.differences import Comparisons, differences_of
 from loop_close.capture.frames import Live, live_frames, record, statement_of, without_end
 from loop_close.capture.nearest import Lack, lacking
 from loop_close.capture.project import Project
-from loop_close.capture.site import SiteFinder
+from loop_close.capture.site import SiteFinder, place_of
 from loop_close.capture.sources import source_between
+from loop_close.capture.values import Texts
 from loop_close.facts import bounded
-from loop_close.model import Frame, Raised, Site
+from loop_close.model import Difference, Frame, Raised, Site
 from loop_close.syntax.templates import matches, raise_template
 from loop_close.text.cut import cut
 
@@ -34,12 +36,18 @@ _MAX_TEXT = 300
 _GET_ENVIRONMENT = type(os.environ).__getitem__.__code__
 
 
-def describe(exc: BaseException, project: Project, fixtures: Collection[str] = ()) -> Raised:
+def describe(
+    exc: BaseException,
+    project: Project,
+    fixtures: Collection[str] = (),
+    comparisons: Comparisons | None = None,
+) -> Raised:
     """Everything about ``exc`` that the project's files can explain.
 
     :param fixtures: names of the fixtures of the test it was raised in.
+    :param comparisons: what the assertions of the test compared.
     """
-    return _Reader(project, SiteFinder(project, fixtures)).read(exc, MAX_LINKS)
+    return _Reader(project, SiteFinder(project, fixtures), comparisons).read(exc, MAX_LINKS)
 
 
 @dataclass(slots=True)
@@ -48,6 +56,7 @@ class _Reader:
 
     project: Project
     sites: SiteFinder
+    comparisons: Comparisons | None = None
     seen: set[int] = field(default_factory=set)
 
     def read(self, exc: BaseException, links: int) -> Raised:
@@ -67,6 +76,7 @@ class _Reader:
             omitted_frames=omitted,
             details={**details, **lack.details},
             nearest=lack.nearest,
+            differences=_safely(lambda: self._differences(exc, live), ()),
             template=_safely(lambda: _template(exc, live), None),
             site=_safely(lambda: self._site(exc, own), None),
         )
@@ -80,7 +90,15 @@ class _Reader:
             source = source_between(exc.filename, max(1, exc.lineno - _BEFORE), exc.lineno + 1, exc.lineno)
             if file:
                 return Site(frame=Frame(file=file, line=exc.lineno, function="", source=source))
-        return self.sites.find(own, is_assertion=_is_assertion(exc))
+        site = self.sites.find(own, is_assertion=_is_assertion(exc))
+        # A recursion without end stops wherever the stack does, so its values there are by chance.
+        return replace(site, values=()) if site is not None and isinstance(exc, RecursionError) else site
+
+    def _differences(self, exc: BaseException, live: list[Live]) -> tuple[Difference, ...]:
+        if not live or not issubclass(type(exc), AssertionError):
+            return ()
+        statement = place_of(live[-1]).statement
+        return differences_of(live, statement, self.comparisons, Texts(self.project))
 
     def _relatives(self, exc: BaseException, links: int) -> dict[str, Any]:
         cause, context = exc.__cause__, None if exc.__suppress_context__ else exc.__context__

@@ -17,13 +17,15 @@ from itertools import chain, islice
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from loop_close.capture.definitions import file_of_module, unwrap
+from loop_close.capture.definitions import unwrap
 from loop_close.capture.frames import Live, statement_of
 from loop_close.capture.namespaces import (
     MISSING,
     Namespaces,
-    attributes_of,
-    mro_of,
+    bases_of,
+    file_of_class,
+    file_of_module,
+    instance_fields,
     namespace_of,
     variables_of,
 )
@@ -211,15 +213,15 @@ def _of_object(exc: BaseException, name: str, project: Project) -> Lack:
     if issubclass(type(obj), ModuleType):
         return _of_module(name, variables_of(obj), project, is_partial=_said(exc, PARTIAL) is not None)
     cls = obj if issubclass(type(obj), type) else type(obj)
-    filename = file_of_module(namespace_of(cls).get("__module__"))
+    filename = file_of_class(cls)
     return _lack(nearest(name, _names_in(obj)), project.relative(filename) if filename else None)
 
 
 def _names_in(obj: Any) -> Iterator[Any]:
     """Names of the attributes of an instance or a class."""
     is_class = issubclass(type(obj), type)
-    yield from () if is_class else [*attributes_of(obj)]
-    for cls in (*mro_of(obj), *mro_of(type(obj))) if is_class else mro_of(type(obj)):
+    yield from () if is_class else [*instance_fields(obj)]
+    for cls in (*bases_of(obj), *bases_of(type(obj))) if is_class else bases_of(type(obj)):
         yield from [*namespace_of(cls)]
 
 
@@ -437,7 +439,7 @@ def _called(qualname: str, live: Live, project: Project) -> FunctionType | None:
 
 def _from_class(cls: Any, name: str) -> Any:
     """What the class, or the first base that has it, defines under the name."""
-    spaces = map(namespace_of, mro_of(cls)) if issubclass(type(cls), type) else ()
+    spaces = map(namespace_of, bases_of(cls)) if issubclass(type(cls), type) else ()
     return next((space[name] for space in spaces if name in space), MISSING)
 
 

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from loop_close.capture.differences import Comparisons
 from loop_close.capture.doctests import describe_doctest
 from loop_close.capture.exceptions import describe
 from loop_close.capture.project import Project
 from loop_close.model import Raised
 
 
-def describe_any(exc: BaseException, project: Project, fixtures: Collection[str] = ()) -> Raised:
+def describe_any(
+    exc: BaseException,
+    project: Project,
+    fixtures: Collection[str] = (),
+    comparisons: Comparisons | None = None,
+) -> Raised:
     """The exception behind pytest's ``CollectError`` and ``ConftestImportFailure``, or of a doctest's example."""
     inner = unwrapped(exc)
     found = describe_doctest(inner, project, lambda e: describe(e, project))
-    return found or describe(inner, project, fixtures)
+    return found or describe(inner, project, fixtures, comparisons)
 
 
 def unwrapped(exc: BaseException) -> BaseException:

@@ -15,7 +15,7 @@ _MODULE = vars(type)["__module__"].__get__
 
 
 class FrameLookup:
-    """Resolves expressions to project functions, by the namespaces of one frame.
+    """Resolves expressions to project functions, by the namespaces of one frame, which are in ``names``.
 
     Attributes are read statically: no ``__getattr__``, property or descriptor of the program is run.
 
@@ -24,13 +24,13 @@ class FrameLookup:
 
     def __init__(self, frame: FrameType, project: Project, fixtures: Collection[str] = ()) -> None:
         self._locals = dict(frame.f_locals)
-        self._names = Namespaces(self._locals, frame.f_globals)
+        self.names = Namespaces(self._locals, frame.f_globals)
         self._project = project
         self._fixtures = fixtures
 
     def origin(self, node: ast.expr) -> Origin | None:
         """The project function, property or class that ``node`` names; None for everything else."""
-        found = self._names.value(node)
+        found = self.names.value(node)
         known = origin_of(found, self._project) if found is not MISSING else None
         if known is None and isinstance(node, ast.Name):
             return self._fixture(node)
@@ -38,8 +38,8 @@ class FrameLookup:
 
     def attribute(self, node: ast.Attribute) -> Origin | None:
         """A plain attribute of an instance of a project class."""
-        owner = self._names.value(node.value)
-        cls = self._names.class_of(node.value) if owner is MISSING else type(owner)
+        owner = self.names.value(node.value)
+        cls = self.names.class_of(node.value) if owner is MISSING else type(owner)
         if cls is MISSING or issubclass(cls, type | ModuleType):
             return None
         return origin_of_attribute(cls, node.attr, self._project)

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from loop_close.capture.frames import Live, is_hidden, record
+from loop_close.capture.namespaces import Namespaces
 from loop_close.capture.project import Project
 from loop_close.capture.resolve import FrameLookup
 from loop_close.capture.sources import function_of, index_of
+from loop_close.capture.values import Texts, named_values
 from loop_close.conventions import is_test_file
 from loop_close.model import Origin, Site
 from loop_close.syntax.index import Function, enclosing_function, expression_at, statement_at
@@ -21,11 +23,12 @@ from loop_close.syntax.uses import Tracer, depends_on_parameters, earlier_calls,
 #: Names by which people call functions that judge what they are given.
 _CHECKER = re.compile(r"(?:^|_)(?:check|assert|expect|verify|ensure|require|should|must)(?:_|$|[A-Z])", re.I)
 _MAX_STATEMENT = 300
+_EXPRESSIONS = ("<lambda>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 _NO_SOURCE = ast.Module(body=[], type_ignores=[])
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class Place:
     """Where a frame stopped, in syntax: the function (or module) and the statement.
 
     :ivar opaque: names whose values come from a caller that is not seen.
@@ -61,6 +64,7 @@ class SiteFinder:
     def __init__(self, project: Project, fixtures: Collection[str] = ()) -> None:
         self._project = project
         self._fixtures = fixtures
+        self._texts = Texts(project)
 
     def find(self, frames: list[Live], *, is_assertion: bool) -> Site | None:
         """The innermost project statement that a failure is about.
@@ -75,7 +79,7 @@ class SiteFinder:
         shown = shown if is_assertion else _without_callbacks(shown)
         helpers: set[tuple[str, str]] = set()
         for index in range(len(shown) - 1, -1, -1):
-            place = _place(shown[index])
+            place = place_of(shown[index])
             verdict = is_assertion or bool(helpers)
             site = self._site(place, verdict, helpers)
             is_helper = site.frame.is_handing_on or (not site.origins and _judges_arguments(place, verdict))
@@ -84,29 +88,44 @@ class SiteFinder:
             helpers.add((site.frame.file, site.frame.function))
         return None
 
-    def _site(self, place: _Place, is_assertion: bool, helpers: set[tuple[str, str]]) -> Site:
+    def _site(self, place: Place, is_assertion: bool, helpers: set[tuple[str, str]]) -> Site:
         frame, statement = record(place.live), place.statement
         if statement is None:
             return Site(frame=frame)
-        lookup = _Without(helpers, FrameLookup(place.live.frame, self._project, self._fixtures))
+        seen = FrameLookup(place.live.frame, self._project, self._fixtures)
+        lookup = _Without(helpers, seen)
         tracer = Tracer(place.scope, statement.lineno, lookup, place.opaque, in_test=frame.is_test)
         origins = tracer.origins(_expressions(place.live, statement, is_assertion))
         if not origins and (is_assertion or frame.is_test):
             calls = earlier_calls(place.scope, statement)
             origins = next((found for call in calls if (found := tracer.origins([call]))), ())
-        return Site(frame=frame, statement=_text(statement), origins=origins, inner=tracer.inner())
+        return Site(
+            frame=frame,
+            statement=_text(statement),
+            values=self._values(place, statement, seen.names),
+            origins=origins,
+            inner=tracer.inner(),
+        )
+
+    def _values(self, place: Place, statement: ast.stmt, names: Namespaces) -> tuple[tuple[str, str], ...]:
+        is_test, in_expression = is_test_file(place.live.file or ""), place.live.code.co_name in _EXPRESSIONS
+        try:
+            return named_values(statement, names, self._texts, is_test=is_test, in_expression=in_expression)
+        except Exception:  # what cannot be read must not cost the site
+            return ()
 
 
-def _place(live: Live) -> _Place:
+def place_of(live: Live) -> Place:
+    """The statement at which a frame stopped, and what it belongs to."""
     function = function_of(live.code)
     index = index_of(live.code.co_filename)
     if function is not None or index is None:
         scope: ast.AST = function or _NO_SOURCE
-        return _Place(live, scope, statement_at(scope, live.line))
+        return Place(live, scope, statement_at(scope, live.line))
     if live.code.co_name == "<module>":
-        return _Place(live, index.tree, statement_at(index.tree, live.line))
+        return Place(live, index.tree, statement_at(index.tree, live.line))
     scope = enclosing_function(index, live.line) or index.tree  # a lambda or a comprehension
-    return _Place(live, scope, statement_at(scope, live.line), opaque=frozenset(live.code.co_varnames))
+    return Place(live, scope, statement_at(scope, live.line), opaque=frozenset(live.code.co_varnames))
 
 
 def _without_callbacks(frames: list[Live]) -> list[Live]:
@@ -125,7 +144,7 @@ def _expressions(live: Live, statement: ast.stmt, is_assertion: bool) -> list[as
     return [node]
 
 
-def _judges_arguments(place: _Place, is_assertion: bool) -> bool:
+def _judges_arguments(place: Place, is_assertion: bool) -> bool:
     """Whether the function passes judgement on its arguments, so that the call is what matters."""
     function, statement = place.scope, place.statement
     if not isinstance(function, Function) or statement is None or function.name.startswith("test"):

@@ -9,9 +9,9 @@ from heapq import nsmallest
 
 from loop_close.causes.suspects.clues import base_name
 from loop_close.detectors import Detector
-from loop_close.facts import innermost, place, test_function
+from loop_close.facts import differences, innermost, place, test_function, values
 from loop_close.memory import Known, Progress
-from loop_close.model import Failure, Frame, Raised, Report, RootCause, Source, Suspect
+from loop_close.model import Difference, Failure, Frame, Raised, Report, RootCause, Source, Suspect
 from loop_close.progress.fingerprints import test_key
 from loop_close.prompt.code import NOT_RUN, function_rows, statement_rows
 from loop_close.prompt.missing import generated_lines, missing_lines
@@ -291,7 +291,7 @@ def _proof(cause: RootCause, failure: Failure, at: Place, level: int) -> Iterato
         yield from fence("\n".join([*map(short, statement), *(f"E  {row}" for row in said)]), "python")
     yield from _raised_at(raised, at)
     if level >= 3:
-        yield from _values(raised)
+        yield from _values(failure)
 
 
 def _test_frame(raised: Raised | None) -> Frame | None:
@@ -311,9 +311,8 @@ def _message_rows(failure: Failure, level: int) -> list[str]:
     if raised is not None and raised.type != "AssertionError":
         first = lines[0] if lines else ""
         lines = [f"{safe(raised.type)}: {first}" if first else safe(raised.type), *lines[1:]]
-    differences = raised.differences if raised is not None else ()
-    if differences:
-        lines = [short(lines[0]) if lines else "", *map(_difference, differences)]
+    if found := differences(failure):
+        lines = [short(lines[0]) if lines else "", *map(_difference, found)]
     kept: list[str] = []
     size = 0
     for line in lines[: _MESSAGE_LINES[level]]:
@@ -325,8 +324,8 @@ def _message_rows(failure: Failure, level: int) -> list[str]:
     return [*kept, *([f"… {more} more line{'s' * (more != 1)}"] if more else [])]
 
 
-def _difference(found: object) -> str:
-    path, left, right = (one_line(safe(getattr(found, name)), 160) for name in ("path", "left", "right"))
+def _difference(found: Difference) -> str:
+    path, left, right = (one_line(safe(text), 160) for text in (found.path, found.left, found.right))
     if not left or not right:
         return f"only {'right' if not left else 'left'}{path}: {left or right}"
     return f"at {path or 'the whole'}: {left} != {right}"
@@ -348,11 +347,10 @@ def _text_of(frame: Frame) -> str:
     return line_of(source.lines[frame.line - source.start], 120)
 
 
-def _values(raised: Raised | None) -> Iterator[str]:
+def _values(failure: Failure) -> Iterator[str]:
     """The values of the names in the failing statement."""
-    values = raised.site.values if raised is not None and raised.site is not None else ()
-    if values:
-        shown = [span(f"{name} = {value}", 120) for name, value in values[:_MAX_VALUES]]
+    if found := values(failure):
+        shown = [span(f"{name} = {value}", 120) for name, value in found[:_MAX_VALUES]]
         yield f"With {', '.join(shown)}."
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from loop_close.facts import innermost, links, place
+from loop_close.facts import differences, innermost, links, place, values
 from loop_close.memory import Progress
-from loop_close.model import Evidence, Observation, Raised, Report, RootCause, Suspect
+from loop_close.model import Difference, Evidence, Observation, Raised, Report, RootCause, Suspect
 from loop_close.prompt.block import all_reasons, attempts, representative
 from loop_close.prompt.progress_json import standing_document
 from loop_close.prompt.show import safe
@@ -88,7 +88,13 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
     if failure is not None:
         found |= {"test": safe(failure.nodeid), "phase": failure.phase, "subtest": safe(failure.subtest)}
         found["chain"] = [_link(link) for link in links(failure.raised)]
+        found["differences"] = [_difference(each) for each in differences(failure)]
+        found["values"] = [{"name": safe(name), "value": safe(value)} for name, value in values(failure)]
     return found
+
+
+def _difference(difference: Difference) -> dict[str, str]:
+    return {name: safe(text) for name, text in asdict(difference).items()}
 
 
 def _link(raised: Raised) -> dict[str, Any]:

@@ -88,12 +88,17 @@ class Recorder:
         if self._calls is not None:
             self._calls.saw(report)
         if report.outcome == "passed" and not self._pending:
+            self._witness.forget_comparisons()
             return
         self._release()
         if report.outcome == "failed" and not self._pending and not hasattr(report, "node"):
             self._held = report  # what was raised is shown next, by pytest_exception_interact
         else:
             self._take(report)
+
+    def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> None:
+        if op == "==":
+            self._witness.compared(left, right)
 
     def pytest_exception_interact(
         self, node: Any, call: pytest.CallInfo[Any], report: pytest.CollectReport | pytest.TestReport

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,6 +23,7 @@ class Witness:
     def __init__(self, root: str) -> None:
         self._root = root
         self._project: Any = None
+        self._comparisons: Any = None
         self.pending: dict[tuple[str, str], tuple[BaseException, frozenset[str]]] = {}
 
     def saw(self, nodeid: str, when: str, exc: BaseException, fixtures: frozenset[str] = frozenset()) -> None:
@@ -34,23 +36,49 @@ class Witness:
     def testify(self, report: Any) -> Raised | None:
         """What was raised, for a failed report; forgets it in any case."""
         exc, fixtures = self.pending.pop((report.nodeid, report.when), (None, frozenset()))
-        return self.describe(exc, fixtures) if exc is not None and report.outcome == "failed" else None
+        found = self.describe(exc, fixtures) if exc is not None and report.outcome == "failed" else None
+        self.forget_comparisons()
+        return found
+
+    def compared(self, left: Any, right: Any) -> None:
+        """An assertion compared the two with ``==``, and fails: find now where they differ, while both are there."""
+        try:
+            from loop_close.capture.differences import Comparisons
+            from loop_close.capture.values import Texts
+
+            if self._comparisons is None:
+                self._comparisons = Comparisons()
+            self._comparisons.saw(sys._getframe(), left, right, Texts(self._files()))
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # the program's objects may do anything when they are read
+            return
+
+    def forget_comparisons(self) -> None:
+        """A phase of a test is over: what was compared in it belongs to no later exception."""
+        if self._comparisons:
+            self._comparisons.forget()
 
     def describe(self, exc: BaseException, fixtures: frozenset[str] = frozenset()) -> Raised | None:
         """The exception as a record; None when our own reading of it fails (the report's text remains)."""
         try:
-            from loop_close.capture import sources
-            from loop_close.capture.project import Project
             from loop_close.capture.read import describe_any
 
-            if self._project is None:
-                sources.forget()  # pytest.main() again in one process: the files may have changed
-                self._project = Project(self._root)
-            return describe_any(exc, self._project, fixtures)
+            return describe_any(exc, self._files(), fixtures, self._comparisons)
         except KeyboardInterrupt:
             raise
         except BaseException:  # what the program raises while it is looked at is no end of the run
             return None
+
+    def _files(self) -> Any:
+        """The files of the project, as they are in this session."""
+        if self._project is None:
+            from loop_close.capture import sources
+            from loop_close.capture.project import Project
+
+            sources.forget()  # pytest.main() again in one process: the files may have changed
+            self._project = Project(self._root)
+        return self._project
 
 
 def fixtures_of(item: pytest.Item) -> frozenset[str]:

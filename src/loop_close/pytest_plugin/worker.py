@@ -38,6 +38,12 @@ class Courier:
             self._calls.saw(report)
         if self._witness.pending:
             self._attach(report)
+        else:
+            self._witness.forget_comparisons()
+
+    def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> None:
+        if op == "==":
+            self._witness.compared(left, right)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:

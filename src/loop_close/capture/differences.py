@@ -1,0 +1,535 @@
+"""Where two values differ, read statically: no code of the program is run.
+
+Values of builtin types, named tuples, dataclasses and attrs classes are compared as Python does it. A class may compare
+its instances by code of its own. That code is not asked: what differs in their attributes is then a possible reason.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from types import CodeType, FrameType, FunctionType, SimpleNamespace
+from typing import Any, Literal, NamedTuple
+
+from loop_close.capture.frames import Live
+from loop_close.capture.namespaces import (
+    MISSING,
+    Layout,
+    Namespaces,
+    class_attribute,
+    instance_fields,
+    layout_of,
+    namespace_of,
+)
+from loop_close.capture.values import (
+    SCALARS,
+    SETS,
+    Texts,
+    are_atoms,
+    base_of,
+    declared_fields,
+    evaluate,
+    is_atom,
+    is_plain,
+    tuple_names,
+)
+from loop_close.model import Difference
+from loop_close.text.redact import redact
+
+MAX_DIFFERENCES = 3
+_MAX_PATH = 200
+_MAX_KEY = 60
+#: The most pairs that are compared, how deep, and how many items of one container are read.
+_STEPS = 20_000
+_DEPTH = 40
+_MOST = 100_000
+#: So many items are compared at once, where they are all numbers and strings.
+_CHUNK = 1_000
+#: So many that are only looked at cost as much as one pair.
+_PER_STEP = 20
+#: Of a longer string only the part around the first difference is shown.
+_WHOLE = 60
+_BEFORE = 20
+_AROUND = 4_000
+#: How many frames with failing comparisons are remembered, and how many comparisons of each.
+_FRAMES = 16
+_EVENTS = 8
+#: What lies on the stack between an assertion and the plugin.
+_RUNNERS = ("pluggy", "_pytest", "loop_close")
+_IDENTITY = vars(object)["__eq__"]
+#: unittest's methods for two values that have to be equal, with the names that they give to the two.
+_METHODS = {
+    "assertEqual": ("first", "second"),
+    "assertMultiLineEqual": ("first", "second"),
+    "assertSequenceEqual": ("seq1", "seq2"),
+    "assertListEqual": ("list1", "list2"),
+    "assertTupleEqual": ("tuple1", "tuple2"),
+    "assertSetEqual": ("set1", "set2"),
+    "assertDictEqual": ("d1", "d2"),
+}
+
+
+class _Kind(NamedTuple):
+    """How the instances of a class are compared.
+
+    :ivar family: as what: a builtin container, or the class of its own; None for what has no parts.
+    :ivar equality: what decides: the parts, nothing but the identity, or code of the program.
+    :ivar scalar: makes a plain number or string of an instance; None for other classes.
+    :ivar names: the attributes that are compared; None for all of them.
+    :ivar layout: where they are held.
+    """
+
+    family: Any = None
+    equality: Literal["parts", "identity", "code"] = "parts"
+    scalar: Any = None
+    names: frozenset[str] | None = None
+    layout: Layout | None = None
+
+
+_PLAIN_KIND = _Kind(scalar=lambda value: value)
+
+
+class Found(NamedTuple):
+    """Where two values differ.
+
+    :ivar certain: places that differ for Python, in order.
+    :ivar possible: places that differ where code of the program decides; empty where there are certain ones.
+    """
+
+    certain: tuple[Difference, ...] = ()
+    possible: tuple[Difference, ...] = ()
+
+
+def differences(left: Any, right: Any, texts: Texts) -> Found:
+    r"""Where two values first differ, at most :data:`MAX_DIFFERENCES` places, from their parts.
+
+    A path is what Python appends to an expression for the value: ``["lines"][17].qty``. A part that only one side
+    has is empty on the other. Two lists of unequal length differ at the first index where they do. If that is not the
+    end of the shorter, their lengths follow, as ``3 items``. Of two sets each text shows the items that only that set
+    holds. Of long strings it is the first line that differs, ``.split("\n")[3]``, or the part around the difference,
+    ``[120:180]``.
+    """
+    walk = _Walk(texts)
+    walk.compare(left, right, "", 0, is_certain=True)
+    return walk.found()
+
+
+class _Walk:
+    """Compares two values part by part, as long as its steps last."""
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        self._certain: list[Difference] = []
+        self._possible: list[Difference] = []
+        self._unknown: list[Difference] = []
+        self._pairs: set[tuple[int, int]] = set()
+        self._kinds: dict[int, _Kind] = {}
+        self._steps = _STEPS
+
+    def found(self) -> Found:
+        """What was found. Of one pair that cannot be compared and nothing else that differs, it is that pair."""
+        if self._certain or self._steps <= 0:
+            return Found(tuple(self._certain))
+        is_only = len(self._unknown) == 1 and self._unknown[0].path
+        return Found((), tuple(self._possible or (self._unknown if is_only else ())))
+
+    @property
+    def _is_done(self) -> bool:
+        return self._steps <= 0 or len(self._certain) >= MAX_DIFFERENCES
+
+    def compare(self, left: Any, right: Any, path: str, depth: int, *, is_certain: bool) -> None:
+        """Compare two values.
+
+        :param is_certain: nothing around them is compared by code of the program.
+        """
+        self._steps = 0 if depth > _DEPTH else self._steps - 1
+        if _is_alike(left, right, is_inside=bool(path)) or self._is_done:
+            return
+        one, two = self._kind(left), self._kind(right)
+        is_certain = is_certain and "code" not in (one.equality, two.equality)
+        if one.scalar is not None and two.scalar is not None:
+            self._scalars(left, right, one.scalar(left), two.scalar(right), path, is_certain=is_certain)
+        elif one.family is not None and one.family is two.family:
+            if (id(left), id(right)) not in self._pairs:
+                self._pairs.add((id(left), id(right)))
+                self._parts(one, left, right, path, depth + 1, is_certain=is_certain)
+        elif "code" in (one.equality, two.equality):
+            self._add_unknown(path, left, right)
+        else:
+            self._add(path, left, right, is_certain=is_certain)
+
+    def _kind(self, value: Any) -> _Kind:
+        if is_plain(value):
+            return _PLAIN_KIND
+        cls = type(value)
+        if id(cls) not in self._kinds:
+            self._kinds[id(cls)] = self._kind_of(cls)
+        return self._kinds[id(cls)]
+
+    def _kind_of(self, cls: type) -> _Kind:
+        by = class_attribute(cls, "__eq__")
+        if by is _IDENTITY:
+            return _Kind(equality="identity")
+        base = base_of(cls)
+        if base is not None:
+            equality: Literal["parts", "code"] = "parts" if by is namespace_of(base)["__eq__"] else "code"
+            if base in SCALARS:
+                return _Kind(equality=equality, scalar=SCALARS[base])
+            return _Kind(set if base in SETS else base, equality)
+        if _is_generated(cls, by):
+            declared = declared_fields(cls)
+            names = (
+                None
+                if declared is None
+                else frozenset(n for n, (_, is_compared) in declared.items() if is_compared)
+            )
+            return _Kind(cls, names=names, layout=layout_of(cls))
+        return _Kind(cls if self._texts.is_of_project(cls) else None, "code", layout=layout_of(cls))
+
+    def _parts(self, kind: _Kind, a: Any, b: Any, path: str, depth: int, *, is_certain: bool) -> None:
+        if kind.family in (list, tuple, deque):
+            self._sequences(a, b, path, depth, is_certain=is_certain)
+        elif kind.family is set:
+            self._sets(a, b, path, is_certain=is_certain)
+        elif kind.family is dict:
+            self._dicts(a, b, path, depth, is_certain=is_certain)
+        else:
+            left, right = (instance_fields(value, kind.layout) for value in (a, b))
+            for name in dict.fromkeys([*left, *right]):
+                if kind.names is None or name in kind.names:
+                    one, two = left.get(name, MISSING), right.get(name, MISSING)
+                    self._part(one, two, f"{path}.{name}", depth, is_certain=is_certain)
+
+    def _part(self, left: Any, right: Any, path: str, depth: int, *, is_certain: bool) -> None:
+        if self._is_done:
+            return
+        if left is MISSING or right is MISSING:
+            self._add(path, left, right, is_certain=is_certain)
+        else:
+            self.compare(left, right, path, depth, is_certain=is_certain)
+
+    def _sequences(self, a: Any, b: Any, path: str, depth: int, *, is_certain: bool) -> None:
+        left, right = _items(a), _items(b)
+        names = tuple_names(type(a)) if tuple_names(type(a)) == tuple_names(type(b)) else ()
+        shorter, longer = sorted((len(left), len(right)))
+        found = self._certain if is_certain else self._possible
+        before = len(found)
+        for index in self._unequal(left, right, shorter):
+            step = f".{names[index]}" if names else f"[{index}]"
+            self._part(left[index], right[index], path + step, depth, is_certain=is_certain)
+            if len(found) > before and shorter != longer:
+                lengths = [f"{len(side)} item{'s' * (len(side) != 1)}" for side in (left, right)]
+                self._put(Difference(path=self._path(path), left=lengths[0], right=lengths[1]), found)
+                return
+        if longer == _MOST:
+            self._steps = 0
+        for index in range(shorter, longer):
+            if self._is_done or len(found) >= MAX_DIFFERENCES:
+                break
+            one, two = (side[index] if index < len(side) else MISSING for side in (left, right))
+            self._part(one, two, f"{path}[{index}]", depth, is_certain=is_certain)
+
+    def _unequal(self, left: list[Any], right: list[Any], shorter: int) -> Iterator[int]:
+        """The indices that have to be looked at: equal numbers and strings are passed over."""
+        for start in range(0, shorter, _CHUNK):
+            end = min(start + _CHUNK, shorter)
+            some, others = left[start:end], right[start:end]
+            self._steps -= 1
+            if are_atoms(some) and are_atoms(others) and some == others:
+                continue
+            self._steps -= len(some) // _PER_STEP
+            for index in range(start, end):
+                if self._is_done:
+                    return
+                if not _is_alike(left[index], right[index]):
+                    yield index
+
+    def _dicts(self, a: Any, b: Any, path: str, depth: int, *, is_certain: bool) -> None:
+        left, right = self._known(_items(a)), self._known(_items(b))
+        is_sure = _are_sure(left, right)
+        if not is_sure:
+            self._add_unknown(path, a, b)
+        for known in [*left, *(each for each in right if each not in left)]:
+            key, one = left.get(known, (MISSING, MISSING))
+            other, two = right.get(known, (MISSING, MISSING))
+            is_there = key is not MISSING and other is not MISSING
+            if _is_alike(one, two) or not (is_there or is_sure):
+                continue
+            if self._is_done:
+                break
+            step = self._key(other if key is MISSING else key)
+            self._part(one, two, path + step, depth, is_certain=is_certain)
+
+    def _sets(self, a: Any, b: Any, path: str, *, is_certain: bool) -> None:
+        left, right = (self._known([(item, item) for item in _items(each)]) for each in (a, b))
+        one, two = left.keys() - right.keys(), right.keys() - left.keys()
+        if not _are_sure(left, right):
+            self._add_unknown(path, a, b)
+        elif (one or two) and not self._is_done:
+            texts = [
+                self._texts.of_set([held[known][0] for known in lone], path)
+                for held, lone in ((left, one), (right, two))
+            ]
+            found = self._certain if is_certain else self._possible
+            self._put(Difference(path=self._path(path), left=texts[0], right=texts[1]), found)
+
+    def _known(self, pairs: list[tuple[Any, Any]]) -> dict[Any, tuple[Any, Any]]:
+        """Pairs of a key and a value by what the key is known by; all, or as many as there are steps."""
+        self._steps -= len(pairs) // _PER_STEP
+        if len(pairs) == _MOST:
+            self._steps = 0
+        if are_atoms(key for key, _ in pairs):
+            return {pair[0]: pair for pair in pairs}
+        return {self._lookup(pair[0]): pair for pair in pairs[: max(self._steps, 0)]}
+
+    def _lookup(self, value: Any) -> Any:
+        """What a key or an item is known by: itself where it can be hashed without running code of the program."""
+        self._steps -= 1
+        if is_atom(value):
+            return value
+        kind = self._kind(value)
+        if kind.scalar is not None and kind.equality == "parts":
+            return kind.scalar(value)
+        return _Known(kind.equality == "identity", id(value))
+
+    def _scalars(self, a: Any, b: Any, left: Any, right: Any, path: str, *, is_certain: bool) -> None:
+        """Compare two values that are, or derive from, plain ones: ``left`` and ``right``."""
+        if _is_equal(left, right):
+            return
+        is_text = type(left) is type(right) and type(left) in (str, bytes)
+        if is_text and max(len(left), len(right)) > _WHOLE:
+            self._put(self._in_text(left, right, path), self._certain if is_certain else self._possible)
+        else:
+            self._add(path, a, b, is_certain=is_certain)
+
+    def _in_text(self, left: Any, right: Any, path: str) -> Difference:
+        """Where two strings differ: the line, or the part around the first character."""
+        at, label, first = _first_difference(left, right), path, 0
+        ends = [len(left), len(right)]
+        if type(left) is str and ("\n" in left or "\n" in right):
+            number, first = left.count("\n", 0, at), left.rfind("\n", 0, at) + 1
+            ends = [_end_of_line(text, at) for text in (left, right)]
+            if left[first : ends[0]] == right[first : ends[1]]:  # where one of them ends, the other goes on
+                number, first = number + 1, at + 1
+                ends = [_end_of_line(text, first) if len(text) >= first else -1 for text in (left, right)]
+            path += f'.split("\\n")[{number}]'
+        if max(ends) - first > _WHOLE and min(ends) >= 0:
+            start = max(first, at - _BEFORE)
+            path += f"[{start - first}:{start - first + _WHOLE}]"
+            first, ends = start, [min(end, start + _WHOLE) for end in ends]
+        shown = [self._piece(text, first, end, label) for text, end in zip((left, right), ends, strict=True)]
+        return Difference(path=self._path(path), left=shown[0], right=shown[1])
+
+    def _piece(self, text: Any, start: int, end: int, label: str) -> str:
+        """The part of a string as a literal; empty below zero. A part of a credential is not shown."""
+        if end < 0:
+            return ""
+        around, piece = text[max(0, start - _AROUND) : end + _AROUND], text[start:end]
+        for whole, part in ((around, piece), (repr(around), repr(piece)[1:-1])):
+            hidden = redact(whole) if type(whole) is str else whole
+            if hidden != whole and part not in hidden:
+                return "[redacted]"
+        return self._texts.fit(repr(piece[:_AROUND]), label)
+
+    def _key(self, key: Any) -> str:
+        """How Python spells the item of a key, strings in double quotes."""
+        if type(key) is not str:
+            return f"[{self._texts.of(key)}]"
+        text = repr(key[: _MAX_KEY + 1])
+        text = f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text else text
+        return (
+            f"[{text}]"
+            if len(key) <= _MAX_KEY
+            else f"[{self._texts.fit(repr(key[:_AROUND]), limit=_MAX_KEY)}]"
+        )
+
+    def _path(self, path: str) -> str:
+        return self._texts.fit(path, limit=_MAX_PATH)
+
+    def _add(self, path: str, left: Any, right: Any, *, is_certain: bool) -> None:
+        self._put(self._difference(path, left, right), self._certain if is_certain else self._possible)
+
+    def _add_unknown(self, path: str, left: Any, right: Any) -> None:
+        """Two values that only code of the program could compare."""
+        if len(self._unknown) < 2:
+            self._unknown.append(self._difference(path, left, right))
+
+    def _put(self, difference: Difference, found: list[Difference]) -> None:
+        if len(found) < MAX_DIFFERENCES:
+            found.append(difference)
+
+    def _difference(self, path: str, left: Any, right: Any) -> Difference:
+        one, two = ("" if side is MISSING else self._texts.of(side, path) for side in (left, right))
+        return Difference(path=self._path(path), left=one, right=f"another {two}" if one == two else two)
+
+
+class _Known(NamedTuple):
+    """A key or an item that is known by nothing but its identity; to be equal it may also ask code of the program."""
+
+    is_by_identity: bool
+    identity: int
+
+
+def _items(value: Any) -> list[Any]:
+    """The items of a container, those of a dict with their keys."""
+    base = base_of(type(value))
+    return list(islice(dict.items(value) if base is dict else base.__iter__(value), _MOST))
+
+
+def _are_sure(left: Iterable[Any], right: Iterable[Any]) -> bool:
+    """Whether what only one side has is not equal to something of the other by code of the program."""
+    lone = set(left) ^ set(right)
+    return all(each.is_by_identity for each in lone if type(each) is _Known)
+
+
+def _is_alike(left: Any, right: Any, *, is_inside: bool = True) -> bool:
+    """Whether two values are the same, or equal numbers or strings. Containers take NaN for equal to itself."""
+    if left is right:
+        return is_inside or type(left) is not float
+    return are_atoms((left, right)) and bool(left == right)
+
+
+def _is_generated(cls: type, equality: Any) -> bool:
+    """Whether ``__eq__`` compares field by field: made by dataclasses or attrs, or of a namespace, or pydantic's."""
+    if type(equality) is not FunctionType:
+        return equality is vars(SimpleNamespace)["__eq__"]
+    if equality.__globals__.get("__name__") == "pydantic.main":
+        return True
+    file = equality.__code__.co_filename
+    return declared_fields(cls) is not None and (file == "<string>" or file.startswith("<attrs generated"))
+
+
+def _is_equal(left: Any, right: Any) -> bool:
+    """``left == right`` of plain values. Strings and bytes are never equal, and Python may warn of comparing them."""
+    is_bytes = [type(side) in (bytes, bytearray) for side in (left, right)]
+    return is_bytes[0] == is_bytes[1] and bool(left == right)
+
+
+def _first_difference(left: Any, right: Any) -> int:
+    """The first index at which two strings differ; that of the end of the shorter one where it begins the other."""
+    low, high = 0, min(len(left), len(right))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if left[low:middle] == right[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _end_of_line(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
+
+
+class _Event(NamedTuple):
+    """A comparison in a failing assertion. No object of the program is held.
+
+    :ivar instruction: where the code was; within one assertion it only grows.
+    """
+
+    code: CodeType
+    line: int
+    instruction: int
+    found: Found
+
+
+class Comparisons:
+    """Where the values of failing assertions differ, from pytest's hook to the reading of the exception.
+
+    An assertion that fails may be caught. So what was found is kept by the frame that asserted: this is the innermost
+    frame of the traceback that belongs to it.
+    """
+
+    def __init__(self) -> None:
+        self._events: dict[int, list[_Event]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._events)
+
+    def saw(self, frame: FrameType | None, left: Any, right: Any, texts: Texts) -> None:
+        """Compare what an assertion compared with ``==``.
+
+        :param frame: one that the assertion called, as the caller's own.
+        """
+        while frame is not None and _package(frame) in _RUNNERS:
+            frame = frame.f_back
+        if frame is None:
+            return
+        event = _Event(frame.f_code, frame.f_lineno, frame.f_lasti, differences(left, right, texts))
+        events = self._events.pop(id(frame), [])
+        is_same = (
+            bool(events) and events[-1].code is event.code and events[-1].instruction < event.instruction
+        )
+        self._events[id(frame)] = [*(events if is_same else []), event][-_EVENTS:]
+        if len(self._events) > _FRAMES:
+            del self._events[next(iter(self._events))]
+
+    def of(self, live: Live, statement: ast.stmt) -> list[Found]:
+        """What was found for the assertion that failed in a frame; empty where it compared nothing."""
+        lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+        events = self._events.get(id(live.frame), ())
+        return [event.found for event in events if event.code is live.code and event.line in lines]
+
+    def forget(self) -> None:
+        """Another test begins."""
+        self._events.clear()
+
+
+def _package(frame: FrameType) -> str:
+    name = frame.f_globals.get("__name__")
+    return name.partition(".")[0] if type(name) is str else ""
+
+
+def differences_of(
+    live: Sequence[Live], statement: ast.stmt | None, comparisons: Comparisons | None, texts: Texts
+) -> tuple[Difference, ...]:
+    """Where the two values differ that an assertion compared with ``==``; empty for other assertions.
+
+    :param live: the frames of the traceback, outermost first.
+    :param statement: the one that failed in the last of them.
+    :param comparisons: what pytest showed; without it both values are read where the statement names them.
+    """
+    pair = _of_unittest(live)
+    if pair is not None:
+        found = differences(pair[0], pair[1], texts)
+        return found.certain or found.possible
+    if not isinstance(statement, ast.Assert):
+        return ()
+    match statement.test:
+        case ast.Compare(left=left, ops=ops, comparators=[*_, right]) if all(
+            isinstance(op, ast.Eq) for op in ops
+        ):
+            sides = (left, right) if len(ops) == 1 else ()
+            is_equality = True
+        case _:
+            sides, is_equality = (), False
+    compared = comparisons.of(live[-1], statement) if comparisons is not None else []
+    if not compared and sides:
+        names = Namespaces(dict(live[-1].frame.f_locals), live[-1].frame.f_globals)
+        one, two = (evaluate(side, names) for side in sides)
+        compared = [differences(one, two, texts)] if one is not MISSING and two is not MISSING else []
+    certain = next((found.certain for found in compared if found.certain), ())
+    shown = certain or (compared[0].possible if is_equality and len(compared) == 1 else ())
+    return tuple(_named(each, sides, texts) for each in shown) if sides else shown
+
+
+def _named(difference: Difference, sides: Sequence[ast.expr], texts: Texts) -> Difference:
+    """The difference without credentials that only the names in the assertion give away."""
+    one, two = (f"{ast.unparse(side)}{difference.path}" for side in sides)
+    return replace(difference, left=texts.fit(difference.left, one), right=texts.fit(difference.right, two))
+
+
+def _of_unittest(live: Sequence[Live]) -> tuple[Any, Any] | None:
+    """The two values that one of unittest's methods was given."""
+    module = sys.modules.get("unittest.case")
+    for each in live:
+        names = _METHODS.get(each.code.co_name)
+        if names is not None and module is not None and each.frame.f_globals is vars(module):
+            held = each.frame.f_locals
+            return (held[names[0]], held[names[1]]) if names[0] in held and names[1] in held else None
+    return None

@@ -1,0 +1,351 @@
+import collections
+import dataclasses
+import datetime
+import decimal
+import enum
+import sys
+import types
+from typing import Any
+
+import attr
+import hostile
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loop_close.capture.differences import Comparisons, Found, differences
+from loop_close.capture.project import Project
+from loop_close.capture.values import MAX_TEXT, Texts
+
+TEXTS = Texts(Project(__file__.rpartition("/")[0]))
+Point = collections.namedtuple("Point", "x y")
+
+
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+@dataclasses.dataclass
+class Line:
+    qty: int
+    note: str = dataclasses.field(default="", compare=False)
+    tags: tuple = ()
+
+
+@dataclasses.dataclass(slots=True)
+class Slotted:
+    qty: int
+
+
+@attr.s(auto_attribs=True)
+class Item:
+    qty: int
+    note: str = attr.ib(default="", eq=False)
+
+
+class Money:
+    """Compares by code of its own."""
+
+    def __init__(self, amount, memo=""):
+        self.amount = amount
+        self.memo = memo
+
+    def __eq__(self, other):
+        return isinstance(other, Money) and self.amount == other.amount
+
+    __hash__ = None
+
+
+class Anything:
+    def __eq__(self, other):
+        return True
+
+    __hash__ = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Key:
+    n: int
+
+
+class Plain:
+    def __init__(self, x):
+        self.x = x
+
+
+class Words(str):
+    pass
+
+
+def order(qty=1, **more):
+    return {"order": {"lines": [Line(1), Line(2), Line(qty)], **more}}
+
+
+def told(found):
+    return [(d.path, d.left, d.right) for d in found]
+
+
+NAN = float("nan")
+LONG = "x" * 100
+SAME: list[tuple[Any, Any]] = [
+    (1, 1.0),
+    (1, True),
+    ("a", Words("a")),
+    (decimal.Decimal(1), 1),
+    (Level.LOW, 1),
+    ([1], [1.0]),
+    ([NAN], [NAN]),
+    (Point(1, 2), (1, 2)),
+    ({1, 2}, frozenset({2, 1})),
+    ({1: "a"}, {True: "a"}),
+    ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+    ({"a": 1}, {Words("a"): 1}),
+    ({Level.LOW: 1}, {1: 1}),
+    ({"a": 1}, collections.defaultdict(int, a=1)),
+    ({"a": 1}.keys(), {"a"}),
+    (Line(1, "this"), Line(1, "that")),
+    (Item(1, "this"), Item(1, "that")),
+    (types.SimpleNamespace(a=1), types.SimpleNamespace(a=1)),
+    (LONG, "x" * 100),
+]
+DIFFERENT: list[tuple[Any, Any, list[tuple[str, str, str]]]] = [
+    # plain values
+    (1, 2, [("", "1", "2")]),
+    (1, "1", [("", "1", "'1'")]),
+    (None, [], [("", "None", "[]")]),
+    (b"a", "a", [("", "b'a'", "'a'")]),
+    (NAN, NAN, [("", "nan", "another nan")]),
+    (datetime.date(2024, 1, 2), datetime.date(2024, 1, 3), None),
+    (Color.RED, Color.BLUE, [("", "Color.RED", "Color.BLUE")]),
+    (Level.LOW, 2, [("", "Level.LOW", "2")]),
+    # sequences
+    ([1], (1,), [("", "[1]", "(1,)")]),
+    ([1, 2], [1, 3], [("[1]", "2", "3")]),
+    ([1, 2, 3, 4], [5, 6, 7, 8], [("[0]", "1", "5"), ("[1]", "2", "6"), ("[2]", "3", "7")]),
+    ([1, 2], [1], [("[1]", "2", "")]),
+    ([], [1, 2], [("[0]", "", "1"), ("[1]", "", "2")]),
+    ([1, 2, 3], [2, 3], [("[0]", "1", "2"), ("", "3 items", "2 items")]),
+    ({"a": [1, 2]}, {"a": [2]}, [('["a"][0]', "1", "2"), ('["a"]', "2 items", "1 item")]),
+    ([*range(5000)], [*range(4999), -1], [("[4999]", "4999", "-1")]),
+    (collections.deque([1]), collections.deque([2]), [("[0]", "1", "2")]),
+    (Point(1, 2), Point(1, 3), [(".y", "2", "3")]),
+    (Point(1, 2), (1, 3), [("[1]", "2", "3")]),
+    # dicts
+    ({"a": 1}, {"a": 1, "b": 2}, [('["b"]', "", "2")]),
+    ({"a": 1, "b": 2}, {"b": 3}, [('["a"]', "1", ""), ('["b"]', "2", "3")]),
+    ({"it's": 1}, {"it's": 2}, [('["it\'s"]', "1", "2")]),
+    ({'a"b': 1}, {'a"b': 2}, [("['a\"b']", "1", "2")]),
+    ({1: 1, (1, "a"): 2}, {1: 1, (1, "a"): 3}, [("[(1, 'a')]", "2", "3")]),
+    ({Color.RED: 1}, {Color.RED: 2}, [("[Color.RED]", "1", "2")]),
+    ({Color.RED: 1}, {Color.BLUE: 1}, [("[Color.RED]", "1", ""), ("[Color.BLUE]", "", "1")]),
+    (order(3), order(4), [('["order"]["lines"][2].qty', "3", "4")]),
+    (order(3), order(3, total=1), [('["order"]["total"]', "", "1")]),
+    # sets
+    ({1, 2, "x"}, {2, 3}, [("", "{'x', 1}", "{3}")]),
+    ({"a": {1}}, {"a": set()}, [('["a"]', "{1}", "")]),
+    ({*range(500)}, {1}, [("", "499 items", "")]),
+    # classes
+    (Line(1, tags=(1, 2)), Line(1, tags=(1, 3)), [(".tags[1]", "2", "3")]),
+    (Slotted(1), Slotted(2), [(".qty", "1", "2")]),
+    (Item(1), Item(2), [(".qty", "1", "2")]),
+    (Line(1), Item(1), [("", "Line(qty=1, note='', tags=())", "Item(qty=1, note='')")]),
+    (types.SimpleNamespace(a=1), types.SimpleNamespace(a=2), [(".a", "1", "2")]),
+    (Plain(1), Plain(1), [("", "Plain(x=1)", "another Plain(x=1)")]),
+    ([Plain(1)], [Plain(2)], [("[0]", "Plain(x=1)", "Plain(x=2)")]),
+    # strings
+    ("one", "two", [("", "'one'", "'two'")]),
+    ("a\nb", "a\nc", [("", "'a\\nb'", "'a\\nc'")]),
+    (
+        f"{LONG}a{LONG}",
+        f"{LONG}b{LONG}",
+        [("[80:140]", f"'{'x' * 20}a{'x' * 39}'", f"'{'x' * 20}b{'x' * 39}'")],
+    ),
+    (LONG, LONG + "a", [("[80:140]", f"'{'x' * 20}'", f"'{'x' * 20}a'")]),
+    ("a\n" * 50, "a\n" * 40 + "b\n" + "a\n" * 9, [('.split("\\n")[40]', "'a'", "'b'")]),
+    ("a\n" * 50, "a\n" * 49 + "a", [('.split("\\n")[50]', "''", "")]),
+    ("a\n" * 50 + "b", "a\n" * 49 + "a", [('.split("\\n")[50]', "'b'", "")]),
+    ({"t": LONG + "a"}, {"t": LONG + "b"}, [('["t"][80:140]', f"'{'x' * 20}a'", f"'{'x' * 20}b'")]),
+    # redacted
+    ({"password": "abc"}, {"password": 3}, [('["password"]', "'[redacted]'", "3")]),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), SAME)
+def test_equal_values_do_not_differ(left, right):
+    assert left == right or left is right
+    assert differences(left, right, TEXTS) == Found()
+
+
+@pytest.mark.parametrize(("left", "right", "expected"), DIFFERENT)
+def test_values_that_differ(left, right, expected):
+    found = differences(left, right, TEXTS)
+    assert expected is None or told(found.certain) == expected
+    assert found.certain
+    assert not found.possible
+    turned = differences(right, left, TEXTS).certain
+    assert {(d.path, d.left.removeprefix("another ")) for d in turned} == {
+        (d.path, d.right.removeprefix("another ")) for d in found.certain
+    }
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        (Money(1), Money(1), []),
+        (Money(1), 1, []),
+        (1.5, Anything(), []),
+        ([Anything(), Anything()], [1, 2], []),
+        (Money(1), Money(2), [(".amount", "1", "2")]),
+        (Money(1, "a"), Money(2, "b"), [(".amount", "1", "2"), (".memo", "'a'", "'b'")]),
+        ([1, Money(1)], [1, Money(2)], [("[1].amount", "1", "2")]),
+        ({"a": Money(1)}, {"a": None}, [('["a"]', "Money(amount=1, memo='')", "None")]),
+        (collections.OrderedDict(a=1), {"a": 2}, [('["a"]', "1", "2")]),
+        ({(1, Color.RED): 1}, {(1, Color.BLUE): 1}, []),
+        (
+            {"a": {(1, Color.RED)}},
+            {"a": {(1, Color.BLUE)}},
+            [('["a"]', "{(1, Color.RED)}", "{(1, Color.BLUE)}")],
+        ),
+    ],
+)
+def test_where_code_of_the_program_decides(left, right, expected):
+    found = differences(left, right, TEXTS)
+    assert found.certain == ()
+    assert expected is None or told(found.possible) == expected
+
+
+def test_what_is_certain_goes_before_what_is_possible():
+    left, right = [Money(1), Anything(), 1], [Money(2), 5, 2]
+    assert told(differences(left, right, TEXTS).certain) == [("[2]", "1", "2")]
+    left, right = {Key(1): 1, "a": 2, "b": 1}, {Key(1): 1, "a": 3}
+    assert told(differences(left, right, TEXTS).certain) == [('["a"]', "2", "3")]
+
+
+@pytest.mark.parametrize("kind", [*hostile.instances()])
+def test_no_code_of_the_program_runs(kind):
+    one, two = hostile.instances()[kind], hostile.instances()[kind]
+    everything = [*hostile.instances().values()]
+    hostile.ran.clear()
+    for left, right in [
+        *((one, each) for each in (two, 1, "text", [one], {"a": 1}, {1}, (1, 2), None)),
+        *((each, one) for each in (1, "text", [one], {"a": 1, 5: 2}, {1}, (1, 2), None)),
+        ([one], [two]),
+        ({"a": one}, {"a": two}),
+        (everything, [*everything[::-1]]),
+        (types.SimpleNamespace(a=one), types.SimpleNamespace(a=two)),
+    ]:
+        differences(left, right, TEXTS)
+    assert hostile.ran == []
+
+
+def cyclic():
+    found = [1]
+    found.append(found)
+    return found
+
+
+def doubled(value):
+    for _ in range(60):
+        value = [value, value]
+    return value
+
+
+def deep(value):
+    for _ in range(5000):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (cyclic(), cyclic()),
+        (doubled([1]), doubled([2])),
+        (deep(1), deep(2)),
+        ([[n] for n in range(100_000)], [[n] for n in range(100_000)]),
+        ([Money(n) for n in range(50_000)], [Money(n) for n in range(50_000)]),
+        ({n: n for n in range(200_000)}, {n: -n for n in range(200_000)}),
+        ([*range(300_000)], [*range(300_000), 1]),
+        ("x" * 10_000_000, "x" * 10_000_000 + "y"),
+        ([1 << 100_000], [1 << 100_001]),
+        (["x" * 10**6] * 1000, [["x" * 10**6] * 1000]),
+    ],
+    ids=["cycle", "doubled", "deep", "lists", "own", "dict", "numbers", "string", "number", "strings"],
+)
+def test_it_comes_to_an_end(left, right):
+    for each in (*(found := differences(left, right, TEXTS)).certain, *found.possible):
+        assert max(len(each.left), len(each.right)) <= MAX_TEXT + len("another ")
+        assert len(each.path) <= 200
+
+
+def test_part_of_a_credential_is_not_shown():
+    key = "sk-" + "aB3dE5" * 12
+    (found,) = differences(f"see {key} {LONG}", f"see {key[:-20]}XYZ {LONG}", TEXTS).certain
+    assert key[-30:-20] not in found.left + found.right
+    secret = "-----BEGIN PRIVATE KEY-----\n" + "MIIEabc\n" * 9 + "-----END PRIVATE KEY-----\n"
+    (found,) = differences(secret, secret.replace("MIIEabc\n", "MIIEabd\n", 1), TEXTS).certain
+    assert "MIIE" not in found.left
+
+
+ATOMS = st.none() | st.booleans() | st.integers(-9, 9) | st.floats(allow_nan=False) | st.text(max_size=90)
+VALUES = st.recursive(
+    ATOMS | st.binary(max_size=4) | st.sampled_from([*Color, *Level]),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(max_size=3) | st.integers(0, 3) | st.sampled_from(Color), inner, max_size=3)
+        | st.tuples(inner, inner).map(lambda pair: Point(*pair))
+        | st.builds(Line, inner, tags=inner)
+        | st.sets(st.integers(0, 5), max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+@given(VALUES, VALUES)
+def test_there_are_differences_where_values_are_not_equal(left, right):
+    found = differences(left, right, TEXTS)
+    assert bool(found.certain) is (left != right)
+    assert found.possible == ()
+    assert len(found.certain) <= 3
+
+
+@given(VALUES, VALUES)
+def test_path_leads_to_the_texts(left, right):
+    for difference in differences(left, right, TEXTS).certain:
+        if "…" in difference.path + difference.left + difference.right or "items" in difference.left:
+            continue
+        for value, text in ((left, difference.left), (right, difference.right)):
+            found = at(value, difference.path)
+            if text.endswith("item") or isinstance(found, set):
+                continue
+            assert text in ("" if found is None and text == "" else TEXTS.of(found), ""), difference
+
+
+def at(value, path):
+    """What a path leads to from a value; None where the value has no such part."""
+    try:
+        return eval(f"value{path}", {"value": value, "Color": Color, "Level": Level})
+    except (IndexError, KeyError, AttributeError):
+        return None
+
+
+def test_comparisons_are_kept_by_frame_and_bounded():
+    comparisons = Comparisons()
+    assert not comparisons
+    for n in range(100):
+
+        def asserting(n=n):
+            comparisons.saw(sys._getframe(), n, -1, TEXTS)
+            return sys._getframe()
+
+        asserting()
+    assert comparisons
+    assert len(comparisons._events) <= 16
+    comparisons.forget()
+    assert not comparisons

@@ -1,0 +1,378 @@
+import ast
+import builtins
+import collections
+import dataclasses
+import datetime
+import decimal
+import enum
+import types
+import unittest.mock
+from pathlib import PurePosixPath
+from typing import Any
+
+import attr
+import hostile
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loop_close.capture.namespaces import MISSING, Namespaces
+from loop_close.capture.project import Project
+from loop_close.capture.values import MAX_TEXT, Texts, evaluate
+
+TEXTS = Texts(Project(__file__.rpartition("/")[0]))
+Point = collections.namedtuple("Point", "x y")
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+
+
+class Mode(enum.Flag):
+    A = 1
+    B = 2
+
+
+@dataclasses.dataclass
+class Line:
+    qty: int
+    secret_note: str = dataclasses.field(default="", repr=False)
+
+
+@attr.s(auto_attribs=True)
+class Item:
+    qty: int
+    note: str = attr.ib(default="", repr=lambda value: "***")
+
+
+class Cart:
+    rate = 2
+
+    def __init__(self, lines=(), owner=None):
+        self._total = 0
+        self.lines = [*lines]
+        self.owner = owner
+
+    @property
+    def total(self):
+        raise AssertionError("nobody may ask")
+
+    def __repr__(self):
+        raise AssertionError("nobody may ask")
+
+
+class Slotted:
+    __slots__ = ("a", "b")
+
+    def __init__(self):
+        self.a = 1
+
+
+class Empty:
+    pass
+
+
+class Words(str):
+    pass
+
+
+class BrokenError(ValueError):
+    pass
+
+
+def waiting():
+    yield 1
+
+
+VALUES: list[tuple[Any, str]] = [
+    (None, "None"),
+    (True, "True"),
+    (-3, "-3"),
+    (0.5, "0.5"),
+    ("it's", '"it\'s"'),
+    (b"x", "b'x'"),
+    (1 << 99_999, "<int of 100000 bits>"),
+    ("a" * 500, f"'{'a' * 118}…"),
+    (Words("a"), "'a'"),
+    (range(3), "range(0, 3)"),
+    (decimal.Decimal("1.5"), "Decimal('1.5')"),
+    (datetime.date(2024, 1, 2), "datetime.date(2024, 1, 2)"),
+    (PurePosixPath("a/b"), "PurePosixPath('a/b')"),
+    ([], "[]"),
+    ([1, "a", None], "[1, 'a', None]"),
+    ((1,), "(1,)"),
+    ((), "()"),
+    ({}, "{}"),
+    ({"a": 1, 2: [3]}, "{'a': 1, 2: [3]}"),
+    (set(), "set()"),
+    ({"b", "a", "c"}, "{'a', 'b', 'c'}"),
+    (frozenset({2, 1}), "frozenset({1, 2})"),
+    ({*range(200)}, "<set of 200 items>"),
+    (collections.deque([1]), "deque([1])"),
+    (collections.OrderedDict(a=1), "OrderedDict({'a': 1})"),
+    ([*range(20)], "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, …]"),
+    ([[[1]], [2]], "[[[…]], [2]]"),
+    ([["a" * 100] * 3], f"[['{'a' * 100}', '{'a' * 12}…"),
+    (Point(1, [2]), "Point(x=1, y=[2])"),
+    (Line(1, "hidden"), "Line(qty=1)"),
+    (Item(1, "hidden"), "Item(qty=1)"),
+    (types.SimpleNamespace(a=1), "SimpleNamespace(a=1)"),
+    (Cart([Line(1)], Cart()), "Cart(lines=[Line(…)], owner=Cart(lines=[], owner=None, _total=0), _total=0)"),
+    (Slotted(), "Slotted(a=1)"),
+    (Color.RED, "Color.RED"),
+    (Level.LOW, "Level.LOW"),
+    (Mode.A | Mode.B, None),
+    (BrokenError("no", 3), "BrokenError('no', 3)"),
+    (waiting(), "<generator waiting>"),
+    # what has nothing to show
+    (Empty(), "<Empty>"),
+    (object(), "<object>"),
+    (len, "<builtin_function_or_method>"),
+    (Cart, "<type>"),
+    (waiting, "<function>"),
+    (ast, "<module>"),
+    (unittest.mock.Mock(), "<Mock>"),
+    (Project("."), "<Project>"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), VALUES, ids=map(str, range(len(VALUES))))
+def test_text(value, text):
+    found = TEXTS.of(value)
+    assert text is None or found == text
+    assert len(found) <= MAX_TEXT
+    shown = TEXTS.of_data(value, "")
+    assert shown == ("" if found.startswith("<") and "generator" not in found else found)
+
+
+@pytest.mark.parametrize(
+    ("value", "label", "text"),
+    [
+        ("hunter2", "x", "'hunter2'"),
+        ("hunter2", "password", "'[redacted]'"),
+        ("hunter2", "user.password", "'[redacted]'"),
+        ("hunter2", 'config["password"]', "'[redacted]'"),
+        ({"password": "hunter2"}, "x", "{'password': '[redacted]'}"),
+        (types.SimpleNamespace(password="hunter2"), "x", "SimpleNamespace(password='[redacted]')"),
+        ("sk-" + "aB3dE5" * 8, "x", "'[redacted]'"),
+        (["x" * 100, "sk-" + "aB3dE5" * 8], "x", f"['{'x' * 100}', '[redacted]']"),
+        ("\x1b[31mred\u202e\n", "x", "'\\x1b[31mred\\u202e\\n'"),
+        ("<a at 0x7f1234567890>", "x", "'<a at 0x…>'"),
+        (PurePosixPath("/tmp/pytest-of-me/pytest-12/test_x0/a"), "x", "PurePosixPath('<tmp>/a')"),
+    ],
+)
+def test_text_is_safe(value, label, text):
+    assert TEXTS.of(value, label) == text
+
+
+@pytest.mark.parametrize("kind", [*hostile.instances()])
+def test_no_code_of_the_program_runs(kind):
+    found = hostile.instances()
+    value = found[kind]
+    names = Namespaces({"x": value}, {})
+    for each in (value, [value], {"a": value}, (value, 1), types.SimpleNamespace(a=value), Cart([value])):
+        assert TEXTS.of(each)
+    for text in (
+        "x",
+        "x.held",
+        "x.field",
+        "x.a",
+        "x['a']",
+        "x[0]",
+        "x[5]",
+        "x.held.y",
+        "x.__class__",
+        "x.keys",
+    ):
+        evaluate(ast.parse(text, mode="eval").body, names)
+    assert hostile.ran == []
+
+
+def test_hostile_objects_note_what_runs():
+    value = hostile.instances()["object"]
+    for run in (repr, len, hash, lambda v: v == 1, lambda v: v.held):
+        with pytest.raises(SystemExit):
+            run(value)
+    assert hostile.ran == ["__repr__", "__len__", "__hash__", "__eq__", "__getattribute__"]
+    hostile.ran.clear()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x", MISSING),
+        ("3", 3),
+        ("[1, 'a']", [1, "a"]),
+        ("f(1)", MISSING),
+        ("cart.total", MISSING),
+        ("cart.rate", 2),
+        ("cart.lines", [1, 2]),
+        ("cart.lines[1]", 2),
+        ("cart.lines[-1]", 2),
+        ("cart.lines[2]", MISSING),
+        ("cart.lines[i]", MISSING),
+        ("cart.lines['a']", MISSING),
+        ("cart.none", MISSING),
+        ("cart.__init__", MISSING),
+        ("Cart.rate", 2),
+        ("Cart.total", MISSING),
+        ("slots.a", 1),
+        ("slots.b", MISSING),
+        ("point.y", 2),
+        ("data['a']['b']", 3),
+        ("data['c']", MISSING),
+        ("data.keys", MISSING),
+        ("module.RATE", 7),
+        ("module.none", MISSING),
+        ("'abc'[0]", MISSING),
+    ],
+)
+def test_evaluate(text, expected):
+    module = types.ModuleType("module")
+    module.RATE = 7
+    module.__getattr__ = lambda name: 1 / 0
+    held = {"cart": Cart([1, 2]), "Cart": Cart, "slots": Slotted(), "point": Point(1, 2), "i": 0}
+    names = Namespaces({**held, "data": {"a": {"b": 3}}}, {"module": module, "__builtins__": builtins})
+    assert evaluate(ast.parse(text, mode="eval").body, names) == expected
+
+
+SHOP = """
+import dataclasses
+import enum
+RATE = 7
+
+class Color(enum.Enum):
+    RED = 1
+
+class Cart:
+    def __init__(self):
+        self.lines, self.owner = [1, 2], None
+    def total(self):
+        return 3
+    def find(self, key, default=None):
+        return self.lines[key] + default
+
+def make():
+    return Cart()
+
+def build(name, extra_kwargs):
+    return name.upper() + extra_kwargs["a"]
+
+def mean(values, size):
+    return sum(v / size for v in values)
+"""
+
+
+@pytest.fixture
+def shown(written):
+    """The values that are shown for what a test of some lines raises."""
+    written.write("src/shop_values.py", SHOP)
+
+    def find(*lines):
+        body = "\n".join(f"    {line}" for line in lines)
+        head = "import pytest\nimport shop_values\nfrom shop_values import *\n"
+        return written.fail(f"{head}\ndef test_it():\n{body}\n").site.values
+
+    return find
+
+
+CART = "Cart(lines=[1, 2], owner=None)"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        # nothing that helps
+        (["assert 1 == 2"], []),
+        (["assert make() is None"], []),
+        (["assert shop_values.make() is None"], []),
+        (["assert Cart is None"], []),
+        (["raise ValueError"], []),
+        (["x = None", "assert x is not None"], []),
+        (["x = 3", "assert x != 3"], []),
+        (["assert Color.RED == 1"], []),
+        (["assert all(x > 1 for x in [1])"], []),
+        (["assert (lambda x: x)(0)"], []),
+        (["x = 9", "assert all(x > 1 for x in [1])"], []),
+        (["x = undefined"], []),
+        (["def down(n):", "    return down(n + 1)", "down(0)"], []),
+        # names, attributes and items
+        (["x = 3", "assert x == 4"], [("x", "3")]),
+        (["x, y = 3, [4]", "assert x in y"], [("x", "3"), ("y", "[4]")]),
+        (["x = 3", "assert x == 4 or x == 5"], [("x", "3")]),
+        (["cart = make()", "assert cart.total() == 4"], [("cart", CART)]),
+        (["cart = make()", "assert cart.lines == 4"], [("cart.lines", "[1, 2]")]),
+        (
+            ["cart = make()", "assert cart.lines[0] == cart.owner"],
+            [("cart.lines[0]", "1"), ("cart.owner", "None")],
+        ),
+        (["cart, n = make(), 1", "assert cart.lines[n] == 1"], [("cart.lines", "[1, 2]"), ("n", "1")]),
+        (["d = {'a': {'b': 1}}", "assert d['a']['b'] == 2"], [("d['a']['b']", "1")]),
+        (["d = {'a': 1}", "assert d['b'] == 2"], [("d", "{'a': 1}")]),
+        (["assert RATE == shop_values.RATE + 1"], [("RATE", "7"), ("shop_values.RATE", "7")]),
+        (["xs = [1]", "assert all(x > 1 for x in xs)"], [("xs", "[1]")]),
+        (["y = 5", "assert [x > y for x in [1]] == 0"], [("y", "5")]),
+        (["assert (x := 3) == 4"], [("x", "3")]),
+        (["x = None", "x += 1"], [("x", "None")]),
+        (["x = None", "y = x.a"], [("x", "None")]),
+        (["d, v = None, 2", "d['a'] = v"], [("d", "None"), ("v", "2")]),
+        (["x = 3", "assert False, f'bad {x}'"], [("x", "3")]),
+        (["v = 'x'", "raise ValueError(v)"], [("v", "'x'")]),
+        (["xs = None", "for x in xs:", "    pass"], [("xs", "None")]),
+        (["v = 3", "with pytest.raises(KeyError):", "    str(v)"], [("v", "3")]),
+        (["password = 'hunter2'", "assert password == 'x'"], [("password", "'[redacted]'")]),
+        (["a = b = c = d = e = f = g = 0", "assert a + b + c + d + e + f + g"], [(n, "0") for n in "abcdef"]),
+        # in the code under test
+        (["build('x', None)"], [("name", "'x'"), ("extra_kwargs", "None")]),
+        (["make().find(0)"], [("self.lines", "[1, 2]"), ("key", "0"), ("default", "None")]),
+        (["mean([1, 2], 0)"], [("v", "1"), ("size", "0")]),
+    ],
+)
+def test_values_of_the_names_in_a_statement(shown, lines, expected):
+    assert [*shown(*lines)] == expected
+
+
+def test_self_is_shown_in_the_code_under_test_alone(written):
+    text = """
+class Shop:
+    def __init__(self):
+        self.x = 1
+    def bad(self):
+        return self.get() + None
+    def get(self):
+        return 1
+
+"""
+    written.write("src/shop_selves.py", text)
+    call = "import shop_selves\ndef test_it():\n    shop_selves.Shop().bad()\n"
+    assert written.fail(call).site.values == (("self", "Shop(x=1)"),)
+    inside = text + "def test_it():\n    Shop().bad()\n"
+    assert written.fail(inside).site.values == ()
+
+
+@given(
+    st.recursive(
+        st.none()
+        | st.integers()
+        | st.floats()
+        | st.text()
+        | st.binary()
+        | st.sampled_from([Color.RED, Level.LOW]),
+        lambda inner: (
+            st.lists(inner, max_size=20)
+            | st.dictionaries(st.text(), inner)
+            | st.tuples(inner)
+            | st.builds(Cart, st.lists(inner), inner)
+            | st.frozensets(st.integers() | st.text())
+        ),
+    )
+)
+def test_any_text_is_bounded_and_on_one_line(value):
+    text = TEXTS.of(value)
+    assert 0 < len(text) <= MAX_TEXT
+    assert "\n" not in text
+    assert TEXTS.of(value) == text
