@@ -327,8 +327,8 @@ def _message_rows(failure: Failure, level: int) -> list[str]:
 def _difference(found: Difference) -> str:
     path, left, right = (one_line(safe(text), 160) for text in (found.path, found.left, found.right))
     if not left or not right:
-        return f"only {'right' if not left else 'left'}{path}: {left or right}"
-    return f"at {path or 'the whole'}: {left} != {right}"
+        return f"only in the {'left' if left else 'right'} value: {path} = {left or right}"
+    return f"left{path}: {left} != {right}"
 
 
 def _raised_at(raised: Raised | None, at: Place) -> Iterator[str]:
