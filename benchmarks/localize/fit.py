@@ -6,11 +6,11 @@ several root causes each counts its part.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.localize.faults import Fault
+from benchmarks.localize.keep import load
 from benchmarks.localize.logit import Choice, weights_of
 from loop_close.causes.suspects.clues import base_name
 from loop_close.causes.suspects.counted import Counted
@@ -32,10 +32,9 @@ def fit(folder: Path, faults: Sequence[Fault]) -> dict[str, float]:
 
 
 def _choices(folder: Path, fault: Fault, names: Sequence[str]) -> Iterator[Choice]:
-    path = folder / f"{fault.id}.pickle"
-    if not path.exists():
+    observation = load(folder, fault.id)
+    if observation is None:
         return
-    observation = pickle.loads(path.read_bytes())
     causes = close(observation).causes
     counted = Counted(observation.calls) if observation.calls is not None else None
     known = []
