@@ -128,7 +128,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--out", type=Path, metavar="FILE", help="write every score there, a line of JSON each")
     add("--by", choices=("kind", "project"), default="", help="a row for each, instead of hidden and shown")
-    add("--calibration", action="store_true", help="print how often places are right, by their stated probability")
+    add(
+        "--calibration",
+        action="store_true",
+        help="print how often places are right, by their stated probability",
+    )
     add("--markdown", action="store_true", help="print the table as Markdown")
     return parser
 

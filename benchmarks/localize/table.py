@@ -62,7 +62,7 @@ def _share(true: Sequence[bool]) -> str:
 
 
 def calibration(scores: Iterable[Score]) -> list[tuple[str, ...]]:
-    """Of ten bins of stated probability how many places are in each, what was stated on average, and how many are right.
+    """Of ten bins of stated probability how many places are in each, the mean probability, and the share that is right.
 
     The last row has all of them, and the expected calibration error: the mean distance of what is stated in a bin from
     the share that is right, each bin by its number of places (Naeini, Cooper and Hauskrecht, 2015).

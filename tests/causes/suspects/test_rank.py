@@ -5,8 +5,7 @@ from called import CART, called, calls, nodeid
 from records import SRC, failure, frame, in_test, raised, verdict
 
 from loop_close.causes.suspects.counted import Counted
-from loop_close.causes.suspects.rank import MOST, WEIGHTS, found_for, scored, suspects_among
-from loop_close.causes.suspects.reasons import reasons_of
+from loop_close.causes.suspects.rank import MOST, WEIGHTS, found_for, reasons_of, scored, suspects_among
 from loop_close.memory import Edit, Edits, Episode, Known, Mark, Step
 from loop_close.model import Evidence, RootCause
 

@@ -7,7 +7,7 @@ from loop_close.causes.suspects.candidates import Candidate
 from loop_close.causes.suspects.clues import Clue
 from loop_close.causes.suspects.counted import Counted
 from loop_close.causes.suspects.nothing import NoneBefore
-from loop_close.causes.suspects.reasons import odd_line, reasons_of
+from loop_close.causes.suspects.rank import odd_line, reasons_of
 from loop_close.causes.suspects.spectrum import spectra
 
 

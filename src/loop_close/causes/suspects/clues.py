@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loop_close.causes.keys import missing_thing
 from loop_close.causes.suspects.edited import edited_before
 from loop_close.conventions import is_test_file
 from loop_close.facts import TURNING, is_a, is_about_no_exception, leaves, links, origins
 from loop_close.memory import Episode
-from loop_close.model import Failure, Frame, Raised
+from loop_close.model import Failure, Frame, Raised, RootCause
 
 #: File and qualified name.
 Name = tuple[str, str]
@@ -123,3 +124,18 @@ def _from_origins(failure: Failure, found: dict[Name, Clue], share: float) -> No
         if (clue.file, clue.function) not in judged:
             judged.add((clue.file, clue.function))
             clue.judged += share
+
+
+def is_named(cause: RootCause) -> bool:
+    """Whether it is told by the name of what is missing, or by no exception at all: such causes are one by that alone.
+
+    An attribute is another matter: one fault may take several from an object.
+    """
+    raised = shown_exception(cause)
+    return raised is None or (missing_thing(raised) is not None and not is_a(raised, "AttributeError"))
+
+
+def shown_exception(cause: RootCause) -> Raised | None:
+    """The exception of the failure that is shown first."""
+    failure = cause.evidence[0].failure
+    return failure.raised if failure is not None else None
