@@ -10,7 +10,7 @@ from typing import NamedTuple
 from loop_close.causes.suspects.clues import Clue, Name, base_name
 from loop_close.causes.suspects.counted import ochiai
 from loop_close.causes.suspects.edited import written_name
-from loop_close.causes.suspects.makers import failing_classes, is_maker
+from loop_close.causes.suspects.makers import failing_classes, is_of_the_exception, maker_share
 from loop_close.causes.suspects.nothing import MAY, NoneBefore, is_about_none
 from loop_close.causes.suspects.spectrum import Spectrum
 from loop_close.model import Failure
@@ -85,10 +85,13 @@ def candidates(
     known = known or Known()
     ran = {(s.function.file, base_name(s.function.function)): s for s in spectra}
     named = {name for name, clue in clues.items() if clue.framed or _is_edited(clue, ran.get(name), known)}
+    named |= {name for name, clue in clues.items() if clue.judged and not ran}
     classes, about_none = failing_classes(failures), is_about_none(failures)
     at_import = all(failure.phase == "collect" for failure in failures)
     found = []
     for file, function in sorted({*ran, *named, *none_before} - _tests_themselves(failures, clues)):
+        if is_of_the_exception(function, failures) and (file, function) not in named:
+            continue
         spectrum, clue = ran.get((file, function)), clues.get((file, function))
         before = none_before.get((file, function))
         features = {
@@ -96,7 +99,7 @@ def candidates(
             "lost": _lost(spectrum, is_about_none=about_none),
             **_by_clue(clue),
             "outside": float(clue is not None and _is_outside(clue, spectrum, known)),
-            "maker": float(is_maker(function, classes)),
+            "maker": maker_share(function, classes),
             "special": float(_is_special(function)),
             "none_before": before.share if before is not None else 0.0,
         }
@@ -159,7 +162,9 @@ def _by_clue(clue: Clue | None) -> dict[str, float]:
         return {}
     return {
         "raised": clue.raised,
+        "once_raised": float(clue.raised > 0),
         "framed": clue.framed,
+        "judged": clue.judged,
         "edited": (_TEST_CODE if clue.is_test else 1.0) * (clue.edited > 0),
     }
 

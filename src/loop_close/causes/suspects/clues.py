@@ -10,7 +10,7 @@ from loop_close.causes.suspects.edited import edited_before
 from loop_close.conventions import is_test_file
 from loop_close.facts import TURNING, is_a, is_about_no_exception, leaves, links, origins
 from loop_close.memory import Episode
-from loop_close.model import Failure, Frame, Raised, RootCause
+from loop_close.model import Failure, Frame, Origin, Raised, RootCause
 
 #: File and qualified name.
 Name = tuple[str, str]
@@ -117,13 +117,22 @@ def _from_origins(failure: Failure, found: dict[Name, Clue], share: float) -> No
         return  # it is not known what was to raise it
     judged: set[Name] = set()
     for origin in origins(failure):
-        if origin.is_test or not origin.file:
+        if origin.is_test or not _is_function(origin):
             continue
         clue = _clue(found, origin.file, origin.function)
         clue.line = clue.line or origin.line
         if (clue.file, clue.function) not in judged:
             judged.add((clue.file, clue.function))
             clue.judged += share
+
+
+def _is_function(origin: Origin) -> bool:
+    """Whether it is a function of a file: not a fixture known by its name alone, a class, or an attribute."""
+    if not origin.file or origin.source is None:
+        return bool(origin.file)
+    lines = [line.lstrip() for line in origin.source.lines]
+    is_class = next((line.startswith("class ") for line in lines if not line.startswith("@")), False)
+    return not is_class and any(line.startswith(("def ", "async def ")) or "lambda" in line for line in lines)
 
 
 def is_named(cause: RootCause) -> bool:

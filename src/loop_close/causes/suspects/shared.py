@@ -18,7 +18,7 @@ from loop_close.calls import Called, Calls
 from loop_close.causes.suspects.candidates import Candidate
 from loop_close.causes.suspects.clues import Name, base_name, shown_exception
 from loop_close.causes.suspects.counted import Hit, ochiai
-from loop_close.causes.suspects.rank import is_odd, scored
+from loop_close.causes.suspects.rank import NONE, is_odd, scored
 from loop_close.causes.suspects.spectrum import passed_of
 from loop_close.facts import innermost, is_assertion, links
 from loop_close.model import Failure, RootCause
@@ -101,7 +101,7 @@ def blame(found: Iterable[Candidate]) -> _Blame:
     Their names have no part in it, as tests of one fault may be called after several functions.
     """
     odd = [c for c in found if c.spectrum is not None and is_odd(c.spectrum)]
-    likeliest = scored(odd, without="name")[:_MOST]
+    likeliest = scored(odd, without=("name", NONE))[:_MOST]
     return {
         (c.file, c.function): (share, c.spectrum.passed) for share, c in likeliest if c.spectrum is not None
     }
