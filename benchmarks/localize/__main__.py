@@ -151,7 +151,7 @@ def _from_kept(options: argparse.Namespace, faults: Sequence[Fault]) -> str:
     except ModuleNotFoundError as missing:
         raise SystemExit(f"--fit needs {missing.name}: {sys.executable} -m pip install scipy") from None
     weights = {**fit(options.fit, faults), **fit_joins(options.fit, faults)}
-    return "\n".join(f"{name:10} {weight:6.2f}" for name, weight in weights.items())
+    return "\n".join(f"{name:20} {weight:6.2f}" for name, weight in weights.items())
 
 
 def _choose(options: argparse.Namespace) -> int:

@@ -61,7 +61,7 @@ UNCOUNTED: Mapping[str, float] = {
 LEAST_FIRST = 0.1
 #: As many are named as it takes to have the right one among them with this probability. With 0.9 the right one was
 #: among the first five of 3 % fewer faults.
-_COVERED = 0.95
+_COVERED = 0.97
 # What this share of the passing tests ran as well tells nothing of those that fail.
 _COMMON = 0.9
 # A line is worth naming where at most this share of the passing tests that called its function ran it.
@@ -187,15 +187,15 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     is_owed = spectrum is not None and spectrum.function.owes
     is_told = is_owed or candidate.is_about_none
     if spectrum is not None and spectrum.gave_none and candidate.none_before is None and is_told:
-        wanted = " where a value is wanted" if is_owed else ""
-        yield f"gives None{wanted}{_in(spectrum.gave_none, spectrum.of_failed)}"
+        wanted = " where a value is expected" if is_owed else ""
+        yield f"returned None{wanted}{_in(spectrum.gave_none, spectrum.of_failed)}"
     if spectrum is not None and candidate.at_import and not clue:
         yield "ran before the import failed"
     if spectrum is not None and spectrum.made and not candidate.at_import:
         yield _made(spectrum)
     if candidate.none_before is not None:
-        wanted = ", where a value is wanted" if candidate.none_before.function.owes else ""
-        yield f"gave None at import or before the tests{wanted}"
+        wanted = ", where a value is expected" if candidate.none_before.function.owes else ""
+        yield f"returned None at import or before the tests{wanted}"
     if clue is None:
         return
     if clue.edited:
@@ -207,12 +207,12 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     elif clue.framed:
         yield "on the traceback"
     if clue.judged >= _MOSTLY:
-        yield "the failing statement is about what it gave"
+        yield "the failing statement checks its return value"
 
 
 def _made(spectrum: Spectrum) -> str:
     if spectrum.made == spectrum.failed:
-        return "it ran at import, and they use what it made"
+        return "it ran at import, and the failing tests use what it made"
     return f"{spectrum.made} of the failing ones use what it made at import"
 
 
