@@ -56,6 +56,7 @@ UNCOUNTED: Mapping[str, float] = {
     "name": 1.8,
     "edited": 8.0,
     "outside": 6.5,
+    "none_before": 9.0,
     NONE: 3.0,
 }
 #: Where even the likeliest is less probable, the evidence is weak, and nothing is said.
