@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks import suites
 from benchmarks.measure import run
 from benchmarks.rows import Bench, Row
+from benchmarks.tokenizer import count_tokens
 
 
 def tokens(bench: Bench) -> Iterator[Row]:
@@ -46,8 +47,7 @@ def _kept(report: Path, messages: list[str]) -> int:
 
 
 def _tokens(text: str) -> str:
-    """UTF-8 bytes / 4, as everywhere in loop-close."""
-    return f"{-(-len(text.encode()) // 4):,} tokens"
+    return f"{count_tokens(text):,} tokens"
 
 
 def _said(text: str, messages: list[str]) -> int:

@@ -13,8 +13,12 @@ function around it. It is scored whether the faulty one is the first, among the 
 - pytest-receptor: group by group the place it names, then its frames from where it was raised outwards. Its text
   is what it prints with ``--receptor=llm``.
 
+A second row of loop-close, ``text``, is for the reader of its prompt: every ``file:line`` and every function that is
+named with its file counts, from the title downwards.
+
 Of the text it is counted whether it names the faulty file, whether it names or quotes the faulty line or one at most
-three from it, and how many tokens it has, four bytes each. ``groups`` are root causes, or sections of failures.
+three from it, and how many tokens it has by the vocabulary o200k_base (with ``rs-bpe``, else estimated). ``groups`` are
+root causes, or sections of failures.
 A fault in an import has no function: naming the line, or anything that runs at import in that file, counts.
 
 ``hidden`` are the faults whose function is on no traceback of any failing test. Rules are tuned with one half of the
@@ -41,7 +45,7 @@ from benchmarks.localize.measure import TOOLS, Bench, installed, lacking, measur
 from benchmarks.localize.projects import BY_NAME, PROJECTS
 from benchmarks.localize.receptor import NAME as PEER
 from benchmarks.localize.score import Score
-from benchmarks.localize.table import markdown, plain, rows
+from benchmarks.localize.table import calibration, markdown, plain, rows
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,8 +63,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for score in _scores(options, list(faults.values())):
             scores.append(score)
             print(_line(faults[score.fault], score), file=out, flush=True)
-    table = rows(faults, scores, options.by)
-    print(markdown(table) if options.markdown else plain(table))
+    shape = markdown if options.markdown else plain
+    print(shape(rows(faults, scores, options.by)))
+    if options.calibration:
+        print()
+        print(shape(calibration(scores)))
     return 0
 
 
@@ -121,6 +128,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--out", type=Path, metavar="FILE", help="write every score there, a line of JSON each")
     add("--by", choices=("kind", "project"), default="", help="a row for each, instead of hidden and shown")
+    add(
+        "--calibration",
+        action="store_true",
+        help="print how often places are right, by their stated probability",
+    )
     add("--markdown", action="store_true", help="print the table as Markdown")
     return parser
 
@@ -139,7 +151,7 @@ def _from_kept(options: argparse.Namespace, faults: Sequence[Fault]) -> str:
     except ModuleNotFoundError as missing:
         raise SystemExit(f"--fit needs {missing.name}: {sys.executable} -m pip install scipy") from None
     weights = {**fit(options.fit, faults), **fit_joins(options.fit, faults)}
-    return "\n".join(f"{name:10} {weight:6.2f}" for name, weight in weights.items())
+    return "\n".join(f"{name:20} {weight:6.2f}" for name, weight in weights.items())
 
 
 def _choose(options: argparse.Namespace) -> int:

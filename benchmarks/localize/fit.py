@@ -1,52 +1,64 @@
-"""Fit the weights of the clues to kept observations, as a choice of one function of all that could be it.
+"""Fit the weights of the clues to kept observations, as a choice of one function of all that could be it, or of none.
 
-With a penalty on the squares; a hidden fault counts half more than one that a traceback shows. Of a fault that has
-several root causes each counts its part.
+Of a fault that has several root causes each counts its part. The weights are held near those that are in use, by a
+penalty on the squares of how far they move. Where nothing is counted is fitted to the same observations without calls.
 """
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.localize.faults import Fault
+from benchmarks.localize.keep import load
 from benchmarks.localize.logit import Choice, weights_of
 from loop_close.causes.suspects.clues import base_name
 from loop_close.causes.suspects.counted import Counted
-from loop_close.causes.suspects.rank import WEIGHTS, found_for
+from loop_close.causes.suspects.rank import NONE, UNCOUNTED, WEIGHTS, found_for
 from loop_close.judge import close
+from loop_close.model import Observation
 
 #: Not fitted: there are no edits in the benchmark, a place on the traceback is for where nothing is counted, and few
 #: faults are in functions that run before the tests.
-_GIVEN = ("edited", "outside", "framed", "none_before")
-_PENALTY = 0.001
+_GIVEN = ("edited", "outside", "none_before")
+_PENALTY = 0.01
 
 
 def fit(folder: Path, faults: Sequence[Fault]) -> dict[str, float]:
-    """The weights, by clue."""
-    names = [name for name in WEIGHTS if name not in _GIVEN]
-    choices = [choice for fault in faults for choice in _choices(folder, fault, names)]
-    weights = weights_of(choices, _PENALTY)
-    return dict(zip(names, [round(weight, 1) for weight in weights], strict=True))
+    """The weights, by clue; those for where nothing is counted have a name with ``uncounted`` in front."""
+    counted = _fitted(folder, faults, {k: v for k, v in WEIGHTS.items() if k not in (*_GIVEN, "framed")})
+    own = {k: v for k, v in UNCOUNTED.items() if k not in _GIVEN}
+    uncounted = _fitted(folder, faults, own, is_counted=False)
+    return {**counted, **{f"uncounted {name}": weight for name, weight in uncounted.items()}}
 
 
-def _choices(folder: Path, fault: Fault, names: Sequence[str]) -> Iterator[Choice]:
-    path = folder / f"{fault.id}.pickle"
-    if not path.exists():
-        return
-    observation = pickle.loads(path.read_bytes())
-    causes = close(observation).causes
+def _fitted(
+    folder: Path, faults: Sequence[Fault], weights: Mapping[str, float], *, is_counted: bool = True
+) -> dict[str, float]:
+    choices = []
+    for fault in faults:
+        observation = load(folder, fault.id)
+        if observation is not None:
+            seen = observation if is_counted else replace(observation, calls=None)
+            choices += _choices(seen, fault, list(weights), is_counted=is_counted)
+    found = weights_of(choices, _PENALTY, list(weights.values()))
+    return dict(zip(weights, [round(weight, 1) for weight in found], strict=True))
+
+
+def _choices(
+    observation: Observation, fault: Fault, names: Sequence[str], *, is_counted: bool
+) -> Iterator[Choice]:
+    """A choice for each root cause. The last candidate is that none of the others is the right one."""
     counted = Counted(observation.calls) if observation.calls is not None else None
-    known = []
-    for found in (found_for(cause, counted) for cause in causes):
+    every = [found_for(cause, counted) for cause in close(observation).causes]
+    known = [found for found in every if found and any(c.spectrum for c in found) == is_counted]
+    for found in known:
         rows = [
             ([c.features.get(name, 0.0) for name in names], _is_it(fault, c.file, c.function)) for c in found
         ]
-        if any(is_it for _, is_it in rows):
-            known.append(rows)
-    for rows in known:
-        yield (1.5 if fault.hidden else 1.0) / len(known), rows
+        none = [float(name == NONE) for name in names]
+        yield 1 / len(known), [*rows, (none, not any(is_it for _, is_it in rows))]
 
 
 def _is_it(fault: Fault, file: str, function: str) -> bool:

@@ -1,14 +1,17 @@
-"""A pytest plugin that keeps what loop-close saw of a run, so that rules can be tried without running the tests.
+"""Keep what loop-close saw of a run, so that rules can be tried without running the tests.
 
-``LOCALIZE_KEEP`` names the file to write.
+As a pytest plugin it writes the observation to the file that ``LOCALIZE_KEEP`` names; :func:`load` reads it back.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import Any
 
 from loop_close import Detector, Evidence, Observation
 
@@ -28,5 +31,39 @@ def pytest_loop_close_detectors() -> list[Detector]:
 
 
 def _keep(observation: Observation) -> Iterable[Evidence]:
-    Path(os.environ["LOCALIZE_KEEP"]).write_bytes(pickle.dumps(observation))
+    Path(os.environ["LOCALIZE_KEEP"]).write_bytes(dumps(observation))
     return ()
+
+
+class _ByField(pickle.Pickler):
+    """Writes records by the names of their fields: the standard form of slotted ones goes by their order alone."""
+
+    def reducer_override(self, obj: object) -> Any:
+        if is_dataclass(obj) and not isinstance(obj, type):
+            return _record, (type(obj), {f.name: getattr(obj, f.name) for f in fields(obj)})
+        return NotImplemented
+
+
+def _record(kind: type, values: Mapping[str, Any]) -> object:
+    """The record by today's fields: new ones have their defaults, those that are gone are left out."""
+    names = {f.name for f in fields(kind)}
+    return kind(**{name: value for name, value in values.items() if name in names})
+
+
+def dumps(observation: Observation) -> bytes:
+    """The observation, readable by versions whose records have more or fewer fields."""
+    file = io.BytesIO()
+    _ByField(file).dump(observation)
+    return file.getvalue()
+
+
+def load(folder: Path, fault: str) -> Observation | None:
+    """What was kept of a fault, given by its id; None where nothing was.
+
+    The file is trusted: it was written by :func:`dumps` on this machine.
+    """
+    path = folder / f"{fault}.pickle"
+    if not path.exists():
+        return None
+    observation: Observation = pickle.loads(path.read_bytes())
+    return observation

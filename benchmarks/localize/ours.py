@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.localize.reading import Named, Said, Scene, functions, once
+from benchmarks.localize.reading import Named, Said, Scene, functions, mentions, once
 from benchmarks.localize.run import Ran
 from benchmarks.localize.spans import MODULE
 
@@ -33,12 +33,22 @@ def said(scene: Scene, document: Mapping[str, Any], text: str) -> Said:
     """From the report as JSON has it."""
     causes = document["root_causes"]
     named = [name for cause in causes for name in _of_cause(scene, cause)]
-    return Said(text=text, named=once(named), groups=len(causes))
+    chances = ((s["score"], one) for cause in causes for s in cause["suspects"] for one in _named(scene, s))
+    return Said(
+        text=text,
+        named=once(named),
+        groups=len(causes),
+        read=mentions(scene, text),
+        chances=tuple(chances),
+    )
 
 
 def _of_cause(scene: Scene, cause: Mapping[str, Any]) -> Iterator[Named]:
     """The suspects in their order; where there is none, the cause's own place."""
-    for suspect in cause["suspects"] or [cause["location"]]:
-        for named in functions(scene, [(suspect["file"], suspect["line"])]):
-            is_module = suspect["function"] == MODULE
-            yield Named(named.file, named.line, MODULE) if is_module else named
+    for place in cause["suspects"] or [cause["location"]]:
+        yield from _named(scene, place)
+
+
+def _named(scene: Scene, place: Mapping[str, Any]) -> Iterator[Named]:
+    for named in functions(scene, [(place["file"], place["line"])]):
+        yield Named(named.file, named.line, MODULE) if place["function"] == MODULE else named

@@ -7,13 +7,13 @@ what they ran; of the passing tests of the one run those are taken out that fail
 from __future__ import annotations
 
 import itertools
-import pickle
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.localize.faults import Fault
+from benchmarks.localize.keep import load
 from loop_close import judge
 from loop_close.calls import Calls
 from loop_close.causes.suspects.locate import joined
@@ -51,8 +51,7 @@ def _share(part: int, whole: int) -> str:
 def singles(folder: Path, faults: Sequence[Fault]) -> Iterator[Single]:
     """The faults of which calls were kept."""
     for fault in faults:
-        path = folder / f"{fault.id}.pickle"
-        observation = pickle.loads(path.read_bytes()) if path.exists() else None
+        observation = load(folder, fault.id)
         causes = _causes(observation) if observation is not None else ()
         if observation is not None and observation.calls is not None and causes:
             yield Single(fault=fault, calls=observation.calls, causes=causes)

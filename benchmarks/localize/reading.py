@@ -9,11 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.localize.projects import Project
-from benchmarks.localize.spans import Resolver
+from benchmarks.localize.spans import MODULE, Resolver
 
 NEAR = 3  # lines
 _FILE = re.compile(r"[\w./\\~-]*\w\.py\b")
 _PLACE = re.compile(rf"({_FILE.pattern})(?:\"?`?,? line |:)(\d+)")
+# cost() in src/shop/shipping.py; `cost` (`src/shop/shipping.py`); a place with the name of what is there
+_MENTION = re.compile(
+    rf"(?P<called>[\w.<>]+)\(\)`? in `?(?P<of>{_FILE.pattern})(?!`?,? line |:\d)"
+    rf"|`(?P<named>[\w.<>]+)(?:\(\))?` \(`?(?P<there>{_FILE.pattern})(?!:\d)"
+    rf"|{_PLACE.pattern}(?P<module>`? `<module>`)?"
+)
 _MARGIN = re.compile(r"^(?:[\s>|E+]|\d+(?=[\s:|]))*")
 _TELLING = 6  # characters; a shorter line of code stands anywhere
 
@@ -37,11 +43,15 @@ class Said:
     :ivar text: what its reader gets.
     :ivar named: functions of the code under test, the one to look at first in front; each once.
     :ivar groups: into how many it sorts the failures; None where it does not.
+    :ivar read: the functions as the text names them, from its top; None where only ``named`` is compared.
+    :ivar chances: the probability that each was stated to have, where the tool states any.
     """
 
     text: str
     named: tuple[Named, ...]
     groups: int | None
+    read: tuple[Named, ...] | None = None
+    chances: tuple[tuple[float, Named], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,6 +83,26 @@ def functions(scene: Scene, found: Iterable[tuple[str, int]]) -> Iterator[Named]
     for file, line in found:
         if scene.project.is_source(file):
             yield Named(file, line, scene.resolver.function(file, line))
+
+
+def mentions(scene: Scene, text: str) -> tuple[Named, ...]:
+    """The functions of the code under test that a text names, as its reader meets them; each once.
+
+    Every ``file:line`` counts, and every function that is named with its file.
+    """
+    return once(each for found in _MENTION.finditer(text) for each in _mentioned(scene, found))
+
+
+def _mentioned(scene: Scene, found: re.Match[str]) -> Iterator[Named]:
+    name, file = found["called"] or found["named"], found["of"] or found["there"]
+    if not name:
+        for named in functions(scene, places(scene, found[0])):
+            yield Named(named.file, named.line, MODULE) if found["module"] else named
+        return
+    file = scene.relative(file)
+    if scene.project.is_source(file):
+        same = [f for f in scene.resolver.functions(file) if f".{f.name}".endswith(f".{name}")]
+        yield from (Named(file, f.start, f.name) for f in same[:1])
 
 
 def once(named: Iterable[Named]) -> tuple[Named, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import sys
 import tempfile
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 from benchmarks.localize import ours
 from benchmarks.localize.faults import Fault, put
 from benchmarks.localize.fetch import copied, tree
+from benchmarks.localize.keep import load
 from benchmarks.localize.projects import BY_NAME
 from benchmarks.localize.reading import Scene
 from benchmarks.localize.score import Score, score
@@ -29,13 +29,13 @@ from loop_close.settings import DEFAULT_BUDGET
 def replay(folder: Path, cache: Path, faults: Sequence[Fault]) -> Iterator[Score]:
     """Scores of those faults that have an observation."""
     for fault in faults:
-        path = folder / f"{fault.id}.pickle"
-        if not path.exists():
+        observation = load(folder, fault.id)
+        if observation is None:
             print(f"{fault.id}: nothing was kept", file=sys.stderr)
             continue
         scene = _scene(fault, cache)
         began = time.monotonic()
-        report = _with_sources(close(pickle.loads(path.read_bytes())), fault, cache)
+        report = _with_sources(close(observation), fault, cache)
         prompt = compose(report, DEFAULT_SECTIONS, budget=DEFAULT_BUDGET, full_report=REPORT)
         said = ours.said(scene, report_document(report, ""), prompt)
         yield score(scene, fault, ours.NAME, said, time.monotonic() - began)

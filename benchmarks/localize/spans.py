@@ -94,9 +94,13 @@ class Resolver:
 
     def function(self, file: str, line: int) -> str:
         """The innermost function around a line; ``<module>`` where the file cannot be read."""
+        return enclosing(self.functions(file), line)
+
+    def functions(self, file: str) -> Sequence[Function]:
+        """Those of a file; none where it cannot be read."""
         if file not in self._known:
             try:
                 self._known[file] = list(functions(ast.parse(self.source(file))))
             except (OSError, SyntaxError, ValueError):
                 self._known[file] = []
-        return enclosing(self._known[file], line)
+        return self._known[file]

@@ -44,6 +44,13 @@ def test_penalty_draws_to_zero() -> None:
     assert 0 < strict < mild
 
 
+def test_penalty_draws_to_the_weights_that_are_given() -> None:
+    from benchmarks.localize.logit import weights_of
+
+    always = [chosen(1.0, is_first=True)]
+    assert 0 < weights_of(always, 1.0)[0] < 1 < weights_of(always, 1.0, [2.0])[0] - 1 < 1.5
+
+
 def test_nothing_to_fit_to_is_said() -> None:
     from benchmarks.localize.logit import weights_of
 

@@ -4,11 +4,12 @@ import pytest
 from benchmarks.localize import bare, ours, receptor
 from benchmarks.localize.faults import Fault
 from benchmarks.localize.projects import Project
-from benchmarks.localize.reading import Named, Said, Scene, names_file, once, shows_line
+from benchmarks.localize.reading import Named, Said, Scene, mentions, names_file, once, shows_line
 from benchmarks.localize.run import Ran
 from benchmarks.localize.score import Score, score
 from benchmarks.localize.spans import Resolver
-from benchmarks.localize.table import markdown, plain, rows
+from benchmarks.localize.table import calibration, markdown, plain, rows
+from benchmarks.tokenizer import count_tokens
 
 SOURCE = """\
 import os
@@ -185,7 +186,8 @@ def test_rank(scene, changed, rank):
         groups=1,
     )
     result = score(scene, fault(**changed), "ours", said)
-    assert (result.rank, result.named, result.tokens) == (rank, 2, 12)
+    assert (result.rank, result.named, result.is_read) == (rank, 2, False)
+    assert result.tokens == count_tokens(said.text) > 0
     assert result.names == ("shop/cart.py:inner", "shop/cart.py:outer")
 
 
@@ -203,3 +205,66 @@ def test_table_counts_halves_and_hidden_apart():
     ]
     assert plain(table).splitlines()[0].split()[:3] == ["half", "faults", "tool"]
     assert markdown(table).splitlines()[1].startswith("| --- | ---")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", []),
+        ("outer(1) in other places, cart.py", []),
+        ("`outer` (`tests/test_cart.py`), missing() in shop/cart.py", []),
+        ("tests/test_shop.py:9, /usr/lib/cart.py:9", []),
+        ("# 5 tests fail, 36 pass: probably third() in shop/cart.py:14", ["third"]),
+        ("### 1. `outer` at `shop/cart.py:9` (62 %)", ["outer"]),
+        (
+            "Other places: `shop/cart.py:14` `third` (12 %), `shop/cart.py:5` `inner` (3 %)",
+            ["third", "inner"],
+        ),
+        ("called by outer() in shop/cart.py and `inner` (`shop/cart.py`)", ["outer", "inner"]),
+        ("`shop/cart.py:1` `<module>`, then `shop/cart.py:9` and `shop/cart.py:10`", ["<module>", "outer"]),
+        ("outer() in shop/cart.py:14", ["third"]),  # the line is what counts, as for all tools
+    ],
+)
+def test_reading_order(scene, text, found):
+    assert [named.function for named in mentions(scene, text)] == found
+
+
+def test_the_text_is_read_beside_the_list(scene):
+    suspects = [
+        {"file": "shop/cart.py", "line": 14, "function": "third", "score": 0.7},
+        {"file": "shop/cart.py", "line": 8, "function": "outer", "score": 0.2},
+    ]
+    document = {"root_causes": [{"suspects": suspects, "location": {}}]}
+    said = ours.said(scene, document, "`shop/cart.py:9` was run")
+    result = score(scene, fault(), ours.NAME, said)
+    assert (result.rank, result.read) == (2, 1)
+    assert result.chances == ((0.7, False), (0.2, True))
+    table = rows({fault().id: fault()}, [result])
+    assert [row[2:6] for row in table[1:3]] == [
+        ("loop-close", "1", "0 %", "100 %"),
+        ("loop-close, text", "1", "100 %", "100 %"),
+    ]
+
+
+def test_calibration():
+    common = {
+        "tool": "ours",
+        "named": 0,
+        "names": (),
+        "has_file": True,
+        "has_line": True,
+        "tokens": 1,
+        "groups": 1,
+    }
+    chances = [((0.62, True), (0.12, False)), ((0.68, False),), ((1.0, True),)]
+    scores = [Score(fault=str(n), rank=1, chances=each, **common) for n, each in enumerate(chances)]
+    assert calibration(scores)[1:] == [
+        ("10-20 %", "1", "12 %", "0 %"),
+        ("60-70 %", "2", "65 %", "50 %"),
+        ("90-100 %", "1", "100 %", "100 %"),
+        ("all", "4", "expected calibration error", "0.105"),
+    ]
+
+
+def test_calibration_of_nothing():
+    assert calibration([])[1:] == [("all", "0", "expected calibration error", "0.000")]

@@ -60,9 +60,9 @@ def test_decorator_that_lost_its_return(run, workers):
     done = run(project(DECORATED), *workers, own_process=True, plugins=("xdist",))
     assert suspects(done)[0] == (
         "marked.<locals>.mark",
-        ["gave None at import or before the tests, where a value is wanted"],
+        ["returned None at import or before the tests, where a value is expected"],
     )
-    assert "gave None at import or before the tests, where a value is wanted" in done.prompt
+    assert "returned None at import or before the tests, where a value is expected" in done.prompt
     first = done.report["root_causes"][0]["suspects"][0]
     assert (first["file"], first["line"]) == ("shop/marks.py", 3)
 
@@ -97,7 +97,7 @@ def test_import_that_fails_by_the_none_of_a_function(run, workers):
     done = run(FACTORY, *workers, own_process=True, plugins=("xdist",))
     (first, reasons), *_ = suspects(done)
     assert first == "rates"
-    assert "gave None at import or before the tests" in reasons
+    assert "returned None at import or before the tests" in reasons
 
 
 def test_import_that_fails_by_something_else(run):

@@ -72,9 +72,9 @@ def test_what_made_the_table_is_suspected(run, workers):
     assert suspects(done) == [["twice", "double"]]
     assert reasons(done, "double") == [
         "called by 1 of 1 failing and 0 of 2 passing tests",
-        "it ran at import, and they use what it made",
+        "it ran at import, and the failing tests use what it made",
     ]
-    assert "`double`: 1 and 0; it ran at import, and they use what it made" in done.prompt
+    assert "`double`: 1 and 0; it ran at import, and the failing tests use what it made" in done.prompt
 
 
 def test_workers_say_the_same(run, pytester):

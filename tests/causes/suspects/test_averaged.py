@@ -4,11 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records import failure, in_test, raised, verdict
 
-from loop_close.causes.suspects.averaged import averaged, others
 from loop_close.causes.suspects.candidates import Candidate
-from loop_close.causes.suspects.common import Lines
-from loop_close.causes.suspects.locate import located
-from loop_close.causes.suspects.shared import Told
+from loop_close.causes.suspects.locate import averaged, located, others
+from loop_close.causes.suspects.shared import Lines, Told
 from loop_close.model import Evidence, RootCause
 
 

@@ -2,7 +2,8 @@ import pytest
 from called import CART
 from records import failure, frame, in_test, raised, verdict
 
-from loop_close.causes.suspects.places import handlers, is_named, place_of
+from loop_close.causes.suspects.clues import is_named
+from loop_close.causes.suspects.shared import handlers, place_of
 from loop_close.model import Evidence, RootCause, Site
 
 

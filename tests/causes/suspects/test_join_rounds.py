@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records import failure, frame, in_test, raised, verdict
 
-from loop_close.causes.suspects.common import Lines
 from loop_close.causes.suspects.join import Join, clusters
 from loop_close.causes.suspects.locate import joined
-from loop_close.causes.suspects.shared import Told
+from loop_close.causes.suspects.shared import Lines, Told
 from loop_close.model import Evidence, RootCause
 
 

@@ -1,7 +1,7 @@
 import pytest
 from records import failure, frame, in_test, raised, verdict
 
-from loop_close.causes.suspects.makers import failing_classes, is_maker, is_of_the_exception
+from loop_close.causes.suspects.makers import failing_classes, is_of_the_exception, maker_share
 
 LACKS = raised("AttributeError", frames=[in_test()], details={"owner": "shop.cart.Cart", "name": "items"})
 
@@ -22,7 +22,11 @@ LACKS = raised("AttributeError", frames=[in_test()], details={"owner": "shop.car
     ],
 )
 def test_classes_of_a_failure(exc, classes):
-    assert failing_classes([failure(exc)]) == classes
+    assert failing_classes([failure(exc)]) == dict.fromkeys(classes, 1.0)
+
+
+def test_a_class_counts_by_its_share_of_the_failures():
+    assert failing_classes([failure(LACKS), *[failure(verdict())] * 3]) == {"Cart": 0.25}
 
 
 @pytest.mark.parametrize(
@@ -38,31 +42,27 @@ def test_classes_of_a_failure(exc, classes):
     ],
 )
 def test_makers(function, expected):
-    assert is_maker(function, frozenset({"Cart"})) is expected
+    assert maker_share(function, {"Cart": 0.5}) == 0.5 * expected
 
 
 def test_a_function_of_no_class_makes_nothing():
-    assert not is_maker("__init__", failing_classes([failure(raised(frames=[frame(function="f")]))]))
+    assert maker_share("__init__", failing_classes([failure(raised(frames=[frame(function="f")]))])) == 0
 
 
-SHOP_ERROR = raised("CartError", bases=("ShopError", "Exception"))
+CUSTOM = raised("Refused", frames=[in_test()], bases=("ShopError", "Exception"))
 
 
 @pytest.mark.parametrize(
-    ("function", "raises", "expected"),
+    ("function", "exceptions", "expected"),
     [
-        ("CartError.__init__", [], False),
-        ("CartError.__init__", [None], False),
-        ("CartError.__init__", [raised()], False),
-        ("CartError.__init__", [SHOP_ERROR, raised()], False),
-        ("CartError.__init__", [verdict(context=SHOP_ERROR)], False),  # a test that judges the error's text
-        ("CartError.__str__", [SHOP_ERROR], False),
-        ("Cart.__init__", [SHOP_ERROR], False),
-        ("__init__", [SHOP_ERROR], False),
-        ("CartError.__init__", [SHOP_ERROR], True),
-        ("ShopError.__init__", [SHOP_ERROR, SHOP_ERROR], True),
-        ("make.<locals>.CartError.__new__", [SHOP_ERROR], True),
+        ("Refused.total", [CUSTOM], False),
+        ("__init__", [CUSTOM], False),
+        ("Cart.__init__", [CUSTOM], False),
+        ("Refused.__init__", [CUSTOM, verdict()], False),
+        ("Refused.__init__", [None], False),
+        ("Refused.__init__", [CUSTOM], True),
+        ("ShopError.__init__", [CUSTOM, CUSTOM], True),
     ],
 )
-def test_constructors_of_the_exception_itself(function, raises, expected):
-    assert is_of_the_exception(function, [failure(exc) for exc in raises]) is expected
+def test_what_makes_the_exception_itself(function, exceptions, expected):
+    assert is_of_the_exception(function, [failure(each) for each in exceptions]) is expected

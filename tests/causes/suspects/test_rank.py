@@ -5,10 +5,18 @@ from called import CART, called, calls, nodeid
 from records import SRC, failure, frame, in_test, raised, verdict
 
 from loop_close.causes.suspects.counted import Counted
-from loop_close.causes.suspects.rank import MOST, WEIGHTS, found_for, scored, suspects_among
-from loop_close.causes.suspects.reasons import reasons_of
+from loop_close.causes.suspects.rank import (
+    MOST,
+    NONE,
+    UNCOUNTED,
+    WEIGHTS,
+    found_for,
+    reasons_of,
+    scored,
+    suspects_among,
+)
 from loop_close.memory import Edit, Edits, Episode, Known, Mark, Step
-from loop_close.model import Evidence, RootCause
+from loop_close.model import Evidence, Origin, RootCause, Source
 
 TOTAL = called("total", 10, passed=3, lines={1: 3, 2: 0})
 TAX = called("tax", 30, passed=40, lines={1: 40})
@@ -22,6 +30,11 @@ def cause(*failures):
 
 def suspects_of(cause, known=None, *more):
     return suspects_among(scored(found_for(cause, Counted(known) if known is not None else None, *more)))
+
+
+def ranked(cause, known=None, *more):
+    found = found_for(cause, Counted(known) if known is not None else None, *more)
+    return [candidate.function for _, candidate in scored(found)]
 
 
 def names(suspects):
@@ -67,6 +80,48 @@ def test_at_most_five():
     assert len(suspects_of(cause(failure(WRONG, nodeid("test_a"))), known)) == MOST
 
 
+def test_the_probabilities_leave_some_for_none_of_the_candidates():
+    known = calls(TAX, TOTAL, passed=40, test_a=[(0, 1), (1, 1), (1, 2)])
+    found = found_for(cause(failure(WRONG, nodeid("test_a"))), Counted(known))
+    assert 0.9 < sum(probability for probability, _ in scored(found)) < 1
+    assert sum(share for share, _ in scored(found, without=(NONE,))) == pytest.approx(1)
+
+
+def test_no_more_than_cover_nearly_all_of_the_probability():
+    counts = {"a": 0, "b": 0, "c": 90}
+    alike = [called(name, 9, file=f"{name}.py", passed=n, lines={1: n}) for name, n in counts.items()]
+    known = calls(*alike, passed=100, test_a=[(0, 1), (1, 1), (2, 1)])
+    one = cause(failure(WRONG, nodeid("test_a")))
+    assert ranked(one, known)[-1] == "c"
+    assert sorted(names(suspects_of(one, known))) == ["a", "b"]
+
+
+def defined(function, line, *lines):
+    return Origin(file=SRC, line=line, function=function, source=Source(start=line, lines=lines))
+
+
+@pytest.mark.parametrize(
+    ("origin", "expected"),
+    [
+        (defined("Cart", 3, "class Cart:", "    def total(self):"), []),
+        (defined("Cart.limit", 3, "limit: int = 4"), []),
+        (Origin(file="", line=0, function="fixture cart"), []),
+        (defined("total", 3, "def total(cart):"), ["total"]),
+        (defined("total", 3, "@cached", "async def total(cart):"), ["total"]),
+    ],
+)
+def test_what_the_failing_statement_judges_without_any_calls(origin, expected):
+    found = suspects_of(cause(failure(verdict(origin), nodeid("test_a"))), None)
+    assert [each.function for each in found] == expected
+    assert all(each.line == 3 and 0.1 < each.score < 0.7 for each in found)
+
+
+def test_nothing_judged_is_suspected_where_calls_show_that_it_did_not_run():
+    known = calls(TOTAL, passed=40, test_a=[(0, 1)])
+    test = failure(verdict(defined("idle", 3, "def idle():"), test="test_a"), nodeid("test_a"))
+    assert ranked(cause(test), known) == ["total"]
+
+
 def test_ties_go_by_file_and_name():
     twins = [called("f", 10, file=file) for file in ("b.py", "a.py")]
     known = calls(*twins, passed=40, test_a=[(0, 1)], test_b=[(1, 1)])
@@ -109,8 +164,7 @@ def after(*edits):
 def test_an_edit_outweighs_the_counts(edits, order):
     ran = calls(TAX, TOTAL, called("idle", 70), passed=40, test_a=[(0, 1), (1, 1)])
     known = replace(ran, modules=frozenset({CART}))
-    found = suspects_of(cause(failure(WRONG, nodeid("test_a"))), known, after(*edits))
-    assert names(found)[:2] == order
+    assert ranked(cause(failure(WRONG, nodeid("test_a"))), known, after(*edits))[: len(order)] == order
 
 
 def test_why_what_was_edited_is_suspected():
@@ -132,7 +186,7 @@ def test_every_feature_has_a_weight():
     one = cause(failure(WRONG, test))
     found = found_for(one, Counted(calls(TOTAL, passed=9, test_a=[(0, 1)])), episode)
     (first,) = found
-    assert set(first.features) == set(WEIGHTS)
+    assert set(first.features) == {*WEIGHTS, *UNCOUNTED} - {NONE}
     assert all(-1 <= value <= 1 for value in first.features.values())
 
 
@@ -165,10 +219,10 @@ def test_of_two_alike_the_one_that_lost_its_value():
     assert names(suspects_among(scored(found))) == ["g", "f"]
 
 
-NONE = raised("TypeError", "'NoneType' object is not callable", [in_test("test_a")])
+OF_NONE = raised("TypeError", "'NoneType' object is not callable", [in_test("test_a")])
 
 
-@pytest.mark.parametrize(("wrong", "names"), [(NONE, ["marked.<locals>.mark"]), (WRONG, [])])
+@pytest.mark.parametrize(("wrong", "names"), [(OF_NONE, ["marked.<locals>.mark"]), (WRONG, [])])
 def test_what_gave_none_before_the_tests(wrong, names):
     lost = called("marked.<locals>.mark", 30, in_import=True, none_before=True, owes=True)
     found = found_for(cause(failure(wrong, nodeid("test_a"))), Counted(calls(lost, passed=3, test_a=[])))
@@ -180,15 +234,17 @@ def test_before_the_tests_or_in_them(passed, expected):
     """What failing tests ran and no passing one did is likelier, as long as many tests pass."""
     lost = called("mark", 30, end_line=31, in_import=True, none_before=True, owes=True)
     known = calls(called("total", 10), lost, passed=passed, test_a=[(0, 1)])
-    suspects = suspects_of(cause(failure(NONE, nodeid("test_a"))), known)
-    assert names(suspects) == expected
+    one = cause(failure(OF_NONE, nodeid("test_a")))
+    suspects = suspects_of(one, known)
+    assert ranked(one, known)[: len(expected)] == expected
+    assert names(suspects) == expected[: len(suspects)]
     assert {(each.line, each.failed, each.none_before) for each in suspects} <= {
         (10, (1, 1), False),
         (30, (0, 0), True),
     }
 
 
-@pytest.mark.parametrize(("wrong", "expected"), [(WRONG, 0.5), (NONE, 1)])
+@pytest.mark.parametrize(("wrong", "expected"), [(WRONG, 0.5), (OF_NONE, 1)])
 def test_what_need_not_give_a_value_in_failures_that_speak_of_none(wrong, expected):
     known = replace(
         calls(called("f", 10, passed=3), passed=40, test_a=[(0, 1)]),
@@ -196,7 +252,7 @@ def test_what_need_not_give_a_value_in_failures_that_speak_of_none(wrong, expect
     )
     (found,) = found_for(cause(failure(wrong, nodeid("test_a"))), Counted(known))
     assert found.features["lost"] == expected
-    assert [reason for reason in reasons_of(found) if "None" in reason] == ["gives None"][: int(expected)]
+    assert [reason for reason in reasons_of(found) if "None" in reason] == ["returned None"][: int(expected)]
 
 
 def test_the_exception_does_not_make_itself():

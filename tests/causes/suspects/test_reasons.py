@@ -7,7 +7,7 @@ from loop_close.causes.suspects.candidates import Candidate
 from loop_close.causes.suspects.clues import Clue
 from loop_close.causes.suspects.counted import Counted
 from loop_close.causes.suspects.nothing import NoneBefore
-from loop_close.causes.suspects.reasons import odd_line, reasons_of
+from loop_close.causes.suspects.rank import odd_line, reasons_of
 from loop_close.causes.suspects.spectrum import spectra
 
 
@@ -26,7 +26,7 @@ def candidate(**fields):
         ({"framed": 1.0, "refused": 1.0}, ("it raised the exception",)),
         (
             {"judged": 0.5, "edited": 6},
-            ("edited right before this began to fail", "the failing statement is about what it gave"),
+            ("edited right before this began to fail", "the failing statement checks its return value"),
         ),
     ],
 )
@@ -69,11 +69,11 @@ def test_none_where_a_value_is_wanted(owes, reasons):
         gave_none={nodeid("test_a"): frozenset({0})},
     )
     (spectrum,) = spectra(Counted(known), [nodeid("test_a"), nodeid("test_b")])
-    said = "gives None where a value is wanted (1 of 2 failing tests)"
+    said = "returned None where a value is expected (1 of 2 failing tests)"
     assert reasons_of(candidate(spectrum=spectrum)) == (said,) * reasons
 
 
-@pytest.mark.parametrize(("owes", "more"), [(True, ", where a value is wanted"), (False, "")])
+@pytest.mark.parametrize(("owes", "more"), [(True, ", where a value is expected"), (False, "")])
 def test_none_before_the_tests(owes, more):
     lost = NoneBefore(called("f", 10, none_before=True, owes=owes), 0.5)
-    assert reasons_of(candidate(none_before=lost)) == (f"gave None at import or before the tests{more}",)
+    assert reasons_of(candidate(none_before=lost)) == (f"returned None at import or before the tests{more}",)

@@ -1,10 +1,9 @@
 import pytest
 from called import called, calls, nodeid
 
-from loop_close.causes.suspects.candidates import candidates
+from loop_close.causes.suspects.candidates import candidates, with_standing
 from loop_close.causes.suspects.counted import Counted
 from loop_close.causes.suspects.spectrum import spectra
-from loop_close.causes.suspects.standing import with_standing
 
 TAX = "src/shop/tax.py"
 

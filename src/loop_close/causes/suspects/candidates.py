@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from math import log2
+from dataclasses import dataclass, replace
+from math import exp, log2
 from typing import NamedTuple
 
-from loop_close.causes.suspects.clues import Clue, Name, base_name
+from loop_close.causes.suspects.clues import Clue, Name, base_name, handing_on
 from loop_close.causes.suspects.counted import ochiai
 from loop_close.causes.suspects.edited import written_name
-from loop_close.causes.suspects.makers import failing_classes, is_maker, is_of_the_exception
+from loop_close.causes.suspects.makers import failing_classes, is_of_the_exception, maker_share
 from loop_close.causes.suspects.nothing import MAY, NoneBefore, is_about_none
-from loop_close.causes.suspects.places import handing_on
 from loop_close.causes.suspects.spectrum import Spectrum
 from loop_close.model import Failure
 from loop_close.syntax.meaning import MODULE
 
 # A function of so many lines is as likely as any larger one to hold a fault.
 _LARGE = 64
+# How fast what stands out less counts for less: with a tenth less contrast, for about a third.
+_STEEP = 10.0
 # Test code that was edited is less likely at fault than code under test that was.
 _TEST_CODE = 0.6
 
@@ -84,13 +85,14 @@ def candidates(
     known = known or Known()
     ran = {(s.function.file, base_name(s.function.function)): s for s in spectra}
     named = {name for name, clue in clues.items() if clue.framed or _is_edited(clue, ran.get(name), known)}
+    named |= {name for name, clue in clues.items() if clue.judged and not ran}
     classes, about_none = failing_classes(failures), is_about_none(failures)
     at_import = all(failure.phase == "collect" for failure in failures)
     given_on = handing_on(failures)
     found = []
     for file, function in sorted({*ran, *named, *none_before} - _tests_themselves(failures, clues)):
         spectrum, clue = ran.get((file, function)), clues.get((file, function))
-        if _follows((file, function), clue, given_on, failures):
+        if _follows((file, function), clue, given_on, failures, named):
             continue
         before = none_before.get((file, function))
         features = {
@@ -98,7 +100,7 @@ def candidates(
             "lost": _lost(spectrum, is_about_none=about_none),
             **_by_clue(clue),
             "outside": float(clue is not None and _is_outside(clue, spectrum, known)),
-            "maker": float(is_maker(function, classes)),
+            "maker": maker_share(function, classes),
             "special": float(_is_special(function)),
             "none_before": before.share if before is not None else 0.0,
         }
@@ -117,12 +119,17 @@ def candidates(
     return found
 
 
-def _follows(name: Name, clue: Clue | None, given_on: Collection[Name], failures: Sequence[Failure]) -> bool:
+def _follows(
+    name: Name,
+    clue: Clue | None,
+    given_on: Collection[Name],
+    failures: Sequence[Failure],
+    named: Collection[Name],
+) -> bool:
     """Whether it runs because something else failed: it raises what it was given, or makes the exception."""
     if clue is not None and clue.edited:
         return False
-    is_framed = clue is not None and clue.framed > 0
-    return name in given_on or (not is_framed and is_of_the_exception(name[1], failures))
+    return name in given_on or (name not in named and is_of_the_exception(name[1], failures))
 
 
 def _is_edited(clue: Clue, spectrum: Spectrum | None, known: Known) -> bool:
@@ -169,7 +176,9 @@ def _by_clue(clue: Clue | None) -> dict[str, float]:
         return {}
     return {
         "raised": clue.raised,
+        "once_raised": float(clue.raised > 0),
         "framed": clue.framed,
+        "judged": clue.judged,
         "edited": (_TEST_CODE if clue.is_test else 1.0) * (clue.edited > 0),
     }
 
@@ -185,3 +194,42 @@ def _is_outside(clue: Clue, spectrum: Spectrum | None, known: Known) -> bool:
         return False
     is_body = clue.function == MODULE or known.is_class(clue.file, clue.function)
     return clue.is_test or not known.functions or (is_body and known.has_run(clue.file))
+
+
+def with_standing(found: Collection[Candidate]) -> list[Candidate]:
+    """The candidates of one cause, those that ran with two more clues, each at most 1.
+
+    ``foremost``: 1 for those with the highest contrast, a half for those with the next, a third, and so on. ``file``:
+    the part that the functions of its file have in all that stands out.
+    """
+    ran = [c.spectrum for c in found if c.spectrum is not None]
+    places, parts = _places(ran), _parts_of_files(ran)
+    return [_with(c, places, parts) for c in found]
+
+
+def _contrast(spectrum: Spectrum) -> float:
+    return round(spectrum.contrast, 6)
+
+
+def _places(ran: Iterable[Spectrum]) -> dict[float, int]:
+    """Of each contrast that there is its place, the highest first, from 1."""
+    return {value: n for n, value in enumerate(sorted({*map(_contrast, ran)}, reverse=True), start=1)}
+
+
+def _parts_of_files(ran: Collection[Spectrum]) -> dict[str, float]:
+    most = max((each.contrast for each in ran), default=0.0)
+    sums: dict[str, float] = {}
+    for each in ran:
+        file = each.function.file
+        sums[file] = sums.get(file, 0.0) + exp(_STEEP * (each.contrast - most))
+    total = sum(sums.values())
+    return {file: part / total for file, part in sums.items()}
+
+
+def _with(candidate: Candidate, places: Mapping[float, int], parts: Mapping[str, float]) -> Candidate:
+    if candidate.spectrum is None:
+        return candidate
+    foremost = 1 / places[_contrast(candidate.spectrum)]
+    return replace(
+        candidate, features={**candidate.features, "foremost": foremost, "file": parts[candidate.file]}
+    )

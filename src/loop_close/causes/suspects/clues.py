@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from loop_close.causes.keys import missing_thing
 from loop_close.causes.suspects.edited import edited_before
 from loop_close.conventions import is_test_file
 from loop_close.facts import TURNING, is_a, is_about_no_exception, leaves, links, origins
 from loop_close.memory import Episode
-from loop_close.model import Failure, Frame, Raised
+from loop_close.model import Failure, Frame, Origin, Raised, RootCause
 
 #: File and qualified name.
 Name = tuple[str, str]
@@ -116,10 +117,41 @@ def _from_origins(failure: Failure, found: dict[Name, Clue], share: float) -> No
         return  # it is not known what was to raise it
     judged: set[Name] = set()
     for origin in origins(failure):
-        if origin.is_test or not origin.file:
+        if origin.is_test or not _is_function(origin):
             continue
         clue = _clue(found, origin.file, origin.function)
         clue.line = clue.line or origin.line
         if (clue.file, clue.function) not in judged:
             judged.add((clue.file, clue.function))
             clue.judged += share
+
+
+def _is_function(origin: Origin) -> bool:
+    """Whether it is a function of a file: not a fixture known by its name alone, a class, or an attribute."""
+    if not origin.file or origin.source is None:
+        return bool(origin.file)
+    lines = [line.lstrip() for line in origin.source.lines]
+    is_class = next((line.startswith("class ") for line in lines if not line.startswith("@")), False)
+    return not is_class and any(line.startswith(("def ", "async def ")) or "lambda" in line for line in lines)
+
+
+def handing_on(failures: Iterable[Failure]) -> set[Name]:
+    """Functions that are on tracebacks only as they raised what they were given."""
+    frames = [frame for failure in failures for link in links(failure.raised) for frame in link.frames]
+    others = {(f.file, base_name(f.function)) for f in frames if not f.is_handing_on}
+    return {(f.file, base_name(f.function)) for f in frames if f.is_handing_on} - others
+
+
+def is_named(cause: RootCause) -> bool:
+    """Whether it is told by the name of what is missing, or by no exception at all: such causes are one by that alone.
+
+    An attribute is another matter: one fault may take several from an object.
+    """
+    raised = shown_exception(cause)
+    return raised is None or (missing_thing(raised) is not None and not is_a(raised, "AttributeError"))
+
+
+def shown_exception(cause: RootCause) -> Raised | None:
+    """The exception of the failure that is shown first."""
+    failure = cause.evidence[0].failure
+    return failure.raised if failure is not None else None

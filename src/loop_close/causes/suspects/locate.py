@@ -1,23 +1,32 @@
-"""Give root causes their suspects, and join those that the tests' calls show to be one."""
+"""Give root causes their suspects, and join those that the tests' calls show to be one.
+
+One fault often shows as several root causes. What speaks for the functions behind one that may be one with others is
+averaged over explanations by their odds (Bayesian model averaging; Hoeting, Madigan, Raftery and Volinsky, 1999): the
+fault is this root cause's own, or it is behind one other as well, and then tests of both tell of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import combinations
+from math import exp
 
 from loop_close.calls import Calls
-from loop_close.causes.suspects.averaged import averaged, others
-from loop_close.causes.suspects.clues import base_name
+from loop_close.causes.suspects.clues import base_name, is_named
 from loop_close.causes.suspects.counted import Counted
 from loop_close.causes.suspects.join import Group, Join
-from loop_close.causes.suspects.places import is_named
 from loop_close.causes.suspects.rank import Scored, found_for, scored, suspects_among
-from loop_close.causes.suspects.shared import Told, told
+from loop_close.causes.suspects.shared import Told, odds, told
 from loop_close.facts import links, origins
 from loop_close.memory import Episode
 from loop_close.model import Evidence, RootCause, Suspect
 
+# Of the root causes that may be one with another, more than these change next to nothing.
+_AVERAGED = 2
+# The logarithm of odds below which two faults are so much likelier that the other one's tests would add noise alone.
+_LEAST_ODDS = -1.0
 # With more root causes, all pairs of them are too many; those with most failures count.
 _COMPARED = 40
 #: More root causes than these nobody mends in one go.
@@ -97,6 +106,39 @@ def _near(
     if calls is None or len(causes) < 2:
         return {}
     return others({i: told(causes[i], [c for _, c in scores((i,))], calls) for i in _able(causes, calls)})
+
+
+def others(tells: Mapping[int, Told]) -> dict[int, list[tuple[int, float]]]:
+    """Of each root cause those few that may be of the same fault.
+
+    :param tells: what is told by the root causes, by their numbers.
+    :return: their numbers, each with how much likelier one fault is than two, the likeliest first.
+    """
+    found: dict[int, dict[int, float]] = {number: {} for number in tells}
+    for i, j in combinations(sorted(tells), 2):
+        found[i][j] = found[j][i] = odds(tells[i], tells[j])
+    return {number: _likeliest(each) for number, each in found.items()}
+
+
+def _likeliest(found: Mapping[int, float]) -> list[tuple[int, float]]:
+    near = sorted((-value, number) for number, value in found.items() if value >= _LEAST_ODDS)
+    return [(number, exp(found[number])) for _, number in near[:_AVERAGED]]
+
+
+def averaged(own: Scored, wholes: Collection[tuple[float, Scored]]) -> Scored:
+    """The candidates of a root cause, their shares averaged over all explanations.
+
+    :param own: by the failures of this root cause alone.
+    :param wholes: by the failures of it and of one other, with how much likelier that is than that it is alone.
+    """
+    total = 1 + sum(weight for weight, _ in wholes)
+    shares = {(c.file, c.function): share / total for share, c in own}
+    for weight, whole in wholes:
+        for share, c in whole:
+            if (c.file, c.function) in shares:
+                shares[c.file, c.function] += weight / total * share
+    found = [(shares[c.file, c.function], c) for _, c in own]
+    return sorted(found, key=lambda each: (-each[0], each[1].file, each[1].function))
 
 
 def _located(cause: RootCause, suspects: tuple[Suspect, ...]) -> RootCause:

@@ -8,18 +8,21 @@ and hardly any passing test did; for two such a line of each, which few of the o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from math import inf, log
 
-from loop_close.calls import Calls
+from loop_close.calls import Called, Calls
 from loop_close.causes.suspects.candidates import Candidate
-from loop_close.causes.suspects.clues import Name, base_name
-from loop_close.causes.suspects.common import Lines, joint_less_apart, lines_of
+from loop_close.causes.suspects.clues import Name, base_name, handing_on, shown_exception
+from loop_close.causes.suspects.counted import Hit, ochiai
 from loop_close.causes.suspects.makers import is_of_the_exception
-from loop_close.causes.suspects.places import Place, handlers, place_of
-from loop_close.causes.suspects.rank import is_odd, scored
-from loop_close.model import RootCause
+from loop_close.causes.suspects.rank import NONE, is_odd, scored
+from loop_close.causes.suspects.spectrum import passed_of
+from loop_close.facts import innermost, is_assertion, links
+from loop_close.model import Failure, RootCause
 
 # The logarithm of the odds of one fault, by a logistic regression (`python -m benchmarks.localize --fit`) over faults
 # of the tuning half that show as several root causes, and pairs of faults, both as likely.
@@ -40,8 +43,29 @@ _KEPT = 0.5
 # What is further down has next to no share.
 _MOST = 20
 
+#: A function, and what came out of it: type of exception, statement, what that called.
+Place = tuple[Name, tuple[str, str, str]]
+# A statement may call many functions, one of which does not take what it is given.
+_MISCALLED = re.compile(r"([\w.<>]+)\(\) (?:missing|takes|got) ")
+
 #: Its share in all that speaks for any function, and how many passing tests called it.
 _Blame = Mapping[Name, tuple[float, int]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lines:
+    """The lines that failing tests ran, without those of each ``__repr__`` and of functions that only hand errors on.
+
+    :ivar tests: node ids of the tests of which that is known.
+    :ivar failed: by line how many of them ran it.
+    :ivar passed: by line how many passing tests ran it.
+    :ivar scores: of each line Ochiai's measure, the highest first.
+    """
+
+    tests: Set[str]
+    failed: Mapping[Hit, int]
+    passed: Mapping[Hit, int]
+    scores: Sequence[tuple[float, Hit]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,7 +105,7 @@ def blame(found: Iterable[Candidate]) -> _Blame:
     Their names have no part in it, as tests of one fault may be called after several functions.
     """
     odd = [c for c in found if c.spectrum is not None and is_odd(c.spectrum)]
-    likeliest = scored(odd, without="name")[:_MOST]
+    likeliest = scored(odd, without=("name", NONE))[:_MOST]
     return {
         (c.file, c.function): (share, c.spectrum.passed) for share, c in likeliest if c.spectrum is not None
     }
@@ -133,3 +157,67 @@ def clash(one: Told, other: Told) -> bool:
         return False
     (name, what), (same, that) = one.place, other.place
     return what != that and name == same == most_blamed(one.blame, other.blame)
+
+
+def lines_of(tests: Collection[str], calls: Calls, handlers: Collection[Name] = ()) -> Lines:
+    """What failing tests ran, given by node id.
+
+    :param handlers: functions whose lines say nothing of the fault.
+    """
+    known = frozenset(test for test in tests if test in calls.failed)
+    ran = Counter(hit for test in sorted(known) for hit in calls.failed[test])
+    silent = {index for index in {index for index, _ in ran} if _is_silent(calls.functions[index], handlers)}
+    failed = {hit: count for hit, count in ran.items() if hit[0] not in silent}
+    passed = {hit: passed_of(calls, hit) for hit in failed}
+    scores = ((ochiai(count, passed[hit], len(known)), hit) for hit, count in failed.items())
+    return Lines(tests=known, failed=failed, passed=passed, scores=sorted(scores, reverse=True))
+
+
+def _is_silent(called: Called, handlers: Collection[Name]) -> bool:
+    """One of those, or what an assertion may run to show a value (a ``.coverage`` file names no caller)."""
+    return called.function.endswith("__repr__") or (called.file, base_name(called.function)) in handlers
+
+
+def joint_less_apart(one: Lines, other: Lines) -> float:
+    """From -1 to 1; near 0 or above where one line explains the failures of both as well as two lines do.
+
+    Ochiai's measure of the oddest line that tests of both ran, over the tests of both, less the mean of that of the
+    oddest line of each, over its own tests, which counts the less the more of the other's tests ran it.
+    """
+    apart = _apart(one, other) + _apart(other, one)
+    return max(_joint(one, other), default=0.0) - apart / 2
+
+
+def _joint(one: Lines, other: Lines) -> Iterator[float]:
+    small, large = sorted((one, other), key=lambda each: len(each.failed))
+    tests = len(one.tests) + len(other.tests)
+    for hit, count in small.failed.items():
+        if hit in large.failed:
+            yield ochiai(count + large.failed[hit], small.passed[hit], tests)
+
+
+def _apart(lines: Lines, other: Lines) -> float:
+    best = 0.0
+    for score, hit in lines.scores:
+        if score <= best:
+            break
+        best = max(best, score * (1 - other.failed.get(hit, 0) / max(1, len(other.tests))))
+    return best
+
+
+def place_of(cause: RootCause) -> Place | None:
+    """Where in the code under test the exception came out, and what it was; None for a test's verdict."""
+    raised = shown_exception(cause)
+    frame = innermost(raised)
+    if raised is None or frame is None or frame.is_test or is_assertion(raised):
+        return None
+    statement = raised.site.statement if raised.site is not None else ""
+    called = _MISCALLED.match(raised.message)
+    return (frame.file, base_name(frame.function)), (raised.type, statement, called[1] if called else "")
+
+
+def handlers(failures: Sequence[Failure]) -> set[Name]:
+    """Functions that raised another exception over one, or one again: they run so whatever is wrong."""
+    chains = [list(links(failure.raised)) for failure in failures]
+    frames = [frame for chain in chains for link in chain[:-1] if (frame := innermost(link)) is not None]
+    return {(frame.file, base_name(frame.function)) for frame in frames} | handing_on(failures)
