@@ -15,6 +15,7 @@ from loop_close.causes.suspects.places import is_named
 from loop_close.causes.suspects.reasons import odd_line, reasons_of
 from loop_close.causes.suspects.spectrum import Spectrum, spectra
 from loop_close.causes.suspects.standing import with_standing
+from loop_close.causes.suspects.swallowed import swallowed_in
 from loop_close.memory import Episode
 from loop_close.model import RootCause, Suspect
 
@@ -25,7 +26,8 @@ MOST = 5
 #: How much each clue weighs: fitted, as a choice of one function among those that the failing tests ran, to the tuning
 #: half of the faults of `python -m benchmarks.localize`. Edits are not among these: one is set to outweigh all but the
 #: plainest of the clues, and what is edited and not counted stands as high as what is edited and counted. Neither is a
-#: place on the traceback, which is for where nothing is counted, nor None before the tests, which too few faults give.
+#: place on the traceback, which is for where nothing is counted, nor None before the tests, which too few faults give,
+#: nor a swallowed exception, of which few faults have one.
 WEIGHTS: Mapping[str, float] = {
     "odd": 1.9,
     "function": 0.3,
@@ -45,6 +47,7 @@ WEIGHTS: Mapping[str, float] = {
     "edited": 8.0,
     "outside": 6.5,
     "none_before": 12.0,
+    "swallowed": 1.5,
 }
 #: Where even the likeliest has less of all that speaks for any, the evidence is weak, and nothing is said.
 LEAST_FIRST = 0.02
@@ -97,7 +100,8 @@ def found_for(cause: RootCause, counted: Counted | None, episode: Episode | None
     calls = counted.calls if counted is not None else None
     known = _known(calls) if spectrum else None
     before = none_before_tests(failures, calls)
-    return with_names(with_standing(candidates(spectrum, found, failures, known, before)), tests)
+    swallowed = swallowed_in(cause, calls)
+    return with_names(with_standing(candidates(spectrum, found, failures, known, before, swallowed)), tests)
 
 
 def _known(calls: Calls | None) -> Known:

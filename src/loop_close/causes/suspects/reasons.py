@@ -34,6 +34,8 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     if candidate.none_before is not None:
         wanted = ", where a value is wanted" if candidate.none_before.function.owes else ""
         yield f"gave None at import or before the tests{wanted}"
+    if candidate.swallowed is not None:
+        yield candidate.swallowed.reason
     if clue is None:
         return
     if clue.edited:
