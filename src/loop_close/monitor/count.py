@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import TYPE_CHECKING
 
-from loop_close.calls import Swallowed
 from loop_close.lot import drawn, turn
 from loop_close.monitor.handled import Handled, Note
 from loop_close.monitor.passing import Passing
 from loop_close.monitor.ran import Function, Line, Ran
+
+if TYPE_CHECKING:
+    from loop_close.calls import Swallowed
 
 #: How many failing tests are kept; of the others, nothing is.
 MAX_FAILED = 300
