@@ -68,8 +68,12 @@ class Swallowed:
     """An exception raised in the code under test, or below it, that was handled there and never reached the test.
 
     :ivar line: the line of the code under test where it left or was raised: of its traceback the innermost frame there.
-    :ivar caught: where it was handled, as ``file:line``; a dotted module name for code outside of the project.
-    :ivar message: of the first one, bounded; empty where it could not be read without running the program's code.
+    :ivar function: the qualified name; a lambda or a comprehension has its own.
+    :ivar type: the class's qualified name without module, as in :class:`loop_close.model.Raised`.
+    :ivar message: of the failing test whose node id sorts first, bounded; empty where it could not be read without
+        running the program's code. Not redacted.
+    :ivar caught: where that one was handled, as ``file:line``; a dotted module name for code outside of the project.
+        Empty where code in C handled it, after Python code had raised it again.
     :ivar failed: node ids of the failing tests in which it was raised.
     :ivar passed: how many passing tests raised one of this type in this line.
     """
@@ -100,7 +104,9 @@ class Calls:
         failed, and of so many that they are too many to follow.
     :ivar uses: of failing tests, what was made at import and their own code names, as positions in ``makings``; nothing
         of modules that cannot be collected.
-    :ivar swallowed: exceptions that never reached a failing test, sorted by place and type; bounded.
+    :ivar swallowed: exceptions that never reached a failing test, sorted by place and type; bounded. Their counts of
+        passing tests are those of this run alone, also where ``passed`` is of an earlier one.
+    :ivar cut: in how many tests more exceptions were handled than are looked at: ``swallowed`` may lack some of theirs.
     """
 
     passed: int = 0
@@ -113,3 +119,4 @@ class Calls:
     makings: tuple[Making, ...] = ()
     uses: Mapping[str, frozenset[int]] = field(default_factory=dict)
     swallowed: tuple[Swallowed, ...] = ()
+    cut: int = 0

@@ -4,7 +4,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.calls import Called, Calls, Making
+from loop_close.calls import Called, Calls, Making, Swallowed
 from loop_close.monitor.added import added
 from loop_close.monitor.count import MAX_FAILED, chosen
 from loop_close.monitor.wire import from_wire, to_wire
@@ -46,7 +46,32 @@ def calls(draw, tests="abc"):
         failed=dict(sorted(failed.items())),
         omitted=draw(st.integers(0, 9)),
         gave_none=dict(sorted(gave_none.items())),
+        swallowed=draw(_swallowed(sorted(failed))),
+        cut=draw(st.integers(0, 9)),
     )
+
+
+def _swallowed(tests):
+    """Each raised by some of the failing tests, sorted by place."""
+    if not tests:
+        return st.just(())
+    each = st.builds(
+        Swallowed,
+        file=st.sampled_from(["a.py", "b.py"]),
+        line=st.integers(1, 3),
+        function=st.sampled_from("fg"),
+        type=st.sampled_from(["KeyError", "ValueError"]),
+        message=st.just("m"),
+        caught=st.just("a.py:1"),
+        failed=st.frozensets(st.sampled_from(tests), min_size=1),
+        passed=st.integers(0, 9),
+    )
+    by_place = {"unique_by": _swallowed_place, "max_size": 4}
+    return st.lists(each, **by_place).map(lambda found: tuple(sorted(found, key=_swallowed_place)))
+
+
+def _swallowed_place(each):
+    return each.file, each.line, each.function, each.type
 
 
 def _told(places):
@@ -155,3 +180,24 @@ def test_tests_share_the_lines():
 
 def test_nothing_at_all():
     assert added([]) == Calls()
+
+
+def test_swallowed_in_several_processes():
+    def part(passed, message, **failed):
+        each = Swallowed(
+            file="a.py",
+            line=1,
+            function="f",
+            type="KeyError",
+            message=message,
+            caught=message,
+            failed=frozenset(failed),
+            passed=passed,
+        )
+        return Calls(failed=failed, swallowed=(each,))
+
+    parts = [part(3, ""), part(1, "of b", b=()), part(0, "of a", a=())]
+    for order in (parts, parts[::-1]):
+        (found,) = added(order).swallowed
+        assert (found.failed, found.passed, found.message, found.caught) == ({"a", "b"}, 4, "of a", "of a")
+    assert added(parts[:1]).swallowed == ()

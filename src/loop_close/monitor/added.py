@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from loop_close.calls import Called, Calls, Making
-from loop_close.monitor.count import chosen
+from loop_close.calls import Called, Calls, Making, Swallowed
+from loop_close.monitor.count import chosen, most_raised
 
 _Place = tuple[str, int, str]
 _Spot = tuple[str, int, int]
@@ -38,7 +38,25 @@ def added(parts: Iterable[Calls]) -> Calls:
         gave_none={nodeid: gave[nodeid] for nodeid in kept if nodeid in gave},
         makings=_makings(parts, order, spots),
         uses=_uses(parts, kept, spots),
+        swallowed=_swallowed(parts),
+        cut=sum(part.cut for part in parts),
     )
+
+
+def _swallowed(parts: Iterable[Calls]) -> tuple[Swallowed, ...]:
+    """Those of all processes; message and handler are of the failing test whose node id sorts first."""
+    found: dict[tuple[str, int, str, str], Swallowed] = {}
+    for part in parts:
+        for each in part.swallowed:
+            key = each.file, each.line, each.function, each.type
+            known = found.setdefault(key, each)
+            if known is not each:
+                first, other = sorted(
+                    (known, each), key=lambda one: (not one.failed, min(one.failed, default=""))
+                )
+                failed, passed = first.failed | other.failed, first.passed + other.passed
+                found[key] = replace(first, failed=failed, passed=passed)
+    return most_raised(found[key] for key in sorted(found))
 
 
 def _spot(each: Making) -> _Spot:
@@ -95,6 +113,7 @@ def _only(part: Calls, kept: Collection[str]) -> Calls:
         gave_none={nodeid: frozenset(moved[n] for n in each) for nodeid, each in gave_none.items()},
         makings=tuple(replace(each, ran=frozenset(moved[n] for n in each.ran)) for each in part.makings),
         uses={nodeid: each for nodeid, each in part.uses.items() if nodeid in kept},
+        swallowed=tuple(replace(each, failed=each.failed.intersection(kept)) for each in part.swallowed),
     )
 
 

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import TYPE_CHECKING
 
 from loop_close.lot import drawn, turn
+from loop_close.monitor.handled import Handled, Note
 from loop_close.monitor.passing import Passing
 from loop_close.monitor.ran import Function, Line, Ran
 
+if TYPE_CHECKING:
+    from loop_close.calls import Swallowed
+
 #: How many failing tests are kept; of the others, nothing is.
 MAX_FAILED = 300
+#: How many exceptions that were swallowed are counted; of others that come later, nothing is kept.
+MAX_SWALLOWED = 10_000
+# Of those that failing tests swallowed, these many are reported.
+_MOST_SWALLOWED = 1_000
 
 
 class Count:
@@ -21,7 +30,10 @@ class Count:
     :ivar outside: functions that ran outside of any test, or in one that neither passed nor failed;
         ``nothing_before``: those that gave None before the first one where a value was wanted.
     :ivar failed: of each failing test the lines that it ran, in order, as numbers in the order of ``failed_lines``;
-        ``nothing``: the functions that gave it None where a value was wanted.
+        ``nothing``: the functions that gave it None where a value was wanted; ``swallowed``: exceptions that were
+        handled and did not reach it.
+    :ivar swallowing: how many passing tests swallowed each exception, those of failing tests as well.
+    :ivar cut: in how many tests there were more of them than are looked at.
     """
 
     def __init__(self, functions: Mapping[int, Function]) -> None:
@@ -34,6 +46,9 @@ class Count:
         self.failed: dict[str, array[int]] = {}
         self.failed_lines: dict[Line, int] = {}
         self.nothing: dict[str, Set[int]] = {}
+        self.swallowed: dict[str, Mapping[Handled, Note]] = {}
+        self.swallowing: dict[Handled, int] = {}
+        self.cut = 0
         self._omitted: set[str] = set()
         self._last = ""  # of those that are kept the next to go
 
@@ -42,11 +57,14 @@ class Count:
         """How many failing tests were not kept."""
         return len(self._omitted)
 
-    def add(self, nodeid: str, ran: Ran, outcome: str) -> None:
+    def add(self, nodeid: str, ran: Ran, outcome: str, *, is_cut: bool = False) -> None:
         """Count a test; one that was skipped or expected to fail says nothing but that it ran these functions.
 
         :param ran: in order if it failed.
+        :param is_cut: not all exceptions that it handled were looked at.
         """
+        if (is_cut or ran.swallowed) and outcome in ("passed", "failed"):
+            self._count_swallowed(nodeid, ran.swallowed, is_failed=outcome == "failed", is_cut=is_cut)
         if outcome == "passed":
             self.passed += 1
             self.passed_tests.append(nodeid)
@@ -60,6 +78,17 @@ class Count:
         elif outcome != "failed":
             self.add_outside(ran)
 
+    def _count_swallowed(
+        self, nodeid: str, swallowed: Mapping[Handled, Note], *, is_failed: bool, is_cut: bool
+    ) -> None:
+        known = self.swallowing
+        kept = {each: note for each, note in swallowed.items() if each in known or len(known) < MAX_SWALLOWED}
+        for each in kept:
+            known[each] = known.get(each, 0) + (not is_failed)
+        if is_failed and kept:
+            self.swallowed[nodeid] = kept
+        self.cut += is_cut or len(kept) < len(swallowed)
+
     def _is_chosen(self, nodeid: str) -> bool:
         """Whether to keep one more failing test; where that is one too many, the last one goes."""
         if len(self.failed) < MAX_FAILED:
@@ -69,6 +98,7 @@ class Count:
         self._omitted.add(goes)
         self.failed.pop(goes, None)
         self.nothing.pop(goes, None)
+        self.swallowed.pop(goes, None)
         self._last = last if goes == nodeid else ""
         return goes != nodeid
 
@@ -99,3 +129,10 @@ def chosen(failed: Iterable[str]) -> list[str]:
 def traces(failed: Mapping[str, Iterable[int]], lines: Sequence[Line]) -> dict[str, tuple[Line, ...]]:
     """The lines that each failing test ran, from their places; tests share the pairs, for there may be millions."""
     return {nodeid: tuple(map(lines.__getitem__, places)) for nodeid, places in sorted(failed.items())}
+
+
+def most_raised(found: Iterable[Swallowed]) -> tuple[Swallowed, ...]:
+    """Those that failing tests swallowed, in the order given. Of too many the ones that most such tests raised."""
+    some = [each for each in found if each.failed]
+    likely = sorted(range(len(some)), key=lambda n: (-len(some[n].failed), some[n].passed, n))
+    return tuple(some[n] for n in sorted(likely[:_MOST_SWALLOWED]))

@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable, Mapping
 from hashlib import blake2b
 from types import CodeType
 
-from loop_close.calls import Called, Calls
+from loop_close.calls import Called, Calls, Swallowed
 from loop_close.monitor.codes import codes_in, lines_of
-from loop_close.monitor.count import Count, traces
+from loop_close.monitor.count import Count, most_raised, traces
+from loop_close.monitor.handled import Handled, Note
 from loop_close.monitor.imports import Imports
 from loop_close.monitor.made import CodeOf, Made
 from loop_close.monitor.ownership import Ownership
@@ -69,7 +70,24 @@ def calls_of(
         gave_none=_gave_none(count, order),
         makings=made.makings,
         uses=made.by_failed,
+        swallowed=_swallowed(count, is_part=is_part),
+        cut=count.cut,
     )
+
+
+def _swallowed(count: Count, *, is_part: bool) -> tuple[Swallowed, ...]:
+    """Those of failing tests; of a part of the run all, as other processes may have failing tests with the same."""
+    failed: dict[Handled, list[str]] = {}
+    for nodeid, each in sorted(count.swallowed.items()):
+        for handled in each:
+            failed.setdefault(handled, []).append(nodeid)
+    found = []
+    for handled in sorted(count.swallowing if is_part else failed):
+        tests = failed.get(handled, [])
+        note = count.swallowed[tests[0]][handled] if tests else Note("", "")
+        passed = count.swallowing[handled]
+        found.append(Swallowed(**handled._asdict(), **note._asdict(), failed=frozenset(tests), passed=passed))
+    return tuple(found) if is_part else most_raised(found)
 
 
 def _failed(count: Count, order: Mapping[int, int]) -> dict[str, tuple[tuple[int, int], ...]]:

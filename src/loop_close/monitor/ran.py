@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from types import CodeType
 from typing import NamedTuple
 
+from loop_close.monitor.handled import Handled, Note
+
 #: A line that ran: the number of the function, and the line's number.
 Line = tuple[int, int]
 #: Stands in the place of a line, beyond all of them: the function gave None where a value was wanted.
@@ -51,11 +53,18 @@ class Ran(NamedTuple):
     :ivar masks: of each function that ran, by its number, the bits of its lines.
     :ivar lines: the same in the order in which they ran, each once; empty where nobody asked for it.
     :ivar nothing: functions that gave None where a value was wanted; asked for as ``lines`` are.
+    :ivar swallowed: exceptions that were handled and did not reach the test.
     """
 
     masks: Mapping[int, int] = {}
     lines: Mapping[Line, None] = {}
     nothing: Set[int] = frozenset()
+    swallowed: Mapping[Handled, Note] = {}
+
+    @property
+    def is_any(self) -> bool:
+        """Whether anything ran."""
+        return bool(self.masks or self.swallowed)
 
 
 #: What most tests ran before they begin.
@@ -64,14 +73,17 @@ NOT_ANY = Ran()
 
 def joined(parts: Iterable[Ran], *, in_order: bool = True) -> Ran:
     """What ran in several parts, one after the other."""
-    some = [part for part in parts if part.masks]
+    some = [part for part in parts if part.is_any]
     if len(some) < 2:
         return some[0] if some else NOT_ANY
     masks: dict[int, int] = {}
     for part in some:
         for number, mask in part.masks.items():
             masks[number] = masks.get(number, 0) | mask
+    swallowed: dict[Handled, Note] = {}
+    for part in reversed(some):
+        swallowed |= part.swallowed
     if not in_order:
-        return Ran(masks)
+        return Ran(masks, swallowed=swallowed)
     lines = {line: None for part in some for line in part.lines}
-    return Ran(masks, lines, frozenset().union(*(part.nothing for part in some)))
+    return Ran(masks, lines, frozenset().union(*(part.nothing for part in some)), swallowed)

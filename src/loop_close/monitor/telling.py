@@ -23,6 +23,7 @@ class Telling:
     One that ends by an exception never returns: what it ran counts, as it may be why the test fails (a time limit).
 
     :ivar codes: the functions that tell, by the id of their code objects.
+    :ivar frame: where the telling that goes on began; None for none.
     """
 
     def __init__(self) -> None:
@@ -33,7 +34,7 @@ class Telling:
             if isinstance(function, FunctionType):
                 self.codes[id(function.__code__)] = function.__code__
                 self._callers[id(function.__code__)] = caller
-        self._frame: FrameType | None = None
+        self.frame: FrameType | None = None
         self._begun = 0
 
     def begin(self, frame: FrameType, now: int) -> None:
@@ -44,22 +45,22 @@ class Telling:
         caller, above = self._callers[id(frame.f_code)], frame.f_back
         if caller and (above is None or above.f_globals.get("__name__") != caller):
             return
-        if self._frame is None or all(each is not self._frame for each in _above(frame)):
-            self._frame, self._begun = frame, now
+        if self.frame is None or all(each is not self.frame for each in _above(frame)):
+            self.frame, self._begun = frame, now
 
     def end(self, frame: FrameType) -> int | None:
         """One of those functions returns.
 
         :return: how much had run when the telling began; None where it goes on.
         """
-        if frame is not self._frame:
+        if frame is not self.frame:
             return None
-        self._frame = None
+        self.frame = None
         return self._begun
 
     def forget(self) -> None:
         """What began will not return, or what ran until now was taken already."""
-        self._frame = None
+        self.frame = None
 
 
 def _attribute(owner: object, path: str) -> object:

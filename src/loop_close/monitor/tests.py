@@ -60,15 +60,17 @@ class Attribution:
         ran = self._watch.take()
         self._add_outside(ran)
         if is_failed:
-            self.count.add(nodeid, ran, "failed")
+            self.count.add(nodeid, ran, "failed", is_cut=self._watch.is_cut)
+        self._watch.begin_test()
 
     def begin_test(self) -> None:
         """What ran until now belongs to no test."""
-        if self._watch.hits:
+        if self._watch.is_due:
             self._take()
         if not self._has_begun:
             self._watch.end_collection()
             self._has_begun = True
+        self._watch.begin_test()
         self._open = [NOT_ANY]
 
     def saw(self, report: Any) -> None:
@@ -100,16 +102,16 @@ class Attribution:
             not, it may have failed by it.
         """
         in_order = self._outcome == "failed"
-        if self._watch.hits:
+        if self._watch.is_due:
             self._take(in_order=in_order)
         own = self._open[0] if self._open else NOT_ANY
         if self._shared:
             own = joined((*self._used(fixtures), own), in_order=in_order)
         if self._fails_leaving:
             own = joined((own, self._left))
-        elif self._left.masks:
+        elif self._left.is_any:
             self.count.add_outside(self._left)
-        self.count.add(nodeid, own, self._outcome)
+        self.count.add(nodeid, own, self._outcome, is_cut=self._watch.is_cut)
         while self._gone:
             self._shared.pop(self._gone.pop(), None)
         self._forget()
@@ -118,7 +120,7 @@ class Attribution:
         sure = dict.fromkeys(self._set_up)
         for fixture, is_sure in fixtures:
             ran, is_broken = self._shared.get(fixture, _NOT_SHARED)
-            if ran.masks and (is_sure or is_broken):
+            if ran.is_any and (is_sure or is_broken):
                 sure.pop(fixture, None)
                 yield ran
         yield from (self._shared[fixture][0] for fixture in sure if fixture in self._shared)
@@ -146,7 +148,7 @@ class Attribution:
             self._open[-1] = joined((self._open[-1], ran))
         self._gone.discard(fixture)
         self._shared.pop(fixture, None)
-        if ran.masks:
+        if ran.is_any:
             self._shared[fixture] = ran, is_broken
             self._set_up.append(fixture)
 

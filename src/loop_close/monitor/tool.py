@@ -26,7 +26,7 @@ class Tool:
 
     def __init__(
         self,
-        callbacks: dict[str, Callable[..., Any]],
+        callbacks: dict[str, Callable[..., Any] | None],
         armed: Callable[[], Iterable[tuple[CodeType, int]]],
     ) -> None:
         self.id = -1
@@ -61,14 +61,15 @@ class Tool:
         return True
 
     def listen(self) -> None:
-        """Have all functions told when they start, and of some code objects their own events."""
+        """Have all functions told when they start, and exceptions when they meet a handler; of some code more."""
         for code, events in self._armed():
             self._monitoring.set_local_events(self.id, code, events)
-        self._events = self._monitoring.events.PY_START
+        # Exceptions are told of all code or of none. To hear of no more, a callback is taken away: that is cheap.
+        self._events = self._monitoring.events.PY_START | self._monitoring.events.EXCEPTION_HANDLED
         self._monitoring.set_events(self.id, self._events)
 
-    def replace(self, event: str, callback: Callable[..., Any]) -> None:
-        """Call another one for an event from now on."""
+    def replace(self, event: str, callback: Callable[..., Any] | None) -> None:
+        """Call another one for an event from now on, or none."""
         self._callbacks[event] = callback
         if self.is_ours():
             self._monitoring.register_callback(self.id, getattr(self._monitoring.events, event), callback)

@@ -11,12 +11,14 @@ from loop_close.monitor.bodies import Bodies
 from loop_close.monitor.codes import LONGEST_TABLE, begins_on_its_line, hides_singles, is_told_by_its_maker
 from loop_close.monitor.faults import is_of_program
 from loop_close.monitor.followed import Followed, Hit
+from loop_close.monitor.handled import HandledExceptions
 from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.ran import NOT_ANY, NOTHING, Function, Ran
 from loop_close.monitor.returns import Returns
 from loop_close.monitor.telling import Telling
 from loop_close.monitor.tool import Tool
 
+_HANDLED = "EXCEPTION_HANDLED"
 _TAKEN = "the program took our tool id of sys.monitoring"
 _ID, _FRAME = id, sys._getframe  # tests may put other ones in their place
 
@@ -51,6 +53,10 @@ class Watch:
         self._monitoring: Any = getattr(sys, "monitoring", None)
         self._returns = Returns(self._monitoring)
         self._tool = Tool({}, self._armed)
+        self._handled = HandledExceptions(ownership, self._hear_of_exceptions)
+        self._on_handled = self._handled.callback(self._take_fault)
+        self._is_collecting, self._is_awake = True, False
+        self._on_line, self._on_first_line = self._line_callbacks()
         self._bodies = Bodies(ownership, self.hits, lambda begun: self._followed.ran(self._set_aside(begun)))
         self.imports = self._bodies.imports
 
@@ -63,6 +69,38 @@ class Watch:
     def is_full(self) -> bool:
         """Whether there were more functions than are followed."""
         return self._followed.is_full
+
+    @property
+    def is_due(self) -> bool:
+        """Whether anything ran since the last time."""
+        return bool(self.hits or self._handled.is_any)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether not all exceptions since :meth:`begin_test` were looked at."""
+        return self._handled.is_cut
+
+    def begin_test(self) -> None:
+        """A test begins, or a module is collected: what was heard of exceptions before is no matter any more.
+
+        Python, pytest and pluggy handle some 80 in each test. In a test they are heard of from its first line of the
+        code under test on: before that line it raises none.
+        """
+        self._handled.begin_test()
+        if self._is_collecting:
+            self._handled.hear(is_on=True)
+        elif self._is_awake or self._handled.is_heard:
+            self._is_awake = False
+            self._tool.replace("LINE", self._on_first_line)
+            self._handled.hear(is_on=False)
+
+    def _wake(self) -> None:
+        self._is_awake = True
+        self._tool.replace("LINE", self._on_line)
+        self._handled.hear(is_on=True)
+
+    def _hear_of_exceptions(self, is_on: bool) -> None:
+        self._tool.replace(_HANDLED, self._on_handled if is_on else None)
 
     def start(self) -> str:
         """Begin; why it cannot be done, empty when it is.
@@ -77,26 +115,39 @@ class Watch:
             self._tool.listen()
         return why_not
 
-    def _callbacks(self) -> dict[str, Callable[..., Any]]:
+    def _callbacks(self) -> dict[str, Callable[..., Any] | None]:
         return {
-            "LINE": self._bodies.on_line(self._on_line(), self._monitoring.DISABLE, self._take_fault),
+            "LINE": self._bodies.on_line(self._on_line, self._monitoring.DISABLE, self._take_fault),
             "PY_START": self._on_start(),
             "PY_RETURN": self._on_return(),
+            _HANDLED: self._on_handled,
         }
 
-    def _on_line(self) -> Callable[[CodeType, int], Any]:
-        append, disable = self.hits.append, self._monitoring.DISABLE
+    def _line_callbacks(self) -> tuple[Callable[[CodeType, int], Any], Callable[[CodeType, int], Any]]:
+        """What to call for the lines of a test, and for the first of them."""
+        append, disable = self.hits.append, getattr(self._monitoring, "DISABLE", None)
 
         def on_line(code: CodeType, line: int) -> Any:
             append((code, line))
             return disable
 
-        return on_line
+        def on_first_line(code: CodeType, line: int) -> Any:
+            append((code, line))
+            try:
+                self._wake()
+            except RecursionError:  # the program is at the end of its stack; the next line will do
+                return disable
+            except Exception as fault:
+                self._take_fault(fault)
+            return disable
+
+        return on_line, on_first_line
 
     def end_collection(self) -> None:
         """The first test is about to begin: bodies of modules are not told by line any more, which takes time."""
         self._bodies.end_collection()
-        self._tool.replace("LINE", self._on_line())
+        self._is_collecting = False
+        self._is_awake = True
 
     def _on_start(self) -> Callable[[CodeType, int], Any]:
         telling, singles, long = self._telling.codes, self._singles, self._long
@@ -120,9 +171,10 @@ class Watch:
     def _started(self, code: CodeType, frame: FrameType) -> None:
         if _ID(code) in self._telling.codes:
             self._telling.begin(frame, len(self.hits))
+            self._handled.hear(is_on=self._telling.frame is None)
         elif _ID(code) in self._long:
             if all(last is not code for last, _ in self.hits[-1:]):  # it is told each time
-                self.hits.append((code, code.co_firstlineno))
+                self._on_first_line(code, code.co_firstlineno)
         else:
             self._meet(code, frame)
 
@@ -140,6 +192,7 @@ class Watch:
                     self._end_body(code)
                 elif (begun := telling.end(frame_above(1))) is not None:
                     self._set_aside(begun)
+                    self._handled.hear(is_on=True)
             except RecursionError:  # the next return will do
                 return None
             except Exception as fault:
@@ -223,15 +276,18 @@ class Watch:
 
         :raises TakenError: when the program took our tool id.
         """
-        self._telling.forget()
+        if self._telling.frame is not None:
+            self._telling.forget()
+            self._handled.hear(is_on=True)
+        swallowed = self._handled.take() if self._handled.is_any else {}
         if not self.hits:
-            return NOT_ANY
+            return Ran(swallowed=swallowed) if swallowed else NOT_ANY
         hits = self._cut(0)
         masks, codes = self._followed.masks(hits)
         self._rearm(codes)
         if not in_order:
-            return Ran(masks)
-        return Ran(masks, self._followed.in_order(hits), self._followed.nothing(hits))
+            return Ran(masks, swallowed=swallowed)
+        return Ran(masks, self._followed.in_order(hits), self._followed.nothing(hits), swallowed)
 
     def rest(self) -> Ran:
         """What ran since the last time, at the end: it is not told again."""

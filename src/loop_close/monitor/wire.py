@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from loop_close.calls import Called, Calls, Making
+from loop_close.calls import Called, Calls, Making, Swallowed
 from loop_close.monitor.count import traces
 
 _Line = tuple[int, int]  # the position of a function, and the line's number
 _FIELDS = tuple(each.name for each in fields(Called))
+_SWALLOWED_FIELDS = tuple(each.name for each in fields(Swallowed))
 
 
 def to_wire(calls: Calls) -> dict[str, Any]:
@@ -28,13 +29,15 @@ def to_wire(calls: Calls) -> dict[str, Any]:
     return {
         "passed": calls.passed,
         "omitted": calls.omitted,
-        "functions": [_row(each) for each in calls.functions],
+        "functions": [_row(each, _FIELDS) for each in calls.functions],
         "modules": sorted(calls.modules),
         "gave_none": {nodeid: sorted(each) for nodeid, each in calls.gave_none.items()},
         "hits": _packed(number for hit in numbers for number in hit),
         "failed": failed,
         "makings": [_making_row(each) for each in calls.makings],
         "uses": {nodeid: sorted(each) for nodeid, each in calls.uses.items()},
+        "swallowed": [_row(each, _SWALLOWED_FIELDS) for each in calls.swallowed],
+        "cut": calls.cut,
     }
 
 
@@ -52,8 +55,8 @@ def _little(numbers: array[int]) -> array[int]:
     return numbers
 
 
-def _row(each: Called) -> list[Any]:
-    values = [getattr(each, name) for name in _FIELDS]
+def _row(each: Called | Swallowed, names: Iterable[str]) -> list[Any]:
+    values = [getattr(each, name) for name in names]
     return [_plain(value) for value in values]
 
 
@@ -78,6 +81,11 @@ def _called(row: Iterable[Any]) -> Called:
     return Called(**{**values, "uses": frozenset(values["uses"]), "at_import": tuple(values["at_import"])})
 
 
+def _swallowed(row: Iterable[Any]) -> Swallowed:
+    values = dict(zip(_SWALLOWED_FIELDS, row, strict=True))
+    return Swallowed(**{**values, "failed": frozenset(values["failed"])})
+
+
 def from_wire(plain: Mapping[str, Any]) -> Calls:
     """The record again."""
     flat = _numbers(plain["hits"])
@@ -91,4 +99,6 @@ def from_wire(plain: Mapping[str, Any]) -> Calls:
         gave_none={nodeid: frozenset(each) for nodeid, each in plain["gave_none"].items()},
         makings=tuple(map(_making, plain["makings"])),
         uses={nodeid: frozenset(each) for nodeid, each in plain["uses"].items()},
+        swallowed=tuple(map(_swallowed, plain["swallowed"])),
+        cut=plain["cut"],
     )

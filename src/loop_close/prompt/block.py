@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 
+from loop_close.causes.suspects import swallowed_for
 from loop_close.causes.suspects.clues import base_name
 from loop_close.detectors import Detector
 from loop_close.facts import differences, innermost, place, test_function, values
@@ -18,7 +20,7 @@ from loop_close.prompt.missing import generated_lines, missing_lines
 from loop_close.prompt.show import line_of, message_lines, plain, safe, short, span
 from loop_close.syntax.heads import edited_at
 from loop_close.syntax.meaning import MODULE
-from loop_close.text.markdown import fence
+from loop_close.text.markdown import code, fence
 from loop_close.text.sanitize import one_line
 
 #: Levels of detail. 0: one line. 1: heading, reason and message. 2: the marked line in its source, the statement of
@@ -34,6 +36,8 @@ _MESSAGE_LINES = (0, 3, 4, 6)
 _MESSAGE_CHARS = (0, 240, 320, 480)
 _MAX_VALUES = 4
 _MAX_RELATIVES = 3
+_MAX_SWALLOWED = 2
+_WORDS = re.compile(r"[A-Za-z0-9 .,:;()/%'-]*(?:[A-Za-z0-9]_[A-Za-z0-9][A-Za-z0-9 .,:;()/%'-]*)*", re.ASCII)
 _BRIEF = 100
 #: What a mark in the source means; once in a prompt.
 LEGEND = "No failing test ran the lines with `-`."
@@ -153,6 +157,7 @@ def block_lines(
         lines += [*generated_lines(failure.raised), *missing_lines(failure.raised)]
     lines += _relatives(failure.raised, level)
     if level >= 2:
+        lines += _swallowed(cause, report)
         lines += _other_exceptions(cause)
         lines += _others(cause)
         lines += _advice(cause, advisers)
@@ -213,11 +218,17 @@ def _why(cause: RootCause, *, with_score: bool) -> Iterator[str]:
     """Why the first suspect is suspected, in one sentence."""
     if not cause.suspects:
         return
-    reasons = "; ".join(all_reasons(cause.suspects[0]))
+    reasons = "; ".join(map(_contained, all_reasons(cause.suspects[0])))
     if with_score:
         yield f"Probability {percent(cause.suspects[0].score)}{f': {reasons}' if reasons else ''}."
     elif reasons:
         yield f"{reasons[0].upper()}{reasons[1:]}."
+
+
+def _contained(reason: str) -> str:
+    """A reason as part of a sentence; one with signs that may mean something in markdown, from a name, as code."""
+    shown = one_line(safe(reason), 300)
+    return shown if _WORDS.fullmatch(shown) else code(shown, 300)
 
 
 def _source(cause: RootCause, at: Place, report: Report, level: int) -> Iterator[str]:
@@ -449,6 +460,15 @@ def _relative(relation: str, raised: Raised, level: int) -> str:
     at = f" at {span(f'{frame.file}:{frame.line}')}" if frame is not None else ""
     message = f": {line_of(raised.message, _BRIEF if level else 60)}" if raised.message else ""
     return f"- {relation} {span(raised.type, 60)}{at}{message}"
+
+
+def _swallowed(cause: RootCause, report: Report) -> Iterator[str]:
+    """Exceptions that were handled and never reached the tests, with their places."""
+    for each in swallowed_for(cause, report.observation.calls)[:_MAX_SWALLOWED]:
+        said = f"{each.type}: {each.message}" if each.message else each.type
+        caught = f", caught at {span(each.caught)}" if each.caught else ""
+        where = f"{span(f'{each.file}:{each.line}')} in {span(each.function, 80)}"
+        yield f"Swallowed exception: {line_of(said)} at {where}{caught}."
 
 
 def _other_exceptions(cause: RootCause) -> Iterator[str]:

@@ -13,6 +13,7 @@ from loop_close.causes.suspects.edited import written_name
 from loop_close.causes.suspects.makers import failing_classes, is_of_the_exception, maker_share
 from loop_close.causes.suspects.nothing import MAY, NoneBefore, is_about_none
 from loop_close.causes.suspects.spectrum import Spectrum
+from loop_close.causes.suspects.swallowed import SwallowedIn
 from loop_close.model import Failure
 from loop_close.syntax.meaning import MODULE
 
@@ -55,7 +56,9 @@ class Candidate:
         test ran it), ``large``, ``lost`` (the value that it is to give). Of the clues: ``raised``, ``framed``,
         ``edited``. Of its name: ``maker`` (of the objects that fail), ``special`` (a method that Python calls by
         itself). Added by comparison with others: ``foremost``, ``file``, ``name``. ``outside``: it was edited, and
-        nobody counts whether tests run it. ``none_before``: it gave None before the tests.
+        nobody counts whether tests run it. ``none_before``: it gave None before the tests. ``swallowed``: an exception
+        was raised in it that never reached the tests.
+    :ivar swallowed: that exception.
     """
 
     file: str
@@ -64,6 +67,7 @@ class Candidate:
     clue: Clue | None
     features: Mapping[str, float]
     none_before: NoneBefore | None = None
+    swallowed: SwallowedIn | None = None
     is_about_none: bool = False
     at_import: bool = False
 
@@ -74,14 +78,16 @@ def candidates(
     failures: Sequence[Failure],
     known: Known | None = None,
     none_before: Mapping[Name, NoneBefore] | None = None,
+    swallowed: Mapping[Name, SwallowedIn] | None = None,
 ) -> list[Candidate]:
     """Every function that the failing tests ran, that is on a traceback, that was edited, or that gave None.
 
     :param failures: those of the cause.
     :param known: what ran at all; None where that is not known.
     :param none_before: functions that gave None before the tests, as far as that says something.
+    :param swallowed: functions in which exceptions were raised that never reached the tests.
     """
-    none_before = none_before or {}
+    none_before, swallowed = none_before or {}, swallowed or {}
     known = known or Known()
     ran = {(s.function.file, base_name(s.function.function)): s for s in spectra}
     named = {name for name, clue in clues.items() if clue.framed or _is_edited(clue, ran.get(name), known)}
@@ -94,7 +100,7 @@ def candidates(
         spectrum, clue = ran.get((file, function)), clues.get((file, function))
         if _follows((file, function), clue, given_on, failures, named):
             continue
-        before = none_before.get((file, function))
+        before, unseen = none_before.get((file, function)), swallowed.get((file, function))
         features = {
             **_by_spectrum(spectrum),
             "lost": _lost(spectrum, is_about_none=about_none),
@@ -103,6 +109,7 @@ def candidates(
             "maker": maker_share(function, classes),
             "special": float(_is_special(function)),
             "none_before": before.share if before is not None else 0.0,
+            "swallowed": unseen.share if unseen is not None else 0.0,
         }
         found.append(
             Candidate(
@@ -112,6 +119,7 @@ def candidates(
                 clue=clue,
                 features=features,
                 none_before=before,
+                swallowed=unseen,
                 is_about_none=about_none,
                 at_import=at_import,
             )

@@ -13,6 +13,7 @@ from loop_close.causes.suspects.counted import Counted
 from loop_close.causes.suspects.names import with_names
 from loop_close.causes.suspects.nothing import none_before_tests
 from loop_close.causes.suspects.spectrum import Spectrum, spectra
+from loop_close.causes.suspects.swallowed import swallowed_in
 from loop_close.memory import Episode
 from loop_close.model import RootCause, Suspect
 
@@ -25,7 +26,8 @@ NONE = "none"
 #: How much each clue weighs where calls are counted. Fitted, as a choice of one function among those that the failing
 #: tests ran, to the tuning half of the faults of `python -m benchmarks.localize`. Edits are not fitted: one is set to
 #: outweigh all but the plainest of the clues, and what is edited and not counted weighs as much as what is edited and
-#: counted. Neither is a place on the traceback, nor None before the tests, which too few faults give.
+#: counted. Neither is a place on the traceback, None before the tests, nor a swallowed exception, which too
+#: few faults give.
 WEIGHTS: Mapping[str, float] = {
     "odd": 1.9,
     "function": 0.3,
@@ -47,6 +49,7 @@ WEIGHTS: Mapping[str, float] = {
     "outside": 6.5,
     "none_before": 12.0,
     NONE: 5.6,
+    "swallowed": 1.5,
 }
 #: The same where nothing is counted: Python 3.11, JUnit XML, the text of a log. A tenth less than fitted, by which the
 #: probabilities are better calibrated over all root causes.
@@ -120,7 +123,8 @@ def found_for(cause: RootCause, counted: Counted | None, episode: Episode | None
     calls = counted.calls if counted is not None else None
     known = _known(calls) if spectrum else None
     before = none_before_tests(failures, calls)
-    return with_names(with_standing(candidates(spectrum, found, failures, known, before)), tests)
+    swallowed = swallowed_in(cause, calls)
+    return with_names(with_standing(candidates(spectrum, found, failures, known, before, swallowed)), tests)
 
 
 def _known(calls: Calls | None) -> Known:
@@ -198,6 +202,8 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     if candidate.none_before is not None:
         wanted = ", where a value is expected" if candidate.none_before.function.owes else ""
         yield f"returned None at import or before the tests{wanted}"
+    if candidate.swallowed is not None:
+        yield candidate.swallowed.reason
     if clue is None:
         return
     if clue.edited:

@@ -1,0 +1,378 @@
+"""Exceptions that left or were raised in the code under test, and were handled before they reached the test."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from opcode import opmap
+from os.path import basename, dirname, join
+from threading import get_ident
+from types import CodeType, FrameType, TracebackType
+from typing import Any, NamedTuple
+
+from loop_close.monitor.codes import LONGEST_TABLE
+from loop_close.monitor.ownership import Ownership
+
+#: How much is looked at in one test: one step for each exception, and one for each entry of its traceback. So many
+#: take half a millisecond, and a test that handles so many exceptions takes longer than that.
+MOST_STEPS = 1_000
+#: With so many steps in a session, of each test only the first few are looked at. They take less than half a second.
+MOST_IN_SESSION = 500_000
+FEW_STEPS = 200
+#: With so many of one kind in one handler, of those that it handles next only each sixteenth is looked at.
+MANY = 32
+_SKIPPED = 15
+#: Different exceptions that are kept of one test.
+_MOST_KEPT = 100
+_MOST_TEXT, _MOST_NAME = 300, 200
+# End iteration, generators and tasks: no error.
+_CONTROL = (StopIteration, StopAsyncIteration, GeneratorExit, KeyboardInterrupt)
+_CONTROL_IDS = frozenset(map(id, _CONTROL))
+_CANCELLED = "asyncio.exceptions", "CancelledError"
+# What these packages handle has reached the test, or was raised while they reported on it.
+_RUNNERS = ("_pytest", "pluggy", "pytest", "unittest", "doctest")
+_DOCTEST = "<doctest "
+# Whatever a class of exceptions overrides, these run no code of it.
+_TRACEBACK = vars(BaseException)["__traceback__"].__get__
+_ARGS = vars(BaseException)["args"].__get__
+_QUALNAME, _MRO = (vars(type)[name].__get__ for name in ("__qualname__", "__mro__"))
+# The first instruction of an ``except`` or ``with``. Other handlers only clean up and raise again.
+_PUSH = opmap.get("PUSH_EXC_INFO")
+_FRAME, _ID = sys._getframe, id  # tests may put other ones in their place
+
+
+class Handled(NamedTuple):
+    """Where an exception left the code under test, and its type: see :class:`loop_close.calls.Swallowed`."""
+
+    file: str
+    line: int
+    function: str
+    type: str
+
+
+class Note(NamedTuple):
+    """What is said of the first of them: see :class:`loop_close.calls.Swallowed`."""
+
+    message: str
+    caught: str
+
+
+class _Entry:
+    """Exceptions of one type that left the code under test in one instruction and met one handler.
+
+    :ivar what: what they have in common, as (id of the code object, instruction, id of the type).
+    :ivar handler: the id of the handler's code object.
+    :ivar handled: None where the exception reached the test, or is no error.
+    :ivar times: how often that happened.
+    """
+
+    __slots__ = ("handled", "handler", "note", "times", "what")
+
+    def __init__(
+        self, what: tuple[int, int, int], handler: int, handled: Handled | None, note: Note | None
+    ) -> None:
+        self.what = what
+        self.handler = handler
+        self.handled = handled
+        self.note = note
+        self.times = 0
+
+
+class HandledExceptions:
+    """Follows exceptions from handler to handler. It keeps no exception, frame or code object alive.
+
+    An exception that is raised again meets another handler: the last one counts. It is known by its id and by where
+    it was raised.
+
+    :param listen: called to hear of exceptions (True), or of no more (False).
+    :ivar last: by the id of each exception that has not reached the test, what is known of it.
+    :ivar left: how many steps are left in this test; below 0 no exception was looked at any more.
+    :ivar is_heard: whether exceptions are heard of now.
+    :ivar many: handlers of which not all exceptions are looked at, with how many there were since: by the sum of the
+        code object's id and the instruction, which is quicker than a pair, and mistaken for another one hardly ever.
+    """
+
+    def __init__(self, ownership: Ownership, listen: Callable[[bool], None]) -> None:
+        self.last: dict[int, _Entry] = {}
+        self.left = MOST_STEPS
+        self.many: dict[int, int] = {}
+        self._allowed = MOST_STEPS
+        self._spent = 0
+        self._ended: dict[_Entry, None] = {}
+        self._entries: dict[tuple[int, ...], _Entry] = {}
+        self._kept = 0
+        self._ownership = ownership
+        self._listen = listen
+        self.is_heard = True
+        self._is_over = False
+        self._is_test: dict[str, bool] = {}
+        self._is_runner_file: dict[str, bool] = {}
+        self._runners = tuple(_runner_paths())
+        self._thread = get_ident()
+
+    @property
+    def is_any(self) -> bool:
+        """Whether :meth:`take` has any."""
+        return bool(self.last or self._ended)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether not all exceptions of this test were looked at."""
+        return self.left < 0 or bool(self.many)
+
+    def begin_test(self) -> None:
+        """A test begins; what is allowed in it depends on how much the session has taken."""
+        if self._spent < MOST_IN_SESSION:
+            self._spent += max(0, self._allowed - self.left - FEW_STEPS)
+        self.left = self._allowed = MOST_STEPS if self._spent < MOST_IN_SESSION else FEW_STEPS
+        self._thread = get_ident()
+        self._is_over = False
+        self.many.clear()
+
+    def hear(self, *, is_on: bool) -> None:
+        """Look at exceptions from now on, or at no more; nor where this test is over, or had too many."""
+        if is_on != self.is_heard and not (is_on and (self._is_over or self.left < 0)):
+            self.is_heard = is_on
+            self._listen(is_on)
+
+    def callback(
+        self, take_fault: Callable[[Exception], None]
+    ) -> Callable[[CodeType, int, BaseException], None]:
+        """What to call for each exception that meets a handler."""
+        files, file_of = self._ownership.files, self._ownership.file_of
+        last, entries, is_runner, end = self.last, self._entries, self._is_runner_file, _end_of_phase()
+        many, id, unknown = self.many, _ID, ""
+
+        def on_handled(code: CodeType, offset: int, exception: BaseException) -> None:
+            try:
+                self.left -= 1
+                if self.left < 0:
+                    self.hear(is_on=False)
+                    return
+                if code is end:
+                    self._is_over = True
+                    self.hear(is_on=False)
+                where = id(code) + offset
+                if where in many:
+                    many[where] += 1
+                    if many[where] & _SKIPPED:
+                        return
+                kind = type(exception)
+                if id(kind) in _CONTROL_IDS:
+                    return
+                if (
+                    is_runner.get(code.co_filename, True)
+                    and id(exception) not in last
+                    and self._is_runner(code)
+                ):
+                    return  # one that leaves a test meets thirty of them
+                found, node, steps = None, _TRACEBACK(exception), 0
+                while node is not None and steps <= MOST_STEPS:
+                    inner = node.tb_frame.f_code
+                    file = files.get(inner.co_filename, unknown)
+                    if file is not None and (file or file_of(inner.co_filename) is not None):
+                        found, at = inner, node
+                    node = node.tb_next
+                    steps += 1
+                self.left -= steps
+                if found is None:
+                    if id(exception) in last:  # another one had its id before
+                        self._ended[last.pop(id(exception))] = None
+                    return
+                key = id(found), at.tb_lasti, id(kind), id(code), offset
+                entry = entries.get(key)
+                if entry is None:
+                    entry = self._entry(key, code, exception, at, _FRAME(1))
+                entry.times += 1
+                if entry.times == MANY:
+                    many[where] = 0
+                before = last.get(id(exception))
+                if before is not entry:
+                    self._replace(before, entry, exception)
+            except (RecursionError, MemoryError):  # the program is at the end of its stack, or of its memory
+                return
+            except Exception as fault:
+                take_fault(fault)
+
+        return on_handled
+
+    def _entry(
+        self,
+        key: tuple[int, int, int, int, int],
+        code: CodeType,
+        exception: BaseException,
+        at: TracebackType,
+        frame: FrameType,
+    ) -> _Entry:
+        kind, offset = type(exception), key[-1]
+        handled = note = None
+        if self._is_swallowed(frame, exception) and not _is_control(kind):
+            if self._kept < _MOST_KEPT:
+                self._kept += 1
+                handled, note = (
+                    self._handled(kind, at),
+                    Note(_message(exception), self._caught(code, offset, frame)),
+                )
+            else:
+                self.left = min(self.left, 0)
+        self._entries[key] = entry = _Entry(key[:3], key[3], handled, note)
+        return entry
+
+    def _is_swallowed(self, frame: FrameType, exception: BaseException) -> bool:
+        """Whether a handler is below the test, so that the test does not see the exception.
+
+        :param frame: the handler's.
+        """
+        name = frame.f_code.co_filename
+        if self._is_of_test(name):
+            return False
+        if self._is_runner(frame.f_code):
+            return False
+        above = frame.f_back
+        while above is not None:
+            self.left -= 1
+            if self._is_of_test(above.f_code.co_filename):
+                return True
+            above = above.f_back
+        if get_ident() != self._thread:
+            return True
+        return not any(self._is_of_test(each.tb_frame.f_code.co_filename) for each in _nodes(exception))
+
+    def _is_runner(self, code: CodeType) -> bool:
+        name = code.co_filename
+        if name not in self._is_runner_file:
+            is_one = name.startswith(self._runners) and self._ownership.file_of(name) is None
+            self._is_runner_file[name] = is_one
+        return self._is_runner_file[name]
+
+    def _is_of_test(self, filename: str) -> bool:
+        if filename not in self._is_test:
+            self._is_test[filename] = filename.startswith(_DOCTEST) or self._ownership.is_test(filename)
+        return self._is_test[filename]
+
+    def _handled(self, kind: type[BaseException], at: TracebackType) -> Handled:
+        code = at.tb_frame.f_code
+        name = _string(_QUALNAME(kind)).replace("<locals>.", "")
+        return Handled(
+            file=self._ownership.file_of(code.co_filename) or "",
+            line=at.tb_lineno or code.co_firstlineno,
+            function=_plain(_string(code.co_qualname), _MOST_NAME),
+            type=_plain(name, _MOST_NAME),
+        )
+
+    def _caught(self, code: CodeType, offset: int, frame: FrameType) -> str:
+        """Where it was handled; empty where it was raised again there and is no longer seen by Python code."""
+        if code.co_code[offset] != _PUSH:
+            return ""
+        file = self._ownership.file_of(code.co_filename)
+        return f"{file}:{_line(code, offset)}" if file is not None else _plain(_module(frame), _MOST_NAME)
+
+    def _replace(self, before: _Entry | None, entry: _Entry, exception: BaseException) -> None:
+        """An exception meets a handler; another one may have had its id before.
+
+        Of one that was raised again the traceback has the frame of the earlier handler.
+        """
+        if before is not None and before.handled is not None:
+            frames = (each.tb_frame for each in _nodes(exception))
+            is_same = before.what == entry.what and any(_ID(each.f_code) == before.handler for each in frames)
+            if not is_same:
+                self._ended[before] = None
+        if entry.handled is not None:
+            self.last[_ID(exception)] = entry
+        else:
+            self.last.pop(_ID(exception), None)
+
+    def take(self) -> dict[Handled, Note]:
+        """Those that were swallowed since the last time."""
+        found: dict[Handled, Note] = {}
+        for entry in (*self._ended, *self.last.copy().values()):
+            if entry.handled is not None and entry.note is not None:  # always so
+                known = found.get(entry.handled)
+                if known is None or not known.caught:
+                    found[entry.handled] = entry.note
+        self._ended.clear()
+        self.last.clear()
+        self._entries.clear()
+        self._kept = 0
+        return found
+
+
+def _runner_paths() -> Iterator[str]:
+    """How the names of their files begin, or are."""
+    for name in _RUNNERS:
+        yield join(dirname(os.__file__), name, "")
+        yield join(dirname(os.__file__), f"{name}.py")
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if type(file) is str and basename(file) == "__init__.py":
+            yield join(dirname(file), "")
+
+
+def _end_of_phase() -> CodeType | None:
+    """Where pytest catches what a test, or the import of a module, raised: what comes then is its report."""
+    kind = getattr(sys.modules.get("pytest"), "CallInfo", None)
+    return getattr(getattr(kind, "from_call", None), "__code__", None)
+
+
+def _nodes(exception: BaseException) -> list[TracebackType]:
+    found: list[TracebackType] = []
+    node = _TRACEBACK(exception)
+    while node is not None and len(found) <= MOST_STEPS:
+        found.append(node)
+        node = node.tb_next
+    return found
+
+
+def _is_control(kind: type[BaseException]) -> bool:
+    """Whether it, or a class that it derives from, ends iteration or the like."""
+    return issubclass(kind, _CONTROL) or any(_full_name(base) == _CANCELLED for base in _MRO(kind))
+
+
+def _full_name(kind: type) -> tuple[str, str]:
+    return _string(vars(type)["__dict__"].__get__(kind).get("__module__")), _string(_QUALNAME(kind))
+
+
+def _module(frame: FrameType) -> str:
+    return _string(dict.get(frame.f_globals, "__name__"))
+
+
+def _string(value: object) -> str:
+    """Any string as an exact one; empty for anything else."""
+    return str.__str__(value) if issubclass(type(value), str) else ""
+
+
+def _line(code: CodeType, offset: int) -> int:
+    """The line of an instruction, or of the first one after it that has one."""
+    if len(code.co_linetable) > LONGEST_TABLE:
+        return code.co_firstlineno
+    lines = (line for _, end, line in code.co_lines() if end > offset and line is not None)
+    return next(lines, code.co_firstlineno)
+
+
+def _message(exception: BaseException) -> str:
+    """The arguments as ``str`` of a builtin exception shows them; empty where any is no plain value."""
+    args: tuple[Any, ...] = _ARGS(exception)
+    kind = type(exception)
+    if len(args) == 1 and type(args[0]) is str and not issubclass(kind, KeyError):
+        return _plain(args[0], _MOST_TEXT)
+    if not all(map(_is_short, args)):
+        return ""
+    if len(args) == 2 and issubclass(kind, OSError):
+        return _plain(f"[Errno {args[0]}] {args[1]}", _MOST_TEXT)
+    shown = [repr(each) for each in args]
+    return _plain(shown[0] if len(shown) == 1 else f"({', '.join(shown)})" if shown else "", _MOST_TEXT)
+
+
+def _is_short(value: object) -> bool:
+    """Whether its ``repr`` is short and runs no code of the program."""
+    kind = type(value)
+    if kind is str or kind is bytes:
+        return len(value) <= _MOST_TEXT  # type: ignore[arg-type]
+    if kind is int:
+        return -(1 << 128) < value < 1 << 128  # type: ignore[operator]
+    return kind is float or kind is bool or value is None
+
+
+def _plain(text: str, most: int) -> str:
+    """Cut, and without surrogates, which a worker cannot send."""
+    return text[:most].encode("utf-8", "backslashreplace").decode("utf-8")

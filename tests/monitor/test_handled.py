@@ -1,0 +1,264 @@
+import sys
+import threading
+
+import pytest
+
+from loop_close.monitor import handled
+from loop_close.monitor.handled import MANY, MOST_STEPS, HandledExceptions
+from loop_close.monitor.ownership import Ownership
+
+pytestmark = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
+
+
+def made(source, name="f", file="/project/a.py", **names):
+    space = {"__name__": "made", **names}
+    exec(compile(source, file, "exec"), space)
+    return space[name]
+
+
+def swallowed(watch):
+    return {(each.line, each.type): note for each, note in watch.take().swallowed.items()}
+
+
+def begin(watch):
+    watch.end_collection()
+    watch.begin_test()
+
+
+RAISE = "def g(*args):\n    raise error(*args)\n"
+HANDLE = "def f(*args):\n    try:\n        g(*args)\n    except BaseException:\n        return 1\n"
+
+
+def call(watch, error, *args, handle=HANDLE, **names):
+    """Handled in the code under test, called by a test."""
+    f = made(handle, g=made(RAISE, "g", error=error), **names)
+    made("def t(*args):\n    f(*args)\n", "t", "/project/tests/test_a.py", f=f)(*args)
+
+
+class OddError(Exception):
+    def __str__(self):
+        raise AssertionError("the program's code ran")
+
+    __repr__ = __hash__ = __str__
+
+    @property
+    def __class__(self):
+        raise AssertionError("the program's code ran")
+
+
+class Text(str):
+    __slots__ = ()
+
+    def __str__(self):
+        raise AssertionError("the program's code ran")
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize(
+    ("error", "args", "message"),
+    [
+        (ValueError, ("no price",), "no price"),
+        (ValueError, (), ""),
+        (ValueError, ("a", 1), "('a', 1)"),
+        (KeyError, ("a",), "'a'"),
+        (OSError, (2, "No such file"), "[Errno 2] No such file"),
+        (ValueError, (None,), "None"),
+        (ValueError, (object(),), ""),
+        (ValueError, (Text("a"),), ""),
+        (ValueError, ("a" * 10_000,), "a" * 300),
+        (ValueError, (10**5_000,), ""),
+        (ValueError, ("\ud800",), "\\ud800"),
+        (OddError, ("a",), "a"),
+        (OddError, (OddError("a"),), ""),
+        (SystemExit, (2,), "2"),
+    ],
+)
+def test_message_without_code_of_the_program(watch, error, args, message):
+    begin(watch)
+    call(watch, error, *args)
+    assert watch.fault == ""
+    assert [(line, note.message) for (line, _), note in swallowed(watch).items()] == [(2, message)]
+
+
+def test_type_that_runs_code_for_everything(watch):
+    ran = []
+
+    class OddType(type):
+        def __getattribute__(cls, name):
+            ran.append(name)
+            return super().__getattribute__(name)
+
+        def __hash__(cls):
+            ran.append("hash")
+            return 1
+
+    class StrangerError(Exception, metaclass=OddType):
+        pass
+
+    begin(watch)
+    call(watch, StrangerError, "a")
+    assert watch.fault == ""
+    assert [*swallowed(watch)] == [(2, "test_type_that_runs_code_for_everything.StrangerError")]
+    assert ran == []
+
+
+@pytest.mark.parametrize("error", [StopIteration, GeneratorExit, StopAsyncIteration, KeyboardInterrupt])
+def test_control_flow_is_no_error(watch, error):
+    begin(watch)
+    call(watch, error)
+    call(watch, type("Own", (error,), {}))
+    assert swallowed(watch) == {}
+
+
+def test_cancelled_task_is_no_error(watch):
+    import asyncio
+
+    begin(watch)
+    call(watch, asyncio.CancelledError)
+    assert swallowed(watch) == {}
+
+
+def test_name_of_the_type(watch):
+    class InnerError(Exception):
+        pass
+
+    begin(watch)
+    call(watch, InnerError)
+    ((_, name),) = swallowed(watch)
+    assert name == "test_name_of_the_type.InnerError"
+
+
+def test_where_it_was_handled(watch):
+    begin(watch)
+    call(watch, ValueError)
+    (note,) = swallowed(watch).values()
+    assert note.caught == "a.py:4"
+
+
+def test_raised_again_and_handled_further_up(watch):
+    begin(watch)
+    again = (
+        "def f(*args):\n    try:\n        g(*args)\n    except ValueError as error:\n        raise error\n"
+    )
+    inner = made(again, g=made(RAISE, "g", error=ValueError))
+    outer = made(HANDLE, file="/project/b.py", g=inner)
+    made("def t():\n    f()\n", "t", "/project/test_a.py", f=outer)()
+    (note,) = swallowed(watch).values()
+    assert note.caught == "b.py:4"
+
+
+def test_handled_by_a_test_that_it_reached(watch):
+    begin(watch)
+    tidy = made(
+        "def f():\n    try:\n        g()\n    finally:\n        1\n", g=made(RAISE, "g", error=ValueError)
+    )
+    made(
+        "def t():\n    try:\n        f()\n    except ValueError:\n        pass\n",
+        "t",
+        "/project/test_a.py",
+        f=tidy,
+    )()
+    assert swallowed(watch) == {}
+
+
+def test_code_of_others_alone(watch):
+    begin(watch)
+    f = made(HANDLE, file="/elsewhere/a.py", g=made(RAISE, "g", "/elsewhere/a.py", error=ValueError))
+    made(
+        "def t():\n    h()\n    f()\n", "t", "/project/test_a.py", f=f, h=made("def h():\n    pass\n", "h")
+    )()
+    assert swallowed(watch) == {}
+
+
+def test_code_of_others_that_handles_it(watch):
+    begin(watch)
+    f = made(HANDLE, file="/elsewhere/a.py", g=made(RAISE, "g", error=ValueError))
+    made("def t():\n    f()\n", "t", "/project/test_a.py", f=f)()
+    assert [note.caught for note in swallowed(watch).values()] == ["made"]
+
+
+def test_thread(watch):
+    begin(watch)
+    g = made(RAISE, "g", error=ValueError)
+    hook, threading.excepthook = threading.excepthook, lambda _: None
+    try:
+        thread = threading.Thread(target=g)
+        thread.start()
+        thread.join()
+    finally:
+        threading.excepthook = hook
+    assert [note.caught for note in swallowed(watch).values()] == ["threading"]
+
+
+def test_no_exception_is_kept(watch):
+    import weakref
+
+    class OwnError(Exception):
+        pass
+
+    kept = []
+
+    class HolderError(OwnError):
+        def __init__(self):
+            kept.append(weakref.ref(self))
+
+    begin(watch)
+    call(watch, HolderError)
+    assert kept[0]() is None
+    assert len(swallowed(watch)) == 1
+
+
+def test_too_many_in_one_test(watch):
+    begin(watch)
+    lines = "".join(f"    if n == {n}: raise ValueError\n" for n in range(10))
+    g = made(f"def g(n):\n{lines}", "g")
+    loop = "def f(number):\n    for n in range(number):\n        try: g(n % 10)\n        except ValueError: pass\n"
+    t = made("def t(number):\n    f(number)\n", "t", "/project/test_a.py", f=made(loop, g=g))
+    t(MOST_STEPS)
+    assert watch.is_cut
+    assert len(swallowed(watch)) == 10
+    watch.begin_test()
+    assert not watch.is_cut
+    t(3)
+    assert len(swallowed(watch)) == 3
+    assert not watch.is_cut
+
+
+def test_many_in_one_handler(watch):
+    """Of those that follow some are looked at."""
+    begin(watch)
+    g = made("def g(n):\n    if n < 40: raise ValueError\n    raise KeyError\n", "g")
+    loop = "def f():\n    for n in range(60):\n        try: g(n)\n        except Exception: pass\n"
+    made("def t():\n    f()\n", "t", "/project/test_a.py", f=made(loop, g=g))()
+    assert MANY < 40
+    assert watch.is_cut
+    assert {kind for _, kind in swallowed(watch)} == {"ValueError", "KeyError"}
+
+
+def test_session_that_took_too_long(monkeypatch):
+    heard = []
+    found = HandledExceptions(Ownership("/project"), heard.append)
+    monkeypatch.setattr(handled, "MOST_IN_SESSION", 2_000)
+    for _ in range(10):
+        found.begin_test()
+        found.left -= MOST_STEPS
+    assert found._allowed == handled.FEW_STEPS
+
+
+def test_end_of_the_stack(watch):
+    begin(watch)
+    deep = made("def f(n):\n    try:\n        return f(n + 1)\n    finally:\n        1\n")
+    with pytest.raises(RecursionError):
+        made("def t():\n    f(0)\n", "t", "/project/test_a.py", f=deep)()
+    assert watch.fault == ""
+
+
+def test_heard_of_only_where_code_under_test_runs(watch):
+    begin(watch)
+    assert not watch._handled.is_heard
+    call(watch, ValueError)
+    assert watch._handled.is_heard
+    swallowed(watch)
+    watch.begin_test()
+    assert not watch._handled.is_heard
