@@ -255,7 +255,7 @@ def test_a_newer_history_is_left_alone(loop, pytester):
     before = history.read_bytes()
     done = loop()
     assert done.ret == 1
-    assert done.says("was written by a newer loop-close", "this run is not remembered")
+    assert done.says("was written by a newer loop-close", "this run is not recorded")
     assert history.read_bytes() == before
 
 
@@ -270,7 +270,7 @@ def test_a_fault_of_ours_costs_a_note(loop, monkeypatch, at):
     monkeypatch.setattr(Memory, f"_{at}", fail)
     done = loop()
     assert done.ret == 1
-    assert done.says("a fault of loop-close itself: ZeroDivisionError: ours; this run is not remembered")
+    assert done.says("internal error of loop-close: ZeroDivisionError: ours; this run is not recorded")
     monkeypatch.undo()
 
 
@@ -299,7 +299,7 @@ def test_a_killed_run_is_known_at_the_next(run, pytester):
     process.kill()
     process.wait()
     done = run({}, remembers=True)
-    assert done.says("Memory: `run 2 began and never ended`", "- Run 2: ")
+    assert done.says("Memory: `run 2 started but did not finish`", "- Run 2: ")
     assert done.report["progress"]["position"] == 3
 
 

@@ -55,7 +55,7 @@ def with_plugin(words: list[str], root: Path, environment: Mapping[str, str]) ->
 
 def unknown_outcome(plan: Plan, ended: Ended) -> RunOutcome:
     """What there is to tell of a run of which nothing was remembered: it did not get as far as that."""
-    told = f"ended with exit code {ended.exit_code} before any test could be told of"
+    told = f"exited with code {ended.exit_code} before any test was reported"
     return RunOutcome(verdict="error", state=str(ended.exit_code), prompt=_about(told, _prompt(plan)))
 
 
@@ -113,10 +113,10 @@ def _told(plan: Plan, ended: Ended, *, is_green: bool) -> str:
     """What the run wrote; where that says less than is known, that is said before it."""
     text = _prompt(plan)
     if ended.is_late:
-        return _about("took longer than it may, and was ended", text)
+        return _about("exceeded its time limit and was stopped", text)
     if is_green or (text and not text.startswith(_GOOD)):
         return text
-    return _about(f"ended with exit code {ended.exit_code}, and the run is not green", text)
+    return _about(f"exited with code {ended.exit_code}, and the run is not green", text)
 
 
 def _about(what: str, text: str) -> str:

@@ -28,4 +28,4 @@ class ExitStrategy:
             if not isinstance(getattr(self, field), str):
                 raise TypeError(f"ExitStrategy.{field} is {type(getattr(self, field)).__name__}, not str")
         if not callable(self.decide):
-            raise TypeError(f"ExitStrategy.decide is {type(self.decide).__name__}, which cannot be called")
+            raise TypeError(f"ExitStrategy.decide is {type(self.decide).__name__}, which is not callable")
