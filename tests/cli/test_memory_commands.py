@@ -283,7 +283,7 @@ def test_busy_history_is_told(tmp_path, monkeypatch):
         connection.execute("BEGIN EXCLUSIVE")
         code, shown, errors = called("status")
     assert (code, shown) == (64, "")
-    assert "history.sqlite3 is busy: others have held it" in errors
+    assert "history.sqlite3 is busy: another process has locked it" in errors
 
 
 @pytest.mark.skipif(getattr(os, "geteuid", int)() == 0, reason="root may read all")

@@ -94,7 +94,7 @@ def test_unknown_name_lists_those_that_there_are(tmp_path):
         (NAMES_IT + "def (", r"; conftest\.py: SyntaxError"),
         (
             "def pytest_loop_close_exit_strategies(): return [len]",
-            r"; conftest\.py: TypeError: pytest_loop_close_exit_strategies gave builtin_function_or_method,"
+            r"; conftest\.py: TypeError: pytest_loop_close_exit_strategies returned builtin_function_or_method,"
             r" not loop_close\.ExitStrategy",
         ),
         ("def pytest_loop_close_exit_strategies(): return None", "known strategies: auto, .*, fix_plan$"),

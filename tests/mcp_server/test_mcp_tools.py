@@ -191,7 +191,7 @@ SETTINGS = (
         "test_command = 'pytest \"'",
         "[tool.loop-close] test_command is not a valid command line: No closing quotation",
     ),
-    ("test_command = 5", "[tool.loop-close] test_command takes"),
+    ("test_command = 5", "[tool.loop-close] test_command must be"),
     ("file = 'README.md'", "README.md exists and was not written by loop-close"),
 )
 

@@ -240,7 +240,7 @@ def test_a_broken_history_is_set_aside_and_said(loop, pytester):
     history = pytester.path / ".loop-close" / "history.sqlite3"
     history.write_bytes(b"no database at all" * 100)
     done = loop()
-    assert done.says("Memory: ", "set aside as history.sqlite3.broken-1")
+    assert done.says("Memory: ", "renamed to history.sqlite3.broken-1")
     assert done.report["verdict"] == "first-failure"
     assert history.with_name("history.sqlite3.broken-1").read_bytes().startswith(b"no database")
     assert loop().says("Run 2 of this loop")

@@ -195,8 +195,8 @@ def spoil(path, statement):
 @pytest.mark.parametrize(
     ("statement", "note"),
     [
-        ("UPDATE calls SET data = '{'", "called was damaged and is forgotten"),
-        ("DROP TABLE calls", "set aside"),
+        ("UPDATE calls SET data = '{'", "tests was damaged and has been deleted"),
+        ("DROP TABLE calls", "renamed to"),
     ],
 )
 def test_broken_history_costs_a_note(loop, pytester, statement, note):

@@ -30,7 +30,7 @@ def refused(done, *words):
         ("budget = 2000.5", ("[tool.loop-close] budget must be a whole number",)),
         ("budget = true", ("[tool.loop-close] budget must be a whole number", "True")),
         ("budget = 399", ("[tool.loop-close] budget must be a whole number of tokens, at least 400", "399")),
-        ("budget = -1", ("[tool.loop-close] budget takes", "-1")),
+        ("budget = -1", ("[tool.loop-close] budget must be", "-1")),
         ("file = 5", ("[tool.loop-close] file must be a file path, as a string", "5")),
         ("file = ''", ("[tool.loop-close] file must be a file path",)),
         ("file = ['a.md']", ("[tool.loop-close] file must be a file path",)),

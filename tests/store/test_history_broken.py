@@ -138,7 +138,7 @@ def test_damage_that_shows_later_is_set_aside(path, use):
         use(history)
         (note,) = history.notes
         assert note.startswith(
-            "history.sqlite3 was damaged (database disk image is malformed); it was set aside"
+            "history.sqlite3 was damaged (database disk image is malformed); it was renamed to"
         )
         run = save(history, begin(history))
         assert history.recorded("pytest", 1) == (run,)
@@ -180,7 +180,7 @@ def test_damage_that_shows_when_the_run_is_saved_costs_the_past_only(path):
         with history.turn(begun) as turn:
             history.database.connection.execute("DROP TABLE failures")
             turn.save(Run(number=begun.number, marks=(Mark(test="a"),)), Episode(first=1), {})
-        assert "was damaged (no such table: failures); it was set aside" in history.notes[0]
+        assert "was damaged (no such table: failures); it was renamed to" in history.notes[0]
         with history.turn(begin(history)) as turn:
             assert turn.episode == Episode(first=1)
 

@@ -132,7 +132,7 @@ def test_our_own_file_elsewhere_is_set_aside_when_it_is_broken(elsewhere):
     red(elsewhere)
     ask(elsewhere, "DROP TABLE runs")
     with open_history(elsewhere) as history:
-        assert "set aside as app.db.broken-1" in history.notes[0]
+        assert "renamed to app.db.broken-1" in history.notes[0]
 
 
 def test_pipe_beside_an_empty_file_elsewhere(elsewhere):
@@ -157,7 +157,7 @@ def test_what_is_not_in_our_schema_is_damage(path, statement):
     ask(path, statement)
     with open_history(path) as history:
         (note,) = history.notes
-        assert "(its tables are not from loop-close); it was set aside" in note
+        assert "(its tables are not from loop-close); it was renamed to" in note
         assert begin(history).number == 1
 
 
@@ -284,7 +284,7 @@ def test_history_in_its_own_place_goes_where_the_project_goes(path):
 def test_history_of_nobody_becomes_the_first_ones(elsewhere):
     red(elsewhere)
     assert project_of(elsewhere, "one") == 2
-    with pytest.raises(HistoryError, match="of another project"):
+    with pytest.raises(HistoryError, match="to another project"):
         project_of(elsewhere, "two")
 
 

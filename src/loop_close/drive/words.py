@@ -34,7 +34,7 @@ def trend(failing: Sequence[int]) -> str:
 
 
 def standing(loop: AgentLoop, outcome: RunOutcome) -> str:
-    """Where the loop stands after a run of the tests."""
+    """The state of the loop after a run of the tests, in words."""
     breaker = f"; {loop_words(outcome.breaker)}" if outcome.breaker.state != "closed" else ""
     if not outcome.is_complete:
         return f"the run did not finish{breaker}"
