@@ -101,7 +101,7 @@ def test_a_loop_that_does_not_advance_is_ended(project):
         run(project)
     ended = hook(project)
     assert ended["continue"] is False
-    assert "does not advance" in ended["stopReason"]
+    assert "the loop is stuck" in ended["stopReason"]
 
 
 def test_a_failed_tool_tells_once(project):

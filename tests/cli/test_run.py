@@ -168,7 +168,7 @@ def test_command_within_a_command_is_told_once(tmp_path, prompt):
     inner = [sys.executable, "-c", main, "run", "--", *python("raise KeyError('tea')")]
     done = loop_close("run", "--", *inner, cwd=tmp_path)
     assert done.returncode == 1
-    assert told(done)[-1].endswith("is left as it is")
+    assert told(done)[-1].endswith("it is left unchanged")
     assert "KeyError" in text(prompt)
 
 

@@ -26,8 +26,8 @@ def test_turns_that_fail_in_a_row(project):
     done = loop.drive("--max-failures", "2", "--strategy", "done_signals")
     assert done.returncode == 4
     assert "2 failures in a row, the limit is 2" in done.stdout
-    assert "- The last turn failed: the agent ended with exit code 7" in loop.given[1]
-    assert done.stderr.count("loop-close: the turn failed: the agent ended with exit code 7\n") == 2
+    assert "- The last turn failed: the agent exited with code 7" in loop.given[1]
+    assert done.stderr.count("loop-close: the turn failed: the agent exited with code 7\n") == 2
 
 
 def test_costs_that_the_agent_tells(project):
@@ -47,7 +47,7 @@ def test_turn_that_takes_too_long_is_ended_with_all_that_it_started(project):
     )
     done = loop.drive("--agent-timeout", "4")
     assert done.returncode == 0
-    assert "- The last turn failed: the agent was ended after 4 seconds" in loop.given[1]
+    assert "- The last turn failed: the agent was stopped after 4 seconds" in loop.given[1]
     assert not is_running(int(loop.beside.joinpath("spawned").read_text()))
 
 
@@ -150,7 +150,7 @@ def test_loop_that_was_tampered_with_stays_so_when_it_is_gone_on_with(project):
     done = loop.run("drive", "--resume", "--max-iterations", "2")
     assert done.returncode == 4
     assert loop.given[1].startswith(
-        "# The tests pass, and not as they were\n\ndeleted: test_cart.py::test_total."
+        "# The tests pass, but tests were changed\n\ndeleted: test_cart.py::test_total."
     )
 
 
@@ -180,7 +180,7 @@ def test_two_loops_at_once_are_refused(project):
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        (None, "there is no loop to go on with"),
+        (None, "no loop to resume"),
         ("{", "is damaged"),
         ("[]", "drive is of type list, expected an object"),
         ('{"schema": "loop-close.drive/9"}', "drive.schema is 'loop-close.drive/9'"),
@@ -207,7 +207,7 @@ def test_loop_that_is_done_is_not_gone_on_with(project):
     assert loop.drive().returncode == 0
     done = loop.run("drive", "--resume")
     assert done.returncode == 64
-    assert "the last loop has ended as done" in done.stderr
+    assert "the last loop ended as done" in done.stderr
 
 
 def test_history_that_is_damaged_is_begun_anew(project):
