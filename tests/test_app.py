@@ -112,7 +112,7 @@ def test_what_cannot_be_written_is_told_and_the_rest_is_written(save, tmp_path):
     (tmp_path / "report.json").mkdir()
     saved = save()
     assert [problem.split(":")[0] for problem in saved.problems] == [
-        "cannot keep the full report",
+        "cannot write the full report",
         "cannot write report.json",
     ]
     assert (tmp_path / "next.md").read_text() == saved.prompt

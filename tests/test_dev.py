@@ -54,6 +54,6 @@ def test_demo_in_a_fresh_clone_shows_the_prompt_and_is_no_failure(tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
         prompt = (clone / "examples" / "shop" / "nextprompt.md").read_text(encoding="utf-8")
         assert prompt in done.stdout
-        assert "a fault of loop-close" not in done.stdout
+        assert "internal error of loop-close" not in done.stdout
         assert "could not read this run" not in prompt
     assert "installing" not in done.stdout

@@ -49,7 +49,7 @@ def test_path_below_a_file_is_refused(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 def test_what_is_no_regular_file_is_refused_unread(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    assert refusal(tmp_path / "pipe") == f"{tmp_path / 'pipe'} is no regular file; name another one"
+    assert refusal(tmp_path / "pipe") == f"{tmp_path / 'pipe'} is not a regular file; name another file"
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
@@ -141,5 +141,5 @@ def test_settings_table_is_what_the_file_holds(tmp_path, text, expected):
 @pytest.mark.parametrize("data", [b"[tool", b"\xff", b"a = 1\na = 2\n"])
 def test_settings_that_are_no_toml_are_refused(tmp_path, data):
     (tmp_path / "pyproject.toml").write_bytes(data)
-    with pytest.raises(UnusablePathError, match=r"^pyproject\.toml cannot be read as TOML: "):
+    with pytest.raises(UnusablePathError, match=r"^pyproject\.toml is not valid TOML: "):
         files.settings_table(tmp_path)

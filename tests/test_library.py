@@ -181,7 +181,7 @@ def test_only_some_detectors():
 )
 def test_unknown_detector_is_an_error_that_names_those_there_are(call):
     with pytest.raises(
-        ValueError, match=r"no detector 'typecheck-eror'; there are internal-error, .*stack-trace"
+        ValueError, match=r"unknown detector 'typecheck-eror'; known detectors: internal-error, .*stack-trace"
     ):
         call()
 
@@ -276,16 +276,20 @@ def test_total_and_deterministic(stdout, stderr, code):
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: close_loop(MYPY, detectors="timeout"), TypeError, r"not one text: \['timeout'\]"),
-        (lambda: run_detectors(observe(MYPY), only="timeout"), TypeError, r"not one text: \['timeout'\]"),
+        (lambda: close_loop(MYPY, detectors="timeout"), TypeError, r"not one string: \['timeout'\]"),
+        (lambda: run_detectors(observe(MYPY), only="timeout"), TypeError, r"not one string: \['timeout'\]"),
         (lambda: close_loop(MYPY, detectors=[None]), TypeError, "not NoneType"),
-        (lambda: run_detectors("text"), TypeError, r"takes an Observation, as observe\(\) gives it, not str"),
+        (
+            lambda: run_detectors("text"),
+            TypeError,
+            r"needs an Observation, as observe\(\) returns it, not str",
+        ),
         (
             lambda: close_loop(MYPY, budget=0),
             ValueError,
-            "budget takes a whole number of tokens, at least 400, not 0",
+            "budget must be a whole number of tokens, at least 400, not 0",
         ),
-        (lambda: close_loop(MYPY, budget="x"), ValueError, "budget takes a whole number"),
+        (lambda: close_loop(MYPY, budget="x"), ValueError, "budget must be a whole number"),
     ],
 )
 def test_wrong_arguments_are_named(call, error, words):

@@ -35,7 +35,7 @@ def test_good_table_becomes_settings(table, expected):
 
 @pytest.mark.parametrize("table", [None, 5, True, "budget", ["budget"], []])
 def test_what_is_no_table_is_refused(table):
-    with pytest.raises(SettingsError, match=r"^\[tool\.loop-close\] takes a table of settings$"):
+    with pytest.raises(SettingsError, match=r"^\[tool\.loop-close\] must be a table of settings$"):
         parse_settings(table)
 
 
@@ -47,22 +47,22 @@ def test_what_is_no_table_is_refused(table):
         ("budget", True, "a whole number of tokens, at least 400, not True"),
         ("budget", MIN_BUDGET - 1, "a whole number of tokens, at least 400, not 399"),
         ("budget", None, "a whole number of tokens, at least 400, not None"),
-        ("file", "", "the path of a file, as a string, not ''"),
-        ("file", "  ", "the path of a file, as a string, not '  '"),
-        ("file", 5, "the path of a file, as a string, not 5"),
-        ("json", {"a": 1}, "the path of a file, as a string, not {'a': 1}"),
+        ("file", "", "a file path, as a string, not ''"),
+        ("file", "  ", "a file path, as a string, not '  '"),
+        ("file", 5, "a file path, as a string, not 5"),
+        ("json", {"a": 1}, "a file path, as a string, not {'a': 1}"),
         (
             "history",
             "postgresql://db/x",
-            "the path of a file, as a string, or 'off', not 'postgresql://db/x'",
+            "a file path, as a string, or 'off', not 'postgresql://db/x'",
         ),
-        ("history", False, "the path of a file, as a string, or 'off', not False"),
+        ("history", False, "a file path, as a string, or 'off', not False"),
     ],
 )
 def test_value_that_cannot_be_is_refused_by_name_and_told_what_it_takes(key, value, takes):
     with pytest.raises(SettingsError) as caught:
         parse_settings({key: value})
-    assert str(caught.value) == f"[tool.loop-close] {key} takes {takes}"
+    assert str(caught.value) == f"[tool.loop-close] {key} must be {takes}"
 
 
 @pytest.mark.parametrize(
@@ -79,14 +79,14 @@ def test_value_that_cannot_be_is_refused_by_name_and_told_what_it_takes(key, val
 )
 def test_thresholds_that_cannot_be_are_refused_and_told_what_there_is(thresholds):
     with pytest.raises(
-        SettingsError, match=r"thresholds takes a table of repeats, half_open_after, open_after"
+        SettingsError, match=r"thresholds must be a table of repeats, half_open_after, open_after"
     ):
         parse_settings({"thresholds": thresholds})
 
 
 @pytest.mark.parametrize("kinds", ["no-edit", ["no-edits"], [1], {"no-edit": True}])
 def test_signals_that_are_none_are_refused_and_all_are_listed(kinds):
-    with pytest.raises(SettingsError, match=r"signals_off takes a list of test-tampering, oscillation"):
+    with pytest.raises(SettingsError, match=r"signals_off must be a list of test-tampering, oscillation"):
         parse_settings({"signals_off": kinds})
 
 
@@ -99,15 +99,15 @@ def test_settings_know_every_threshold_and_signal():
 def test_unknown_key_is_refused_and_the_known_ones_are_listed(key):
     with pytest.raises(
         SettingsError,
-        match=r"there is no such setting; there are budget, file, history, json, require_edits_run, signals_off,"
-        r" strategy, suspects, test_command, thresholds$",
+        match=r"unknown setting; known settings: budget, file, history, json, require_edits_run, signals_off, strategy,"
+        r" suspects, test_command, thresholds$",
     ):
         parse_settings({key: 1})
 
 
 def test_every_setting_can_be_checked():
     for field in dataclasses.fields(Settings):
-        with pytest.raises(SettingsError, match=r"^--option takes "):
+        with pytest.raises(SettingsError, match=r"^--option must be "):
             check_setting("--option", field.name, object())
 
 
@@ -118,7 +118,7 @@ def test_whether_to_look_at_calls(value):
 
 @pytest.mark.parametrize("value", ["", "yes", "ON", True, None, ["on"]])
 def test_other_values_of_suspects(value):
-    with pytest.raises(SettingsError, match=r"suspects takes 'auto', 'on' or 'off', not "):
+    with pytest.raises(SettingsError, match=r"suspects must be 'auto', 'on' or 'off', not "):
         parse_settings({"suspects": value})
 
 
@@ -129,7 +129,7 @@ def test_a_command_that_runs_the_tests():
 
 @pytest.mark.parametrize("value", ["", "  ", 1, ["pytest"], "pytest\nrm x", "a\0b"])
 def test_what_is_no_command(value):
-    with pytest.raises(SettingsError, match="test_command takes the command that runs the tests"):
+    with pytest.raises(SettingsError, match="test_command must be a command that runs the tests"):
         parse_settings({"test_command": value})
 
 
@@ -140,7 +140,7 @@ def test_an_exit_strategy():
 
 @pytest.mark.parametrize("value", ["", " ", 3, ["auto"], "auto\n"])
 def test_what_names_no_exit_strategy(value):
-    with pytest.raises(SettingsError, match="strategy takes the name of an exit strategy"):
+    with pytest.raises(SettingsError, match="strategy must be the name of an exit strategy"):
         parse_settings({"strategy": value})
 
 
@@ -151,5 +151,5 @@ def test_whether_edits_have_to_be_run():
 
 @pytest.mark.parametrize("value", [1, "true", None, []])
 def test_what_is_neither_true_nor_false(value):
-    with pytest.raises(SettingsError, match="require_edits_run takes true or false"):
+    with pytest.raises(SettingsError, match="require_edits_run must be true or false"):
         parse_settings({"require_edits_run": value})

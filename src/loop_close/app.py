@@ -141,7 +141,7 @@ def _keep_failed(report: Report, root: Path, problems: list[str]) -> bool:
         files.state_folder(root)
         files.write(root / files.FAILED, (f"{test}\n" for test in selected_tests(report.observation)))
     except OSError as error:
-        problems.append(f"cannot keep the full report: {error.strerror or error}")
+        problems.append(f"cannot write the full report: {error.strerror or error}")
         return False
     return True
 

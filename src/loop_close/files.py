@@ -24,7 +24,7 @@ _OUR_REPORT = '{\n"schema": "loop-close.report/'
 
 _RUNNING_TEXT = f"""{RUNNING}
 
-This file is rewritten when the run ends. If it still says so when nothing runs, the run was killed.
+This file is rewritten when the run ends. If no test run is active, the run was killed.
 """
 # Of a file these many bytes say whether it is ours.
 _ENOUGH = 200
@@ -43,7 +43,7 @@ def check_writable(path: Path, is_ours: Callable[[Path], bool]) -> None:
     if path.is_dir():
         raise UnusablePathError(f"{path} is a folder; name a file")
     if path.exists() and not path.is_file():  # to replace /dev/null would be worse than to fail
-        raise UnusablePathError(f"{path} is no regular file; name another one")
+        raise UnusablePathError(f"{path} is not a regular file; name another file")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, probe = tempfile.mkstemp(prefix=".loop-close-", dir=path.parent)
@@ -78,7 +78,7 @@ def path_of_setting(root: Path, key: str, value: str) -> Path:
     """
     path = root / value
     if not path.resolve().is_relative_to(root.resolve()):
-        raise UnusablePathError(f"[tool.loop-close] {key} takes a path below the root, not {value!r}")
+        raise UnusablePathError(f"[tool.loop-close] {key} must be a path below the root, not {value!r}")
     return path
 
 
@@ -228,7 +228,7 @@ def settings_table(root: Path) -> Mapping[str, Any]:
     try:
         document = tomllib.loads(content.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UnusablePathError(f"{path.name} cannot be read as TOML: {error}") from error
+        raise UnusablePathError(f"{path.name} is not valid TOML: {error}") from error
     tool = document.get("tool", {})
     table: Mapping[str, Any] = tool.get("loop-close", {}) if isinstance(tool, Mapping) else {}
     return table

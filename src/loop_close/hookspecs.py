@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def pytest_loop_close_detectors() -> Sequence[Detector]:
     """Detectors to run beside the built-in ones.
 
-    Called once, when a run has ended that is not plainly green. Their order is that of their priorities, then
-    of their ids; the order of registration does not count.
+    Called once, after a run that is not clearly green. They run in order of priority, then of id; the order of
+    registration does not matter.
     """
     raise NotImplementedError
 
@@ -32,8 +32,8 @@ def pytest_loop_close_sections() -> Sequence[Section]:
 
 @pytest.hookspec
 def pytest_loop_close_exit_strategies() -> Sequence[ExitStrategy]:
-    """Exit strategies that ``loop-close drive`` and the hooks of agent hosts may be told to use.
+    """Exit strategies that ``loop-close drive`` and the hooks of agent hosts can use, selected by name.
 
-    Asked for by these commands and not by pytest: only of packages, and of the ``conftest.py`` in the root.
+    These commands call it, not pytest: only in packages, and in the ``conftest.py`` of the root.
     """
     raise NotImplementedError

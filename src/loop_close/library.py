@@ -83,7 +83,7 @@ def run_detectors(observation: Observation, only: Iterable[str] | None = None) -
     """
     if not isinstance(observation, Observation):
         raise TypeError(
-            f"run_detectors takes an Observation, as observe() gives it, not {type(observation).__name__}"
+            f"run_detectors needs an Observation, as observe() returns it, not {type(observation).__name__}"
         )
     found = registry.run_detectors(observation, _chosen(only))
     return tuple(_fit_to_pass_on(e) for e in found)
@@ -135,16 +135,16 @@ def _chosen(detectors: Iterable[str | Detector] | None) -> tuple[Detector, ...]:
     if detectors is None:
         return DEFAULT_DETECTORS
     if isinstance(detectors, str):
-        raise TypeError(f"detectors takes a sequence of ids, not one text: [{detectors!r}]")
+        raise TypeError(f"detectors must be a sequence of ids, not one string: [{detectors!r}]")
     given = list(detectors)
     known = {d.id: d for d in DEFAULT_DETECTORS}
     for one in given:
         if not isinstance(one, str | Detector):
-            raise TypeError(f"a detector is an id or a loop_close.Detector, not {type(one).__name__}")
+            raise TypeError(f"a detector must be an id or a loop_close.Detector, not {type(one).__name__}")
     unknown = sorted(d for d in given if isinstance(d, str) and d not in known)
     if unknown:
         named = ", ".join(map(repr, unknown))
-        raise ValueError(f"there is no detector {named}; there are {', '.join(known)}")
+        raise ValueError(f"unknown detector {named}; known detectors: {', '.join(known)}")
     return tuple(known[d] if isinstance(d, str) else d for d in given)
 
 

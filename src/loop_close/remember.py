@@ -199,7 +199,7 @@ class Memory:
                 report = replace(report, elsewhere=begun.elsewhere)
                 if report.verdict == "green":
                     report = replace(report, edits_run=ran, green_run=green)
-                self.notes += [f"run {run.number} began and never ended" for run in killed]
+                self.notes += [f"run {run.number} started but did not finish" for run in killed]
                 taken.append(report)
                 turn.save(own, episode, summary_of(report), calls=self._calls)
             if report.verdict != "green" and report.progress is not None:
@@ -218,13 +218,13 @@ class Memory:
         except HistoryError as error:
             self._lose(str(error))
         except OSError as error:
-            self._lose(f"cannot keep the history: {error.strerror or error}")
+            self._lose(f"cannot write the history: {error.strerror or error}")
         except Exception as fault:  # a fault of ours never costs the run
-            self._lose(f"a fault of loop-close itself: {fault_text(fault)}")
+            self._lose(f"internal error of loop-close: {fault_text(fault)}")
         return otherwise
 
     def _lose(self, why: str) -> None:
-        self.notes.append(f"{why}; this run is not remembered")
+        self.notes.append(f"{why}; this run is not recorded")
         self._begun = None
 
 

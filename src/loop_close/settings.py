@@ -65,15 +65,15 @@ SIGNALS = (
     *("no-edit", "no-effective-edit", "flaky", "infrastructure"),
 )
 _TAKES: Mapping[str, str] = {
-    "file": "the path of a file, as a string",
-    "json": "the path of a file, as a string",
+    "file": "a file path, as a string",
+    "json": "a file path, as a string",
     "budget": f"a whole number of tokens, at least {MIN_BUDGET}",
-    "history": "the path of a file, as a string, or 'off'",
+    "history": "a file path, as a string, or 'off'",
     "thresholds": f"a table of {', '.join(_LEAST)}: whole numbers (at least "
     f"{', '.join(str(least) for least in _LEAST.values())}), similarity a number from 0 to 1",
     "signals_off": f"a list of {', '.join(SIGNALS)}",
     "suspects": f"'{AUTO}', '{ON}' or '{OFF}'",
-    "test_command": "the command that runs the tests, as a string of one line",
+    "test_command": "a command that runs the tests, as a string of one line",
     "strategy": "the name of an exit strategy, or several joined by '+', as a string of one line",
     "require_edits_run": "true or false",
 }
@@ -86,7 +86,7 @@ def parse_settings(table: object) -> Settings:
     :raises SettingsError: for an unknown key, a wrong type or a value out of range.
     """
     if not isinstance(table, Mapping):
-        raise SettingsError("[tool.loop-close] takes a table of settings")
+        raise SettingsError("[tool.loop-close] must be a table of settings")
     for key, value in table.items():
         check_setting(f"[tool.loop-close] {key}", str(key), value)
     return Settings(**table)
@@ -99,9 +99,9 @@ def check_setting(name: str, key: str, value: object) -> None:
     :raises SettingsError: naming the setting and what it takes.
     """
     if key not in _TAKES:
-        raise SettingsError(f"{name}: there is no such setting; there are {', '.join(sorted(_TAKES))}")
+        raise SettingsError(f"{name}: unknown setting; known settings: {', '.join(sorted(_TAKES))}")
     if not _fits(key, value):
-        raise SettingsError(f"{name} takes {_TAKES[key]}, not {value!r}")
+        raise SettingsError(f"{name} must be {_TAKES[key]}, not {value!r}")
 
 
 def _fits(key: str, value: object) -> bool:

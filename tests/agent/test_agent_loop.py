@@ -27,8 +27,8 @@ RED = RunOutcome(
 STILL = RunOutcome(
     verdict="no-progress", failing=2, is_complete=True, is_edited=True, causes={"c1": "first"}, meta=STALLED
 )
-HALF = Breaker(state="half_open", reason="2 runs in a row without progress")
-OPEN = Breaker(state="open", reason="3 runs in a row without progress")
+HALF = Breaker(state="half_open", reason="no progress for 2 runs")
+OPEN = Breaker(state="open", reason="no progress for 3 runs")
 
 
 def loop(strategy="auto", limits=None, task=""):
@@ -125,7 +125,7 @@ def test_tampering_is_told_whatever_the_agent_says():
     judge = loop("circuit_breaker")
     tested = changed(GREEN, tampered={"test_a.py::test_f": "skipped"})
     text = judge.prompt(tested, judge.tested(tested))
-    assert "- Tests were tampered with, and are not as they were: skipped: test_a.py::test_f.\n" in text
+    assert "- Tests were tampered with: skipped: test_a.py::test_f.\n" in text
 
 
 def test_breaker_that_was_open_before_gives_the_agent_its_turns():
@@ -176,7 +176,7 @@ def test_same_words_again_end_a_loop_that_stands_still_and_was_told_so():
     told(judge, "I have fixed the rounding in the cart!")
     decision = judge.tested(half)
     assert (decision.action, decision.strategy) == ("stuck", "safety_guard")
-    assert decision.reason.startswith("the agent says again what it said before (9")
+    assert decision.reason.startswith("the agent repeats an earlier message (9")
 
 
 def test_same_words_before_it_was_told_are_given_another_turn():
@@ -316,10 +316,10 @@ def test_steps_that_are_given_up_are_followed_by_the_next():
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("failing", [1, "2"], r"loop\.failing\.1 is '2' where a whole number"),
-        ("responses", "x", r"loop\.responses is 'x' where a list belongs"),
-        ("guard", None, r"of type NoneType where an object belongs"),
-        ("version", 2, "this release reads 1"),
+        ("failing", [1, "2"], r"loop\.failing\.1 is '2', expected a whole number"),
+        ("responses", "x", r"loop\.responses is 'x', expected a list"),
+        ("guard", None, r"of type NoneType, expected an object"),
+        ("version", 2, "this release reads version 1"),
     ],
 )
 def test_damaged_state_is_named(field, value, said):

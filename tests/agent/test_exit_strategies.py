@@ -91,9 +91,9 @@ def test_claim_against_the_tests(strategy, changes, reason):
 @pytest.mark.parametrize(
     ("analysis", "reason"),
     [
-        (WORD, "one word of completion (done) is not enough"),
+        (WORD, "a single completion phrase (done) is not enough"),
         (SILENT, "the agent does not report completion"),
-        (TAKEN_BACK, "the agent says itself that it is not done: "),
+        (TAKEN_BACK, "the agent itself says it is not done: "),
     ],
 )
 def test_auto_says_what_is_missing(analysis, reason):
@@ -103,7 +103,7 @@ def test_auto_says_what_is_missing(analysis, reason):
 def test_auto_falls_back_to_the_breaker():
     decision = asked("auto", RED, analysis=CLAIM, breaker=OPEN)
     assert (decision.action, decision.strategy) == ("stuck", "circuit_breaker")
-    assert decision.reason == "the circuit breaker is open: 3 runs without progress"
+    assert decision.reason == "the loop is stuck: 3 runs without progress"
 
 
 @pytest.mark.parametrize(
@@ -161,10 +161,10 @@ def test_done_signals_over_red_is_no_claim_without_a_word():
 @pytest.mark.parametrize(
     ("breaker", "action", "reason"),
     [
-        (Breaker(), "continue", "the circuit breaker is closed"),
-        (Breaker(state="half_open"), "continue", "the circuit breaker is half open"),
-        (OPEN, "stuck", "the circuit breaker is open: 3 runs without progress"),
-        (Breaker(state="open"), "stuck", "the circuit breaker is open: no progress"),
+        (Breaker(), "continue", "the loop is not stuck"),
+        (Breaker(state="half_open"), "continue", "the loop is not stuck"),
+        (OPEN, "stuck", "the loop is stuck: 3 runs without progress"),
+        (Breaker(state="open"), "stuck", "the loop is stuck: no progress"),
     ],
 )
 def test_circuit_breaker(breaker, action, reason):
@@ -220,7 +220,7 @@ def test_none_fires():
     decision = asked("auto+circuit_breaker", RED, analysis=CLAIM)
     assert decision.action == "continue"
     assert decision.strategy == "auto+circuit_breaker"
-    assert decision.reason == "the agent says it is done, but 3 tests fail; the circuit breaker is closed"
+    assert decision.reason == "the agent says it is done, but 3 tests fail; the loop is not stuck"
 
 
 def test_warnings_of_all_are_kept():
@@ -239,12 +239,12 @@ KNOWN = "auto, circuit_breaker, done_signals, fix_plan"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("never", f"unknown exit strategy 'never'; known are: {KNOWN}"),
-        ("auto+never", f"unknown exit strategy 'never'; known are: {KNOWN}"),
-        ("", f"exit strategy '' has an empty part; known are: {KNOWN}"),
-        ("auto+", f"exit strategy 'auto+' has an empty part; known are: {KNOWN}"),
+        ("never", f"unknown exit strategy 'never'; known strategies: {KNOWN}"),
+        ("auto+never", f"unknown exit strategy 'never'; known strategies: {KNOWN}"),
+        ("", f"exit strategy '' has an empty part; known strategies: {KNOWN}"),
+        ("auto+", f"exit strategy 'auto+' has an empty part; known strategies: {KNOWN}"),
         ("auto+auto", "exit strategy 'auto+auto' names 'auto' twice"),
-        ("AUTO", f"unknown exit strategy 'AUTO'; known are: {KNOWN}"),
+        ("AUTO", f"unknown exit strategy 'AUTO'; known strategies: {KNOWN}"),
     ],
 )
 def test_unknown_strategy(text, message):
@@ -281,7 +281,7 @@ def fail(_standing):
     ("decide", "fault"),
     [
         (fail, "RuntimeError: oh"),
-        (lambda _: None, "it answered NoneType, not loop_close's Decision"),
+        (lambda _: None, "it returned NoneType, not loop_close.Decision"),
         (lambda _: Decision(action="stop", reason=""), "its action is 'stop'"),
     ],
 )
@@ -293,12 +293,12 @@ def test_their_fault_is_a_warning(decide, fault):
 
 @pytest.mark.parametrize("name", ["", "a b", "a+b", " a"])
 def test_name_that_nobody_can_type(name):
-    with pytest.raises(ValueError, match="an exit strategy is called"):
+    with pytest.raises(ValueError, match="invalid exit strategy name"):
         parse_strategy("auto", (*BUILT_IN, theirs(fail, name)))
 
 
 def test_two_of_one_name():
-    with pytest.raises(ValueError, match="two exit strategies are called 'auto'"):
+    with pytest.raises(ValueError, match="two exit strategies have the name 'auto'"):
         parse_strategy("auto", (*BUILT_IN, theirs(fail, "auto")))
 
 
@@ -306,7 +306,7 @@ def test_two_of_one_name():
     ("fields", "message"),
     [
         ({"name": 3, "decide": fail}, "ExitStrategy.name is int, not str"),
-        ({"name": "a", "decide": 3}, "ExitStrategy.decide is int, which cannot be called"),
+        ({"name": "a", "decide": 3}, "ExitStrategy.decide is int, which is not callable"),
         ({"name": "a", "decide": fail, "description": None}, "ExitStrategy.description is NoneType, not str"),
     ],
 )

@@ -128,7 +128,7 @@ def step(**changes):
         (step(attempts=True), "fix_plan.steps[0].attempts"),
         (step(max_attempts=0), "fix_plan.steps[0].max_attempts"),
         ({"version": 1, "steps": GOOD["steps"][:1] * 2}, "fix_plan.steps[1].cause"),
-        ({"version": 1, "steps": GOOD["steps"] * MAX_STEPS}, "fix_plan.steps holds"),
+        ({"version": 1, "steps": GOOD["steps"] * MAX_STEPS}, "fix_plan.steps has"),
     ],
 )
 def test_damage_is_named(data, field):

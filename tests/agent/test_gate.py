@@ -52,18 +52,18 @@ def test_kinds(situation, kind):
 def test_a_red_run_gives_the_prompt_and_the_path_last():
     assert answer(RED) == Answer(
         kind="go_on",
-        text="# Stall detected: 1 test failure\n\nThe whole report: nextprompt.md",
+        text="# Stall detected: 1 test failure\n\nFull report: nextprompt.md",
         why="the last run is red",
     )
 
 
 def test_without_the_prompt_it_says_what_is_known():
-    assert answer(replace(RED, prompt="")).text.startswith("Run 7 of pytest is red.")
+    assert answer(replace(RED, prompt="")).text.startswith("Run 7 of pytest has failures.")
 
 
 def test_what_was_edited_is_named_with_the_command():
     text = answer(replace(RED, edited=("d.py", "a.py", "c.py", "b.py"), command="tox -e py312")).text
-    assert "a.py, b.py, c.py and 1 more changed after all of them had run" in text
+    assert "a.py, b.py, c.py and 1 more changed after the last run" in text
     assert text.endswith("tox -e py312")
 
 
@@ -80,7 +80,7 @@ def test_hostile_names_stay_in_a_line():
 
 def test_of_a_killed_run_nothing_is_said_but_that():
     text = answer(replace(GREEN, killed=8, source="pytest")).text
-    assert text.startswith("Run 8 of pytest was killed before its end")
+    assert text.startswith("Run 8 of pytest was killed before it finished")
     assert "red" not in text
 
 

@@ -112,7 +112,7 @@ def test_reason_says_what_and_how_much(limits, cost, now, reason):
 @pytest.mark.parametrize("name", ["max_iterations", "max_consecutive_failures"])
 def test_counts_are_whole_and_above_zero(name, value):
     with pytest.raises(
-        ValueError, match=rf"^{name} is .*: it takes a whole number of at least 1, or math\.inf"
+        ValueError, match=rf"^{name} is .*: it must be a whole number of at least 1, or math\.inf"
     ):
         Limits(**{name: value})
 
@@ -120,33 +120,33 @@ def test_counts_are_whole_and_above_zero(name, value):
 @pytest.mark.parametrize("value", [-0.1, 0, math.nan, True, "3", None, -math.inf])
 @pytest.mark.parametrize("name", ["max_runtime", "max_cost"])
 def test_amounts_are_above_zero(name, value):
-    with pytest.raises(ValueError, match=rf"^{name} is .*: it takes a number above 0"):
+    with pytest.raises(ValueError, match=rf"^{name} is .*: it must be a number above 0"):
         Limits(**{name: value})
 
 
 @pytest.mark.parametrize("value", [0, -1, 2.0, math.nan, math.inf, True, "5"])
 def test_window_holds_at_least_one(value):
-    with pytest.raises(ValueError, match=r"^window is .*: it takes a whole number of at least 1$"):
+    with pytest.raises(ValueError, match=r"^window is .*: it must be a whole number of at least 1$"):
         SafetyGuard(window=value)
 
 
 @pytest.mark.parametrize("value", [-0.01, 1.01, 90, math.nan, math.inf, True, "0.9", None])
 def test_threshold_is_a_share(value):
-    with pytest.raises(ValueError, match=r"^threshold is .*: it takes a number from 0 to 1$"):
+    with pytest.raises(ValueError, match=r"^threshold is .*: it must be a number from 0 to 1$"):
         SafetyGuard(threshold=value)
 
 
 @pytest.mark.parametrize("value", [-1, math.nan, math.inf, 10**400, "1", True])
 def test_costs_that_are_none_are_refused_and_not_counted(value):
     guard = SafetyGuard()
-    with pytest.raises(ValueError, match=r"^cost is .*: it takes a finite number that is not below 0$"):
+    with pytest.raises(ValueError, match=r"^cost is .*: it must be a finite number, at least 0$"):
         guard.record_success(cost=value)
     assert guard.spent == Spent()
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 10**400, "1", None])
 def test_clock_has_to_be_one(value):
-    with pytest.raises(ValueError, match=r"^now is .*: it takes the seconds of a clock"):
+    with pytest.raises(ValueError, match=r"^now is .*: it must be a time in seconds"):
         SafetyGuard().check(value)
 
 

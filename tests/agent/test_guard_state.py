@@ -70,30 +70,30 @@ def test_a_kill_after_any_turn_changes_nothing(turns):
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        ((), [], "state is of type list where an object belongs"),
-        ((), None, "state is of type NoneType where an object belongs"),
-        (("version",), 2, "state.version is 2: this release reads 1"),
-        (("version",), True, "state.version is True: this release reads 1"),
+        ((), [], "state is of type list, expected an object"),
+        ((), None, "state is of type NoneType, expected an object"),
+        (("version",), 2, "state.version is 2; this release reads version 1"),
+        (("version",), True, "state.version is True; this release reads version 1"),
         (("version",), ..., "state.version is missing"),
         (("spent",), ..., "state.spent is missing"),
-        (("spent",), 3, "state.spent is 3 where an object belongs"),
+        (("spent",), 3, "state.spent is 3, expected an object"),
         (
             ("spent", "iterations"),
             -1,
-            "state.spent.iterations is -1 where a whole number that is not below 0 belongs",
+            "state.spent.iterations is -1, expected a whole number of at least 0",
         ),
-        (("spent", "iterations"), 1.0, "state.spent.iterations is 1.0 where"),
-        (("spent", "iterations"), 2**60, "state.spent.iterations is of type int where"),
-        (("spent", "failures"), True, "state.spent.failures is True where"),
+        (("spent", "iterations"), 1.0, "state.spent.iterations is 1.0, expected"),
+        (("spent", "iterations"), 2**60, "state.spent.iterations is of type int, expected"),
+        (("spent", "failures"), True, "state.spent.failures is True, expected"),
         (
             ("spent", "cost"),
             math.nan,
-            "state.spent.cost is nan where a finite number that is not below 0 belongs",
+            "state.spent.cost is nan, expected a finite number of at least 0",
         ),
-        (("spent", "runtime"), "1", "state.spent.runtime is '1' where"),
-        (("outputs",), "x", "state.outputs is 'x' where a list belongs"),
-        (("outputs", 0), "x", "state.outputs[0] is of type str where an object belongs"),
-        (("outputs", 0, "text"), None, "state.outputs[0].text is None where a text belongs"),
+        (("spent", "runtime"), "1", "state.spent.runtime is '1', expected"),
+        (("outputs",), "x", "state.outputs is 'x', expected a list"),
+        (("outputs", 0), "x", "state.outputs[0] is of type str, expected an object"),
+        (("outputs", 0, "text"), None, "state.outputs[0].text is None, expected a string"),
         (("outputs", 0, "length"), ..., "state.outputs[0].length is missing"),
     ],
 )
@@ -104,7 +104,7 @@ def test_damage_is_named(path, value, message):
 
 
 def test_number_that_python_does_not_spell_is_named():
-    with pytest.raises(StateError, match=r"^state\.spent\.cost is of type int where a finite number"):
+    with pytest.raises(StateError, match=r"^state\.spent\.cost is of type int, expected a finite number"):
         SafetyGuard.from_state(damaged(saved(used()), ("spent", "cost"), 10**5000))
 
 

@@ -129,5 +129,5 @@ def test_limits(limits, results, expected):
 @pytest.mark.parametrize(("name", "least"), [("repeats", 2), ("longest_cycle", 1), ("non_advancing", 2)])
 @pytest.mark.parametrize("value", [0, -1, 2.5, True, "3", None, float("nan"), float("inf")])
 def test_limits_are_whole(name, least, value):
-    with pytest.raises(ValueError, match=rf"^{name} is .*: it takes a whole number of at least {least}$"):
+    with pytest.raises(ValueError, match=rf"^{name} is .*: it must be a whole number of at least {least}$"):
         SupervisorLimits(**{name: value})

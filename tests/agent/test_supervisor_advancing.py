@@ -11,7 +11,7 @@ FIRST = Step(run=1, unresolved=2)
 STALLED = {"ai.nimblebrain/non-advancing": True, "dev.loop-close/non-advancing": True}
 ADVANCED = {"dev.loop-close/non-advancing": False}
 MACHINE = {"ai.nimblebrain/infra-error": True, "dev.loop-close/infrastructure": True}
-OPEN = Breaker(state="open", reason="3 runs in a row without progress")
+OPEN = Breaker(state="open", reason="no progress for 3 runs")
 
 
 def progress(*steps, breaker=None):

@@ -22,16 +22,16 @@ def said(kind="repeated", count=3, length=1, is_error=True, content="HTTP 400: n
         ),
         (
             {"kind": "cycle", "count": 6, "length": 2},
-            "`search` made no progress 6 times in a row: the same 2 results came back in turn, 3 times over.",
+            "`search` made no progress 6 times in a row: the same 2 results repeated in a cycle, 3 times.",
         ),
         (
             {"kind": "non-advancing"},
-            "`search` made no progress 3 times in a row: each result was marked as not advancing, for the same"
-            " input but for its spelling.",
+            "`search` made no progress 3 times in a row: each result was marked as no progress, for inputs"
+            " that differ only in spelling.",
         ),
         (
             {"kind": "non-advancing", "count": 6, "length": 0},
-            "`search` made no progress 6 times in a row: each result was marked as not advancing, whatever the"
+            "`search` made no progress 6 times in a row: each result was marked as no progress, whatever the"
             " input.",
         ),
     ],
@@ -40,8 +40,8 @@ def test_says_what_and_how_often(fields, first):
     lines = said(**fields).split("\n")
     assert lines == [
         first,
-        "It counts as disabled for the rest of this run; other tools are not affected.",
-        "What it was called for is still missing: a gap to surface in the answer, with what was tried.",
+        "It counts as disabled for the rest of this run. Other tools are not affected.",
+        "What it was called for is still missing: report it as unresolved, with what was tried.",
         "Its last result: `HTTP 400: no such field`",
     ]
 

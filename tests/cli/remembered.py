@@ -16,7 +16,7 @@ from loop_close.progress.verdict import verdict_of
 from loop_close.store.sqlite import open_history
 
 START = 1_700_000_000.0
-NO_RUN = "loop-close: no run is remembered here: run pytest --loop-close first\n"
+NO_RUN = "loop-close: no runs recorded in this project: run pytest --loop-close first\n"
 
 
 class Output(io.StringIO):
@@ -135,9 +135,9 @@ def _folder(path):
 
 
 USELESS = {
-    "garbage": (_garbage, "is no history of loop-close"),
-    "short": (_short, "is no history of loop-close"),
-    "foreign": (_foreign, "is no history of loop-close"),
+    "garbage": (_garbage, "is not a loop-close history"),
+    "short": (_short, "is not a loop-close history"),
+    "foreign": (_foreign, "is not a loop-close history"),
     "newer": (_newer, "was written by a newer loop-close (format 3; this one reads 2)"),
     "folder": (_folder, "is a folder; name a file"),
 }

@@ -133,8 +133,8 @@ def test_log_that_says_nothing_is_no_good_news(tmp_path):
             "cannot read gone: No such file or directory; give the path of a JUnit XML file",
         ),
         (["--junit", "."], "cannot read .: Is a directory; give the path of a JUnit XML file"),
-        (["-", "-"], "the standard input can be read once: give - once"),
-        (["-", "--junit", "-"], "the standard input can be read once: give - once"),
+        (["-", "-"], "standard input can be read only once: give - once"),
+        (["-", "--junit", "-"], "standard input can be read only once: give - once"),
     ],
 )
 def test_what_cannot_be_read_is_named(tmp_path, words, said):
@@ -264,7 +264,9 @@ def test_json_output_replaces_ours(tmp_path):
         (".", "is a folder; name a file"),
         ("notes/x", "cannot be written: "),
         pytest.param(
-            "/dev/null", "is no regular file; name another one", marks=pytest.mark.skipif("os.name == 'nt'")
+            "/dev/null",
+            "is not a regular file; name another file",
+            marks=pytest.mark.skipif("os.name == 'nt'"),
         ),
     ],
 )
@@ -310,7 +312,7 @@ def test_terminal_with_nothing_piped_in_is_a_usage_error(tmp_path):
     with Terminal("analyze", cwd=tmp_path) as terminal:
         status, shown = terminal.ended()
     assert status == 64
-    assert b"nothing to read: name a log, pipe one in, or give --junit XML" in shown
+    assert b"nothing to read: name a log file, pipe a log in, or use --junit XML" in shown
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="named pipes are those of POSIX")

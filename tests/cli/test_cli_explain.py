@@ -64,12 +64,14 @@ def test_every_signal_is_told_those_that_fired_first(tmp_path):
     head, fired, *others = shown.split("\n\n")
     assert head == (
         "pytest, run 4: stuck\n"
-        "breaker open: 3 runs in a row without progress\n"
-        "thresholds now: repeats 3, half_open_after 2, open_after 3, varied 6, mole 5, similarity 0.9"
+        "stuck: no progress for 3 runs\n"
+        "current thresholds: repeats 3, half_open_after 2, open_after 3, varied 6, mole 5, similarity 0.9"
     )
-    assert fired.startswith("no-edit: FIRED in runs 1, 2, 3, 4\n  nothing in the project's files changed")
+    assert fired.startswith("no-edit: FIRED in runs 1, 2, 3, 4\n  no project file changed between")
     assert sorted(other.partition(":")[0] for other in others) == sorted(set(SIGNALS) - {"no-edit"})
-    assert all(other.splitlines()[0].endswith(": no") and other.splitlines()[1].strip() for other in others)
+    assert all(
+        other.splitlines()[0].endswith(": not fired") and other.splitlines()[1].strip() for other in others
+    )
 
 
 def test_signal_that_fired_with_the_failures_it_is_about(tmp_path):
@@ -78,7 +80,7 @@ def test_signal_that_fired_with_the_failures_it_is_about(tmp_path):
     assert code == 0
     assert shown.endswith(
         "\nrepeated-failure: FIRED in runs 1, 2, 3, 4\n"
-        "  failed in the same way in runs 1, 2, 3 and 4, with edits between\n"
+        "  same failure in runs 1, 2, 3 and 4, despite edits between them\n"
         "  - test_a.py::a\n"
         "\n"
         "test_a.py::a\n"
@@ -99,14 +101,14 @@ def test_failure_that_changes_shows_each_of_its_keys(tmp_path):
 def test_signal_that_did_not_fire(tmp_path):
     remember(tmp_path, "a", "a")
     shown = called("explain", "no-edit")[1]
-    assert shown.endswith("\nno-edit: no\n  2 of 3 runs on the same code\n")
+    assert shown.endswith("\nno-edit: not fired\n  2 of 3 required runs on the same code\n")
     found = explained("no-edit")
     assert [(each["kind"], each["fired"]) for each in found["signals"]] == [("no-edit", False)]
     assert found["failures"] == []
 
 
 def test_unknown_signal_is_named_with_those_there_are(tmp_path):
-    said = f"loop-close: there is no signal 'noedit'; there are {', '.join(SIGNALS)}\n"
+    said = f"loop-close: unknown signal 'noedit'; known signals: {', '.join(SIGNALS)}\n"
     assert called("explain", "noedit") == (64, "", said)
     remember(tmp_path, "a")
     assert called("explain", "--json", "noedit") == (64, "", said)
@@ -134,7 +136,7 @@ def test_source_that_ran_last_is_told(tmp_path):
 def test_run_under_way_does_not_count(tmp_path):
     with opened(tmp_path) as history:
         begin(history, "pytest")
-    assert called("explain") == (64, "", "loop-close: no run has ended yet\n")
+    assert called("explain") == (64, "", "loop-close: no run has finished yet\n")
     remember(tmp_path, "a")
     with opened(tmp_path) as history:
         begin(history, "pytest", 99.0)
@@ -146,8 +148,8 @@ def test_green_run_that_was_compared_with_nothing(tmp_path):
         history.keep_green(begin(history, "pytest"), passed=3, skipped=0)
     for words in ((), ("no-edit",)):
         shown = called("explain", *words)[1]
-        assert shown.startswith("pytest, run 1: green\nbreaker closed\n")
-        assert shown.endswith("\nno signal was asked: there was no earlier failure to compare the run with\n")
+        assert shown.startswith("pytest, run 1: green\nnot stuck\n")
+        assert shown.endswith("\nno signals yet: the run has no earlier failure to compare with\n")
     assert explained()["signals"] == []
 
 
@@ -157,7 +159,7 @@ def test_thresholds_are_those_of_the_settings(tmp_path):
     )
     remember(tmp_path, "a")
     told = called("explain")[1].splitlines()[2]
-    assert told.startswith("thresholds now: repeats 4, half_open_after 2, ")
+    assert told.startswith("current thresholds: repeats 4, half_open_after 2, ")
     assert told.endswith(", similarity 0.5, off: flaky, no-edit")
     assert explained()["thresholds"]["off"] == ["flaky", "no-edit"]
 

@@ -60,12 +60,12 @@ def test_table(tmp_path):
     remember(tmp_path, "x", source="mypy", at=100.0)
     assert called("history") == (
         0,
-        "run  source  when        verdict        fail  fix  new  chg  breaker  signals\n"
-        "  1  pytest  2023-11-14  first-failure     2    0    2    0  closed\n"
-        "  2  pytest  2023-11-14  no-progress       2    0    0    0  closed\n"
-        "  3  pytest  2023-11-14  progress          1    1    0    0  closed\n"
-        "  4  pytest  2023-11-14  green             0    1    0    0  closed\n"
-        "  1  mypy    2023-11-14  first-failure     1    0    1    0  closed\n"
+        "run  source  when        verdict        fail  fix  new  chg  stuck  signals\n"
+        "  1  pytest  2023-11-14  first-failure     2    0    2    0  no\n"
+        "  2  pytest  2023-11-14  no-progress       2    0    0    0  no\n"
+        "  3  pytest  2023-11-14  progress          1    1    0    0  no\n"
+        "  4  pytest  2023-11-14  green             0    1    0    0  no\n"
+        "  1  mypy    2023-11-14  first-failure     1    0    1    0  no\n"
         "pytest: failing ▇▇▄▁ 2 → 0\n",
         "",
     )
@@ -100,7 +100,7 @@ def test_limit_that_is_none(tmp_path, limit):
     remember(tmp_path, "a")
     code, shown, errors = called("history", f"--limit={limit}")
     assert (code, shown) == (64, "")
-    assert f"takes a whole number, at least 1, not '{limit}'" in errors
+    assert f"must be a whole number of at least 1, not '{limit}'" in errors
 
 
 def test_runs_that_have_not_ended(tmp_path):

@@ -39,7 +39,7 @@ def test_fault_of_ours_is_one_line(streams, monkeypatch):
     monkeypatch.setattr(judge, "close", close)
     assert main(["analyze", "-"], streams) == FAULT == 70
     assert (
-        streams.errors.getvalue() == "loop-close: a fault of loop-close itself: ValueError: our own\\x1b[2J\n"
+        streams.errors.getvalue() == "loop-close: internal error of loop-close: ValueError: our own\\x1b[2J\n"
     )
 
 

@@ -61,7 +61,7 @@ def test_red_then_edited_then_green(project):
     assert red["reason"].endswith("nextprompt.md")
     (project / "shop.py").write_text(GREEN)
     edited = hook(project, stop_hook_active=True)
-    assert "shop.py changed after all of them had run" in edited["reason"]
+    assert "shop.py changed after the last run" in edited["reason"]
     assert edited["reason"].endswith("pytest --loop-close")
     run(project)
     assert hook(project, stop_hook_active=True) is None
@@ -81,7 +81,7 @@ def test_new_files_that_count(project, name):
     (project / "shop.py").write_text(GREEN)
     run(project)
     (project / name).write_text("[pytest]\n" if name.endswith("ini") else "X = 1\n")
-    assert f"{name} changed after all of them had run" in hook(project)["reason"]
+    assert f"{name} changed after the last run" in hook(project)["reason"]
 
 
 def test_who_did_nothing_since_it_was_sent_back_may_stop(project):
@@ -103,7 +103,7 @@ def test_a_loop_that_does_not_advance_is_ended(project):
         run(project)
     ended = hook(project)
     assert ended["continue"] is False
-    assert "does not advance" in ended["stopReason"]
+    assert "the loop is stuck" in ended["stopReason"]
 
 
 def test_a_failed_tool_tells_once(project):
@@ -200,7 +200,7 @@ def test_settings_that_would_keep_a_reader_waiting_are_none(project):
     os.unlink(project / "nextprompt.md")
     os.mkfifo(project / "nextprompt.md")
     done = loop_close("hook", "--host", "claude", cwd=project, data=payload(project))
-    assert json.loads(done.stdout)["reason"].startswith("Run 1 of pytest is red.")
+    assert json.loads(done.stdout)["reason"].startswith("Run 1 of pytest has failures.")
     assert done.stderr == b""
 
 
@@ -284,7 +284,7 @@ def test_another_tool_makes_no_edit_tested(project):
 def test_another_tool_makes_no_red_run_green(project):
     run(project)
     loop_close("run", "--", sys.executable, "-c", "pass", cwd=project)
-    assert "Run 1 of pytest is red" in hook(project)["reason"]
+    assert "Run 1 of pytest has failures" in hook(project)["reason"]
 
 
 def test_a_green_part_says_nothing_of_the_rest(project):
@@ -303,7 +303,7 @@ def test_where_nobody_can_count_the_agent_may_stop(project):
     (project / ".loop-close" / "sessions.json").mkdir()
     code, told, complained = called("hook", "--host", "claude", data=payload(project, stop_hook_active=True))
     assert (code, told) == (0, "")
-    assert "sessions.json cannot be written" in complained
+    assert "sessions.json, so turns cannot be counted" in complained
 
 
 def test_what_tests_write_is_no_edit(project):

@@ -48,7 +48,7 @@ def test_an_error_that_an_agent_tells_of_three_times_ends_the_run(tmp_path):
     remember(tmp_path, "a", "a")
     answers = [hook(tmp_path, SAYS.replace("2", str(number)))[0] for number in range(3)]
     assert [sorted(each) for each in answers] == [["decision", "reason"]] * 2 + [["continue", "stopReason"]]
-    assert "(auto: the agent's turns repeat themselves: AssertionError: assert" in answers[2]["stopReason"]
+    assert "(auto: the agent repeats itself: AssertionError: assert" in answers[2]["stopReason"]
 
 
 def test_after_the_end_a_person_starts_anew(tmp_path):
@@ -108,8 +108,8 @@ def test_an_unknown_strategy_leaves_the_breaker(tmp_path):
     remember(tmp_path, "a", "a")
     told, complained = hook(tmp_path, SAYS)
     assert told["decision"] == "block"
-    assert complained.startswith("loop-close: unknown exit strategy 'nope'; known are: auto, ")
-    assert complained.endswith("; only the breaker is asked\n")
+    assert complained.startswith("loop-close: unknown exit strategy 'nope'; known strategies: auto, ")
+    assert complained.endswith("; using only the circuit breaker\n")
     assert complained.count("\n") == 1
 
 
@@ -124,7 +124,7 @@ def test_what_a_strategy_of_others_is_told(tmp_path, monkeypatch):
         "    return Decision(action=action, reason=str([getattr(standing, f) for f in fields] + [said]))",
     )
     remember(tmp_path, "a b", "a b")
-    assert hook(tmp_path) == ({"decision": "block", "reason": "Run 2 of pytest is red."}, "")
+    assert hook(tmp_path) == ({"decision": "block", "reason": "Run 2 of pytest has failures."}, "")
     told, complained = hook(tmp_path, "I modified 3 files.")
     assert "(mine: ['no-progress', 2, False, True, '', 2, None, 'Modified 3 files'])" in told["stopReason"]
     assert complained == ""
@@ -133,7 +133,7 @@ def test_what_a_strategy_of_others_is_told(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("body", "complaint"),
     [
-        ("return 7", "it answered int, not loop_close's Decision"),
+        ("return 7", "it returned int, not loop_close.Decision"),
         ("raise KeyError('x')", "the exit strategy mine failed: KeyError: 'x'"),
         ("raise SystemExit(3)", "the exit strategy failed: SystemExit: 3"),
         ("return Decision(action='done', reason='I like it')", ""),

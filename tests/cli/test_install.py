@@ -238,8 +238,8 @@ def test_program_that_was_switched_off_is_switched_on(root):
 def test_program_of_others_is_left_alone(root):
     put(place(root, "cline"), "#!/bin/sh\necho '{}'\n").chmod(0o755)
     assert refused(root, "install", "--host", "cline") == (
-        ".clinerules/hooks/PostToolUse: it is not of loop-close; to have both, let it pass its standard input to"
-        " `loop-close hook --host cline` and print what that prints (nothing was changed)"
+        ".clinerules/hooks/PostToolUse: this hook is not from loop-close; to use both, make it pass its standard"
+        " input to `loop-close hook --host cline` and print that command's output (nothing was changed)"
     )
 
 
@@ -250,14 +250,16 @@ def test_codex_hooks_have_to_be_trusted():
 def test_folder_that_a_variable_moves_is_told(root, monkeypatch):
     monkeypatch.setenv("CODEX_HOME", str(root / "elsewhere"))
     _, _, errors = called("install", "--host", "codex", "--user")
-    assert f"CODEX_HOME is set: Codex reads its configuration in {root / 'elsewhere'}, not here" in errors
+    assert (
+        f"CODEX_HOME is set: Codex reads its configuration from {root / 'elsewhere'}, not from here" in errors
+    )
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(root.parent / "home" / ".claude"))
     assert called("install", "--host", "claude", "--user")[2] == ""
 
 
 def test_command_that_is_not_on_the_path_is_told(monkeypatch):
     monkeypatch.setenv("PATH", "")
-    assert "there is no loop-close on the PATH here" in called("install", "--host", "claude")[2]
+    assert "loop-close is not on the PATH" in called("install", "--host", "claude")[2]
 
 
 @pytest.mark.parametrize("command", ["install", "uninstall"])
@@ -267,9 +269,9 @@ def test_command_that_is_not_on_the_path_is_told(monkeypatch):
         ((), "the following arguments are required: --host"),
         (
             ("--host", "aider"),
-            "there is no host 'aider'; there are claude, codex, gemini, openhands, cursor, cline",
+            "unknown host 'aider'; known hosts: claude, codex, gemini, openhands, cursor, cline",
         ),
-        (("--host", "claude", "extra"), "there is no such option or argument: extra"),
+        (("--host", "claude", "extra"), "unknown option or argument: extra"),
     ],
 )
 def test_wrong_words(root, command, words, why):
@@ -281,13 +283,13 @@ def test_wrong_words(root, command, words, why):
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"", "it is empty"),
-        (b"{", "it is no JSON that can be changed"),
-        (b'{\n  // mine\n  "version": 1\n}', "it has a comment in line 2"),
-        (b"[]", "it holds no JSON object"),
-        (b'{"a": "\xff"}', "it is no UTF-8 at byte 7"),
-        (b"\xff\xfe{\0}\0", "it is no UTF-8 at byte 0"),
-        (b"[" * 100_000, "it is no JSON that can be changed: it is nested too deeply"),
+        (b"", "the file is empty"),
+        (b"{", "invalid JSON"),
+        (b'{\n  // mine\n  "version": 1\n}', "comment in line 2"),
+        (b"[]", "not a JSON object"),
+        (b'{"a": "\xff"}', "invalid UTF-8 at byte 7"),
+        (b"\xff\xfe{\0}\0", "invalid UTF-8 at byte 0"),
+        (b"[" * 100_000, "invalid JSON: nested too deeply"),
     ],
     ids=lambda value: repr(value[:20]),
 )
@@ -302,7 +304,7 @@ def test_broken_file_is_left_alone(root, command, name, content, why):
 )
 def test_wrong_typed_hooks_are_refused_and_hold_none_of_ours(root, name, hooks):
     put(place(root, name), json.dumps({"hooks": hooks}))
-    assert " in it is not a" in refused(root, "install", "--host", name)
+    assert '" is not a' in refused(root, "install", "--host", name)
     assert called("uninstall", "--host", name)[1].startswith("not installed: ")
 
 
@@ -313,13 +315,13 @@ def test_link_out_of_the_project_is_not_followed(root, name, command):
     outside = put(root.parent / "outside", host_named(name).config.fresh)
     path.parent.mkdir(parents=True)
     path.symlink_to(outside)
-    assert f"a symbolic link leads out of {root}" in refused(root, command, "--host", name)
+    assert f"a symbolic link points outside {root}" in refused(root, command, "--host", name)
 
 
 def test_linked_folder_is_not_followed_out_of_the_project(root):
     (root.parent / "elsewhere").mkdir()
     (root / ".claude").symlink_to(root.parent / "elsewhere")
-    assert "a symbolic link leads out of" in refused(root, "install", "--host", "claude")
+    assert "a symbolic link points outside" in refused(root, "install", "--host", "claude")
 
 
 def test_link_inside_stays_one(root):
@@ -337,7 +339,7 @@ def test_link_inside_stays_one(root):
 
 @pytest.mark.parametrize(
     ("target", "why"),
-    [("nowhere.json", "it is a symbolic link to nothing"), ("settings.json", "it cannot be read: ")],
+    [("nowhere.json", "a broken symbolic link"), ("settings.json", "cannot be read: ")],
 )
 def test_link_to_nothing_or_itself(root, target, why):
     path = place(root, "claude")
@@ -348,7 +350,7 @@ def test_link_to_nothing_or_itself(root, target, why):
 
 def test_folder_in_its_place(root):
     place(root, "claude").mkdir(parents=True)
-    assert "it is no regular file" in refused(root, "install", "--host", "claude")
+    assert "not a regular file" in refused(root, "install", "--host", "claude")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
@@ -357,17 +359,17 @@ def test_pipe_in_its_place(root):
     os.mkfifo(place(root, "claude"))
     code, _, errors = called("install", "--host", "claude")
     assert code == 64
-    assert "it is no regular file" in errors
+    assert "not a regular file" in errors
 
 
 def test_file_where_its_folder_should_be(root):
     put(root / ".clinerules", "be nice")
-    assert "there is a file where its folder should be" in refused(root, "install", "--host", "cline")
+    assert "a file is in the place of its folder" in refused(root, "install", "--host", "cline")
 
 
 def test_read_only_file(root):
     put(place(root, "claude"), SETTINGS).chmod(0o444)
-    assert "it is read-only; make it writable first" in refused(root, "install", "--host", "claude")
+    assert "read-only; make it writable first" in refused(root, "install", "--host", "claude")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
@@ -375,7 +377,7 @@ def test_read_only_file(root):
 def test_folder_that_cannot_be_written(root, name):
     root.chmod(0o555)
     try:
-        assert "cannot be made: Permission denied" in refused(root, "install", "--host", name)
+        assert "cannot be created: Permission denied" in refused(root, "install", "--host", name)
     finally:
         root.chmod(0o755)
 
@@ -386,7 +388,7 @@ def test_full_disk_leaves_nothing_behind(root, name, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("loop_close.files.os.replace", full)
-    assert "it cannot be written: No space left on device" in refused(root, "install", "--host", name)
+    assert "cannot be written: No space left on device" in refused(root, "install", "--host", name)
 
 
 def test_file_that_cannot_be_removed(root, monkeypatch):
@@ -399,7 +401,7 @@ def test_file_that_cannot_be_removed(root, monkeypatch):
     monkeypatch.setattr("loop_close.cli.config_file.os.unlink", busy)
     code, shown, errors = called("uninstall", "--host", "claude")
     assert (code, shown, tree(root)) == (64, "", before)
-    assert "it cannot be removed: Device or resource busy" in errors
+    assert "cannot be removed: Device or resource busy" in errors
 
 
 def test_huge_file_is_not_read(root):
@@ -407,12 +409,12 @@ def test_huge_file_is_not_read(root):
     os.truncate(path, 10_000_001)
     code, _, errors = called("install", "--host", "claude")
     assert code == 64
-    assert "it has more than 10,000,000 bytes" in errors
+    assert "larger than 10,000,000 bytes" in errors
 
 
 def test_home_that_is_not_there(root, monkeypatch):
     monkeypatch.setenv("HOME", str(root / "gone"))
-    assert refused(root, "install", "--host", "claude", "--user").endswith("is not there: set HOME")
+    assert refused(root, "install", "--host", "claude", "--user").endswith("does not exist: set HOME")
 
 
 def test_user_file_may_be_a_link_below_home(root):

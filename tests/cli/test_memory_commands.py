@@ -78,7 +78,7 @@ def test_damage_is_told_and_left_alone(tmp_path, command):
     before = state_of(tmp_path)
     code, shown, errors = called(command)
     assert (code, shown) == (64, "")
-    assert re.search(r"history.sqlite3 is damaged \(.*\); loop-close reset begins a new one\n", errors)
+    assert re.search(r"history.sqlite3 is damaged \(.*\); run loop-close reset to start a new one\n", errors)
     assert state_of(tmp_path) == before
 
 
@@ -125,7 +125,9 @@ def test_prepared_history_is_damage(tmp_path, command, kind):
     code, _, errors = called(command)
     if command != "reset":
         assert code == 64
-        assert re.search(r"history.sqlite3 is damaged \(.*\); loop-close reset begins a new one\n", errors)
+        assert re.search(
+            r"history.sqlite3 is damaged \(.*\); run loop-close reset to start a new one\n", errors
+        )
         assert not list(tmp_path.glob(".loop-close/*broken*"))
     else:
         assert code == 0
@@ -139,7 +141,7 @@ def test_database_of_somebody_else_is_not_touched(tmp_path, command):
         connection.execute("CREATE TABLE a(b)")
         connection.execute("PRAGMA journal_mode = WAL")
     before = state_of(tmp_path)
-    expected = "loop-close: app.db is no history of loop-close\n"
+    expected = "loop-close: app.db is not a loop-close history\n"
     assert called(command, "--history", "app.db") == (64, "", expected)
     assert state_of(tmp_path) == before
 
@@ -147,7 +149,7 @@ def test_database_of_somebody_else_is_not_touched(tmp_path, command):
 @pytest.mark.parametrize("command", READING)
 def test_pipe_in_its_place(tmp_path, command):
     os.mkfifo(tmp_path / "pipe")
-    assert called(command, "--history", "pipe") == (64, "", "loop-close: pipe is no regular file\n")
+    assert called(command, "--history", "pipe") == (64, "", "loop-close: pipe is not a regular file\n")
 
 
 def test_what_takes_too_long_is_told(tmp_path, monkeypatch):
@@ -156,7 +158,7 @@ def test_what_takes_too_long_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr("loop_close.store.patience._OFTEN", 1)
     code, shown, errors = called("status")
     assert (code, shown) == (64, "")
-    assert re.search(r"history.sqlite3 takes longer than \S+ seconds to read\n", errors)
+    assert re.search(r"history.sqlite3: reading took longer than \S+ seconds\n", errors)
 
 
 @pytest.mark.parametrize("command", READING)
@@ -165,7 +167,7 @@ def test_missing_tables(tmp_path, command):
     execute(tmp_path, "DROP TABLE runs")
     code, shown, errors = called(command)
     assert (code, shown) == (64, "")
-    assert "is damaged (its tables are not those of loop-close)" in errors
+    assert "is damaged (its tables are not from loop-close)" in errors
 
 
 @pytest.mark.parametrize("command", READING)
@@ -191,7 +193,7 @@ def test_reading_changes_nothing(tmp_path, command):
 def test_source_that_is_not_there(tmp_path, command):
     remember(tmp_path, "a")
     remember(tmp_path, "", source="mypy")
-    said = "loop-close: no run of 'mypi' is remembered; there are mypy, pytest\n"
+    said = "loop-close: no runs of source 'mypi'; known: mypy, pytest\n"
     assert called(command, "--source", "mypi") == (64, "", said)
 
 
@@ -234,11 +236,11 @@ def test_root_is_where_the_settings_are(tmp_path, command, monkeypatch):
     [
         (
             "[tool.loop-close]\nhistory = 'off'",
-            "nothing is remembered here: [tool.loop-close] history is 'off'",
+            "this project keeps no history: [tool.loop-close] history is 'off'",
         ),
-        ("[tool.loop-close]\nhistory = '../x'", "history takes a path below the root, not '../x'"),
-        ("[tool.loop-close]\nhistori = 'x'", "there is no such setting"),
-        ("[tool.loop-close", "pyproject.toml cannot be read as TOML"),
+        ("[tool.loop-close]\nhistory = '../x'", "history must be a path below the root, not '../x'"),
+        ("[tool.loop-close]\nhistori = 'x'", "unknown setting"),
+        ("[tool.loop-close", "pyproject.toml is not valid TOML"),
     ],
 )
 def test_settings_that_name_no_history(tmp_path, command, settings, said):
@@ -281,7 +283,7 @@ def test_busy_history_is_told(tmp_path, monkeypatch):
         connection.execute("BEGIN EXCLUSIVE")
         code, shown, errors = called("status")
     assert (code, shown) == (64, "")
-    assert "history.sqlite3 is busy: others have held it" in errors
+    assert "history.sqlite3 is busy: another process has locked it" in errors
 
 
 @pytest.mark.skipif(getattr(os, "geteuid", int)() == 0, reason="root may read all")

@@ -57,17 +57,21 @@ def test_options_of_analyze():
         ([], "required: COMMAND", "usage: loop-close "),
         (["foo"], "invalid choice: 'foo'", "'analyze', 'run', 'detectors', 'demo'"),
         (["--foo"], "required: COMMAND", "try: loop-close --help"),
-        (["analyze", "--foo"], "no such option or argument: --foo", "try: loop-close analyze --help"),
-        (["analyze", "--js"], "no such option or argument: --js", "[--json]"),
-        (["analyze", "--exit-code", "x"], "takes a whole number, not 'x'", "[--exit-code N]"),
-        (["analyze", "--exit-code", "1.5"], "takes a whole number, not '1.5'", "[--exit-code N]"),
+        (["analyze", "--foo"], "unknown option or argument: --foo", "try: loop-close analyze --help"),
+        (["analyze", "--js"], "unknown option or argument: --js", "[--json]"),
+        (["analyze", "--exit-code", "x"], "must be a whole number, not 'x'", "[--exit-code N]"),
+        (["analyze", "--exit-code", "1.5"], "must be a whole number, not '1.5'", "[--exit-code N]"),
         (["analyze", "--exit-code"], "--exit-code: expected one argument", "[--exit-code N]"),
-        (["analyze", "--budget", "3"], "takes a whole number, at least 400, not '3'", "[--budget TOKENS]"),
+        (
+            ["analyze", "--budget", "3"],
+            "must be a whole number of at least 400, not '3'",
+            "[--budget TOKENS]",
+        ),
         (["run", "--budget", "x", "--", "a"], "at least 400, not 'x'", "-- CMD [ARG ...]"),
         (["run", "--source", "--", "a"], "--source: expected one argument", "-- CMD [ARG ...]"),
-        (["run", "-q", "pytest"], "no such option or argument: -q", "-- CMD [ARG ...]"),
-        (["detectors", "x"], "no such option or argument: x", "try: loop-close detectors --help"),
-        (["demo", "x"], "no such option or argument: x", "try: loop-close demo --help"),
+        (["run", "-q", "pytest"], "unknown option or argument: -q", "-- CMD [ARG ...]"),
+        (["detectors", "x"], "unknown option or argument: x", "try: loop-close detectors --help"),
+        (["demo", "x"], "unknown option or argument: x", "try: loop-close demo --help"),
     ],
 )
 def test_wrong_words_are_named(words, wrong, right):
@@ -80,14 +84,16 @@ def test_wrong_words_are_named(words, wrong, right):
 def test_usage_error_is_told_on_standard_error(tmp_path):
     done = loop_close("analyze", "--exit-code", "\x1b[2J", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (64, b"")
-    assert done.stderr.startswith(b"loop-close: argument --exit-code: takes a whole number, not '\\x1b[2J'\n")
+    assert done.stderr.startswith(
+        b"loop-close: argument --exit-code: must be a whole number, not '\\x1b[2J'\n"
+    )
 
 
 @pytest.mark.parametrize("words", [["run"], ["run", "--"], ["run", "--source", "a"]])
 def test_run_without_a_command(tmp_path, words):
     done = loop_close(*words, cwd=tmp_path)
     assert done.returncode == 64
-    assert done.stderr == b"loop-close: run takes a command, such as: loop-close run -- pytest -q\n"
+    assert done.stderr == b"loop-close: run needs a command, for example: loop-close run -- pytest -q\n"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -240,7 +240,7 @@ def test_command_notices_that_nobody_reads(tmp_path):
 def test_output_that_cannot_be_passed_on_is_told(tmp_path):
     with open("/dev/full", "wb") as full:
         done = loop_close("run", "--", *python("import os; os.write(1, b'x')"), cwd=tmp_path, stdout=full)
-    assert b"loop-close: cannot pass on what the command prints: No space left on device\n" in done.stderr
+    assert b"loop-close: cannot pass on the output of the command: No space left on device\n" in done.stderr
     assert done.returncode == 0
 
 

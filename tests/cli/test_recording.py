@@ -16,18 +16,18 @@ def _here(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("runs", "said"),
     [
-        ([], "holds no run that has ended"),
-        ([one(record=None)], "holds no run that has ended"),
-        ([3], "runs[0]: int where a run belongs"),
+        ([], "has no finished run"),
+        ([one(record=None)], "has no finished run"),
+        ([3], "runs[0]: expected a run, got int"),
         ([one(), {"source": "a"}], "runs[1]: number is missing"),
-        ([one(), one()], "runs[1]: run 1 of pytest is there twice"),
-        ([one(record=[])], "runs[0]: list where record belongs"),
-        ([one(number="1")], "runs[0]: str where int belongs"),
-        ([one(number=True)], "runs[0]: bool where int belongs"),
-        ([one(source=[])], "runs[0]: list where str belongs"),
-        ([one(record={"marks": 3})], "runs[0]: int where a list belongs"),
+        ([one(), one()], "runs[1]: run 1 of pytest appears twice"),
+        ([one(record=[])], "runs[0]: record: expected an object, got list"),
+        ([one(number="1")], "runs[0]: expected int, got str"),
+        ([one(number=True)], "runs[0]: expected int, got bool"),
+        ([one(source=[])], "runs[0]: expected str, got list"),
+        ([one(record={"marks": 3})], "runs[0]: expected a list, got int"),
         ([one(record={"marks": [{}]})], "runs[0]: "),
-        ([one(record={"outcomes": {"t": "melted"}})], "runs[0]: none of passed, skipped, xfailed"),
+        ([one(record={"outcomes": {"t": "melted"}})], "runs[0]: not one of passed, skipped, xfailed"),
     ],
 )
 def test_odd_runs_are_named(tmp_path, runs, said):
@@ -39,17 +39,20 @@ def test_odd_runs_are_named(tmp_path, runs, said):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "is neither a history nor JSON as loop-close history --json prints it: "),
-        (b"\xff\xfe\xff", "is neither a history nor JSON"),
-        (b"[" * 100_000, "is neither a history nor JSON"),
-        (b"{}", "is no JSON as loop-close history --json prints it: schema loop-close.history/1 with runs"),
-        (b"[]", "is no JSON as loop-close history --json prints it"),
-        (b'{"schema": 1}', "is no JSON as loop-close history --json prints it"),
-        (b'{"schema": "loop-close.report/1"}', "is no JSON as loop-close history --json prints it"),
-        (b'{"schema": "loop-close.history/1", "runs": {}}', "is no JSON as loop-close history --json"),
+        (b"", "is neither a history database nor the output of loop-close history --json: "),
+        (b"\xff\xfe\xff", "is neither a history database nor the output"),
+        (b"[" * 100_000, "is neither a history database nor the output"),
+        (
+            b"{}",
+            "is not the output of loop-close history --json: it needs schema loop-close.history/1 and runs",
+        ),
+        (b"[]", "is not the output of loop-close history --json"),
+        (b'{"schema": 1}', "is not the output of loop-close history --json"),
+        (b'{"schema": "loop-close.report/1"}', "is not the output of loop-close history --json"),
+        (b'{"schema": "loop-close.history/1", "runs": {}}', "is not the output of loop-close history --json"),
         (
             b'{"schema": "loop-close.history/2"}',
-            "is loop-close.history/2; this loop-close reads loop-close.history/1",
+            "has schema loop-close.history/2; this version reads loop-close.history/1",
         ),
     ],
 )

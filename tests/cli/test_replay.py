@@ -56,8 +56,8 @@ def test_runs_come_to_what_they_came_to(tmp_path):
     assert found["differ"] == 0
     code, shown, errors = called("replay")
     assert (code, errors) == (0, "")
-    assert shown.splitlines()[0].split() == ["run", "source", "verdict", "was", "fail", "breaker", "signals"]
-    assert shown.endswith("  7  pytest  green                  0  closed\n9 runs: as recorded\n")
+    assert shown.splitlines()[0].split() == ["run", "source", "verdict", "was", "fail", "stuck", "signals"]
+    assert shown.endswith("  7  pytest  green                  0  no\n9 runs: same verdicts as recorded\n")
 
 
 @pytest.mark.parametrize("words", [["--history"], []])
@@ -79,7 +79,7 @@ def test_file_needs_no_project(tmp_path, monkeypatch):
 
 
 def test_file_and_history_are_one_too_many(tmp_path):
-    said = "loop-close: replay takes a FILE or --history, not both\n"
+    said = "loop-close: give either a FILE or --history, not both\n"
     assert called("replay", "a", "--history", "b") == (64, "", said)
 
 
@@ -90,8 +90,8 @@ def test_thresholds_can_be_tried(tmp_path):
     assert (found["differ"], found["thresholds"]["open_after"], found["thresholds"]["repeats"]) == (2, 9, 4)
     assert [bool(run["signals"]) for run in found["runs"]] == [False, False, False, True, True]
     shown = called("replay", "--set", "open_after=9")[1].splitlines()
-    assert shown[4].split() == ["4", "pytest", "no-progress", "stuck", "1", "half", "no-edit"]
-    assert shown[-1] == "2 of 5 runs with another verdict than was recorded"
+    assert shown[4].split() == ["4", "pytest", "no-progress", "stuck", "1", "almost", "no-edit"]
+    assert shown[-1] == "2 of 5 runs now have another verdict"
 
 
 def test_settings_are_below_the_command_line(tmp_path):
@@ -108,15 +108,15 @@ def test_settings_are_below_the_command_line(tmp_path):
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("repeats", "takes NAME=VALUE with a number, such as repeats=4, not 'repeats'"),
-        ("repeats=x", "takes NAME=VALUE with a number, such as repeats=4, not 'repeats=x'"),
+        ("repeats", "must be NAME=NUMBER, for example repeats=4, not 'repeats'"),
+        ("repeats=x", "must be NAME=NUMBER, for example repeats=4, not 'repeats=x'"),
         ("repeats=1.5", "not 'repeats=1.5'"),
         ("=3", "repeats, half_open_after, open_after, varied, mole, similarity"),
         ("repeat=3", "repeats, half_open_after, open_after, varied, mole, similarity"),
-        ("repeats=1", "--set repeats=1: thresholds takes"),
+        ("repeats=1", "--set repeats=1: thresholds must be"),
         ("similarity=1.5", "similarity a number from 0 to 1"),
         ("similarity=nan", "similarity a number from 0 to 1"),
-        ("off=1", "takes a table of"),
+        ("off=1", "must be a table of"),
     ],
 )
 def test_threshold_that_is_none(tmp_path, word, said):
@@ -147,8 +147,8 @@ def test_beginning_that_was_forgotten_is_told(tmp_path):
     remember(tmp_path, "a", "a", "a")
     execute(tmp_path, "DELETE FROM runs WHERE number < 3")
     shown = called("replay")[1].splitlines()
-    assert shown[2] == "pytest: what came before run 3 is not there; the first runs may differ for it"
-    assert shown[3] == "1 of 1 run with another verdict than was recorded"
+    assert shown[2] == "pytest: runs before run 3 are missing, so the first verdicts may differ"
+    assert shown[3] == "1 of 1 run now have another verdict"
 
 
 def test_runs_are_put_in_order_by_source_and_number(tmp_path):
@@ -162,7 +162,7 @@ def test_one_source_is_asked_for(tmp_path):
     runs = [one(), one(source="mypy"), one(source="mypy", number=2)]
     found = replayed(written(tmp_path, runs), "--source", "mypy")
     assert [(run["source"], run["number"]) for run in found["runs"]] == [("mypy", 1), ("mypy", 2)]
-    said = "runs.json holds no run of 'ruff' that has ended\n"
+    said = "runs.json has no finished run of 'ruff'\n"
     assert called("replay", "runs.json", "--source", "ruff") == (64, "", f"loop-close: {said}")
 
 

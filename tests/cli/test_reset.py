@@ -58,7 +58,7 @@ def test_nothing_to_forget_is_as_good_and_makes_no_file(tmp_path, words, shown):
 
 def test_source_that_is_not_there(tmp_path):
     remember(tmp_path, "a")
-    said = "loop-close: no run of 'mypi' is remembered; there is pytest\n"
+    said = "loop-close: no runs of source 'mypi'; known: pytest\n"
     assert called("reset", "--source", "mypi") == (0, "0 runs forgotten\n", said)
 
 
@@ -67,7 +67,7 @@ def test_damaged_history_is_set_aside_or_mended(tmp_path):
     execute(tmp_path, "DROP TABLE runs")
     code, shown, errors = called("reset")
     assert (code, shown) == (0, "0 runs forgotten\n")
-    assert "it was set aside as history.sqlite3.broken-1 and a new one begun" in errors
+    assert "it was renamed to history.sqlite3.broken-1 and a new one started" in errors
     remember(tmp_path, "a")
     assert document("status")[0] == 1
 

@@ -107,7 +107,7 @@ def test_prompt_that_nobody_asked_for_is_told_of(tmp_path):
     put(tmp_path, "test_it.py", RED_TEST)
     put(tmp_path, "pytest.ini", "[pytest]\naddopts = --loop-close\n")
     done = loop_close("run", "--", *words, cwd=tmp_path)
-    assert told(done)[-1].endswith("nextprompt.md was written by the command itself and is left as it is")
+    assert told(done)[-1].endswith("the command itself wrote nextprompt.md; it is left unchanged")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
@@ -168,7 +168,7 @@ def test_command_within_a_command_is_told_once(tmp_path, prompt):
     inner = [sys.executable, "-c", main, "run", "--", *python("raise KeyError('tea')")]
     done = loop_close("run", "--", *inner, cwd=tmp_path)
     assert done.returncode == 1
-    assert told(done)[-1].endswith("is left as it is")
+    assert told(done)[-1].endswith("it is left unchanged")
     assert "KeyError" in text(prompt)
 
 
@@ -242,15 +242,15 @@ def test_folder_that_cannot_be_written_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ("budget = 3", "[tool.loop-close] budget takes a whole number of tokens, at least 400, not 3"),
+        ("budget = 3", "[tool.loop-close] budget must be a whole number of tokens, at least 400, not 3"),
         (
             "colour = 1",
-            "[tool.loop-close] colour: there is no such setting; there are budget, file, history, json,",
+            "[tool.loop-close] colour: unknown setting; known settings: budget, file, history, json,",
         ),
-        ("file = '../x.md'", "[tool.loop-close] file takes a path below the root, not '../x.md'"),
-        ("json = '/x.json'", "[tool.loop-close] json takes a path below the root, not '/x.json'"),
+        ("file = '../x.md'", "[tool.loop-close] file must be a path below the root, not '../x.md'"),
+        ("json = '/x.json'", "[tool.loop-close] json must be a path below the root, not '/x.json'"),
         ("file = 'a'\njson = './a'", "cannot be both the prompt and the JSON report"),
-        ("file = ", "pyproject.toml cannot be read as TOML: "),
+        ("file = ", "pyproject.toml is not valid TOML: "),
     ],
 )
 def test_wrong_settings_are_refused(tmp_path, settings, said):
@@ -286,7 +286,7 @@ def test_fault_of_ours_costs_a_line_and_not_the_exit_code(tmp_path, prompt):
     done = subprocess.run(words, cwd=tmp_path, env=environment(), capture_output=True, check=False)
     assert done.returncode == 5
     assert (
-        b"a fault of loop-close itself: ValueError: our own; the command's result is not affected"
+        b"internal error of loop-close: ValueError: our own; the result of the command is not affected"
         in done.stderr
     )
     assert text(prompt).startswith("# loop-close could not read this run (exit 5)\n")

@@ -106,8 +106,8 @@ def test_text_of_a_stuck_loop(tmp_path):
     assert shown == (
         "pytest: stuck in run 4: a b fail\n"
         "  2 failing: 0 fixed, 0 new, 0 changed, 2 unresolved\n"
-        "  breaker open: 3 runs in a row without progress\n"
-        "  no-edit: nothing in the project's files changed from run to run in runs 1, 2, 3 and 4\n"
+        "  stuck: no progress for 3 runs\n"
+        "  no-edit: no project file changed between runs 1, 2, 3 and 4\n"
         "  prompt: nextprompt.md\n"
     )
 
@@ -152,7 +152,7 @@ def test_what_is_odd_in_it_is_passed_over(tmp_path, value):
 
 def test_best_is_told_where_it_was_better(tmp_path):
     remember(tmp_path, "a b", "a", "a c", edit="effective")
-    assert "  2 failing: 0 fixed, 1 new, 0 changed, 1 unresolved; at best " in called("status")[1]
+    assert "  2 failing: 0 fixed, 1 new, 0 changed, 1 unresolved; fewest so far: " in called("status")[1]
     assert status()[1]["sources"][0]["best"] == {"failing": 1, "run": 2}
 
 
@@ -182,10 +182,10 @@ def test_one_source_is_asked_for(tmp_path):
 @pytest.mark.parametrize(
     ("before", "is_alive", "code", "state", "said"),
     [
-        ([""], True, 0, "running", "pytest: green in run 1\n  run 2 is under way\n"),
-        ([""], False, 1, "killed", "pytest: green in run 1\n  run 2 was killed before its end\n"),
-        ([], True, 1, "running", "pytest: no run has ended yet\n  run 1 is under way\n"),
-        ([], False, 1, "killed", "pytest: no run has ended yet\n  run 1 was killed before its end\n"),
+        ([""], True, 0, "running", "pytest: green in run 1\n  run 2 is running\n"),
+        ([""], False, 1, "killed", "pytest: green in run 1\n  run 2 was killed before it finished\n"),
+        ([], True, 1, "running", "pytest: no run has finished yet\n  run 1 is running\n"),
+        ([], False, 1, "killed", "pytest: no run has finished yet\n  run 1 was killed before it finished\n"),
     ],
 )
 def test_run_that_has_not_ended(tmp_path, before, is_alive, code, state, said):
@@ -268,7 +268,7 @@ def test_real_runs_from_red_to_stuck_to_green(tmp_path):
     assert shown.startswith("pytest: stuck in run 4: 1 test failure detected\n  1 failing: ")
     assert "\n  no-edit: " in shown
     assert shown.endswith("\n  prompt: nextprompt.md\n")
-    assert called("replay")[1].endswith("\n4 runs: as recorded\n")
+    assert called("replay")[1].endswith("\n4 runs: same verdicts as recorded\n")
     (tmp_path / "price.py").write_text("def total(a, b):\n    return a + b\n")
     assert tested() == 0
     assert called("status") == (0, "pytest: green in run 5\n  prompt: nextprompt.md\n", "")

@@ -81,7 +81,7 @@ def test_what_pytest_loads_none_of_we_load_none_of(tmp_path, monkeypatch):
 def test_unknown_name_lists_those_that_there_are(tmp_path):
     with pytest.raises(
         UsageError,
-        match=r"unknown exit strategy 'her'; known are: auto, circuit_breaker, done_signals, fix_plan, mine$",
+        match=r"unknown exit strategy 'her'; known strategies: auto, circuit_breaker, done_signals, fix_plan, mine$",
     ):
         strategy_named("her", conftest(tmp_path, THEIRS))
 
@@ -89,16 +89,16 @@ def test_unknown_name_lists_those_that_there_are(tmp_path):
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        (NAMES_IT + "1 / 0", r"known are: .*; conftest\.py: ZeroDivisionError: division by zero"),
+        (NAMES_IT + "1 / 0", r"known strategies: .*; conftest\.py: ZeroDivisionError: division by zero"),
         (NAMES_IT + "raise SystemExit(3)", r"; conftest\.py: SystemExit"),
         (NAMES_IT + "def (", r"; conftest\.py: SyntaxError"),
         (
             "def pytest_loop_close_exit_strategies(): return [len]",
-            r"; conftest\.py: TypeError: pytest_loop_close_exit_strategies gave builtin_function_or_method,"
+            r"; conftest\.py: TypeError: pytest_loop_close_exit_strategies returned builtin_function_or_method,"
             r" not loop_close\.ExitStrategy",
         ),
-        ("def pytest_loop_close_exit_strategies(): return None", "known are: auto, .*, fix_plan$"),
-        ("raise SystemExit('not ours to run')", "known are: auto, .*, fix_plan$"),
+        ("def pytest_loop_close_exit_strategies(): return None", "known strategies: auto, .*, fix_plan$"),
+        ("raise SystemExit('not ours to run')", "known strategies: auto, .*, fix_plan$"),
     ],
 )
 def test_fault_in_asking_others_is_told_beside_the_unknown_name(tmp_path, source, said):
@@ -107,7 +107,7 @@ def test_fault_in_asking_others_is_told_beside_the_unknown_name(tmp_path, source
 
 
 def test_two_of_one_name_are_refused(tmp_path):
-    with pytest.raises(UsageError, match="two exit strategies are called 'auto'"):
+    with pytest.raises(UsageError, match="two exit strategies have the name 'auto'"):
         strategy_named("mine", conftest(tmp_path, THEIRS.replace('"mine"', '"auto"')))
 
 

@@ -11,7 +11,7 @@ def test_words_are_split_as_a_shell_does_and_nothing_is_expanded():
 
 
 @pytest.mark.parametrize(
-    ("command", "said"), [("", "is empty"), ("  ", "is empty"), ("a 'b", "makes no command: No")]
+    ("command", "said"), [("", "is empty"), ("  ", "is empty"), ("a 'b", "is not a valid command line: No")]
 )
 def test_what_makes_no_words(command, said):
     with pytest.raises(CommandError, match=said):

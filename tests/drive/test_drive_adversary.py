@@ -53,7 +53,7 @@ def test_tests_that_are_known_by_their_output_alone_are_counted(project, rest):
     done = loop.drive("--max-iterations", "2", test=RUN_UNITTEST)
     assert done.returncode == 4, done.stdout
     assert (
-        "the agent says it is done, but tests were tampered with: 1 tests fewer ran than before."
+        "the agent says it is done, but tests were tampered with: 1 fewer test ran than before."
         in loop.given[1]
     )
 
@@ -63,7 +63,7 @@ def test_command_that_runs_no_test_any_more_proves_nothing(project):
     loop = project([{"say": CLAIM, "write": {"check.sh": "true\n"}}], {**WRONG, **script})
     done = loop.drive("--max-iterations", "2", test="sh check.sh")
     assert done.returncode == 4, done.stdout
-    assert "2 tests fewer ran than before" in loop.given[1]
+    assert "2 fewer tests ran than before" in loop.given[1]
 
 
 def test_history_that_is_taken_away_proves_nothing(project):
@@ -74,7 +74,7 @@ def test_history_that_is_taken_away_proves_nothing(project):
     loop = project([], WRONG)
     done = loop.drive("--max-iterations", "2", agent=shlex.join([sys.executable, "-c", code]))
     assert done.returncode == 4, done.stdout
-    assert "tests are not as they were: 1 tests fewer ran than before" in done.stdout
+    assert "tests are not as they were: 1 fewer test ran than before" in done.stdout
 
 
 def test_history_that_the_tests_take_away_proves_nothing(project):
@@ -84,7 +84,7 @@ def test_history_that_the_tests_take_away_proves_nothing(project):
     loop.run("run", "--", *shlex.split(TEST))
     done = loop.drive("--max-iterations", "2")
     assert done.returncode == 4, done.stdout
-    assert "1 tests fewer ran than before" in loop.given[1]
+    assert "1 fewer test ran than before" in loop.given[1]
 
 
 def test_history_that_is_taken_away_by_a_good_agent_is_in_nobodys_way(project):
@@ -136,7 +136,7 @@ def test_tests_that_the_agent_keeps_from_starting_are_its_to_mend(project, broke
     loop = project([{"say": CLAIM, "write": broken}, {"say": "Mended.", "write": mended}], WRONG)
     done = loop.drive()
     assert done.returncode == 0, done.stderr
-    assert "# The tests could not be judged\n\nTheir command ended with exit code " in loop.given[1]
+    assert "# The tests could not be judged\n\nTheir command exited with code " in loop.given[1]
     assert "proceed" not in loop.given[1]
 
 
@@ -162,7 +162,7 @@ def test_new_loop_warns_of_tests_that_the_last_one_found_tampered_with(project):
     assert loop.drive("--max-iterations", "1").returncode == 4
     done = loop.drive()
     assert done.returncode == 0
-    assert "this one takes them as they are: test_cart.py::test_total" in done.stderr
+    assert "this loop accepts them as they are: test_cart.py::test_total" in done.stderr
 
 
 def test_loop_that_only_edits_tests_is_told_as_that(project):
@@ -212,7 +212,7 @@ def test_damaged_field_of_the_state_is_told(project):
 def test_variable_before_the_command_gets_a_hint(project):
     done = project([], WRONG).drive(test=f"FOO=1 {TEST}")
     assert done.returncode == 64
-    assert "a variable is set by: env FOO=1" in done.stderr
+    assert "to set a variable, use: env FOO=1" in done.stderr
 
 
 @posix
@@ -296,14 +296,14 @@ def test_tests_that_were_not_kept_have_to_be_given_again(project):
     assert loop.drive("--max-iterations", "1", test=f"env API_TOKEN={secret} {TEST}").returncode == 4
     done = loop.run("drive", "--resume")
     assert done.returncode == 64
-    assert "the last loop's --test holds a credential and was not kept: give it again" in done.stderr
+    assert "the last loop's --test contains a credential and was not saved: give it again" in done.stderr
 
 
 @pytest.mark.parametrize("agent", ["env A=1 sh -c 'x {prompt}'", "timeout 60 /bin/bash -c 'x {prompt}'"])
 def test_shell_behind_another_program_is_one(project, agent):
     done = project([], WRONG).drive(agent=agent)
     assert done.returncode == 64
-    assert "which would run what tests print" in done.stderr
+    assert "which could execute text that tests print" in done.stderr
 
 
 def test_strategy_that_answers_odd_things_ends_nothing(project):
@@ -315,7 +315,7 @@ def test_strategy_that_answers_odd_things_ends_nothing(project):
     loop = project([{"say": "Fixed.", "write": cart()}], {**WRONG, "conftest.py": conftest})
     done = loop.drive("--strategy", "mine")
     assert done.returncode == 0
-    assert "the exit strategy mine failed: its reason, strategy or warnings are no texts" in done.stderr
+    assert "the exit strategy mine failed: its reason, strategy and warnings must be strings" in done.stderr
 
 
 @posix
@@ -325,7 +325,7 @@ def test_state_that_is_a_pipe_is_waited_for_by_nobody(project):
     os.mkfifo(loop.root / ".loop-close" / "drive.json")
     done = loop.run("drive", "--resume", "--agent", loop.agent)
     assert done.returncode == 64
-    assert "is no regular file" in done.stderr
+    assert "is not a regular file" in done.stderr
 
 
 @pytest.mark.parametrize("number", ["0", "2.5", "x"])

@@ -164,23 +164,23 @@ def test_output_passes_through_as_it_is(project):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--strategy", "autos"], "unknown exit strategy 'autos'; known are: auto, circuit_breaker"),
-        (["--test", "pytest 'x"], "--test makes no command: No closing quotation"),
+        (["--strategy", "autos"], "unknown exit strategy 'autos'; known strategies: auto, circuit_breaker"),
+        (["--test", "pytest 'x"], "--test is not a valid command line: No closing quotation"),
         (["--test", " "], "--test is empty"),
-        (["--agent", "'"], "--agent makes no command: No closing quotation"),
+        (["--agent", "'"], "--agent is not a valid command line: No closing quotation"),
         (
             ["--agent", "sh -c 'claude -p {prompt}'"],
-            "which would run what tests print; give it {prompt_file}",
+            "which could execute text that tests print; use {prompt_file}",
         ),
         (["--agent", "no-such-agent"], "cannot run the agent no-such-agent: No such file or directory"),
-        (["--test", "no-such-tests"], "the tests cannot be run: no-such-tests (exit 127)"),
+        (["--test", "no-such-tests"], "cannot run the tests: no-such-tests (exit 127)"),
         (["--task", "no-such-file"], "cannot read the task no-such-file: No such file or directory"),
         (["--task", "empty"], "the task empty is empty"),
-        (["--max-iterations", "0"], "takes a whole number above 0, not '0'"),
-        (["--max-runtime", "nan"], "takes a number above 0, not 'nan'"),
-        (["--max-cost", "-1"], "takes a number above 0, not '-1'"),
-        (["--agent-timeout", "soon"], "takes a number above 0, not 'soon'"),
-        (["--agents", "x"], "there is no such option or argument: --agents"),
+        (["--max-iterations", "0"], "must be a whole number above 0, not '0'"),
+        (["--max-runtime", "nan"], "must be a number above 0, not 'nan'"),
+        (["--max-cost", "-1"], "must be a number above 0, not '-1'"),
+        (["--agent-timeout", "soon"], "must be a number above 0, not 'soon'"),
+        (["--agents", "x"], "unknown option or argument: --agents"),
     ],
 )
 def test_what_cannot_be_done_is_said(project, options, said):
@@ -194,14 +194,14 @@ def test_what_cannot_be_done_is_said(project, options, said):
 def test_without_an_agent_nothing_is_driven(project):
     done = project([], WRONG).run("drive")
     assert done.returncode == 64
-    assert "drive takes the agent's command, such as: --agent 'claude -p'" in done.stderr
+    assert "drive needs the agent's command, for example: --agent 'claude -p'" in done.stderr
 
 
 def test_without_a_memory_nothing_is_driven(project):
     loop = project([], {**WRONG, "pyproject.toml": "[tool.loop-close]\nhistory = 'off'\n"})
     done = loop.drive()
     assert done.returncode == 64
-    assert "nothing is remembered here: [tool.loop-close] history is 'off'" in done.stderr
+    assert "this project keeps no history: [tool.loop-close] history is 'off'" in done.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="everything may be written")

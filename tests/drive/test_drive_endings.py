@@ -15,7 +15,7 @@ def test_limit_of_turns(project):
     done = loop.drive("--max-iterations", "1")
     assert done.returncode == 4
     assert len(loop.given) == 1
-    assert "a limit is reached after 1 turn in 0:" in done.stdout
+    assert "limit reached after 1 turn in 0:" in done.stdout
     assert "1 turns, the limit is 1" in done.stdout
     assert "- Turn 1 of at most 1." in loop.given[0]
     assert loop.state["ended"] == "limit"
@@ -26,8 +26,8 @@ def test_turns_that_fail_in_a_row(project):
     done = loop.drive("--max-failures", "2", "--strategy", "done_signals")
     assert done.returncode == 4
     assert "2 failures in a row, the limit is 2" in done.stdout
-    assert "- The last turn failed: the agent ended with exit code 7" in loop.given[1]
-    assert done.stderr.count("loop-close: the turn failed: the agent ended with exit code 7\n") == 2
+    assert "- The last turn failed: the agent exited with code 7" in loop.given[1]
+    assert done.stderr.count("loop-close: the turn failed: the agent exited with code 7\n") == 2
 
 
 def test_costs_that_the_agent_tells(project):
@@ -47,7 +47,7 @@ def test_turn_that_takes_too_long_is_ended_with_all_that_it_started(project):
     )
     done = loop.drive("--agent-timeout", "4")
     assert done.returncode == 0
-    assert "- The last turn failed: the agent was ended after 4 seconds" in loop.given[1]
+    assert "- The last turn failed: the agent was stopped after 4 seconds" in loop.given[1]
     assert not is_running(int(loop.beside.joinpath("spawned").read_text()))
 
 
@@ -60,7 +60,7 @@ def test_tests_that_take_too_long_prove_nothing(project):
     done = loop.drive("--test-timeout", "8")
     assert done.returncode == 0
     assert len(loop.given) == 1
-    assert "loop-close: the run did not come to its end\n" in done.stderr
+    assert "loop-close: the run did not finish\n" in done.stderr
 
 
 @posix
@@ -108,7 +108,7 @@ def test_killed_loop_is_gone_on_with_and_nothing_of_it_is_left_running(project):
     assert is_running(agent)
     done = loop.run("drive", "--resume")
     assert done.returncode == 0
-    assert "loop-close: ended what the last loop had left running\n" in done.stderr
+    assert "loop-close: stopped a process that the last loop left running\n" in done.stderr
     assert not is_running(agent)
 
 
@@ -150,7 +150,7 @@ def test_loop_that_was_tampered_with_stays_so_when_it_is_gone_on_with(project):
     done = loop.run("drive", "--resume", "--max-iterations", "2")
     assert done.returncode == 4
     assert loop.given[1].startswith(
-        "# The tests pass, and not as they were\n\ndeleted: test_cart.py::test_total."
+        "# The tests pass, but tests were changed\n\ndeleted: test_cart.py::test_total."
     )
 
 
@@ -163,7 +163,7 @@ def test_command_with_a_credential_is_not_kept(project):
     assert secret not in loop.root.joinpath(".loop-close", "drive.json").read_text()
     done = loop.run("drive", "--resume")
     assert done.returncode == 64
-    assert "the last loop's --agent holds a credential and was not kept: give it again" in done.stderr
+    assert "the last loop's --agent contains a credential and was not saved: give it again" in done.stderr
     assert loop.run("drive", "--resume", "--agent", loop.agent, "--max-iterations", "1").returncode == 4
 
 
@@ -174,15 +174,15 @@ def test_two_loops_at_once_are_refused(project):
         other = loop.drive()
         interrupt(process)
     assert other.returncode == 64
-    assert "another loop-close drive is at work in this project" in other.stderr
+    assert "another loop-close drive is running in this project" in other.stderr
 
 
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        (None, "there is no loop to go on with"),
+        (None, "no loop to resume"),
         ("{", "is damaged"),
-        ("[]", "drive is of type list where an object belongs"),
+        ("[]", "drive is of type list, expected an object"),
         ('{"schema": "loop-close.drive/9"}', "drive.schema is 'loop-close.drive/9'"),
         ("[" * 100_000, "is damaged"),
     ],
@@ -207,7 +207,7 @@ def test_loop_that_is_done_is_not_gone_on_with(project):
     assert loop.drive().returncode == 0
     done = loop.run("drive", "--resume")
     assert done.returncode == 64
-    assert "the last loop has ended as done" in done.stderr
+    assert "the last loop ended as done" in done.stderr
 
 
 def test_history_that_is_damaged_is_begun_anew(project):

@@ -45,7 +45,7 @@ def test_trend(failing, said):
         (
             [3, 2, 2, 2],
             Breaker(state="half_open"),
-            "3 → 2 failing, the same as 2 runs before; breaker half open",
+            "3 → 2 failing, the same as 2 runs before; not stuck yet",
         ),
         ([0, 0], Breaker(), "no test fails"),
     ],
@@ -60,8 +60,8 @@ def test_where_the_loop_stands(failing, breaker, said):
 @pytest.mark.parametrize(
     ("outcome", "said"),
     [
-        (RunOutcome(), "the run did not come to its end"),
-        (RunOutcome(verdict="error", is_complete=True), "the run is red, and no failing test is known"),
+        (RunOutcome(), "the run did not finish"),
+        (RunOutcome(verdict="error", is_complete=True), "the run is red, but no failing test is known"),
     ],
 )
 def test_run_of_which_little_is_known(outcome, said):
@@ -125,9 +125,9 @@ def test_edited_functions_that_no_test_ran_are_named_where_the_loop_is_done():
 def test_tests_that_are_not_as_they_were_are_told():
     outcome = RunOutcome(verdict="green", is_complete=True, tampered={"t.py::t": "skipped"}, missing=2)
     assert list(words.warnings(outcome, None)) == [
-        "  tests are not as they were: skipped: t.py::t, 2 tests fewer ran than before"
+        "  tests are not as they were: skipped: t.py::t, 2 fewer tests ran than before"
     ]
-    assert words.standing(loop_of(), outcome).startswith("green, and tests are not as they were: skipped")
+    assert words.standing(loop_of(), outcome).startswith("green, but tests were changed: skipped")
 
 
 def test_reason_from_outside_is_made_safe():

@@ -112,5 +112,5 @@ def test_other_events_are_not_answered():
     with pytest.raises(PayloadError) as caught:
         HOST.read(recorded("claude-Stop", hook_event_name="PreToolUse"))
     assert str(caught.value) == (
-        "hook_event_name is 'PreToolUse'; loop-close answers Stop and SubagentStop and PostToolUseFailure"
+        "hook_event_name is 'PreToolUse'; loop-close handles Stop and SubagentStop and PostToolUseFailure"
     )

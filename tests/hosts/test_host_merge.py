@@ -215,7 +215,7 @@ def test_who_does_more_is_not_asked_twice_and_not_taken_out(command):
     assert not is_ours("claude", command)
     text = json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}, OURS]}]}})
     assert CLAUDE.added(text) == text
-    with pytest.raises(ConfigError, match='"Stop" in it has a command that does more than to run the hook'):
+    with pytest.raises(ConfigError, match='"Stop" has a command that does more than run the hook'):
         CLAUDE.removed(text)
 
 
@@ -260,25 +260,25 @@ def test_twice_as_many_take_twice_as_long(monkeypatch, shape):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "it is empty; mend it, or add the hook by hand: "),
-        (" \n", "it is empty; mend it"),
-        ("{", "it is no JSON that can be changed: Expecting property name enclosed in double quotes: line 1"),
-        ('{"a": 1,}', "it is no JSON that can be changed: "),
-        ('{"a": NaN}', "it is no JSON that can be changed: NaN is no JSON"),
-        ('{"a": 1} x', "it is no JSON that can be changed: Extra data: line 1 column 10"),
-        ("[" * 100_000, "it is no JSON that can be changed: it is nested too deeply"),
-        ("// mine\n{}", "it has a comment in line 1, and JSON has none; mend it, or add the hook by hand: "),
-        ('{\n  // mine\n  "a": 1\n}', "it has a comment in line 2, and JSON has none"),
-        ('{\n  "a": 1 /* mine */\n}', "it has a comment in line 2, and JSON has none"),
-        ("[]", "it holds no JSON object: {…}"),
-        ("null", "it holds no JSON object: {…}"),
-        ('{"hooks": []}', '"hooks" in it is not an object: {…}'),
-        ('{"hooks": "x"}', '"hooks" in it is not an object: {…}'),
-        ('{"hooks": null}', '"hooks" in it is not an object: {…}'),
-        ('{"hooks": {"Stop": {}}}', '"hooks.Stop" in it is not a list: […]'),
-        ('{"hooks": {"Stop": "x"}}', '"hooks.Stop" in it is not a list: […]'),
-        ('{"hooks": {}, "hooks": {}}', 'it has "hooks" twice; keep one'),
-        ('{"hooks": {"Stop": [], "Stop": []}}', 'it has "hooks.Stop" twice; keep one'),
+        ("", "the file is empty; fix it, or add the hook by hand: "),
+        (" \n", "the file is empty; fix it"),
+        ("{", "invalid JSON: Expecting property name enclosed in double quotes: line 1"),
+        ('{"a": 1,}', "invalid JSON: "),
+        ('{"a": NaN}', "invalid JSON: NaN is not JSON"),
+        ('{"a": 1} x', "invalid JSON: Extra data: line 1 column 10"),
+        ("[" * 100_000, "invalid JSON: nested too deeply"),
+        ("// mine\n{}", "comment in line 1; JSON has no comments; fix it, or add the hook by hand: "),
+        ('{\n  // mine\n  "a": 1\n}', "comment in line 2; JSON has no comments"),
+        ('{\n  "a": 1 /* mine */\n}', "comment in line 2; JSON has no comments"),
+        ("[]", "not a JSON object: {…}"),
+        ("null", "not a JSON object: {…}"),
+        ('{"hooks": []}', '"hooks" is not an object: {…}'),
+        ('{"hooks": "x"}', '"hooks" is not an object: {…}'),
+        ('{"hooks": null}', '"hooks" is not an object: {…}'),
+        ('{"hooks": {"Stop": {}}}', '"hooks.Stop" is not a list: […]'),
+        ('{"hooks": {"Stop": "x"}}', '"hooks.Stop" is not a list: […]'),
+        ('{"hooks": {}, "hooks": {}}', '"hooks" appears twice; keep one'),
+        ('{"hooks": {"Stop": [], "Stop": []}}', '"hooks.Stop" appears twice; keep one'),
     ],
     ids=lambda value: repr(value[:30]),
 )

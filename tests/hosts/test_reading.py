@@ -43,19 +43,19 @@ def host_of(name):
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"", "the input is empty; a host sends JSON"),
-        (b" \n", "the input is empty; a host sends JSON"),
-        (b"{", "the input is no JSON: Expecting property name enclosed in double quotes"),
-        (b"\xff", "the input is no UTF-8 at byte 0"),
-        (b'{"a": "\xc3\x28"}', "the input is no UTF-8 at byte 7"),
+        (b"", "the input is empty; expected JSON from a coding agent"),
+        (b" \n", "the input is empty; expected JSON from a coding agent"),
+        (b"{", "the input is invalid JSON: Expecting property name enclosed in double quotes"),
+        (b"\xff", "the input is invalid UTF-8 at byte 0"),
+        (b'{"a": "\xc3\x28"}', "the input is invalid UTF-8 at byte 7"),
         (b"[1]", "the input is a list, not an object"),
         (b"null", "the input is null, not an object"),
         (b"true", "the input is a boolean, not an object"),
         (b"7", "the input is a number, not an object"),
         (b'"{}"', "the input is a string, not an object"),
-        (b"[" * 200_000, "the input is no JSON: "),
-        (b'{"a": ' + b"1" * 5_000 + b"}", "the input is no JSON: "),
-        (b" " * MAX_INPUT + b"{}", "the input has more than 10,000,000 bytes"),
+        (b"[" * 200_000, "the input is invalid JSON: "),
+        (b'{"a": ' + b"1" * 5_000 + b"}", "the input is invalid JSON: "),
+        (b" " * MAX_INPUT + b"{}", "the input is longer than 10,000,000 bytes"),
     ],
     ids=lambda value: repr(value[:20]),
 )
@@ -85,7 +85,7 @@ def test_keys_come_and_go(name):
         *((name, "session_id", 7, "session_id is a number, not a string") for name in STOPS),
         *((name, "session_id", "", "session_id is missing or empty") for name in STOPS),
         *((name, "cwd", ["/a"], "cwd is a list, not a string") for name in STOPS),
-        *((name, "cwd", "/a\0b", "cwd is no path: it has a NUL") for name in STOPS),
+        *((name, "cwd", "/a\0b", "cwd is not a path: it contains a NUL byte") for name in STOPS),
         *((name, "stop_hook_active", "no", "stop_hook_active is a string, not a boolean") for name in STOPS),
         *((name, "stop_hook_active", 1, "stop_hook_active is a number, not a boolean") for name in STOPS),
         *((name, "hook_event_name", {}, "hook_event_name is an object, not a string") for name in STOPS),
@@ -93,10 +93,10 @@ def test_keys_come_and_go(name):
         ("claude-PostToolUseFailure", "tool_input", "ls", "tool_input is a string, not an object"),
         ("codex-Stop", "last_assistant_message", 1.5, "last_assistant_message is a number, not a string"),
         ("openhands-Stop", "working_dir", True, "working_dir is a boolean, not a string"),
-        ("openhands-Stop", "event_type", "PreToolUse", "event_type is 'PreToolUse'; loop-close answers Stop"),
+        ("openhands-Stop", "event_type", "PreToolUse", "event_type is 'PreToolUse'; loop-close handles Stop"),
         ("cursor-stop", "loop_count", "2", "loop_count is a string, not a whole number"),
-        ("cursor-stop", "loop_count", True, "loop_count is True, not a whole number from 0"),
-        ("cursor-stop", "loop_count", -1, "loop_count is -1, not a whole number from 0"),
+        ("cursor-stop", "loop_count", True, "loop_count is True, not a whole number of at least 0"),
+        ("cursor-stop", "loop_count", -1, "loop_count is -1, not a whole number of at least 0"),
         ("cursor-stop", "loop_count", 1.5, "loop_count is a number, not a whole number"),
         ("cursor-stop", "workspace_roots", "/a", "workspace_roots is a string, not a list"),
         ("cursor-stop", "workspace_roots", [7], "workspace_roots is a number, not a string"),
@@ -144,7 +144,7 @@ def test_hosts_are_found_by_name():
 @pytest.mark.parametrize("name", ["", "Claude", "aider"])
 def test_unknown_host_names_the_known_ones(name):
     with pytest.raises(
-        ValueError, match="there are claude, codex, gemini, openhands, cursor, cline"
+        ValueError, match="known hosts: claude, codex, gemini, openhands, cursor, cline"
     ) as caught:
         host_named(name)
     assert repr(name) in str(caught.value)

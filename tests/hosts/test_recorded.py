@@ -98,7 +98,7 @@ def test_it_is_read(name):
 
 
 def test_an_event_that_is_not_answered():
-    with pytest.raises(PayloadError, match="hook_event_name is 'PostToolUse'; loop-close answers"):
+    with pytest.raises(PayloadError, match="hook_event_name is 'PostToolUse'; loop-close handles"):
         host_of(UNANSWERED).read(recorded(f"recorded/{UNANSWERED}"))
 
 
@@ -149,7 +149,7 @@ def asked(root, name):
 def test_over_a_red_run_it_is_told_once(tmp_path, names):
     remember(tmp_path, "a")
     first, second = (asked(tmp_path, name) for name in names)
-    assert "Run 1 of pytest is red." in text_in(first)
+    assert "Run 1 of pytest has failures." in text_in(first)
     assert second is None
 
 

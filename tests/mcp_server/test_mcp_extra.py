@@ -47,7 +47,7 @@ def test_without_the_extra_one_line_says_how_to_get_it(name):
         check=False,
     )
     assert (done.returncode, done.stdout) == (64, "")
-    assert done.stderr.startswith("loop-close: mcp needs its extra: pip install 'pytest-loop-close[mcp]' (")
+    assert done.stderr.startswith("loop-close: mcp is not installed: pip install 'pytest-loop-close[mcp]' (")
     assert done.stderr.count("\n") == 1
 
 

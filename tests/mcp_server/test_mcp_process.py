@@ -104,7 +104,7 @@ def test_a_cancelled_run_ends_and_another_one_is_refused_meanwhile(tmp_path):
 
     refused, again = session(path, work)
     assert refused.is_error
-    assert text_of(refused).startswith("the tests are running already")
+    assert text_of(refused).startswith("the tests are already running")
     assert again.structured_content["standing"] == "green"
 
 
@@ -123,6 +123,6 @@ def test_the_time_limit_ends_the_tests_and_they_tell_what_they_know(tmp_path):
     wait_until_gone(pids_of(path))
     assert not result.is_error
     assert (found["timed_out"], found["standing"]) == (True, "failing")
-    assert text_of(result).startswith(f"The tests did not end within {limit} seconds and were ended.")
+    assert text_of(result).startswith(f"The tests did not finish within {limit} seconds and were stopped.")
     assert "test_shop.py::test_total" in found["next_prompt"]
     assert found["output_end"]

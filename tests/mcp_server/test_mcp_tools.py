@@ -80,7 +80,7 @@ def test_the_loop_from_red_to_stuck_to_green(tmp_path):
         return [*found, await client.call_tool("loop_run"), await resource(client)]
 
     none, first, stuck, status, history, red, green, told = session(path, work)
-    assert none.startswith("There is no next prompt: nextprompt.md is not there")
+    assert none.startswith("No next prompt: nextprompt.md does not exist")
     assert not any(result.is_error for result in (first, stuck, status, history, green))
     assert ours(first) == {}
     assert ours(stuck) == dict.fromkeys(NON_ADVANCING_KEYS, True)
@@ -98,21 +98,21 @@ def test_the_loop_from_red_to_stuck_to_green(tmp_path):
 
 
 WRONG = (
-    ("loop_close", {"stdout": 5}, "loop_close: stdout takes a string, not a number (5)"),
-    ("loop_close", {"stderr": ["a"]}, "loop_close: stderr takes a string, not an array"),
-    ("loop_close", {"exit_code": "1"}, "loop_close: exit_code takes a whole number, not a string"),
-    ("loop_close", {"exit_code": True}, "loop_close: exit_code takes a whole number, not a boolean (True)"),
+    ("loop_close", {"stdout": 5}, "loop_close: stdout must be a string, not a number (5)"),
+    ("loop_close", {"stderr": ["a"]}, "loop_close: stderr must be a string, not an array"),
+    ("loop_close", {"exit_code": "1"}, "loop_close: exit_code must be a whole number, not a string"),
+    ("loop_close", {"exit_code": True}, "loop_close: exit_code must be a whole number, not a boolean (True)"),
     (
         "loop_close",
         {"budget": 3},
-        "loop_close: budget takes a whole number from 400 to 50000, not a number (3)",
+        "loop_close: budget must be a whole number from 400 to 50000, not a number (3)",
     ),
     ("loop_close", {"output": "x"}, "loop_close has no argument 'output'; its arguments: stdout, stderr"),
-    ("loop_status", {"source": {}}, "loop_status: source takes a string, not an object"),
-    ("loop_status", {"source": "mypy"}, "no run is remembered here"),
-    ("loop_history", {"limit": 0}, "loop_history: limit takes a whole number from 1 to 200"),
+    ("loop_status", {"source": {}}, "loop_status: source must be a string, not an object"),
+    ("loop_status", {"source": "mypy"}, "no runs recorded in this project"),
+    ("loop_history", {"limit": 0}, "loop_history: limit must be a whole number from 1 to 200"),
     ("loop_run", {"command": "rm -rf /"}, "loop_run has no argument 'command'; its arguments: time_limit"),
-    ("loop_run", {"time_limit": 1.5}, "loop_run: time_limit takes a whole number from 1 to 3600"),
+    ("loop_run", {"time_limit": 1.5}, "loop_run: time_limit must be a whole number from 1 to 3600"),
 )
 RIGHT = (
     ("loop_close", {"stdout": None, "exit_code": None}),
@@ -175,7 +175,7 @@ def test_the_server_goes_on_after_them_and_has_written_nothing(told):
 
 def test_what_does_not_exist_is_an_error_of_the_protocol(told):
     assert [error.code for error in told.errors] == [-32602, -32602]
-    assert all("there is no such" in str(error) for error in told.errors)
+    assert all("unknown" in str(error) for error in told.errors)
 
 
 def test_hostile_text_is_shown_safely(told):
@@ -187,8 +187,11 @@ def test_hostile_text_is_shown_safely(told):
 
 
 SETTINGS = (
-    ("test_command = 'pytest \"'", "[tool.loop-close] test_command makes no command: No closing quotation"),
-    ("test_command = 5", "[tool.loop-close] test_command takes"),
+    (
+        "test_command = 'pytest \"'",
+        "[tool.loop-close] test_command is not a valid command line: No closing quotation",
+    ),
+    ("test_command = 5", "[tool.loop-close] test_command must be"),
     ("file = 'README.md'", "README.md exists and was not written by loop-close"),
 )
 
@@ -254,7 +257,7 @@ def test_a_fault_of_ours_is_one_line(tmp_path, monkeypatch):
     result = anyio.run(main)
     assert (result.is_error, text_of(result)) == (
         True,
-        "a fault of loop-close itself: RuntimeError: line break",
+        "internal error of loop-close: RuntimeError: line break",
     )
 
 

@@ -354,11 +354,11 @@ ONE = {"t.py::test_a|run": {"a.py": [2]}}
         ({"": {"a.py": [2]}}, [], "no .coverage with per-test contexts"),
         ({"py3.11": {"a.py": [2]}}, ["t.py::test_a"], "no .coverage with per-test contexts"),
         ({}, [], "no .coverage with per-test contexts"),
-        (ONE, ["t.py::test_b"], ".coverage knows none of the failing tests"),
+        (ONE, ["t.py::test_b"], ".coverage has no data on the failing tests"),
         (
             {"t.py::test_a|run": {"test_a.py": [2], "../a.py": [2]}},
             [],
-            ".coverage names no code below the root",
+            ".coverage has no files below the root",
         ),
     ],
 )
@@ -380,13 +380,17 @@ def test_big_file_is_refused(tmp_path, monkeypatch, branch):
     monkeypatch.setattr(contexts, "MAX_PAIRS", 100)
     assert calls(tmp_path / ".coverage", tmp_path, [])
     monkeypatch.setattr(contexts, "MAX_PAIRS", 99)
-    assert reason(tmp_path / ".coverage", tmp_path, []) == ".coverage is too big: more than 99 lines of tests"
+    assert (
+        reason(tmp_path / ".coverage", tmp_path, []) == ".coverage is too large: more than 99 lines of tests"
+    )
 
 
 def test_file_of_many_bytes_is_refused_unread(tmp_path):
     with (tmp_path / ".coverage").open("wb") as file:
         file.truncate(contexts.MAX_BYTES + 1)
-    assert reason(tmp_path / ".coverage", tmp_path, []) == ".coverage is too big: more than 500,000,000 bytes"
+    assert (
+        reason(tmp_path / ".coverage", tmp_path, []) == ".coverage is too large: more than 500,000,000 bytes"
+    )
 
 
 def test_no_file(tmp_path):

@@ -153,4 +153,4 @@ def test_limit_is_told(known, monkeypatch):
     assert [each.code.co_name for each in known.functions.values()] == ["f", "g"]
     assert known.is_full
     assert add(known, made())  # more of the same is no more
-    assert too_many() == "only the first 2 functions that ran were looked at"
+    assert too_many() == "only the first 2 functions that ran were tracked"

@@ -117,7 +117,7 @@ def test_all_taken(free):
     for each in FREE_IDS:
         free(each)
     found = Tool({}, list)
-    assert found.start() == "every free tool id of sys.monitoring is taken"
+    assert found.start() == "all tool ids of sys.monitoring are in use"
     assert sys.monitoring.use_tool_id is USE
 
 

@@ -212,18 +212,18 @@ def test_all():
         (
             {"tests/test_all.py": ASKS_FOR_ALL},
             (),
-            "the monitor of calls failed: TakenError: the program took our tool id of sys.monitoring",
+            "call tracking failed: TakenError: the program took over our tool id of sys.monitoring",
         ),
-        ({"plug.py": TAKES_ALL}, ("-pplug",), "every free tool id of sys.monitoring is taken"),
+        ({"plug.py": TAKES_ALL}, ("-pplug",), "all tool ids of sys.monitoring are in use"),
         (
             {"tests/test_frees.py": FREES_OURS},
             (),
-            "the monitor of calls failed: TakenError: the program took our tool id of sys.monitoring",
+            "call tracking failed: TakenError: the program took over our tool id of sys.monitoring",
         ),
         (
             {"tests/test_off.py": SWITCHES_OFF},
             (),
-            "the monitor of calls failed: TakenError: the program took our tool id of sys.monitoring",
+            "call tracking failed: TakenError: the program took over our tool id of sys.monitoring",
         ),
     ],
 )
@@ -266,7 +266,7 @@ def fault(*arguments, **more):
 def test_fault_of_ours_costs_nothing_but_the_counts(tmp_path, module, name):
     plug = FAULTS.format(module=module, name=name, error="ValueError('a fault')")
     counted = count(tmp_path, {**SHOP, "plug.py": plug, "tests/test_setup.py": SETUP}, "-pplug")
-    assert counted.why.startswith("the monitor of calls failed: ")
+    assert counted.why.startswith("call tracking failed: ")
     assert counted.why.endswith("a fault")
     assert "1 failed, 3 passed" in counted.output
     assert "INTERNAL" not in counted.output
@@ -486,7 +486,7 @@ def test_more(n):
 def test_worker_that_dies(tmp_path):
     pytest.importorskip("xdist")
     counted = count(tmp_path, {**SHOP, "tests/test_dies.py": DIES}, "-n2", plugins=("xdist",))
-    assert counted.why == "1 of 3 workers sent no counts"
+    assert counted.why == "1 of 3 workers sent no call data"
     assert 1 <= len(counted.failed) <= 6
 
 

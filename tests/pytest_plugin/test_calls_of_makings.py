@@ -318,7 +318,7 @@ def test_fault_of_ours_costs_what_is_told_of_imports_alone(run):
         """
     done = run({**project(), "conftest.py": broken}, own_process=True)
     assert suspects(done) == [["twice"]]
-    assert done.report["calls"]["why_off"] == "what ran at import was not looked at: ValueError: no more"
+    assert done.report["calls"]["why_off"] == "imports were not tracked: ValueError: no more"
 
 
 def test_modules_that_tests_import_are_not_told_by_line(run):

@@ -97,7 +97,7 @@ def test_more_functions_than_are_followed(tmp_path, arguments):
     }
     report = "--loop-close-json=report.json"
     counted = count(tmp_path, files, "-pplug", report, *arguments, plugins=("xdist",))
-    assert counted.why == "only the first 5 functions that ran were looked at"
+    assert counted.why == "only the first 5 functions that ran were tracked"
     assert sorted(counted.functions) == [f"f{n}" for n in range(5)]
     calls = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["calls"]
     assert calls["why_off"] == counted.why

@@ -76,7 +76,7 @@ def test_state_folder_whose_place_is_taken_costs_a_line_and_not_the_prompt(run):
     assert done.ret == 1
     assert done.says("assert 1 == 2")
     assert "`.loop-close/report.json`" not in done.prompt
-    assert any("cannot keep the full report" in line for line in done.summary)
+    assert any("cannot write the full report" in line for line in done.summary)
 
 
 def test_report_whose_place_is_taken_costs_a_line_and_not_the_prompt(run, pytester):
@@ -152,7 +152,7 @@ def test_fault_of_ours_costs_one_line_and_leaves_the_raw_evidence(run, pytester,
     assert done.ret == 1
     assert len(done.summary) == 1
     assert done.summary[0].startswith(
-        "loop-close: a fault of loop-close itself: RuntimeError: # our own fault"
+        "loop-close: internal error of loop-close: RuntimeError: # our own fault"
     )
     assert done.summary[0].endswith("; pytest's result is not affected")
     assert done.title == "# loop-close could not read this run (exit 1)"

@@ -240,7 +240,7 @@ def test_a_broken_history_is_set_aside_and_said(loop, pytester):
     history = pytester.path / ".loop-close" / "history.sqlite3"
     history.write_bytes(b"no database at all" * 100)
     done = loop()
-    assert done.says("Memory: ", "set aside as history.sqlite3.broken-1")
+    assert done.says("Memory: ", "renamed to history.sqlite3.broken-1")
     assert done.report["verdict"] == "first-failure"
     assert history.with_name("history.sqlite3.broken-1").read_bytes().startswith(b"no database")
     assert loop().says("Run 2 of this loop")
@@ -255,7 +255,7 @@ def test_a_newer_history_is_left_alone(loop, pytester):
     before = history.read_bytes()
     done = loop()
     assert done.ret == 1
-    assert done.says("was written by a newer loop-close", "this run is not remembered")
+    assert done.says("was written by a newer loop-close", "this run is not recorded")
     assert history.read_bytes() == before
 
 
@@ -270,7 +270,7 @@ def test_a_fault_of_ours_costs_a_note(loop, monkeypatch, at):
     monkeypatch.setattr(Memory, f"_{at}", fail)
     done = loop()
     assert done.ret == 1
-    assert done.says("a fault of loop-close itself: ZeroDivisionError: ours; this run is not remembered")
+    assert done.says("internal error of loop-close: ZeroDivisionError: ours; this run is not recorded")
     monkeypatch.undo()
 
 
@@ -299,7 +299,7 @@ def test_a_killed_run_is_known_at_the_next(run, pytester):
     process.kill()
     process.wait()
     done = run({}, remembers=True)
-    assert done.says("Memory: `run 2 began and never ended`", "- Run 2: ")
+    assert done.says("Memory: `run 2 started but did not finish`", "- Run 2: ")
     assert done.report["progress"]["position"] == 3
 
 

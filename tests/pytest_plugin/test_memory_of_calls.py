@@ -195,8 +195,8 @@ def spoil(path, statement):
 @pytest.mark.parametrize(
     ("statement", "note"),
     [
-        ("UPDATE calls SET data = '{'", "called was damaged and is forgotten"),
-        ("DROP TABLE calls", "set aside"),
+        ("UPDATE calls SET data = '{'", "tests was damaged and has been deleted"),
+        ("DROP TABLE calls", "renamed to"),
     ],
 )
 def test_broken_history_costs_a_note(loop, pytester, statement, note):
@@ -214,7 +214,7 @@ def test_history_that_may_not_be_written_costs_a_note(loop, pytester):
     (pytester.path / ".loop-close" / "history.sqlite3").chmod(0o400)
     done = loop(ALONE, shop=WRONG)
     assert counts(done) == (1, 0)
-    assert "this run is not remembered" in done.stdout
+    assert "this run is not recorded" in done.stdout
 
 
 def test_history_of_the_first_format_is_used_on(loop, pytester):
@@ -242,7 +242,7 @@ def test_fault_of_ours_costs_the_calls_alone(loop, pytester):
     assert loop().ret == 0
     done = loop(ALONE, shop=WRONG)
     assert counts(done) == (0, 0)
-    assert done.report["calls"]["why_off"].startswith("the monitor of calls failed: ValueError: no counts; ")
+    assert done.report["calls"]["why_off"].startswith("call tracking failed: ValueError: no counts; ")
     assert done.report["progress"]["run"] == 2
 
 

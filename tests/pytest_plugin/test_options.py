@@ -21,20 +21,20 @@ def refused(done, *words):
     [
         (
             "nonsense = 1",
-            ("[tool.loop-close] nonsense", "there is no such setting", "budget, file, history, json"),
+            ("[tool.loop-close] nonsense", "unknown setting", "budget, file, history, json"),
         ),
         (
             "budget = '2000'",
-            ("[tool.loop-close] budget takes a whole number of tokens, at least 400", "'2000'"),
+            ("[tool.loop-close] budget must be a whole number of tokens, at least 400", "'2000'"),
         ),
-        ("budget = 2000.5", ("[tool.loop-close] budget takes a whole number",)),
-        ("budget = true", ("[tool.loop-close] budget takes a whole number", "True")),
-        ("budget = 399", ("[tool.loop-close] budget takes a whole number of tokens, at least 400", "399")),
-        ("budget = -1", ("[tool.loop-close] budget takes", "-1")),
-        ("file = 5", ("[tool.loop-close] file takes the path of a file, as a string", "5")),
-        ("file = ''", ("[tool.loop-close] file takes the path of a file",)),
-        ("file = ['a.md']", ("[tool.loop-close] file takes the path of a file",)),
-        ("json = false", ("[tool.loop-close] json takes the path of a file",)),
+        ("budget = 2000.5", ("[tool.loop-close] budget must be a whole number",)),
+        ("budget = true", ("[tool.loop-close] budget must be a whole number", "True")),
+        ("budget = 399", ("[tool.loop-close] budget must be a whole number of tokens, at least 400", "399")),
+        ("budget = -1", ("[tool.loop-close] budget must be", "-1")),
+        ("file = 5", ("[tool.loop-close] file must be a file path, as a string", "5")),
+        ("file = ''", ("[tool.loop-close] file must be a file path",)),
+        ("file = ['a.md']", ("[tool.loop-close] file must be a file path",)),
+        ("json = false", ("[tool.loop-close] json must be a file path",)),
     ],
 )
 def test_setting_that_cannot_be_is_refused_by_name_before_any_test(run, table, words):
@@ -45,31 +45,31 @@ def test_setting_that_cannot_be_is_refused_by_name_before_any_test(run, table, w
 @pytest.mark.parametrize("value", ["5", "['budget']", "true"])
 def test_settings_that_are_no_table_are_refused(run, value):
     done = run({"pyproject.toml": f"[tool]\nloop-close = {value}\n", "test_a.py": MARK})
-    assert refused(done, "[tool.loop-close] takes a table of settings")
+    assert refused(done, "[tool.loop-close] must be a table of settings")
 
 
 def test_settings_that_are_no_toml_are_refused(run):
     files = {"pytest.ini": "[pytest]\n", "pyproject.toml": "[tool.loop-close\nbudget = 5", "test_a.py": MARK}
-    assert refused(run(files, "-c", "pytest.ini"), "pyproject.toml cannot be read as TOML")
+    assert refused(run(files, "-c", "pytest.ini"), "pyproject.toml is not valid TOML")
 
 
 def test_settings_that_are_not_utf_8_are_refused(run, pytester):
     pytester.path.joinpath("pytest.ini").write_text("[pytest]\n")
     pytester.path.joinpath("pyproject.toml").write_bytes(b"# \xff\xfe\n[tool.loop-close]\n")
     done = run({"test_a.py": MARK}, "-c", "pytest.ini")  # pytest itself would read the other one
-    assert refused(done, "pyproject.toml cannot be read as TOML")
+    assert refused(done, "pyproject.toml is not valid TOML")
 
 
 @pytest.mark.parametrize("value", ["many", "399", "-5", "2000.0", "", "1e4", "½"])
 def test_budget_that_cannot_be_is_refused(run, value):
     done = run({"test_a.py": MARK}, f"--loop-close-budget={value}")
-    assert refused(done, "--loop-close-budget takes a whole number of tokens, at least 400")
+    assert refused(done, "--loop-close-budget must be a whole number of tokens, at least 400")
 
 
 @pytest.mark.parametrize("option", ["file", "json"])
 def test_empty_path_is_refused(run, option):
     done = run({"test_a.py": MARK}, f"--loop-close-{option}=")
-    assert refused(done, f"--loop-close-{option} takes the path of a file")
+    assert refused(done, f"--loop-close-{option} must be a file path")
 
 
 def test_settings_are_not_read_when_the_plugin_is_not_asked_for(run):

@@ -240,7 +240,7 @@ def test_run_whose_number_was_given_again_after_a_reset_is_refused(history, path
     begun = begin(history, now=1.0)
     history.reset()
     other = begin(history, now=2.0)
-    with pytest.raises(HistoryError, match="the history was reset while the tests ran"):
+    with pytest.raises(HistoryError, match="the history was reset during the test run"):
         save(history, begun)
     run = save(history, other)
     assert history.recorded("pytest", 9) == (run,)

@@ -57,8 +57,8 @@ def test_what_is_no_history_is_set_aside(path, make):
     with open_history(path) as history:
         (note,) = history.notes
         save(history, begin(history))
-    assert note.startswith("history.sqlite3 was no history of loop-close")
-    assert note.endswith("; it was set aside as history.sqlite3.broken-1 and a new one begun")
+    assert note.startswith("history.sqlite3 was not a loop-close history")
+    assert note.endswith("; it was renamed to history.sqlite3.broken-1 and a new one started")
     assert (path.parent / "history.sqlite3.broken-1").read_bytes() == data
     with open_history(path) as history:
         assert history.notes == []
@@ -109,7 +109,8 @@ def test_newer_format_is_left_alone(path):
     with database(path) as connection:
         connection.execute("PRAGMA user_version = 3")
     data = path.read_bytes()
-    expected = r"^history\.sqlite3 was written by a newer loop-close \(format 3; this one reads 2\) and is left alone$"
+    reason = r"was written by a newer loop-close \(format 3; this one reads 2\) and is left unchanged"
+    expected = rf"^history\.sqlite3 {reason}$"
     with pytest.raises(HistoryError, match=expected):
         open_history(path)
     assert path.read_bytes() == data
@@ -137,7 +138,7 @@ def test_damage_that_shows_later_is_set_aside(path, use):
         use(history)
         (note,) = history.notes
         assert note.startswith(
-            "history.sqlite3 was damaged (database disk image is malformed); it was set aside"
+            "history.sqlite3 was damaged (database disk image is malformed); it was renamed to"
         )
         run = save(history, begin(history))
         assert history.recorded("pytest", 1) == (run,)
@@ -179,7 +180,7 @@ def test_damage_that_shows_when_the_run_is_saved_costs_the_past_only(path):
         with history.turn(begun) as turn:
             history.database.connection.execute("DROP TABLE failures")
             turn.save(Run(number=begun.number, marks=(Mark(test="a"),)), Episode(first=1), {})
-        assert "was damaged (no such table: failures); it was set aside" in history.notes[0]
+        assert "was damaged (no such table: failures); it was renamed to" in history.notes[0]
         with history.turn(begin(history)) as turn:
             assert turn.episode == Episode(first=1)
 
@@ -239,12 +240,12 @@ def refusal(path, **kinds):
 def test_paths_that_cannot_be_used(tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "folder").mkdir()
-    assert refusal(tmp_path / "file" / "h") == "cannot open h: file is no folder"
+    assert refusal(tmp_path / "file" / "h") == "cannot open h: file is not a folder"
     assert refusal(tmp_path / "file" / "sub" / "h") == "cannot open h: Not a directory"
-    assert refusal(tmp_path / "folder") == "folder is no regular file"
+    assert refusal(tmp_path / "folder") == "folder is not a regular file"
     assert refusal(tmp_path / ("h" * 300)).endswith("File name too long")
     os.mkfifo(tmp_path / "pipe")
-    assert refusal(tmp_path / "pipe") == "pipe is no regular file"
+    assert refusal(tmp_path / "pipe") == "pipe is not a regular file"
 
 
 @pytest.mark.parametrize("target", ["there", "missing"])
@@ -254,7 +255,7 @@ def test_symbolic_links_are_not_followed(tmp_path, target):
     assert refusal(tmp_path / "link") == "link is a symbolic link"
     assert refusal(tmp_path / "link" / "h") in (
         "link is a symbolic link",
-        "cannot open h: link is no folder",
+        "cannot open h: link is not a folder",
     )
     assert list((tmp_path / "there").iterdir()) == []
     assert not (tmp_path / "missing").exists()
@@ -284,7 +285,7 @@ def test_busy_file_says_so(path):
     with database(path) as connection, open_history(path, timeout=0.01) as history:
         connection.execute("BEGIN EXCLUSIVE")
         with pytest.raises(
-            HistoryError, match=r"^history\.sqlite3 is busy: others have held it for 0\.01 seconds$"
+            HistoryError, match=r"^history\.sqlite3 is busy: another process has locked it for 0\.01 seconds$"
         ):
             begin(history)
         assert "is busy" in refusal(path, timeout=0.01)

@@ -306,7 +306,7 @@ def test_run_of_the_first_format_under_way_is_remembered(path):
 def test_first_format_with_other_tables_is_damage(old, statement):
     ask(old, statement)
     with open_history(old) as history:
-        assert "(its tables are not those of loop-close); it was set aside" in history.notes[0]
+        assert "(its tables are not from loop-close); it was renamed to" in history.notes[0]
         assert begin(history).number == 1
 
 

@@ -57,7 +57,7 @@ def test_what_sqlite_must_not_look_at_is_set_aside(path, tmp_path, prepare):
         save(history, begin(history))
         assert numbers(history.runs()) == [1]
     assert note.startswith("history.sqlite3 was damaged (it")
-    assert "it was set aside as history.sqlite3.broken-1" in note
+    assert "it was renamed to history.sqlite3.broken-1" in note
     assert (tmp_path / "victim").read_text() == "kept"
 
 
@@ -105,7 +105,7 @@ THEIRS = {
 def test_file_of_somebody_else_is_not_touched(elsewhere, make):
     make(elsewhere)
     before = elsewhere.read_bytes(), elsewhere.stat().st_mtime_ns
-    expected = r"^app\.db exists and is no history of loop-close; name another file$"
+    expected = r"^app\.db exists and is not a loop-close history; name another file$"
     with pytest.raises(HistoryError, match=expected):
         open_history(elsewhere)
     assert (elsewhere.read_bytes(), elsewhere.stat().st_mtime_ns) == before
@@ -132,12 +132,12 @@ def test_our_own_file_elsewhere_is_set_aside_when_it_is_broken(elsewhere):
     red(elsewhere)
     ask(elsewhere, "DROP TABLE runs")
     with open_history(elsewhere) as history:
-        assert "set aside as app.db.broken-1" in history.notes[0]
+        assert "renamed to app.db.broken-1" in history.notes[0]
 
 
 def test_pipe_beside_an_empty_file_elsewhere(elsewhere):
     os.mkfifo(beside(elsewhere, "-journal"))
-    with pytest.raises(HistoryError, match=r"^cannot open app\.db: its -journal is no regular file$"):
+    with pytest.raises(HistoryError, match=r"^cannot open app\.db: its -journal is not a regular file$"):
         open_history(elsewhere)
 
 
@@ -157,7 +157,7 @@ def test_what_is_not_in_our_schema_is_damage(path, statement):
     ask(path, statement)
     with open_history(path) as history:
         (note,) = history.notes
-        assert "(its tables are not those of loop-close); it was set aside" in note
+        assert "(its tables are not from loop-close); it was renamed to" in note
         assert begin(history).number == 1
 
 
@@ -268,7 +268,7 @@ def test_history_of_another_project_is_refused(elsewhere):
     assert project_of(elsewhere, "one") == 1
     assert project_of(elsewhere, "one") == 2
     assert project_of(elsewhere, "") == 3
-    expected = r"^app\.db remembers the runs of another project; name another file$"
+    expected = r"^app\.db belongs to another project; name another file$"
     with pytest.raises(HistoryError, match=expected):
         project_of(elsewhere, "two")
     with open_history(elsewhere) as history:
@@ -284,7 +284,7 @@ def test_history_in_its_own_place_goes_where_the_project_goes(path):
 def test_history_of_nobody_becomes_the_first_ones(elsewhere):
     red(elsewhere)
     assert project_of(elsewhere, "one") == 2
-    with pytest.raises(HistoryError, match="of another project"):
+    with pytest.raises(HistoryError, match="to another project"):
         project_of(elsewhere, "two")
 
 
@@ -294,7 +294,9 @@ ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELEC
 def test_endless_statement_ends(path, monkeypatch):
     monkeypatch.setattr("loop_close.store.patience.LONGEST", 0.05)
     with open_history(path) as history:
-        with pytest.raises(HistoryError, match=r"^history\.sqlite3 takes longer than \S+ seconds"):
+        with pytest.raises(
+            HistoryError, match=r"^history\.sqlite3: reading or writing took longer than \S+ seconds"
+        ):
             history.database.read(lambda connection: connection.execute(ENDLESS).fetchone())
         assert history.notes == []
 

@@ -215,7 +215,7 @@ def test_file_that_vanishes_is_passed_over(tmp_path, monkeypatch):
 
 def test_root_that_is_not_there_is_a_problem(tmp_path):
     snapshot = take(tmp_path / "gone", {"a.py": Entry(size=1, mtime_ns=1, digest="x")})
-    assert (dict(snapshot.entries), snapshot.problem) == ({}, f"{tmp_path / 'gone'} is no folder")
+    assert (dict(snapshot.entries), snapshot.problem) == ({}, f"{tmp_path / 'gone'} is not a folder")
 
 
 def test_problem_of_the_list_is_passed_on_and_no_content_is_kept(tmp_path, monkeypatch):

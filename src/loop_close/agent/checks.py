@@ -19,7 +19,7 @@ def check_whole(name: str, value: object, least: int, *, is_endless: bool = Fals
     if is_whole or (is_endless and value == math.inf):
         return
     other = ", or math.inf for no limit" if is_endless else ""
-    raise ValueError(f"{name} is {value!r}: it takes a whole number of at least {least}{other}")
+    raise ValueError(f"{name} is {value!r}: it must be a whole number of at least {least}{other}")
 
 
 def check_above_zero(name: str, value: object) -> None:
@@ -28,7 +28,7 @@ def check_above_zero(name: str, value: object) -> None:
     :raises ValueError: as :func:`check_whole`.
     """
     if not (is_number(value) and value > 0):
-        raise ValueError(f"{name} is {value!r}: it takes a number above 0, or math.inf for no limit")
+        raise ValueError(f"{name} is {value!r}: it must be a number above 0, or math.inf for no limit")
 
 
 def check_share(name: str, value: object) -> None:
@@ -37,7 +37,7 @@ def check_share(name: str, value: object) -> None:
     :raises ValueError: as :func:`check_whole`.
     """
     if not (is_number(value) and 0 <= value <= 1):
-        raise ValueError(f"{name} is {value!r}: it takes a number from 0 to 1")
+        raise ValueError(f"{name} is {value!r}: it must be a number from 0 to 1")
 
 
 def check_amount(name: str, value: object) -> None:
@@ -46,7 +46,7 @@ def check_amount(name: str, value: object) -> None:
     :raises ValueError: as :func:`check_whole`.
     """
     if not (is_finite(value) and value >= 0):
-        raise ValueError(f"{name} is {value!r}: it takes a finite number that is not below 0")
+        raise ValueError(f"{name} is {value!r}: it must be a finite number, at least 0")
 
 
 def is_number(value: object) -> TypeGuard[int | float]:

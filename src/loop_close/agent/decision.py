@@ -1,4 +1,4 @@
-"""Whether the loop goes on: the decision, and all that it is made from."""
+"""The decision whether the loop goes on, and its input."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Action = Literal["continue", "done", "stuck"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
-    """What an exit strategy answers.
+    """The result of an exit strategy.
 
     :ivar reason: why, in a sentence.
-    :ivar strategy: the name of the one that decided; of several, the first that fired.
-    :ivar warnings: what a person should know of it, a line each.
+    :ivar strategy: name of the strategy that decided; of several, the first that fired.
+    :ivar warnings: notes for a person, one line each.
     """
 
     action: Action
@@ -37,13 +37,13 @@ class Decision:
 class Standing:
     """All that is known at the end of an agent's turn.
 
-    :ivar analysis: what the agent said; an empty one where it said nothing.
-    :ivar verdict: of the last run; None where there was none. ``failing`` tests were left after it.
+    :ivar analysis: of the agent's message; empty without a message.
+    :ivar verdict: of the last run; None without a run. ``failing``: number of tests that still fail after it.
     :ivar is_fresh: no project file was edited since that run.
-    :ivar is_complete: that run came to its end, and every test was meant to run.
-    :ivar tampered: what was done to tests so that they no longer fail, in words; empty for nothing.
+    :ivar is_complete: that run finished, and it selected every test.
+    :ivar tampered: in words, how tests were changed so that they no longer fail; empty if they were not.
     :ivar iteration: the number of the turn, from 1.
-    :ivar fix_plan: None where none is kept.
+    :ivar fix_plan: None if no plan is kept.
     """
 
     analysis: AnalysisResult = _NOTHING_SAID

@@ -25,12 +25,12 @@ def from_dict(data: object) -> FixPlan:
     saved.check_version(_VERSION)
     records = saved.records("steps")
     if len(records) > MAX_STEPS:
-        raise StateError(f"fix_plan.steps holds {len(records)} steps where at most {MAX_STEPS} belong")
+        raise StateError(f"fix_plan.steps has {len(records)} steps, expected at most {MAX_STEPS}")
     steps = tuple(map(_step, records))
     seen: set[str] = set()
     for at, step in enumerate(steps):
         if step.cause in seen:
-            raise StateError(f"fix_plan.steps[{at}].cause is there twice: {step.cause[:40]!a}")
+            raise StateError(f"fix_plan.steps[{at}].cause appears twice: {step.cause[:40]!a}")
         seen.add(step.cause)
     return FixPlan(steps=steps)
 
@@ -54,5 +54,5 @@ def _step(saved: Saved) -> FixStep:
         max_attempts=saved.whole("max_attempts"),
     )
     if not step.max_attempts:
-        raise StateError(f"{saved.path}.max_attempts is 0 where a number above 0 belongs")
+        raise StateError(f"{saved.path}.max_attempts is 0, expected a number above 0")
     return step

@@ -1,4 +1,4 @@
-"""Whether an agent that wants to stop may: what its host is to be answered."""
+"""Decides whether an agent that wants to stop may stop, and what its host is answered."""
 
 from __future__ import annotations
 
@@ -74,15 +74,15 @@ def answer(situation: Situation) -> Answer:
     some of the edited functions: it is told which.
     """
     if not situation.run:
-        return Answer(kind="nothing", why="no run is remembered")
+        return Answer(kind="nothing", why="no runs recorded")
     if situation.is_running:
-        return Answer(kind="nothing", why="a run is under way")
+        return Answer(kind="nothing", why="a run is in progress")
     if situation.stuck and not situation.edited:
         return Answer(kind="end", text=_stuck(situation), why="the loop is stuck")
     if situation.blocks >= CAP:
         return Answer(kind="nothing", why=f"sent back {situation.blocks} times in a row")
     if situation.is_again and situation.is_unmoved:
-        return Answer(kind="nothing", why="nothing was run or edited since it was sent back")
+        return Answer(kind="nothing", why="no run and no edit since it was sent back")
     if situation.killed:
         return Answer(kind="go_on", text=_killed(situation), why="the last run was killed")
     if situation.edited:
@@ -91,17 +91,17 @@ def answer(situation: Situation) -> Answer:
         return Answer(kind="go_on", text=_red(situation), why="the last run is red")
     if situation.not_run:
         return Answer(kind="go_on", text=f"The tests pass. {situation.not_run}", why=NOT_RUN)
-    return Answer(kind="nothing", why="green and fresh")
+    return Answer(kind="nothing", why="green, no edits since")
 
 
 def _stuck(situation: Situation) -> str:
-    return f"loop-close: the loop does not advance ({one_line(situation.stuck, 300)}). {_where(situation)}"
+    return f"loop-close: the loop is stuck ({one_line(situation.stuck, 300)}). {_where(situation)}"
 
 
 def _killed(situation: Situation) -> str:
     return (
-        f"Run {situation.killed} of {one_line(situation.source, 80)} was killed before its end, so that nothing is"
-        f" known of the code as it is. This runs the tests: {one_line(situation.command, 300)}"
+        f"Run {situation.killed} of {one_line(situation.source, 80)} was killed before it finished, so the result"
+        f" of the current code is unknown. To run the tests: {one_line(situation.command, 300)}"
     )
 
 
@@ -110,16 +110,18 @@ def _stale(situation: Situation) -> str:
     named = ", ".join(one_line(path, 120) for path in edited[:_NAMED])
     more = f" and {len(edited) - _NAMED} more" if len(edited) > _NAMED else ""
     return (
-        f"The tests have not run since the last edit: {named}{more} changed after all of them had run. What they"
-        f" came to says nothing of the code as it is. This runs them: {one_line(situation.command, 300)}"
+        f"The tests have not run since the last edit: {named}{more} changed after the last run. Its result does not"
+        f" apply to the current code. To run the tests: {one_line(situation.command, 300)}"
     )
 
 
 def _red(situation: Situation) -> str:
     """The prompt, the file's path last; where the prompt is gone, what is known of the run."""
-    about = situation.prompt.strip() or f"Run {situation.run} of {one_line(situation.source, 80)} is red."
+    about = (
+        situation.prompt.strip() or f"Run {situation.run} of {one_line(situation.source, 80)} has failures."
+    )
     return f"{about}\n\n{_where(situation)}"
 
 
 def _where(situation: Situation) -> str:
-    return f"The whole report: {one_line(situation.prompt_file, 300)}" if situation.prompt_file else ""
+    return f"Full report: {one_line(situation.prompt_file, 300)}" if situation.prompt_file else ""

@@ -141,7 +141,7 @@ class SafetyGuard:
 
     def _pass(self, now: float) -> None:
         if not is_finite(now):
-            raise ValueError(f"now is {now!r}: it takes the seconds of a clock, a finite number")
+            raise ValueError(f"now is {now!r}: it must be a time in seconds, a finite number")
         # A clock that was set back takes nothing off.
         passed = max(now - self._now, 0.0) if self._now is not None else 0.0
         self._spent = replace(self._spent, runtime=self._spent.runtime + passed)

@@ -142,7 +142,7 @@ class AgentLoop:
         if self._has_turned or self.turns:
             facts.append(f"After the last turn: {decision.reason}.")
         if outcome.doubt and outcome.doubt not in decision.reason:
-            facts.append(f"Tests were tampered with, and are not as they were: {outcome.doubt}.")
+            facts.append(f"Tests were tampered with: {outcome.doubt}.")
         facts += [*decision.warnings, *self._facts]
         return turn_prompt(self._task, _prompt(outcome), facts)
 
@@ -250,12 +250,14 @@ def _prompt(outcome: RunOutcome) -> str:
     if outcome.verdict != "green" or not outcome.doubt:
         return outcome.prompt
     return (
-        f"# The tests pass, and not as they were\n\n{outcome.doubt}.\n\nThe loop is not done before these tests run"
-        " again as they were, and pass."
+        f"# The tests pass, but tests were changed\n\n{outcome.doubt}.\n\nThe loop is not done until these tests are"
+        " restored, run, and pass."
     )
 
 
 def _repeats(guard: SafetyGuard) -> str:
     found = guard.found
     assert found is not None
-    return f"the agent says again what it said before ({found.similarity:.0%} alike), and the runs do not advance"
+    return (
+        f"the agent repeats an earlier message ({found.similarity:.0%} alike), and the runs make no progress"
+    )

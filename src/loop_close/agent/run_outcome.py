@@ -58,7 +58,9 @@ class RunOutcome:
         """What was done to tests, in words; empty for nothing."""
         named = [f"{way or 'changed'}: {one_line(test, 120)}" for test, way in sorted(self.tampered.items())]
         more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
-        fewer = [f"{self.missing} tests fewer ran than before"] if self.missing else []
+        fewer = (
+            [f"{self.missing} fewer test{'s' * (self.missing != 1)} ran than before"] if self.missing else []
+        )
         return ", ".join((*named[:_NAMED], *more, *fewer))
 
 

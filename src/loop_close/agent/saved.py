@@ -24,7 +24,7 @@ class Saved:
 
     def __init__(self, value: object, path: str = "state") -> None:
         if not isinstance(value, Mapping):
-            raise StateError(f"{path} is {_kind(value)} where an object belongs")
+            raise StateError(f"{path} is {_kind(value)}, expected an object")
         self._fields = value
         self.path = path
 
@@ -35,7 +35,7 @@ class Saved:
         """
         found = self._get("version")
         if isinstance(found, bool) or found != version:
-            raise StateError(f"{self.path}.version is {_told(found)}: this release reads {version}")
+            raise StateError(f"{self.path}.version is {_told(found)}; this release reads version {version}")
 
     def whole(self, name: str) -> int:
         """A whole number, not below 0.
@@ -44,7 +44,7 @@ class Saved:
         """
         value = self._get(name)
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _UNCOUNTED:
-            raise self._error(name, value, "a whole number that is not below 0 belongs")
+            raise self._error(name, value, "a whole number of at least 0")
         return value
 
     def whole_or(self, name: str, other: int) -> int:
@@ -55,7 +55,7 @@ class Saved:
         """True or false."""
         value = self._get(name)
         if not isinstance(value, bool):
-            raise self._error(name, value, "true or false belongs")
+            raise self._error(name, value, "true or false")
         return value
 
     def names(self) -> list[str]:
@@ -66,14 +66,14 @@ class Saved:
         """A finite number, not below 0."""
         value = self._get(name)
         if not is_finite(value) or value < 0:
-            raise self._error(name, value, "a finite number that is not below 0 belongs")
+            raise self._error(name, value, "a finite number of at least 0")
         return float(value)
 
     def text(self, name: str, among: Sequence[str] = ()) -> str:
         """A text; one of those in ``among`` where there are any."""
         value = self._get(name)
         if not isinstance(value, str) or (among and value not in among):
-            wanted = f"one of {', '.join(among)} belongs" if among else "a text belongs"
+            wanted = f"one of {', '.join(among)}" if among else "a string"
             raise self._error(name, value, wanted)
         return value
 
@@ -82,7 +82,7 @@ class Saved:
         values = self._list(name)
         for at, value in enumerate(values):
             if not isinstance(value, str):
-                raise self._error(f"{name}[{at}]", value, "a text belongs")
+                raise self._error(f"{name}[{at}]", value, "a string")
         return [str(value) for value in values]
 
     def wholes(self, name: str) -> list[int]:
@@ -114,7 +114,7 @@ class Saved:
     def _list(self, name: str) -> Sequence[object]:
         value = self._get(name)
         if not isinstance(value, list | tuple):
-            raise self._error(name, value, "a list belongs")
+            raise self._error(name, value, "a list")
         return value
 
     def _get(self, name: str) -> object:
@@ -124,7 +124,7 @@ class Saved:
         return value
 
     def _error(self, name: str, value: object, wanted: str) -> StateError:
-        return StateError(f"{self.path}.{name} is {_told(value)} where {wanted}")
+        return StateError(f"{self.path}.{name} is {_told(value)}, expected {wanted}")
 
 
 def _told(value: object) -> str:

@@ -41,8 +41,8 @@ def trip(tool: str, kind: TripKind, count: int, length: int, *, is_error: bool, 
     said = [
         f"{code(tool, _MAX_NAME)} made no progress {count} times in a row: "
         f"{_what(kind, count, length, is_error=is_error)}.",
-        "It counts as disabled for the rest of this run; other tools are not affected.",
-        "What it was called for is still missing: a gap to surface in the answer, with what was tried.",
+        "It counts as disabled for the rest of this run. Other tools are not affected.",
+        "What it was called for is still missing: report it as unresolved, with what was tried.",
     ]
     last = clean(cut(content, 4 * _MAX_SHOWN))
     shown = f"Its last result: {code(last, _MAX_SHOWN)}"
@@ -55,9 +55,9 @@ def trip(tool: str, kind: TripKind, count: int, length: int, *, is_error: bool, 
 
 def _what(kind: TripKind, count: int, length: int, *, is_error: bool) -> str:
     if kind == "cycle":
-        return f"the same {length} results came back in turn, {count // length} times over"
+        return f"the same {length} results repeated in a cycle, {count // length} times"
     if kind == "repeated":
         return "the same error, whatever the input" if is_error else "the same result for the same input"
     if length == 1:
-        return "each result was marked as not advancing, for the same input but for its spelling"
-    return "each result was marked as not advancing, whatever the input"
+        return "each result was marked as no progress, for inputs that differ only in spelling"
+    return "each result was marked as no progress, whatever the input"

@@ -97,7 +97,7 @@ class Watched:
         tool = cls()
         marks, contents = saved.texts("marks"), saved.texts("contents")
         if len(marks) != len(contents):
-            raise StateError(f"{saved.path}.contents has {len(contents)} texts where {len(marks)} belong")
+            raise StateError(f"{saved.path}.contents has {len(contents)} strings, expected {len(marks)}")
         tool._row = list(zip(marks, contents, strict=True))
         tool._seen = saved.texts("seen")[-_MAX_SEEN:]
         tool._missed = saved.whole("missed")

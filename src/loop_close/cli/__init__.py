@@ -1,4 +1,4 @@
-"""The command ``loop-close``: parse the words, call the app, print."""
+"""The command ``loop-close``: parse the arguments, call the app, print."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from loop_close.cli.streams import OutputError, Streams
 from loop_close.cli.usage import UsageError
 
-#: Exit codes of the command itself (sysexits.h): wrong usage, our own fault.
+#: Exit codes of the command itself (sysexits.h): wrong usage, internal error.
 USAGE, FAULT = 64, 70
 _INTERRUPTED = 130
 
@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None, streams: Streams | None = None)
 
     :param arguments: its words, without the program's name; None for those of the process.
     :param streams: what to read and write; None for those of the process.
-    :returns: the exit code: 0 green, 1 failing, 3 stuck (``status``), 64 wrong usage, 70 a fault of loop-close;
+    :returns: the exit code: 0 green, 1 failing, 3 stuck (``status``), 64 wrong usage, 70 internal error;
         that of ``run`` is the exit code of the command it ran.
     """
     is_process = arguments is None and streams is None
@@ -73,5 +73,5 @@ def _told(fault: Exception, streams: Streams) -> int:
         return FAULT
     from loop_close.text.fault import fault_text
 
-    streams.complain(f"a fault of loop-close itself: {fault_text(fault)}")
+    streams.complain(f"internal error of loop-close: {fault_text(fault)}")
     return FAULT

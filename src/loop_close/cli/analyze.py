@@ -39,10 +39,10 @@ def _names(options: argparse.Namespace, streams: Streams) -> list[str]:
     names: list[str] = options.files
     if names or options.junit:
         if [*names, *options.junit].count("-") > 1:
-            raise UsageError("the standard input can be read once: give - once")
+            raise UsageError("standard input can be read only once: give - once")
         return names
     if streams.input.isatty():
-        raise UsageError("nothing to read: name a log, pipe one in, or give --junit XML")
+        raise UsageError("nothing to read: name a log file, pipe a log in, or use --junit XML")
     return ["-"]
 
 
@@ -114,7 +114,7 @@ def _save(text: str, target: Path, *, is_json: bool) -> None:
         else:
             files.write_prompt(target, text)
     except OSError as error:
-        raise UsageError(f"-o: {target} cannot be written: {error.strerror or error}") from None
+        raise UsageError(f"-o: cannot write {target}: {error.strerror or error}") from None
 
 
 def _show(text: str, options: argparse.Namespace, streams: Streams) -> None:

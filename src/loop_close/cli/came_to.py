@@ -1,4 +1,4 @@
-"""What became of the sources that a command ran: where each stands, and what the worst came to."""
+"""The sources that a command ran: the state of each, and the result of the worst."""
 
 from __future__ import annotations
 

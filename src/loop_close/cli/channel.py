@@ -64,7 +64,7 @@ class Channel:
         except BrokenPipeError:
             return 0
         except OSError as error:
-            self.problem = f"cannot pass on what the command prints: {error.strerror or error}"
+            self.problem = f"cannot pass on the output of the command: {error.strerror or error}"
             return 0
         return len(chunk)
 

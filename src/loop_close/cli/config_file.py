@@ -38,7 +38,7 @@ class ConfigFile:
         path = Path(os.path.realpath(self.base / self.name))
         if not path.is_relative_to(os.path.realpath(self.base)):
             raise self.refusal(
-                f"a symbolic link leads out of {self.base}, to {path}; add the hook there by hand"
+                f"a symbolic link points outside {self.base}, to {path}; edit that file by hand"
             )
         return path
 
@@ -58,30 +58,30 @@ def content_of(file: ConfigFile) -> str | None:
         _check_absent(file)
         return None
     except NotADirectoryError:
-        raise file.refusal("there is a file where its folder should be; move that away") from None
+        raise file.refusal("a file is in the place of its folder; move that file away") from None
     except OSError as error:
-        raise file.refusal(f"it cannot be read: {error.strerror or error}") from None
+        raise file.refusal(f"cannot be read: {error.strerror or error}") from None
     if not stat.S_ISREG(state.st_mode):
-        raise file.refusal("it is no regular file; move it away")
+        raise file.refusal("not a regular file; move it away")
     if not state.st_mode & 0o222:  # to the superuser it would be none: whoever set it has a reason
-        raise file.refusal("it is read-only; make it writable first")
+        raise file.refusal("read-only; make it writable first")
     if state.st_size > _MAX_SIZE:
-        raise file.refusal(f"it has more than {_MAX_SIZE:,} bytes, as no configuration has")
+        raise file.refusal(f"larger than {_MAX_SIZE:,} bytes; that is not a configuration file")
     return _text(file)
 
 
 def _check_absent(file: ConfigFile) -> None:
     if os.path.lexists(file.base / file.name):
-        raise file.refusal("it is a symbolic link to nothing; remove the link or make what it leads to")
+        raise file.refusal("a broken symbolic link; remove it or create its target")
 
 
 def _text(file: ConfigFile) -> str:
     try:
         return file.path.read_bytes().decode()
     except UnicodeDecodeError as error:
-        raise file.refusal(f"it is no UTF-8 at byte {error.start}; save it as UTF-8") from None
+        raise file.refusal(f"invalid UTF-8 at byte {error.start}; save it as UTF-8") from None
     except OSError as error:
-        raise file.refusal(f"it cannot be read: {error.strerror or error}") from None
+        raise file.refusal(f"cannot be read: {error.strerror or error}") from None
 
 
 def save(file: ConfigFile, text: str, *, is_program: bool = False) -> None:
@@ -99,7 +99,7 @@ def save(file: ConfigFile, text: str, *, is_program: bool = False) -> None:
         for folder in reversed(made):
             with contextlib.suppress(OSError):
                 folder.rmdir()
-        raise file.refusal(f"it cannot be written: {error.strerror or error}") from None
+        raise file.refusal(f"cannot be written: {error.strerror or error}") from None
 
 
 def _made_folders(file: ConfigFile) -> list[Path]:
@@ -108,7 +108,7 @@ def _made_folders(file: ConfigFile) -> list[Path]:
         try:
             folder.mkdir()
         except OSError as error:
-            raise file.refusal(f"{folder} cannot be made: {error.strerror or error}") from None
+            raise file.refusal(f"{folder} cannot be created: {error.strerror or error}") from None
     return missing
 
 
@@ -134,7 +134,7 @@ def remove(file: ConfigFile) -> None:
     try:
         os.unlink(file.base / file.name)
     except OSError as error:
-        raise file.refusal(f"it cannot be removed: {error.strerror or error}") from None
+        raise file.refusal(f"cannot be removed: {error.strerror or error}") from None
     for folder in (file.base / file.name).parents:
         if folder == file.base:
             return

@@ -23,7 +23,7 @@ def demo(options: argparse.Namespace, streams: Streams) -> int:
     """Run ``pytest --loop-close`` on the example, and print the prompt that it writes."""
     source = next((place for place in _PLACES if place.is_dir()), None)
     if source is None:
-        streams.complain("the example is not part of this installation")
+        streams.complain("the example project is not part of this installation")
         return 70
     with tempfile.TemporaryDirectory(prefix="loop-close-demo-") as folder:
         shop = Path(folder) / "shop"

@@ -1,4 +1,4 @@
-"""``loop-close explain``: which signals fired in the last run, on what, and what the others lack."""
+"""``loop-close explain``: which signals fired in the last run and why, and what the others lack."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from loop_close.cli.memory import Remembered, read
 from loop_close.cli.parser import UsageError
 from loop_close.cli.place import place_of
 from loop_close.cli.streams import Streams
-from loop_close.cli.summary import Summary, shown, signal_document, state_name, summary_of
+from loop_close.cli.summary import Summary, loop_words, shown, signal_document, summary_of
 from loop_close.memory import Mark, Signal, Thresholds
 from loop_close.settings import SIGNALS
 from loop_close.store.contract import RunRow
@@ -38,7 +38,7 @@ def explain(options: argparse.Namespace, streams: Streams) -> int:
     from loop_close.remember import limits_of
 
     if options.signal is not None and options.signal not in SIGNALS:
-        raise UsageError(f"there is no signal {options.signal!r}; there are {', '.join(SIGNALS)}")
+        raise UsageError(f"unknown signal {options.signal!r}; known signals: {', '.join(SIGNALS)}")
     place = place_of(options)
     known = read(place.history, lambda m: _known(m, options.source, options.signal), options.source)
     limits = limits_of(place.settings)
@@ -52,7 +52,7 @@ def explain(options: argparse.Namespace, streams: Streams) -> int:
 def _known(memory: Remembered, source: str | None, kind: str | None) -> _Known:
     done = [row for row in memory.rows(source) if row.state == "done"]
     if not done:
-        raise UsageError("no run has ended yet")
+        raise UsageError("no run has finished yet")
     row = max(done, key=lambda each: (each.ended or each.started, each.number))
     summary = summary_of(row)
     signals = [signal for signal in summary.fired if signal.kind == kind]
@@ -75,11 +75,11 @@ def _asked(known: _Known, kind: str | None) -> list[Signal]:
 def _lines(known: _Known, kind: str | None, limits: Thresholds) -> Iterator[str]:
     breaker = known.summary.breaker
     yield f"{shown(known.row.source)}, run {known.row.number}: {known.summary.verdict}"
-    yield f"breaker {state_name(breaker.state)}{f': {shown(breaker.reason)}' if breaker.reason else ''}"
-    yield f"thresholds now: {_thresholds(limits)}"
+    yield loop_words(breaker)
+    yield f"current thresholds: {_thresholds(limits)}"
     signals = _asked(known, kind)
     if not signals:
-        yield "no signal was asked: there was no earlier failure to compare the run with"
+        yield "no signals yet: the run has no earlier failure to compare with"
     for signal in sorted(signals, key=lambda each: not each.is_on):
         yield from _signal_lines(signal)
     yield from _failure_lines(known.failures)
@@ -93,7 +93,7 @@ def _thresholds(limits: Thresholds) -> str:
 def _signal_lines(signal: Signal) -> Iterator[str]:
     yield ""
     if not signal.is_on:
-        yield f"{shown(signal.kind)}: no"
+        yield f"{shown(signal.kind)}: not fired"
         yield f"  {shown(signal.explanation)}"
         return
     yield f"{shown(signal.kind)}: FIRED{f' in {_runs(signal.runs)}' if signal.runs else ''}"

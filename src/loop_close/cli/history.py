@@ -11,7 +11,7 @@ from typing import Any
 from loop_close.cli.memory import ALL, Remembered, read
 from loop_close.cli.place import place_of
 from loop_close.cli.streams import Streams
-from loop_close.cli.summary import Summary, short_state, shown, summary_of
+from loop_close.cli.summary import Summary, short_words, shown, summary_of
 from loop_close.cli.table import Table, can_show, is_narrow, show_table
 from loop_close.memory import Run
 from loop_close.store.contract import RunRow
@@ -21,7 +21,7 @@ SCHEMA = "loop-close.history/1"
 _LIMIT = 20
 _BARS = "▁▂▃▄▅▆▇"
 _NUMBERS = frozenset(("run", "fail", "fix", "new", "chg"))
-_HEADINGS = ("run", "source", "when", "verdict", "fail", "fix", "new", "chg", "breaker", "signals")
+_HEADINGS = ("run", "source", "when", "verdict", "fail", "fix", "new", "chg", "stuck", "signals")
 
 
 def history(options: argparse.Namespace, streams: Streams) -> int:
@@ -51,7 +51,7 @@ def _cells(row: RunRow, summary: Summary, today: str, is_short: bool) -> list[st
         summary.verdict,
         "" if summary.failing is None else str(summary.failing),
         *moved,
-        short_state(summary.breaker.state) if row.state == "done" else "",
+        short_words(summary.breaker) if row.state == "done" else "",
         ", ".join(shown(signal.kind) for signal in summary.fired),
     ]
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import argparse
 
 _LONGEST = 5.0
-_TOO_LONG = f"it took longer than {_LONGEST:g} seconds, so that the agent was let go"
+_TOO_LONG = f"gave up after {_LONGEST:g} seconds; the agent may stop"
 _SESSIONS = f"{files.STATE_FOLDER}/sessions.json"
 #: So many sets of functions are remembered of a session.
 _MOST_ASKED = 20
@@ -77,7 +77,7 @@ def _safely(work: Callable[[], tuple[str, str]]) -> tuple[str, str]:
     except (UsageError, PayloadError, OSError) as error:
         return "", str(error)
     except Exception as fault:
-        return "", f"a fault of loop-close itself: {fault_text(fault)}"
+        return "", f"internal error of loop-close: {fault_text(fault)}"
 
 
 def _told(host: Host, data: bytes) -> tuple[str, str]:
@@ -86,7 +86,7 @@ def _told(host: Host, data: bytes) -> tuple[str, str]:
         return "", ""
     place = place_at(Path(payload.cwd) if payload.cwd else Path.cwd())
     if not is_ours_to_judge(place):
-        raise UsageError(f"{place.root} belongs to somebody else, so that nothing is said of it")
+        raise UsageError(f"{place.root} belongs to another user, so the hook does not answer")
     seen = read(place.history, lambda memory: see(place, memory))
     path, key = place.root / _SESSIONS, key_of(host.name, f"{payload.event} {payload.session}")
     before = sessions(path).get(key, Session())
@@ -98,7 +98,7 @@ def _told(host: Host, data: bytes) -> tuple[str, str]:
     told = mark_of(payload.message) if payload.is_all_said else ""
     after = _session(found, situation, replace(heard, told=told), seen)
     if after != before and not keep(path, key, after) and found.kind == "go_on":
-        raise UsageError(f"{_SESSIONS} cannot be written, so that nobody can count: the agent may stop")
+        raise UsageError(f"cannot write {_SESSIONS}, so turns cannot be counted; the agent may stop")
     return _said(host, payload, found), complaint
 
 
@@ -144,7 +144,7 @@ def _situation(host: Host, payload: Payload, place: Place, seen: Seen, before: S
         standing=standing.verdict,
         is_running=seen.is_running,
         killed=standing.last.number if standing.last.state == "killed" else 0,
-        stuck=(breaker.reason or "the breaker is open") if standing.verdict == "stuck" else "",
+        stuck=(breaker.reason or "no progress") if standing.verdict == "stuck" else "",
         edited=seen.edited.paths,
         prompt=prompt_text(standing.prompt, 2 * host.limit) if is_told else "",
         prompt_file=_from(payload.cwd, standing.prompt),

@@ -1,4 +1,4 @@
-"""The exit strategy at the hook: asked where an agent would be sent back to a red run, whether that is of any use."""
+"""The exit strategy in the hook: decides whether to send an agent back to a red run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def decision_of(place: Place, seen: Seen, said: AnalysisResult, turn: int) -> De
         why = str(error)
     except (Exception, SystemExit) as fault:
         why = f"the exit strategy failed: {fault_text(fault)}"
-    return Decision(action="continue", reason=why, warnings=(f"{why}; only the breaker is asked",))
+    return Decision(action="continue", reason=why, warnings=(f"{why}; using only the circuit breaker",))
 
 
 def _strategy(place: Place) -> ExitStrategy:

@@ -1,4 +1,4 @@
-"""``loop-close install`` and ``uninstall``: our hook in the configuration of a host of agents."""
+"""``loop-close install`` and ``uninstall``: add or remove our hook in an agent's configuration."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def _file(config: Config, options: argparse.Namespace) -> ConfigFile:
     try:
         home = Path.home()
     except RuntimeError:
-        raise UsageError("there is no home folder: set HOME") from None
+        raise UsageError("no home folder found: set HOME") from None
     if not home.is_dir():
-        raise UsageError(f"the home folder {home} is not there: set HOME")
+        raise UsageError(f"the home folder {home} does not exist: set HOME")
     return ConfigFile(base=home, name=config.user, shown=f"~/{config.user}")
 
 
@@ -96,7 +96,7 @@ def _write(config: Config, file: ConfigFile, text: str | None) -> None:
     try:
         make_executable(file)
     except OSError as error:
-        raise file.refusal(f"it cannot be made executable: {error.strerror or error}") from None
+        raise file.refusal(f"cannot be made executable: {error.strerror or error}") from None
 
 
 def _show(text: str, streams: Streams) -> None:
@@ -111,7 +111,7 @@ def _tell_the_rest(host: Host, file: ConfigFile, options: argparse.Namespace, st
     moved = os.environ.get(host.config.home) if host.config.home else None
     if options.user and moved and os.path.realpath(moved) != os.path.realpath((file.base / file.name).parent):
         streams.complain(
-            f"{host.config.home} is set: {host.title} reads its configuration in {moved}, not here"
+            f"{host.config.home} is set: {host.title} reads its configuration from {moved}, not from here"
         )
     if shutil.which("loop-close") is None:
-        streams.complain("there is no loop-close on the PATH here; where the agent runs there has to be one")
+        streams.complain("loop-close is not on the PATH; the agent needs it on its PATH")

@@ -23,9 +23,9 @@ def mcp(options: argparse.Namespace, streams: Streams) -> int:
     except ImportError as error:
         if (error.name or "").partition(".")[0] == "loop_close":
             raise
-        raise UsageError(f"mcp needs its extra: {_INSTALL} ({error})") from None
+        raise UsageError(f"mcp is not installed: {_INSTALL} ({error})") from None
     if streams.input.isatty():
-        streams.complain("waiting for a host of agents on the standard input; Ctrl-C ends it")
+        streams.complain("waiting for an MCP client on standard input; press Ctrl-C to stop")
     code: int = server.serve(streams)
     if code:
         # A thread still waits for input that nobody is going to send, and Python would wait for the thread.

@@ -113,14 +113,14 @@ def read(path: Path, work: Callable[[Remembered], T], source: str | None = None)
 
 def named_sources(sources: tuple[str, ...]) -> str:
     """Those that there are, for a message."""
-    return f"there {'is' if len(sources) == 1 else 'are'} {', '.join(sources)}"
+    return f"known: {', '.join(sources)}"
 
 
 def _check_source(sources: tuple[str, ...], wanted: str | None) -> None:
     if not sources:
         raise NoRunError(NO_RUN)
     if wanted is not None and wanted not in sources:
-        raise NoRunError(f"no run of {wanted!r} is remembered; {named_sources(sources)}")
+        raise NoRunError(f"no runs of source {wanted!r}; {named_sources(sources)}")
 
 
 @contextlib.contextmanager
@@ -140,7 +140,7 @@ def _opened(path: Path) -> Iterator[Remembered]:
         if getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_INTERRUPT:
             raise
         raise watch.reason() or UsageError(
-            f"{path.name} takes longer than {LONGEST:g} seconds to read"
+            f"{path.name}: reading took longer than {LONGEST:g} seconds"
         ) from None
     finally:
         connection.close()
@@ -153,10 +153,10 @@ def _check_safe(path: Path) -> None:
     """
     real = path.resolve()
     if not (real.is_file() or real.is_dir()):
-        raise UsageError(f"{path.name} is no regular file")
+        raise UsageError(f"{path.name} is not a regular file")
     seen = seen_at(real)
     if not seen.is_history:
-        raise UsageError(f"{path.name} is no history of loop-close")
+        raise UsageError(f"{path.name} is not a loop-close history")
     if seen.fault:
         raise _damaged(path, seen.fault)
 
@@ -171,7 +171,7 @@ def _check_kind(connection: sqlite3.Connection, path: Path) -> None:
     if not (tables or is_text) and application in (0, APPLICATION_ID) and version <= FORMAT:
         raise NoRunError(NO_RUN)
     if application != APPLICATION_ID or version < 1:
-        raise UsageError(f"{path.name} is no history of loop-close")
+        raise UsageError(f"{path.name} is not a loop-close history")
     if version > FORMAT:
         raise UsageError(
             f"{path.name} was written by a newer loop-close (format {version}; this one reads {FORMAT})"
@@ -184,16 +184,16 @@ def _meaning(path: Path, error: Exception) -> UsageError:
     if path.is_dir():
         return UsageError(f"{path} is a folder; name a file")
     if isinstance(error, sqlite3.Error) and is_busy(error):
-        return UsageError(f"{path.name} is busy: others have held it for {_TIMEOUT:g} seconds")
+        return UsageError(f"{path.name} is busy: another process has locked it for {_TIMEOUT:g} seconds")
     if isinstance(error, OSError) or code in _UNREADABLE:
         return UsageError(f"cannot read {path}: {error}")
     if code == sqlite3.SQLITE_NOTADB:
-        return UsageError(f"{path.name} is no history of loop-close ({error})")
+        return UsageError(f"{path.name} is not a loop-close history ({error})")
     return _damaged(path, error)
 
 
 def _damaged(path: Path, why: object) -> DamagedError:
-    return DamagedError(f"{path.name} is damaged ({why}); loop-close reset begins a new one")
+    return DamagedError(f"{path.name} is damaged ({why}); run loop-close reset to start a new one")
 
 
 def _dead(connection: sqlite3.Connection) -> frozenset[tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""The words of the command line."""
+"""The command line: its parser, and the split between our options and the command to run."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """
     parser = Parser(
         prog="loop-close",
-        description="Reads what tests and checks print, and says what to do next.",
+        description="Reads the output of tests and checkers and writes the next prompt for a coding agent.",
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and end")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="name", parser_class=Parser)
     for add in (_add_analyze, _add_run, _add_detectors, _add_demo, _add_mcp):
         add(commands)
@@ -39,7 +39,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         options.files = [*options.files, *filter(_is_file, unknown)]
         unknown = [word for word in unknown if not _is_file(word)]
     if unknown:
-        options.parser.error(f"there is no such option or argument: {' '.join(unknown)}")
+        options.parser.error(f"unknown option or argument: {' '.join(unknown)}")
     options.words = theirs
     return options
 
@@ -77,42 +77,42 @@ def _tokens(text: str) -> int:
     from loop_close.settings import MIN_BUDGET
 
     if not text.isdecimal() or int(text) < MIN_BUDGET:
-        raise argparse.ArgumentTypeError(f"takes a whole number, at least {MIN_BUDGET}, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least {MIN_BUDGET}, not {text!r}")
     return int(text)
 
 
 def _exit_code(text: str) -> int:
     digits = text.removeprefix("-")
     if not digits.isascii() or not digits.isdigit() or len(digits) > 10:
-        raise argparse.ArgumentTypeError(f"takes a whole number, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}")
     return int(text)
 
 
 def _add_budget(parser: Parser) -> None:
     parser.add_argument(
-        "--budget", type=_tokens, metavar="TOKENS", help="that the prompt may cost (default: 2000)"
+        "--budget", type=_tokens, metavar="TOKENS", help="maximum length of the prompt (default: 2000)"
     )
 
 
 def _add_analyze(commands: Commands[Parser]) -> None:
     parser = commands.add_parser(
         "analyze",
-        help="read logs and JUnit XML, print the next prompt",
-        description="Reads logs of tests, checkers and Python programs, and prints the next prompt. Writes no state.",
-        epilog="exit codes: 0 nothing is wrong, 1 something is, 64 wrong usage, 70 a fault of loop-close",
+        help="read logs or JUnit XML and print the next prompt",
+        description="Reads logs of tests, checkers and Python programs, and prints the next prompt. Records nothing.",
+        epilog="exit codes: 0 no problem found, 1 problem found, 64 wrong usage, 70 internal error of loop-close",
     )
     parser.add_argument(
-        "files", nargs="*", metavar="FILE", help="a log; - for the standard input (the default)"
+        "files", nargs="*", metavar="FILE", help="a log file; - for standard input (the default)"
     )
     parser.add_argument(
-        "--junit", action="append", default=[], metavar="XML", help="a JUnit XML file; may be repeated"
+        "--junit", action="append", default=[], metavar="XML", help="a JUnit XML file; can be repeated"
     )
     parser.add_argument(
-        "--exit-code", type=_exit_code, metavar="N", help="of the command that printed the log"
+        "--exit-code", type=_exit_code, metavar="N", help="exit code of the command that printed the log"
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument(
-        "-o", "--output", metavar="PATH", help="write to this file and not to the standard output"
+        "-o", "--output", metavar="PATH", help="write to this file instead of standard output"
     )
     _add_budget(parser)
     parser.set_defaults(command=LateCommand("analyze"))
@@ -121,24 +121,32 @@ def _add_analyze(commands: Commands[Parser]) -> None:
 def _add_run(commands: Commands[Parser]) -> None:
     parser = commands.add_parser(
         "run",
-        help="run a command and write the next prompt of what it printed",
+        help="run a command and write the next prompt from its output",
         usage="loop-close run [-h] [--source NAME] [--budget TOKENS] -- CMD [ARG ...]",
-        description="Runs a command, passes on what it prints, and writes nextprompt.md. Ends with its exit code.",
+        description="Runs a command, passes its output through, and writes nextprompt.md. Exits with its exit code.",
     )
-    parser.add_argument("--source", metavar="NAME", help="what to call the run (default: the command's name)")
+    parser.add_argument(
+        "--source", metavar="NAME", help="name of this source of runs (default: the command's name)"
+    )
     _add_budget(parser)
     parser.set_defaults(command=LateCommand("run"))
 
 
 def _add_detectors(commands: Commands[Parser]) -> None:
-    parser = commands.add_parser("detectors", help="list the detectors, most blocking first")
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser = commands.add_parser(
+        "detectors",
+        help="list the detectors, most blocking first",
+        description="Lists the detectors, which find what is wrong in a run, most blocking first.",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(command=LateCommand("detectors"))
 
 
 def _add_demo(commands: Commands[Parser]) -> None:
     parser = commands.add_parser(
-        "demo", help="run the tests of an example with nine faults, and show the prompt"
+        "demo",
+        help="run an example project with nine faults and show its prompt",
+        description="Runs pytest on an example project with nine faults and prints its next prompt.",
     )
     parser.set_defaults(command=LateCommand("demo"))
 
@@ -146,9 +154,9 @@ def _add_demo(commands: Commands[Parser]) -> None:
 def _add_mcp(commands: Commands[Parser]) -> None:
     parser = commands.add_parser(
         "mcp",
-        help="serve hosts of agents over the Model Context Protocol",
-        description="Serves tools for agents over the Model Context Protocol, on the standard input and output:"
-        " loop_close, loop_status, loop_history and loop_run. Needs the extra: pip install 'pytest-loop-close[mcp]'.",
-        epilog="exit codes: 0 the input ended, 64 wrong usage or no extra, 70 a fault of loop-close",
+        help="start the MCP server for coding agents",
+        description="Serves four tools over the Model Context Protocol, on standard input and output: loop_close,"
+        " loop_status, loop_history and loop_run. Requires: pip install 'pytest-loop-close[mcp]'.",
+        epilog="exit codes: 0 end of input, 64 wrong usage or mcp not installed, 70 internal error of loop-close",
     )
     parser.set_defaults(command=LateCommand("mcp"))

@@ -1,12 +1,12 @@
-"""The words of the commands that put our hook into the configuration of a host of agents."""
+"""The options of the commands that add our hook to an agent's configuration."""
 
 from __future__ import annotations
 
 from loop_close.cli.parser_parts import Commands, LateCommand, Parser
 
 _CODES = (
-    "exit codes: 0 done, or nothing to do, 64 wrong usage, or a configuration to mend first,"
-    " 70 a fault of loop-close"
+    "exit codes: 0 done or nothing to do, 64 wrong usage or a configuration that must be fixed first,"
+    " 70 internal error of loop-close"
 )
 
 
@@ -16,23 +16,24 @@ def add_host_commands(commands: Commands[Parser]) -> None:
     _add(
         commands,
         "install",
-        "let a host of agents call the hook",
-        "Puts the hook into the configuration of a host, keeps all that is there, and shows the difference.",
+        "add the hook to a coding agent",
+        "Adds the hook to the configuration of a coding agent, keeps everything else, and shows the diff.",
     )
     _add(
         commands,
         "uninstall",
-        "let a host of agents call the hook no more",
-        "Takes the hook out of the configuration of a host, keeps all else, and shows the difference.",
+        "remove the hook from a coding agent",
+        "Removes the hook from the configuration of a coding agent, keeps everything else, and shows the diff.",
     )
 
 
 def _add_hook(commands: Commands[Parser]) -> None:
     parser = commands.add_parser(
         "hook",
-        help="answer a host of agents: may its agent stop?",
-        description="Reads what a host of agents sends to its hooks, and answers on the standard output.",
-        epilog="exit code: always 0, as hosts take others for an answer; 64 for wrong usage",
+        help="called by a coding agent: may it stop now?",
+        description="Reads a hook event as JSON on standard input and writes the answer to standard output. The coding"
+        " agent calls it; loop-close install sets that up.",
+        epilog="exit code: 0, also on errors, because agents treat other codes as an answer; 64 wrong usage",
     )
     _add_host(parser)
     parser.set_defaults(command=LateCommand("hook"))
@@ -48,7 +49,9 @@ def _add(commands: Commands[Parser], name: str, summary: str, description: str) 
     parser = commands.add_parser(name, help=summary, description=description, epilog=_CODES)
     _add_host(parser)
     parser.add_argument(
-        "--user", action="store_true", help="for every project: in the home folder (default: in the project)"
+        "--user",
+        action="store_true",
+        help="for every project, in the home folder (default: only this project)",
     )
-    parser.add_argument("--dry-run", action="store_true", help="show the difference, write nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show the diff, write nothing")
     parser.set_defaults(command=LateCommand(name))

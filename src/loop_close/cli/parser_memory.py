@@ -1,4 +1,4 @@
-"""The words of the commands that tell what is remembered from run to run."""
+"""The options of the commands that show or change the history of runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 
 from loop_close.cli.parser_parts import Commands, LateCommand, Parser
 
-_CODES = "exit codes: 0 done, 64 wrong usage or no history, 70 a fault of loop-close"
+_CODES = "exit codes: 0 done, 64 wrong usage or no history, 70 internal error of loop-close"
 
 
 def add_memory_commands(commands: Commands[Parser]) -> None:
@@ -18,9 +18,11 @@ def add_memory_commands(commands: Commands[Parser]) -> None:
 def _add_status(commands: Commands[Parser]) -> None:
     parser = commands.add_parser(
         "status",
-        help="say where the loop stands after its last run",
-        description="Says of every source where it stands after its last run, the worst first.",
-        epilog="exit codes: 0 green, 1 failing, 3 stuck, 64 wrong usage or no history, 70 a fault of loop-close",
+        help="show whether the loop is green, failing or stuck",
+        description="Shows for each source whether its last run left it green, failing or stuck; worst first. A source"
+        " is what made the runs: pytest, pytest:py312 under tox, mypy, ...",
+        epilog="exit codes: 0 green, 1 failing, 3 stuck, 64 wrong usage or no history,"
+        " 70 internal error of loop-close",
     )
     _finish(parser, "status")
 
@@ -28,12 +30,12 @@ def _add_status(commands: Commands[Parser]) -> None:
 def _add_history(commands: Commands[Parser]) -> None:
     parser = commands.add_parser(
         "history",
-        help="list the runs that are remembered",
-        description="Lists the runs that are remembered, the newest last, and how many tests failed from run to run.",
+        help="list the recorded runs",
+        description="Lists the recorded runs, newest last, and the number of failing tests after each.",
         epilog=_CODES,
     )
     parser.add_argument(
-        "--limit", type=_count, metavar="N", help="the last N runs (default: 20; with --json all)"
+        "--limit", type=_count, metavar="N", help="show the last N runs (default: 20; with --json: all)"
     )
     _finish(parser, "history")
 
@@ -41,28 +43,29 @@ def _add_history(commands: Commands[Parser]) -> None:
 def _add_explain(commands: Commands[Parser]) -> None:
     parser = commands.add_parser(
         "explain",
-        help="say why signals fired in the last run, and why others did not",
-        description="Says of every signal whether it fired in the last run, and why or what it lacks.",
+        help="show which signals fired in the last run, and why",
+        description="Shows for each signal whether it fired in the last run and why, or what was missing. A signal is a"
+        " reason to believe that the loop makes no progress.",
         epilog=_CODES,
     )
     parser.add_argument(
-        "signal", nargs="?", metavar="SIGNAL", help="only this one, with the failures it is about"
+        "signal", nargs="?", metavar="SIGNAL", help="show only this signal, with its failures"
     )
-    _finish(parser, "explain", source="whose last run (default: the source that ran last)")
+    _finish(parser, "explain", source="use the last run of this source (default: the source that ran last)")
 
 
 def _add_replay(commands: Commands[Parser]) -> None:
     parser = commands.add_parser(
         "replay",
-        help="judge remembered runs again, such as with other thresholds",
-        description="Judges remembered runs again, one after the other, and changes nothing.",
+        help="judge the recorded runs again, for example with other thresholds",
+        description="Judges the recorded runs again, in order. Changes nothing.",
         epilog=_CODES,
     )
     parser.add_argument(
         "file",
         nargs="?",
         metavar="FILE",
-        help="a history.sqlite3, or what history --json printed, - for the standard input"
+        help="a history.sqlite3, or the output of history --json; - for standard input"
         " (default: the project's history)",
     )
     _add_thresholds(parser)
@@ -76,28 +79,30 @@ def _add_thresholds(parser: Parser) -> None:
         default=[],
         dest="thresholds",
         metavar="NAME=VALUE",
-        help="a threshold over that of the settings; may be repeated",
+        help="override a threshold of the settings; can be repeated",
     )
 
 
 def _add_reset(commands: Commands[Parser]) -> None:
     parser = commands.add_parser(
         "reset",
-        help="forget the runs that are remembered",
-        description="Forgets the runs that are remembered, without asking, and says how many there were.",
+        help="delete the recorded runs",
+        description="Deletes the recorded runs without asking and prints how many there were.",
         epilog=_CODES,
     )
     _finish(parser, "reset")
 
 
-def _finish(parser: Parser, name: str, source: str = "only the runs of this source") -> None:
-    parser.add_argument("--history", metavar="PATH", help="of the history (default: that of the settings)")
+def _finish(parser: Parser, name: str, source: str = "use only runs of this source") -> None:
+    parser.add_argument(
+        "--history", metavar="PATH", help="path to the history database (default: from the settings)"
+    )
     parser.add_argument("--source", metavar="NAME", help=source)
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(command=LateCommand(name))
 
 
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < len(text) < 10 or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"takes a whole number, at least 1, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
     return int(text)

@@ -1,4 +1,4 @@
-"""What the words of every command are parsed with."""
+"""Parser and lazy loading shared by all subcommands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Parser(argparse.ArgumentParser):
         self.set_defaults(parser=self)
 
     def error(self, message: str) -> NoReturn:
-        """Tell what was wrong, and where to read what would be right."""
+        """Report what is wrong, the usage line, and how to get help."""
         raise UsageError(f"{message}\n{self.format_usage().strip()}\ntry: {self.prog} --help")
 
 

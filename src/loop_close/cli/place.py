@@ -15,7 +15,7 @@ from loop_close.settings import OFF, Settings, SettingsError, parse_settings
 if TYPE_CHECKING:
     import argparse
 
-NO_RUN = "no run is remembered here: run pytest --loop-close first"
+NO_RUN = "no runs recorded in this project: run pytest --loop-close first"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,7 +87,7 @@ def _history(root: Path, settings: Settings, given: str | None) -> Path:
     if given is not None:
         return Path(given).expanduser()
     if settings.history == OFF:
-        raise UsageError("nothing is remembered here: [tool.loop-close] history is 'off'")
+        raise UsageError("this project keeps no history: [tool.loop-close] history is 'off'")
     try:
         return files.path_of_setting(root, "history", settings.history)
     except files.UnusablePathError as error:

@@ -75,15 +75,17 @@ def _parsed(name: str, content: bytes) -> list[Any]:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise UsageError(
-            f"{name} is neither a history nor JSON as loop-close history --json prints it: {error}"
+            f"{name} is neither a history database nor the output of loop-close history --json: {error}"
         ) from None
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema == SCHEMA and isinstance(document.get("runs"), list):
         runs: list[Any] = document["runs"]
         return runs
     if isinstance(schema, str) and schema.startswith(f"{_NAME}/") and schema != SCHEMA:
-        raise UsageError(f"{name} is {schema}; this loop-close reads {SCHEMA}")
-    raise UsageError(f"{name} is no JSON as loop-close history --json prints it: schema {SCHEMA} with runs")
+        raise UsageError(f"{name} has schema {schema}; this version reads {SCHEMA}")
+    raise UsageError(
+        f"{name} is not the output of loop-close history --json: it needs schema {SCHEMA} and runs"
+    )
 
 
 def _of_document(name: str, documents: Sequence[Any]) -> list[Recorded]:
@@ -97,7 +99,7 @@ def _of_document(name: str, documents: Sequence[Any]) -> list[Recorded]:
             continue
         key = recorded.run.source, recorded.run.number
         if key in found:
-            raise UsageError(f"{name}: runs[{position}]: run {key[1]} of {key[0]} is there twice")
+            raise UsageError(f"{name}: runs[{position}]: run {key[1]} of {key[0]} appears twice")
         found[key] = recorded
     return [found[key] for key in sorted(found)]
 
@@ -105,7 +107,7 @@ def _of_document(name: str, documents: Sequence[Any]) -> list[Recorded]:
 def _of_run(document: Any) -> Recorded | None:
     """The run; None for one that has not ended."""
     if not isinstance(document, dict):
-        raise RecordError(f"{type(document).__name__} where a run belongs")
+        raise RecordError(f"expected a run, got {type(document).__name__}")
     missing = [key for key in ("source", "number", "record") if key not in document]
     if missing:
         raise RecordError(f"{missing[0]} is missing")
@@ -113,7 +115,7 @@ def _of_run(document: Any) -> Recorded | None:
     if record is None:
         return None
     if not isinstance(record, dict):
-        raise RecordError(f"{type(record).__name__} where record belongs")
+        raise RecordError(f"record: expected an object, got {type(record).__name__}")
     own = {"number": document["number"], "source": document["source"]}
     return Recorded(run=to_record(Run, {**record, **own}), verdict=_verdict(document.get("summary")))
 
@@ -121,5 +123,5 @@ def _of_run(document: Any) -> Recorded | None:
 def _chosen(name: str, found: list[Recorded], source: str | None) -> list[Recorded]:
     chosen = [each for each in found if source in (None, each.run.source)]
     if not chosen:
-        raise NoRunError(f"{name} holds no run{'' if source is None else f' of {source!r}'} that has ended")
+        raise NoRunError(f"{name} has no finished run{'' if source is None else f' of {source!r}'}")
     return chosen

@@ -13,7 +13,7 @@ from loop_close.cli.parser import UsageError
 from loop_close.cli.place import place_of, root_of, settings_of
 from loop_close.cli.recording import Recorded, recorded_by, recorded_in
 from loop_close.cli.streams import Streams
-from loop_close.cli.summary import short_state, shown, signal_document
+from loop_close.cli.summary import short_words, shown, signal_document
 from loop_close.cli.table import Table, is_narrow, show_table
 from loop_close.memory import Episode, Progress, Thresholds
 from loop_close.settings import Settings, SettingsError, check_setting
@@ -21,7 +21,7 @@ from loop_close.settings import Settings, SettingsError, check_setting
 if TYPE_CHECKING:
     from loop_close.model import Verdict
 
-_HEADINGS = ("run", "source", "verdict", "was", "fail", "breaker", "signals")
+_HEADINGS = ("run", "source", "verdict", "was", "fail", "stuck", "signals")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +58,7 @@ def _input(options: argparse.Namespace, streams: Streams) -> tuple[list[Recorded
         place = place_of(options)
         return recorded_in(place.history, options.source), place.settings
     if options.history is not None:
-        raise UsageError("replay takes a FILE or --history, not both")
+        raise UsageError("give either a FILE or --history, not both")
     settings = settings_of(root_of(Path.cwd()))
     return recorded_by(options.file, streams.input, options.source), settings
 
@@ -79,7 +79,7 @@ def _threshold(word: str) -> tuple[str, float]:
     try:
         value = float(text) if name == "similarity" else int(text)
     except ValueError:
-        raise UsageError(f"--set takes NAME=VALUE with a number, such as repeats=4, not {word!r}") from None
+        raise UsageError(f"--set must be NAME=NUMBER, for example repeats=4, not {word!r}") from None
     try:
         check_setting(f"--set {word}: thresholds", "thresholds", {name: value})
     except SettingsError as error:
@@ -118,7 +118,7 @@ def _cells(judged: _Judged, width: int) -> list[str]:
         judged.verdict,
         shown(judged.was, 24),
         str(progress.step.unresolved),
-        short_state(progress.breaker.state),
+        short_words(progress.breaker),
         ", ".join(signal.kind for signal in progress.signals if signal.is_on),
     ]
 
@@ -127,10 +127,10 @@ def _told(judged: Sequence[_Judged]) -> Iterator[str]:
     first = {each.recorded.run.source: each.recorded.run.number for each in reversed(judged)}
     for source, number in first.items():
         if number > 1:
-            yield f"{shown(source, 24)}: what came before run {number} is not there; the first runs may differ for it"
+            yield f"{shown(source, 24)}: runs before run {number} are missing, so the first verdicts may differ"
     differ, known = sum(bool(each.was) for each in judged), len(judged)
     runs = f"{known} run{'s' * (known != 1)}"
-    yield (f"{differ} of {runs} with another verdict than was recorded" if differ else f"{runs}: as recorded")
+    yield (f"{differ} of {runs} now have another verdict" if differ else f"{runs}: same verdicts as recorded")
 
 
 def _document(judged: Sequence[_Judged], limits: Thresholds) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``loop-close run -- CMD``: run a command as it is, then write the next prompt of what it printed."""
+"""``loop-close run -- CMD``: run a command unchanged, then write the next prompt from its output."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     """Give back the command's own exit code, 128 and the signal's number where a signal ended it."""
     words: list[str] = options.words
     if not words:
-        raise UsageError("run takes a command, such as: loop-close run -- pytest -q")
+        raise UsageError("run needs a command, for example: loop-close run -- pytest -q")
     targets = targets_of(Path.cwd())
     if options.budget:
         targets = replace(targets, budget=options.budget)
@@ -58,7 +58,7 @@ def _close(done: Done, words: Sequence[str], source: str, targets: Targets, memo
     if is_told(targets, done.exit_code):
         memory.abandon()  # the command remembers the run itself
         is_expected = _PLUGIN in words
-        told = f"{targets.name} was written by the command itself and is left as it is"
+        told = f"the command itself wrote {targets.name}; it is left unchanged"
         return [*done.problems, *([] if is_expected else [told])]
     try:
         return [*done.problems, *_write(done, words, source, targets, memory)]
@@ -92,7 +92,7 @@ def _write(done: Done, words: Sequence[str], source: str, targets: Targets, memo
 def _fallback(done: Done, targets: Targets, fault: BaseException) -> str:
     from loop_close.text.fault import fault_text
 
-    line = f"a fault of loop-close itself: {fault_text(fault)}; the command's result is not affected"
+    line = f"internal error of loop-close: {fault_text(fault)}; the result of the command is not affected"
     try:
         text = (
             f"{files.FAULT} (exit {done.exit_code})\n\nRead the output of the command, starting at the end.\n"

@@ -1,4 +1,4 @@
-"""Where a source stands after its last run, and the prompt that tells so."""
+"""The state of a source after its last run, and the path of its prompt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from loop_close.store.contract import RunRow
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Standing:
-    """Where a source stands.
+    """The state of a source.
 
     :ivar last: its last run, whatever became of it.
     :ivar finished: the last that ended; None where none did.
@@ -30,7 +30,7 @@ class Standing:
 
     @property
     def verdict(self) -> str:
-        """``green``, ``failing`` or ``stuck``: what nobody can tell is not green."""
+        """``green``, ``failing`` or ``stuck``: an unknown result is not green."""
         if self.summary.breaker.state == "open" or self.summary.verdict == "stuck":
             return "stuck"
         is_tampered = any(signal.kind == "test-tampering" for signal in self.summary.fired)

@@ -1,4 +1,4 @@
-"""``loop-close status``: where every source stands after its last run, and whether to go on."""
+"""``loop-close status``: whether each source is green, failing or stuck after its last run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from loop_close.cli.memory import read
 from loop_close.cli.place import Place, from_here, place_of
 from loop_close.cli.standing import Standing, last_runs, standings
 from loop_close.cli.streams import Streams
-from loop_close.cli.summary import Summary, edits_document, shown, signal_document, state_name
+from loop_close.cli.summary import Summary, edits_document, loop_words, shown, signal_document
 from loop_close.memory import GROUPS
 
 _CODES = {"green": 0, "failing": 1, "stuck": 3}
@@ -50,13 +50,13 @@ def _lines(standing: Standing) -> Iterator[str]:
     if standing.finished is not None and summary.verdict != "green":
         yield f"  {_counts(summary)}"
     if summary.breaker.state != "closed":
-        yield f"  breaker {state_name(summary.breaker.state)}: {shown(summary.breaker.reason)}"
+        yield f"  {loop_words(summary.breaker)}"
     if summary.not_run:
         yield f"  {summary.not_run}"
     for signal in summary.fired:
         yield f"  {shown(signal.kind)}: {shown(signal.explanation)}"
     if standing.last.state != "done":
-        state = "is under way" if standing.last.state == "running" else "was killed before its end"
+        state = "is running" if standing.last.state == "running" else "was killed before it finished"
         yield f"  run {standing.last.number} {state}"
     if standing.prompt is not None:
         yield f"  prompt: {shown(from_here(standing.prompt))}"
@@ -64,7 +64,7 @@ def _lines(standing: Standing) -> Iterator[str]:
 
 def _headline(standing: Standing) -> str:
     if standing.finished is None:
-        return "no run has ended yet"
+        return "no run has finished yet"
     summary = standing.summary
     reason = "" if summary.verdict == "green" or not summary.reason else f": {summary.reason}"
     return f"{summary.verdict} in run {standing.finished.number}{reason}"
@@ -80,7 +80,7 @@ def _counts(summary: Summary) -> str:
     ]
     moved = f": {', '.join(parts)}" if summary.counts else ""
     least, run = summary.best
-    best = f"; at best {least}, in run {run}" if run and least < (summary.failing or 0) else ""
+    best = f"; fewest so far: {least}, in run {run}" if run and least < (summary.failing or 0) else ""
     return f"{summary.failing} failing{moved}{best}"
 
 

@@ -76,5 +76,5 @@ def _given_by(plugin: Any) -> list[ExitStrategy]:
     given = list(hook() or ()) if hook is not None else []
     for each in given:
         if not isinstance(each, ExitStrategy):
-            raise TypeError(f"{_HOOK} gave {type(each).__name__}, not loop_close.ExitStrategy")
+            raise TypeError(f"{_HOOK} returned {type(each).__name__}, not loop_close.ExitStrategy")
     return given

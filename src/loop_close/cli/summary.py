@@ -1,4 +1,4 @@
-"""What was remembered of a run, made fit to be shown; whatever is missing or odd in it is passed over."""
+"""Summary of a remembered run, safe to show. Missing or invalid parts are skipped."""
 
 from __future__ import annotations
 
@@ -142,11 +142,12 @@ def edits_document(summary: Summary) -> dict[str, Any]:
     }
 
 
-def state_name(state: str) -> str:
-    """``half open`` for ``half_open``."""
-    return state.replace("_", " ")
+def loop_words(breaker: Breaker) -> str:
+    """What a state of the breaker means for the loop, such as ``stuck: no progress for 3 runs``."""
+    words = {"open": "stuck", "half_open": "not stuck yet"}.get(breaker.state, "not stuck")
+    return f"{words}: {shown(breaker.reason)}" if breaker.reason else words
 
 
-def short_state(state: str) -> str:
-    """``half`` for ``half_open``: in a table there is no room for more."""
-    return state.partition("_")[0]
+def short_words(breaker: Breaker) -> str:
+    """The same in one word, for a table."""
+    return {"open": "yes", "half_open": "almost"}.get(breaker.state, "no")

@@ -20,7 +20,7 @@ def words_of(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise CommandError(f"makes no command: {error}") from None
+        raise CommandError(f"is not a valid command line: {error}") from None
     if not words:
         raise CommandError("is empty")
     return words

@@ -25,5 +25,5 @@ def prepared(words: Sequence[str], text: str, path: Path) -> tuple[list[str], by
 def failure(exit_code: int, *, is_late: bool, seconds: float) -> str:
     """Why a turn failed; empty where it did not."""
     if is_late:
-        return f"the agent was ended after {seconds:.0f} seconds"
-    return f"the agent ended with exit code {exit_code}" if exit_code else ""
+        return f"the agent was stopped after {seconds:.0f} seconds"
+    return f"the agent exited with code {exit_code}" if exit_code else ""

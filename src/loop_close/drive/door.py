@@ -40,7 +40,7 @@ def _driver(root: Path, options: argparse.Namespace, streams: Streams, stop: Sto
     state = _last(root, options)
     plan = plan_of(options, state.given if options.resume and state is not None else {})
     if state is not None and end_leftover(*state.child):
-        streams.complain("ended what the last loop had left running")
+        streams.complain("stopped a process that the last loop left running")
     if state is not None and state.watch.tampered and not options.resume:
         streams.complain(_taken_over(state.watch))
     loop, watch = _loop(plan, state if options.resume else None)
@@ -50,7 +50,7 @@ def _driver(root: Path, options: argparse.Namespace, streams: Streams, stop: Sto
 
 def _taken_over(watch: Watch) -> str:
     named = shown(", ".join(sorted(watch.tampered)[:5]))
-    return f"the last loop ended with tests that were tampered with, and this one takes them as they are: {named}"
+    return f"the last loop ended with changed or removed tests; this loop accepts them as they are: {named}"
 
 
 def _last(root: Path, options: argparse.Namespace) -> State | None:
@@ -62,9 +62,9 @@ def _last(root: Path, options: argparse.Namespace) -> State | None:
             raise
         return None
     if options.resume and state is None:
-        raise UsageError(f"there is no loop to go on with: {STATE} is not there")
+        raise UsageError(f"no loop to resume: {STATE} does not exist")
     if options.resume and state is not None and state.ended == "done":
-        raise UsageError("the last loop has ended as done; without --resume a new one begins")
+        raise UsageError("the last loop ended as done; start a new one without --resume")
     return state
 
 
@@ -75,5 +75,5 @@ def _loop(plan: Plan, state: State | None) -> tuple[AgentLoop, Watch]:
     try:
         loop = AgentLoop.from_state(state.loop, plan.strategy, plan.limits, **about)
     except ValueError as error:
-        raise UsageError(f"{STATE} is damaged ({error}); without --resume a new loop begins") from None
+        raise UsageError(f"{STATE} is damaged ({error}); start a new loop without --resume") from None
     return loop, state.watch

@@ -156,7 +156,11 @@ class Driver:
         try:
             return run(child, self._stop)
         except OSError as error:
-            hint = "; {prompt_file} or the standard input takes more" if error.errno == 7 else ""
+            hint = (
+                "; the prompt is too long for {prompt}: use {prompt_file} or standard input"
+                if error.errno == 7
+                else ""
+            )
             raise UsageError(f"cannot run the agent {given[0]}: {error.strerror or error}{hint}") from None
 
     def _started(self, pid: int) -> None:
@@ -181,6 +185,6 @@ class Driver:
 def _no_tests(test: list[str], exit_code: int) -> str:
     """Why nothing can be driven."""
     if exit_code not in _CANNOT_RUN:
-        return f"the tests ended with exit code {exit_code} and nothing was remembered of them; see what they printed"
-    hint = f"; a variable is set by: env {test[0]} …" if "=" in test[0] else ""
-    return f"the tests cannot be run: {test[0]} (exit {exit_code}){hint}"
+        return f"the tests exited with code {exit_code} and no run was recorded; see their output above"
+    hint = f"; to set a variable, use: env {test[0]} …" if "=" in test[0] else ""
+    return f"cannot run the tests: {test[0]} (exit {exit_code}){hint}"

@@ -41,7 +41,7 @@ class Plan:
 
     :ivar test: the words of the tests' command; ``agent`` those of the agent's.
     :ivar agent_seconds: that a turn may take; ``test_seconds`` that the tests may; infinite for no limit.
-    :ivar patience: turns in vain before which the breaker ends nothing.
+    :ivar patience: unproductive turns allowed before the breaker may stop the loop.
     :ivar given: what of it a loop that is gone on with goes on with.
     """
 
@@ -73,7 +73,7 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str]) -> Plan:
     test = options.test or saved.get("test") or settings.test_command
     agent = options.agent or saved.get("agent")
     if not agent:
-        raise UsageError("drive takes the agent's command, such as: --agent 'claude -p'")
+        raise UsageError("drive needs the agent's command, for example: --agent 'claude -p'")
     task = options.task or saved.get("task") or ""
     strategy = options.strategy or saved.get("strategy") or settings.strategy
     numbers = _numbers(options, saved)
@@ -101,7 +101,9 @@ def _check_kept(options: argparse.Namespace, saved: Mapping[str, str]) -> None:
     """Raise where a loop is gone on with of which something that counts was not kept, and is not given again."""
     for name in ("test", "agent", "task") if saved else ():
         if name not in saved and not getattr(options, name):
-            raise UsageError(f"the last loop's --{name} holds a credential and was not kept: give it again")
+            raise UsageError(
+                f"the last loop's --{name} contains a credential and was not saved: give it again"
+            )
 
 
 def _words(option: str, command: str) -> list[str]:
@@ -118,8 +120,8 @@ def _agent_words(command: str) -> list[str]:
     ]  # also behind env, timeout, nice
     if shells and any(PROMPT in word for word in words):
         raise UsageError(
-            f"--agent puts {PROMPT} into the words of {shells[0]}, which would run what tests print;"
-            f" give it {PROMPT_FILE}, or read the standard input"
+            f"--agent passes {PROMPT} to {shells[0]}, which could execute text that tests print;"
+            f" use {PROMPT_FILE}, or read standard input"
         )
     return words
 
@@ -144,7 +146,7 @@ def _limits(numbers: Mapping[str, Any]) -> Limits:
     try:
         return Limits(**{name: numbers[name] for name in _LIMITS if name in numbers})
     except ValueError as error:
-        raise UsageError(f"the last loop's limits cannot be: {error}") from None
+        raise UsageError(f"invalid limits in the last loop: {error}") from None
 
 
 def _numbers(options: argparse.Namespace, saved: Mapping[str, str]) -> dict[str, Any]:
@@ -163,7 +165,7 @@ def _number(name: str, text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise UsageError(f"the last loop's {name} is {text!r}, which is no number") from None
+        raise UsageError(f"the last loop's {name} is {text!r}, not a number") from None
     return int(value) if value.is_integer() else value
 
 

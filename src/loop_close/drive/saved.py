@@ -71,7 +71,7 @@ def kept(root: Path) -> State | None:
     path = root / STATE
     try:
         if path.exists() and not path.is_file():  # nothing that a reader would wait for
-            raise UsageError(f"{STATE} is no regular file; remove it")
+            raise UsageError(f"{STATE} is not a regular file; remove it")
         with path.open("rb") as file:
             data = file.read(_LARGEST + 1)
     except FileNotFoundError:
@@ -81,7 +81,7 @@ def kept(root: Path) -> State | None:
     try:
         return _state(json.loads(data))
     except (ValueError, TypeError, RecursionError) as error:
-        raise UsageError(f"{STATE} is damaged ({error}); without --resume a new loop begins") from None
+        raise UsageError(f"{STATE} is damaged ({error}); start a new loop without --resume") from None
 
 
 def _state(document: Any) -> State:
@@ -126,4 +126,4 @@ def _lock(handle: int) -> None:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise UsageError("another loop-close drive is at work in this project") from None
+            raise UsageError("another loop-close drive is running in this project") from None

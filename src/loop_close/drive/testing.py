@@ -57,7 +57,7 @@ def with_plugin(words: list[str], root: Path, environment: Mapping[str, str]) ->
 
 def unknown_outcome(plan: Plan, ended: Ended, came: CameTo) -> RunOutcome:
     """What there is to tell of a run of which nothing was remembered: it did not get as far as that."""
-    told = f"ended with exit code {ended.exit_code} before any test could be told of"
+    told = f"exited with code {ended.exit_code} before any test was reported"
     text = "" if came.is_good_news else _prompt(plan)
     return RunOutcome(verdict="error", state=str(ended.exit_code), prompt=_about(told, text))
 
@@ -132,11 +132,11 @@ def _told(plan: Plan, ended: Ended, came: CameTo, *, is_green: bool) -> str:
     text = _prompt(plan)
     news = "" if came.is_good_news else text
     if ended.is_late:
-        return _about("took longer than it may, and was ended", news)
+        return _about("exceeded its time limit and was stopped", news)
     return (
         text
         if is_green or news
-        else _about(f"ended with exit code {ended.exit_code}, and the run is not green", "")
+        else _about(f"exited with code {ended.exit_code}, and the run is not green", "")
     )
 
 

@@ -1,4 +1,4 @@
-"""The words for where a loop stands and how it ended."""
+"""The lines that report the state of a loop and how it ended."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from loop_close.agent.fix_plan import FixPlan
 from loop_close.agent.loop import AgentLoop
 from loop_close.agent.run_outcome import RunOutcome
-from loop_close.cli.summary import shown, state_name
+from loop_close.cli.summary import loop_words, shown
 from loop_close.conventions import is_test_file
 from loop_close.drive.screen import spelled
 from loop_close.memory import Edits
@@ -17,7 +17,7 @@ _MAX_STEPS = 12
 _ENDED = {
     "done": "done",
     "stuck": "stuck",
-    "limit": "a limit is reached",
+    "limit": "limit reached",
     "interrupted": "interrupted",
 }
 
@@ -32,15 +32,14 @@ def trend(failing: Sequence[int]) -> str:
 
 
 def standing(loop: AgentLoop, outcome: RunOutcome) -> str:
-    """Where the loop stands after a run of the tests."""
-    state = outcome.breaker.state
-    breaker = f"; breaker {state_name(state)}" if state != "closed" else ""
+    """The state of the loop after a run of the tests, in words."""
+    breaker = f"; {loop_words(outcome.breaker)}" if outcome.breaker.state != "closed" else ""
     if not outcome.is_complete:
-        return f"the run did not come to its end{breaker}"
+        return f"the run did not finish{breaker}"
     if outcome.doubt and outcome.verdict == "green":
-        return f"green, and tests are not as they were: {shown(outcome.doubt)}"
+        return f"green, but tests were changed: {shown(outcome.doubt)}"
     if not outcome.is_counted:
-        return f"the run is red, and no failing test is known{breaker}"
+        return f"the run is red, but no failing test is known{breaker}"
     return f"{trend(loop.failing)}{_unmoved(loop.failing)}{breaker}"
 
 

@@ -34,5 +34,5 @@ def host_named(name: str) -> Host:
         case "cline":
             from loop_close.hosts.cline import HOST
         case _:
-            raise ValueError(f"there is no host {name!r}; there are {', '.join(NAMES)}")
+            raise ValueError(f"unknown host {name!r}; known hosts: {', '.join(NAMES)}")
     return HOST

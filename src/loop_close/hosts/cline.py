@@ -86,8 +86,8 @@ def added(content: str) -> str:
     if _calls_us(content):
         return content
     raise ConfigError(
-        "it is not of loop-close; to have both, let it pass its standard input to"
-        f" `{command_line(_NAME)}` and print what that prints"
+        "this hook is not from loop-close; to use both, make it pass its standard input to"
+        f" `{command_line(_NAME)}` and print that command's output"
     )
 
 
@@ -99,9 +99,7 @@ def removed(content: str) -> str | None:
     if content == _SCRIPT:
         return None
     if _calls_us(content):
-        raise ConfigError(
-            f"it was changed since loop-close wrote it; take `{command_line(_NAME)}` out by hand"
-        )
+        raise ConfigError(f"edited since loop-close wrote it; remove `{command_line(_NAME)}` by hand")
     return content
 
 
@@ -127,6 +125,6 @@ HOST = Host(
         added=added,
         removed=removed,
         is_program=True,
-        note="Cline runs hooks only where its setting Enable Hooks is on.",
+        note="Cline runs hooks only if its setting Enable Hooks is on.",
     ),
 )

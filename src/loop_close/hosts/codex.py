@@ -62,6 +62,6 @@ HOST = Host(
         project=".codex/hooks.json",
         user=".codex/hooks.json",
         home="CODEX_HOME",
-        note="Codex passes over a hook that nobody has trusted, without a word: start codex, type /hooks, trust it.",
+        note="Codex silently skips hooks that you have not trusted: start codex, type /hooks, and trust this one.",
     ),
 )

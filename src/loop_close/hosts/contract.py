@@ -1,4 +1,4 @@
-"""What a host of agents is: how it calls its hooks, what it wants to be answered, where its configuration lies."""
+"""The record of a host of agents: how it calls hooks, the answers it reads, the path of its configuration."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def path(document: Mapping[str, object]) -> tuple[str, ...]:
     :raises ConfigError: for a file without the version, of which Cursor takes no hook.
     """
     if document.get("version") != 1:
-        raise ConfigError('Cursor takes hooks only from a file with "version": 1; put that in, at the top')
+        raise ConfigError('Cursor reads hooks only from a file with "version": 1; add that at the top level')
     return ("hooks", "stop")
 
 

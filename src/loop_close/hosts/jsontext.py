@@ -18,7 +18,7 @@ _LINE_START = re.compile(r"[ \t]*")
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
@@ -58,7 +58,7 @@ def parse(text: str) -> object:
     try:
         return _DECODER.decode(text)
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError("nested too deeply") from None
 
 
 def root(text: str) -> int:

@@ -66,8 +66,8 @@ def _check_whole(slot: Slot, body: str) -> None:
             commands = _commands(body, event.at) if isinstance(event.value, list) else ()
             if any(runs_hook(slot.host, each) and not is_ours(slot.host, each) for each in commands):
                 raise ConfigError(
-                    f'"{event.name}" in it has a command that does more than to run the hook; take'
-                    f" `{command_line(slot.host)}` out of that by hand"
+                    f'"{event.name}" has a command that does more than run the hook; remove'
+                    f" `{command_line(slot.host)}` from it by hand"
                 )
 
 
@@ -142,30 +142,30 @@ def _document(slot: Slot, body: str) -> Mapping[str, object]:
     except ValueError as error:
         raise ConfigError(_unreadable(slot, body, error)) from None
     if not isinstance(document, dict):
-        raise ConfigError("it holds no JSON object: {…}")
+        raise ConfigError("not a JSON object: {…}")
     return document
 
 
 def _unreadable(slot: Slot, body: str, error: ValueError) -> str:
-    why = "it is empty" if not body.strip() else f"it is no JSON that can be changed: {error}"
+    why = "the file is empty" if not body.strip() else f"invalid JSON: {error}"
     at = getattr(error, "pos", 0)
     if body.startswith(("//", "/*", "#"), at):
-        why = f"it has a comment in line {getattr(error, 'lineno', 1)}, and JSON has none"
+        why = f"comment in line {getattr(error, 'lineno', 1)}; JSON has no comments"
     hook = written(nested(slot.path(slot.beside), slot.entry), Layout(unit=None, newline="\n"))
-    return f"{why}; mend it, or add the hook by hand: {hook}"
+    return f"{why}; fix it, or add the hook by hand: {hook}"
 
 
 def _member(body: str, at: int, name: str, above: tuple[str, ...]) -> Part | None:
     found = [part for part in parts(body, at) if part.name == name]
     if len(found) > 1:
-        raise ConfigError(f'it has "{".".join((*above, name))}" twice; keep one')
+        raise ConfigError(f'"{".".join((*above, name))}" appears twice; keep one')
     return found[0] if found else None
 
 
 def _container(body: str, part: Part, bracket: str, path: tuple[str, ...]) -> int:
     if body[part.at] != bracket:
         wanted = "a list: […]" if bracket == "[" else "an object: {…}"
-        raise ConfigError(f'"{".".join(path)}" in it is not {wanted}')
+        raise ConfigError(f'"{".".join(path)}" is not {wanted}')
     return part.at
 
 

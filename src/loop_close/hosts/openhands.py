@@ -56,7 +56,7 @@ def path(document: Mapping[str, object]) -> tuple[str, ...]:
     events = document["hooks"] if wrapper else document
     spelled = [name for name in ("stop", "Stop") if isinstance(events, Mapping) and name in events]
     if len(spelled) == 2:
-        raise ConfigError('it has both "stop" and "Stop", which OpenHands refuses; keep one')
+        raise ConfigError('both "stop" and "Stop" are present, which OpenHands rejects; keep one')
     return (*wrapper, *(spelled or ["Stop" if wrapper else "stop"]))
 
 

@@ -18,15 +18,15 @@ def document_of(data: bytes) -> Document:
     :raises PayloadError: when there is none.
     """
     if len(data) > MAX_INPUT:
-        raise PayloadError(f"the input has more than {MAX_INPUT:,} bytes")
+        raise PayloadError(f"the input is longer than {MAX_INPUT:,} bytes")
     if not data.strip():
-        raise PayloadError("the input is empty; a host sends JSON")
+        raise PayloadError("the input is empty; expected JSON from a coding agent")
     try:
         document = json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise PayloadError(f"the input is no UTF-8 at byte {error.start}") from None
+        raise PayloadError(f"the input is invalid UTF-8 at byte {error.start}") from None
     except (ValueError, RecursionError) as error:  # also for numbers and depths that nobody reads
-        raise PayloadError(f"the input is no JSON: {error}") from None
+        raise PayloadError(f"the input is invalid JSON: {error}") from None
     if not isinstance(document, dict):
         raise PayloadError(f"the input is {_kind(document)}, not an object")
     return document
@@ -40,7 +40,7 @@ def event_of(document: Document, key: str, known: Sequence[str]) -> str:
     """
     event = needed(document, key)
     if event not in known:
-        raise PayloadError(f"{key} is {_shown(event)}; loop-close answers {' and '.join(known)}")
+        raise PayloadError(f"{key} is {_shown(event)}; loop-close handles {' and '.join(known)}")
     return event
 
 
@@ -79,9 +79,9 @@ def folder(document: Document, key: str) -> str:
     """
     found = text(document, key)
     if "\0" in found:
-        raise PayloadError(f"{key} is no path: it has a NUL")
+        raise PayloadError(f"{key} is not a path: it contains a NUL byte")
     if len(found) > _LONGEST_PATH:
-        raise PayloadError(f"{key} is no path: it has {len(found):,} characters")
+        raise PayloadError(f"{key} is not a path: it has {len(found):,} characters")
     return found
 
 
@@ -112,7 +112,7 @@ def count(document: Document, key: str) -> int | None:
     if not isinstance(value, int):
         return None
     if isinstance(value, bool) or value < 0:
-        raise PayloadError(f"{key} is {_shown(value)}, not a whole number from 0")
+        raise PayloadError(f"{key} is {_shown(value)}, not a whole number of at least 0")
     return value
 
 

@@ -63,7 +63,7 @@ def checked(tool: str, fields: Sequence[Field], given: Mapping[str, Any] | None)
 def _string(tool: str, field: Field, value: Any) -> str:
     if isinstance(value, str):
         return value
-    raise ToolError(f"{tool}: {field.name} takes a string, not {_named(value)}")
+    raise ToolError(f"{tool}: {field.name} must be a string, not {_named(value)}")
 
 
 def _integer(tool: str, field: Field, value: Any) -> int:
@@ -72,7 +72,7 @@ def _integer(tool: str, field: Field, value: Any) -> int:
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if is_whole and _is_within(field, value):
         return int(value)
-    raise ToolError(f"{tool}: {field.name} takes {_whole_number(field)}, not {_named(value)}")
+    raise ToolError(f"{tool}: {field.name} must be {_whole_number(field)}, not {_named(value)}")
 
 
 def _is_within(field: Field, value: int) -> bool:

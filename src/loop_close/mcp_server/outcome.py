@@ -129,6 +129,6 @@ def _report(root: Path) -> dict[str, Any] | None:
 
 
 def _lines(prompt: str, output: str, limit: str) -> list[str]:
-    lines = [f"The tests did not end within {limit} and were ended.", ""] if limit else []
-    lines += [prompt.rstrip("\n") or "The run left no next prompt.", ""]
-    return [*lines, "What was printed last:", "", *fence(output)] if output else lines
+    lines = [f"The tests did not finish within {limit} and were stopped.", ""] if limit else []
+    lines += [prompt.rstrip("\n") or "The run wrote no next prompt.", ""]
+    return [*lines, "End of the output:", "", *fence(output)] if output else lines

@@ -40,6 +40,6 @@ def written_prompt() -> str:
 def next_prompt() -> str:
     """The text of the resource: the prompt, or that there is none."""
     return written_prompt() or (
-        f"There is no next prompt: {prompt_file().name} is not there, or is not from loop-close."
-        " A run of the tests writes it: the tool loop_run, or pytest --loop-close.\n"
+        f"No next prompt: {prompt_file().name} does not exist, or loop-close did not write it."
+        " A test run writes it: call loop_run, or run pytest --loop-close.\n"
     )

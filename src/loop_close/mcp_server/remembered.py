@@ -9,8 +9,9 @@ from typing import Any
 from loop_close.cli.memory import NoRunError, read
 from loop_close.cli.place import NO_RUN, place_at
 from loop_close.cli.status import document_of, worst_first
-from loop_close.cli.summary import shown, signal_document, state_name, summary_of
+from loop_close.cli.summary import loop_words, shown, signal_document, summary_of
 from loop_close.mcp_server.answers import Answer
+from loop_close.memory import Breaker
 from loop_close.store.contract import RunRow
 
 _RUNS = 20
@@ -41,14 +42,16 @@ def _source_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """A source as ``status`` tells it, shortened."""
     reason = f": {document['stall_reason']}" if document["stall_reason"] else ""
     known = (
-        f"{document['verdict']} in run {document['run']}{reason}" if document["run"] else "no run has ended"
+        f"{document['verdict']} in run {document['run']}{reason}"
+        if document["run"]
+        else "no run has finished"
     )
     yield f"{document['source']}: {document['standing']} ({known})"
     if document["failing"]:
         named = ("fixed", "new", "changed", "unresolved")
         yield f"  {document['failing']} failing: {', '.join(f'{document[name]} {name}' for name in named)}"
     if document["breaker"]["state"] != "closed":
-        yield f"  breaker {state_name(document['breaker']['state'])}: {document['breaker']['reason']}"
+        yield f"  {loop_words(Breaker(**document['breaker']))}"
     if not_run := document["edits_not_run"]:
         names = ", ".join(f"{each['function']} ({each['file']})" for each in not_run[:_NAMED])
         more = f" and {len(not_run) - _NAMED} more" if len(not_run) > _NAMED else ""
@@ -97,7 +100,9 @@ def _run_line(document: Mapping[str, Any]) -> str:
     moved = ", ".join(f"{number} {name}" for name, number in document["moved"].items() if number)
     failing = "" if document["failing"] is None else f", {document['failing']} failing"
     signals = f"; {', '.join(document['signals'])}" if document["signals"] else ""
-    state = document["breaker"]["state"]
-    breaker = f"; breaker {state_name(state)}" if state != "closed" else ""
+    breaker = Breaker(**document["breaker"])
+    loop = f"; {loop_words(breaker)}" if breaker.state != "closed" else ""
     counts = f" ({moved})" if moved else ""
-    return f"{document['source']}, run {document['run']}: {document['verdict']}{failing}{counts}{breaker}{signals}"
+    return (
+        f"{document['source']}, run {document['run']}: {document['verdict']}{failing}{counts}{loop}{signals}"
+    )

@@ -1,4 +1,4 @@
-"""Run the project's tests in a process group of their own, and end them when nobody waits for them any more."""
+"""Run the project's tests in a process group of their own, and stop them when the call is cancelled."""
 
 from __future__ import annotations
 

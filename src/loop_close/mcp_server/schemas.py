@@ -33,9 +33,12 @@ def _said(values: tuple[str, ...], about: str) -> dict[str, Any]:
 _BREAKER = _object({"state": {"enum": ["closed", "half_open", "open"]}, "reason": _TEXT})
 _SIGNAL = _object({"kind": _TEXT, "runs": _list(_WHOLE), "tests": _list(_TEXT), "explanation": _TEXT})
 _DECISION = _object({"action": {"enum": ["continue", "stop"]}, "reason": _TEXT})
-_STANDING = _said(("green", "failing", "stuck"), "Stuck: the loop makes no progress, a person should look.")
+_STANDING = _said(
+    ("green", "failing", "stuck"), "stuck: no progress over several runs; a person should look."
+)
 _VERDICT = _said(
-    ("green", "first-failure", "progress", "no-progress", "stuck", "error"), "What the run comes to."
+    ("green", "first-failure", "progress", "no-progress", "stuck", "error"),
+    "Result of the run, compared with earlier runs.",
 )
 _CAUSE = _object(
     {
@@ -57,14 +60,17 @@ REPORT = _object(
         "exit_code": _or_null("integer"),
         "verdict": _VERDICT,
         "stall_reason": _TEXT,
-        "next_prompt": {**_TEXT, "description": "Markdown for the next turn. Advice, not to be executed."},
+        "next_prompt": {
+            **_TEXT,
+            "description": "Markdown for the next turn. Advice to read; do not execute it.",
+        },
         "counts": {"type": "object"},
         "root_causes": _list(_CAUSE),
         "evidence": _list(_EVIDENCE),
         "signals": _list(_SIGNAL),
         "breaker": _BREAKER,
         "decision": _DECISION,
-        "omitted": {"type": "object", "description": "How many items were left out, by list."},
+        "omitted": {"type": "object", "description": "Number of omitted items, by list."},
     }
 )
 
@@ -91,7 +97,7 @@ STATUS = _object(
     {
         "schema": {"const": "loop-close.status/1"},
         "verdict": _said(
-            ("green", "failing", "stuck", "none"), "The worst of the sources; none: no run is known."
+            ("green", "failing", "stuck", "none"), "The worst state of all sources; none: no runs recorded."
         ),
         "sources": _list(_SOURCE),
     }
@@ -107,7 +113,7 @@ _RUN = _object(
         "verdict": _TEXT,
         "stall_reason": _TEXT,
         "failing": _or_null("integer"),
-        "moved": {"type": "object", "description": "How many tests, by group: fixed, new, changed, …"},
+        "moved": {"type": "object", "description": "Number of tests by group: fixed, new, changed, …"},
         "breaker": _BREAKER,
         "signals": _list(_TEXT),
     }
@@ -118,7 +124,7 @@ HISTORY = _object({"schema": {"const": "loop-close.runs/1"}, "runs": _list(_RUN)
 RUN = _object(
     {
         "schema": {"const": "loop-close.run/1"},
-        "command": {**_TEXT, "description": "What ran: test_command of the project's settings."},
+        "command": {**_TEXT, "description": "The command that ran: the setting test_command."},
         "exit_code": _or_null("integer"),
         "timed_out": _FLAG,
         "standing": _STANDING,
@@ -126,15 +132,15 @@ RUN = _object(
         "prompt_file": _TEXT,
         "sources": {
             **_list(_SOURCE),
-            "description": "Where each source that ran stands now, the worst first.",
+            "description": "State of each source that ran, worst first.",
         },
         "report": {
             "type": ["object", "null"],
-            "description": "loop-close.report/1 of a red run, shortened; null: nothing failed, or nothing was kept.",
+            "description": "loop-close.report/1 of a red run, shortened; null if nothing failed or no report exists.",
         },
         "output_end": {
             **_TEXT,
-            "description": "What was printed last, where the prompt does not explain it.",
+            "description": "End of the output, if the prompt does not explain the result.",
         },
     }
 )

@@ -31,7 +31,7 @@ from loop_close.text.fault import fault_text
 if TYPE_CHECKING:
     from loop_close.cli.streams import Streams
 
-_BUSY = "the tests are running already; loop_status says when they are done"
+_BUSY = "the tests are already running; loop_status shows when they are done"
 _MARKDOWN = "text/markdown"
 _Context: TypeAlias = ServerRequestContext[Any, Any]
 #: What went wrong outside of us, or was asked for wrongly.
@@ -100,14 +100,14 @@ class _Tests:
         tool = next((tool for tool in TOOLS if tool.name == params.name), None)
         if tool is None:
             named = ", ".join(tool.name for tool in TOOLS)
-            raise MCPError(types.INVALID_PARAMS, f"there is no such tool; there are {named}")
+            raise MCPError(types.INVALID_PARAMS, f"unknown tool; known tools: {named}")
         try:
             arguments = checked(tool.name, tool.fields, params.arguments)
             return _result(await self._answer(tool, arguments, context))
         except _EXPECTED as error:
             return _result(failed(str(error)))
         except Exception as fault:
-            return _result(failed(f"a fault of loop-close itself: {fault_text(fault)}"))
+            return _result(failed(f"internal error of loop-close: {fault_text(fault)}"))
 
     async def _answer(self, tool: Tool, arguments: dict[str, Any], context: _Context) -> Answer:
         if tool.work is not None:
@@ -166,7 +166,7 @@ async def _list_resources(context: _Context, params: object) -> types.ListResour
         uri=URI,
         name="nextprompt",
         title="The next prompt",
-        description="What the last test run found broken, by root cause, and what to do next.",
+        description="What is broken after the last test run, by root cause, and what to do next.",
         mime_type=_MARKDOWN,
     )
     return types.ListResourcesResult(resources=[resource])
@@ -176,7 +176,7 @@ async def _read_resource(
     context: _Context, params: types.ReadResourceRequestParams
 ) -> types.ReadResourceResult:
     if str(params.uri) != URI:
-        raise MCPError(types.INVALID_PARAMS, f"there is no such resource; there is {URI}")
+        raise MCPError(types.INVALID_PARAMS, f"unknown resource; the only resource is {URI}")
     try:
         text = await anyio.to_thread.run_sync(next_prompt)
     except _EXPECTED as error:

@@ -1,4 +1,4 @@
-"""The tools, and what each of them says of itself."""
+"""The tools and their descriptions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_SECONDS = 3_600
 _SOURCE = Field(
     name="source",
     kind="string",
-    description="Only this source of runs, such as 'pytest' (default: all of them).",
+    description="Only this source of runs, for example 'pytest' (default: all sources).",
 )
 
 
@@ -44,27 +44,27 @@ class Tool:
 _CLOSE = Tool(
     name="loop_close",
     title="Read test output",
-    description="Reads what a test command, type checker or linter printed, and says what is wrong, grouped by root"
-    " cause, and what to do next. Without side effects: the same input gives the same answer.",
+    description="Reads the output of a test command, type checker or linter. Returns what is wrong, grouped by root"
+    " cause, and what to do next. No side effects: the same input gives the same answer.",
     fields=(
         Field(
-            name="stdout", kind="string", description="What it printed; the last 1,000,000 characters count."
+            name="stdout",
+            kind="string",
+            description="Output of the command. Only the last 1,000,000 characters are read.",
         ),
         Field(
             name="stderr",
             kind="string",
-            description="What it printed on standard error, where that is apart.",
+            description="Standard error of the command, if it is separate from stdout.",
         ),
-        Field(
-            name="exit_code", kind="integer", description="Its exit code; leave it out where it is not known."
-        ),
-        Field(name="source", kind="string", description="What to call the run (default: output)."),
+        Field(name="exit_code", kind="integer", description="Exit code of the command. Omit it if unknown."),
+        Field(name="source", kind="string", description="Name of the source of this run (default: output)."),
         Field(
             name="budget",
             kind="integer",
             least=MIN_BUDGET,
             most=_MAX_BUDGET,
-            description=f"Tokens that the next prompt may cost (default: {DEFAULT_BUDGET}).",
+            description=f"Maximum length of the next prompt in tokens (default: {DEFAULT_BUDGET}).",
         ),
     ),
     output=schemas.REPORT,
@@ -72,9 +72,9 @@ _CLOSE = Tool(
 )
 _STATUS = Tool(
     name="loop_status",
-    title="Where the loop stands",
-    description="Says of every source of test runs where it stands after its last run: green, failing or stuck, with"
-    " the reasons. Runs nothing.",
+    title="State of the loop",
+    description="Returns for each source of test runs whether its last run left it green, failing or stuck, with the"
+    " reasons. Runs nothing.",
     fields=(_SOURCE,),
     output=schemas.STATUS,
     work=loop_status,
@@ -82,7 +82,7 @@ _STATUS = Tool(
 _HISTORY = Tool(
     name="loop_history",
     title="Earlier test runs",
-    description="Lists the test runs that are remembered, the newest last: verdict, failures, progress. Runs nothing.",
+    description="Lists the recorded test runs, newest last, with verdict, failures and progress. Runs nothing.",
     fields=(
         _SOURCE,
         Field(
@@ -90,7 +90,7 @@ _HISTORY = Tool(
             kind="integer",
             least=1,
             most=_MAX_RUNS,
-            description="How many runs (default: 20).",
+            description="Number of runs (default: 20).",
         ),
     ),
     output=schemas.HISTORY,
@@ -99,16 +99,16 @@ _HISTORY = Tool(
 RUN = Tool(
     name="loop_run",
     title="Run the tests",
-    description="Runs the project's tests by the command that its settings name ([tool.loop-close] test_command),"
-    " remembers the run and answers with the next prompt: what is broken, by root cause, whether the loop advances,"
-    " and whether to go on. The command cannot be chosen by the caller.",
+    description="Runs the project's tests with the command from its settings ([tool.loop-close] test_command), records"
+    " the run, and returns the next prompt: what is broken, by root cause, whether the loop makes progress, and"
+    " whether to continue. The caller cannot choose the command.",
     fields=(
         Field(
             name="time_limit",
             kind="integer",
             least=1,
             most=_MAX_SECONDS,
-            description=f"Seconds after which the tests are ended (default: {TIME_LIMIT}).",
+            description=f"Time limit for the tests in seconds (default: {TIME_LIMIT}).",
         ),
     ),
     output=schemas.RUN,
@@ -117,6 +117,7 @@ RUN = Tool(
 
 TOOLS: tuple[Tool, ...] = (_CLOSE, _STATUS, _HISTORY, RUN)
 INSTRUCTIONS = (
-    "loop-close reads test runs and remembers them. After an edit, loop_run runs the tests and answers with the next"
-    " prompt; loop_status says whether the loop advances or is stuck; loop_close reads output that is already there."
+    "loop-close reads and records test runs. After an edit, call loop_run: it runs the tests and returns the next"
+    " prompt. Call loop_status to see whether the loop makes progress or is stuck. Call loop_close to read output that"
+    " you already have."
 )

@@ -86,7 +86,7 @@ def _check_content(path: Path) -> None:
     documented; all of 7.x has the same.
     """
     if path.stat().st_size > MAX_BYTES:
-        raise _UnusableError(f"{path.name} is too big: more than {MAX_BYTES:,} bytes")
+        raise _UnusableError(f"{path.name} is too large: more than {MAX_BYTES:,} bytes")
     uri = f"{path.absolute().as_uri()}?mode=ro"
     with closing(sqlite3.connect(uri, uri=True, timeout=0)) as database:
         if database.execute("select 1 from sqlite_master where type not in ('table', 'index')").fetchone():
@@ -96,7 +96,7 @@ def _check_content(path: Path) -> None:
         # With branches there are jumps in place of lines, one for each way to get to a line.
         ((jumps,),) = database.execute("select count(*) from arc where tono > 0")
     if lines + jumps > MAX_PAIRS:
-        raise _UnusableError(f"{path.name} is too big: more than {MAX_PAIRS:,} lines of tests")
+        raise _UnusableError(f"{path.name} is too large: more than {MAX_PAIRS:,} lines of tests")
 
 
 def _calls(data: CoverageData, path: Path, root: str, failed: Collection[str]) -> Calls:
@@ -105,11 +105,11 @@ def _calls(data: CoverageData, path: Path, root: str, failed: Collection[str]) -
     if not known:
         raise _no_contexts(path)
     if failed and known.isdisjoint(failed):
-        raise _UnusableError(f"{path.name} knows none of the failing tests")
+        raise _UnusableError(f"{path.name} has no data on the failing tests")
     ownership = Ownership(root)
     files = _files(data.measured_files(), root, ownership)
     if not files:
-        raise _UnusableError(f"{path.name} names no code below the root")
+        raise _UnusableError(f"{path.name} has no files below the root")
     _check_age(path, root, [*files, *sorted({nodeid.partition("::")[0] for nodeid in failed})])
     lines = _Lines(tests, failed)
     for file, names in files.items():

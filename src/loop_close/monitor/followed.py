@@ -24,7 +24,7 @@ _ID = id  # tests may put another one in its place
 
 def too_many() -> str:
     """What is to be said when there were more functions than are followed."""
-    return f"only the first {MAX_FUNCTIONS:,} functions that ran were looked at"
+    return f"only the first {MAX_FUNCTIONS:,} functions that ran were tracked"
 
 
 class Followed:

@@ -56,7 +56,7 @@ class Monitor:
         self._give_up(f"{type(fault).__name__}: {fault}")
 
     def _give_up(self, fault: str) -> None:
-        self.why_off = f"the monitor of calls failed: {fault}"
+        self.why_off = f"call tracking failed: {fault}"
         self.stop()
 
     # The next three are called for every test, where a call less is worth a line more.
@@ -132,7 +132,7 @@ class Monitor:
             try:
                 return calls_of(*counted, code_of, is_part=is_part)
             except Exception as fault:
-                self._why_less = f"what ran at import was not looked at: {type(fault).__name__}: {fault}"
+                self._why_less = f"imports were not tracked: {type(fault).__name__}: {fault}"
                 return calls_of(*counted)
         except Exception as fault:
             self._give_up(f"{type(fault).__name__}: {fault}")
@@ -148,6 +148,6 @@ class Monitor:
         try:
             self._watch.stop()
         except Exception as fault:
-            self.why_off = self.why_off or f"the monitor of calls could not be stopped: {fault}"
+            self.why_off = self.why_off or f"call tracking could not be stopped: {fault}"
         if self._watch.fault and not self.why_off:  # found only now
-            self.why_off = f"the monitor of calls failed: {self._watch.fault}"
+            self.why_off = f"call tracking failed: {self._watch.fault}"

@@ -46,7 +46,7 @@ class Tool:
             return f"Python {version} has no sys.monitoring (3.12 has)"
         self._monitoring, self._use = monitoring, monitoring.use_tool_id
         if not self._hold(FREE_IDS):
-            return "every free tool id of sys.monitoring is taken"
+            return "all tool ids of sys.monitoring are in use"
         self._asked = monitoring.use_tool_id = _asked_first(self._use, self._make_way)
         return ""
 

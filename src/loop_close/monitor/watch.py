@@ -19,7 +19,7 @@ from loop_close.monitor.telling import Telling
 from loop_close.monitor.tool import Tool
 
 _HANDLED = "EXCEPTION_HANDLED"
-_TAKEN = "the program took our tool id of sys.monitoring"
+_TAKEN = "the program took over our tool id of sys.monitoring"
 _ID, _FRAME = id, sys._getframe  # tests may put other ones in their place
 
 

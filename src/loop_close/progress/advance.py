@@ -1,4 +1,4 @@
-"""One run on top of an episode: what it came to, and the episode after it."""
+"""Compare one run with its episode: the progress, and the episode after it."""
 
 from __future__ import annotations
 
@@ -146,15 +146,15 @@ def breaker_of(episode: Episode, step: Step, limits: Thresholds) -> Breaker:
     if step.advanced or not step.unresolved:
         return Breaker()
     if episode.varied >= limits.varied:
-        return Breaker(
-            state="open", reason=f"{episode.varied} runs in a row without fewer failures than ever before"
-        )
-    reason = f"{episode.stalled} runs in a row without progress"
+        return Breaker(state="open", reason=f"no new lowest number of failures for {episode.varied} runs")
+    reason = f"no progress for {episode.stalled} run{'s' * (episode.stalled != 1)}"
     if episode.stalled >= limits.open_after:
         return Breaker(state="open", reason=reason)
-    return (
-        Breaker(state="half_open", reason=reason) if episode.stalled >= limits.half_open_after else Breaker()
-    )
+    if episode.stalled >= limits.half_open_after:
+        return Breaker(
+            state="half_open", reason=f"{reason}; after {limits.open_after} the loop counts as stuck"
+        )
+    return Breaker()
 
 
 def _digest(parts: Iterable[str]) -> str:

@@ -17,14 +17,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--loop-close",
         action="store_true",
-        help="write the next prompt for a coding agent: what is broken, by root cause",
+        help="write the next prompt for a coding agent: what is broken, by root cause, and where the fault probably is",
     )
     group.addoption(
         "--loop-close-file",
         metavar="PATH",
-        help="where to write the next prompt (default: nextprompt.md in the root)",
+        help="path of the next prompt (default: nextprompt.md in the root folder)",
     )
-    group.addoption("--loop-close-json", metavar="PATH", help="also write the report as JSON")
+    group.addoption("--loop-close-json", metavar="PATH", help="also write the report as JSON to this path")
     group.addoption(
         "--loop-close-budget",
         metavar="TOKENS",
@@ -33,12 +33,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--loop-close-history",
         metavar="PATH|off",
-        help="where runs are remembered (default: .loop-close/history.sqlite3 in the root)",
+        help="path of the history of runs; off: keep none (default: .loop-close/history.sqlite3 in the root folder)",
     )
     group.addoption(
         "--loop-close-suspects",
         metavar="auto|on|off",
-        help="look at which functions each test calls, to name those that are probably wrong (default: auto)",
+        help="track which functions each test calls, to find the probable fault; auto: if possible (Python 3.12),"
+        " on: report it if not possible, off: never (default: auto)",
     )
 
 

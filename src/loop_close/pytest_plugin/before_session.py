@@ -48,7 +48,7 @@ def report(config: pytest.Config, error: Exception) -> None:
         _report(config, error)
     except Exception as fault:
         with contextlib.suppress(Exception):
-            sys.stderr.write(f"loop-close: no prompt could be written: {type(fault).__name__}: {fault}\n")
+            sys.stderr.write(f"loop-close: cannot write the prompt: {type(fault).__name__}: {fault}\n")
 
 
 def _report(config: pytest.Config, error: Exception) -> None:

@@ -36,7 +36,7 @@ def start_monitor(config: pytest.Config) -> None:
     try:
         _watch(config)
     except Exception as fault:
-        config.pluginmanager.register(Nothing(f"the monitor of calls failed: {fault}"), _NAME)
+        config.pluginmanager.register(Nothing(f"call tracking failed: {fault}"), _NAME)
 
 
 def _watch(config: pytest.Config) -> None:
@@ -92,7 +92,7 @@ def _sendable(plain: dict[str, Any]) -> dict[str, Any] | str:
     try:
         repr(plain).encode("utf-8")
     except UnicodeEncodeError:
-        return "the name of a file or of a function is no text"
+        return "a file or function name is not a string"
     return plain
 
 
@@ -140,13 +140,13 @@ class Adder:
         try:
             return (added(map(from_wire, self._parts)) if self._parts else None), self._why_not_all()
         except Exception as fault:
-            return None, f"what workers sent cannot be read: {type(fault).__name__}: {fault}"
+            return None, f"invalid data from a worker: {type(fault).__name__}: {fault}"
 
     def _why_not_all(self) -> str:
         lost = self._workers - len(self._parts)
         if not lost:
             return min((part[_WHY] for part in self._parts if part.get(_WHY)), default="")
-        why = f"{lost} of {self._workers} workers sent no counts"
+        why = f"{lost} of {self._workers} workers sent no call data"
         return f"{why}: {min(self._reasons)}" if self._reasons else why
 
 

@@ -232,7 +232,7 @@ def _fallback(recorder: Recorder, session: pytest.Session, fault: BaseException)
         files.write_prompt(recorder.targets.prompt, "".join(rows))
     except Exception as second:
         line += f"; the raw evidence could not be written either ({type(second).__name__})"
-    return (f"loop-close: a fault of loop-close itself: {line}; pytest's result is not affected",)
+    return (f"loop-close: internal error of loop-close: {line}; pytest's result is not affected",)
 
 
 def raw_evidence(failures: list[Any], exit_code: int, fault: str) -> list[str]:

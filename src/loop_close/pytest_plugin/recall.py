@@ -37,7 +37,7 @@ def called(recorder: Recorder, session: pytest.Session, incomplete: str) -> tupl
     except Exception as fault:  # all else that there is to say is worth more
         from loop_close.text.fault import fault_text
 
-        return None, f"a fault of loop-close itself: {fault_text(fault)}"
+        return None, f"internal error of loop-close: {fault_text(fault)}"
 
 
 def _from_contexts(recorder: Recorder, why_not: str) -> tuple[Calls | None, str]:

@@ -37,9 +37,9 @@ def to_text(value: Any) -> str:
         try:
             return value.decode("utf-8", "surrogatepass")
         except UnicodeDecodeError as error:
-            raise RecordError("bytes where text belongs") from error
+            raise RecordError("expected text, got bytes") from error
     if not isinstance(value, str):
-        raise RecordError(f"{type(value).__name__} where text belongs")
+        raise RecordError(f"expected text, got {type(value).__name__}")
     return value
 
 
@@ -54,7 +54,7 @@ def to_whole(value: Any) -> int:
     :raises RecordError: when it is none, or larger than anything that we count.
     """
     if type(value) is not int or abs(value) >= _UNCOUNTED:
-        raise RecordError("no number that counts anything")
+        raise RecordError("not a valid count")
     return value
 
 
@@ -82,7 +82,7 @@ def packed(text: str) -> str | bytes:
     :raises HistoryError: when it is too long for that.
     """
     if len(text) > _LARGEST:
-        raise HistoryError("the run is too large to be remembered")
+        raise HistoryError("the run is too large to record")
     return text if len(text) < _LONG else zlib.compress(text.encode(), 1)
 
 
@@ -93,11 +93,11 @@ def to_json(value: Any) -> Any:
     """
     text = _unpacked(value, _LARGEST) if isinstance(value, bytes) else value
     if isinstance(text, str) and len(text) > _LARGEST:
-        raise RecordError("a text that is too long")
+        raise RecordError("a string that is too long")
     try:
         return json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
-        raise RecordError(f"no JSON: {error}") from error
+        raise RecordError(f"not JSON: {error}") from error
 
 
 def from_content(content: bytes) -> bytes:
@@ -111,10 +111,10 @@ def to_content(value: Any, size: Any) -> bytes:
     :raises RecordError: when it is none.
     """
     if not isinstance(value, bytes) or not isinstance(size, int):
-        raise RecordError("no content of a file")
+        raise RecordError("not the content of a file")
     content = _unpacked(value, _LARGEST_CONTENT)
     if len(content) != size:
-        raise RecordError("the content of a file has another length")
+        raise RecordError("the content of a file has the wrong length")
     return content
 
 
@@ -123,7 +123,7 @@ def _unpacked(data: bytes, most: int) -> bytes:
     try:
         unpacked = zlib.decompressobj().decompress(data, most + 1)
     except zlib.error as error:
-        raise RecordError(f"not compressed as it should be: {error}") from error
+        raise RecordError(f"invalid compression: {error}") from error
     if len(unpacked) > most:
-        raise RecordError("more than it should be when it is unpacked")
+        raise RecordError("larger than recorded after decompression")
     return unpacked

@@ -60,7 +60,7 @@ def calls_of(connection: sqlite3.Connection, source: str) -> KeptCalls | None:
     passed, kind, data = row
     found = _record(_json(kind, data))
     if passed != found.calls.passed:
-        raise RecordError("another number of passing tests than it says")
+        raise RecordError("the number of passing tests does not match")
     return found
 
 
@@ -116,7 +116,7 @@ def _record(plain: Any) -> KeptCalls:
         _check_bounds(0, passed, (each.passed for each in functions))
         _check(str, failed)
     except (AttributeError, KeyError, TypeError) as error:
-        raise RecordError(f"no counts of calls: {error}") from error
+        raise RecordError(f"invalid call data: {error}") from error
     calls = Calls(passed=passed, functions=functions)
     return KeptCalls(calls=calls, failed=frozenset(failed), tests=frozenset(tests))
 
@@ -147,9 +147,9 @@ def _called(
 
 def _check(kind: type, values: Iterable[Any]) -> None:
     if not set(map(type, values)) <= {kind}:
-        raise RecordError(f"something else where {kind.__name__} belongs")
+        raise RecordError(f"expected {kind.__name__}")
 
 
 def _check_bounds(least: int, most: int, values: Iterable[int]) -> None:
     if any(not least <= value <= most for value in values):
-        raise RecordError("numbers that count nothing")
+        raise RecordError("invalid counts")

@@ -113,7 +113,7 @@ class Database:
                 has_renewed = True
                 self._put_away(f"was damaged ({broken})", isinstance(broken, UnsafeError))
             self.connection = self._opened()
-        raise HistoryError(f"{self.path.name} is damaged time and again, or replaced while it is used")
+        raise HistoryError(f"{self.path.name} keeps being damaged, or is replaced while in use")
 
     def _translated(self, work: Work[T]) -> T:
         try:
@@ -157,15 +157,15 @@ class Database:
             except ReplacedError:
                 self.close()
             except ForeignError:
-                self._put_away("was no history of loop-close")
+                self._put_away("was not a loop-close history")
             except UnsafeError as unsafe:
                 self._put_away(f"was damaged ({unsafe})", is_unsafe=True)
             except BrokenError as broken:
-                self._put_away(f"was no history of loop-close ({broken})")
+                self._put_away(f"was not a loop-close history ({broken})")
             except BaseException:
                 self.close()
                 raise
-        raise HistoryError(f"{self.path.name} is damaged time and again, or replaced while it is used")
+        raise HistoryError(f"{self.path.name} keeps being damaged, or is replaced while in use")
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         # To SQLite a file of a few bytes is an empty database.
@@ -182,7 +182,7 @@ class Database:
             connection.execute("UPDATE project SET root = ? WHERE root = ''", (self._project,))
             (root,) = connection.execute(_ROOT).fetchone()  # another one may have been quicker
         if self._project not in ("", root):
-            raise HistoryError(f"{self.path.name} remembers the runs of another project; name another file")
+            raise HistoryError(f"{self.path.name} belongs to another project; name another file")
 
     def _look(self) -> None:
         """Find out whether the file is ours, and whether it is safe to open it."""
@@ -209,7 +209,7 @@ class Database:
         except OSError as error:
             raise HistoryError(f"cannot open {self.path.name}: {error.strerror or error}") from error
         if found is None:
-            raise HistoryError(f"cannot open {self.path.name}: somebody removes it")
+            raise HistoryError(f"cannot open {self.path.name}: another process keeps removing it")
         return found
 
     def _connect(self) -> None:
@@ -228,14 +228,14 @@ class Database:
         name = self.path.name
         try:
             if not self._is_ours:
-                raise HistoryError(f"{name} exists and is no history of loop-close; name another file")
+                raise HistoryError(f"{name} exists and is not a loop-close history; name another file")
             with alone(self.path.parent):
                 self._lock_out(is_unsafe)
                 if identity(self.path) == self._file:
                     aside = set_aside(self.path).name
-                    self.notes.append(f"{name} {why}; it was set aside as {aside} and a new one begun")
+                    self.notes.append(f"{name} {why}; it was renamed to {aside} and a new one started")
         except OSError as error:
-            raise HistoryError(f"{name} {why} and cannot be set aside: {error.strerror or error}") from error
+            raise HistoryError(f"{name} {why} and cannot be renamed: {error.strerror or error}") from error
         finally:
             self.close()
 

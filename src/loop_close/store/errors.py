@@ -36,10 +36,10 @@ def meaning_of(error: sqlite3.Error, name: str, timeout: float, watch: Watch) ->
         return ReplacedError()
     if code == sqlite3.SQLITE_INTERRUPT:
         return watch.reason() or HistoryError(
-            f"{name} takes longer than {LONGEST:g} seconds to read or write"
+            f"{name}: reading or writing took longer than {LONGEST:g} seconds"
         )
     if is_busy(error):
-        return HistoryError(f"{name} is busy: others have held it for {timeout:g} seconds")
+        return HistoryError(f"{name} is busy: another process has locked it for {timeout:g} seconds")
     if code & 0xFF in _BROKEN or _has_no_table(error):
         return BrokenError(str(error))
     return HistoryError(f"cannot write {name}: {error}")

@@ -42,7 +42,7 @@ def check_place(path: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISREG(mode):
-        raise HistoryError(f"{path.name} is no regular file")
+        raise HistoryError(f"{path.name} is not a regular file")
 
 
 def identity(path: Path) -> tuple[int, int] | None:
@@ -115,7 +115,7 @@ def _fault_of(name: str, end: str) -> str | None:
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(found.st_mode):
-        return f"its {end} is no regular file"
+        return f"its {end} is not a regular file"
     if end != _JOURNAL:  # they belong to a log that ours never have
         return f"it has a {end}"
     is_chained = found.st_size > 0 and _bytes_of(name, found.st_size - len(_MAGIC), len(_MAGIC)) == _MAGIC

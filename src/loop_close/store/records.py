@@ -62,7 +62,7 @@ def _checked(kind: type) -> _Change:
 
     def read(value: Any) -> Any:
         if type(value) not in allowed:  # exactly: True is no number here
-            raise RecordError(f"{type(value).__name__} where {kind.__name__} belongs")
+            raise RecordError(f"expected {kind.__name__}, got {type(value).__name__}")
         return value
 
     return read
@@ -71,7 +71,7 @@ def _checked(kind: type) -> _Change:
 def _one_of(values: tuple[Any, ...]) -> _Change:
     def read(value: Any) -> Any:
         if not isinstance(value, str) or value not in values:
-            raise RecordError(f"none of {', '.join(map(str, values))}")
+            raise RecordError(f"not one of {', '.join(map(str, values))}")
         return value
 
     return read
@@ -95,7 +95,7 @@ def _tuple_codec(hints: tuple[Any, ...]) -> tuple[_Change, _Change]:
 
     def read(value: Any) -> Any:
         if type(value) is not list or len(value) != len(codecs):
-            raise RecordError(f"no list of {len(codecs)}")
+            raise RecordError(f"not a list of {len(codecs)}")
         return tuple([codec[1](item) for codec, item in zip(codecs, value, strict=True)])
 
     return lambda value: [codec[0](item) for codec, item in zip(codecs, value, strict=True)], read
@@ -104,7 +104,7 @@ def _tuple_codec(hints: tuple[Any, ...]) -> tuple[_Change, _Change]:
 def _exact_row(kinds: list[Any]) -> _Change:
     def read(value: Any) -> Any:
         if type(value) is not list or [type(item) for item in value] != kinds:
-            raise RecordError(f"no list of {', '.join(kind.__name__ for kind in kinds)}")
+            raise RecordError(f"not a list of {', '.join(kind.__name__ for kind in kinds)}")
         return tuple(value)
 
     return read
@@ -115,7 +115,7 @@ def _row_codec(hint: Any) -> tuple[_Change, _Change]:
 
     def read(value: Any) -> Any:
         if type(value) is not list:
-            raise RecordError(f"{type(value).__name__} where a list belongs")
+            raise RecordError(f"expected a list, got {type(value).__name__}")
         return tuple([read_item(item) for item in value])
 
     if write is _same:
@@ -128,7 +128,7 @@ def _mapping_codec(hint: Any) -> tuple[_Change, _Change]:
 
     def read(value: Any) -> Any:
         if type(value) is not dict:
-            raise RecordError(f"{type(value).__name__} where a mapping belongs")
+            raise RecordError(f"expected a mapping, got {type(value).__name__}")
         return {name: read_item(item) for name, item in value.items()}
 
     return lambda value: {name: write(item) for name, item in value.items()}, read
@@ -151,7 +151,7 @@ def _record_codec(kind: type[Any]) -> tuple[_Change, _Change]:
 
     def read(value: Any) -> Any:
         if type(value) is not dict:
-            raise RecordError(f"{type(value).__name__} where {kind.__name__} belongs")
+            raise RecordError(f"expected {kind.__name__}, got {type(value).__name__}")
         known = {}
         for name, item in value.items():
             if name in readers:

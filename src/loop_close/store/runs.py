@@ -253,7 +253,7 @@ def _row_of(connection: sqlite3.Connection, begun: Begun) -> int:
         "SELECT count(*) FROM runs WHERE source = ? AND number = ?", (from_text(begun.source), begun.number)
     ).fetchone()
     if taken:
-        raise HistoryError("the history was reset while the tests ran")
+        raise HistoryError("the history was reset during the test run")
     _count(connection, begun.source, begun.number)
     return add_row(connection, begun, None)
 

@@ -116,7 +116,7 @@ def check_objects(connection: sqlite3.Connection) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     found = [row for row in connection.execute(_OBJECTS) if not _is_internal(*row)]
     if sorted(map(str, found)) != sorted(map(str, _expected(version))):
-        raise RecordError("its tables are not those of loop-close")
+        raise RecordError("its tables are not from loop-close")
 
 
 def _is_internal(kind: str, name: str, sql: str | None) -> bool:
@@ -138,6 +138,6 @@ def _format_of(connection: sqlite3.Connection, name: str) -> int:
     if version > FORMAT:
         raise HistoryError(
             f"{name} was written by a newer loop-close (format {version}; this one reads {FORMAT})"
-            " and is left alone"
+            " and is left unchanged"
         )
     return int(version)

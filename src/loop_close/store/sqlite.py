@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MAX_RUNS = 2_000
 MAX_BYTES = 64 * 1024 * 1024
 DAMAGED_CALLS = (
-    "which functions earlier tests called was damaged and is forgotten; the next full run counts anew"
+    "the call data of earlier tests was damaged and has been deleted; the next full run collects it again"
 )
 
 
@@ -59,7 +59,7 @@ def open_history(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
-        raise HistoryError(f"cannot open {path.name}: {path.parent.name} is no folder") from error
+        raise HistoryError(f"cannot open {path.name}: {path.parent.name} is not a folder") from error
     except OSError as error:
         raise HistoryError(f"cannot open {path.name}: {error.strerror or error}") from error
     return SqliteHistory(path, Bounds(runs=max_runs, bytes=max_bytes), timeout, project)

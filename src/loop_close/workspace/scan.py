@@ -74,7 +74,7 @@ def take(
     for folder in look.add(listing.paths):  # submodules, and other repositories inside this one
         look.add(walk(root, folder)[:MAX_FILES])
     look.finish(most)
-    problem = listing.problem if root.is_dir() else f"{root} is no folder"
+    problem = listing.problem if root.is_dir() else f"{root} is not a folder"
     return Snapshot(
         entries=dict(sorted(look.entries.items())),
         contents={} if problem else look.contents,

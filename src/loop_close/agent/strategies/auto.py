@@ -1,4 +1,4 @@
-"""``auto``: ends the loop when the agent reports completion and the tests bear it out."""
+"""``auto``: ends the loop when the agent reports completion and the tests confirm it."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ def _confidence(standing: Standing) -> float:
 
 def _repeats(standing: Standing) -> str:
     repeated = standing.analysis.stuck_signal.repeated_patterns
-    return f"the agent's turns repeat themselves: {repeated[0] if repeated else 'the same error'}"
+    return f"the agent repeats itself: {repeated[0] if repeated else 'the same error'}"
 
 
 def _why_not(standing: Standing, confidence: float) -> str:
     signal = standing.analysis.completion_signal
     if signal.qualifiers:
-        return f"the agent says itself that it is not done: {signal.qualifiers[0]}"
+        return f"the agent itself says it is not done: {signal.qualifiers[0]}"
     if confidence >= ENOUGH:
         return against(standing)
     if signal.keywords:
-        return f"one word of completion ({signal.keywords[0]}) is not enough"
+        return f"a single completion phrase ({signal.keywords[0]}) is not enough"
     return "the agent does not report completion"
 
 
 STRATEGY = ExitStrategy(
     name=_NAME,
     decide=decide,
-    description="stop as done when the agent reports completion and the tests bear it out; as stuck with the breaker",
+    description="stop as done when the agent reports completion and the tests are green; as stuck without progress",
 )

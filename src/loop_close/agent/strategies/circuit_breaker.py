@@ -12,17 +12,13 @@ def decide(standing: Standing) -> Decision:
     """Stuck when the breaker is open."""
     breaker = standing.breaker
     if breaker.state == "open":
-        return Decision(
-            action="stuck",
-            reason=f"the circuit breaker is open: {breaker.reason or 'no progress'}",
-            strategy=_NAME,
-        )
-    state = "half open" if breaker.state == "half_open" else "closed"
-    return Decision(action="continue", reason=f"the circuit breaker is {state}", strategy=_NAME)
+        reason = breaker.reason or "no progress"
+        return Decision(action="stuck", reason=f"the loop is stuck: {reason}", strategy=_NAME)
+    return Decision(action="continue", reason=breaker.reason or "the loop is not stuck", strategy=_NAME)
 
 
 STRATEGY = ExitStrategy(
     name=_NAME,
     decide=decide,
-    description="stop as stuck when the circuit breaker opens; a net to put below another strategy",
+    description="stop as stuck after several runs without progress; combine it with another strategy",
 )

@@ -71,12 +71,12 @@ def _asked(strategy: ExitStrategy, standing: Standing) -> Decision:
     except Exception as fault:
         return _faulty(strategy, fault_text(fault))
     if not isinstance(decision, Decision):
-        return _faulty(strategy, f"it answered {type(decision).__name__}, not loop_close's Decision")
+        return _faulty(strategy, f"it returned {type(decision).__name__}, not loop_close.Decision")
     if decision.action not in get_args(Action):
         return _faulty(strategy, f"its action is {decision.action!r}")
     texts = (decision.reason, decision.strategy, *_warnings(decision))
     if not all(isinstance(text, str) for text in texts):
-        return _faulty(strategy, "its reason, strategy or warnings are no texts")
+        return _faulty(strategy, "its reason, strategy and warnings must be strings")
     if not decision.strategy:
         decision = replace(decision, strategy=strategy.name)
     return borne_out(decision, standing)
@@ -97,10 +97,10 @@ def _by_name(available: Iterable[ExitStrategy]) -> dict[str, ExitStrategy]:
     for strategy in available:
         if _JOIN in strategy.name or strategy.name.split() != [strategy.name]:
             raise ValueError(
-                f"an exit strategy is called {strategy.name!r}: no blank and no {_JOIN} belongs there"
+                f"invalid exit strategy name {strategy.name!r}: names must not contain spaces or {_JOIN!r}"
             )
         if strategy.name in known:
-            raise ValueError(f"two exit strategies are called {strategy.name!r}")
+            raise ValueError(f"two exit strategies have the name {strategy.name!r}")
         known[strategy.name] = strategy
     return known
 
@@ -108,8 +108,8 @@ def _by_name(available: Iterable[ExitStrategy]) -> dict[str, ExitStrategy]:
 def _check(name: str, text: str, known: dict[str, ExitStrategy], *, is_again: bool) -> None:
     names = ", ".join(sorted(known))
     if not name:
-        raise ValueError(f"exit strategy {one_line(text)!r} has an empty part; known are: {names}")
+        raise ValueError(f"exit strategy {one_line(text)!r} has an empty part; known strategies: {names}")
     if name not in known:
-        raise ValueError(f"unknown exit strategy {one_line(name)!r}; known are: {names}")
+        raise ValueError(f"unknown exit strategy {one_line(name)!r}; known strategies: {names}")
     if is_again:
         raise ValueError(f"exit strategy {one_line(text)!r} names {name!r} twice")

@@ -1,4 +1,4 @@
-"""What an exit strategy is: the record that the built-in ones and those of third parties share."""
+"""The record of an exit strategy, used by the built-in ones and by third parties."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from loop_close.agent.decision import Decision, Standing
 class ExitStrategy:
     """One way to decide whether the loop goes on.
 
-    :ivar name: unique; what users type, without blanks and ``+``.
-    :ivar decide: a pure function from what is known to a decision. A ``done`` that the tests do not bear out is not
-        taken over.
+    :ivar name: unique; what users type, without spaces and ``+``.
+    :ivar decide: a pure function from a :class:`Standing` to a :class:`Decision`. A ``done`` that the tests
+        do not confirm becomes ``continue``.
     :ivar description: one line for a list of strategies.
     :raises TypeError: for a field of another type.
     """
@@ -28,4 +28,4 @@ class ExitStrategy:
             if not isinstance(getattr(self, field), str):
                 raise TypeError(f"ExitStrategy.{field} is {type(getattr(self, field)).__name__}, not str")
         if not callable(self.decide):
-            raise TypeError(f"ExitStrategy.decide is {type(self.decide).__name__}, which cannot be called")
+            raise TypeError(f"ExitStrategy.decide is {type(self.decide).__name__}, which is not callable")

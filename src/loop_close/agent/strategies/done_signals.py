@@ -27,7 +27,7 @@ def decide(standing: Standing) -> Decision:
     elif doubts(standing):
         reason = f"confidence is {score:g}; {'; '.join(doubts(standing))}"
     else:
-        reason = f"confidence is {score:g}, {ENOUGH:g} are needed"
+        reason = f"confidence is {score:g}, below {ENOUGH:g}"
     return Decision(action="continue", reason=reason, strategy=_NAME)
 
 

@@ -27,7 +27,7 @@ def _at_end(standing: Standing, plan: FixPlan, warnings: tuple[str, ...]) -> Dec
     completed = sum(step.completed for step in plan.steps)
     told = f"{completed} of {len(plan.steps)} steps of the fix plan are completed"
     if not completed:
-        reason = f"none of the {len(plan.steps)} steps of the fix plan was completed in the attempts it has"
+        reason = f"none of the {len(plan.steps)} steps of the fix plan was completed within its attempts"
         return Decision(action="stuck", reason=reason, strategy=_NAME, warnings=warnings)
     if not doubts(standing):
         return Decision(

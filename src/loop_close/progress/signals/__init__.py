@@ -1,4 +1,4 @@
-"""The signals in the order they are told, and the one way to ask them all."""
+"""The signals in the order they are shown, and one function that checks them all."""
 
 from __future__ import annotations
 
@@ -53,5 +53,5 @@ def _checked(kind: str, check: Check, view: View) -> Signal:
     if kind in STUCK and view.step.advanced:
         return silent(kind, f"run {view.run.number} made progress")
     if kind in STUCK and not view.step.unresolved:
-        return silent(kind, "nothing is known to be failing")
+        return silent(kind, "no test is known to fail")
     return check(view)

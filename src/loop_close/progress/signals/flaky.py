@@ -13,7 +13,7 @@ def flaky(view: View) -> Signal:
     """Tests that came out otherwise twice although nothing was edited; they count no more in this episode."""
     found = {t: k for t, k in view.after.tests.items() if is_flaky(k)}
     if not found:
-        return silent(KIND, "no test came out otherwise twice with nothing edited between")
+        return silent(KIND, "no test changed its result twice without an edit")
     runs = {run for known in found.values() for run in known.flips}
-    text = f"passed and failed with nothing edited between, in {told(sorted(runs))}"
+    text = f"passed and failed without an edit, in {told(sorted(runs))}"
     return fired(KIND, runs, found, text)

@@ -14,9 +14,10 @@ def infrastructure(view: View) -> Signal:
     steps = [s for s in view.after.steps if s.infrastructure]
     if not view.step.infrastructure or len(steps) < need:
         return silent(
-            KIND, f"{len(steps)} of {need} runs with a time limit, network, disk or worker that failed"
+            KIND,
+            f"{len(steps)} of {need} required runs with an infrastructure failure",
         )
     tests = {test for step in steps for test in step.infrastructure}
     runs = [s.run for s in steps]
-    text = f"ran into a time limit, the network, a disk or a dead worker in {told(runs)}"
+    text = f"infrastructure failure (time limit, network, disk, worker) in {told(runs)}"
     return fired(KIND, runs, tests, text)

@@ -9,7 +9,7 @@ from loop_close.progress.steps import UNEDITED
 
 def no_edit(view: View) -> Signal:
     """As many runs as the threshold says on exactly the same files."""
-    return _idle(view, "no-edit", ("none",), "nothing in the project's files changed from run to run in")
+    return _idle(view, "no-edit", ("none",), "no project file changed between")
 
 
 def no_effective_edit(view: View) -> Signal:
@@ -18,7 +18,7 @@ def no_effective_edit(view: View) -> Signal:
         view,
         "no-effective-edit",
         UNEDITED,
-        "only comments, formatting, docstrings or prose changed in",
+        "only comments, formatting, docstrings or prose changed between",
     )
     kinds = {s.edits.kind for s in view.after.steps if s.run in found.runs[1:]}
     if found.is_on and "ineffective" not in kinds:
@@ -35,5 +35,5 @@ def _idle(view: View, kind: str, kinds: tuple[str, ...], said: str) -> Signal:
             break
         runs.insert(0, before.run)
     if not view.step.is_counted or len(runs) < need:
-        return silent(kind, f"{len(runs)} of {need} runs on the same code")
+        return silent(kind, f"{len(runs)} of {need} required runs on the same code")
     return fired(kind, runs, (), f"{said} {told(sorted(runs))}")

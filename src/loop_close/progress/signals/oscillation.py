@@ -17,9 +17,9 @@ def oscillation(view: View) -> Signal:
         if view.step.is_counted and _is_cycle(steps, length):
             runs = [s.run for s in steps[-length - 2 :]]
             tests = set(view.changes.new) | set(view.changes.fixed) | set(view.changes.changed)
-            text = f"the failures of {told(runs[-2:])} are those of {told(runs[:2])}: a cycle of {length}"
+            text = f"{told(runs[-2:])} have the same failures as {told(runs[:2])}: a cycle of {length} runs"
             return fired(KIND, runs, tests or view.changes.unresolved, text)
-    return silent(KIND, "the failures did not come back to an earlier state twice in a row")
+    return silent(KIND, "the failures did not return to an earlier state twice in a row")
 
 
 def _is_cycle(steps: list[Step], length: int) -> bool:

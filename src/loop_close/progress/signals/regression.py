@@ -12,10 +12,10 @@ def regression(view: View) -> Signal:
     """Tests that passed earlier in the episode and fail now; from its third run on."""
     broken = view.changes.broken
     if not broken:
-        return silent(KIND, "nothing fails that had passed in the episode")
+        return silent(KIND, "no test fails that passed earlier in this episode")
     if len(view.attempts) < view.limits.repeats:
         return silent(
-            KIND, f"{named(broken)} had passed; it takes {view.limits.repeats} runs to speak of a regression"
+            KIND, f"{named(broken)} passed before; a regression needs at least {view.limits.repeats} runs"
         )
     again = [test for test in broken if test in view.before.tests]
     said = (

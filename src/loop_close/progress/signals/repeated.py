@@ -21,10 +21,10 @@ def repeated_failure(view: View) -> Signal:
     if most < need:
         return silent(
             KIND,
-            f"no failure came back in more than {most} of {need} runs with an edit since the last progress",
+            f"no failure came back in {need} edited runs since the last progress (at most in {most})",
         )
     tests, shown = alike(seen)
-    text = f"failed in the same way in {told(shown)}, with edits between"
+    text = f"same failure in {told(shown)}, despite edits between them"
     return fired(KIND, shown, tests, text)
 
 

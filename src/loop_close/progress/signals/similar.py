@@ -21,9 +21,9 @@ def similar_failure(view: View) -> Signal:
     }
     often = {test: shown for test, shown in seen.items() if len(shown) >= need}
     if not often:
-        return silent(KIND, f"no failure came back in {need} runs with other words")
+        return silent(KIND, f"no failure came back in {need} runs with a similar message")
     tests, shown = alike(often)
-    text = f"failed with nearly the same message in {told(shown)}, with edits between"
+    text = f"nearly the same message in {told(shown)}, despite edits between them"
     return fired(KIND, shown, tests, text)
 
 

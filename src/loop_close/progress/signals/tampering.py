@@ -25,7 +25,7 @@ def test_tampering(view: View) -> Signal:
     """
     found = {t: k for t, k in view.after.tests.items() if k.tampered[0]}
     if not found:
-        return silent(KIND, "every test that failed in the episode is still there")
+        return silent(KIND, "all tests that failed in this episode still exist")
     ways = Counter(f"{_told(known)} since run {known.tampered[0]}" for known in found.values())
     told = [way if number == len(found) else f"{number} {way}" for way, number in sorted(ways.items())]
     text = f"failed in this episode, {' and '.join(told)}"

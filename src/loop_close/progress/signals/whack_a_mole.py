@@ -14,8 +14,8 @@ def whack_a_mole(view: View) -> Signal:
     moles = [s for s in view.attempts[-need:] if s.fixed and s.new]
     least, best = view.after.best
     if len(moles) < need or best >= moles[0].run:
-        return silent(KIND, f"{len(moles)} of the last {need} runs fixed and broke")
+        return silent(KIND, f"{len(moles)} of the last {need} runs fixed some tests and broke others")
     tests = (*view.changes.fixed, *view.changes.new)
     runs = [s.run for s in moles]
-    text = f"{told(runs)} each fixed and broke; the fewest failures are still the {least} of run {best}"
+    text = f"{told(runs)} each fixed some tests and broke others; run {best} still has the fewest failures, {least}"
     return fired(KIND, runs, tests, text)
