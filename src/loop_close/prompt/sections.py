@@ -177,7 +177,8 @@ def root_causes(report: Report, tokens: int, advisers: Mapping[str, Detector]) -
     for lines in rendered[MAX_BLOCKS:]:
         yield from lines
     if len(rendered) < len(causes):
-        yield from ("", f"… and {len(causes) - len(rendered)} more root causes, left out to keep the budget.")
+        more = len(causes) - len(rendered)
+        yield from ("", f"… and {more} more root cause{'s' * (more != 1)}, left out to keep the budget.")
 
 
 def _wishes(number: int) -> Iterator[tuple[int, int]]:
