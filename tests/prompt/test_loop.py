@@ -282,7 +282,7 @@ def test_a_signal_about_every_failing_test_does_not_name_them():
     ]
     tests = [known("t.py::a"), known("t.py::b"), known("t.py::c", "passed")]
     assert stuck(signals=signals, tests=tests) == [
-        "- Repeated failure: all failing tests the same in 3 runs."
+        "- Repeated failure: all failing tests: the same in 3 runs."
     ]
 
 

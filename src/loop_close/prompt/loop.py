@@ -205,7 +205,7 @@ def _verdict(progress: Progress) -> str:
 
 def _named(signal: Signal, progress: Progress) -> str:
     is_all = bool(signal.tests) and [*signal.tests] == _failing(progress)
-    about = " all failing tests" if is_all else f" {spans(signal.tests, 2)}:" if signal.tests else ""
+    about = " all failing tests:" if is_all else f" {spans(signal.tests, 2)}:" if signal.tests else ""
     return f"{signal.kind.replace('-', ' ').capitalize()}:{about} {one_line(signal.explanation, 300)}"
 
 

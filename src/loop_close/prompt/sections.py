@@ -55,6 +55,9 @@ def title(report: Report, tokens: int) -> Iterator[str]:
         return
     first = in_words(report.causes[0], report.progress)
     number = len(report.causes)
+    if number == 1 and first == report.causes[0].kind:  # which has been said
+        yield f"# {one_line(said, 160)} ({known})"
+        return
     causes = "" if number == 1 else f"{number} root causes, first "
     yield f"# {one_line(said, 120)}: {causes}{first}"
 
@@ -288,7 +291,7 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
     return (
         Section(id="title", position=10, render=title, tokens=120, keep=True),
         Section(id="since-green", position=20, render=since_green, tokens=400, keep=True),
-        Section(id="loop", position=30, render=state_lines, tokens=400, keep=True, is_of_loop=True),
+        Section(id="loop", position=30, render=state_lines, tokens=400, keep=True),
         Section(id="facts", position=40, render=facts, tokens=220, keep=True),
         Section(id="root-causes", position=50, render=lambda r, t: root_causes(r, t, advisers), tokens=0),
         Section(
@@ -297,7 +300,6 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
             title="Earlier attempts",
             render=attempts,
             tokens=420,
-            is_of_loop=True,
         ),
         Section(
             id="other-signals",
