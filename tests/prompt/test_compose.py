@@ -79,7 +79,7 @@ _edits = st.builds(
             diff=hostile
             | st.builds("-{}\n+{}\n {}".format, any_text, any_text, st.text("x\n", max_size=400)),
         ),
-        max_size=4,
+        max_size=2,
     ).map(tuple),
     omitted=st.integers(0, 2),
 )
@@ -134,7 +134,7 @@ observations = st.builds(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     observations,
     st.none() | loops() | loops(1),
@@ -157,7 +157,7 @@ def first_of(loop):
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     st.lists(failures, min_size=1, max_size=5),
     loops(),

@@ -65,7 +65,7 @@ def title(report: Report, tokens: int) -> Iterator[str]:
 def in_numbers(report: Report) -> str:
     """``5 tests fail, 36 pass``; of what is no test what was found; the stall reason where nothing was."""
     counts = report.observation.counts
-    uncollected = len({f.nodeid for f in report.observation.failures if f.phase == "collect"})
+    uncollected = len({f.nodeid for f in report.observation.failures if f.nodeid and f.phase == "collect"})
     errors = max(0, counts.errors - uncollected)
     checks = Counter(f.tool for f in report.observation.failures if f.tool and f.phase == "check")
     parts = [
