@@ -21,9 +21,7 @@ SHOP = {
 GREEN = {"test_a.py": "def test_a(): pass\ndef test_b(): pass\n"}
 
 
-@pytest.mark.parametrize(
-    "options", [(), ("-q",), ("-rA",), ("--no-summary",)]
-)
+@pytest.mark.parametrize("options", [(), ("-q",), ("-rA",), ("--no-summary",)])
 def test_our_lines_come_last(run, options):
     done = run(SHOP, *options)
     first, second = done.stdout.rstrip("\n").splitlines()[-2:]
