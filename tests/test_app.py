@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from records import SRC, TEST, edited, failure, progress, raised, verdict
 
-from loop_close import app, judge
+from loop_close import app, files, judge
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.memory import Edits, Step
 from loop_close.model import Counts, Evidence, Observation, Suspect

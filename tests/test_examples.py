@@ -14,7 +14,7 @@ SHOP = ROOT / "examples" / "shop"
 
 #: Exception, where it is shown, and a function or name beside the fault that the prompt has to name.
 FAULTS = [
-    ("AssertionError", "tests/test_pricing.py", "`tax_on),
+    ("AssertionError", "tests/test_pricing.py", "tax_on"),
     ("TypeError", "tests/conftest.py", "def __init__(self, location: str"),
     ("ModuleNotFoundError", "src/shop/payments.py", "from shop_gateway_sdk import Gateway"),
     ("NotImplementedError", "src/shop/shipping.py", "express delivery to"),
