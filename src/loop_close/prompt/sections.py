@@ -76,7 +76,8 @@ def in_numbers(report: Report) -> str:
     ]
     parts = [part for part in parts if part]
     if not parts:
-        reason = safe(report.stall_reason).removesuffix(" detected")
+        reason = safe(report.stall_reason)
+        reason = _REASONS.get(reason, reason.removesuffix(" detected"))
         parts = [f"{reason[:1].upper()}{reason[1:]}"]
     return ", ".join(
         [*parts, *([f"{counts.passed:,} pass{'es' * (counts.passed == 1)}"] if counts.passed else [])]
