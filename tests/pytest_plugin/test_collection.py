@@ -11,7 +11,7 @@ FINE = "def test_fine(): pass\n"
     ("source", "kind", "cause"),
     [
         ("import not_there_at_all\n", "missing module", "ModuleNotFoundError at test_a.py:1"),
-        ("from os import nothing_such\n", "missing module", "ImportError at test_a.py:1"),
+        ("from os import nothing_such\n", "missing name", "ImportError at test_a.py:1"),
         ("def test_x(:\n    pass\n", "syntax error", "SyntaxError at test_a.py:1"),
         ("if 1:\n  x\n y\n", "syntax error", "IndentationError at test_a.py:3"),
         ("x = 1 / 0\n", "collection error", "ZeroDivisionError at test_a.py:1"),
@@ -179,6 +179,5 @@ def test_workers_that_collect_different_tests_are_no_place(run):
     done = run({"test_a.py": source}, "-n2", own_process=True, plugins=("xdist",))
     # whichever worker was done first is told first
     assert re.search("Different tests were collected between gw(0 and gw1|1 and gw0)", done.prompt)
-    assert done.says("what workers collected differently")
     assert "`gw" not in done.prompt
     assert " gw" not in done.prompt.partition("Rerun ")[2]
