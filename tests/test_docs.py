@@ -28,7 +28,7 @@ def test_the_examples_of_the_docs_work(pytester):
     assert len(BLOCKS) == 3
     assert result.ret == 1
     assert prompt.startswith("# 1 test fails: ")
-    assert "Lost database connection: " in prompt
+    assert "1 lost database connection: " in prompt
     assert "The test database is started with `make db`." in prompt
     assert "## Owners\n\n- `src/billing/invoice.py` belongs to the billing team" in prompt
 

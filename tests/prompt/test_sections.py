@@ -407,7 +407,7 @@ def test_advice_of_a_detector_of_others_is_given_with_its_label():
     )
     report = close(observed(failure(raised())), detectors=[*DEFAULT_DETECTORS, custom])
     section = next(s for s in built_in((*DEFAULT_DETECTORS, custom)) if s.id == "root-causes")
-    assert "Quota exceeded: Buy more." in list(section.render(report, 1000))
+    assert "1 quota exceeded: Buy more." in list(section.render(report, 1000))
 
 
 def test_general_advice_is_left_out_where_the_failure_says_it_all():
@@ -416,4 +416,4 @@ def test_general_advice_is_left_out_where_the_failure_says_it_all():
     assert hints["test-failure"] not in lines
     crashed = close(observed(failure(raised())))
     crashed = replace(crashed, causes=(replace(crashed.causes[0], kind="crash"),))
-    assert hints["crash"] in "\n".join(rendered("root-causes", crashed, 2000))
+    assert "\n1 crash: " in "\n".join(rendered("root-causes", crashed, 2000))

@@ -37,7 +37,7 @@ def failing_detector(body):
 def test_detector_of_a_conftest_takes_part(run):
     done = run({"conftest.py": DETECTOR, "test_a.py": FAILING})
     assert done.report["stall_reason"] == "1 broken house rule detected"
-    assert done.says("Broken house rule: Read the house rules.", "assert 1 == 2")
+    assert done.says("1 broken house rule: Read the house rules.", "assert 1 == 2")
     assert done.causes[0]["kind"] == "house-rule"
 
 
