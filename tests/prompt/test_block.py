@@ -23,6 +23,7 @@ from records import (
 )
 
 from loop_close.calls import Called, Calls
+from loop_close.detectors import Detector
 from loop_close.judge import close
 from loop_close.memory import Edits, Step
 from loop_close.model import Difference, Evidence, RootCause, Site, Suspect
@@ -58,11 +59,11 @@ def cause_of(*found, suspects=()):
     return replace(causes[0], evidence=evidence, suspects=tuple(suspects))
 
 
-def block(level, *found, suspects=(), beside=False, hints=None, shown=(), loop=None, **fields):
+def block(level, *found, suspects=(), beside=False, advisers=None, shown=(), loop=None, **fields):
     """The block of one root cause; ``beside`` another one."""
     cause = cause_of(*found, suspects=suspects)
     report = replace(close(observed(*found, **fields)), causes=(cause,) * (1 + beside), progress=loop)
-    return block_lines(1, cause, level, report, hints or {}, shown)
+    return block_lines(1, cause, level, report, advisers or {}, shown)
 
 
 def text(*args, **fields):
@@ -457,8 +458,17 @@ def test_other_places_are_one_line():
 
 
 def test_advice_is_given_where_it_fits_every_failure_of_the_kind():
-    assert "Do this." in block(2, WRONG, hints={"test-failure": "Do this."})
-    assert "Do this." not in block(2, WRONG, hints={"timeout": "Do this."})
+    adviser = Detector(
+        id="x",
+        label="odd thing",
+        priority=1,
+        description="d",
+        hint="Do\n# this.",
+        detect=lambda observation: (),
+    )
+    assert "1 odd thing: Do # this." in block(2, WRONG, advisers={"test-failure": adviser})
+    assert "odd thing" not in text(1, WRONG, advisers={"test-failure": adviser})
+    assert "odd thing" not in text(2, WRONG, advisers={"timeout": adviser})
 
 
 # Its tests
