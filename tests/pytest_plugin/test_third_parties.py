@@ -66,14 +66,14 @@ def test_detector_and_section_of_an_installed_package_take_part(run, tmp_path_fa
     site = installed(tmp_path_factory.mktemp("installed"), "house_rules", DETECTOR + SECTION, "house_rules")
     monkeypatch.setenv("PYTHONPATH", str(site))
     done = run({"test_a.py": FAILING}, own_process=True, own_sections=("House news",))
-    assert done.says("1 broken house rule detected", "All is well here.")
+    assert done.says("1 broken house rule: ", "All is well here.")
 
 
 def test_installed_package_that_is_blocked_takes_no_part(run, tmp_path_factory, monkeypatch):
     site = installed(tmp_path_factory.mktemp("installed"), "house_rules", DETECTOR, "house_rules")
     monkeypatch.setenv("PYTHONPATH", str(site))
     done = run({"test_a.py": FAILING}, "-p", "no:house_rules", own_process=True)
-    assert done.says("1 test failure detected")
+    assert done.says("# 1 test fails: ")
 
 
 def test_installed_package_that_cannot_be_imported_is_named_and_the_run_goes_on(
@@ -108,14 +108,14 @@ def test_installed_package_that_cannot_be_imported_is_named_and_the_run_goes_on(
 def test_detector_that_fails_is_named_and_the_run_goes_on(run, body, words):
     done = run({"conftest.py": failing_detector(body), "test_a.py": FAILING})
     assert done.ret == 1
-    assert done.says("1 test failure detected", "- 1 failed extension: ", words, "assert 1 == 2")
+    assert done.says("# 1 test fails: ", "- 1 failed extension: ", words, "assert 1 == 2")
     assert "detector-error" in {evidence["kind"] for evidence in done.report["evidence"]}
 
 
 def test_detector_that_yields_something_and_then_fails_counts_as_failed(run):
     body = "yield Evidence(kind='house-rule', snippet='x'); raise ValueError('late')"
     done = run({"conftest.py": failing_detector(body), "test_a.py": FAILING})
-    assert done.says("1 test failure detected", "ValueError: late")
+    assert done.says("# 1 test fails: ", "ValueError: late")
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_detector_that_yields_something_and_then_fails_counts_as_failed(run):
 def test_hook_that_fails_is_named_by_its_file_and_the_run_goes_on(run, hook, words):
     done = run({"conftest.py": hook, "test_a.py": FAILING})
     assert done.ret == 1
-    assert done.says("1 test failure detected", " of conftest.py: ", words, "assert 1 == 2")
+    assert done.says("# 1 test fails: ", " of conftest.py: ", words, "assert 1 == 2")
     assert str(done.folder) not in done.prompt
 
 
