@@ -194,7 +194,7 @@ def test_group_that_is_a_cause_shows_its_leaves(run):
     assert done.says(
         "- raised from `ExceptionGroup`: `group (2 sub-exceptions)`\n  - holds `ValueError`: `leaf`"
     )
-    assert done.says("    - holds `KeyError`: `'deep leaf'`")
+    assert done.says("  - holds `ExceptionGroup`: `deeper (1 sub-exception)`", "- and 1 more exception\n")
 
 
 def test_group_with_many_leaves_is_bounded_and_counted(run):
@@ -218,7 +218,9 @@ def test_leaf_of_a_group_shows_what_it_was_raised_from(run):
 @pytest.mark.parametrize("args", [(), ("--tb=native",), ("--full-trace",)])
 def test_recursion_error_is_one_bounded_cause(run, args):
     done = run({"test_a.py": "def down(n): return down(n + 1)\ndef test_a(): down(0)\n"}, *args)
-    assert done.says("in test_a.py:1\n", "RecursionError: maximum recursion depth exceeded")
+    assert done.says(
+        "# 1 test fails: RecursionError at test_a.py:1\n", "RecursionError: maximum recursion depth exceeded"
+    )
     assert len(done.causes) == 1
     assert len(done.prompt) < 2000
 
