@@ -247,7 +247,8 @@ def test_output_goes_to_a_file(tmp_path, before):
         put(tmp_path, "out.md", before)
     done = analyze(tmp_path, "log", "-o", "out.md")
     assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
-    assert (tmp_path / "out.md").read_bytes() == analyze(tmp_path, "log", "-o", "-").stdout
+    shown = analyze(tmp_path, "log", "-o", "-").stdout
+    assert (tmp_path / "out.md").read_bytes() == shown + b"\n<!-- loop-close -->\n"
 
 
 def test_json_output_replaces_ours(tmp_path):
