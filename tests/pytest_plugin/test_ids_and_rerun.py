@@ -85,7 +85,7 @@ def test_cases_of_one_function_are_counted_not_listed(run):
 
 def test_file_name_with_any_characters_is_shown_as_code_and_quoted(run):
     done = run({"te`st #1 (a)/test_a b$(touch pwned).py": "def test_1(): assert 1 == 2\n"})
-    assert done.says("``te`st #1 (a)/test_a b$(touch pwned).py``")
+    assert done.says("``te`st #1 (a)/test_a b$(touch pwned).py:1``")
     again = shell(done.rerun, done.folder)
     assert "1 failed" in again.stdout, again.stdout + again.stderr
     assert not (done.folder / "pwned").exists()
