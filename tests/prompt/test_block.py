@@ -392,10 +392,10 @@ def test_where_values_differ_takes_the_place_of_a_long_message():
     lines = block(3, failure(exc))
     first = lines.index("E  assert {...} == {...}")
     assert lines[first + 1 : first + 5] == [
-        'E  at ["lines"][17].qty: 3 != 4',
-        'E  only right["x"]: 5',
-        'E  only left["y"]: 6',
-        "E  at the whole: a b != ```",
+        'E  left["lines"][17].qty: 3 != 4',
+        'E  only in the right value: ["x"] = 5',
+        'E  only in the left value: ["y"] = 6',
+        "E  left: a b != ```",
     ]
     assert "diff" not in "\n".join(lines)
 
