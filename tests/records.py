@@ -73,7 +73,7 @@ PIECES = [
         " ",
         "    ",
         "# h\n",
-        "## Next step\n",
+        "## Other signals\n",
         "- ",
         "> ",
         "1. ",

@@ -1,6 +1,7 @@
 """Real output of real tools, through all readers together: the registry says which corpora there have to be."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -72,4 +73,4 @@ def test_red_output_is_never_told_as_green(path):
     report = close_loop(text, exit_code=told["exit_code"], root=told.get("root", ""))
     if told["exit_code"]:
         assert report.stall_reason != "no-stall-detected"
-    assert report.next_prompt.startswith(("# Stall detected: ", "# No stall detected"))
+    assert re.match(r"# \S", report.next_prompt)

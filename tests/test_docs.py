@@ -27,7 +27,8 @@ def test_the_examples_of_the_docs_work(pytester):
     prompt = (pytester.path / "nextprompt.md").read_text(encoding="utf-8")
     assert len(BLOCKS) == 3
     assert result.ret == 1
-    assert prompt.startswith("# Stall detected: 1 lost database connection detected (exit 1)")
+    assert prompt.startswith("# 1 test fails: ")
+    assert "1 lost database connection: " in prompt
     assert "The test database is started with `make db`." in prompt
     assert "## Owners\n\n- `src/billing/invoice.py` belongs to the billing team" in prompt
 

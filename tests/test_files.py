@@ -4,27 +4,77 @@ import stat
 import pytest
 
 from loop_close import files
-from loop_close.files import UnusablePathError
+from loop_close.files import SIGNATURE, UnusablePathError
 
-OURS = ("# Stall detected", "{")
+SIGNED = f"# 1 test fails: x\n\n{SIGNATURE}\n"
+OLDER = "# Stall detected: 1 test failure detected (exit 1)\n"
+RUNNING = "# Tests are running\n\nThis file is rewritten when the run ends.\n"
+OUR_REPORT = '{\n"schema": "loop-close.report/1",\n"exit_code": 1\n}\n'
 
 
-def refusal(path):
+def refusal(path, is_ours=files.is_prompt):
     with pytest.raises(UnusablePathError) as caught:
-        files.check_writable(path, OURS)
+        files.check_writable(path, is_ours)
     return str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["# Stall detected: x (exit 1)\n", "{}", "", " \n\t"])
-def test_file_of_ours_or_an_empty_one_can_be_replaced(tmp_path, text):
+@pytest.mark.parametrize(
+    ("text", "is_ours"),
+    [
+        *((text, files.is_prompt) for text in (SIGNED, f"{SIGNED}\n \n", OLDER, RUNNING, "", " \n\t")),
+        *((text, files.is_report) for text in (OUR_REPORT, "", " \n\t")),
+    ],
+)
+def test_file_of_ours_or_an_empty_one_can_be_replaced(tmp_path, text, is_ours):
     path = tmp_path / "prompt.md"
     path.write_text(text)
-    files.check_writable(path, OURS)
+    files.check_writable(path, is_ours)
     assert path.read_text() == text
 
 
+@pytest.mark.parametrize("text", ["{}", '{"schema": "other/1"}', SIGNED, "notes"])
+def test_a_report_of_somebody_else_is_refused(tmp_path, text):
+    path = tmp_path / "report.json"
+    path.write_text(text)
+    assert "was not written by loop-close" in refusal(path, files.is_report)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (SIGNED, True),
+        (OLDER, True),
+        (RUNNING, False),
+        (f"{RUNNING}{SIGNATURE}\n", False),
+        ("", False),
+        ("notes", False),
+    ],
+)
+def test_a_prompt_is_finished_when_its_run_is(tmp_path, text, expected):
+    path = tmp_path / "prompt.md"
+    path.write_text(text)
+    assert files.is_finished(path) is expected
+    assert not files.is_finished(tmp_path / "gone")
+
+
+def test_a_prompt_is_written_with_a_signature_that_readers_are_spared(tmp_path):
+    path = tmp_path / "prompt.md"
+    for text in ("# 1 test fails\n", "# The tests pass: 3 passed\n"):
+        files.write_prompt(path, text)
+        assert path.read_text() == f"{text}\n{SIGNATURE}\n"
+        assert files.is_finished(path)
+        assert files.without_signature(path.read_text()) == text
+    assert files.without_signature("notes\n") == "notes\n"
+
+
+def test_our_signature_inside_of_other_words_makes_no_prompt_of_them(tmp_path):
+    path = tmp_path / "notes.md"
+    path.write_text(f"About {SIGNATURE}\n" + "and more\n" * 99)
+    assert "was not written by loop-close" in refusal(path)
+
+
 def test_path_that_is_not_there_can_be_written_and_its_folder_is_made(tmp_path):
-    files.check_writable(tmp_path / "a" / "b" / "prompt.md", OURS)
+    files.check_writable(tmp_path / "a" / "b" / "prompt.md", files.is_prompt)
     assert list((tmp_path / "a" / "b").iterdir()) == []
 
 

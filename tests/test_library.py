@@ -87,9 +87,9 @@ def test_traceback_counts_unless_the_exit_code_says_that_all_is_well(code, reaso
         ("", None, "no-stall-detected", "proceed"),
         ("", 0, "no-stall-detected", "proceed"),
         ("all is done\n", 0, "no-stall-detected", "proceed"),
-        ("all is done\n", None, "no-patterns-matched", "by hand"),
-        ("something broke\n", 7, "no-patterns-matched", "by hand"),
-        ("", 1, "no-patterns-matched", "by hand"),
+        ("all is done\n", None, "no-patterns-matched", "Read the log"),
+        ("something broke\n", 7, "no-patterns-matched", "Read the log"),
+        ("", 1, "no-patterns-matched", "Read the log"),
         ("Success: no issues found in 3 source files\n", None, "no-stall-detected", "proceed"),
     ],
 )
@@ -197,7 +197,7 @@ def test_detector_of_ones_own():
     )
     report = close_loop("x", exit_code=1, detectors=[mine, "test-failure"])
     assert report.stall_reason == "1 odd thing detected"
-    assert "`a.py:3`" in report.next_prompt
+    assert "a.py:3" in report.next_prompt
 
 
 def test_reason_is_that_of_the_first_kind():
@@ -210,22 +210,14 @@ def test_reason_is_that_of_the_first_kind():
 def test_report_of_evidence(number, reason):
     report = emit_report(evidence(number), 1)
     assert report.stall_reason == reason
-    assert report.next_prompt.startswith(f"# Stall detected: {reason} (exit 1)\n")
+    assert report.next_prompt.startswith(f"# {reason.removesuffix(' detected')}: ")
     assert report.evidence == tuple(evidence(number))
 
 
 def test_ten_are_shown_and_the_rest_counted():
     text = emit_report(evidence(15), 1).next_prompt
-    assert text.count("\n### ") == 10
-    assert "… and 5 more" in text
-
-
-def test_files_are_sorted_and_at_most_25():
-    text = emit_report(evidence(40)[::-1], 1, budget=4_000).next_prompt
-    listed = text.partition("## Files touched\n\n")[2].partition("\n")[0]
-    assert listed.startswith("`t00.py`, `t01.py`, ")
-    assert listed.count("`, `") <= 24
-    assert " and 15 more" in listed or " more" in listed
+    assert text.count("\n## ") == 10
+    assert "5 more" in text
 
 
 def test_order_of_evidence_does_not_show():
@@ -270,7 +262,8 @@ def test_total_and_deterministic(stdout, stderr, code):
     first = close_loop(stdout, stderr, code)
     assert first == close_loop(stdout, stderr, code)
     assert "\x1b" not in first.next_prompt
-    assert first.next_prompt.startswith(("# Stall detected: ", "# No stall detected"))
+    assert first.next_prompt.startswith("# ")
+    assert "\n# " not in first.next_prompt.partition("```")[0]
 
 
 @pytest.mark.parametrize(

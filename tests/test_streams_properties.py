@@ -61,7 +61,7 @@ def prompt_of(observation):
 @given(pieces_of_logs | st.text(max_size=300), pieces_of_logs, codes)
 def test_no_text_raises(stdout, stderr, code):
     report = close_loop(stdout, stderr, code)
-    assert report.next_prompt.startswith(("# Stall detected: ", "# No stall detected"))
+    assert re.match(r"# \S", report.next_prompt)
     assert (report.verdict == "green") == (report.stall_reason == "no-stall-detected")
 
 

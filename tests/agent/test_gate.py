@@ -9,10 +9,10 @@ RED = Situation(
     source="pytest",
     standing="failing",
     edited=(),
-    prompt="# Stall detected: 1 test failure\n",
+    prompt="# 1 test fails\n",
     prompt_file="nextprompt.md",
 )
-GREEN = replace(RED, standing="green", prompt="# No stall detected\n")
+GREEN = replace(RED, standing="green", prompt="# The tests pass: 3 passed\n")
 STUCK = replace(RED, standing="stuck", stuck="3 runs without progress")
 
 
@@ -52,7 +52,7 @@ def test_kinds(situation, kind):
 def test_a_red_run_gives_the_prompt_and_the_path_last():
     assert answer(RED) == Answer(
         kind="go_on",
-        text="# Stall detected: 1 test failure\n\nFull report: nextprompt.md",
+        text="# 1 test fails\n\nFull report: nextprompt.md",
         why="the last run is red",
     )
 

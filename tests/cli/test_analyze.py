@@ -52,7 +52,7 @@ def test_green_log_is_0(tmp_path):
     put(tmp_path, "log", GREEN)
     done = analyze(tmp_path, "log")
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout == b"# No stall detected: the tests pass (exit code unknown)\n\n3 passed.\n"
+    assert done.stdout == b"# The tests pass: 3 passed\n"
 
 
 def test_red_log_is_1_and_nothing_is_written(tmp_path):
@@ -60,7 +60,7 @@ def test_red_log_is_1_and_nothing_is_written(tmp_path):
     put(tmp_path, "nextprompt.md", "# Stall detected: old (exit 1)\n")
     done = analyze(tmp_path, "log")
     assert (done.returncode, done.stderr) == (1, b"")
-    assert done.stdout.startswith(b"# Stall detected: ")
+    assert done.stdout.startswith(b"# 1 process failure: probably shop.py:3\n")
     assert b"KeyError" in done.stdout
     assert sorted(p.name for p in tmp_path.iterdir()) == ["log", "nextprompt.md"]
     assert (tmp_path / "nextprompt.md").read_text() == "# Stall detected: old (exit 1)\n"
@@ -105,10 +105,10 @@ def test_any_encoding_is_read(tmp_path, data, way):
 @pytest.mark.parametrize(
     ("words", "code", "title"),
     [
-        ([], 1, b"# Stall detected: no-patterns-matched (exit code unknown)\n"),
-        (["--exit-code", "0"], 0, b"# No stall detected (exit 0)\n"),
-        (["--exit-code", "1"], 1, b"# Stall detected: no-patterns-matched (exit 1)\n"),
-        (["--exit-code", "-9"], 1, b"# Stall detected: 1 crash detected (exit -9)\n"),
+        ([], 1, b"# No known failure in the output (exit code unknown)\n"),
+        (["--exit-code", "0"], 0, b"# No failure (exit 0)\n"),
+        (["--exit-code", "1"], 1, b"# No known failure in the output (exit 1)\n"),
+        (["--exit-code", "-9"], 1, b"# 1 crash"),
     ],
 )
 def test_empty_log_is_what_its_exit_code_says(tmp_path, words, code, title):
@@ -152,7 +152,7 @@ def test_junit_alone(tmp_path):
     put(tmp_path, "a.xml", XML)
     done = analyze(tmp_path, "--junit", "a.xml")
     assert done.returncode == 1
-    assert b"1 failed, 1 passed." in done.stdout
+    assert b"# 1 test fails, 1 passes: " in done.stdout
     assert b"test_a.py::test_one" in done.stdout
 
 
@@ -160,7 +160,7 @@ def test_junit_twice_is_added_up(tmp_path):
     put(tmp_path, "a.xml", XML)
     put(tmp_path, "b.xml", GREEN_XML)
     done = analyze(tmp_path, "--junit", "a.xml", "--junit", "b.xml")
-    assert b"1 failed, 2 passed." in done.stdout
+    assert b"# 1 test fails, 2 pass: " in done.stdout
     assert done.stdout == analyze(tmp_path, "--junit", "b.xml", "--junit", "a.xml").stdout
 
 
@@ -168,7 +168,7 @@ def test_green_junit_is_0_and_standard_input_is_left(tmp_path):
     put(tmp_path, "b.xml", GREEN_XML)
     done = analyze(tmp_path, "--junit", "b.xml", data=CRASH.encode())
     assert done.returncode == 0
-    assert done.stdout == b"# No stall detected: the tests pass (exit code unknown)\n\n1 passed.\n"
+    assert done.stdout == b"# The tests pass: 1 passed\n"
 
 
 def test_junit_of_standard_input(tmp_path):
@@ -246,7 +246,8 @@ def test_output_goes_to_a_file(tmp_path, before):
         put(tmp_path, "out.md", before)
     done = analyze(tmp_path, "log", "-o", "out.md")
     assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
-    assert (tmp_path / "out.md").read_bytes() == analyze(tmp_path, "log", "-o", "-").stdout
+    shown = analyze(tmp_path, "log", "-o", "-").stdout
+    assert (tmp_path / "out.md").read_bytes() == shown + b"\n<!-- loop-close -->\n"
 
 
 def test_json_output_replaces_ours(tmp_path):

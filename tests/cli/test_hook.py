@@ -57,7 +57,7 @@ def test_red_then_edited_then_green(project):
     run(project)
     red = hook(project)
     assert red["decision"] == "block"
-    assert red["reason"].startswith("# Stall detected: 1 test failure detected")
+    assert red["reason"].startswith("# 1 test fails: ")
     assert red["reason"].endswith("nextprompt.md")
     (project / "shop.py").write_text(GREEN)
     edited = hook(project, stop_hook_active=True)
@@ -110,7 +110,7 @@ def test_a_failed_tool_tells_once(project):
     run(project)
     event = {"event": "PostToolUseFailure", "tool_name": "Bash", "tool_input": {"command": "pytest"}}
     told = hook(project, **event)["hookSpecificOutput"]
-    assert told["additionalContext"].startswith("# Stall detected")
+    assert told["additionalContext"].startswith("# 1 test fails: ")
     assert hook(project, **event) is None
 
 
@@ -317,12 +317,12 @@ def test_what_tests_write_is_no_edit(project):
 def test_a_prompt_that_somebody_else_wrote(project, tmp_path):
     run(project)
     path = project / "nextprompt.md"
-    path.write_text("# Stall detected: x\n\n\x1b[31mred\u202e\n")
+    path.write_text("# 1 test fails: x\n\n\x1b[31mred\u202e\n\n<!-- loop-close -->\n")
     reason = hook(project)["reason"]
     assert "\x1b" not in reason
     assert "\u202e" not in reason
     path.unlink()
-    (project / "secret").write_text("# Stall detected: of another project\n")
+    (project / "secret").write_text("# 1 test fails: of another project\n\n<!-- loop-close -->\n")
     path.symlink_to(project / "secret")
     assert "another project" not in hook(project, session="other")["reason"]
 
@@ -378,7 +378,7 @@ def test_who_ran_or_edited_since_is_sent_back_whatever_the_host_says(project):
     edit(project, RED.replace("- 1", "- 2"))
     assert "shop.py changed" in gemini(project, stop_hook_active=True)["reason"]
     run(project)
-    assert gemini(project)["reason"].startswith("# Stall detected")
+    assert gemini(project)["reason"].startswith("# 1 test fails: ")
     assert gemini(project, stop_hook_active=True) is None
 
 

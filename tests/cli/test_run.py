@@ -14,7 +14,8 @@ from cli_harness import environment, loop_close, python, started, wait_for
 
 import loop_close as package
 
-RED = "# Stall detected: something old (exit 1)\n"
+SIGNATURE = "\n<!-- loop-close -->\n"
+RED = f"# 1 test fails: something old\n{SIGNATURE}"
 GREEN_TEST = "def test_it():\n    assert True\n"
 RED_TEST = "def test_it():\n    assert [1] == [2]\n"
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
@@ -44,22 +45,21 @@ def test_green_command_says_so_and_the_old_prompt_is_gone(tmp_path, prompt):
     put(tmp_path, "nextprompt.md", RED)
     done = loop_close("run", "--", *python("print('all good')"), cwd=tmp_path)
     assert done.returncode == 0
-    assert text(prompt) == "# No stall detected (exit 0)\n\nNothing in the output shows a failure: proceed.\n"
-    assert told(done)[0] == "loop-close: no-stall-detected (exit 0)"
-    assert told(done)[1].startswith("loop-close: next prompt: nextprompt.md (about ")
+    assert text(prompt) == f"# No failure (exit 0)\n\nThe output shows no failure: proceed.\n{SIGNATURE}"
+    assert told(done) == ["loop-close: No failure (exit 0)"]
 
 
 def test_green_tests_are_counted(tmp_path, prompt):
     put(tmp_path, "test_it.py", GREEN_TEST)
     assert loop_close("run", "--", *PYTEST, cwd=tmp_path).returncode == 0
-    assert text(prompt) == "# No stall detected: the tests pass (exit 0)\n\n1 passed.\n"
+    assert text(prompt) == f"# The tests pass: 1 passed\n{SIGNATURE}"
 
 
 def test_red_tests_are_told_with_the_command_that_runs_them_again(tmp_path, prompt):
     put(tmp_path, "tests/test_it.py", RED_TEST)
     done = loop_close("run", "--budget", "900", "--", *PYTEST, "tests", cwd=tmp_path)
     assert done.returncode == 1
-    assert text(prompt).startswith("# Stall detected: 1 test failure detected (exit 1)\n")
+    assert text(prompt).startswith("# 1 test fails: ")
     assert "AssertionError" in text(prompt)
     again = [line for line in text(prompt).splitlines() if line.startswith("loop-close run")]
     assert again == [f"loop-close run -- {' '.join(PYTEST)} tests/test_it.py::test_it"]
@@ -86,7 +86,7 @@ def test_program_that_fails_is_read(tmp_path, prompt):
 
 def test_nothing_to_read_is_no_good_news(tmp_path, prompt):
     loop_close("run", "--", *python("raise SystemExit(3)"), cwd=tmp_path)
-    assert text(prompt).startswith("# Stall detected: no-patterns-matched (exit 3)\n")
+    assert text(prompt).startswith("# No known failure in the output (exit 3)\n")
 
 
 def test_while_the_command_runs_the_prompt_says_so(tmp_path, prompt):
@@ -99,7 +99,7 @@ def test_while_the_command_runs_the_prompt_says_so(tmp_path, prompt):
         assert not (tmp_path / ".loop-close" / "report.json").exists()
         put(tmp_path, "go", "")
         process.communicate()
-    assert text(prompt).startswith("# No stall detected")
+    assert text(prompt).startswith("# No failure")
 
 
 def test_prompt_that_nobody_asked_for_is_told_of(tmp_path):
@@ -141,7 +141,8 @@ def test_good_news_of_the_plugin_is_none_when_the_command_fails_after_all(tmp_pa
     put(tmp_path, "test_it.py", GREEN_TEST)
     code = f"import subprocess; subprocess.run({[*PYTEST, '--loop-close']!r}); raise SystemExit(4)"
     loop_close("run", "--", *python(code), cwd=tmp_path)
-    assert text(prompt).startswith("# Stall detected: ")
+    assert text(prompt).endswith(SIGNATURE)
+    assert "something old" not in text(prompt)
     assert "(exit 4)" in text(prompt)
 
 
@@ -150,12 +151,13 @@ def test_prompt_of_a_plugin_that_was_killed_tells_nothing(tmp_path, prompt):
     put(tmp_path, "test_it.py", "import os\ndef test_it():\n    os.kill(os.getpid(), 9)\n")
     done = loop_close("run", "--", *PYTEST, "--loop-close", cwd=tmp_path)
     assert done.returncode == 128 + signal.SIGKILL
-    assert text(prompt).startswith("# Stall detected: ")
+    assert text(prompt).endswith(SIGNATURE)
+    assert "something old" not in text(prompt)
 
 
 def test_prompt_that_the_command_removes_is_written(tmp_path, prompt):
     loop_close("run", "--", *python("import os; os.remove('nextprompt.md')"), cwd=tmp_path)
-    assert text(prompt).startswith("# No stall detected")
+    assert text(prompt).startswith("# No failure")
 
 
 def test_file_that_the_command_put_there_is_left(tmp_path, prompt):
@@ -187,7 +189,8 @@ def test_command_that_cannot_be_run(tmp_path, prompt, word, status, said):
     done = loop_close("run", "--", word, cwd=tmp_path)
     assert done.returncode == status
     assert told(done)[0] == f"loop-close: {said}"
-    assert text(prompt).startswith("# Stall detected: ")
+    assert text(prompt).endswith(SIGNATURE)
+    assert "something old" not in text(prompt)
     assert f"(exit {status})" in text(prompt)
 
 

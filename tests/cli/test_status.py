@@ -58,7 +58,7 @@ SCHEMA = closed(
         ),
     },
 )
-PROMPT = "# Stall detected: 1 test failure detected (exit 1)\n"
+PROMPT = "# 1 test fails: KeyError at shop.py:3\n"
 
 
 @pytest.fixture(autouse=True)

@@ -153,7 +153,7 @@ def test_prompt_is_looked_for_where_the_settings_say_so_now(project):
     loop = project([{"say": "Fixed the sum.", "write": moved}, {"say": CLAIM, "write": cart()}], WRONG)
     assert loop.drive().returncode == 0
     assert "test_count" in loop.given[1]
-    assert "assert 4 == 3" not in loop.given[1].partition("## Tried so far")[0]
+    assert "assert 4 == 3" not in loop.given[1].partition("## Earlier attempts")[0]
 
 
 def test_new_loop_warns_of_tests_that_the_last_one_found_tampered_with(project):

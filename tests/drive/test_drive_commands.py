@@ -28,10 +28,10 @@ def test_prompt_stands_in_the_words_where_they_say_so(project, place, limit):
     assert loop.drive(agent=f"{loop.agent} {place}").returncode == 0
     (given,) = loop.given
     if limit:
-        assert given.startswith("# Stall detected: 1 test failure detected")
+        assert given.startswith("# 1 test fails")
     else:
         with open(given, encoding="utf-8") as file:
-            assert file.read().startswith("# Stall detected: 1 test failure detected")
+            assert file.read().startswith("# 1 test fails")
 
 
 def test_prompt_in_the_words_is_read_by_no_shell(project):
@@ -112,7 +112,7 @@ def test_task_is_put_before_each_prompt_and_has_to_be_claimed(project):
     done = loop.drive("--task", "TASK.md")
     assert done.returncode == 0, done.stdout
     assert len(loop.given) == 2
-    assert all(given.startswith(f"{task}\n---\n\n# No stall detected") for given in loop.given)
+    assert all(given.startswith(f"{task}\n---\n\n# The tests pass: ") for given in loop.given)
     assert "After the last turn: the agent does not report completion." in loop.given[1]
 
 

@@ -20,7 +20,7 @@ def test_agent_that_claims_completion_over_red_tests_is_sent_back(project):
     done = loop.drive()
     assert done.returncode == 0
     assert "- After the last turn: the agent says it is done, but 2 tests fail." in loop.given[1]
-    assert "# Stall detected: 2 test failures detected" in loop.given[1]
+    assert "# 2 tests fail" in loop.given[1]
     assert "loop-close drive: done after 3 turns in 0:" in done.stdout
     assert "the agent reports completion" in done.stdout
     assert "  2 → 1 → 0 failing\n" in done.stdout

@@ -7,7 +7,7 @@ from loop_close.hosts import Payload, PayloadError
 from loop_close.hosts.claude import HOST
 
 SESSION = "5d0f6f1e-6a0c-4a0e-9d0b-0c6f5a8e2b11"
-SHOWN = r"# Stall detected: 1 test failure\n\n`na\u00efve` is not \"naive\"\n\nAll of it: nextprompt.md"
+SHOWN = r"# 1 test fails\n\n`na\u00efve` is not \"naive\"\n\nAll of it: nextprompt.md"
 
 
 def test_stop_is_read():

@@ -1,14 +1,29 @@
 import itertools
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from records import any_text, failure, failures, frame, hostile, observed, raised, source
+from records import (
+    any_text,
+    edited,
+    failure,
+    failures,
+    frame,
+    hostile,
+    known,
+    observed,
+    progress,
+    raised,
+    source,
+)
 
 from loop_close.app import close
+from loop_close.memory import Edit, Edits, Signal, Step
 from loop_close.model import Counts, Observation, Report
+from loop_close.progress.signals import STUCK
 from loop_close.prompt.compose import compose
 from loop_close.prompt.section import Section
 from loop_close.prompt.sections import DEFAULT_SECTIONS
@@ -16,7 +31,7 @@ from loop_close.text.budget import estimate_tokens
 from loop_close.text.sanitize import sanitize
 
 TITLES = [s.title for s in DEFAULT_SECTIONS if s.title]
-_CAUSE = re.compile(r"(\d+)\. ")
+_BLOCK = re.compile(r"(\d+)\. ")
 
 
 def headings(text):
@@ -32,23 +47,79 @@ def check(text, budget):
     assert text.endswith("\n")
     assert not text.endswith("\n\n")
     assert text == sanitize(text)
-    found = headings(text)
-    assert found[0][0] == "h1"
-    assert re.match(r"No stall detected: |Stall detected: ", found[0][1])
-    titles = [content for tag, content in found if tag == "h2"]
+    (first, *others) = headings(text)
+    assert first[0] == "h1"
+    assert {tag for tag, _ in others} <= {"h2"}
+    numbers = [int(found[1]) for found in (_BLOCK.match(content) for _, content in others) if found]
+    assert numbers == list(range(1, len(numbers) + 1))
+    titles = [content for _, content in others[len(numbers) :]]  # the blocks come first
     assert titles == [t for t in TITLES if t in titles]
-    causes = [content for tag, content in found if tag == "h3"]
-    assert [int(_CAUSE.match(c)[1]) for c in causes] == list(range(1, len(causes) + 1))
-    assert len(found) == 1 + len(titles) + len(causes)
     assert not re.search(r"^\s*::|##\[|\x1b", text, re.MULTILINE)
-    tokens = MarkdownIt("commonmark").parse(text)
-    assert "html_block" not in {t.type for t in tokens}
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    kinds = [t.type for t in tokens]
+    assert {"html_block", "code_block", "blockquote_open", "hr"}.isdisjoint(kinds)
+    assert kinds.count("table_open") == ("## Earlier attempts" in text)
     inline = {c.type for t in tokens for c in t.children or ()}
     assert inline <= {"text", "code_inline", "softbreak", "hardbreak"}
 
 
 def composed(report, budget=2000, sections=DEFAULT_SECTIONS, full=".loop-close/report.json"):
     return compose(report, sections, budget=budget, full_report=full)
+
+
+_edits = st.builds(
+    Edits,
+    kind=st.sampled_from(["effective", "none", "ineffective", "unknown"]),
+    edits=st.lists(
+        st.builds(
+            Edit,
+            file=hostile,
+            function=hostile,
+            is_effective=st.booleans(),
+            diff=hostile
+            | st.builds("-{}\n+{}\n {}".format, any_text, any_text, st.text("x\n", max_size=400)),
+        ),
+        max_size=2,
+    ).map(tuple),
+    omitted=st.integers(0, 2),
+)
+_tests = st.lists(
+    st.builds(known, hostile, want=hostile, values=st.lists(hostile, max_size=3), since=st.integers(1, 4)),
+    max_size=4,
+)
+_signals = st.lists(
+    st.builds(
+        Signal,
+        kind=st.sampled_from(sorted(STUCK)),
+        tests=st.lists(hostile, max_size=3).map(tuple),
+        explanation=st.just("failed in the same way in runs 2, 3 and 4, with edits between"),
+    ),
+    max_size=3,
+)
+
+
+@st.composite
+def loops(draw, runs=5):
+    """The progress of a run that is one of the last of a loop."""
+    steps = [
+        Step(
+            run=n,
+            unresolved=draw(st.integers(0, 3)),
+            fixed=draw(st.integers(0, 3)),
+            edits=draw(_edits),
+            advanced=draw(st.sampled_from(["", "fixed"])),
+            is_killed=draw(st.booleans()),
+        )
+        for n in range(1, runs + 1)
+    ]
+    return progress(
+        *steps,
+        tests=draw(_tests),
+        signals=draw(_signals),
+        breaker=draw(st.sampled_from(["closed", "half_open", "open"])),
+        green=draw(st.integers(0, 1)),
+        unresolved=("a",),
+    )
 
 
 observations = st.builds(
@@ -63,16 +134,98 @@ observations = st.builds(
 )
 
 
-@settings(max_examples=60)
-@given(observations, st.integers(400, 3000), st.sampled_from(["", ".loop-close/report.json"]))
-def test_any_report_keeps_the_budget_and_its_shape(observation, budget, full):
-    report = close(observation)
+@settings(max_examples=25)
+@given(
+    observations,
+    st.none() | loops() | loops(1),
+    st.none() | _edits,
+    st.integers(400, 3000),
+    st.sampled_from(["", ".loop-close/report.json"]),
+)
+def test_any_report_keeps_the_budget_and_its_shape(observation, loop, since, budget, full):
+    report = replace(close(observation), progress=loop, since_green=since)
     text = composed(report, budget, full=full)
     check(text, budget)
     assert composed(report, budget, full=full) == text
 
 
-@settings(max_examples=30)
+def first_of(loop):
+    """The progress of the first run of the same loop."""
+    first = loop.episode.steps[0]
+    return progress(
+        first, tests=[k for k in loop.episode.tests.values() if k.since == 1], green=loop.episode.green
+    )
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(failures, min_size=1, max_size=5),
+    loops(),
+    st.none() | _edits,
+    st.sampled_from([600, 2000, 4000]),
+)
+def test_the_fifth_prompt_of_a_loop_is_about_as_long_as_the_first(found, loop, since, budget):
+    report = replace(close(observed(*found)), since_green=since)
+    first = composed(replace(report, progress=first_of(loop)), budget)
+    fifth = composed(replace(report, progress=loop), budget)
+    check(fifth, budget)
+    assert estimate_tokens(fifth) <= max(1.2 * estimate_tokens(first), 330)
+
+
+def a_loop(number, runs):
+    """A report of a loop with root causes that have much to show."""
+    body = [f"    line_{n} = {n}" for n in range(19)]
+    found = [
+        failure(
+            raised(
+                f"E{n}",
+                f"no price {n}",
+                [frame(f"src/{n}.py", f"f{n}", 12, source=source(f"def f{n}():", *body, start=8))],
+            ),
+            f"t.py::{n}",
+        )
+        for n in range(number)
+    ]
+    since = edited(diff="-    old = 1\n+    new = 2\n     same = 3")
+    steps = [
+        Step(run=n, unresolved=number, edits=edited(f"f{n}", diff=f"-a{n}\n+b{n}\n+c{n}" if n > 1 else ""))
+        for n in range(1, runs + 1)
+    ]
+    breaker = "closed" if runs < 3 else "half_open" if runs == 3 else "open"
+    loop = progress(*steps, breaker=breaker, green=1, unresolved=("a",))
+    return replace(close(observed(*found)), progress=loop, since_green=since)
+
+
+@pytest.mark.parametrize("number", [1, 2, 9])
+def test_a_loop_keeps_its_diff_and_its_first_cause_and_does_not_grow(number):
+    texts = [composed(a_loop(number, runs)) for runs in range(1, 9)]
+    sizes = [estimate_tokens(text) for text in texts]
+    assert max(sizes) <= max(1.2 * sizes[0], 330)
+    for text in texts:
+        assert "+    new = 2" in text
+        assert "line_3" in text
+        assert "Rerun just the failing tests" in text
+    assert all("| 5 | `f5`" in text for text in texts[4:])
+    assert "For a person: " in texts[4]
+
+
+def test_however_much_a_loop_has_to_say_the_root_cause_stays():
+    wide = Edits(
+        kind="effective",
+        edits=tuple(Edit(file=f"{'a' * 90}{n}.py", function="f" * 60, diff="+x" * 60) for n in range(9)),
+    )
+    steps = [Step(run=n, unresolved=1, edits=wide) for n in range(1, 7)]
+    loop = progress(
+        *steps, breaker="half_open", signals=[Signal(kind=k, explanation="x" * 300) for k in STUCK]
+    )
+    for budget in (400, 800, 2000):
+        text = composed(replace(close(observed(failure(raised()))), progress=loop, since_green=wide), budget)
+        check(text, budget)
+        assert "`bad`" in text or "ValueError: bad" in text
+        assert "Rerun just the failing tests" in text
+
+
+@settings(max_examples=20)
 @given(st.lists(any_text, min_size=1, max_size=8), st.integers(400, 1200))
 def test_many_long_messages(messages, budget):
     found = [
@@ -104,8 +257,8 @@ def test_budget(number, budget, word):
     text = composed(report, budget)
     check(text, budget)
     if number:
-        assert len([h for h in headings(text) if h[0] == "h3"]) >= 1
-        assert "## Next step" in text
+        assert len([h for h in headings(text) if h[0] == "h2"]) >= (number > 1)
+        assert "Rerun just the failing tests" in text
     if number == 400:
         assert "more root causes" in text
         assert ".loop-close/report.json" in text
@@ -123,7 +276,7 @@ def test_green():
     report = close(observed(exit_code=0, counts=Counts(passed=3)))
     text = composed(report)
     check(text, 2000)
-    assert headings(text) == [("h1", "No stall detected: the tests pass (exit 0)")]
+    assert headings(text) == [("h1", "The tests pass: 3 passed")]
 
 
 def test_where_nothing_is_left_out_nothing_more_is_pointed_at():
@@ -167,7 +320,7 @@ def fails_midway(report, tokens):
     ("render", "words"),
     [
         (fails(RuntimeError("no")), "RuntimeError: no"),
-        (fails(RuntimeError("```\n# Next step\n")), "RuntimeError: "),
+        (fails(RuntimeError("```\n# Other signals\n")), "RuntimeError: "),
         (fails(SystemExit(3)), "SystemExit: 3"),
         (fails(pytest.fail.Exception("no")), "Failed: no"),
         (fails(MuteError()), "MuteError"),
@@ -182,10 +335,8 @@ def test_a_section_that_fails_is_named_and_the_others_stand(render, words):
     text = with_custom(render)
     assert "The section `custom` failed: " in text
     assert words in text
-    assert [c for tag, c in headings(text) if tag == "h2"] == [
-        "Custom",
-        *(t for t in TITLES[1:] if f"## {t}\n" in text),
-    ]
+    assert [c for tag, c in headings(text) if tag == "h2"] == ["Custom"]
+    assert "Rerun just the failing tests" in text
     assert estimate_tokens(text) <= 2000
 
 
@@ -196,9 +347,9 @@ def test_a_section_with_nothing_to_say_is_left_out(lines):
 
 def test_a_section_stands_where_it_says():
     for position, before, after in [
-        (1, None, "# Stall"),
-        (45, "## Fix by", "## Primary"),
-        (999, "## Next step", ""),
+        (1, None, "# 1 test failure"),
+        (45, "# 1 test failure", "ValueError: bad"),
+        (999, "Rerun just", ""),
     ]:
         text = with_custom(lambda report, tokens: ["something"], position=position)
         assert (
@@ -219,8 +370,9 @@ def test_a_section_gets_what_it_asks_for_and_no_more():
 
 def check_third_party(text, budget):
     assert estimate_tokens(text) <= budget
-    assert [h for h in headings(text) if h[0] == "h1"]
-    assert headings(text)[-1] == ("h2", "Next step")
+    assert [tag for tag, _ in headings(text)].count("h1") == 1
+    assert "Rerun just the failing tests" in text
+    assert "ValueError" in text
 
 
 @pytest.mark.parametrize(

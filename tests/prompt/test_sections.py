@@ -1,13 +1,32 @@
 import re
+from dataclasses import replace
 
 import pytest
-from loop_close.prompt.primary import primary
-from records import SRC, TEST, failure, frame, in_test, observed, origin, raised, source, verdict
+from hypothesis import given
+from markdown_it import MarkdownIt
+from records import (
+    SRC,
+    TEST,
+    failure,
+    frame,
+    hostile,
+    in_test,
+    known,
+    observed,
+    origin,
+    progress,
+    raised,
+    source,
+    verdict,
+)
 
-from loop_close.app import close
+from loop_close.calls import Called, Calls
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
-from loop_close.model import Counts, Evidence, Warned
-from loop_close.prompt.sections import DEFAULT_SECTIONS, MAX_FILES, built_in
+from loop_close.judge import close
+from loop_close.memory import Step
+from loop_close.model import Counts, Evidence, Suspect, Warned
+from loop_close.prompt.block import LEGEND
+from loop_close.prompt.sections import DEFAULT_SECTIONS, MAX_BLOCKS, built_in, in_numbers, root_causes
 from loop_close.text.budget import estimate_tokens
 
 BY_ID = {s.id: s for s in DEFAULT_SECTIONS}
@@ -19,36 +38,115 @@ def rendered(section, report, tokens=200):
 
 def test_ids_and_positions_are_unique_and_in_order():
     assert [s.id for s in DEFAULT_SECTIONS] == [
-        *("title", "standing", "fix-by", "experiment", "hand-over", "signals", "primary", "suspects"),
-        *("tried", "other-signals", "files", "next-step"),
+        *("title", "since-green", "loop", "facts", "root-causes", "attempts", "other-signals", "next-step")
     ]
     positions = [s.position for s in DEFAULT_SECTIONS]
     assert positions == sorted(set(positions))
-    assert [s.id for s in DEFAULT_SECTIONS if s.tokens == 0] == ["primary"]
+    assert [s.id for s in DEFAULT_SECTIONS if s.tokens == 0] == ["root-causes"]
+    assert [s.title for s in DEFAULT_SECTIONS if s.title] == ["Earlier attempts", "Other signals"]
+
+
+# The title
+
+COST = Suspect(file="src/shop/shipping.py", line=15, function="cost", score=0.62)
+
+
+def suspected(report, *suspects):
+    """The report with suspects of the first root cause only."""
+    first, *others = report.causes
+    others = (replace(cause, suspects=()) for cause in others)
+    return replace(report, causes=(replace(first, suspects=suspects), *others))
+
+
+CHECKED = [
+    failure(None, "", "check", tool="mypy", code="x", file="a.py", line=n, message=f"bad {n}") for n in (3, 4)
+]
+
+
+@pytest.mark.parametrize(
+    ("sample", "suspects", "expected"),
+    [
+        (
+            observed(failure(raised()), counts=Counts(failed=5, passed=36)),
+            [COST],
+            "# 5 tests fail, 36 pass: probably cost() in src/shop/shipping.py:15",
+        ),
+        (
+            observed(failure(raised()), counts=Counts(failed=1, passed=1)),
+            [replace(COST, score=0.4)],
+            "# 1 test fails, 1 passes: possibly cost() in src/shop/shipping.py:15",
+        ),
+        (
+            observed(failure(raised()), counts=Counts(failed=1234, passed=15678)),
+            [],
+            "# 1,234 tests fail, 15,678 pass: ValueError at src/shop/cart.py:10",
+        ),
+        (
+            observed(failure(raised(), phase="setup"), counts=Counts(errors=1)),
+            [],
+            "# 1 error: ValueError at src/shop/cart.py:10",
+        ),
+        (
+            observed(failure(raised(), phase="setup"), counts=Counts(failed=1, errors=2)),
+            [],
+            "# 1 test fails, 2 errors: ValueError at src/shop/cart.py:10",
+        ),
+        (
+            observed(failure(raised("ImportError"), TEST, "collect"), counts=Counts(errors=1), exit_code=2),
+            [],
+            "# 1 file cannot be collected: ImportError at src/shop/cart.py:10",
+        ),
+        (
+            observed(
+                failure(raised("ImportError"), TEST, "collect"),
+                failure(raised("ImportError"), "tests/b.py", "collect"),
+                counts=Counts(errors=3, passed=2),
+            ),
+            [],
+            "# 2 files cannot be collected, 1 error, 2 pass: ImportError at src/shop/cart.py:10",
+        ),
+        (observed(*CHECKED[:1]), [], "# 1 mypy error: `mypy x` at a.py:3"),
+        (observed(*CHECKED), [], "# 2 mypy errors: 2 root causes, first `mypy x` at a.py:3"),
+        (
+            observed(
+                failure(raised()),
+                failure(raised("E", frames=[frame("b.py")]), "t.py::b"),
+                counts=Counts(failed=2),
+            ),
+            [COST],
+            "# 2 tests fail: 2 root causes, first probably cost() in src/shop/shipping.py:15",
+        ),
+        (observed(failure(None, "", "session"), exit_code=3), [], "# 1 internal error (exit 3)"),
+    ],
+)
+def test_a_red_title_says_what_fails_and_where_to_look_first(sample, suspects, expected):
+    assert rendered("title", suspected(close(sample), *suspects)) == [expected]
 
 
 @pytest.mark.parametrize(
     ("sample", "expected"),
     [
-        (observed(exit_code=0, counts=Counts(passed=1)), "# No stall detected: the tests pass (exit 0)"),
-        (observed(exit_code=5), "# Stall detected: no tests collected (exit 5)"),
-        (observed(exit_code=0), "# Stall detected: no test ran (exit 0)"),
-        (observed(failure(raised())), "# Stall detected: 1 test failure detected (exit 1)"),
+        (observed(exit_code=0, counts=Counts(passed=1)), "# The tests pass: 1 passed"),
         (
-            observed(failure(raised()), exit_code=None),
-            "# Stall detected: 1 test failure detected (exit code unknown)",
+            observed(exit_code=0, counts=Counts(passed=1200, skipped=2, xfailed=1, xpassed=3)),
+            "# The tests pass: 1,200 passed, 2 skipped, 1 xfailed, 3 xpassed",
         ),
-        (
-            observed(failure(raised()), failure(raised("ImportError"), phase="collect"), exit_code=2),
-            "# Stall detected: 1 failed import detected (exit 2)",
-        ),
+        (observed(exit_code=0, expects_tests=False), "# No failure (exit 0)"),
+        (observed(exit_code=5), "# No tests collected (exit 5)"),
+        (observed(exit_code=0), "# No test ran (exit 0)"),
     ],
 )
-def test_title(sample, expected):
+def test_a_title_where_nothing_failed(sample, expected):
     assert rendered("title", close(sample)) == [expected]
 
 
-def test_title_has_one_line_whatever_a_detector_calls_itself():
+def test_where_nothing_is_known_the_title_says_so():
+    (line,) = rendered("title", close(observed(exit_code=None, expects_tests=False, rerun=())))
+    assert line.endswith("(exit code unknown)")
+    assert "no-patterns" not in line
+
+
+def test_a_title_has_one_line_whatever_a_detector_calls_itself():
     def detect(observation):
         return [Evidence(kind="a\n# b", snippet="x", failure=f) for f in observation.failures]
 
@@ -60,49 +158,83 @@ def test_title_has_one_line_whatever_a_detector_calls_itself():
     assert "\n" not in line
 
 
+@given(hostile, hostile, hostile)
+def test_hostile_names_are_code_in_the_title(file, function, type):
+    for suspects in ([replace(COST, file=file, function=function)], []):
+        found = failure(raised(type, frames=[frame(file, function)]))
+        report = suspected(close(observed(found, counts=Counts(failed=1))), *suspects)
+        (line,) = rendered("title", report)
+        tokens = MarkdownIt("commonmark").parse(f"{line}\n\nend\n")
+        assert [t.tag for t in tokens if t.nesting == 1] == ["h1", "p"]
+        assert {c.type for t in tokens for c in t.children or ()} <= {"text", "code_inline"}
+
+
+def test_the_words_of_the_title_are_those_of_the_terminal():
+    assert in_numbers(close(observed(failure(raised()), counts=Counts(failed=2, passed=1)))) == (
+        "2 tests fail, 1 passes"
+    )
+
+
+# What to know of the run
+
+NO_CALLS = {"why_no_calls": "Python 3.11 has no sys.monitoring"}
+SAID_NO_CALLS = "Call data is missing or partial: `Python 3.11 has no sys.monitoring`."
+
+
 @pytest.mark.parametrize(
     ("sample", "expected"),
     [
-        (observed(exit_code=0, counts=Counts(passed=3)), ["3 passed."]),
-        (observed(), ["No test ran."]),
-        (
-            observed(failure(raised()), counts=Counts(failed=1, errors=1, skipped=2)),
-            ["1 root cause. 1 failed, 1 error, 2 skipped."],
-        ),
-        (
-            observed(
-                failure(raised()), failure(raised(), f"{TEST}::b"), failure(raised("KeyError"), f"{TEST}::c")
-            ),
-            ["2 root causes behind 3 failures. No test ran."],
-        ),
-        (
-            observed(counts=Counts(errors=2, xfailed=1, xpassed=1), selection="-k 'a\n# b'"),
-            ["2 errors, 1 xfailed, 1 xpassed. Selected by `-k 'a # b'`."],
-        ),
+        (observed(exit_code=0, counts=Counts(passed=3)), []),
+        (observed(failure(raised())), []),
         (
             observed(incomplete="stopping after 1 failures", counts=Counts(passed=1, not_run=1)),
-            ["1 passed.", "This run is incomplete (`stopping after 1 failures`): 1 test did not run."],
+            ["This run is incomplete (`stopping after 1 failures`): 1 test did not run."],
         ),
         (
-            observed(incomplete="x", counts=Counts(not_run=7)),
-            ["No test ran.", "This run is incomplete (`x`): 7 tests did not run."],
+            observed(incomplete="x`\n# y", counts=Counts(not_run=7)),
+            ["This run is incomplete (``x` # y``): 7 tests did not run."],
         ),
+        (observed(incomplete="x"), ["This run is incomplete (`x`)."]),
+        (observed(failure(raised()), **NO_CALLS), [SAID_NO_CALLS]),
+        (observed(exit_code=5, **NO_CALLS), []),
+        (observed(exit_code=5, asks_for_calls=True, **NO_CALLS), [SAID_NO_CALLS]),
+        (
+            observed(failure(raised()), calls=Calls(failed={"a": (), "b": ()}, omitted=3)),
+            ["Call data covers 2 of 5 failing tests."],
+        ),
+        (observed(failure(raised()), calls=Calls(failed={"a": ()})), []),
+        (
+            observed(expects_tests=False, rerun=()),
+            ["The output matches no known pattern. Read the log, starting at the end."],
+        ),
+        (observed(exit_code=0, expects_tests=False, rerun=()), ["The output shows no failure: proceed."]),
     ],
 )
-def test_standing(sample, expected):
-    assert rendered("standing", close(sample)) == expected
+def test_what_to_know_of_the_run(sample, expected):
+    assert rendered("facts", close(sample)) == expected
 
 
-def test_fix_by_is_the_hint_of_the_first_cause_where_it_fits():
-    assert rendered("fix-by", close(observed())) == []
-    assert rendered("fix-by", close(observed(failure(raised())))) == []
-    (hint,) = rendered("fix-by", close(observed(failure(verdict(origin("total"))))))
-    assert "in the function that made it" in hint
-    both = observed(
-        failure(verdict(origin("total"))), failure(raised("ModuleNotFoundError", bases=("ImportError",)))
+def test_that_calls_are_not_known_is_said_once_in_a_loop():
+    report = close(observed(failure(raised()), **NO_CALLS))
+    first = replace(report, progress=progress(Step(run=4, unresolved=1)))
+    later = replace(report, progress=progress(Step(run=4, unresolved=1), Step(run=5, unresolved=1)))
+    assert rendered("facts", first) == [SAID_NO_CALLS]
+    assert rendered("facts", later) == []
+
+
+def test_other_sources_and_the_history_have_their_lines():
+    report = replace(
+        close(observed(failure(raised()))),
+        elsewhere=(("mypy", 3, "stuck"), ("a`\nb", 1, "first-failure")),
+        notes=("the history `x` is broken\n# h",),
     )
-    (hint,) = rendered("fix-by", close(both))
-    assert "import path" in hint
+    assert rendered("facts", report) == [
+        "Not green on the same files: `mypy` (stuck in its run 3), ``a` b`` (first-failure in its run 1).",
+        "History: ``the history `x` is broken # h``",
+    ]
+
+
+# Other signals
 
 
 def test_other_signals():
@@ -127,32 +259,48 @@ def test_faults_of_extensions_are_signals():
     assert rendered("other-signals", report) == ["- 1 failed extension: `it broke`"]
 
 
-def test_files_touched():
-    report = close(
-        observed(failure(verdict(origin("f", "src/b.py"))), failure(raised(frames=[frame("src/a.py")])))
-    )
-    assert rendered("files", report) == ["`src/a.py`, `src/b.py`, `tests/test_cart.py`"]
-    assert rendered("files", close(observed())) == []
+# The command
 
 
-def test_many_files_are_counted():
-    many = [failure(raised(frames=[frame(f"src/a{n:03}.py", f"f{n}")]), f"t.py::{n}") for n in range(40)]
-    (line,) = rendered("files", close(observed(*many)), 1000)
-    assert line.count("`") == 2 * MAX_FILES
-    assert line.startswith("`src/a000.py`, ")
-    assert line.endswith(f" and {40 - MAX_FILES} more")
-    (short,) = rendered("files", close(observed(*many)), 30)
-    shown = short.count("`") // 2
-    assert short.endswith(f" and {40 - shown} more")
-    assert estimate_tokens(short) <= 50
-
-
-def test_next_step():
+def test_the_command_that_runs_what_failed():
     assert rendered("next-step", close(observed(exit_code=0, counts=Counts(passed=1)))) == []
-    made = rendered("next-step", close(observed(failure(raised(), "t.py::a"))))
-    assert made[0] == "Just the failing tests, from the root:"
-    assert made[1:] == ["```sh", "pytest --loop-close t.py::a", "```"]
-    assert "The tests, from the root:" in rendered("next-step", close(observed(exit_code=5)))[0]
+    assert rendered("next-step", close(observed(failure(raised(), "t.py::a")))) == [
+        "Rerun just the failing tests, from the root:",
+        *("```sh", "pytest --loop-close t.py::a", "```"),
+    ]
+    assert rendered("next-step", close(observed(exit_code=5)))[0] == "Rerun the tests, from the root:"
+    checked = observed(*CHECKED, expects_tests=False, rerun=("mypy", "src"), can_rerun_last_failed=False)
+    assert rendered("next-step", close(checked)) == [
+        "Rerun the same command, from the root:",
+        *("```sh", "mypy src", "```"),
+    ]
+
+
+def test_where_no_command_is_known():
+    assert rendered("next-step", close(observed(failure(raised()), rerun=()))) == [
+        "Run the failing command again to verify the fix."
+    ]
+    assert rendered("next-step", close(observed(rerun=()))) == []
+
+
+def test_tests_that_failed_before_and_did_not_run_are_the_ones_to_run():
+    loop = progress(Step(run=4, unresolved=1), Step(run=5, unresolved=1), not_run=("t.py::a",))
+    report = replace(
+        close(observed(exit_code=0, counts=Counts(passed=2))), verdict="no-progress", progress=loop
+    )
+    assert rendered("next-step", report) == [
+        "Run the tests that failed before and did not run now, from the root:",
+        *("```sh", "pytest --loop-close t.py::a", "```"),
+    ]
+
+
+def test_after_a_green_subset_the_others_are_to_be_run():
+    loop = progress(Step(run=4, unresolved=1), Step(run=5, is_full=False), tests=[known(status="passed")])
+    report = replace(close(observed(exit_code=0, counts=Counts(passed=2))), progress=loop)
+    assert rendered("next-step", report) == [
+        "The other tests did not run. All of them, from the root:",
+        *("```sh", "pytest --loop-close", "```"),
+    ]
 
 
 # Root causes within what they may cost
@@ -163,28 +311,42 @@ def many(number, message="no price"):
     return close(observed(*(failure(exc, f"t.py::{n}") for n, exc in enumerate(found))))
 
 
+def blocks(report, tokens):
+    return list(root_causes(report, tokens, {}))
+
+
+def headings(lines):
+    return [line for line in lines if line.startswith("## ")]
+
+
 def test_no_causes_are_nothing():
-    assert list(primary(close(observed()), 1000)) == []
+    assert blocks(close(observed()), 1000) == []
+
+
+def test_a_single_cause_has_no_heading():
+    assert headings(blocks(many(1), 1000)) == []
+    assert len(headings(blocks(many(2), 1000))) == 2
 
 
 @pytest.mark.parametrize("tokens", [0, 50, 200, 1000, 5000])
-@pytest.mark.parametrize("number", [1, 2, 30, 300])
+@pytest.mark.parametrize("number", [2, 30, 300])
 def test_causes_cost_what_they_may(number, tokens):
-    made = list(primary(many(number), tokens))
-    shown = [line for line in made if re.match(r"(?:### )?\d+\. ", line)]
-    assert shown[0].startswith("### 1. ")
-    assert len([line for line in shown if line.startswith("### ")]) == min(len(shown), 10)
+    made = blocks(many(number), tokens)
+    shown = [line for line in made if re.match(r"(?:## )?\d+\. ", line)]
+    assert shown[0].startswith("## 1. ")
+    assert len(headings(shown)) == min(len(shown), MAX_BLOCKS)
     assert len(shown) == 1 or estimate_tokens("\n".join(made)) <= tokens
-    if len(shown) < number:
-        assert made[-1] == f"… and {number - len(shown)} more root causes, left out to keep the budget."
+    left = number - len(shown)
+    if left:
+        assert made[-1] == f"… and {left} more root cause{'s' * (left != 1)}, left out to keep the budget."
     else:
         assert "left out" not in made[-1]
 
 
 def test_every_cause_is_named_before_one_gets_more():
-    short = list(primary(many(20, "a rather long message about the price of something " * 3), 1400))
-    assert len([line for line in short if line.startswith("### ")]) == 10
-    assert "… and 10 more, in a line each:" in short
+    short = blocks(many(20, "a rather long message about the price of something " * 3), 1100)
+    assert len(headings(short)) == MAX_BLOCKS
+    assert "10 more, in a line each:" in short
     assert [line[:4] for line in short[-10:]] == [f"{n}. " for n in range(11, 21)]
 
 
@@ -192,9 +354,66 @@ def test_the_first_cause_gets_the_most():
     body = tuple(f"    line_{n} = {n}" for n in range(30))
     found = []
     for n in range(8):
-        made = origin(f"f{n}", f"src/{n}.py", source=source(f"def f{n}():", *body, start=8))
-        found.append(failure(verdict(made, test=f"test_{n}"), f"t.py::{n}"))
-    text = "\n".join(primary(close(observed(*found)), 900))
-    first, _, rest = text.partition("### 2.")
-    assert first.count("line_") >= max(part.count("line_") for part in rest.split("### "))
-    assert first.count("line_") > 3
+        at = frame(f"src/{n}.py", f"f{n}", 9, source=source(f"def f{n}():", *body, start=8))
+        found.append(failure(raised(f"E{n}", f"no {n}", frames=[at]), f"t.py::{n}"))
+    text = "\n".join(blocks(close(observed(*found)), 1100))
+    first, *rest = text.split("\n## ")
+    assert first.count("line_") > max(part.count("line_") for part in rest)
+    assert any(part.count("line_") > 3 for part in rest)
+
+
+def two_of_one_place():
+    body = source("def total():", "    a = 1", "    return a", start=8)
+    suspect = Suspect(file=SRC, line=8, end_line=10, function="total", score=0.6, failed=(1, 1), source=body)
+    calls = Calls(
+        functions=(Called(file=SRC, line=8, end_line=10, function="total"),),
+        failed={f"t.py::{n}": ((0, 10),) for n in range(2)},
+    )
+    other = replace(suspect, file="b.py")
+    report = replace(many(3), observation=replace(many(3).observation, calls=calls))
+    causes = [
+        replace(c, suspects=(s,)) for c, s in zip(report.causes, (suspect, suspect, other), strict=True)
+    ]
+    return replace(report, causes=tuple(causes))
+
+
+def test_a_source_is_shown_once():
+    lines = blocks(two_of_one_place(), 2000)
+    assert len([line for line in lines if "def total" in line]) == 2  # that of b.py is another one
+
+
+def test_marks_are_explained_once():
+    lines = blocks(two_of_one_place(), 2000)
+    assert lines.count(LEGEND) == 1
+
+
+def test_more_room_never_says_less():
+    sizes = [len("\n".join(blocks(many(6), tokens))) for tokens in range(50, 1500, 50)]
+    assert sizes == sorted(sizes)
+
+
+def test_advice_of_a_detector_of_others_is_given_with_its_label():
+    def detect(observation):
+        return [Evidence(kind="quota", snippet="x", failure=f) for f in observation.failures]
+
+    custom = Detector(
+        id="quota",
+        kind="quota",
+        label="quota exceeded",
+        priority=1,
+        description="d",
+        hint="Buy\nmore.",
+        detect=detect,
+    )
+    report = close(observed(failure(raised())), detectors=[*DEFAULT_DETECTORS, custom])
+    section = next(s for s in built_in((*DEFAULT_DETECTORS, custom)) if s.id == "root-causes")
+    assert "1 quota exceeded: Buy more." in list(section.render(report, 1000))
+
+
+def test_general_advice_is_left_out_where_the_failure_says_it_all():
+    hints = {d.kind: d.hint for d in DEFAULT_DETECTORS}
+    lines = "\n".join(rendered("root-causes", close(observed(failure(raised()))), 2000))
+    assert hints["test-failure"] not in lines
+    crashed = close(observed(failure(raised())))
+    crashed = replace(crashed, causes=(replace(crashed.causes[0], kind="crash"),))
+    assert "\n1 crash: " in "\n".join(rendered("root-causes", crashed, 2000))

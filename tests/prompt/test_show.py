@@ -1,12 +1,9 @@
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from records import any_text, source
+from records import any_text
 
-from loop_close.model import Source
-from loop_close.prompt.show import block, excerpt, line_of, opening, safe, span
-from loop_close.text.sanitize import sanitize
+from loop_close.prompt.show import line_of, message_lines, plain, safe, short, span, spans
 
 
 @pytest.mark.parametrize(
@@ -39,71 +36,67 @@ def test_span_and_line():
 
 
 @pytest.mark.parametrize(
-    ("text", "lines", "chars", "expected"),
+    ("text", "expected"),
     [
-        ("", 3, 99, ["(no message)"]),
-        (" \n\n", 3, 99, ["(no message)"]),
-        ("a\n\n\nb  ", 3, 99, ["a", "b"]),
-        ("a\nb\nc", 2, 99, ["a", "b", "… 1 more lines"]),
-        ("abcd\nefgh\nijkl", 3, 10, ["abcd", "efgh", "… 1 more lines"]),
+        ("", []),
+        (" \n\n", []),
+        ("a\n\n\n  b  ", ["a", "  b"]),
+        ("assert 1 == 2\n\n  Use -v to get more diff", ["assert 1 == 2"]),
+        ("a\n...Full output truncated (3 lines hidden), use '-vv' to show", ["a"]),
+        ("x" * 500, ["x" * 159 + "…"]),
     ],
 )
-def test_block(text, lines, chars, expected):
-    assert block(text, max_lines=lines, max_chars=chars)[1:-1] == expected
+def test_lines_of_a_message_that_say_something(text, expected):
+    assert message_lines(text) == expected
 
 
-def test_block_has_no_long_lines():
-    assert max(map(len, block("a" * 5000, max_lines=3, max_chars=900))) <= 160
+def test_a_cut_line_says_so():
+    assert short("a" * 160) == "a" * 160
+    assert short("a" * 161) == "a" * 159 + "…"
 
 
-SOURCE = source("@deco", "def f(x):", "    a = 1", "    b = 2", "    c = 3", "    return d", start=10)
+def test_spans_count_what_they_leave_out():
+    assert spans(["a", "b`"], 2) == "`a`, `` b` ``"
+    assert spans(["a", "b", "c"], 2) == "`a`, `b` and 1 more"
+    assert spans([], 2) == ""
 
 
 @pytest.mark.parametrize(
-    ("line", "before", "after", "expected"),
+    "name",
+    ["src/shop/shipping.py:15", "cost()", "Cart.total()", "KeyError", "tests/test_a.py", "a-b.py", "x_y_z()"],
+)
+def test_a_plain_name_is_shown_as_it_is(name):
+    assert plain(name) == name
+
+
+@pytest.mark.parametrize(
+    "name",
     [
-        (10, 0, 0, [">  10 @deco"]),
-        (13, 0, 0, ["   11 def f(x):", "     …", ">  13     b = 2"]),
-        (12, 0, 0, ["   11 def f(x):", ">  12     a = 1"]),
-        (13, 1, 1, ["   11 def f(x):", "   12     a = 1", ">  13     b = 2", "   14     c = 3"]),
-        (15, 1, 9, ["   11 def f(x):", "     …", "   14     c = 3", ">  15     return d"]),
-        (11, 9, 0, ["   10 @deco", ">  11 def f(x):"]),
+        *(
+            "",
+            "_total()",
+            "__init__.py",
+            "a._b_.c()",
+            "a*b",
+            "a`b",
+            "<lambda>()",
+            "a b",
+            "\n# h",
+            "[a](b)",
+            "é.py",
+        ),
+        *("http://evil/x", "www.evil.com/x", "a&amp;b", "x" * 500, "a\\b", "a|b", "test_x[1]"),
     ],
 )
-def test_excerpt(line, before, after, expected):
-    found = excerpt(SOURCE, line, before=before, after=after)
-    assert found == ["```python", *expected, "```"]
+def test_any_other_name_is_a_code_span(name):
+    shown = plain(name)
+    assert shown == "(empty)" or shown[0] == shown[-1] == "`"
+    assert "\n" not in shown
+    assert len(shown) < 130
 
 
-def test_excerpt_of_a_line_that_is_not_there():
-    assert excerpt(SOURCE, 99, before=1, after=1) == []
-    assert excerpt(Source(start=1, lines=()), 1, before=1, after=1) == []
-
-
-def test_opening():
-    assert opening(SOURCE, None, 2) == ["```python", "   10 @deco", "   11 def f(x):", "     …", "```"]
-    body = source("    return 1", start=20)
-    assert opening(source("def f():", start=1), body, 9)[1:-1] == [
-        "    1 def f():",
-        "     …",
-        "   20     return 1",
-    ]
-    assert opening(source("def f():", start=19), body, 9)[1:-1] == ["   19 def f():", "   20     return 1"]
-
-
-@given(any_text, st.integers(1, 8), st.integers(1, 200))
-def test_any_text_stays_in_its_block(text, lines, chars):
-    made = block(text, max_lines=lines, max_chars=chars)
-    assert len(made) <= lines + 3
-    (token,) = MarkdownIt("commonmark").parse("\n".join(made))
-    assert token.type == "fence"
-    assert token.content == sanitize(token.content)
-
-
-@given(st.lists(any_text, min_size=1, max_size=5), st.integers(0, 7), st.integers(0, 3))
-def test_any_source_stays_in_its_block(lines, line, around):
-    found = Source(start=1, lines=tuple(lines))
-    for made in [excerpt(found, line, before=around, after=around), opening(found, found, line)]:
-        tokens = MarkdownIt("commonmark").parse("\n".join(made))
-        assert [t.type for t in tokens] == ["fence"] * bool(made)
-        assert all("\n" not in row for row in made)
+@given(any_text)
+def test_no_name_is_markup_in_a_title(name):
+    tokens = MarkdownIt("commonmark").parse(f"# 1 test fails: probably {plain(name)}\n\nend\n")
+    assert [t.type for t in tokens if t.nesting == 1] == ["heading_open", "paragraph_open"]
+    assert {c.type for t in tokens for c in t.children or ()} <= {"text", "code_inline"}

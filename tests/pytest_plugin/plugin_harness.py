@@ -9,29 +9,18 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 from markdown_it import MarkdownIt
 
-TITLES = ("Stall detected: ", "No stall detected: the tests pass")
-SECTIONS = {
-    *("Fix by", "What would tell more", "For a person", "Stuck signals", "Primary evidence", "Suspects"),
-    "Tried so far",
-    *("Other signals", "Files touched", "Next step"),
-}
-_CAUSE = re.compile(r"\d+\. `")
-_FOREIGN = {
-    "html_block",
-    "html_inline",
-    "link_open",
-    "image",
-    "blockquote_open",
-    "hr",
-    "code_block",
-    "table_open",
-}
+from loop_close.files import SIGNATURE, without_signature
+
+SECTIONS = {"Earlier attempts", "Other signals"}
+_BLOCK = re.compile(r"\d+\. (?:Probably |Possibly )?`")
+_FOREIGN = {"html_inline", "link_open", "image", "blockquote_open", "hr", "code_block"}
 PROJECTS = Path(__file__).parent.parent / "projects"
 
 
@@ -88,36 +77,30 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def assert_well_formed(prompt: str, own_sections: tuple[str, ...] = ()) -> None:
-    """Only our headings and our kinds of blocks; nothing that is not seen."""
-    tokens = MarkdownIt("commonmark").enable("table").parse(prompt)
-    inline = [child for token in tokens for child in token.children or ()]
-    kinds = {token.type for token in (*tokens, *inline)}
-    assert not kinds & _FOREIGN, f"{kinds & _FOREIGN} in:\n{prompt}"
-    for number, token in enumerate(tokens):
-        if token.type == "heading_open":
-            text = tokens[number + 1].content
-            assert _is_ours(token.tag, text, own_sections), text
+    """Only our headings and our kinds of blocks; nothing that is not seen but our signature in the last line."""
+    assert prompt.endswith(f"\n{SIGNATURE}\n")
+    text = without_signature(prompt)
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    kinds = [token.type for token in tokens] + [
+        child.type for token in tokens for child in token.children or ()
+    ]
+    assert _FOREIGN.isdisjoint(kinds), f"{_FOREIGN & {*kinds}} in:\n{prompt}"
+    assert "html_block" not in kinds, prompt
+    headings = [
+        (token.tag, after.content) for token, after in pairwise(tokens) if token.type == "heading_open"
+    ]
+    assert [tag for tag, _ in headings] == ["h1"] + ["h2"] * (len(headings) - 1)
+    for _, content in headings[1:]:
+        assert _BLOCK.match(content) or content in SECTIONS or content in own_sections, content
+    assert kinds.count("table_open") == [content for _, content in headings].count("Earlier attempts")
     hidden = {c for c in prompt if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")}
     assert hidden <= {"\n", "\t"}
-    assert prompt.endswith("\n")
-    assert not prompt.endswith("\n\n")
-
-
-def _is_ours(tag: str, text: str, own_sections: tuple[str, ...]) -> bool:
-    match tag:
-        case "h1":
-            return text.startswith(TITLES)
-        case "h2":
-            return text in SECTIONS or text in own_sections
-        case "h3":
-            return _CAUSE.match(text) is not None
-        case _:
-            return False
+    assert not text.endswith("\n\n")
 
 
 def prose(prompt: str) -> str:
     """The prompt's text that is not inside of code."""
-    tokens = MarkdownIt("commonmark").parse(prompt)
+    tokens = MarkdownIt("commonmark").enable("table").parse(prompt)
     return "\n".join(c.content for t in tokens for c in t.children or () if c.type == "text")
 
 

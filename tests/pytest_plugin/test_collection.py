@@ -10,22 +10,25 @@ FINE = "def test_fine(): pass\n"
 @pytest.mark.parametrize(
     ("source", "kind", "cause"),
     [
-        ("import not_there_at_all\n", "missing module", "`ModuleNotFoundError` at `test_a.py:1`"),
-        ("from os import nothing_such\n", "missing name", "`ImportError` at `test_a.py:1`"),
-        ("def test_x(:\n    pass\n", "syntax error", "`SyntaxError` at `test_a.py:1`"),
-        ("if 1:\n  x\n y\n", "syntax error", "`IndentationError` at `test_a.py:3`"),
-        ("x = 1 / 0\n", "collection error", "`ZeroDivisionError` at `test_a.py:1`"),
-        ("import pytest\npytest.fail('not here')\n", "collection error", "`Failed` at `test_a.py:2`"),
-        ("import pytest\npytest.skip('not here')\n", "collection error", "allow_module_level"),
+        ("import not_there_at_all\n", "missing module", "ModuleNotFoundError at test_a.py:1"),
+        ("from os import nothing_such\n", "missing name", "ImportError at test_a.py:1"),
+        ("def test_x(:\n    pass\n", "syntax error", "SyntaxError at test_a.py:1"),
+        ("if 1:\n  x\n y\n", "syntax error", "IndentationError at test_a.py:3"),
+        ("x = 1 / 0\n", "collection error", "ZeroDivisionError at test_a.py:1"),
+        ("import pytest\npytest.fail('not here')\n", "collection error", "Failed at test_a.py:2"),
+        (
+            "import pytest\npytest.skip('not here')\n",
+            "collection error",
+            "Collector.CollectError at test_a.py:2",
+        ),
     ],
 )
 def test_module_that_cannot_be_imported_is_a_cause(run, source, kind, cause):
     done = run({"test_a.py": source, "test_fine.py": FINE})
     assert done.ret == 2
-    assert done.title == f"# Stall detected: 1 {kind} detected (exit 2)"
-    assert done.says(
-        cause, "1 error.", "Test: `test_a.py`", "(`1 error during collection`): 1 test did not run."
-    )
+    assert done.title == f"# 1 file cannot be collected: {cause}"
+    assert done.report["stall_reason"] == f"1 {kind} detected"
+    assert done.says("File: `test_a.py`", "(`1 error during collection`): 1 test did not run.")
     assert done.report["verdict"] == "first-failure"
 
 
@@ -38,7 +41,9 @@ def test_collection_error_stands_beside_failing_tests(run):
     files = {"test_a.py": "import not_there_at_all\n", "test_b.py": "def test_b(): assert 1 == 2\n" + FINE}
     done = run(files, "--continue-on-collection-errors")
     assert done.ret == 1
-    assert done.says("2 root causes behind 2 failures. 1 failed, 1 error, 1 passed.", "assert 1 == 2")
+    assert done.says(
+        "# 1 test fails, 1 file cannot be collected, 1 passes: 2 root causes, first ", "assert 1 == 2"
+    )
     assert done.says("No module named 'not_there_at_all'", "--continue-on-collection-errors")
     assert "incomplete" not in done.prompt
 
@@ -47,13 +52,13 @@ def test_marker_that_is_not_known_is_a_collection_error(run):
     done = run(
         {"test_a.py": "import pytest\n@pytest.mark.unheard_of\ndef test_a(): pass\n"}, "--strict-markers"
     )
-    assert done.says("1 collection error detected", "'unheard_of' not found in `markers`", "test_a.py:2")
+    assert done.says("# 1 file cannot be collected: ", "'unheard_of' not found in `markers`", "test_a.py:2")
 
 
 def test_two_test_modules_of_one_name_are_explained_in_the_words_of_pytest(run):
     done = run({"a/test_same.py": FINE, "b/test_same.py": FINE})
     assert done.says(
-        "1 collection error detected", "import file mismatch", "a/test_same.py", "unique basename"
+        "# 1 file cannot be collected", "import file mismatch", "a/test_same.py", "unique basename"
     )
     assert str(done.folder) not in done.prompt
 
@@ -61,22 +66,23 @@ def test_two_test_modules_of_one_name_are_explained_in_the_words_of_pytest(run):
 def test_parameters_that_do_not_fit_are_a_collection_error(run):
     source = "import pytest\n@pytest.mark.parametrize('a,b', [(1,)])\ndef test_a(a, b): pass\n"
     done = run({"test_a.py": source})
-    assert done.title == "# Stall detected: 1 collection error detected (exit 2)"
-    assert done.says("Test: `test_a.py`")
+    assert done.title.startswith("# 1 file cannot be collected: ")
+    assert done.says("File: `test_a.py`")
 
 
 @pytest.mark.parametrize(
     ("source", "cause", "message"),
     [
-        ("import not_there_at_all\n", "`ModuleNotFoundError` at `conftest.py:1`", "not_there_at_all"),
-        ("def f(:\n", "`SyntaxError` at `conftest.py:1`", "invalid syntax"),
-        ("def f():\n    raise ValueError('boo')\nf()\n", "`ValueError` at `conftest.py:2` in `f`", "boo"),
+        ("import not_there_at_all\n", "ModuleNotFoundError at conftest.py:1", "not_there_at_all"),
+        ("def f(:\n", "SyntaxError at conftest.py:1", "invalid syntax"),
+        ("def f():\n    raise ValueError('boo')\nf()\n", "ValueError at conftest.py:2", "boo"),
     ],
 )
 def test_root_conftest_that_cannot_be_imported_ends_pytest_and_is_the_cause(run, source, cause, message):
     done = run({"conftest.py": source, "test_a.py": FINE})
     assert done.ret == 4
-    assert done.says(cause, message, "(exit 4)", "(`pytest ended before it collected any test`).")
+    assert cause in done.title
+    assert done.says(message, "(`pytest ended before it collected any test`).")
     assert done.report["exit_code"] == 4
     assert "ImportError while loading conftest" in done.stderr
 
@@ -85,7 +91,7 @@ def test_root_conftest_that_cannot_be_imported_ends_pytest_and_is_the_cause(run,
 def test_conftest_of_a_folder_that_cannot_be_imported_is_a_cause(run, source):
     done = run({"sub/conftest.py": source, "sub/test_a.py": FINE, "test_b.py": FINE})
     assert done.ret == 2
-    assert done.says("at `sub/conftest.py:1`", "This run is incomplete")
+    assert done.says("sub/conftest.py:1\n", "This run is incomplete")
 
 
 @pytest.mark.parametrize(
@@ -98,23 +104,22 @@ def test_conftest_of_a_folder_that_cannot_be_imported_is_a_cause(run, source):
 def test_argument_that_selects_nothing_is_an_error_and_shown(run, argument, message):
     done = run({"test_a.py": FINE}, argument)
     assert done.ret == 4
-    assert done.says(message, f"Selected by `{argument}`", "No test ran.", "(exit 4)")
+    assert done.says(message)
+    assert argument in done.report["next_prompt"]
     assert str(done.folder) not in done.prompt
-    assert done.summary[1].startswith("loop-close: first: UsageError: ")
+    assert "UsageError: " in done.summary[0]
 
 
 def test_expression_that_cannot_be_parsed_is_shown(run):
     done = run({"test_a.py": FINE}, "-k", "nope (")
     assert done.ret == 4
-    assert done.says("Wrong expression passed to '-k': nope (", "Selected by `-k 'nope ('`")
+    assert done.says("Wrong expression passed to '-k': nope (")
 
 
 def test_expression_that_deselects_all_is_no_green(run):
     done = run({"test_a.py": FINE}, "-k", "nothing_of_this_name")
     assert done.ret == 5
-    assert done.says(
-        "# Stall detected: no tests collected (exit 5)", "`-k 'nothing_of_this_name'`", "No test ran."
-    )
+    assert done.title == "# No tests collected (exit 5)"
     assert done.report["verdict"] == "error"
 
 
@@ -122,7 +127,7 @@ def test_expression_that_deselects_all_is_no_green(run):
 def test_nothing_collected_is_no_green(run, files):
     done = run(files)
     assert done.ret == 5
-    assert done.title == "# Stall detected: no tests collected (exit 5)"
+    assert done.title == "# No tests collected (exit 5)"
     assert done.report["verdict"] == "error"
     assert done.report["root_causes"] == []
 
@@ -131,7 +136,7 @@ def test_nothing_collected_is_no_green(run, files):
 def test_collecting_alone_is_no_green(run, option):
     done = run({"test_a.py": FINE}, option, "-q")
     assert done.ret == 0
-    assert done.title == "# Stall detected: the run is incomplete (exit 0)"
+    assert done.title == "# The run is incomplete (exit 0)"
     assert done.says("(`tests were collected and not run`): 1 test did not run.")
 
 
@@ -144,16 +149,15 @@ def test_collection_error_is_shown_when_collecting_alone(run):
 def test_all_skipped_is_no_green(run):
     done = run({"test_a.py": "import pytest\n@pytest.mark.skip(reason='later')\ndef test_a(): pass\n"})
     assert done.ret == 0
-    assert done.title == "# Stall detected: no test ran (exit 0)"
-    assert done.says("1 skipped.")
+    assert done.title == "# No test ran (exit 0)"
+    assert done.report["counts"]["skipped"] == 1
     assert done.report["verdict"] == "error"
 
 
 def test_module_that_skips_itself_is_no_failure(run):
     source = "import pytest\npytest.skip('not on this day', allow_module_level=True)\n"
     done = run({"test_a.py": source, "test_b.py": FINE})
-    assert done.title == "# No stall detected: the tests pass (exit 0)"
-    assert done.says("1 passed, 1 skipped.")
+    assert done.title == "# The tests pass: 1 passed, 1 skipped"
 
 
 def test_file_that_is_not_there_is_misuse_and_no_internal_error(run):
@@ -173,9 +177,7 @@ def test_workers_that_collect_different_tests_are_no_place(run):
     def test_a(n): pass
     """
     done = run({"test_a.py": source}, "-n2", own_process=True, plugins=("xdist",))
-    assert done.says("### 1. `collection-error`\n")
     # whichever worker was done first is told first
     assert re.search("Different tests were collected between gw(0 and gw1|1 and gw0)", done.prompt)
-    assert done.says("Test ids must be the same in every worker")
     assert "`gw" not in done.prompt
-    assert " gw" not in done.prompt.partition("## Next step")[2]
+    assert " gw" not in done.prompt.partition("Rerun ")[2]

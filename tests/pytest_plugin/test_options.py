@@ -103,7 +103,7 @@ def test_budget_is_kept(run):
     for budget in (400, 1000, 4000):
         done = run({"test_a.py": tests}, f"--loop-close-budget={budget}")
         assert len(done.prompt.encode()) <= 4 * budget
-        assert "No stall" not in done.prompt
+        assert done.title.startswith("# 60 tests fail: ")
 
 
 def test_smallest_budget_keeps_title_first_cause_and_next_step(run):
@@ -112,7 +112,7 @@ def test_smallest_budget_keeps_title_first_cause_and_next_step(run):
     )
     done = run({"test_a.py": tests}, "--loop-close-budget=400")
     assert done.says(
-        "# Stall detected: 60 test failures detected", "### 1. `ValueError`", "## Next step", "left out"
+        "# 60 tests fail: 60 root causes, first ", "## 1. `ValueError`", "Rerun just", "left out"
     )
 
 
@@ -132,7 +132,7 @@ def test_smallest_budget_goes_to_the_first_cause_and_the_next_step_before_all_si
         "-k",
         "test_ or " + " or ".join("abcdefgh" * 3),
     )
-    assert done.says("### 1. `ValueError`", "work of module 0", "```sh\n", "pytest --loop-close")
+    assert done.says("## 1. ", "work of module 0", "```sh\n", "pytest --loop-close")
     assert len(done.prompt.encode()) <= 1600
 
 
@@ -202,7 +202,7 @@ def test_path_with_any_characters_can_be_written(run, pytester):
     done = run({"test_a.py": MARK}, asked=("--loop-close", f"--loop-close-file={name}"))
     assert (pytester.path / name).is_file()
     assert not (pytester.path / "pwned").exists()
-    assert len(done.summary) == 3
+    assert len(done.summary) == 2
 
 
 def test_options_are_told_by_help(run):

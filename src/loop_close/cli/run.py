@@ -85,8 +85,10 @@ def _write(done: Done, words: Sequence[str], source: str, targets: Targets, memo
         json_file=targets.json,
         budget=targets.budget,
     )
-    pointer = f"next prompt: {targets.name} (about {estimate_tokens(saved.prompt):,} tokens)"
-    return [in_short(saved.report), pointer, *report.notes, *saved.problems]
+    said = [in_short(saved.report)]
+    if report.verdict != "green":
+        said.append(f"next prompt: {targets.name} (about {estimate_tokens(saved.prompt):,} tokens)")
+    return [*said, *report.notes, *saved.problems]
 
 
 def _fallback(done: Done, targets: Targets, fault: BaseException) -> str:

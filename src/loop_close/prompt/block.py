@@ -40,7 +40,7 @@ _MAX_SWALLOWED = 2
 _WORDS = re.compile(r"[A-Za-z0-9 .,:;()/%'-]*(?:[A-Za-z0-9]_[A-Za-z0-9][A-Za-z0-9 .,:;()/%'-]*)*", re.ASCII)
 _BRIEF = 100
 #: What a mark in the source means; once in a prompt.
-LEGEND = "No failing test ran the lines with `-`."
+LEGEND = "These tests did not run the lines with `-`."
 
 
 def representative(cause: RootCause) -> Failure:
@@ -167,7 +167,7 @@ def block_lines(
 def brief_line(number: int, cause: RootCause, report: Report) -> str:
     """The root cause in one line of a list."""
     headline = _headline(cause, place_of(cause, report.progress))
-    return f"{number}. {headline}: {_brief(representative(cause))}{_tests(cause, 0)}"
+    return f"{number}. {headline}: {_brief(representative(cause))}.{_tests(cause, 0)}"
 
 
 def in_words(cause: RootCause, progress: Progress | None) -> str:
@@ -191,8 +191,8 @@ def _headline(cause: RootCause, at: Place) -> str:
 
 
 def percent(score: float) -> str:
-    """``62 %``."""
-    return f"{100 * score:.0f} %"
+    """``62 %``; neither 0 nor 100, as nothing is certain."""
+    return f"{min(max(round(100 * score), 1), 99)} %"
 
 
 def _brief(failure: Failure) -> str:
@@ -203,14 +203,15 @@ def _brief(failure: Failure) -> str:
 def all_reasons(suspect: Suspect) -> Iterator[str]:
     """Why it is suspected, in a few words each: the counts first."""
     (failed, all_failed), (passed, all_passed) = suspect.failed, suspect.passed
-    some = f"all {all_failed}" if failed == all_failed and failed > 1 else f"{failed} of {all_failed}"
-    if all_passed:
-        yield f"called by {some} failing and {passed:,} of {all_passed:,} passing tests"
+    some = f"all {all_failed:,}" if failed == all_failed else f"{failed:,} of {all_failed:,}"
+    if failed == all_failed == 1:
+        yield f"called by the failing test{f' and {passed:,} of {all_passed:,} passing ones' if all_passed else ''}"
     elif all_failed:
-        yield f"called by {some} failing tests"
+        others = f" and {passed:,} of {all_passed:,} passing" if all_passed else ""
+        yield f"called by {some} failing{others} tests"
     line, failed, passed = suspect.odd
     if line:
-        yield f"line {line} run by {failed} failing and {passed} passing tests"
+        yield f"line {line} run by {failed:,} failing and {passed:,} passing tests"
     yield from suspect.reasons
 
 
@@ -270,21 +271,21 @@ def _source_of(cause: RootCause, at: Place, suspect: Suspect | None) -> Source |
 def _column(raised: Raised | None) -> int:
     """Of a syntax error the column, from 1; else 0."""
     column = raised.details.get("column", "") if raised is not None and "text" in raised.details else ""
-    return int(column) if column.isdecimal() else 0
+    return int(column) if column.isdecimal() and len(column) < 6 else 0
 
 
 def _lines_run(cause: RootCause, suspect: Suspect | None, report: Report) -> frozenset[int]:
-    """The lines of the suspect that failing tests of the cause ran; empty where that is not known."""
+    """The lines of the suspect that failing tests of the cause ran; empty where that is not known of all of them."""
     calls = report.observation.calls
-    if calls is None or suspect is None or not suspect.failed[0]:
+    tests = {e.failure.nodeid for e in cause.evidence if e.failure is not None}
+    if calls is None or suspect is None or not tests <= calls.failed.keys():
         return frozenset()
     indexes = {
         number
         for number, called in enumerate(calls.functions)
         if called.file == suspect.file and suspect.line <= called.line <= max(suspect.end_line, suspect.line)
     }
-    tests = {e.failure.nodeid for e in cause.evidence if e.failure is not None}
-    hits = (hit for test in sorted(tests) for hit in calls.failed.get(test, ()))
+    hits = (hit for test in sorted(tests) for hit in calls.failed[test])
     return frozenset(line for index, line in hits if index in indexes)
 
 
@@ -298,7 +299,8 @@ def _proof(cause: RootCause, failure: Failure, at: Place, level: int) -> Iterato
     else:
         statement = statement_rows(test.source, test.line)
         inside = f" {span(test.function, 80)}" if test.function != MODULE else ""
-        yield f"Shown by {span(f'{test.file}:{test.line}')}{inside}:"
+        if (test.file, test.line) != (at.file, at.line):
+            yield f"Shown by {span(f'{test.file}:{test.line}')}{inside}:"
         yield from fence("\n".join([*map(short, statement), *(f"E  {row}" for row in said)]), "python")
     yield from _raised_at(raised, at)
     if level >= 3:
@@ -321,7 +323,8 @@ def _message_rows(failure: Failure, level: int) -> list[str]:
     lines = message_lines(failure.message)
     if raised is not None and raised.type != "AssertionError":
         first = lines[0] if lines else ""
-        lines = [f"{safe(raised.type)}: {first}" if first else safe(raised.type), *lines[1:]]
+        name = one_line(safe(raised.type), 100)
+        lines = [f"{name}: {first}" if first else name, *lines[1:]]
     if found := differences(failure):
         lines = [short(lines[0]) if lines else "", *map(_difference, found)]
     kept: list[str] = []
@@ -403,7 +406,8 @@ def _tests(cause: RootCause, level: int) -> str:
     rest = len(nodeids) - sum(number for _, number in few)
     phases = sorted({f.phase for f in failures})
     when = f" ({', '.join(phases)})" if phases in (["setup"], ["teardown"]) else ""
-    total = f"{len(nodeids)} tests" if len(nodeids) > 1 else "Test"
+    what = "file" if phases == ["collect"] else "test"
+    total = f"{len(nodeids)} {what}s" if len(nodeids) > 1 else what.capitalize()
     if not kept:
         return ""
     return f" {total}{when}: {', '.join(kept)}" + (f" and {rest} more" if rest else "")
@@ -426,7 +430,8 @@ def _places(failures: Sequence[Failure], level: int) -> str:
     others = [p for p in dict.fromkeys(places) if p != places[0]]
     kept = [span(p) for p in others[: 2 * _TESTS[level]]]
     rest = len(others) - len(kept)
-    return f" Also at {', '.join(kept)}" + (f" and {rest} more places" if rest else "") if kept else ""
+    more = f" and {rest} more place{'s' * (rest != 1)}" if rest else ""
+    return f" Also at {', '.join(kept)}{more}" if kept else ""
 
 
 def _relatives(raised: Raised | None, level: int) -> list[str]:
@@ -441,7 +446,7 @@ def _relatives(raised: Raised | None, level: int) -> list[str]:
         shown.append(other)
     more = sum(other not in shown[:_MAX_RELATIVES] for other in shown[_MAX_RELATIVES:])
     more += sum(group.omitted_members for group in (raised, *shown))
-    return [*lines, f"- and {more} more exceptions"] if more else lines
+    return [*lines, f"- and {more} more exception{'s' * (more != 1)}"] if more else lines
 
 
 def _related(raised: Raised, depth: int) -> Iterator[tuple[int, str, Raised]]:
@@ -481,7 +486,8 @@ def _other_exceptions(cause: RootCause) -> Iterator[str]:
     for kind, failure in [*by_kind.items()][:1]:
         frame = innermost(failure.raised)
         at = f" at {span(f'{frame.file}:{frame.line}')}" if frame is not None else ""
-        rest = f", and {len(by_kind) - 1} more kinds" if len(by_kind) > 1 else ""
+        more = len(by_kind) - 1
+        rest = f", and {more} more kind{'s' * (more != 1)}" if more else ""
         yield f"Also {span(kind[0] or 'failure', 60)}{at}: {line_of(failure.message, 60)}{rest}."
 
 

@@ -9,15 +9,15 @@ from functools import lru_cache
 from itertools import pairwise
 
 from loop_close.model import Source
-from loop_close.prompt.show import safe
+from loop_close.prompt.show import safe, short
 from loop_close.syntax.heads import body_line
 from loop_close.syntax.index import Function, first_line, index_source, statement_at
 from loop_close.text.markdown import fence
 
 _MAX_LINE = 160
-# Lines of a long function that are shown around the marked one.
-_BEFORE, _AFTER = 4, 4
-# A signature of more lines is cut: what it takes is told by its first ones.
+# How near to the marked line a line of a long function has to be to come before a ``return``.
+_NEAR = 2
+# Of a longer signature the first lines are shown.
 _MAX_SIGNATURE = 3
 #: What the marks in front of a line mean; the second only where it is used.
 MARKED, NOT_RUN = ">", "-"
@@ -52,7 +52,7 @@ def _parsed(source: Source) -> _Parsed | None:
 def function_rows(
     source: Source, *, marked: int = 0, ran: Collection[int] = (), most: int = 25, column: int = 0
 ) -> list[str]:
-    """A fenced block of a function: signature and body without the docstring, at most about ``most`` lines of it.
+    """A fenced block of a function: signature and body without the docstring, at most ``most`` rows of the body.
 
     Of a longer one: what is around the marked line, the headers of the blocks that it is in, and every ``return``.
     Each omission is a row that counts its lines.
@@ -66,20 +66,22 @@ def function_rows(
         return []
     parsed = _parsed(source)
     head, body = _extent(source, parsed, marked)
-    kept = _kept(source, parsed, body, marked, most) if len(body) > most else [*body]
+    kept = [n for n in head if n in head[:_MAX_SIGNATURE] or n == marked]
+    kept += _kept(source, parsed, body, marked, most) if len(body) > most else body
+    docstring = range(head.stop, body.start)
     skipped = _not_run(parsed, ran) - {marked}
-    rows = [_row(source, number, "") for number in head]
-    last = body.start - 1
+    rows: list[str] = []
+    last = (head or body).start - 1
     for number in kept:
-        rows += _omission(source, last, number)
+        rows += _omission(source, last, number, docstring)
         last = number
         if not _line(source, number).strip():
             continue
         mark = MARKED if number == marked else NOT_RUN if number in skipped else ""
         rows.append(_row(source, number, mark))
         if number == marked and 0 < column <= _MAX_LINE:
-            rows.append(" " * (6 + column - 1) + "^")
-    rows += _omission(source, last, body.stop)
+            rows.append(" " * (len(f"{number:4}") + 1 + column) + "^")
+    rows += _omission(source, last, body.stop, docstring)
     return fence("\n".join(rows), "python") if rows else []
 
 
@@ -93,8 +95,9 @@ def statement_rows(source: Source, line: int, most: int = 8) -> list[str]:
     first, last = _statement(source, line)
     lines = [_line(source, number).rstrip() for number in range(first, last + 1)]
     indent = min((len(text) - len(text.lstrip()) for text in lines if text.strip()), default=0)
-    rows = [text[indent:][:_MAX_LINE] for text in lines[:most]]
-    return [*rows, f"… {len(lines) - most} more lines"] if len(lines) > most else rows
+    rows = [short(text[indent:]) for text in lines[:most]]
+    more = len(lines) - most
+    return [*rows, f"… {more} more line{'s' * (more != 1)}"] if more > 0 else rows
 
 
 def _statement(source: Source, line: int) -> tuple[int, int]:
@@ -102,10 +105,10 @@ def _statement(source: Source, line: int) -> tuple[int, int]:
     found = statement_at(parsed.tree, line - parsed.shift) if parsed is not None else None
     if parsed is None or found is None:
         return line, line
-    first, last = _own_lines(found)
-    return max(source.start, first + parsed.shift), min(
-        last + parsed.shift, source.start + len(source.lines) - 1
-    )
+    first, last = (number + parsed.shift for number in _own_lines(found))
+    if not first <= line <= last:  # of an ``except`` or a ``case`` no statement is the header
+        return line, line
+    return max(source.start, first), min(last, source.start + len(source.lines) - 1)
 
 
 def _own_lines(statement: ast.stmt) -> tuple[int, int]:
@@ -119,60 +122,84 @@ def _own_lines(statement: ast.stmt) -> tuple[int, int]:
     return first, statement.end_lineno or first
 
 
-def _extent(source: Source, parsed: _Parsed | None, marked: int) -> tuple[Sequence[int], range]:
-    """The lines of the signature that are shown, and those of the body."""
-    end = source.start + len(source.lines)
+def _extent(source: Source, parsed: _Parsed | None, marked: int) -> tuple[range, range]:
+    """The lines of the signature, and those of the body; what is between them is the docstring."""
+    begin, end = source.start, source.start + len(source.lines)
     node = parsed.node if parsed is not None else None
     if parsed is None or node is None:
-        return (), range(source.start, end)
-    begin = first_line(node) + parsed.shift
-    if isinstance(node, ast.ClassDef):
-        return (), range(begin, end)
-    start = min(body_line(node) + parsed.shift, end)
-    signature = (node.body[0].lineno + parsed.shift) if node.body else start
-    head = range(node.lineno + parsed.shift, min(signature, start)) or range(begin, begin + 1)
-    if start <= node.lineno + parsed.shift:  # all of it on one line
-        return (), range(start, end)
-    if begin <= marked < start:  # a decorator or a default value
-        return (), range(begin, end)
-    return head[:_MAX_SIGNATURE], range(start, end)
+        return range(begin, begin), range(begin, end)
+    first, top = first_line(node) + parsed.shift, node.lineno + parsed.shift
+    if isinstance(node, ast.ClassDef) or node.body[0].lineno == node.lineno:  # all of it on one line
+        return range(begin, begin), range(min(first, end), end)
+    if first <= marked < top:
+        top = first
+    start = body_line(node) + parsed.shift
+    stop = min(first_line(node.body[0]) + parsed.shift, end)
+    if start <= node.body[0].lineno + parsed.shift:  # no docstring
+        while stop - 1 > top and _is_blank(source, stop - 1):
+            stop -= 1
+        start = stop
+    return range(top, stop), range(min(start, end), end)
+
+
+def _is_blank(source: Source, number: int) -> bool:
+    """Whether the line has no code."""
+    text = source.lines[number - source.start].strip()
+    return not text or text.startswith("#")
 
 
 def _kept(source: Source, parsed: _Parsed | None, body: range, marked: int, most: int) -> list[int]:
-    """The numbers of those lines of a long body that are shown, in order."""
-    wanted: dict[int, None] = {}
+    """The numbers of those lines of a long body that are shown, in order: with the omissions ``most`` rows."""
+    wanted, rest = _returns(parsed), [*body]
     if marked in body:
-        _add(wanted, body, [marked])
-        _add(wanted, body, _headers(parsed, marked))
-        _add(wanted, body, range(marked - _BEFORE, marked + _AFTER + 1))
-    _add(wanted, body, _returns(parsed))
-    kept = dict.fromkeys([*wanted][: most - 2])
-    rest = sorted(body, key=lambda number: abs(number - marked)) if marked in body else body
-    for number in rest:  # what is nearest to the line, or the beginning, as far as there is room
-        if len(kept) >= most - 2:
-            break
-        kept.setdefault(number)
-    numbers = sorted(kept)
-    gaps = [n + 1 for n, following in pairwise(numbers) if following == n + 2]
-    return sorted([*numbers, *gaps])  # to count one line takes as much room as to show it
+        near = range(marked - _NEAR, marked + _NEAR + 1)
+        wanted = [marked, *_headers(source, parsed, marked), *near, *wanted]
+        rest.sort(key=lambda number: abs(number - marked))
+    kept: list[int] = []
+    for number in dict.fromkeys([*wanted, *rest]):
+        more = sorted([*kept, number])
+        if number in body and _rows_of(more, body) <= most:
+            kept = more
+    gaps = [n + 1 for n, following in pairwise(kept) if following == n + 2]
+    return sorted([*kept, *gaps])  # to count one line takes as much room as to show it
 
 
-def _add(wanted: dict[int, None], body: range, numbers: Collection[int]) -> None:
-    wanted.update((number, None) for number in numbers if number in body)
+def _rows_of(numbers: Sequence[int], body: range) -> int:
+    """How many rows the lines take, with a row for each omission."""
+    return len(numbers) + sum(n + 1 < m for n, m in pairwise([body.start - 1, *numbers, body.stop]))
 
 
-def _headers(parsed: _Parsed | None, line: int) -> list[int]:
-    """The first lines of the compound statements that a line is in, the innermost first."""
+def _headers(source: Source, parsed: _Parsed | None, line: int) -> list[int]:
+    """The first lines of the blocks that a line is in, with ``else`` and ``case``, the innermost first."""
     if parsed is None:
         return []
-    around = [
-        node
-        for node in ast.walk(parsed.tree)
-        if isinstance(node, ast.stmt | ast.ExceptHandler)
-        and hasattr(node, "body")
-        and node.lineno < line - parsed.shift <= (node.end_lineno or 0)
-    ]
-    return [node.lineno + parsed.shift for node in sorted(around, key=lambda n: -n.lineno)]
+    own = line - parsed.shift
+    found: set[int] = set()
+    for node in ast.walk(parsed.tree):
+        if isinstance(node, ast.match_case):
+            found |= {node.pattern.lineno} if node.pattern.lineno < own <= _end(node.body) else set()
+        elif isinstance(node, ast.stmt | ast.ExceptHandler) and node.lineno < own <= (node.end_lineno or 0):
+            found |= {node.lineno} if hasattr(node, "body") or isinstance(node, ast.Match) else set()
+            parts: list[list[ast.stmt]] = [getattr(node, name, []) for name in ("orelse", "finalbody")]
+            found |= {
+                _keyword_of(source, part, parsed)
+                for part in parts
+                if part and part[0].lineno <= own <= _end(part)
+            }
+    return sorted((number + parsed.shift for number in found), reverse=True)
+
+
+def _end(statements: Sequence[ast.stmt]) -> int:
+    return statements[-1].end_lineno or 0
+
+
+def _keyword_of(source: Source, part: Sequence[ast.stmt], parsed: _Parsed) -> int:
+    """The line of the ``else``, ``elif`` or ``finally`` above statements."""
+    number = first_line(part[0]) - 1
+    while number + parsed.shift > source.start and _is_blank(source, number + parsed.shift):
+        number -= 1
+    is_keyword = source.lines[number + parsed.shift - source.start].lstrip().startswith(("else", "finally"))
+    return number if is_keyword else part[0].lineno
 
 
 def _returns(parsed: _Parsed | None) -> list[int]:
@@ -195,33 +222,37 @@ def _not_run(parsed: _Parsed | None, ran: Collection[int]) -> set[int]:
 
 
 def _own_statements(node: Function | ast.ClassDef | None) -> Iterator[ast.stmt]:
-    """The statements of a function; not of the functions and classes inside, which run by themselves."""
-    for statement in _below(node) if isinstance(node, Function) else ():
-        is_silent = isinstance(statement, ast.Global | ast.Nonlocal | ast.Pass) or (
-            isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-        )
-        if not is_silent and not isinstance(statement, ast.Try | ast.With | ast.AsyncWith):
-            yield statement
+    """The statements of a function that run; not those of the functions and classes inside, which run by themselves."""
+    waiting: list[ast.AST] = [node] if isinstance(node, Function) else []
+    while waiting:
+        for child in ast.iter_child_nodes(waiting.pop()):
+            if isinstance(child, ast.stmt) and not _is_silent(child):
+                yield child
+            if not isinstance(child, Function | ast.ClassDef | ast.expr):
+                waiting.append(child)
 
 
-def _below(node: ast.AST) -> Iterator[ast.stmt]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.stmt):
-            yield child
-        if not isinstance(child, Function | ast.ClassDef | ast.expr):
-            yield from _below(child)
+def _is_silent(statement: ast.stmt) -> bool:
+    """Whether no line is reported for it when it runs, or for its header."""
+    match statement:
+        case ast.Expr(value=ast.Constant()) | ast.AnnAssign(value=None):
+            return True
+    silent = ast.Global | ast.Nonlocal | ast.Pass | ast.Try | ast.TryStar | ast.With | ast.AsyncWith
+    return isinstance(statement, silent)
 
 
-def _omission(source: Source, last: int, following: int) -> list[str]:
-    """A row that counts the lines between two that are shown; empty lines do not count."""
-    left = sum(bool(_line(source, number).strip()) for number in range(last + 1, following))
+def _omission(source: Source, last: int, following: int, docstring: range) -> list[str]:
+    """A row that counts the lines between two that are shown; empty lines and the docstring do not count."""
+    between = (n for n in range(last + 1, following) if n not in docstring)
+    left = sum(bool(_line(source, number).strip()) for number in between)
     return [f"     … {left} line{'s' * (left != 1)}"] if left else []
 
 
 @lru_cache(maxsize=512)
 def _safe_lines(source: Source) -> tuple[str, ...]:
     """The lines, each safe by itself and as part of the whole: a private key is known by its first and last line."""
-    whole = safe("\n".join(source.lines))
+    text = "\n".join(source.lines)
+    whole = safe(text, 2 * len(text) + _MAX_LINE)  # whole: a line that is cut out would be held back
     shown = (safe(line).replace("\n", " ") for line in source.lines)
     return tuple(line if line in whole else "[redacted]" for line in shown)
 
@@ -231,4 +262,4 @@ def _line(source: Source, number: int) -> str:
 
 
 def _row(source: Source, number: int, mark: str) -> str:
-    return f"{mark or ' '}{number:4} {_line(source, number).rstrip()[:_MAX_LINE]}".rstrip()
+    return f"{mark or ' '}{number:4} {short(_line(source, number).rstrip())}".rstrip()

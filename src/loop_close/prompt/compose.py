@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
+from loop_close.memory import Progress
 from loop_close.model import Report
 from loop_close.prompt.section import Section
 from loop_close.prompt.show import line_of
@@ -30,35 +32,40 @@ _FENCE = re.compile(r" {0,3}(?P<marks>`{3,}+|~{3,}+)(?P<rest>.*)")
 def compose(report: Report, sections: Sequence[Section], *, budget: int, full_report: str = "") -> str:
     """The next prompt as markdown, one line feed at its end.
 
-    Sections with a bound of their own come first; the one without (the root causes) gets what they leave. From the
-    second run of a loop on, the prompt is about as long as it would be without what only a loop has to say.
+    Sections with a bound of their own come first, the smallest before the others; the one without (the root causes)
+    gets what they leave. From the second run of a loop on, the prompt is about as long as that of its first run: what
+    only a loop has to say takes the room of the root causes.
 
     :param budget: tokens, by :func:`~loop_close.text.budget.estimate_tokens`.
     :param full_report: the path of a file that holds every failure whole, empty when there is none.
     """
     pointer = _pointer(full_report)
     room = int(budget * FILL) - estimate_tokens(pointer)
-    bodies = _bodies(sections, report, room, budget // 3)
-    if any(bodies[section] for section in sections if section.is_of_loop):
-        first = _bodies([s for s in sections if not s.is_of_loop], report, room, budget // 3)
+    bodies = _bodies(sections, report, room)
+    progress = report.progress
+    if progress is not None and progress.position > 1:
+        first = _bodies(sections, _as_first(report, progress), room)
         limit = max(int(GROWTH * sum(map(_cost, first.values()))), _SHORTEST)
-        bodies = _bodies(sections, report, min(room, limit), min(budget, limit) // 3)
+        bodies = _bodies(sections, report, min(room, limit))
     ordered = sorted(sections, key=lambda s: (s.position, s.id))
     parts = ["\n".join(bodies[s]) for s in ordered if bodies[s]]
     text = "\n\n".join(parts)
     return f"{text}\n\n{pointer}\n" if pointer and _CUT.search(text) else f"{text}\n"
 
 
-def _bodies(sections: Sequence[Section], report: Report, left: int, reserve: int) -> dict[Section, list[str]]:
-    """The lines of each section within ``left`` tokens.
+def _as_first(report: Report, progress: Progress) -> Report:
+    """The report as it would be of the first run of a loop."""
+    episode = replace(progress.episode, runs=1, steps=progress.episode.steps[:1], tests={})
+    step = next(iter(episode.steps), progress.step)
+    return replace(report, progress=Progress(run=step.run, position=1, episode=episode, step=step))
 
-    :param reserve: tokens for the root causes that sections without ``keep`` must not take.
-    """
+
+def _bodies(sections: Sequence[Section], report: Report, room: int) -> dict[Section, list[str]]:
+    """The lines of each section within ``room`` tokens, of which a third is for the root causes alone."""
     bodies: dict[Section, list[str]] = {}
-    for section in sorted(sections, key=lambda s: (s.tokens == 0, not s.keep, s.position, s.id)):
-        bodies[section] = _body(
-            section, report, left if section.keep or not section.tokens else left - reserve
-        )
+    left, reserve = room, room // 3
+    for section in sorted(sections, key=lambda s: (s.tokens == 0, not s.keep, s.tokens, s.position, s.id)):
+        bodies[section] = _body(section, report, left - reserve if section.tokens else left)
         left -= _cost(bodies[section])
     return bodies
 

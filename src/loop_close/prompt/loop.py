@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from loop_close.conventions import is_test_file
@@ -33,6 +34,7 @@ _SILENT = {
 _MAX_NAMED = 3
 _MAX_STEPS = 6
 _MAX_DIFF_LINES = 14
+_BAR = re.compile(r"(\\*)\|")
 _HEAD = ("| run | edit | effect |", "|---|---|---|")
 # Tokens of the line that counts the rows left out.
 _ROOM_TO_COUNT = 10
@@ -137,7 +139,8 @@ def _diff(edits: Sequence[Edit], report: Report) -> list[str]:
             rows.append(f"@@ {one_line(safe(edit.function or edit.file), 100)} @@")
         rows += [line[:120] for line in kept]
         more += len(lines) - len(kept)
-    return fence("\n".join([*rows, *([f"… {more} more lines"] if more else [])]), "diff")
+    rest = [f"… {more} more line{'s' * (more != 1)}"] if more else []
+    return fence("\n".join([*rows, *rest]), "diff")
 
 
 def state_lines(report: Report, tokens: int) -> Iterator[str]:
@@ -201,8 +204,8 @@ def _verdict(progress: Progress) -> str:
 
 
 def _named(signal: Signal, progress: Progress) -> str:
-    is_all = [*signal.tests] == _failing(progress)
-    about = " all failing tests" if is_all else f" {spans(signal.tests, 2)}:" if signal.tests else ""
+    is_all = bool(signal.tests) and [*signal.tests] == _failing(progress)
+    about = " all failing tests:" if is_all else f" {spans(signal.tests, 2)}:" if signal.tests else ""
     return f"{signal.kind.replace('-', ' ').capitalize()}:{about} {one_line(signal.explanation, 300)}"
 
 
@@ -300,8 +303,11 @@ def _row(step: Step, progress: Progress) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text that is one cell: a bar would end it, even inside of a code span."""
-    return text.replace("|", "\\|")
+    """Text that is one cell: a bar would end it, even inside of a code span.
+
+    Renderers differ in whether two backslashes before it escape each other; after an odd number all agree.
+    """
+    return _BAR.sub(lambda found: found[1] + "\\" * (1 + len(found[1]) % 2) + "|", text)
 
 
 def _twin(step: Step, progress: Progress) -> str:

@@ -18,10 +18,8 @@ class Section:
         to say. Text from outside has to pass :mod:`loop_close.prompt.show`.
     :ivar title: its heading, empty for none.
     :ivar tokens: the most it may cost; 0 for "all that the others leave".
-    :ivar keep: it is given its tokens before the others; those have to leave a third of the budget to the one
-        with the root causes.
-    :ivar is_of_loop: it exists from the second run of a loop on: then the root causes are shown in fewer words, so that
-        the prompt does not grow.
+    :ivar keep: it is given its tokens before those that are not kept. A third of the budget is for the section with
+        the root causes alone.
     """
 
     id: str
@@ -30,4 +28,3 @@ class Section:
     title: str = ""
     tokens: int = 200
     keep: bool = False
-    is_of_loop: bool = False

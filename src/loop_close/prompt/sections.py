@@ -55,6 +55,9 @@ def title(report: Report, tokens: int) -> Iterator[str]:
         return
     first = in_words(report.causes[0], report.progress)
     number = len(report.causes)
+    if number == 1 and first == report.causes[0].kind:  # which has been said
+        yield f"# {one_line(said, 160)} ({known})"
+        return
     causes = "" if number == 1 else f"{number} root causes, first "
     yield f"# {one_line(said, 120)}: {causes}{first}"
 
@@ -62,7 +65,7 @@ def title(report: Report, tokens: int) -> Iterator[str]:
 def in_numbers(report: Report) -> str:
     """``5 tests fail, 36 pass``; of what is no test what was found; the stall reason where nothing was."""
     counts = report.observation.counts
-    uncollected = len({f.nodeid for f in report.observation.failures if f.phase == "collect"})
+    uncollected = len({f.nodeid for f in report.observation.failures if f.nodeid and f.phase == "collect"})
     errors = max(0, counts.errors - uncollected)
     checks = Counter(f.tool for f in report.observation.failures if f.tool and f.phase == "check")
     parts = [
@@ -73,7 +76,8 @@ def in_numbers(report: Report) -> str:
     ]
     parts = [part for part in parts if part]
     if not parts:
-        reason = safe(report.stall_reason).removesuffix(" detected")
+        reason = safe(report.stall_reason)
+        reason = _REASONS.get(reason, reason.removesuffix(" detected"))
         parts = [f"{reason[:1].upper()}{reason[1:]}"]
     return ", ".join(
         [*parts, *([f"{counts.passed:,} pass{'es' * (counts.passed == 1)}"] if counts.passed else [])]
@@ -177,7 +181,8 @@ def root_causes(report: Report, tokens: int, advisers: Mapping[str, Detector]) -
     for lines in rendered[MAX_BLOCKS:]:
         yield from lines
     if len(rendered) < len(causes):
-        yield from ("", f"… and {len(causes) - len(rendered)} more root causes, left out to keep the budget.")
+        more = len(causes) - len(rendered)
+        yield from ("", f"… and {more} more root cause{'s' * (more != 1)}, left out to keep the budget.")
 
 
 def _wishes(number: int) -> Iterator[tuple[int, int]]:
@@ -287,7 +292,7 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
     return (
         Section(id="title", position=10, render=title, tokens=120, keep=True),
         Section(id="since-green", position=20, render=since_green, tokens=400, keep=True),
-        Section(id="loop", position=30, render=state_lines, tokens=400, keep=True, is_of_loop=True),
+        Section(id="loop", position=30, render=state_lines, tokens=400, keep=True),
         Section(id="facts", position=40, render=facts, tokens=220, keep=True),
         Section(id="root-causes", position=50, render=lambda r, t: root_causes(r, t, advisers), tokens=0),
         Section(
@@ -296,7 +301,6 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
             title="Earlier attempts",
             render=attempts,
             tokens=420,
-            is_of_loop=True,
         ),
         Section(
             id="other-signals",

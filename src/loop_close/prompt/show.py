@@ -13,6 +13,8 @@ _MAX_LINE = 160
 _MAX_TEXT = 16_200  # a message that was cut when it was captured is not cut again: its count would be lost
 _NAME = 256
 _PLAIN = re.compile(r"[A-Za-z0-9](?:[\w./():-]*[\w/():-])?", re.ASCII)
+# What a renderer may take for emphasis or for a link.
+_MARKUP = re.compile(r"(?<![^\W_])_|_(?![^\W_])|//|www\.", re.IGNORECASE)
 _EMPTY = re.compile(
     r"\s*(?:Use -v+ to get more diff|\.\.\.Full output truncated.{0,40}, use '-vv' to show)?"
 )  # pytest's advice is of no use to who reads a file
@@ -66,4 +68,4 @@ def short(line: str) -> str:
 def plain(text: str, limit: int = 120) -> str:
     """A name or a path for a title: as it is where nothing in it means anything in markdown, else a code span."""
     shown = one_line(safe(text, 4 * limit), limit)
-    return shown if _PLAIN.fullmatch(shown) and "__" not in shown else code(shown, limit)
+    return shown if _PLAIN.fullmatch(shown) and not _MARKUP.search(shown) else code(shown, limit)

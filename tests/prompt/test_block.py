@@ -1,0 +1,671 @@
+import itertools
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from records import (
+    SRC,
+    TEST,
+    any_text,
+    edited,
+    failure,
+    failures,
+    frame,
+    in_test,
+    known,
+    observed,
+    progress,
+    raised,
+    source,
+    verdict,
+)
+
+from loop_close.calls import Called, Calls
+from loop_close.detectors import Detector
+from loop_close.judge import close
+from loop_close.memory import Edits, Step
+from loop_close.model import Difference, Evidence, RootCause, Site, Suspect
+from loop_close.prompt.block import (
+    LEGEND,
+    LEVELS,
+    all_reasons,
+    attempts,
+    block_lines,
+    brief_line,
+    edited_in,
+    in_words,
+    name_of,
+    past_lines,
+    percent,
+    place_of,
+    representative,
+)
+from loop_close.text.budget import estimate_tokens
+
+BODY = source("def total(cart):", "    '''Doc.'''", "    tax = 0", "    return tax", start=8)
+TESTED = source("def test_total():", "    cart = 1", "    assert total(", "        cart) == 1", start=3)
+TOTAL = Suspect(
+    file=SRC, line=8, end_line=11, function="total", score=0.62, failed=(3, 3), passed=(1, 806), source=BODY
+)
+TAX = replace(TOTAL, function="tax", line=40, end_line=50, source=None, score=0.2)
+
+
+def cause_of(*found, suspects=()):
+    """The one root cause of failures, with suspects of the test's choice."""
+    causes = close(observed(*found)).causes
+    evidence = tuple(itertools.chain.from_iterable(cause.evidence for cause in causes))
+    return replace(causes[0], evidence=evidence, suspects=tuple(suspects))
+
+
+def block(level, *found, suspects=(), beside=False, advisers=None, shown=(), loop=None, **fields):
+    """The block of one root cause; ``beside`` another one."""
+    cause = cause_of(*found, suspects=suspects)
+    report = replace(close(observed(*found, **fields)), causes=(cause,) * (1 + beside), progress=loop)
+    return block_lines(1, cause, level, report, advisers or {}, shown)
+
+
+def text(*args, **fields):
+    return "\n".join(block(*args, **fields))
+
+
+SHOWN = failure(raised(frames=[in_test(source=TESTED), frame(line=10, source=BODY)]))
+WRONG = failure(
+    replace(verdict(), site=Site(frame=in_test(source=TESTED), statement="assert total(cart) == 1"))
+)
+
+
+# The heading
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (failure(raised()), "## 1. `ValueError` at `src/shop/cart.py:10` in `total()`"),
+        (failure(raised(frames=[frame(function="<module>")])), "## 1. `ValueError` at `src/shop/cart.py:10`"),
+        (failure(raised(frames=[frame(line=0)])), "## 1. `ValueError` at `src/shop/cart.py` in `total()`"),
+        (failure(None, "t.py::x", line=3), "## 1. `test-failure` at `t.py:3`"),
+        (failure(None, "", "session"), "## 1. `internal-error`"),
+        (failure(raised("a`b\n# c", frames=[])), "## 1. ``a`b # c`` at `tests/test_cart.py`"),
+        (
+            failure(None, "", "check", tool="mypy", code="arg-type", file="a.py", line=3),
+            "## 1. `mypy arg-type` at `a.py:3`",
+        ),
+    ],
+)
+@pytest.mark.parametrize("level", range(LEVELS))
+def test_without_a_suspect_the_heading_is_the_exception_and_its_location(found, expected, level):
+    assert block(level, found, beside=True)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("suspect", "expected"),
+    [
+        (TOTAL, "## 1. Probably `total()` at `src/shop/cart.py:8` (62 %)"),
+        (replace(TOTAL, score=0.49), "## 1. Possibly `total()` at `src/shop/cart.py:8` (49 %)"),
+        (replace(TOTAL, odd=(10, 3, 0)), "## 1. Probably `total()` at `src/shop/cart.py:10` (62 %)"),
+        (replace(TOTAL, function="<module>", line=3), "## 1. Probably `src/shop/cart.py:3` (62 %)"),
+        (
+            replace(TOTAL, line=0, end_line=0, source=None),
+            "## 1. Probably `total()` at `src/shop/cart.py` (62 %)",
+        ),
+        (replace(TOTAL, file="`\n# h.py"), "## 1. Probably `total()` at `` ` # h.py:8 `` (62 %)"),
+    ],
+)
+def test_the_heading_is_the_probable_place_with_its_probability(suspect, expected):
+    (heading, *_) = block(3, failure(verdict()), suspects=[suspect], beside=True)
+    assert heading == expected
+
+
+def test_a_single_cause_has_its_heading_in_the_title_and_says_how_probable():
+    lines = block(3, failure(verdict()), suspects=[TOTAL])
+    assert lines[0] == "Probability 62 %: called by all 3 failing and 1 of 806 passing tests."
+    assert not [line for line in lines if line.startswith("#")]
+    assert block(1, failure(verdict()))[0] == "```text"
+
+
+@pytest.mark.parametrize(
+    ("score", "expected"), [(0.0, "1 %"), (0.004, "1 %"), (0.615, "62 %"), (0.99, "99 %"), (1.0, "99 %")]
+)
+def test_nothing_is_certain(score, expected):
+    assert percent(score) == expected
+
+
+@pytest.mark.parametrize(
+    ("found", "suspects", "expected"),
+    [
+        (verdict(), [TOTAL], "probably total() in src/shop/cart.py:8"),
+        (verdict(), [replace(TOTAL, score=0.3)], "possibly total() in src/shop/cart.py:8"),
+        (verdict(), [replace(TOTAL, function="<module>")], "probably src/shop/cart.py:8"),
+        (verdict(), [replace(TOTAL, function="A.__init__")], "probably `A.__init__()` in src/shop/cart.py:8"),
+        (verdict(), [replace(TOTAL, file="a<b>.py")], "probably total() in `a<b>.py:8`"),
+        (raised(), [], "ValueError at src/shop/cart.py:10"),
+        (raised("# `E`"), [], "`` # `E` `` at src/shop/cart.py:10"),
+    ],
+)
+def test_the_cause_in_the_words_of_a_title(found, suspects, expected):
+    assert in_words(cause_of(failure(found), suspects=suspects), None) == expected
+
+
+def test_where_to_look_first():
+    at = place_of(cause_of(SHOWN, suspects=[TAX, TOTAL]))
+    assert (at.where, at.called, at.score) == (f"{SRC}:40", "tax()", 0.2)
+    at = place_of(cause_of(SHOWN))
+    assert (at.where, at.called, at.score) == (f"{SRC}:10", "total()", None)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (failure(raised("KeyError")), "KeyError"),
+        (failure(None), "test-failure"),
+        (failure(None, "", "check", tool="ruff", code="F401"), "ruff F401"),
+        (failure(None, "", "check", tool="ty"), "ty"),
+    ],
+)
+def test_what_kind_of_thing_went_wrong(found, expected):
+    assert name_of(cause_of(found)) == expected
+
+
+def test_a_cause_in_one_line():
+    report = close(observed(SHOWN))
+    assert brief_line(12, cause_of(SHOWN, suspects=[TOTAL]), report) == (
+        "12. Probably `total()` at `src/shop/cart.py:10` (62 %): `ValueError` `bad`. Test: "
+        "`tests/test_cart.py::test_total`"
+    )
+
+
+def test_level_0_is_the_message_and_the_tests_on_one_line():
+    (line,) = block(0, failure(raised(message="no price\nfor tea")))
+    assert line == "`ValueError` `no price for tea`. Test: `tests/test_cart.py::test_total`"
+    assert block(0, failure(None, "", "session", message="  ")) == ["(no message)."]
+
+
+# Why
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, ["called by all 3 failing and 1 of 806 passing tests"]),
+        ({"failed": (2, 3)}, ["called by 2 of 3 failing and 1 of 806 passing tests"]),
+        ({"failed": (1, 1), "passed": (3, 1480)}, ["called by the failing test and 3 of 1,480 passing ones"]),
+        ({"failed": (1, 1), "passed": (0, 0)}, ["called by the failing test"]),
+        ({"passed": (0, 0)}, ["called by all 3 failing tests"]),
+        ({"failed": (0, 0), "passed": (0, 0), "reasons": ("on the traceback",)}, ["on the traceback"]),
+        (
+            {"odd": (11, 3, 0), "reasons": ("edited",)},
+            [
+                "called by all 3 failing and 1 of 806 passing tests",
+                "line 11 run by 3 failing and 0 passing tests",
+                "edited",
+            ],
+        ),
+    ],
+)
+def test_reasons_the_counts_first(fields, expected):
+    assert list(all_reasons(replace(TOTAL, **fields))) == expected
+
+
+def test_the_reasons_are_one_sentence():
+    suspect = replace(TOTAL, reasons=("returned None in 3 of 4",))
+    (_, why, *_) = block(1, WRONG, suspects=[suspect], beside=True)
+    assert why == "Called by all 3 failing and 1 of 806 passing tests; returned None in 3 of 4."
+
+
+# Its source
+
+
+def test_the_source_of_the_suspect_without_its_docstring():
+    lines = block(2, WRONG, suspects=[replace(TOTAL, odd=(10, 3, 0))])
+    assert lines[1:6] == [
+        "```python",
+        "    8 def total(cart):",
+        ">  10     tax = 0",
+        "   11     return tax",
+        "```",
+    ]
+    assert "Doc" not in text(3, WRONG, suspects=[TOTAL])
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_where_there_is_little_room_the_source_is_left_out(level):
+    assert "return tax" not in text(level, WRONG, suspects=[TOTAL])
+
+
+def test_a_suspect_without_a_line_in_question_is_not_marked():
+    assert not [line for line in block(3, WRONG, suspects=[TOTAL]) if line.startswith(">")]
+
+
+def test_without_a_suspect_the_source_of_the_exception_is_shown():
+    lines = block(2, SHOWN)
+    assert ">  10     tax = 0" in lines
+    assert "    8 def total(cart):" in lines
+
+
+def test_source_that_another_block_shows_is_not_shown_again():
+    assert "return tax" not in text(3, WRONG, suspects=[TOTAL], shown=[(SRC, "total")])
+    assert "return tax" in text(3, WRONG, suspects=[TOTAL], shown=[(SRC, "tax")])
+
+
+def test_the_line_that_raised_comes_before_the_one_that_few_passing_tests_ran():
+    lines = block(3, SHOWN, suspects=[replace(TOTAL, odd=(11, 3, 0))])
+    assert [line for line in lines if line.startswith(">")] == [">  10     tax = 0"]
+
+
+def ran_by(*tests, omitted=0):
+    function = Called(file=SRC, line=8, end_line=11, function="total")
+    hits = ((0, 8), (0, 11))
+    return Calls(functions=(function,), failed=dict.fromkeys(tests, hits), omitted=omitted)
+
+
+def test_lines_that_the_failing_tests_did_not_run_are_marked_once_explained():
+    lines = block(3, WRONG, suspects=[TOTAL], calls=ran_by(f"{TEST}::test_total"))
+    assert "-  10     tax = 0" in lines
+    assert "   11     return tax" in lines
+    assert lines.count(LEGEND) == 1
+
+
+@pytest.mark.parametrize("calls", [None, Calls(), ran_by(f"{TEST}::test_other", omitted=1)])
+def test_where_it_is_not_known_what_ran_nothing_is_marked(calls):
+    lines = block(3, WRONG, suspects=[TOTAL], calls=calls)
+    assert not [line for line in lines if line.startswith("- ")]
+    assert LEGEND not in lines
+
+
+PLAIN = ("def total(cart):", *(f"    line({n})" for n in range(9, 20)))
+BEFORE, GONE, SINCE = (edited(diff=diff) for diff in ("+    line(11)", "+gone", "+    line(13)"))
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ({6: BEFORE}, 3),
+        ({6: BEFORE, 7: SINCE}, 3),
+        ({6: GONE, 7: SINCE}, 5),
+        ({6: GONE, 7: BEFORE, 8: SINCE}, 5),
+        ({6: GONE, 7: SINCE, 8: GONE}, 5),
+        ({6: GONE}, None),
+        ({5: BEFORE}, None),
+        ({6: edited(diff="+    line(11)", file="b.py")}, None),
+        ({6: edited("tax", diff="+    line(11)")}, None),
+        ({6: edited(diff="+    line(11)", is_effective=False)}, None),
+    ],
+)
+def test_the_line_that_was_edited(steps, expected):
+    loop = progress(Step(run=4), *(Step(run=run, edits=edits) for run, edits in steps.items()))
+    suspect = replace(TOTAL, edited=6)
+    assert edited_in(PLAIN, suspect, loop) == expected
+    assert edited_in(PLAIN, suspect, None) is None
+    assert edited_in(PLAIN, replace(suspect, edited=0), loop) is None
+
+
+@pytest.mark.parametrize(("odd", "expected"), [((0, 0, 0), 11), ((15, 3, 0), 15)])
+def test_the_edited_line_is_marked_unless_the_counts_know_better(odd, expected):
+    suspect = replace(TOTAL, edited=6, odd=odd, source=source(*PLAIN, start=8))
+    loop = progress(Step(run=6, unresolved=1, edits=BEFORE), Step(run=7, unresolved=1))
+    lines = block(3, WRONG, suspects=[suspect], loop=loop)
+    assert [int(line[1:5]) for line in lines if line.startswith(">")] == [expected]
+
+
+def test_a_syntax_error_has_a_caret():
+    broken = source("def total(:", "    return 0", start=8)
+    exc = raised(
+        "SyntaxError",
+        "invalid syntax",
+        [frame(line=8, function="", source=broken)],
+        details={"path": SRC, "line": "8", "column": "11", "text": "def total(:"},
+    )
+    lines = block(2, failure(exc, TEST, "collect"))
+    (marked,) = [n for n, line in enumerate(lines) if line.startswith(">")]
+    assert lines[marked + 1].index("^") == lines[marked].index(":")
+
+
+@pytest.mark.parametrize("column", ["", "x", "0", "9" * 5000, "\u0665"])
+def test_odd_columns_cost_nothing(column):
+    exc = raised("SyntaxError", "bad", details={"path": SRC, "line": "8", "column": column, "text": "x"})
+    assert block(3, failure(exc))
+
+
+# The proof
+
+
+def test_the_whole_failing_statement_with_what_it_got():
+    lines = block(3, WRONG, suspects=[TOTAL])
+    first = lines.index("Shown by `tests/test_cart.py:5` `test_total`:")
+    assert lines[first + 1 : first + 6] == [
+        "```python",
+        "assert total(",
+        "    cart) == 1",
+        "E  assert 0 == 1",
+        "```",
+    ]
+
+
+def test_an_exception_has_its_type():
+    assert "E  ValueError: bad" in block(3, SHOWN)
+    assert "E  ValueError" in block(3, failure(replace(SHOWN.raised, message=" ")))
+
+
+def test_a_place_that_the_heading_names_is_not_named_again():
+    assert text(3, WRONG, beside=True).count("tests/test_cart.py:5") == 1
+
+
+def test_of_a_test_without_source_the_message_is_shown():
+    assert block(3, failure(raised(message="no price\n  for tea")))[:5] == [
+        "```text",
+        "ValueError: no price",
+        "  for tea",
+        "```",
+        "Test: `tests/test_cart.py::test_total`",
+    ]
+
+
+def test_the_values_of_the_names_in_the_statement():
+    names = (("cart", "None"), ("rate", "'`'"), *((f"x{n}", str(n)) for n in range(9)))
+    exc = replace(WRONG.raised, site=replace(WRONG.raised.site, values=names))
+    assert "With `cart = None`, ``rate = '`'``, `x0 = 0`, `x1 = 1`." in block(3, failure(exc))
+    assert "With" not in text(2, failure(exc))
+    assert "With" not in text(3, WRONG)
+
+
+def test_values_are_bounded_and_safe():
+    site = replace(
+        WRONG.raised.site,
+        values=(("a", "x" * 9000), ("b", "\n# h\x1b[1m"), ("password", "password='hunter2secret'")),
+    )
+    shown = text(3, failure(replace(WRONG.raised, site=site)))
+    assert len(shown) < 1200
+    assert "\n# h" not in shown
+    assert "hunter2secret" not in shown
+
+
+def test_where_values_differ_takes_the_place_of_a_long_message():
+    found = (
+        Difference(path='["lines"][17].qty', left="3", right="4"),
+        Difference(path='["x"]', left="", right="5"),
+        Difference(path='["y"]', left="6", right=""),
+        Difference(path="", left="a\nb", right="```"),
+    )
+    exc = replace(WRONG.raised, message="assert {...} == {...}\n" + "  diff\n" * 90, differences=found)
+    lines = block(3, failure(exc))
+    first = lines.index("E  assert {...} == {...}")
+    assert lines[first + 1 : first + 5] == [
+        'E  left["lines"][17].qty: 3 != 4',
+        'E  only in the right value: ["x"] = 5',
+        'E  only in the left value: ["y"] = 6',
+        "E  left: a b != ```",
+    ]
+    assert "diff" not in "\n".join(lines)
+
+
+def test_a_long_message_is_cut_and_says_so():
+    for level in range(1, LEVELS):
+        shown = text(level, failure(raised(message="a line of a message\n" * 400)))
+        assert "more lines" in shown
+        assert len(shown) < 1500
+    assert "… 1 more line\n" in text(1, failure(raised(message="a\nb\nc\nd")))
+
+
+def test_where_an_exception_came_from_is_said_once():
+    inner = frame(
+        "src/shop/tax.py", "rate", 30, source=source("def rate():", "    raise KeyError('eu')", start=29)
+    )
+    exc = raised("KeyError", "'eu'", [in_test(source=TESTED), frame(line=10), inner])
+    assert "Raised at `src/shop/tax.py:30` in `rate`: `raise KeyError('eu')`" in block(
+        2, failure(exc), suspects=[TOTAL]
+    )
+    assert "Raised at" not in text(3, SHOWN, suspects=[TOTAL])
+    assert "Raised at" not in text(3, WRONG, suspects=[TOTAL])
+
+
+def test_chain_and_group_are_shown_at_every_level_but_the_first():
+    exc = raised(
+        "ExceptionGroup",
+        members=(raised("A", "one"),),
+        cause=raised("C", "three", context=raised("D", "four")),
+        omitted_members=4,
+    )
+    for level in range(1, LEVELS):
+        shown = text(level, failure(exc))
+        for relation, name, message in [
+            ("holds", "A", "one"),
+            ("raised from", "C", "three"),
+            ("raised while handling", "D", "four"),
+        ]:
+            assert f"- {relation} `{name}` at `src/shop/cart.py:10`: `{message}`" in shown
+        assert "- and 4 more exceptions" in shown
+
+
+def test_many_members_are_counted_and_each_shown_once():
+    exc = raised("ExceptionGroup", members=tuple(raised(f"E{n}") for n in range(20)), context=raised("E0"))
+    shown = text(1, failure(exc))
+    assert shown.count("- holds") + int(shown.split("- and ")[1].split()[0]) == 20
+    assert shown.count("`E0`") == 1
+    one = raised("ExceptionGroup", members=tuple(raised(f"E{n}") for n in range(4)))
+    assert "- and 1 more exception\n" in text(1, failure(one))
+
+
+def test_other_places_are_one_line():
+    lines = block(2, WRONG, suspects=[TOTAL, TAX, replace(TAX, function="`x\n# y", line=0, score=0.05)])
+    (others,) = [line for line in lines if line.startswith("Other places")]
+    assert others == (
+        "Other places: `src/shop/cart.py:40` `tax` (20 %), `src/shop/cart.py` `` `x # y `` (5 %)."
+    )
+    assert "Other places" not in text(3, WRONG, suspects=[TOTAL])
+    assert "Other places" not in text(1, WRONG, suspects=[TOTAL, TAX])
+
+
+def test_advice_is_given_where_it_fits_every_failure_of_the_kind():
+    adviser = Detector(
+        id="x",
+        label="odd thing",
+        priority=1,
+        description="d",
+        hint="Do\n# this.",
+        detect=lambda observation: (),
+    )
+    assert "1 odd thing: Do # this." in block(2, WRONG, advisers={"test-failure": adviser})
+    assert "odd thing" not in text(1, WRONG, advisers={"test-failure": adviser})
+    assert "odd thing" not in text(2, WRONG, advisers={"timeout": adviser})
+
+
+# Its tests
+
+
+@pytest.mark.parametrize(
+    ("nodeids", "few", "more"),
+    [
+        (["t.py::a"], "Test: `t.py::a`", None),
+        (["t.py::a[1]"], "Test: `t.py::a[1]`", None),
+        (["t.py::a[1]", "t.py::a[2]"], "2 tests: `t.py::a` (2 cases)", None),
+        (["t.py::b", "t.py::a"], "2 tests: `t.py::a` and 1 more", "2 tests: `t.py::a`, `b`"),
+        (["t.py::b", "s.py::a"], "2 tests: `s.py::a` and 1 more", "2 tests: `s.py::a`, `t.py::b`"),
+        (
+            [f"t.py::{c}" for c in "abcdefgh"],
+            "8 tests: `t.py::a` and 7 more",
+            "8 tests: `t.py::a`, `b` and 6 more",
+        ),
+        (
+            ["t.py::a", "t.py::b[1]", "t.py::b[2]"],
+            "3 tests: `t.py::a` and 2 more",
+            "3 tests: `t.py::a`, `b` (2 cases)",
+        ),
+        (["t.py::a[`]"], "Test: ``t.py::a[`]``", None),
+    ],
+)
+def test_each_test_once_and_cases_counted(nodeids, few, more):
+    found = [failure(raised(), nodeid) for nodeid in nodeids]
+    assert block(1, *found)[-1] == few
+    assert block(3, *found)[-1] == (more or few)
+
+
+@pytest.mark.parametrize(
+    ("phases", "expected"),
+    [
+        (["call", "call"], "2 tests: "),
+        (["setup", "setup"], "2 tests (setup): "),
+        (["teardown"], "Test (teardown): "),
+        (["setup", "call"], "2 tests: "),
+        (["collect"], "File: "),
+        (["collect", "collect"], "2 files: "),
+    ],
+)
+def test_the_phase_is_named_where_it_is_not_the_test_itself(phases, expected):
+    found = [
+        failure(raised(), f"t{n}.py" + "::x" * (phase != "collect"), phase) for n, phase in enumerate(phases)
+    ]
+    assert block(1, *found)[-1].startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (1, []),
+        (2, ["Also at `a.py:2`"]),
+        (5, ["Also at `a.py:2`, `a.py:3`, `a.py:4`, `a.py:5`"]),
+        (6, ["and 1 more place"]),
+    ],
+)
+def test_of_what_is_no_test_the_other_places_are_shown(number, expected):
+    found = [
+        failure(None, "", "check", "no", tool="mypy", code="x", file="a.py", line=n)
+        for n in range(1, number + 1)
+    ]
+    cause = cause_of(*found)
+    shown = "\n".join(block_lines(1, cause, 3, close(observed(*found)), {}))
+    assert all(part in shown for part in expected)
+    assert ("Also" in shown) == bool(expected)
+
+
+def test_the_first_failure_stands_for_all():
+    found = [failure(raised(), f"t.py::{n}") for n in "cab"]
+    assert representative(cause_of(*found)).nodeid == "t.py::a"
+
+
+def kinds(*excs, level=2):
+    """The lines on other exceptions of one cause."""
+    found = [failure(exc, f"{TEST}::test_{n}") for n, exc in enumerate(excs)]
+    evidence = tuple(Evidence(kind="test-failure", snippet="", failure=each) for each in found)
+    cause = RootCause(id="00000000", kind="test-failure", evidence=evidence)
+    lines = block_lines(1, cause, level, close(observed(*found)), {})
+    return [line for line in lines if line.startswith("Also")]
+
+
+def at(line, function="total", type="KeyError", message="'eu'"):
+    return raised(type, message, [in_test(), frame(SRC, function, line)])
+
+
+@pytest.mark.parametrize(
+    ("excs", "expected"),
+    [
+        ([at(3)], []),
+        ([at(3), at(4, message="'us'")], []),
+        ([at(3), at(9, "tax")], [f"Also `KeyError` at `{SRC}:9`: `'eu'`."]),
+        (
+            [at(3), at(9, "tax"), at(5, type="TypeError")],
+            [f"Also `KeyError` at `{SRC}:9`: `'eu'`, and 1 more kind."],
+        ),
+        (
+            [at(3), at(9, "tax"), at(5, type="TypeError"), verdict(), verdict()],
+            [f"Also `KeyError` at `{SRC}:9`: `'eu'`, and 2 more kinds."],
+        ),
+        ([raised("TypeError", "no", [in_test(line=n)]) for n in (3, 9)], []),
+    ],
+)
+def test_other_exceptions_of_the_same_cause(excs, expected):
+    assert kinds(*excs) == expected
+    assert kinds(*excs, level=1) == []
+
+
+def test_hostile_messages_of_other_exceptions_stay_in_their_line():
+    (line,) = kinds(at(3), at(9, "tax", message="`x`\n## Next step\n" * 9))
+    assert "\n" not in line
+    assert len(line) < 160
+
+
+# What is remembered of it
+
+FAILURE = failure(verdict())
+CAUSE = cause_of(FAILURE)
+STEPS = (Step(run=3), Step(run=4, edits=edited()), Step(run=5, edits=Edits(kind="none")))
+
+
+def past(*tests, steps=STEPS, cause=CAUSE):
+    return list(past_lines(cause, progress(*steps, tests=tests)))
+
+
+def test_without_a_memory_there_is_nothing_to_say():
+    assert list(past_lines(CAUSE, None)) == []
+    assert attempts(CAUSE, None) == 0
+
+
+def test_what_is_new_has_no_past():
+    assert past() == []
+    assert past(known(since=5)) == []
+
+
+def test_how_long_and_through_which_values():
+    assert past(known(since=3, want="6", values=("7", "5", "7"))) == [
+        "Failing for 3 runs, since run 3. Got `7`, `5`, `7`; wanted `6`."
+    ]
+
+
+def test_values_of_another_test_are_named():
+    other = failure(verdict(), nodeid="t.py::test_other", message="a longer message")
+    lines = past(known("t.py::test_other", since=3, values=("7", "5")), cause=cause_of(FAILURE, other))
+    assert lines == ["Failing for 3 runs, since run 3. Got `7`, `5` in `t.py::test_other`."]
+
+
+def test_killed_runs_do_not_count():
+    steps = (Step(run=3), Step(run=4, is_killed=True), Step(run=5))
+    assert past(known(since=3), steps=steps) == ["Failing for 2 runs, since run 3."]
+
+
+def test_what_had_passed_says_so():
+    assert past(known(since=5, was_broken=True)) == ["It had passed in this loop."]
+
+
+def test_attempts_are_edits_that_it_survived():
+    assert attempts(CAUSE, progress(*STEPS, tests=[known(since=3)])) == 1
+    assert attempts(CAUSE, progress(*STEPS, tests=[known(since=4)])) == 0
+
+
+def test_hostile_values_stay_in_their_span():
+    (line,) = past(known(since=3, want="`\n# h", values=("`a`", "\x1b[31m```")))
+    assert "\n" not in line
+    assert "\x1b" not in line
+
+
+# Whatever it is
+
+suspects_ = st.builds(
+    Suspect,
+    file=any_text,
+    line=st.integers(0, 12),
+    function=any_text,
+    score=st.floats(0, 1),
+    failed=st.tuples(st.integers(0, 3), st.integers(0, 3)),
+    passed=st.tuples(st.integers(0, 3), st.integers(0, 3)),
+    odd=st.tuples(st.integers(0, 12), st.integers(0, 3), st.integers(0, 3)),
+    source=st.none() | st.lists(any_text, min_size=1, max_size=5).map(lambda rows: source(*rows, start=8)),
+)
+
+
+@settings(max_examples=60)
+@given(failures, st.integers(0, LEVELS - 1), st.lists(suspects_, max_size=3), st.booleans())
+def test_any_cause_at_any_level(found, level, suspects, beside):
+    lines = block(level, found, suspects=suspects, beside=beside)
+    assert all("\n" not in line for line in lines)
+    shown = "\n".join(lines)
+    tokens = MarkdownIt("commonmark").enable("table").parse(f"{shown}\n\n# end\n")
+    headings = [b.content for a, b in itertools.pairwise(tokens) if a.type == "heading_open"]
+    assert headings[beside:] == ["end"]
+    assert not beside or headings[0].startswith("1. ")
+    assert estimate_tokens(shown) <= 4000
+    assert {t.type for t in tokens}.isdisjoint(
+        {"html_block", "code_block", "table_open", "blockquote_open", "hr"}
+    )
+    inline = {c.type for t in tokens for c in t.children or ()}
+    assert inline <= {"text", "code_inline", "softbreak", "hardbreak"}

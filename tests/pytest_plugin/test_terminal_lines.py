@@ -1,0 +1,129 @@
+"""What a person reads in the terminal: our lines come last, and are few."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+SHOP = {
+    "shop.py": "def cost(kg):\n    rates = None\n    return rates[kg]\n",
+    "test_shop.py": """
+    import shop
+    def test_one(): shop.cost(1)
+    def test_two(): shop.cost(2)
+    def test_three(): assert 1 == 1
+    """,
+}
+GREEN = {"test_a.py": "def test_a(): pass\ndef test_b(): pass\n"}
+
+
+@pytest.mark.parametrize("options", [(), ("-q",), ("-rA",), ("--no-summary",)])
+def test_our_lines_come_last(run, options):
+    done = run(SHOP, *options)
+    first, second = done.stdout.rstrip("\n").splitlines()[-2:]
+    assert re.fullmatch(
+        r"loop-close: 2 tests fail, 1 passes; look first at shop\.py:3 cost\(\) \(\d\d? %\)", first
+    )
+    assert re.fullmatch(r"loop-close: next prompt: nextprompt\.md \(about \d+ tokens\)", second)
+    assert done.summary == [first, second]
+    assert not done.stderr
+
+
+def test_where_no_place_is_likely_the_failure_itself_is_named(run):
+    done = run({"test_a.py": "def test_a(): assert 1 == 2\n"})
+    assert done.summary[0] == (
+        "loop-close: 1 test fails; look first at test_a.py:1 test_a(): AssertionError: assert 1 == 2"
+    )
+
+
+@pytest.mark.parametrize("options", [(), ("-q",), ("-v",)])
+def test_a_green_run_has_one_line_and_it_is_the_last(run, options):
+    done = run(GREEN, *options)
+    assert done.summary == ["loop-close: the tests pass: 2 passed"]
+    assert done.stdout.splitlines()[-1] == done.summary[0]
+
+
+def test_after_a_run_that_stops_early(run):
+    done = run(SHOP, "-x")
+    assert done.stdout.splitlines()[-2:] == done.summary
+    assert "; incomplete: stopping after 1 failures" in done.summary[0]
+
+
+def test_after_an_interrupt(run):
+    done = run({"test_a.py": "def test_a(): assert 1 == 2\ndef test_b(): raise KeyboardInterrupt\n"})
+    assert done.ret == 2
+    assert done.stdout.splitlines()[-2:] == done.summary
+    assert done.summary[0].endswith("; incomplete: interrupted by Ctrl-C")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT to send")
+def test_after_a_real_signal(tmp_path):
+    (tmp_path / "pytest.ini").touch()
+    heeds = "import pathlib, signal, time\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    waits = "def test_a():\n    pathlib.Path('begun').touch()\n    time.sleep(60)\n"
+    (tmp_path / "test_a.py").write_text(heeds + waits, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "--loop-close", "-p", "no:asyncio"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "begun").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    stdout, _ = process.communicate(timeout=60)
+    assert [line.partition(" ")[0] for line in stdout.splitlines()[-2:]] == ["loop-close:"] * 2
+
+
+@pytest.mark.parametrize(("files", "code", "number"), [(SHOP, 31, 2), (GREEN, 32, 1)], ids=["red", "green"])
+def test_lines_are_in_the_colours_of_pytest(run, files, code, number):
+    done = run(files, "--color=yes")
+    lines = done.stdout.splitlines()[-number:]
+    assert all(line.startswith(f"\x1b[{code}mloop-close: ") and line.endswith("\x1b[0m") for line in lines)
+    assert "\x1b" not in run(files, "--color=no").stdout
+
+
+def test_without_the_terminal_plugin_nothing_is_printed_and_the_prompt_is_there(run):
+    done = run(SHOP, "-p", "no:terminal")
+    assert (done.stdout, done.stderr) == ("", "")
+    assert done.says("# 2 tests fail, 1 passes: ")
+
+
+def test_after_an_error_of_a_conftest(run, monkeypatch):
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")  # of a run inside of a test the lines come earlier
+    done = run({"conftest.py": "import not_there_at_all\n", **GREEN}, own_process=True)
+    assert done.ret == 4
+    first, second = done.stderr.splitlines()[-2:]
+    assert first.startswith("loop-close: ")
+    assert "look first at conftest.py:1" in first
+    assert second.startswith("loop-close: next prompt: nextprompt.md ")
+    assert done.stderr.index("ImportError while loading conftest") < done.stderr.index("loop-close: ")
+
+
+@pytest.mark.parametrize("status", [0, 12])
+def test_after_another_plugin_changed_the_exit_status(run, status):
+    conftest = f"def pytest_sessionfinish(session):\n    session.exitstatus = {status}\n"
+    done = run({"conftest.py": conftest, **GREEN})
+    assert done.ret == status
+    assert done.stdout.splitlines()[-len(done.summary) :] == done.summary
+    assert len(done.summary) == (1 if status == 0 else 2)
+
+
+def test_lines_are_short_and_plain_whatever_a_test_is_called(run):
+    source = """
+    import pytest
+    @pytest.mark.parametrize("x", ["`a`\\n# b", "\\x1b[31m" + "y" * 300])
+    def test_a(x): raise ValueError(x * 20)
+    """
+    done = run({"test_a.py": source})
+    assert len(done.summary) == 2
+    assert all(line.isprintable() and len(line) <= 240 for line in done.summary)
+
+
+def test_a_loop_says_where_it_is(run):
+    assert "of this loop" not in run(SHOP, remembers=True).summary[0]
+    done = run({}, remembers=True)
+    assert re.search(r"; run 2 of this loop: \S", done.summary[0])
+    fixed = run({"shop.py": "def cost(kg):\n    return kg\n"}, remembers=True)
+    assert fixed.summary == ["loop-close: the tests pass: 3 passed"]
