@@ -48,9 +48,9 @@ def test_values_of_an_assertion_are_shown_with_what_made_them(run):
     """
     done = run({"test_a.py": source})
     assert done.says(
-        'assert price() == expected, "the price is off"\n'
-        "E  the price is off\nE  assert 19.95 == 20\nE   +  where 19.95 = price()"
+        'assert price() == expected, "the price is off"\nE  the price is off\nE  left: 19.95 != 20\n'
     )
+    assert done.says("With `expected = 20`.")
 
 
 def test_way_of_showing_does_not_change_the_cause(run):
@@ -68,14 +68,14 @@ def test_way_of_showing_does_not_change_the_cause(run):
     ids = set()
     for option in options:
         done = run({"test_a.py": source}, *option)
-        assert done.says("At index 49 diff: 49 != 7", "# 1 test fails: AssertionError at test_a.py:1")
+        assert done.says("E  left[49]: 49 != 7", "# 1 test fails: AssertionError at test_a.py:1")
         ids.add(tuple(cause["id"] for cause in done.causes))
     assert len(ids) == 1
 
 
 def test_a_comparison_with_vv_is_bounded(run):
     done = run({"test_a.py": "def test_a(): assert list(range(500)) == [*range(499), 7]"}, "-vv")
-    assert done.says("At index 499 diff: 499 != 7", "more lines")
+    assert done.says("E  left[499]: 499 != 7")
     assert "497,\n" not in done.prompt
 
 
