@@ -159,7 +159,9 @@ def test_file_of_somebody_else_is_refused_and_left_as_it_was(run, option, text):
 
 
 def test_prompt_of_somebody_else_in_the_default_place_is_refused(run):
-    done = run({"test_a.py": MARK, "nextprompt.md": "Dear agent,\n"}, asked=("--loop-close",))
+    done = run(
+        {"test_a.py": MARK, "nextprompt.md": "Dear agent,\n"}, asked=("--loop-close",), is_prompt=False
+    )
     assert done.ret == 4
     assert (done.folder / "nextprompt.md").read_text() == "Dear agent,\n"
 
