@@ -203,7 +203,8 @@ def test_a_loop_keeps_its_diff_and_its_first_cause_and_does_not_grow(number):
     assert max(sizes) <= max(1.2 * sizes[0], 330)
     for text in texts:
         assert "+    new = 2" in text
-        assert "line_3" in text
+        assert "src/0.py:12" in text
+        assert "line_3" in text or number == 1  # a short prompt may have no room for it
         assert "Rerun just the failing tests" in text
     assert all("| 5 | `f5`" in text for text in texts[4:])
     assert "For a person: " in texts[4]
