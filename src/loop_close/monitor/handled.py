@@ -15,11 +15,11 @@ from loop_close.monitor.codes import LONGEST_TABLE
 from loop_close.monitor.ownership import Ownership
 
 #: How much is looked at in one test: one step for each exception, and one for each entry of its traceback. So many
-#: take half a millisecond, and a test that handles so many exceptions takes longer than that.
-MOST_STEPS = 1_000
-#: With so many steps in a session, of each test only the first few are looked at. They take less than half a second.
-MOST_IN_SESSION = 500_000
-FEW_STEPS = 200
+#: take less than half a millisecond.
+MOST_STEPS = 300
+#: With so many steps in a session, which take some 30 ms, of each test only the first few are looked at: 70 µs a test.
+MOST_IN_SESSION = 20_000
+FEW_STEPS = 50
 #: With so many of one kind in one handler, of those that it handles next only each sixteenth is looked at.
 MANY = 32
 _SKIPPED = 15
