@@ -87,6 +87,6 @@ def test_of_a_killed_run_nothing_is_said_but_that():
 def test_what_no_test_ran_is_said_after_what_is_worse():
     green = replace(GREEN, not_run="The edited function was not run by any test: f (a.py).")
     assert answer(green).text == "The tests pass. The edited function was not run by any test: f (a.py)."
-    assert "changed after all of them" in answer(replace(green, edited=("a.py",))).text
+    assert "The tests have not run since the last edit" in answer(replace(green, edited=("a.py",))).text
     assert "killed" in answer(replace(green, killed=8)).text
     assert answer(replace(green, standing="failing")).why == "the last run is red"

@@ -68,7 +68,11 @@ def remember(root, *runs, source="pytest", edit="none", at=0.0, path=None, ran=N
                 made = advance(turn.episode, run)
                 verdict = verdict_of(made.progress, "first-failure" if failing else "green")
                 report = SimpleNamespace(
-                    progress=made.progress, verdict=verdict, stall_reason=f"{failing} fail", edits_run=ran
+                    progress=made.progress,
+                    verdict=verdict,
+                    stall_reason=f"{failing} fail",
+                    edits_run=ran,
+                    green_run=0,
                 )
                 turn.save(run, made.episode, summary_of(report), now=START + at + 10 * number + 5)
 

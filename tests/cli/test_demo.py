@@ -14,7 +14,7 @@ def test_example_is_run_in_a_folder_that_is_gone_afterwards(tmp_path):
     shown = done.stdout.decode()
     assert done.returncode == 0, done.stderr
     assert shown.startswith("$ cd shop && pytest --loop-close -q --tb=no\n")
-    assert shown.index("loop-close: next prompt: nextprompt.md") < shown.index("\n# 14 tests fail")
+    assert shown.index("loop-close: next prompt: nextprompt.md") < shown.index("\n# 19 tests fail, ")
     assert ": 9 root causes, first " in shown
     assert list(here.iterdir()) == []
     assert [p.name for p in temporary.iterdir() if p.name.startswith("loop-close-demo-")] == []

@@ -10,6 +10,7 @@ from cli_harness import GUARD, environment, loop_close
 from jsonschema import validate
 from remembered import begin, called, document, execute, history_path, opened, remember
 
+from loop_close.files import SIGNATURE
 from loop_close.model import EditsRun
 
 NUMBER = {"type": "integer", "minimum": 0}
@@ -58,7 +59,7 @@ SCHEMA = closed(
         ),
     },
 )
-PROMPT = "# 1 test fails: KeyError at shop.py:3\n"
+PROMPT = f"# 1 test fails: KeyError at shop.py:3\n\n{SIGNATURE}\n"
 
 
 @pytest.fixture(autouse=True)
@@ -211,7 +212,12 @@ def test_green_by_other_means_is_not_green(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "prompt"),
-    [(PROMPT, "nextprompt.md"), ("# Tests are running\n", None), ("mine", None), (None, None)],
+    [
+        (PROMPT, "nextprompt.md"),
+        (f"# Tests are running\n\n{SIGNATURE}\n", None),
+        ("mine", None),
+        (None, None),
+    ],
 )
 def test_prompt_is_named_where_it_is_that_of_the_run(tmp_path, content, prompt):
     remember(tmp_path, "a", source="mypy")
