@@ -62,6 +62,7 @@ def cause_of(*found, suspects=()):
 def block(level, *found, suspects=(), beside=False, advisers=None, shown=(), loop=None, **fields):
     """The block of one root cause; ``beside`` another one."""
     cause = cause_of(*found, suspects=suspects)
+    fields.setdefault("rerun", ())  # no command that names the tests as well
     report = replace(close(observed(*found, **fields)), causes=(cause,) * (1 + beside), progress=loop)
     return block_lines(1, cause, level, report, advisers or {}, shown)
 
@@ -499,6 +500,18 @@ def test_each_test_once_and_cases_counted(nodeids, few, more):
     found = [failure(raised(), nodeid) for nodeid in nodeids]
     assert block(1, *found)[-1] == few
     assert block(3, *found)[-1] == (more or few)
+
+
+def test_tests_that_the_command_names_are_not_listed():
+    few = [failure(raised(), f"t.py::{name}") for name in "ab"]
+    command = {"rerun": ("pytest", "--loop-close")}
+    assert block(3, *few)[-1] == "2 tests: `t.py::a`, `b`"
+    assert "2 tests" not in text(3, *few, **command)
+    assert "2 tests: `t.py::a`, `b`" in block(3, *few, beside=True, **command)
+    setup = [failure(raised(), "t.py::a", phase="setup")]
+    assert block(3, *setup, **command)[-1] == "Test (setup): `t.py::a`"
+    many = [failure(raised(), f"t.py::{n}" * 9) for n in range(9)]
+    assert block(3, *many, **command)[-1].startswith("9 tests: ")
 
 
 @pytest.mark.parametrize(

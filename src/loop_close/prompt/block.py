@@ -17,6 +17,7 @@ from loop_close.model import Difference, Failure, Frame, Raised, Report, RootCau
 from loop_close.progress.fingerprints import test_key
 from loop_close.prompt.code import NOT_RUN, function_rows, statement_rows
 from loop_close.prompt.missing import generated_lines, missing_lines
+from loop_close.prompt.rerun import names_tests
 from loop_close.prompt.show import line_of, message_lines, plain, safe, short, span
 from loop_close.syntax.heads import edited_at
 from loop_close.syntax.meaning import MODULE
@@ -161,7 +162,10 @@ def block_lines(
         lines += _other_exceptions(cause)
         lines += _others(cause)
         lines += _advice(cause, advisers)
-    return [*lines, *filter(None, [_tests(cause, level).lstrip()]), *past_lines(cause, report.progress)]
+    # Nor are tests listed that the command below names.
+    is_listed = not is_alone or len({failure.phase for failure in _failures(cause)} - {"call"}) > 0
+    tests = _tests(cause, level).lstrip() if is_listed or not names_tests(report.observation) else ""
+    return [*lines, *([tests] if tests else []), *past_lines(cause, report.progress)]
 
 
 def brief_line(number: int, cause: RootCause, report: Report) -> str:
@@ -389,9 +393,13 @@ def _advice(cause: RootCause, advisers: Mapping[str, Detector]) -> Iterator[str]
         yield one_line(f"{detector.count_of(cause.evidence[:1])}: {hint}", 500)
 
 
+def _failures(cause: RootCause) -> list[Failure]:
+    return [each.failure for each in cause.evidence if each.failure is not None]
+
+
 def _tests(cause: RootCause, level: int) -> str:
     """Which tests it accounts for; the cases of one parametrized test are counted, not listed."""
-    failures = [f for f in (e.failure for e in cause.evidence) if f is not None]
+    failures = _failures(cause)
     if not any(f.nodeid for f in failures):
         return _places(failures, level)
     nodeids = [f.nodeid for f in failures]

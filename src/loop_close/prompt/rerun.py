@@ -22,9 +22,8 @@ def rerun_command(observation: Observation) -> str:
     """
     words = _words(observation)
     nodeids = selected_tests(observation)
-    most = _MAX_BESIDE_LAST_FAILED if observation.can_rerun_last_failed else _MAX_SELECTED
     for selected in (nodeids, sorted({test_function(n) for n in nodeids})):
-        if selected and _size(selected) <= most:
+        if selected and _size(selected) <= _most(observation):
             return shlex.join([*words, *selected])
     if observation.can_rerun_last_failed and any(f.nodeid for f in observation.failures):
         return shlex.join([*words, "--lf"])
@@ -34,6 +33,17 @@ def rerun_command(observation: Observation) -> str:
         return shlex.join([*words, f"@{observation.argument_file}"])
     files = sorted({n.split("::", 1)[0] for n in nodeids})
     return shlex.join([*words, *(files if _size(files) <= _MAX_SELECTED else ())])
+
+
+def names_tests(observation: Observation) -> bool:
+    """Whether :func:`rerun_command` spells out the node id of every failing test."""
+    nodeids = selected_tests(observation)
+    is_whole = {failure.nodeid for failure in observation.failures} == {*nodeids}
+    return bool(observation.rerun and nodeids) and is_whole and _size(nodeids) <= _most(observation)
+
+
+def _most(observation: Observation) -> int:
+    return _MAX_BESIDE_LAST_FAILED if observation.can_rerun_last_failed else _MAX_SELECTED
 
 
 def command_for(observation: Observation, tests: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--loop-close-budget",
         metavar="TOKENS",
-        help="how many tokens the next prompt may cost (default: 2000; a token is estimated as 4 bytes)",
+        help="how many tokens the next prompt may cost (default: 2000; estimated)",
     )
     group.addoption(
         "--loop-close-history",
