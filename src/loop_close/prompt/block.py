@@ -329,7 +329,9 @@ def _message_rows(failure: Failure, level: int) -> list[str]:
         first = lines[0] if lines else ""
         name = one_line(safe(raised.type), 100)
         lines = [f"{name}: {first}" if first else name, *lines[1:]]
-    if found := differences(failure):
+    found = differences(failure)
+    # Of values that differ as a whole a short message says it all.
+    if any(each.path for each in found) or (found and len(lines) > 2):
         lines = [short(lines[0]) if lines else "", *map(_difference, found)]
     kept: list[str] = []
     size = 0
