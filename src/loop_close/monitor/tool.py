@@ -43,7 +43,7 @@ class Tool:
         monitoring: Any = getattr(sys, "monitoring", None)
         if monitoring is None:
             version = f"{sys.version_info.major}.{sys.version_info.minor}"
-            return f"Python {version} has no sys.monitoring (3.12 has)"
+            return f"Python {version} does not report calls; 3.12 and newer do"
         self._monitoring, self._use = monitoring, monitoring.use_tool_id
         if not self._hold(FREE_IDS):
             return "all tool ids of sys.monitoring are in use"
