@@ -38,7 +38,9 @@ _MAX_VALUES = 4
 _MAX_RELATIVES = 3
 _MAX_SWALLOWED = 2
 _WORDS = re.compile(r"[A-Za-z0-9 .,:;()/%'-]*(?:[A-Za-z0-9]_[A-Za-z0-9][A-Za-z0-9 .,:;()/%'-]*)*", re.ASCII)
-_BRIEF = 100
+_BRIEF = 120
+# Members of an exception group in one line: its own message says only how many they are.
+_HELD = 4
 #: What a mark in the source means; once in a prompt.
 LEGEND = "These tests did not run the lines with `-`."
 
@@ -166,8 +168,10 @@ def block_lines(
 
 def brief_line(number: int, cause: RootCause, report: Report) -> str:
     """The root cause in one line of a list."""
-    headline = _headline(cause, place_of(cause, report.progress))
-    return f"{number}. {headline}: {_brief(representative(cause))}.{_tests(cause, 0)}"
+    failure, at = representative(cause), place_of(cause, report.progress)
+    line = _line_of_test(failure, at)
+    shown = f", shown by {line}" if line and at.score is not None and at.score < PROBABLE else ""
+    return f"{number}. {_headline(cause, at)}{shown}: {_brief(failure)}.{_tests(cause, 0)}"
 
 
 def in_words(cause: RootCause, progress: Progress | None) -> str:
@@ -196,8 +200,16 @@ def percent(score: float) -> str:
 
 
 def _brief(failure: Failure) -> str:
-    said = line_of(failure.message, _BRIEF) if failure.message.strip() else "(no message)"
-    return f"{span(failure.raised.type, 60)} {said}" if failure.raised is not None else said
+    """The message in one line; instead of pytest's diff the first difference, and of a group what it holds."""
+    raised = failure.raised
+    found = next((each for each in differences(failure) if each.path), None)
+    message = _difference(found) if found is not None else failure.message
+    said = line_of(message, _BRIEF) if message.strip() else "(no message)"
+    if raised is None:
+        return said
+    held = [other for _, _, other in _related(raised, 0)][:_HELD] if raised.members else []
+    inside = ", ".join(f"{span(other.type, 60)} {line_of(other.message, 60)}" for other in held)
+    return f"{span(raised.type, 60)} {said}{f', holds {inside}' if inside else ''}"
 
 
 def all_reasons(suspect: Suspect) -> Iterator[str]:
@@ -295,16 +307,26 @@ def _proof(cause: RootCause, failure: Failure, at: Place, level: int) -> Iterato
     test = _test_frame(raised)
     said = _message_rows(failure, level)
     if test is None or level < 2 or test.source is None:
+        if line := _line_of_test(failure, at):
+            yield f"Shown by {line}:"
         yield from fence("\n".join(said) or "(no message)")
     else:
         statement = statement_rows(test.source, test.line)
         inside = f" {span(test.function, 80)}" if test.function != MODULE else ""
-        if (test.file, test.line) != (at.file, at.line):
-            yield f"Shown by {span(f'{test.file}:{test.line}')}{inside}:"
+        if line := _line_of_test(failure, at):
+            yield f"Shown by {line}{inside}:"
         yield from fence("\n".join([*map(short, statement), *(f"E  {row}" for row in said)]), "python")
     yield from _raised_at(raised, at)
     if level >= 3:
         yield from _values(failure)
+
+
+def _line_of_test(failure: Failure, at: Place) -> str:
+    """The line of the test that failed, as code; empty where that is the place itself, or not known."""
+    test = _test_frame(failure.raised)
+    if test is None or (test.file, test.line) == (at.file, at.line):
+        return ""
+    return span(f"{test.file}:{test.line}")
 
 
 def _test_frame(raised: Raised | None) -> Frame | None:
@@ -326,7 +348,8 @@ def _message_rows(failure: Failure, level: int) -> list[str]:
         name = one_line(safe(raised.type), 100)
         lines = [f"{name}: {first}" if first else name, *lines[1:]]
     if found := differences(failure):
-        lines = [short(lines[0]) if lines else "", *map(_difference, found)]
+        first = short(lines[0]) if lines else ""
+        lines = [first, *(_difference(each) for each in found if not _is_said(each, first))]
     kept: list[str] = []
     size = 0
     for line in lines[: _MESSAGE_LINES[level]]:
@@ -336,6 +359,12 @@ def _message_rows(failure: Failure, level: int) -> list[str]:
         kept.append(line[: _MESSAGE_CHARS[level]])
     more = len(lines) - len(kept)
     return [*kept, *([f"… {more} more line{'s' * (more != 1)}"] if more else [])]
+
+
+def _is_said(found: Difference, message: str) -> bool:
+    """Whether the message has both values whole, as ``assert 4 == 3``."""
+    sides = re.split("==|!=", message.removeprefix("assert "), maxsplit=1)
+    return not found.path and [side.strip() for side in sides] == [found.left, found.right]
 
 
 def _difference(found: Difference) -> str:
