@@ -99,7 +99,9 @@ def _of_tool(bench: Bench, scene: Scene, fault: Fault, name: str) -> Score:
         if tool is ours and bench.keep is not None:
             arguments += ["-p", "benchmarks.localize.keep"]
             more["LOCALIZE_KEEP"] = str(bench.keep.resolve() / f"{fault.id}.pickle")
-        if tool is ours:  # where a user has such options in the configuration, they are no part of the prompt's command
+        if (
+            tool is ours
+        ):  # where a user has such options in the configuration, they are no part of the prompt's command
             more["PYTEST_ADDOPTS"] = shlex.join(arguments)
             arguments = []
         ran = run(scene.project, scene.root, arguments, timeout=_TIMEOUT, python=python, more=more)

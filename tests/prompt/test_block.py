@@ -354,7 +354,8 @@ def test_a_place_that_the_heading_names_is_not_named_again():
 
 
 def test_of_a_test_without_source_the_message_is_shown():
-    assert block(3, failure(raised(message="no price\n  for tea")))[:5] == [
+    assert block(3, failure(raised(message="no price\n  for tea")))[:6] == [
+        "Shown by `tests/test_cart.py:5`:",
         "```text",
         "ValueError: no price",
         "  for tea",

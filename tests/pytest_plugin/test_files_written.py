@@ -136,7 +136,7 @@ def put_back(monkeypatch):
     import loop_close.judge
     import loop_close.prompt.green
 
-    monkeypatch.setattr(loop_close.prompt.green, "green_prompt", loop_close.prompt.green.green_prompt)
+    monkeypatch.setattr(loop_close.prompt.green, "in_words", loop_close.prompt.green.in_words)
     for name in ("close", "save", "compose", "report_document"):
         monkeypatch.setattr(loop_close.app, name, getattr(loop_close.app, name))
     for name in ("group", "run_detectors"):

@@ -125,7 +125,7 @@ def test_command_from_another_folder_counts_from_the_root(run, pytester, monkeyp
     run({"sub/test_a.py": TWO})
     monkeypatch.chdir(pytester.path / "sub")
     done = run({}, f"--rootdir={pytester.path}", "-c", str(pytester.path / "pytest.ini"))
-    assert done.says("`sub/test_a.py:1`", "Just the failing tests, from the root:")
+    assert done.says("`sub/test_a.py::test_a`", "Rerun just the failing tests, from the root:")
     assert str(pytester.path) not in done.prompt
     assert done.rerun.endswith(" sub/test_a.py::test_a")
 

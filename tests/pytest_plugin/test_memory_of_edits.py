@@ -79,7 +79,7 @@ def test_edit_red_edit_red_green(loop):
     assert since_green(done) == (1, [("total", TOTAL.format("sum(items) + 2")), ("rest", rest)])
     attempts = done.report["attempts"]
     assert [(each["run"], each["failing"]) for each in attempts] == [(2, 1), (3, 1)]
-    assert attempts[0]["effect"] == "1 new; 1 failing after it"
+    assert attempts[0]["effect"] == "1 new; 1 fails"
     assert {"rest in shop.py", "total in shop.py"} <= set(attempts[1]["edited"])
     done = loop(edits=[("return sum(items) + 2\n", "return sum(items)\n")])
     assert since_green(done) is None

@@ -37,7 +37,7 @@ def test_what_a_test_replaced_does_not_end_the_run(run, source, workers):
     done = run({"test_a.py": source}, *workers, own_process=True, plugins=("xdist",) if workers else ())
     assert done.ret == 1
     assert "INTERNALERROR" not in done.stdout + done.stderr
-    assert done.says("2 failed", "test_a.py::test_a", "test_a.py::test_b")
+    assert done.says("# 2 tests fail: ", "test_a.py::test_a", "test_a.py::test_b")
 
 
 def test_second_run_in_one_process_reads_the_files_again(pytester):

@@ -27,5 +27,5 @@ def test_a_run_inside_of_a_test_costs_the_outer_one_nothing(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, env=kept, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1, done.stdout
     prompt = (tmp_path / "nextprompt.md").read_text()
-    assert prompt.startswith("# 1 test fails: ")
+    assert prompt.startswith("# 1 test fails, 1 passes: ")
     assert prompt.partition("\n")[0].endswith(" at test_nest.py:13")

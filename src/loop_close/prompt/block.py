@@ -29,6 +29,8 @@ from loop_close.text.sanitize import one_line
 LEVELS = 4
 #: From this probability on a place is called probable, below it possible.
 PROBABLE = 0.5
+#: Below this one no place is clear.
+POSSIBLE = 0.25
 _TESTS = (1, 1, 2, 2)
 _BODY = (0, 0, 9, 20)
 # Lines around one that cannot be parsed: an open bracket is mostly near.
@@ -36,12 +38,21 @@ _SYNTAX = 9
 _MESSAGE_LINES = (0, 3, 4, 6)
 _MESSAGE_CHARS = (0, 240, 320, 480)
 _MAX_VALUES = 4
+# A shorter value is in many messages by chance.
+_SHORT = 5
 _MAX_RELATIVES = 3
 _MAX_SWALLOWED = 2
 _WORDS = re.compile(r"[A-Za-z0-9 .,:;()/%'-]*(?:[A-Za-z0-9]_[A-Za-z0-9][A-Za-z0-9 .,:;()/%'-]*)*", re.ASCII)
-_BRIEF = 100
-#: What a mark in the source means; once in a prompt.
-LEGEND = "These tests did not run the lines with `-`."
+_BRIEF = 120
+# Members of an exception group in one line: its own message says only how many they are.
+_HELD = 4
+#: What the marks in the source mean; each once in a prompt.
+LEGEND = "`-`: not run by these tests."
+LEGENDS = {
+    "raised": "`>`: the exception was raised here.",
+    "odd": "`>`: sets these tests apart from passing ones.",
+    "edited": "`>`: edited before this began to fail.",
+}
 
 
 def representative(cause: RootCause) -> Failure:
@@ -94,7 +105,16 @@ def place_of(cause: RootCause, progress: Progress | None = None) -> Place:
 
 
 def line_in_question(cause: RootCause, progress: Progress | None) -> int:
-    """The line of the first suspect that counts; 0 for none.
+    """The line of the first suspect that counts; 0 for none."""
+    return _line_and_why(cause, progress)[0]
+
+
+def _why_marked(cause: RootCause, progress: Progress | None) -> str:
+    return _line_and_why(cause, progress)[1]
+
+
+def _line_and_why(cause: RootCause, progress: Progress | None) -> tuple[int, str]:
+    """The line of the first suspect that counts, and a key of :data:`LEGENDS`.
 
     The one in which the exception was raised, else the one that sets the failing tests apart, else the one that was
     edited, else the one on the traceback.
@@ -103,13 +123,13 @@ def line_in_question(cause: RootCause, progress: Progress | None) -> int:
     frames = [f for f in _frames(representative(cause).raised) if not f.is_test]
     own = [f.line for f in frames if (f.file, base_name(f.function)) == (suspect.file, suspect.function)]
     if own and frames[-1].line == own[-1]:
-        return own[-1]
+        return own[-1], "raised"
     if suspect.odd[0] or suspect.function == MODULE:
-        return suspect.odd[0] or suspect.line
+        return suspect.odd[0] or suspect.line, "odd" if suspect.odd[0] else ""
     at = edited_in(suspect.source.lines, suspect, progress) if suspect.source is not None else None
     if at is not None and suspect.source is not None:
-        return suspect.source.start + at
-    return own[-1] if own else 0
+        return suspect.source.start + at, "edited"
+    return (own[-1], "") if own else (0, "")
 
 
 def _frames(raised: Raised | None) -> Sequence[Frame]:
@@ -170,15 +190,17 @@ def block_lines(
 
 def brief_line(number: int, cause: RootCause, report: Report) -> str:
     """The root cause in one line of a list."""
-    headline = _headline(cause, place_of(cause, report.progress))
-    return f"{number}. {headline}: {_brief(representative(cause))}.{_tests(cause, 0)}"
+    failure, at = representative(cause), place_of(cause, report.progress)
+    line = _line_of_test(failure, at)
+    shown = f", shown by {line}" if line and at.score is not None and at.score < PROBABLE else ""
+    return f"{number}. {_headline(cause, at)}{shown}: {_brief(failure)}.{_tests(cause, 0)}"
 
 
 def in_words(cause: RootCause, progress: Progress | None) -> str:
     """``probably cost() in src/shop/shipping.py:15``, or the exception and its location; plain text for a title."""
     at = place_of(cause, progress)
     if at.score is not None:
-        sure = "probably" if at.score >= PROBABLE else "possibly"
+        sure = _how_sure(at.score)
         return f"{sure} {f'{plain(at.called)} in ' if at.called else ''}{plain(at.where)}"
     where = f" at {plain(at.where)}" if at.file else ""
     return f"{plain(name_of(cause))}{where}"
@@ -186,12 +208,18 @@ def in_words(cause: RootCause, progress: Progress | None) -> str:
 
 def _headline(cause: RootCause, at: Place) -> str:
     if at.score is not None:
-        sure = "Probably" if at.score >= PROBABLE else "Possibly"
+        sure = _how_sure(at.score).capitalize()
         what = f"{span(at.called, 80)} at " if at.called else ""
         return f"{sure} {what}{span(at.where)} ({percent(at.score)})"
     where = f" at {span(at.where)}" if at.file else ""
     inside = f" in {span(at.called, 80)}" if at.called else ""
     return f"{span(name_of(cause), 60)}{where}{inside}"
+
+
+def _how_sure(score: float) -> str:
+    if score >= PROBABLE:
+        return "probably"
+    return "possibly" if score >= POSSIBLE else "no clear place, at best"
 
 
 def percent(score: float) -> str:
@@ -200,8 +228,16 @@ def percent(score: float) -> str:
 
 
 def _brief(failure: Failure) -> str:
-    said = line_of(failure.message, _BRIEF) if failure.message.strip() else "(no message)"
-    return f"{span(failure.raised.type, 60)} {said}" if failure.raised is not None else said
+    """The message in one line; instead of pytest's diff the first difference, and of a group what it holds."""
+    raised = failure.raised
+    found = next((each for each in differences(failure) if each.path), None)
+    message = _difference(found) if found is not None else failure.message
+    said = line_of(message, _BRIEF) if message.strip() else "(no message)"
+    if raised is None:
+        return said
+    held = [other for _, _, other in _related(raised, 0)][:_HELD] if raised.members else []
+    inside = ", ".join(f"{span(other.type, 60)} {line_of(other.message, 60)}" for other in held)
+    return f"{span(raised.type, 60)} {said}{f', holds {inside}' if inside else ''}"
 
 
 def all_reasons(suspect: Suspect) -> Iterator[str]:
@@ -255,8 +291,11 @@ def _source(cause: RootCause, at: Place, report: Report, level: int) -> Iterator
         column=column,
     )
     yield from rows
-    if any(row.startswith(NOT_RUN) for row in rows):
-        yield LEGEND
+    why = LEGENDS.get(_why_marked(cause, report.progress), "") if suspect is not None and level >= 2 else ""
+    is_partly_run = any(row.startswith(NOT_RUN) for row in rows)
+    legend = " ".join(filter(None, (why, LEGEND if is_partly_run else "")))
+    if legend:
+        yield legend
 
 
 def _source_of(cause: RootCause, at: Place, suspect: Suspect | None) -> Source | None:
@@ -299,16 +338,26 @@ def _proof(cause: RootCause, failure: Failure, at: Place, level: int) -> Iterato
     test = _test_frame(raised)
     said = _message_rows(failure, level)
     if test is None or level < 2 or test.source is None:
+        if line := _line_of_test(failure, at):
+            yield f"Shown by {line}:"
         yield from fence("\n".join(said) or "(no message)")
     else:
         statement = statement_rows(test.source, test.line)
         inside = f" {span(test.function, 80)}" if test.function != MODULE else ""
-        if (test.file, test.line) != (at.file, at.line):
-            yield f"Shown by {span(f'{test.file}:{test.line}')}{inside}:"
+        if line := _line_of_test(failure, at):
+            yield f"Shown by {line}{inside}:"
         yield from fence("\n".join([*map(short, statement), *(f"E  {row}" for row in said)]), "python")
     yield from _raised_at(raised, at)
     if level >= 3:
         yield from _values(failure)
+
+
+def _line_of_test(failure: Failure, at: Place) -> str:
+    """The line of the test that failed, as code; empty where that is the place itself, or not known."""
+    test = _test_frame(failure.raised)
+    if test is None or (test.file, test.line) == (at.file, at.line):
+        return ""
+    return span(f"{test.file}:{test.line}")
 
 
 def _test_frame(raised: Raised | None) -> Frame | None:
@@ -332,7 +381,8 @@ def _message_rows(failure: Failure, level: int) -> list[str]:
     found = differences(failure)
     # Of values that differ as a whole a short message says it all.
     if any(each.path for each in found) or (found and len(lines) > 2):
-        lines = [short(lines[0]) if lines else "", *map(_difference, found)]
+        first = short(lines[0]) if lines else ""
+        lines = [first, *(_difference(each) for each in found if not _is_said(each, first))]
     kept: list[str] = []
     size = 0
     for line in lines[: _MESSAGE_LINES[level]]:
@@ -342,6 +392,12 @@ def _message_rows(failure: Failure, level: int) -> list[str]:
         kept.append(line[: _MESSAGE_CHARS[level]])
     more = len(lines) - len(kept)
     return [*kept, *([f"… {more} more line{'s' * (more != 1)}"] if more else [])]
+
+
+def _is_said(found: Difference, message: str) -> bool:
+    """Whether the message has both values whole, as ``assert 4 == 3``."""
+    sides = re.split("==|!=", message.removeprefix("assert "), maxsplit=1)
+    return not found.path and [side.strip() for side in sides] == [found.left, found.right]
 
 
 def _difference(found: Difference) -> str:
@@ -354,10 +410,20 @@ def _difference(found: Difference) -> str:
 def _raised_at(raised: Raised | None, at: Place) -> Iterator[str]:
     """Where the exception came from, unless that is the place itself or the test."""
     frame = innermost(raised)
-    if frame is None or frame.is_test or (frame.file, frame.function) == (at.file, at.function):
+    if frame is None or frame.is_test:
         return
+    if (frame.file, frame.function) != (at.file, at.function):
+        yield f"Raised at {_with_text(frame)}"
+        return
+    above = [f for f in _frames(raised) if not f.is_test and (f.file, f.function) != (at.file, at.function)]
+    if above:  # what it was given may be wrong
+        yield f"Called at {_with_text(above[-1])}"
+
+
+def _with_text(frame: Frame) -> str:
     line = _text_of(frame)
-    yield f"Raised at {span(f'{frame.file}:{frame.line}')} in {span(frame.function, 80)}{f': {line}' if line else ''}"
+    said = f": {line}" if line else ""
+    return f"{span(f'{frame.file}:{frame.line}')} in {span(frame.function, 80)}{said}"
 
 
 def _text_of(frame: Frame) -> str:
@@ -369,7 +435,10 @@ def _text_of(frame: Frame) -> str:
 
 def _values(failure: Failure) -> Iterator[str]:
     """The values of the names in the failing statement."""
-    if found := values(failure):
+    said = safe(failure.message)
+    if found := [
+        (name, value) for name, value in values(failure) if len(value) < _SHORT or value not in said
+    ]:
         shown = [span(f"{name} = {value}", 120) for name, value in found[:_MAX_VALUES]]
         yield f"With {', '.join(shown)}."
 

@@ -9,6 +9,7 @@ from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.model import Evidence, Observation, Report, RootCause
 from loop_close.prompt.block import (
     LEGEND,
+    LEGENDS,
     LEVELS,
     block_lines,
     brief_line,
@@ -215,11 +216,20 @@ def _cost(lines: Sequence[str]) -> int:
 
 
 def _with_one_legend(rendered: Sequence[list[str]]) -> list[list[str]]:
-    """The blocks, the meaning of a mark only where it is used first."""
-    first = next((number for number, lines in enumerate(rendered) if LEGEND in lines), 0)
-    return [
-        [line for line in lines if number <= first or line != LEGEND] for number, lines in enumerate(rendered)
-    ]
+    """The blocks, the meaning of each mark only where it is used first."""
+    seen: set[str] = set()
+    shown = []
+    for lines in rendered:
+        kept = []
+        for line in lines:
+            parts = [part for part in (*LEGENDS.values(), LEGEND) if part in line]
+            if not parts or " ".join(parts) != line:
+                kept.append(line)
+            elif new := [part for part in parts if part not in seen]:
+                seen.update(new)
+                kept.append(" ".join(new))
+        shown.append(kept)
+    return shown
 
 
 def _joined(rendered: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -22,7 +22,7 @@ def candidate(**fields):
     [
         ({}, ()),
         ({"framed": 0.5}, ("on the traceback",)),
-        ({"framed": 1.0, "raised": 1.0}, ("the exception came out of it",)),
+        ({"framed": 1.0, "raised": 1.0}, ("the exception was raised in it",)),
         ({"framed": 1.0, "refused": 1.0}, ("it raised the exception",)),
         (
             {"judged": 0.5, "edited": 6},

@@ -98,7 +98,7 @@ def candidates(
     found = []
     for file, function in sorted({*ran, *named, *none_before} - _tests_themselves(failures, clues)):
         spectrum, clue = ran.get((file, function)), clues.get((file, function))
-        if _follows((file, function), clue, given_on, failures, named):
+        if _follows((file, function), clue, given_on, failures):
             continue
         before, unseen = none_before.get((file, function)), swallowed.get((file, function))
         features = {
@@ -127,17 +127,12 @@ def candidates(
     return found
 
 
-def _follows(
-    name: Name,
-    clue: Clue | None,
-    given_on: Collection[Name],
-    failures: Sequence[Failure],
-    named: Collection[Name],
-) -> bool:
+def _follows(name: Name, clue: Clue | None, given_on: Collection[Name], failures: Sequence[Failure]) -> bool:
     """Whether it runs because something else failed: it raises what it was given, or makes the exception."""
     if clue is not None and clue.edited:
         return False
-    return name in given_on or (name not in named and is_of_the_exception(name[1], failures))
+    is_framed = clue is not None and clue.framed > 0
+    return name in given_on or (not is_framed and is_of_the_exception(name[1], failures))
 
 
 def _is_edited(clue: Clue, spectrum: Spectrum | None, known: Known) -> bool:

@@ -209,7 +209,7 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     if clue.edited:
         yield "edited right before this began to fail"
     if clue.raised >= _MOSTLY:
-        yield "the exception came out of it"
+        yield "the exception was raised in it"
     elif clue.refused >= _MOSTLY:
         yield "it raised the exception"
     elif clue.framed:
