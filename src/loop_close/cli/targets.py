@@ -75,9 +75,13 @@ def begin_memory(targets: Targets, source: str, *, is_own: bool = True) -> Memor
 
 
 def is_told(targets: Targets, exit_code: int) -> bool:
-    """Whether the command wrote the prompt itself, which then knows more than its output tells.
+    """Whether the command wrote the file itself: a prompt that has more than its output, or anything else.
 
-    That of a run that was killed tells nothing, and good news is none where the command failed after all.
+    A prompt of a run that was killed has nothing, and a green one does not count where the command failed after all.
     """
     path = targets.prompt
-    return files.is_finished(path) and not (exit_code and files.is_green(path))
+    try:
+        is_ours = files.is_prompt(path)
+    except OSError:
+        return False
+    return not is_ours or (files.is_finished(path) and not (exit_code and files.is_green(path)))
