@@ -230,7 +230,7 @@ def test_all():
 def test_ids_that_others_take(tmp_path, files, arguments, why):
     counted = count(tmp_path, {**SHOP, **files}, *arguments)
     assert counted.why == why
-    assert f"not known, or not of all tests: `{why};" in (tmp_path / "nextprompt.md").read_text(
+    assert f"Call data is missing or partial: `{why};" in (tmp_path / "nextprompt.md").read_text(
         encoding="utf-8"
     )
     assert counted.passed == 0
