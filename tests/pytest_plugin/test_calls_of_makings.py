@@ -1,5 +1,6 @@
 """What functions that made something at import are suspected of by tests that use it, by runs of whole projects."""
 
+import re
 import textwrap
 
 import pytest
@@ -71,10 +72,10 @@ def test_what_made_the_table_is_suspected(run, workers):
     done = run(project(), *workers, own_process=True, plugins=("xdist",))
     assert suspects(done) == [["twice", "double"]]
     assert reasons(done, "double") == [
-        "called by 1 of 1 failing and 0 of 2 passing tests",
+        "called by the failing test and 0 of 2 passing ones",
         "it ran at import, and the failing tests use what it made",
     ]
-    assert "`double`: 1 and 0; it ran at import, and the failing tests use what it made" in done.prompt
+    assert re.search(r"^Other places: `shop/tables\.py:\d+` `double` \(\d+ %\)\.$", done.prompt, re.MULTILINE)
 
 
 def test_workers_say_the_same(run, pytester):
