@@ -75,7 +75,7 @@ def test_what_made_the_table_is_suspected(run, workers):
         "called by the failing test and 0 of 2 passing ones",
         "it ran at import, and the failing tests use what it made",
     ]
-    assert re.search(r"^Other places: `shop/tables\.py:\d+` `double` \(\d+ %\)\.$", done.prompt, re.MULTILINE)
+    assert re.search(r"^Other places: `shop/makers\.py:2` `double` \(\d+ %\)\.$", done.prompt, re.MULTILINE)
 
 
 def test_workers_say_the_same(run, pytester):
