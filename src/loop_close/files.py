@@ -98,7 +98,8 @@ def is_prompt(path: Path) -> bool:
     :raises OSError: when it cannot be read.
     """
     begin, end = _ends(path)
-    return not begin.strip() or end.rstrip().endswith(SIGNATURE) or begin.startswith(_OLDER_PROMPTS)
+    is_signed = begin.startswith("# ") and end.rstrip().endswith(SIGNATURE)
+    return not begin.strip() or is_signed or begin.startswith(_OLDER_PROMPTS)
 
 
 def is_finished(path: Path) -> bool:

@@ -462,15 +462,17 @@ def test_other_places_are_one_line():
 def test_advice_is_given_where_it_fits_every_failure_of_the_kind():
     adviser = Detector(
         id="x",
+        kind="odd-thing",
         label="odd thing",
         priority=1,
         description="d",
         hint="Do\n# this.",
         detect=lambda observation: (),
     )
-    assert "1 odd thing: Do # this." in block(2, WRONG, advisers={"test-failure": adviser})
-    assert "odd thing" not in text(1, WRONG, advisers={"test-failure": adviser})
-    assert "odd thing" not in text(2, WRONG, advisers={"timeout": adviser})
+    # What it calls its findings is said for detectors of others only.
+    assert "Do # this." in block(2, WRONG, advisers={"test-failure": adviser})
+    assert "Do # this." not in text(1, WRONG, advisers={"test-failure": adviser})
+    assert "Do # this." not in text(2, WRONG, advisers={"timeout": adviser})
 
 
 # Its tests

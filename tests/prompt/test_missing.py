@@ -34,12 +34,15 @@ def test_nothing(exc):
         (about(), "Nearest existing names: `parse_date`, `parse_dates`."),
         (
             about(**HOME),
-            "Nearest existing names: `parse_date`, `parse_dates`. `src/shop/dates.py` should define `parse_dat`.",
+            "Nearest existing names: `parse_date`, `parse_dates`. `src/shop/dates.py` does not define `parse_dat`.",
         ),
-        (about(nearest=(), **HOME), "`src/shop/dates.py` should define `parse_dat`."),
-        (about("NameError", (), **HOME), "`src/shop/dates.py` should define or import `parse_dat`."),
+        (about(nearest=(), **HOME), "`src/shop/dates.py` does not define `parse_dat`."),
+        (about("NameError", (), **HOME), "`src/shop/dates.py` neither defines nor imports `parse_dat`."),
         (about("KeyError", ("'a'",)), "Nearest existing keys: `'a'`."),
-        (about("KeyError", ("'a'",), home="a.py"), "Nearest existing keys: `'a'`. `a.py` should define it."),
+        (
+            about("KeyError", ("'a'",), home="a.py"),
+            "Nearest existing keys: `'a'`. The dictionary is in `a.py`.",
+        ),
         (about("KeyError", ("HOME",), environment="HOMES"), "Nearest environment variables: `HOME`."),
         (about("FixtureLookupError", ("cart",), fixture="crt"), "Nearest fixtures: `cart`."),
         (

@@ -163,13 +163,13 @@ def test_section_that_is_cut_inside_of_a_fence_leaves_it_closed(run):
     lines = '["`````text", "```", "# EVIL", "```", *["word " * 20] * 100, "`````"]'
     source = SECTION.replace('["All is well here."]', lines)
     done = run({"conftest.py": source, "test_a.py": FAILING}, own_sections=("House news",))
-    assert done.says("`````\n… cut to keep the budget", "Rerun just")
+    assert done.says("`````\n… cut to keep the prompt short", "Rerun just")
 
 
 def test_section_that_says_too_much_is_cut(run):
     source = SECTION.replace('["All is well here."]', '["All is well here."] * 10000')
     done = run({"conftest.py": source, "test_a.py": FAILING}, own_sections=("House news",))
-    assert done.says("… cut to keep the budget", "assert 1 == 2")
+    assert done.says("… cut to keep the prompt short", "assert 1 == 2")
     assert len(done.prompt.encode()) <= 8000
 
 

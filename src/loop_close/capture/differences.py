@@ -45,6 +45,9 @@ _MAX_PATH = 200
 _MAX_KEY = 60
 #: The most pairs that are compared, how deep, and how many items of one container are read.
 _STEPS = 20_000
+#: With so many in a session, of each test only the first few are compared: a suite may fail in each of its tests.
+_IN_SESSION = 200_000
+_FEW = 1_000
 _DEPTH = 40
 _MOST = 100_000
 #: So many items are compared at once, where they are all numbers and strings.
@@ -104,7 +107,7 @@ class Found(NamedTuple):
     possible: tuple[Difference, ...] = ()
 
 
-def differences(left: Any, right: Any, texts: Texts) -> Found:
+def differences(left: Any, right: Any, texts: Texts, steps: int = _STEPS) -> Found:
     r"""Where two values first differ, at most :data:`MAX_DIFFERENCES` places, from their parts.
 
     A path is what Python appends to an expression for the value: ``["lines"][17].qty``. A part that only one side
@@ -112,23 +115,34 @@ def differences(left: Any, right: Any, texts: Texts) -> Found:
     end of the shorter, their lengths follow, as ``3 items``. Of two sets each text shows the items that only that set
     holds. Of long strings it is the first line that differs, ``.split("\n")[3]``, or the part around the difference,
     ``[120:180]``.
+
+    :param steps: the most pairs that are compared.
     """
-    walk = _Walk(texts)
+    return _walked(left, right, texts, steps).found()
+
+
+def _walked(left: Any, right: Any, texts: Texts, steps: int) -> _Walk:
+    walk = _Walk(texts, steps)
     walk.compare(left, right, "", 0, is_certain=True)
-    return walk.found()
+    return walk
 
 
 class _Walk:
     """Compares two values part by part, as long as its steps last."""
 
-    def __init__(self, texts: Texts) -> None:
+    def __init__(self, texts: Texts, steps: int) -> None:
         self._texts = texts
         self._certain: list[Difference] = []
         self._possible: list[Difference] = []
         self._unknown: list[Difference] = []
         self._pairs: set[tuple[int, int]] = set()
         self._kinds: dict[int, _Kind] = {}
-        self._steps = _STEPS
+        self._steps = steps
+
+    @property
+    def left(self) -> int:
+        """How many steps are left."""
+        return max(0, self._steps)
 
     def found(self) -> Found:
         """What was found. Of one pair that cannot be compared and nothing else that differs, it is that pair."""
@@ -447,6 +461,8 @@ class Comparisons:
 
     def __init__(self) -> None:
         self._events: dict[int, list[_Event]] = {}
+        self._spent = 0
+        self._left = _STEPS
 
     def __bool__(self) -> bool:
         return bool(self._events)
@@ -460,7 +476,7 @@ class Comparisons:
             frame = frame.f_back
         if frame is None:
             return
-        event = _Event(frame.f_code, frame.f_lineno, frame.f_lasti, differences(left, right, texts))
+        event = _Event(frame.f_code, frame.f_lineno, frame.f_lasti, self._found(left, right, texts))
         events = self._events.pop(id(frame), [])
         is_same = (
             bool(events) and events[-1].code is event.code and events[-1].instruction < event.instruction
@@ -468,6 +484,17 @@ class Comparisons:
         self._events[id(frame)] = [*(events if is_same else []), event][-_EVENTS:]
         if len(self._events) > _FRAMES:
             del self._events[next(iter(self._events))]
+
+    def _found(self, left: Any, right: Any, texts: Texts) -> Found:
+        """Where they differ. A test that catches its assertions, as one that polls, gets half of the rest each time."""
+        steps = self._left // 2
+        if steps <= 0:
+            return Found()
+        walk = _walked(left, right, texts, steps)
+        used = steps - walk.left
+        self._left -= used
+        self._spent += used
+        return walk.found()
 
     def of(self, live: Live, statement: ast.stmt) -> list[Found]:
         """What was found for the assertion that failed in a frame; empty where it compared nothing."""
@@ -478,6 +505,7 @@ class Comparisons:
     def forget(self) -> None:
         """Another test begins."""
         self._events.clear()
+        self._left = _STEPS if self._spent < _IN_SESSION else _FEW
 
 
 def _package(frame: FrameType) -> str:

@@ -10,7 +10,7 @@ from heapq import nsmallest
 
 from loop_close.causes.suspects import swallowed_for
 from loop_close.causes.suspects.clues import base_name
-from loop_close.detectors import Detector
+from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import differences, innermost, place, test_function, values
 from loop_close.memory import Known, Progress
 from loop_close.model import Difference, Failure, Frame, Raised, Report, RootCause, Source, Suspect
@@ -457,11 +457,13 @@ def _where(suspect: Suspect) -> str:
 
 
 def _advice(cause: RootCause, advisers: Mapping[str, Detector]) -> Iterator[str]:
-    """General advice where it fits this very failure, after what its detector calls it."""
+    """General advice where it fits this very failure; that of others after what their detector calls it."""
     detector = advisers.get(cause.kind)
     hint = detector.hint_for(cause.evidence[0]) if detector is not None else ""
     if detector is not None and hint:
-        yield one_line(f"{detector.count_of(cause.evidence[:1])}: {hint}", 500)
+        is_ours = any(each.kind == cause.kind for each in DEFAULT_DETECTORS)
+        named = "" if is_ours else f"{detector.count_of(cause.evidence[:1])}: "
+        yield one_line(f"{named}{hint}", 500)
 
 
 def _failures(cause: RootCause) -> list[Failure]:

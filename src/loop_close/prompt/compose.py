@@ -17,13 +17,13 @@ from loop_close.text.fault import fault_text
 FILL = 0.9
 #: How many times as long a prompt of a loop may be as that of its first run.
 GROWTH = 1.15
-# Tokens that any prompt of a loop may have: what to do about the loop is worth more than a short prompt.
-_SHORTEST = 300
+# Tokens that any prompt of a loop may have: what to do about the loop is worth more than the shortest of prompts.
+_SHORTEST = 450
 
 #: Our own words for something left out; only then is it worth telling where the whole is.
 _CUT = re.compile(r"… \d+ (?:more|characters|lines?\b)|and \d+ more|left out|cut to keep|…`|\S…\n")
 
-_SAID_CUT = "… cut to keep the budget"
+_SAID_CUT = "… cut to keep the prompt short"
 #: Fewer tokens than this are not worth a heading.
 _LEAST = 16
 _FENCE = re.compile(r" {0,3}(?P<marks>`{3,}+|~{3,}+)(?P<rest>.*)")

@@ -148,12 +148,13 @@ def state_lines(report: Report, tokens: int) -> Iterator[str]:
     progress = report.progress
     if progress is None:
         return
-    if report.verdict == "green":
+    fired = [signal for signal in progress.signals if signal.is_on]
+    if report.verdict == "green":  # also where tests were deleted, skipped or weakened for it
         yield from _fixed(progress)
+        yield from (f"- {_named(signal, progress)}." for signal in fired)
         return
     if progress.position > 1:
         yield state_line(progress)
-    fired = [signal for signal in progress.signals if signal.is_on]
     yield from (f"- {_named(signal, progress)}." for signal in fired)
     if progress.breaker.state == "half_open":
         yield from _experiment(progress)
@@ -189,7 +190,7 @@ def counts(progress: Progress) -> str:
         (len(progress.unresolved), "unresolved", ""),
         (len(progress.not_run), "not run", ""),
         (len(progress.not_fixed), "skipped or gone", ""),
-        (len(progress.step.infrastructure), "infrastructure failures", ""),
+        (len(progress.step.infrastructure), "failed by infrastructure", ""),
     )
     return ", ".join(f"{number} {name}{more}" for number, name, more in named if number) or "no change"
 
@@ -255,14 +256,14 @@ def _place(file: str, function: str) -> str:
 def _question(progress: Progress, failing: list[str]) -> str:
     """What the loop cannot decide: whether the wanted value is right, or whether two wishes can both be met."""
     kinds = {s.kind for s in progress.signals if s.is_on}
+    if "no-edit" in kinds:
+        return "the files do not change between the runs; is an agent working on this?"
     if kinds & {"oscillation", "whack-a-mole"}:
         return "can these tests all pass, or do two of them contradict each other?"
     known = (progress.episode.tests[test] for test in failing)
     moved = max((k for k in known if k.mark.want), key=lambda k: len(k.values), default=None)
     if moved is not None:
         return _about_value(moved)
-    if "no-edit" in kinds:
-        return "the files do not change between the runs; is an agent working on this?"
     return "does the test ask for the right thing, and which code is meant to do it?"
 
 
@@ -356,7 +357,7 @@ def effect(step: Step) -> str:
         (step.changed, "changed"),
         (step.moved, "with other values"),
         (step.not_fixed, "skipped or gone"),
-        (len(step.infrastructure), "infrastructure failures"),
+        (len(step.infrastructure), "failed by infrastructure"),
         (step.not_run, "not run"),
     )
     moved = ", ".join(f"{number} {name}" for number, name in named if number)

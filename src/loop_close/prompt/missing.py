@@ -57,9 +57,10 @@ def _home(raised: Raised) -> str:
     if is_a(raised, "TypeError"):
         return f"{span(raised.details.get('owner', ''), 80)} is defined in {home}."
     if is_a(raised, "KeyError"):
-        return f"{home} should define it."
-    also = " or import" if is_a(raised, "NameError") else ""
-    return f"{home} should define{also} {span(wanted, 80)}."
+        return f"The dictionary is in {home}."
+    if is_a(raised, "NameError"):
+        return f"{home} neither defines nor imports {span(wanted, 80)}."
+    return f"{home} does not define {span(wanted, 80)}."
 
 
 def generated_lines(raised: Raised) -> Iterator[str]:

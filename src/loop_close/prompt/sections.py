@@ -21,7 +21,7 @@ from loop_close.prompt.block import (
 )
 from loop_close.prompt.green import edits_not_run_line, edits_not_run_words, green_title
 from loop_close.prompt.loop import attempts, since_green, state_lines
-from loop_close.prompt.rerun import command_for, rerun_command
+from loop_close.prompt.rerun import command_for, rerun_command, selected_tests
 from loop_close.prompt.section import Section
 from loop_close.prompt.show import line_of, safe, span
 from loop_close.text.budget import estimate_tokens
@@ -90,10 +90,23 @@ def in_short(report: Report) -> str:
     if report.verdict == "green":
         said = green_title(report.observation.counts, "exit 0", has_tests=report.observation.expects_tests)
         not_run = edits_not_run_words(report.edits_run)
-        return said.removeprefix("# ").replace("T", "t", 1) + (f"; {not_run}" if not_run else "")
+        tampered = _tampered(report)
+        more = [f"{text[:1].lower()}{text[1:]}" for text in (not_run, tampered) if text]
+        return "; ".join([said.removeprefix("# ").replace("T", "t", 1), *more])
     incomplete = safe(report.observation.incomplete)
-    ended = f"; incomplete: {incomplete}" if incomplete else ""
+    ended = (
+        f"; incomplete: {incomplete}"
+        if incomplete and report.causes
+        else f": {incomplete}" * bool(incomplete)
+    )
     return f"{in_numbers(report)}{_first_place(report)}{ended}{_loop(report)}"
+
+
+def _tampered(report: Report) -> str:
+    """What was done to tests that had failed, where a green run is green for that."""
+    signals = report.progress.signals if report.progress is not None else ()
+    found = next((s for s in signals if s.is_on and s.kind == "test-tampering"), None)
+    return f"test tampering: {safe(found.explanation)}" if found is not None else ""
 
 
 def _first_place(report: Report) -> str:
@@ -277,7 +290,9 @@ def next_step(report: Report, tokens: int) -> Iterator[str]:
 
 
 def _what(observation: Observation) -> str:
-    if any(f.nodeid for f in observation.failures):
+    if selected_tests(observation) or any(
+        f.nodeid for f in observation.failures if observation.can_rerun_last_failed
+    ):
         return "just the failing tests"
     return "the tests" if observation.expects_tests else "the same command"
 

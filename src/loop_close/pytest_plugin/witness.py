@@ -56,7 +56,7 @@ class Witness:
 
     def forget_comparisons(self) -> None:
         """A phase of a test is over: what was compared in it belongs to no later exception."""
-        if self._comparisons:
+        if self._comparisons is not None:
             self._comparisons.forget()
 
     def describe(self, exc: BaseException, fixtures: frozenset[str] = frozenset()) -> Raised | None:
