@@ -14,8 +14,8 @@ from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.judge import close, located
 from loop_close.memory import Progress
 from loop_close.model import Report, RootCause, Source, Suspect
-from loop_close.prompt.block import edited_in
 from loop_close.prompt.compose import compose
+from loop_close.prompt.place import edited_in
 from loop_close.prompt.report_json import dump, report_document
 from loop_close.prompt.rerun import selected_tests
 from loop_close.prompt.section import Section

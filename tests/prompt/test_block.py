@@ -34,14 +34,9 @@ from loop_close.prompt.block import (
     attempts,
     block_lines,
     brief_line,
-    edited_in,
-    in_words,
-    name_of,
     past_lines,
-    percent,
-    place_of,
-    representative,
 )
+from loop_close.prompt.place import edited_in, in_words, name_of, percent, place_of, representative
 from loop_close.text.budget import estimate_tokens
 
 BODY = source("def total(cart):", "    '''Doc.'''", "    tax = 0", "    return tax", start=8)

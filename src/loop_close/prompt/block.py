@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import nsmallest
 
 from loop_close.causes.suspects import swallowed_for
-from loop_close.causes.suspects.clues import base_name
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import differences, innermost, place, test_function, values
 from loop_close.memory import Known, Progress
@@ -17,9 +15,20 @@ from loop_close.model import Difference, Failure, Frame, Raised, Report, RootCau
 from loop_close.progress.fingerprints import test_key
 from loop_close.prompt.code import NOT_RUN, function_rows, statement_rows
 from loop_close.prompt.missing import generated_lines, missing_lines
+from loop_close.prompt.place import (
+    PROBABLE,
+    Place,
+    frames_of,
+    how_sure,
+    line_in_question,
+    name_of,
+    percent,
+    place_of,
+    representative,
+    why_marked,
+)
 from loop_close.prompt.rerun import names_tests
-from loop_close.prompt.show import line_of, message_lines, plain, safe, short, span
-from loop_close.syntax.heads import edited_at
+from loop_close.prompt.show import line_of, message_lines, safe, short, span
 from loop_close.syntax.meaning import MODULE
 from loop_close.text.markdown import code, fence
 from loop_close.text.sanitize import one_line
@@ -27,10 +36,6 @@ from loop_close.text.sanitize import one_line
 #: Levels of detail. 0: one line. 1: heading, reason and message. 2: the marked line in its source, the statement of
 #: the test. 3: more of the source, the values, other places.
 LEVELS = 4
-#: From this probability on a place is called probable, below it possible.
-PROBABLE = 0.5
-#: Below this one no place is clear.
-POSSIBLE = 0.25
 _TESTS = (1, 1, 2, 2)
 _BODY = (0, 0, 9, 20)
 # Lines around one that cannot be parsed: an open bracket is mostly near.
@@ -53,102 +58,6 @@ LEGENDS = {
     "odd": "`>`: sets these tests apart from passing ones.",
     "edited": "`>`: edited before this began to fail.",
 }
-
-
-def representative(cause: RootCause) -> Failure:
-    """The failure that is shown for all of them."""
-    failure = cause.evidence[0].failure
-    assert failure is not None
-    return failure
-
-
-def name_of(cause: RootCause) -> str:
-    """What kind of thing went wrong: the exception's type, a checker and its rule, else the detector's kind."""
-    failure = representative(cause)
-    if failure.phase == "check":
-        return f"{failure.tool} {failure.code}".strip() or cause.kind
-    return failure.raised.type if failure.raised is not None else cause.kind
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where to look first for a root cause.
-
-    :ivar function: the qualified name; empty where none is known.
-    :ivar score: the probability from 0 to 1 of a suspect; None for the location of the failure.
-    """
-
-    file: str
-    line: int
-    function: str
-    score: float | None = None
-
-    @property
-    def where(self) -> str:
-        """``file:line``, or the file alone."""
-        return f"{self.file}:{self.line}" if self.line else self.file
-
-    @property
-    def called(self) -> str:
-        """``cost()``; empty for code outside of functions."""
-        return f"{self.function}()" if self.function and self.function != MODULE else ""
-
-
-def place_of(cause: RootCause, progress: Progress | None = None) -> Place:
-    """The likeliest suspect, at the line that counts; the failure's own location where nothing is likely."""
-    if cause.suspects:
-        first = cause.suspects[0]
-        line = line_in_question(cause, progress) or first.line
-        return Place(first.file, line, first.function, first.score)
-    file, line, function = place(representative(cause))
-    return Place(file, line, function)
-
-
-def line_in_question(cause: RootCause, progress: Progress | None) -> int:
-    """The line of the first suspect that counts; 0 for none."""
-    return _line_and_why(cause, progress)[0]
-
-
-def _why_marked(cause: RootCause, progress: Progress | None) -> str:
-    return _line_and_why(cause, progress)[1]
-
-
-def _line_and_why(cause: RootCause, progress: Progress | None) -> tuple[int, str]:
-    """The line of the first suspect that counts, and a key of :data:`LEGENDS`.
-
-    The one in which the exception was raised, else the one that sets the failing tests apart, else the one that was
-    edited, else the one on the traceback.
-    """
-    suspect = cause.suspects[0]
-    frames = [f for f in _frames(representative(cause).raised) if not f.is_test]
-    own = [f.line for f in frames if (f.file, base_name(f.function)) == (suspect.file, suspect.function)]
-    if own and frames[-1].line == own[-1]:
-        return own[-1], "raised"
-    if suspect.odd[0] or suspect.function == MODULE:
-        return suspect.odd[0] or suspect.line, "odd" if suspect.odd[0] else ""
-    at = edited_in(suspect.source.lines, suspect, progress) if suspect.source is not None else None
-    if at is not None and suspect.source is not None:
-        return suspect.source.start + at, "edited"
-    return (own[-1], "") if own else (0, "")
-
-
-def _frames(raised: Raised | None) -> Sequence[Frame]:
-    return [frame for frame in raised.frames if not frame.is_hidden] if raised is not None else ()
-
-
-def edited_in(lines: Sequence[str], suspect: Suspect, progress: Progress | None) -> int | None:
-    """The index of the line that was edited right before it began to fail; where that is gone, since then.
-
-    :returns: None where it was not edited, or where the line is not to be found.
-    """
-    steps = progress.episode.steps if progress is not None and suspect.edited else ()
-    edits = (edit for step in steps if step.run >= suspect.edited for edit in step.edits.edits)
-    diffs = [
-        e.diff for e in edits if e.is_effective and (e.file, e.function) == (suspect.file, suspect.function)
-    ]
-    first, *others = diffs or [""]
-    found = (edited_at(lines, diff) for diff in (first, *reversed(others)))
-    return next((at for at in found if at is not None), None)
 
 
 def block_lines(
@@ -196,35 +105,14 @@ def brief_line(number: int, cause: RootCause, report: Report) -> str:
     return f"{number}. {_headline(cause, at)}{shown}: {_brief(failure)}.{_tests(cause, 0)}"
 
 
-def in_words(cause: RootCause, progress: Progress | None) -> str:
-    """``probably cost() in src/shop/shipping.py:15``, or the exception and its location; plain text for a title."""
-    at = place_of(cause, progress)
-    if at.score is not None:
-        sure = _how_sure(at.score)
-        return f"{sure} {f'{plain(at.called)} in ' if at.called else ''}{plain(at.where)}"
-    where = f" at {plain(at.where)}" if at.file else ""
-    return f"{plain(name_of(cause))}{where}"
-
-
 def _headline(cause: RootCause, at: Place) -> str:
     if at.score is not None:
-        sure = _how_sure(at.score).capitalize()
+        sure = how_sure(at.score).capitalize()
         what = f"{span(at.called, 80)} at " if at.called else ""
         return f"{sure} {what}{span(at.where)} ({percent(at.score)})"
     where = f" at {span(at.where)}" if at.file else ""
     inside = f" in {span(at.called, 80)}" if at.called else ""
     return f"{span(name_of(cause), 60)}{where}{inside}"
-
-
-def _how_sure(score: float) -> str:
-    if score >= PROBABLE:
-        return "probably"
-    return "possibly" if score >= POSSIBLE else "no clear place, at best"
-
-
-def percent(score: float) -> str:
-    """``62 %``; neither 0 nor 100, as nothing is certain."""
-    return f"{min(max(round(100 * score), 1), 99)} %"
 
 
 def _brief(failure: Failure) -> str:
@@ -291,7 +179,7 @@ def _source(cause: RootCause, at: Place, report: Report, level: int) -> Iterator
         column=column,
     )
     yield from rows
-    why = LEGENDS.get(_why_marked(cause, report.progress), "") if suspect is not None and level >= 2 else ""
+    why = LEGENDS.get(why_marked(cause, report.progress), "") if suspect is not None and level >= 2 else ""
     is_partly_run = any(row.startswith(NOT_RUN) for row in rows)
     legend = " ".join(filter(None, (why, LEGEND if is_partly_run else "")))
     if legend:
@@ -415,7 +303,7 @@ def _raised_at(raised: Raised | None, at: Place) -> Iterator[str]:
     if (frame.file, frame.function) != (at.file, at.function):
         yield f"Raised at {_with_text(frame)}"
         return
-    above = [f for f in _frames(raised) if not f.is_test and (f.file, f.function) != (at.file, at.function)]
+    above = [f for f in frames_of(raised) if not f.is_test and (f.file, f.function) != (at.file, at.function)]
     if above:  # what it was given may be wrong
         yield f"Called at {_with_text(above[-1])}"
 

@@ -10,7 +10,8 @@ from typing import Any
 from loop_close.facts import differences, innermost, links, place, values
 from loop_close.memory import Progress
 from loop_close.model import Difference, Evidence, Observation, Raised, Report, RootCause, Suspect
-from loop_close.prompt.block import all_reasons, attempts, representative
+from loop_close.prompt.block import all_reasons, attempts
+from loop_close.prompt.place import representative
 from loop_close.prompt.progress_json import standing_document
 from loop_close.prompt.show import safe
 

@@ -7,20 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.model import Evidence, Observation, Report, RootCause
-from loop_close.prompt.block import (
-    LEGEND,
-    LEGENDS,
-    LEVELS,
-    block_lines,
-    brief_line,
-    in_words,
-    name_of,
-    percent,
-    place_of,
-    representative,
-)
+from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line
 from loop_close.prompt.green import edits_not_run_line, edits_not_run_words, green_title
 from loop_close.prompt.loop import attempts, since_green, state_lines
+from loop_close.prompt.place import in_words, name_of, percent, place_of, representative
 from loop_close.prompt.rerun import command_for, rerun_command, selected_tests
 from loop_close.prompt.section import Section
 from loop_close.prompt.show import line_of, safe, span
