@@ -35,7 +35,7 @@ def hook(bench: Bench) -> Iterator[Row]:
     for folder, name in ((few, "few files"), (many, f"{files:,} files")):
         (folder / "tests" / "test_trivial_000.py").write_text("def test_0():\n    assert False\n")
         yield _asked(
-            bench, folder, f"hook, {name}", "red, asking the exit strategy", code=1, shown=b"# Stall"
+            bench, folder, f"hook, {name}", "red, asking the exit strategy", code=1, shown=b"# 1 test fails"
         )
     for path in (many / "more").glob("*.py"):
         path.write_text(f"{path.read_text()}\nMORE = 1\n")
