@@ -15,13 +15,13 @@ SHOP = ROOT / "examples" / "shop"
 #: Exception, where it is shown, and a function or name beside the fault that the prompt has to name.
 FAULTS = [
     ("AssertionError", "tests/test_pricing.py", "tax_on"),
-    ("TypeError", "tests/conftest.py", "def __init__(self, location: str"),
+    ("TypeError", "tests/conftest.py", "`Inventory.__init__()` is defined in `src/shop/inventory.py`"),
     ("ModuleNotFoundError", "src/shop/payments.py", "from shop_gateway_sdk import Gateway"),
     ("NotImplementedError", "src/shop/shipping.py", "express delivery to"),
     ("SyntaxError", "src/shop/receipts.py", "  19         row("),
     ("CouponError", "src/shop/coupons.py", "CODE.fullmatch("),
-    ("AttributeError", "src/shop/orders.py", "`src/shop/customers.py:29`"),
-    ("IndexError", "src/shop/loyalty.py", "while collected >= TIERS[position + 1].points:"),
+    ("AttributeError", "src/shop/orders.py", "`address()` at `src/shop/customers.py:"),
+    ("IndexError", "src/shop/loyalty.py", "`tier()` at `src/shop/loyalty.py:26`"),
     ("AssertionError", "tests/test_inventory.py", "function without a body: `Inventory.to_reorder`"),
 ]
 
