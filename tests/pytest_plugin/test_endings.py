@@ -222,7 +222,11 @@ def test_exit_status_that_a_conftest_sets_is_the_one_told(run):
 def test_prompt_does_not_need_the_plugin(run, plugin):
     done = run({"test_a.py": "def test_a(): assert 1 == 2\n"}, "-p", f"no:{plugin}")
     assert done.ret == 1
-    assert done.title == "# 1 test fails: AssertionError at test_a.py:1"
+    # pytest 8.0 cannot compare without a terminal: its own AttributeError takes the place of the assertion.
+    is_broken = plugin == "terminal" and pytest.version_tuple < (8, 1)
+    assert (
+        done.title == f"# 1 test fails: {'AttributeError' if is_broken else 'AssertionError'} at test_a.py:1"
+    )
 
 
 def test_rerun_does_not_need_the_cache(run):

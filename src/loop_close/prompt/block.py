@@ -261,7 +261,7 @@ def _test_frame(raised: Raised | None) -> Frame | None:
 def _message_rows(failure: Failure, level: int) -> list[str]:
     """The message with its type, its first lines; instead of pytest's diff the places where the values differ."""
     raised = failure.raised
-    lines = message_lines(failure.message)
+    lines = _without_traceback(message_lines(failure.message))
     if raised is not None and raised.type != "AssertionError":
         first = lines[0] if lines else ""
         name = one_line(safe(raised.type), 100)
@@ -280,6 +280,16 @@ def _message_rows(failure: Failure, level: int) -> list[str]:
         kept.append(line[: _MESSAGE_CHARS[level]])
     more = len(lines) - len(kept)
     return [*kept, *([f"… {more} more line{'s' * (more != 1)}"] if more else [])]
+
+
+def _without_traceback(lines: list[str]) -> list[str]:
+    """The message without the frames of a traceback in it, as a thread's has: its last line says what was raised."""
+    first = next(
+        (n for n, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")), None
+    )
+    if first is None or len(lines) - first < 3:
+        return lines
+    return [*lines[:first], f"… {len(lines) - first - 1} lines of a traceback", lines[-1]]
 
 
 def _is_said(found: Difference, message: str) -> bool:
