@@ -10,7 +10,7 @@ from loop_close.memory import Progress
 from loop_close.model import Report
 from loop_close.prompt.section import Section
 from loop_close.prompt.show import line_of
-from loop_close.text.budget import estimate_tokens
+from loop_close.text.budget import estimate_tokens, lines_within
 from loop_close.text.fault import fault_text
 
 #: The estimate is no tokenizer: a tenth of the budget stays free for the difference.
@@ -108,14 +108,10 @@ def _cut(lines: list[str], tokens: int) -> list[str]:
     """As many lines as the section may cost; a cut is said, and an open fence is closed."""
     if estimate_tokens("\n".join(lines)) <= tokens:
         return lines
-    kept: list[str] = []
-    left = 4 * tokens - len(_SAID_CUT.encode())
-    for line in lines:
-        left -= len(line.encode("utf-8", "ignore")) + 1
-        if left < 0:
-            break
-        kept.append(line)
-    while kept and estimate_tokens("\n".join(_ended(kept))) > tokens:  # the end of a fence takes room, too
+    kept = lines[: lines_within(lines, tokens)]
+    while (
+        kept and estimate_tokens("\n".join(_ended(kept))) > tokens
+    ):  # to say so, and to end a fence, takes room
         kept.pop()
     return _ended(kept)
 
