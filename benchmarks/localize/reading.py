@@ -20,6 +20,8 @@ _MENTION = re.compile(
     rf"|`(?P<named>[\w.<>]+)(?:\(\))?` \(`?(?P<there>{_FILE.pattern})(?!:\d)"
     rf"|{_PLACE.pattern}(?P<module>`? `<module>`)?"
 )
+# a place in the file of the place before it: `:12`
+_AGAIN = re.compile(r"`:(?=\d+`)")
 _MARGIN = re.compile(r"^(?:[\s>|E+]|\d+(?=[\s:|]))*")
 _TELLING = 6  # characters; a shorter line of code stands anywhere
 
@@ -75,7 +77,17 @@ class Scene:
 
 def places(scene: Scene, text: str) -> list[tuple[str, int]]:
     """Every ``file:line`` and ``File "…", line N`` of a text, in order."""
+    text = _completed(text)
     return [(scene.relative(found[1]), int(found[2])) for found in _PLACE.finditer(text)]
+
+
+def _completed(text: str) -> str:
+    """The text with its file in front of every ```:12```, which has that of the place before it."""
+    parts = _AGAIN.split(text)
+    for number, part in enumerate(parts[1:], 1):
+        before = _PLACE.findall(parts[number - 1])
+        parts[number] = f"`{before[-1][0] if before else ''}:{part}"
+    return "".join(parts)
 
 
 def functions(scene: Scene, found: Iterable[tuple[str, int]]) -> Iterator[Named]:
@@ -90,6 +102,7 @@ def mentions(scene: Scene, text: str) -> tuple[Named, ...]:
 
     Every ``file:line`` counts, and every function that is named with its file.
     """
+    text = _completed(text)
     return once(each for found in _MENTION.finditer(text) for each in _mentioned(scene, found))
 
 

@@ -220,6 +220,8 @@ def test_table_counts_halves_and_hidden_apart():
             "Other places: `shop/cart.py:14` `third` (12 %), `shop/cart.py:5` `inner` (3 %)",
             ["third", "inner"],
         ),
+        ("`shop/cart.py:14` `third` (12 %), `:5` `inner` (3 %), `:9` `outer`", ["third", "inner", "outer"]),
+        ("`:5` and `tests/test_cart.py:1`, `:9`", []),
         ("called by outer() in shop/cart.py and `inner` (`shop/cart.py`)", ["outer", "inner"]),
         ("`shop/cart.py:1` `<module>`, then `shop/cart.py:9` and `shop/cart.py:10`", ["<module>", "outer"]),
         ("outer() in shop/cart.py:14", ["third"]),  # the line is what counts, as for all tools

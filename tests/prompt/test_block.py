@@ -454,6 +454,27 @@ def test_other_places_are_one_line():
     assert "Other places" not in text(1, WRONG, suspects=[TOTAL, TAX])
 
 
+def test_the_file_of_other_places_is_said_once():
+    others = [TAX, replace(TAX, function="rate", line=60, score=0.1), replace(TAX, file="src/a.py")]
+    assert (
+        "Other places: `src/shop/cart.py:40` `tax` (20 %), `:60` `rate` (10 %), `src/a.py:40` `tax` (20 %)."
+        in (block(2, WRONG, suspects=[TOTAL, *others]))
+    )
+
+
+def test_an_other_place_that_raised_the_exception_or_called_the_first_says_so():
+    inner = frame(SRC, "tax.<locals>.<genexpr>", 43, source=source("    (1 / n for n in x)", start=43))
+    exc = raised(frames=[in_test(source=TESTED), frame(line=10, source=BODY), inner])
+    shown = text(2, failure(exc), suspects=[TOTAL, TAX])
+    assert "Other places: `src/shop/cart.py:43` `tax` (20 %; raised here: `(1 / n for n in x)`)." in shown
+    assert "Raised at" not in shown
+    shown = text(2, failure(exc), suspects=[TAX, TOTAL])
+    assert "Other places: `src/shop/cart.py:10` `total` (62 %; called here: `tax = 0`)." in shown
+    assert "Called at" not in shown
+    for level, suspects in ((1, [TOTAL, TAX]), (2, [TOTAL])):
+        assert "Raised at `src/shop/cart.py:43` in `tax" in text(level, failure(exc), suspects=suspects)
+
+
 def test_advice_is_given_where_it_fits_every_failure_of_the_kind():
     adviser = Detector(
         id="x",

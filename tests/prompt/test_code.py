@@ -68,7 +68,7 @@ LONG = """\
         return goods
 """
 _ROW = re.compile(r"([> -]) *(\d+)(?: (.*))?")
-_LEFT_OUT = re.compile(r"     … (\d+) lines?")
+_LEFT_OUT = re.compile(r"[ -]    … (\d+) lines?(?: of comment)?")
 
 
 def at(text, start=8):
@@ -395,3 +395,50 @@ def test_a_long_statement_is_cut_and_counted(more, expected):
     text = "call(\n" + "    1,\n" * (6 + more) + ")\n"
     assert statement_rows(at(text), 8, 8)[-1] == expected
     assert len(statement_rows(at(text), 8, 8)) == 9
+
+
+DULL = """\
+def total(cart):
+    # Goods,
+    # services,
+    # taxes,
+    # and the rest.
+    if cart.is_odd:
+        a1()
+        a2()
+        a3()
+        return a4()
+    if cart.is_even:
+        b1()
+        b2()
+        b3()
+    # Short.
+    # Shorter.
+    return cart.sum
+"""
+
+
+def test_of_a_long_comment_and_of_many_lines_that_no_test_ran_the_first_is_shown():
+    ran = [line(DULL, words) for words in ("is_odd", "is_even", "cart.sum")]
+    assert rows(DULL, ran=ran) == [
+        "    8 def total(cart):",
+        "    9     # Goods,",
+        "     … 3 lines of comment",
+        "   13     if cart.is_odd:",
+        "-  14         a1()",
+        "-    … 2 lines",
+        "-  17         return a4()",
+        "   18     if cart.is_even:",
+        "-  19         b1()",
+        "-  20         b2()",
+        "-  21         b3()",
+        "   22     # Short.",
+        "   23     # Shorter.",
+        "   24     return cart.sum",
+    ]
+
+
+def test_a_marked_line_is_shown_among_many_that_no_test_ran():
+    marked = line(DULL, "a3()")
+    found = rows(DULL, ran=[line(DULL, "is_odd")], marked=marked)
+    assert numbers(found, ">") == [marked]

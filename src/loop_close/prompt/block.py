@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import nsmallest
 
 from loop_close.causes.suspects import swallowed_for
+from loop_close.causes.suspects.clues import base_name
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import differences, innermost, place, test_function, values
 from loop_close.memory import Known, Progress
@@ -20,12 +21,10 @@ from loop_close.prompt.place import (
     Place,
     frames_of,
     how_sure,
-    line_in_question,
     name_of,
     percent,
     place_of,
     representative,
-    why_marked,
 )
 from loop_close.prompt.rerun import names_tests
 from loop_close.prompt.show import line_of, message_lines, safe, short, span
@@ -82,14 +81,17 @@ def block_lines(
     lines = [*heading, *_why(cause, with_score=is_alone)]
     if level >= 2 and (at.file, at.function) not in shown:
         lines += _source(cause, at, report, level)
-    lines += _proof(cause, failure, at, level)
+    lines += _proof(failure, at, level)
+    path = _path_to(failure.raised, at)
+    if path is not None and (level < 2 or not any(_is_in(path[1], each) for each in cause.suspects[1:])):
+        lines.append(f"{path[0].capitalize()} at {_with_text(path[1])}")
     if failure.raised is not None and level >= 1:
         lines += [*generated_lines(failure.raised), *missing_lines(failure.raised)]
     lines += _relatives(failure.raised, level)
     if level >= 2:
         lines += _swallowed(cause, report)
         lines += _other_exceptions(cause)
-        lines += _others(cause)
+        lines += _others(cause, path)
         lines += _advice(cause, advisers)
     # Nor are tests listed that the command below names.
     is_listed = not is_alone or len({failure.phase for failure in _failures(cause)} - {"call"}) > 0
@@ -170,16 +172,15 @@ def _source(cause: RootCause, at: Place, report: Report, level: int) -> Iterator
     is_syntax = suspect is None and raised is not None and "text" in raised.details
     column = _column(raised) if is_syntax else 0
     ran = _lines_run(cause, suspect, report) if suspect is not None else frozenset()
-    is_marked = suspect is None or bool(line_in_question(cause, report.progress))
     rows = function_rows(
         source,
-        marked=at.line if is_marked else 0,
+        marked=at.mark,
         ran=ran,
         most=_SYNTAX if is_syntax else _BODY[level],
         column=column,
     )
     yield from rows
-    why = LEGENDS.get(why_marked(cause, report.progress), "") if suspect is not None and level >= 2 else ""
+    why = LEGENDS.get(at.why, "") if level >= 2 else ""
     is_partly_run = any(row.startswith(NOT_RUN) for row in rows)
     legend = " ".join(filter(None, (why, LEGEND if is_partly_run else "")))
     if legend:
@@ -220,7 +221,7 @@ def _lines_run(cause: RootCause, suspect: Suspect | None, report: Report) -> fro
     return frozenset(line for index, line in hits if index in indexes)
 
 
-def _proof(cause: RootCause, failure: Failure, at: Place, level: int) -> Iterator[str]:
+def _proof(failure: Failure, at: Place, level: int) -> Iterator[str]:
     """One failing test: its statement, what it got, the values of the names in it."""
     raised = failure.raised
     test = _test_frame(raised)
@@ -235,7 +236,6 @@ def _proof(cause: RootCause, failure: Failure, at: Place, level: int) -> Iterato
         if line := _line_of_test(failure, at):
             yield f"Shown by {line}{inside}:"
         yield from fence("\n".join([*map(short, statement), *(f"E  {row}" for row in said)]), "python")
-    yield from _raised_at(raised, at)
     if level >= 3:
         yield from _values(failure)
 
@@ -305,23 +305,21 @@ def _difference(found: Difference) -> str:
     return f"left{path}: {left} != {right}"
 
 
-def _raised_at(raised: Raised | None, at: Place) -> Iterator[str]:
-    """Where the exception came from, unless that is the place itself or the test."""
+def _path_to(raised: Raised | None, at: Place) -> tuple[str, Frame] | None:
+    """Where the exception came from, unless that is the place itself or the test; then what called the place."""
     frame = innermost(raised)
     if frame is None or frame.is_test:
-        return
-    if (frame.file, frame.function) != (at.file, at.function):
-        yield f"Raised at {_with_text(frame)}"
-        return
-    above = [f for f in frames_of(raised) if not f.is_test and (f.file, f.function) != (at.file, at.function)]
-    if above:  # what it was given may be wrong
-        yield f"Called at {_with_text(above[-1])}"
+        return None
+    here = (at.file, at.function)
+    if (frame.file, base_name(frame.function)) != here:
+        return "raised", frame
+    above = [f for f in frames_of(raised) if not f.is_test and (f.file, base_name(f.function)) != here]
+    return ("called", above[-1]) if above else None  # what it was given may be wrong
 
 
 def _with_text(frame: Frame) -> str:
     line = _text_of(frame)
-    said = f": {line}" if line else ""
-    return f"{span(f'{frame.file}:{frame.line}')} in {span(frame.function, 80)}{said}"
+    return f"{span(f'{frame.file}:{frame.line}')} in {span(frame.function, 80)}{f': {line}' if line else ''}"
 
 
 def _text_of(frame: Frame) -> str:
@@ -341,17 +339,28 @@ def _values(failure: Failure) -> Iterator[str]:
         yield f"With {', '.join(shown)}."
 
 
-def _others(cause: RootCause) -> Iterator[str]:
-    """The other candidates, in one line."""
-    others = cause.suspects[1:]
-    if others:
-        said = (f"{span(_where(s))} {span(s.function, 80)} ({percent(s.score)})" for s in others)
-        yield f"Other places: {', '.join(said)}."
+def _others(cause: RootCause, path: tuple[str, Frame] | None) -> Iterator[str]:
+    """The other candidates, in one line; of a file that the one before has too the line alone.
+
+    :param path: where the exception came from, or what called the place, from :func:`_path_to`.
+    """
+    file, shown = "", []
+    how, frame = path if path is not None else ("", None)
+    for each in cause.suspects[1:]:
+        line, said = each.odd[0] or each.line, percent(each.score)
+        if frame is not None and _is_in(frame, each):
+            text = _text_of(frame)
+            line = frame.line
+            said += f"; {how} here{f': {text}' if text else ''}"
+        where = f"{'' if each.file == file else each.file}:{line}" if line else each.file
+        shown.append(f"{span(where)} {span(each.function, 80)} ({said})")
+        file = each.file
+    if shown:
+        yield f"Other places: {', '.join(shown)}."
 
 
-def _where(suspect: Suspect) -> str:
-    line = suspect.odd[0] or suspect.line
-    return f"{suspect.file}:{line}" if line else suspect.file
+def _is_in(frame: Frame, suspect: Suspect) -> bool:
+    return (frame.file, base_name(frame.function)) == (suspect.file, suspect.function)
 
 
 def _advice(cause: RootCause, advisers: Mapping[str, Detector]) -> Iterator[str]:

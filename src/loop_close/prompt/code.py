@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from loop_close.model import Source
 from loop_close.prompt.show import safe, short
@@ -17,6 +17,8 @@ from loop_close.text.markdown import fence
 _MAX_LINE = 160
 # How near to the marked line a line of a long function has to be to come before a ``return``.
 _NEAR = 2
+# So many lines in a row that no test ran, or of one comment, are shown as they are.
+_MAX_DULL = 3
 # Of a longer signature the first lines are shown.
 _MAX_SIGNATURE = 3
 #: What the marks in front of a line mean; the second only where it is used.
@@ -55,7 +57,8 @@ def function_rows(
     """A fenced block of a function: signature and body without the docstring, at most ``most`` rows of the body.
 
     Of a longer one: what is around the marked line, the headers of the blocks that it is in, and every ``return``.
-    Each omission is a row that counts its lines.
+    Of many lines in a row that no test ran, and of a long comment, the first is shown. Each omission is a row that
+    counts its lines.
 
     :param marked: the line to mark, 0 for none.
     :param ran: the lines that failing tests ran, by number; with none no line is marked as not run.
@@ -66,14 +69,15 @@ def function_rows(
         return []
     parsed = _parsed(source)
     head, body = _extent(source, parsed, marked)
-    kept = [n for n in head if n in head[:_MAX_SIGNATURE] or n == marked]
-    kept += _kept(source, parsed, body, marked, most) if len(body) > most else body
-    docstring = range(head.stop, body.start)
     skipped = _not_run(parsed, ran) - {marked}
+    folded = _folded(source, parsed, body, skipped) - {marked}
+    kept = [n for n in head if n in head[:_MAX_SIGNATURE] or n == marked]
+    kept += _kept(source, parsed, body, marked, most, folded)
+    docstring = range(head.stop, body.start)
     rows: list[str] = []
     last = (head or body).start - 1
     for number in kept:
-        rows += _omission(source, last, number, docstring)
+        rows += _omission(source, last, number, docstring, skipped)
         last = number
         if not _line(source, number).strip():
             continue
@@ -81,7 +85,7 @@ def function_rows(
         rows.append(_row(source, number, mark))
         if number == marked and 0 < column <= _MAX_LINE:
             rows.append(" " * (len(f"{number:4}") + 1 + column) + "^")
-    rows += _omission(source, last, body.stop, docstring)
+    rows += _omission(source, last, body.stop, docstring, skipped)
     return fence("\n".join(rows), "python") if rows else []
 
 
@@ -148,11 +152,27 @@ def _is_blank(source: Source, number: int) -> bool:
     return not text or text.startswith("#")
 
 
-def _kept(source: Source, parsed: _Parsed | None, body: range, marked: int, most: int) -> list[int]:
-    """The numbers of those lines of a long body that are shown, in order: with the omissions ``most`` rows."""
-    wanted, rest = _returns(parsed), [*body]
+def _folded(source: Source, parsed: _Parsed | None, body: range, skipped: Collection[int]) -> set[int]:
+    """The lines that say little: of many in a row that no test ran, or of a comment, all but the first."""
+    found: set[int] = set()
+    lines = [n for n in body if _line(source, n).strip()]
+    for is_dull in (
+        lambda number: number in skipped,
+        lambda number: _line(source, number).lstrip().startswith("#"),
+    ):
+        for is_run, numbers in groupby(lines, is_dull):
+            run = [*numbers] if is_run else []
+            found.update(run[1:] if len(run) > _MAX_DULL else ())
+    return found.difference(_returns(parsed))
+
+
+def _kept(
+    source: Source, parsed: _Parsed | None, body: range, marked: int, most: int, folded: Collection[int]
+) -> list[int]:
+    """The numbers of those lines of a body that are shown, in order: with the omissions ``most`` rows."""
+    wanted, rest = _returns(parsed), [n for n in body if n not in folded]
     if marked in body:
-        near = range(marked - _NEAR, marked + _NEAR + 1)
+        near = [n for n in range(marked - _NEAR, marked + _NEAR + 1) if n not in folded]
         wanted = [marked, *_headers(source, parsed, marked), *near, *wanted]
         rest.sort(key=lambda number: abs(number - marked))
     kept: list[int] = []
@@ -160,7 +180,7 @@ def _kept(source: Source, parsed: _Parsed | None, body: range, marked: int, most
         more = sorted([*kept, number])
         if number in body and _rows_of(more, body) <= most:
             kept = more
-    gaps = [n + 1 for n, following in pairwise(kept) if following == n + 2]
+    gaps = [n + 1 for n, following in pairwise([body.start - 1, *kept, body.stop]) if following == n + 2]
     return sorted([*kept, *gaps])  # to count one line takes as much room as to show it
 
 
@@ -241,11 +261,16 @@ def _is_silent(statement: ast.stmt) -> bool:
     return isinstance(statement, silent)
 
 
-def _omission(source: Source, last: int, following: int, docstring: range) -> list[str]:
+def _omission(
+    source: Source, last: int, following: int, docstring: range, skipped: Collection[int]
+) -> list[str]:
     """A row that counts the lines between two that are shown; empty lines and the docstring do not count."""
-    between = (n for n in range(last + 1, following) if n not in docstring)
-    left = sum(bool(_line(source, number).strip()) for number in between)
-    return [f"     … {left} line{'s' * (left != 1)}"] if left else []
+    between = [n for n in range(last + 1, following) if n not in docstring and _line(source, n).strip()]
+    if not between:
+        return []
+    mark = NOT_RUN if all(number in skipped for number in between) else " "
+    what = " of comment" if all(_line(source, n).lstrip().startswith("#") for n in between) else ""
+    return [f"{mark}    … {len(between)} line{'s' * (len(between) != 1)}{what}"]
 
 
 @lru_cache(maxsize=512)

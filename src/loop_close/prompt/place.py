@@ -40,12 +40,16 @@ class Place:
 
     :ivar function: the qualified name; empty where none is known.
     :ivar score: the probability from 0 to 1 of a suspect; None for the location of the failure.
+    :ivar mark: the line that counts, 0 where none stands out.
+    :ivar why: why that line counts: ``raised``, ``odd`` (it sets failing tests apart), ``edited``; empty for others.
     """
 
     file: str
     line: int
     function: str
     score: float | None = None
+    mark: int = 0
+    why: str = ""
 
     @property
     def where(self) -> str:
@@ -62,24 +66,14 @@ def place_of(cause: RootCause, progress: Progress | None = None) -> Place:
     """The likeliest suspect, at the line that counts; the failure's own location where nothing is likely."""
     if cause.suspects:
         first = cause.suspects[0]
-        line = line_in_question(cause, progress) or first.line
-        return Place(first.file, line, first.function, first.score)
+        line, why = _line_and_why(cause, progress)
+        return Place(first.file, line or first.line, first.function, first.score, line, why)
     file, line, function = place(representative(cause))
-    return Place(file, line, function)
-
-
-def line_in_question(cause: RootCause, progress: Progress | None) -> int:
-    """The line of the first suspect that counts; 0 for none."""
-    return _line_and_why(cause, progress)[0]
-
-
-def why_marked(cause: RootCause, progress: Progress | None) -> str:
-    """Why that line counts: ``raised``, ``odd``, ``edited``, or empty."""
-    return _line_and_why(cause, progress)[1]
+    return Place(file, line, function, None, line)
 
 
 def _line_and_why(cause: RootCause, progress: Progress | None) -> tuple[int, str]:
-    """The line of the first suspect that counts, and a key of :data:`LEGENDS`.
+    """The line of the first suspect that counts, 0 for none, and why.
 
     The one in which the exception was raised, else the one that sets the failing tests apart, else the one that was
     edited, else the one on the traceback.
