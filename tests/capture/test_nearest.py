@@ -60,6 +60,22 @@ def test_near(wanted, expected):
     assert nearest(wanted, WORDS) == nearest(wanted, reversed(WORDS)) == expected
 
 
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ("total", ("compute_total",)),
+        ("user_name", ("name",)),
+        ("net_total", ()),
+        ("totla", ()),
+        ("file", ()),
+        ("id", ()),
+    ],
+)
+def test_one_word_more_or_less_counts_where_nothing_is_spelled_alike(wanted, expected):
+    names = ["compute_total", "name", "get_id", "open_file", "read_file", "file_size", "file_mode"]
+    assert nearest(wanted, names) == expected
+
+
 def test_at_most_three_the_nearest_first_then_by_name():
     assert nearest("value", ["values", "valued", "valuer", "valuex"]) == ("valued", "valuer", "values")
 
@@ -214,7 +230,7 @@ def test_nothing_is_told(found, line):
         # attributes
         ("Cart().custmer", ("customer",), FILE),
         ("Cart().curency", ("currency",), FILE),
-        ("Cart().inherited", (), FILE),
+        ("Cart().inherited", ("inherited_thing",), FILE),
         ("Cart().inherited_thng", ("inherited_thing",), FILE),
         ("Cart().line", ("lines",), FILE),
         ("Slotted().wieght", ("weight",), FILE),

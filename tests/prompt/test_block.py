@@ -1,4 +1,5 @@
 import itertools
+import textwrap
 from dataclasses import replace
 
 import pytest
@@ -207,7 +208,7 @@ def test_reasons_the_counts_first(fields, expected):
 def test_the_reasons_are_one_sentence():
     suspect = replace(TOTAL, reasons=("returned None in 3 of 4",))
     (_, why, *_) = block(1, WRONG, suspects=[suspect], beside=True)
-    assert why == "Called by all 3 failing and 1 of 806 passing tests; returned None in 3 of 4."
+    assert why == "Called by all 3 of its failing tests and 1 of 806 passing ones; returned None in 3 of 4."
 
 
 # Its source
@@ -403,6 +404,24 @@ def test_a_long_message_is_cut_and_says_so():
         assert "more lines" in shown
         assert len(shown) < 1500
     assert "… 1 more line\n" in text(1, failure(raised(message="a\nb\nc\nd")))
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "shown"),
+    [
+        ("1", "2", ["Expected: 1", "Got: 2"]),
+        ("a\nb\nc", "a\nx\nc", ["Expected, line 2 of 3: b", "Got, line 2 of 3: x"]),
+        ("a\nb", "a", ["Expected, line 2 of 2: b", "Got, line 2 of 1: (nothing)"]),
+        ("a", "a\nb", ["Expected, line 2 of 1: (nothing)", "Got, line 2 of 2: b"]),
+    ],
+)
+def test_of_a_doctest_with_long_output_the_first_line_that_differs_is_shown(expected, got, shown):
+    parts = [("Expected:", expected), ("Got:", got)]
+    said = [f"{head}\n{textwrap.indent(body, '    ')}" for head, body in parts]
+    exc = raised("DocTestFailure", "\n".join(["for x in y:", "    print(x)", *said]))
+    lines = block(3, failure(exc))
+    at = lines.index("    print(x)")
+    assert lines[at - 1 : at + 1 + len(shown)] == ["DocTestFailure: for x in y:", "    print(x)", *shown]
 
 
 def test_where_an_exception_came_from_is_said_once():

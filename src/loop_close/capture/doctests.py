@@ -8,7 +8,6 @@ from typing import Any
 
 from loop_close.capture.project import Project
 from loop_close.capture.sources import source_between
-from loop_close.conventions import is_test_file
 from loop_close.model import Frame, Raised, Site
 
 _AROUND = 3
@@ -56,4 +55,4 @@ def _frame(exc: Any, project: Project) -> Frame | None:
         return None
     line = (test.lineno or 0) + exc.example.lineno + 1
     source = source_between(filename, max(1, line - _AROUND), line + _AROUND, line)
-    return Frame(file=file, line=line, function=str(test.name), is_test=is_test_file(file), source=source)
+    return Frame(file=file, line=line, function=str(test.name), is_test=True, source=source)

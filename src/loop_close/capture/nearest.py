@@ -44,6 +44,7 @@ _MAX_LENGTH = 100
 # the second sorts out long names that only begin alike. Both measures are from 0 to 1.
 _LEAST_BEGINNING = 0.9  # Jaro-Winkler
 _LEAST_COMMON = 0.65  # optimal string alignment, over the length of the longer name
+_MIN_WORD = 4
 _WORDS = re.compile(r"[^\W_]+")
 
 _UNEXPECTED = re.compile(
@@ -75,8 +76,9 @@ class Lack(NamedTuple):
 def nearest(wanted: str, names: Iterable[Any]) -> tuple[str, ...]:
     """At most three of the names that may have been meant by ``wanted``, the nearest first.
 
-    Case and underscores do not count, nor does the order of the words in a name. Private names are proposed for
-    private ones only. Of the names the first 2,000 are looked at; what is no exact ``str`` is passed over.
+    Case and underscores do not count, nor does the order of the words in a name. Where no name is spelled like it,
+    those that have one word more or less (``total`` and ``compute_total``), unless these are many. Private names are
+    proposed for private ones only. Of the names the first 2,000 are looked at; what is no exact ``str`` is passed over.
     """
     if not 0 < len(wanted) <= _MAX_LENGTH:
         return ()
@@ -84,6 +86,7 @@ def nearest(wanted: str, names: Iterable[Any]) -> tuple[str, ...]:
 
     folded, words = _folded(wanted), sorted(_WORDS.findall(wanted.lower()))
     found: dict[str, float] = {}
+    alike: list[str] = []
     for name in islice(names, _MAX_NAMES):
         if type(name) is not str or not 0 < len(name) <= _MAX_LENGTH or name == wanted:
             continue
@@ -97,7 +100,17 @@ def nearest(wanted: str, names: Iterable[Any]) -> tuple[str, ...]:
             score = _LEAST_BEGINNING
         if score:
             found[name] = score
+        elif _is_part(words, sorted(_WORDS.findall(name.lower()))):
+            alike.append(name)
+    if not found and len(alike) <= MOST:
+        return tuple(sorted(alike))
     return tuple(sorted(found, key=lambda name: (-found[name], name))[:MOST])
+
+
+def _is_part(words: list[str], others: list[str]) -> bool:
+    """Whether one name has the words of the other and one more, one of them long enough to mean something."""
+    few, many = sorted((words, others), key=len)
+    return 0 < len(few) == len(many) - 1 and set(few) < set(many) and max(map(len, few)) >= _MIN_WORD
 
 
 def _folded(name: str) -> str:

@@ -6,11 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import nsmallest
+from itertools import zip_longest
 
 from loop_close.causes.suspects import swallowed_for
 from loop_close.causes.suspects.clues import base_name
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
-from loop_close.facts import differences, innermost, place, test_function, values
+from loop_close.facts import differences, innermost, is_a, place, test_function, values
 from loop_close.memory import Known, Progress
 from loop_close.model import Difference, Failure, Frame, Raised, Report, RootCause, Source, Suspect
 from loop_close.progress.fingerprints import test_key
@@ -78,7 +79,7 @@ def block_lines(
     heading = [] if is_alone else [f"## {number}. {_headline(cause, at)}"]
     if level == 0:
         return [*heading, f"{_brief(failure)}.{_tests(cause, level)}"]
-    lines = [*heading, *_why(cause, with_score=is_alone)]
+    lines = [*heading, *_why(cause, is_alone=is_alone)]
     if level >= 2 and (at.file, at.function) not in shown:
         lines += _source(cause, at, report, level)
     lines += _proof(failure, at, level)
@@ -130,27 +131,32 @@ def _brief(failure: Failure) -> str:
     return f"{span(raised.type, 60)} {said}{f', holds {inside}' if inside else ''}"
 
 
-def all_reasons(suspect: Suspect) -> Iterator[str]:
-    """Why it is suspected, in a few words each: the counts first."""
+def all_reasons(suspect: Suspect, *, is_alone: bool = True) -> Iterator[str]:
+    """Why it is suspected, in a few words each: the counts first.
+
+    :param is_alone: whether the failing tests are all of the run's, and not those of one root cause among others.
+    """
     (failed, all_failed), (passed, all_passed) = suspect.failed, suspect.passed
     some = f"all {all_failed:,}" if failed == all_failed else f"{failed:,} of {all_failed:,}"
+    others = f" and {passed:,} of {all_passed:,} passing" if all_passed else ""
     if failed == all_failed == 1:
-        yield f"called by the failing test{f' and {passed:,} of {all_passed:,} passing ones' if all_passed else ''}"
-    elif all_failed:
-        others = f" and {passed:,} of {all_passed:,} passing" if all_passed else ""
+        yield f"called by {'the' if is_alone else 'its'} failing test{others}{' ones' if others else ''}"
+    elif all_failed and is_alone:
         yield f"called by {some} failing{others} tests"
+    elif all_failed:
+        yield f"called by {some} of its failing tests{others}{' ones' if others else ''}"
     line, failed, passed = suspect.odd
     if line:
         yield f"line {line} run by {failed:,} failing and {passed:,} passing tests"
     yield from suspect.reasons
 
 
-def _why(cause: RootCause, *, with_score: bool) -> Iterator[str]:
+def _why(cause: RootCause, *, is_alone: bool) -> Iterator[str]:
     """Why the first suspect is suspected, in one sentence."""
     if not cause.suspects:
         return
-    reasons = "; ".join(map(_contained, all_reasons(cause.suspects[0])))
-    if with_score:
+    reasons = "; ".join(map(_contained, all_reasons(cause.suspects[0], is_alone=is_alone)))
+    if is_alone:
         yield f"Probability {percent(cause.suspects[0].score)}{f': {reasons}' if reasons else ''}."
     elif reasons:
         yield f"{reasons[0].upper()}{reasons[1:]}."
@@ -226,7 +232,7 @@ def _proof(failure: Failure, at: Place, level: int) -> Iterator[str]:
     raised = failure.raised
     test = _test_frame(raised)
     said = _message_rows(failure, level)
-    if test is None or level < 2 or test.source is None:
+    if test is None or level < 2 or test.source is None or is_a(raised, "DocTestFailure"):
         if line := _line_of_test(failure, at):
             yield f"Shown by {line}:"
         yield from fence("\n".join(said) or "(no message)")
@@ -261,7 +267,7 @@ def _test_frame(raised: Raised | None) -> Frame | None:
 def _message_rows(failure: Failure, level: int) -> list[str]:
     """The message with its type, its first lines; instead of pytest's diff the places where the values differ."""
     raised = failure.raised
-    lines = _without_traceback(message_lines(failure.message))
+    lines = _of_doctest(_without_traceback(message_lines(failure.message)))
     if raised is not None and raised.type != "AssertionError":
         first = lines[0] if lines else ""
         name = one_line(safe(raised.type), 100)
@@ -290,6 +296,21 @@ def _without_traceback(lines: list[str]) -> list[str]:
     if first is None or len(lines) - first < 3:
         return lines
     return [*lines[:first], f"… {len(lines) - first - 1} lines of a traceback", lines[-1]]
+
+
+def _of_doctest(lines: list[str]) -> list[str]:
+    """The message; of a doctest its example and the first line of the output that differs."""
+    heads = [lines.index(head) if head in lines else -1 for head in ("Expected:", "Got:")]
+    if not 0 < heads[0] < heads[1]:
+        return lines
+    sides = lines[heads[0] + 1 : heads[1]], lines[heads[1] + 1 :]
+    pairs = list(zip_longest(*sides, fillvalue=""))
+    number = next((n for n, (expected, got) in enumerate(pairs) if expected != got), 0)
+    rows = [
+        f"{head}{f', line {number + 1} of {len(side)}' if len(pairs) > 1 else ''}: {said.strip() or '(nothing)'}"
+        for head, side, said in zip(("Expected", "Got"), sides, pairs[number], strict=True)
+    ]
+    return [*lines[: min(heads[0], 2)], *rows]
 
 
 def _is_said(found: Difference, message: str) -> bool:

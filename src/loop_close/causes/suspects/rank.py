@@ -214,7 +214,7 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
         yield "it raised the exception"
     elif clue.framed:
         yield "on the traceback"
-    if clue.judged >= _MOSTLY:
+    if clue.judged >= _MOSTLY and not clue.framed:  # what is on a traceback did not return
         yield "the failing statement checks its return value"
 
 

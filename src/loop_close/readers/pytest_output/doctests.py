@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from loop_close.conventions import is_test_file
 from loop_close.model import Frame, Raised, Site, Source
 from loop_close.readers.paths import project_path
 from loop_close.readers.printed import raised_in
@@ -76,4 +75,4 @@ def _frames(text: str, end: re.Match[str], name: str, root: str) -> tuple[Frame,
     line = int(end["line"])
     shown = [found["text"] for found in _NUMBERED.finditer(text)]
     source = Source(start=line - len(shown) + 1, lines=tuple(shown)) if shown else None
-    return (Frame(file=file, line=line, function=name, is_test=is_test_file(file), source=source),)
+    return (Frame(file=file, line=line, function=name, is_test=True, source=source),)
