@@ -10,6 +10,7 @@ from records import any_text, failure, failures, frame, hostile, observed, raise
 
 import loop_close
 from loop_close.app import close
+from loop_close.calls import Calls, Swallowed
 from loop_close.memory import Edit, Edits, Episode, Progress, Step
 from loop_close.model import Counts, Difference, EditsRun, Site
 from loop_close.prompt.report_json import SCHEMA, dump, report_document
@@ -195,3 +196,29 @@ def test_edited_functions_that_no_test_ran():
     assert document["edited_functions"] == 2
     assert document["edits_not_run"] == [{"file": "a.py", "function": "f"}]
     assert (document["since_green"], document["attempts"]) == (None, [])
+
+
+def test_exceptions_that_were_handled():
+    lost = Swallowed(
+        file="src/shop/cart.py",
+        line=9,
+        function="read",
+        type="KeyError",
+        message="'eu'",
+        caught="src/shop/cart.py:12",
+        failed=frozenset([failure().nodeid]),
+    )
+    calls = Calls(failed={failure().nodeid: ()}, swallowed=(lost,), passed=4, cut=2)
+    document = report_document(close(observed(failure(), calls=calls)), "")
+    VALIDATOR.validate(document)
+    assert document["calls"]["cut"] == 2
+    assert document["root_causes"][0]["swallowed"] == [
+        {
+            "exception": "KeyError",
+            "message": "'eu'",
+            "location": {"file": "src/shop/cart.py", "line": 9, "function": "read"},
+            "caught": "src/shop/cart.py:12",
+            "tests": [failure().nodeid],
+            "passing": 0,
+        }
+    ]

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from loop_close.calls import Swallowed
+from loop_close.causes.suspects import swallowed_for
 from loop_close.facts import differences, innermost, links, place, values
-from loop_close.memory import Progress
 from loop_close.model import Difference, Evidence, Observation, Raised, Report, RootCause, Suspect
 from loop_close.prompt.block import all_reasons, attempts
 from loop_close.prompt.place import representative
@@ -32,12 +33,12 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         **standing_document(report),
         "suspects": [{"cause": c.id, **_suspect(s)} for c in report.causes for s in c.suspects[:1]],
         "calls": _calls(report.observation),
-        "root_causes": [_cause(c, report.progress) for c in report.causes],
+        "root_causes": [_cause(c, report) for c in report.causes],
         "evidence": [_evidence(e) for e in report.evidence],
     }
 
 
-def _cause(cause: RootCause, progress: Progress | None) -> dict[str, Any]:
+def _cause(cause: RootCause, report: Report) -> dict[str, Any]:
     failure = representative(cause)
     file, line, function = place(failure)
     tests = [safe(e.failure.nodeid) for e in cause.evidence if e.failure is not None]
@@ -49,8 +50,9 @@ def _cause(cause: RootCause, progress: Progress | None) -> dict[str, Any]:
         "location": {"file": safe(file), "line": line, "function": safe(function)},
         "tests": sorted(set(tests)),
         "count": len(tests),
-        "attempts": attempts(cause, progress),
+        "attempts": attempts(cause, report.progress),
         "suspects": [_suspect(suspect) for suspect in cause.suspects],
+        "swallowed": [_swallowed(each) for each in swallowed_for(cause, report.observation.calls)],
     }
 
 
@@ -65,6 +67,18 @@ def _suspect(suspect: Suspect) -> dict[str, Any]:
     }
 
 
+def _swallowed(each: Swallowed) -> dict[str, Any]:
+    """An exception that was handled and never reached the tests of the cause."""
+    return {
+        "exception": safe(each.type),
+        "message": safe(each.message),
+        "location": {"file": safe(each.file), "line": each.line, "function": safe(each.function)},
+        "caught": safe(each.caught),
+        "tests": sorted(map(safe, each.failed)),
+        "passing": each.passed,
+    }
+
+
 def _calls(observation: Observation) -> dict[str, Any]:
     """How many tests were looked at for the calls that they made, and why none were."""
     calls = observation.calls
@@ -73,6 +87,7 @@ def _calls(observation: Observation) -> dict[str, Any]:
         "omitted": calls.omitted if calls is not None else 0,
         "passing": calls.passed if calls is not None else 0,
         "remembered": calls.remembered if calls is not None else 0,
+        "cut": calls.cut if calls is not None else 0,
         "why_off": safe(observation.why_no_calls),
     }
 
