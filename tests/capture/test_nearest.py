@@ -73,7 +73,8 @@ def test_near(wanted, expected):
 )
 def test_one_word_more_or_less_counts_where_nothing_is_spelled_alike(wanted, expected):
     names = ["compute_total", "name", "get_id", "open_file", "read_file", "file_size", "file_mode"]
-    assert nearest(wanted, names) == expected
+    assert nearest(wanted, [*names, *names]) == expected
+    assert nearest(wanted, names, by_words=False) == ()
 
 
 def test_at_most_three_the_nearest_first_then_by_name():

@@ -73,12 +73,14 @@ class Lack(NamedTuple):
     details: Mapping[str, str] = {}
 
 
-def nearest(wanted: str, names: Iterable[Any]) -> tuple[str, ...]:
+def nearest(wanted: str, names: Iterable[Any], *, by_words: bool = True) -> tuple[str, ...]:
     """At most three of the names that may have been meant by ``wanted``, the nearest first.
 
     Case and underscores do not count, nor does the order of the words in a name. Where no name is spelled like it,
     those that have one word more or less (``total`` and ``compute_total``), unless these are many. Private names are
     proposed for private ones only. Of the names the first 2,000 are looked at; what is no exact ``str`` is passed over.
+
+    :param by_words: whether such names with a word more or less are proposed.
     """
     if not 0 < len(wanted) <= _MAX_LENGTH:
         return ()
@@ -86,7 +88,7 @@ def nearest(wanted: str, names: Iterable[Any]) -> tuple[str, ...]:
 
     folded, words = _folded(wanted), sorted(_WORDS.findall(wanted.lower()))
     found: dict[str, float] = {}
-    alike: list[str] = []
+    alike: set[str] = set()
     for name in islice(names, _MAX_NAMES):
         if type(name) is not str or not 0 < len(name) <= _MAX_LENGTH or name == wanted:
             continue
@@ -100,8 +102,8 @@ def nearest(wanted: str, names: Iterable[Any]) -> tuple[str, ...]:
             score = _LEAST_BEGINNING
         if score:
             found[name] = score
-        elif _is_part(words, sorted(_WORDS.findall(name.lower()))):
-            alike.append(name)
+        elif by_words and _is_part(words, sorted(_WORDS.findall(name.lower()))):
+            alike.add(name)
     if not found and len(alike) <= MOST:
         return tuple(sorted(alike))
     return tuple(sorted(found, key=lambda name: (-found[name], name))[:MOST])
@@ -292,7 +294,8 @@ def _of_import_path(name: str, live: list[Live], project: Project) -> Lack:
     """A module: those beside it, or at the top those that can be imported; then the same name elsewhere."""
     parent, _, last = name.rpartition(".")
     if not parent:
-        near = nearest(name, chain(_modules_in(_import_path(project)), sys.stdlib_module_names))
+        importable = chain(_modules_in(_import_path(project)), sys.stdlib_module_names)
+        near = nearest(name, importable, by_words=False)  # packages that extend others share a word with them
         same = [each for each, _, _ in _modules_of(project) if each.endswith(f".{name}")]
         return _lack((*same[:1], *near)[:MOST], _beside_import_path(name, project))
     folders = _search_path(_space_of(parent, live))
