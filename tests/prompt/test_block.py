@@ -1,4 +1,5 @@
 import itertools
+import re
 import textwrap
 from dataclasses import replace
 
@@ -366,6 +367,15 @@ def test_the_values_of_the_names_in_the_statement():
     assert "With `cart = None`, ``rate = '`'``, `x0 = 0`, `x1 = 1`." in block(3, failure(exc))
     assert "With" not in text(2, failure(exc))
     assert "With" not in text(3, WRONG)
+
+
+@pytest.mark.parametrize(("number", "each"), [(1, 120), (2, 120), (3, 80), (4, 60), (9, 60)])
+def test_long_values_share_the_room(number, each):
+    names = tuple((f"x{n}", "y" * 500) for n in range(number))
+    exc = replace(WRONG.raised, site=replace(WRONG.raised.site, values=names))
+    (shown,) = [line for line in block(3, failure(exc)) if line.startswith("With ")]
+    found = re.findall("`(x[^`]*)`", shown)
+    assert [len(value) for value in found] == [each] * min(number, 4)
 
 
 def test_values_are_bounded_and_safe():

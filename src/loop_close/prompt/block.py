@@ -43,6 +43,9 @@ _SYNTAX = 9
 _MESSAGE_LINES = (0, 3, 4, 6)
 _MESSAGE_CHARS = (0, 240, 320, 480)
 _MAX_VALUES = 4
+# Characters of all the values, and the fewest that one may have: the beginning of a large object says little.
+_VALUES = 240
+_LEAST_VALUE = 60
 # A shorter value is in many messages by chance.
 _SHORT = 5
 _MAX_RELATIVES = 3
@@ -356,7 +359,8 @@ def _values(failure: Failure) -> Iterator[str]:
     if found := [
         (name, value) for name, value in values(failure) if len(value) < _SHORT or value not in said
     ]:
-        shown = [span(f"{name} = {value}", 120) for name, value in found[:_MAX_VALUES]]
+        limit = max(_LEAST_VALUE, min(120, _VALUES // min(len(found), _MAX_VALUES)))
+        shown = [span(f"{name} = {value}", limit) for name, value in found[:_MAX_VALUES]]
         yield f"With {', '.join(shown)}."
 
 
