@@ -89,9 +89,9 @@ def with_sources(report: Report, root: Path) -> Report:
 
 
 def _with_lines(cause: RootCause, progress: Progress | None, root: Path) -> RootCause:
-    """The cause, its suspects with the lines that no count has told, the first one with its source."""
+    """The cause, its suspects with the lines that no count has told, those whose source is shown with it."""
     found = [each if each.end_line else _placed(each, progress, root) for each in cause.suspects]
-    return replace(cause, suspects=(*(_with_source(s, progress, root) for s in found[:1]), *found[1:]))
+    return replace(cause, suspects=(*(_with_source(s, progress, root) for s in found[:2]), *found[2:]))
 
 
 def _placed(suspect: Suspect, progress: Progress | None, root: Path) -> Suspect:

@@ -55,7 +55,7 @@ def test_plugin_is_asked_for_where_the_tests_are_run_by_pytest(project):
     done = loop.drive(test=PLAIN)
     assert done.returncode == 0
     assert loop.given[0].partition("\n")[0].endswith(" total() in cart.py:1")
-    assert "the failing statement checks its return value" in loop.given[0]
+    assert "the failing statement calls it and checks its return value" in loop.given[0]
     assert steps(done)[0].endswith("-m pytest --loop-close -q -p no:cacheprovider")
 
 

@@ -31,6 +31,7 @@ from loop_close.memory import Edits, Step
 from loop_close.model import Difference, Evidence, RootCause, Site, Suspect
 from loop_close.prompt.block import (
     LEGEND,
+    LEGENDS,
     LEVELS,
     all_reasons,
     attempts,
@@ -243,8 +244,8 @@ def test_without_a_suspect_the_source_of_the_exception_is_shown():
 
 
 def test_source_that_another_block_shows_is_not_shown_again():
-    assert "return tax" not in text(3, WRONG, suspects=[TOTAL], shown=[(SRC, "total")])
-    assert "return tax" in text(3, WRONG, suspects=[TOTAL], shown=[(SRC, "tax")])
+    assert "return tax" not in text(3, WRONG, suspects=[TOTAL], shown=[(SRC, "total", 8)])
+    assert "return tax" in text(3, WRONG, suspects=[TOTAL], shown=[(SRC, "total", 40)])
 
 
 def test_the_line_that_raised_comes_before_the_one_that_few_passing_tests_ran():
@@ -369,7 +370,7 @@ def test_the_values_of_the_names_in_the_statement():
     assert "With" not in text(3, WRONG)
 
 
-@pytest.mark.parametrize(("number", "each"), [(1, 120), (2, 120), (3, 80), (4, 60), (9, 60)])
+@pytest.mark.parametrize(("number", "each"), [(1, 120), (2, 90), (3, 60), (4, 50), (9, 50)])
 def test_long_values_share_the_room(number, each):
     names = tuple((f"x{n}", "y" * 500) for n in range(number))
     exc = replace(WRONG.raised, site=replace(WRONG.raised.site, values=names))
@@ -416,22 +417,40 @@ def test_a_long_message_is_cut_and_says_so():
     assert "… 1 more line\n" in text(1, failure(raised(message="a\nb\nc\nd")))
 
 
+TRACEBACK = "Traceback (most recent call last):\n"
+
+
 @pytest.mark.parametrize(
     ("expected", "got", "shown"),
     [
         ("1", "2", ["Expected: 1", "Got: 2"]),
-        ("a\nb\nc", "a\nx\nc", ["Expected, line 2 of 3: b", "Got, line 2 of 3: x"]),
-        ("a\nb", "a", ["Expected, line 2 of 2: b", "Got, line 2 of 1: (nothing)"]),
-        ("a", "a\nb", ["Expected, line 2 of 1: (nothing)", "Got, line 2 of 2: b"]),
+        ("a\nb\nc", "a\nx\nc", ["Expected, line 2: b", "Got, line 2: x"]),
+        ("a\nb", "a", ["Expected, line 2: b", "Got, line 2: (no such line)"]),
+        ("a", "a\nb", ["Expected, line 2: (no such line)", "Got, line 2: b"]),
+        ("a\n<BLANKLINE>\nb", "a\n\nx", ["Expected, line 3: b", "Got, line 3: x"]),
+        ("one\n  two", "one\ntwo", ["Expected, line 2: '  two'", "Got, line 2: 'two'"]),
+        ("[1,  2]\n[3]", "[1, 2]\n[4]", ["Expected, line 2: [3]", "Got, line 2: [4]"]),
+        (
+            "x\n" + "y" * 300 + "left",
+            "x\n" + "y" * 300 + "right",
+            [f"Expected, line 2: …{'y' * 20}left", f"Got, line 2: …{'y' * 20}right"],
+        ),
+        ("[<x at 0x...>\n89", "[<x at 0x1>\n90", ["Expected: [<x at 0x...> … 89", "Got: [<x at 0x1> … 90"]),
+        (
+            f"{TRACEBACK}    ...\nValueError: bad",
+            f'{TRACEBACK}  File "x.py", line 1, in f\nValueError: worse',
+            ["Expected: ValueError: bad", "Got: ValueError: worse"],
+        ),
     ],
 )
-def test_of_a_doctest_with_long_output_the_first_line_that_differs_is_shown(expected, got, shown):
+def test_of_a_doctest_what_differs_is_shown(expected, got, shown):
     parts = [("Expected:", expected), ("Got:", got)]
-    said = [f"{head}\n{textwrap.indent(body, '    ')}" for head, body in parts]
-    exc = raised("DocTestFailure", "\n".join(["for x in y:", "    print(x)", *said]))
-    lines = block(3, failure(exc))
+    said = [f"{head}\n{textwrap.indent(body, '    ', lambda line: True)}" for head, body in parts]
+    message = "\n".join(["for x in y:", "    print(x)", *said])
+    lines = block(3, failure(raised("DocTestFailure", message)))
     at = lines.index("    print(x)")
     assert lines[at - 1 : at + 1 + len(shown)] == ["DocTestFailure: for x in y:", "    print(x)", *shown]
+    assert "Expected:\n" in text(3, failure(raised("AssertionError", message)))
 
 
 def test_where_an_exception_came_from_is_said_once():
@@ -498,7 +517,7 @@ def test_an_other_place_that_raised_the_exception_or_called_the_first_says_so():
     assert "Other places: `src/shop/cart.py:43` `tax` (20 %; raised here: `(1 / n for n in x)`)." in shown
     assert "Raised at" not in shown
     shown = text(2, failure(exc), suspects=[TAX, TOTAL])
-    assert "Other places: `src/shop/cart.py:10` `total` (62 %; called here: `tax = 0`)." in shown
+    assert "Other places: `src/shop/cart.py:10` `total` (62 %; calls it here: `tax = 0`)." in shown
     assert "Called at" not in shown
     for level, suspects in ((1, [TOTAL, TAX]), (2, [TOTAL])):
         assert "Raised at `src/shop/cart.py:43` in `tax" in text(level, failure(exc), suspects=suspects)
@@ -730,3 +749,54 @@ def test_any_cause_at_any_level(found, level, suspects, beside):
     )
     inline = {c.type for t in tokens for c in t.children or ()}
     assert inline <= {"text", "code_inline", "softbreak", "hardbreak"}
+
+
+# A second place
+
+
+RATE = replace(
+    TAX, line=40, end_line=41, source=source("def tax():", "    return 7", start=40), odd=(41, 3, 1)
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_shown"),
+    [
+        (0.49, 0.2, True),
+        (0.5, 0.2, False),
+        (0.3, 0.08, True),
+        (0.3, 0.07, False),
+    ],
+)
+def test_the_source_of_the_second_place_is_shown_where_the_first_is_not_clear(first, second, is_shown):
+    suspects = [replace(TOTAL, score=first), replace(RATE, score=second)]
+    lines = block(4, WRONG, suspects=suspects)
+    assert ("The first of them:" in lines) == is_shown
+    assert (">  41     return 7" in lines) == is_shown
+    assert "The first of them:" not in block(3, WRONG, suspects=suspects)
+    assert "The first of them:" not in block(4, WRONG, suspects=suspects, shown=[(SRC, "tax", 40)])
+
+
+@pytest.mark.parametrize("fields", [{"source": None}, {"function": "<module>"}])
+def test_a_second_place_without_a_function_to_show(fields):
+    suspects = [replace(TOTAL, score=0.4), replace(RATE, **fields)]
+    assert "The first of them:" not in block(4, WRONG, suspects=suspects)
+
+
+def test_a_function_of_the_same_name_has_its_own_source():
+    assert "return tax" in text(3, WRONG, suspects=[TOTAL], shown=[(SRC, "total", 40)])
+
+
+def test_what_a_test_handed_in_and_raised_is_not_raised_in_the_code_that_called_it():
+    callback = in_test(line=6, function="test_total.<locals>.<lambda>")
+    exc = raised(frames=[in_test(source=TESTED), frame(line=10, source=BODY), callback])
+    lines = block(3, failure(exc), suspects=[TOTAL])
+    assert ">  10     tax = 0" in lines
+    assert LEGENDS["raised"] not in "\n".join(lines)
+
+
+def test_a_call_by_the_test_is_not_one_by_the_code_above_it():
+    callback = in_test(line=6, function="test_total.<locals>.<lambda>")
+    inner = frame(SRC, "tax", 43)
+    exc = raised(frames=[in_test(source=TESTED), frame(line=10, source=BODY), callback, inner])
+    assert "Called at" not in text(3, failure(exc), suspects=[RATE])

@@ -442,3 +442,22 @@ def test_a_marked_line_is_shown_among_many_that_no_test_ran():
     marked = line(DULL, "a3()")
     found = rows(DULL, ran=[line(DULL, "is_odd")], marked=marked)
     assert numbers(found, ">") == [marked]
+
+
+def test_what_looks_like_a_comment_in_a_text_is_code():
+    text = 'def f(name):\n    # SQL\n    head = f"""\n' + "# {nmae}\n" * 6 + '"""\n    return head\n'
+    assert left_out(rows(text)) == 0
+
+
+def test_a_comment_does_not_end_what_no_test_ran():
+    text = "def f(x):\n    if x:\n" + "        a()\n        b()\n        # Then.\n" * 3 + "    return x\n"
+    found = rows(text, ran=[9, 19])
+    assert numbers(found) == [8, 9, 10, 19]
+    assert "-    … 8 lines" in found
+
+
+def test_lines_that_ran_come_before_a_return_that_did_not():
+    text = "def f(x):\n    y = x - 1\n    z = y\n" + "    if z:\n        return 1\n" * 12 + "    return z\n"
+    ran = [9, 10, *range(11, 35, 2), 35]
+    found = rows(text, ran=ran, most=16)
+    assert {9, 10, 11, 35} <= {*numbers(found)}

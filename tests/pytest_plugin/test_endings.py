@@ -179,6 +179,11 @@ def test_run_that_stops_at_failures_says_that_it_is_incomplete(run, option, fail
     assert option not in done.rerun
 
 
+def test_run_that_stops_while_files_are_collected_is_incomplete(run):
+    done = run({"test_a.py": "import nothing_a\n", "test_b.py": "import nothing_b\n"}, "-x")
+    assert done.says("This run is incomplete (`stopping after 1 failures`)")
+
+
 def test_stepwise_says_that_it_is_incomplete(run):
     done = run({"test_a.py": THREE}, "--stepwise")
     assert done.says("This run is incomplete", "2 tests did not run")

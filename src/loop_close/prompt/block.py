@@ -6,16 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import nsmallest
-from itertools import zip_longest
 
 from loop_close.causes.suspects import swallowed_for
 from loop_close.causes.suspects.clues import base_name
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import differences, innermost, is_a, place, test_function, values
 from loop_close.memory import Known, Progress
-from loop_close.model import Difference, Failure, Frame, Raised, Report, RootCause, Source, Suspect
+from loop_close.model import Failure, Frame, Raised, Report, RootCause, Source, Suspect
 from loop_close.progress.fingerprints import test_key
-from loop_close.prompt.code import NOT_RUN, function_rows, statement_rows
+from loop_close.prompt.code import MARKED, NOT_RUN, function_rows, statement_rows
+from loop_close.prompt.message import difference_row, message_rows
 from loop_close.prompt.missing import generated_lines, missing_lines
 from loop_close.prompt.place import (
     PROBABLE,
@@ -28,24 +28,26 @@ from loop_close.prompt.place import (
     representative,
 )
 from loop_close.prompt.rerun import names_tests
-from loop_close.prompt.show import line_of, message_lines, safe, short, span
+from loop_close.prompt.show import line_of, safe, short, span
 from loop_close.syntax.meaning import MODULE
 from loop_close.text.markdown import code, fence
 from loop_close.text.sanitize import one_line
 
 #: Levels of detail. 0: one line. 1: heading, reason and message. 2: the marked line in its source, the statement of
-#: the test. 3: more of the source, the values, other places.
-LEVELS = 4
-_TESTS = (1, 1, 2, 2)
-_BODY = (0, 0, 9, 20)
+#: the test, other places. 3: more of the source, the values. 4: the source of a second place.
+LEVELS = 5
+_TESTS = (1, 1, 2, 2, 2)
+_BODY = (0, 0, 9, 20, 20)
+# Where the first place is less likely than this, and the second at least that likely, the source of both is shown.
+_UNCLEAR = 0.5
+_SECOND = 0.08
+_SECOND_BODY = 8
 # Lines around one that cannot be parsed: an open bracket is mostly near.
 _SYNTAX = 9
-_MESSAGE_LINES = (0, 3, 4, 6)
-_MESSAGE_CHARS = (0, 240, 320, 480)
 _MAX_VALUES = 4
 # Characters of all the values, and the fewest that one may have: the beginning of a large object says little.
-_VALUES = 240
-_LEAST_VALUE = 60
+_VALUES = 180
+_LEAST_VALUE = 50
 # A shorter value is in many messages by chance.
 _SHORT = 5
 _MAX_RELATIVES = 3
@@ -55,10 +57,10 @@ _BRIEF = 120
 # Members of an exception group in one line: its own message says only how many they are.
 _HELD = 4
 #: What the marks in the source mean; each once in a prompt.
-LEGEND = "`-`: not run by these tests."
+LEGEND = "`-`: not run by the failing tests."
 LEGENDS = {
     "raised": "`>`: the exception was raised here.",
-    "odd": "`>`: sets these tests apart from passing ones.",
+    "odd": "`>`: run more often by failing tests than by passing ones.",
     "edited": "`>`: edited before this began to fail.",
 }
 
@@ -71,10 +73,10 @@ def block_lines(
     advisers: Mapping[str, Detector],
     shown: Collection[object] = (),
 ) -> list[str]:
-    """The root cause, its ``number`` first, from one line (level 0) to all that helps (level 3).
+    """The root cause, its ``number`` first, from one line (level 0) to all that helps (level 4).
 
     :param advisers: by kind of evidence, the detectors whose advice is worth its words.
-    :param shown: (file, function) of the functions whose source the prompt shows in other blocks.
+    :param shown: (file, function, first line) of the functions whose source the prompt shows in other blocks.
     """
     failure, at = representative(cause), place_of(cause, report.progress)
     # Of a single cause the title says it all but the probability.
@@ -83,7 +85,7 @@ def block_lines(
     if level == 0:
         return [*heading, f"{_brief(failure)}.{_tests(cause, level)}"]
     lines = [*heading, *_why(cause, is_alone=is_alone)]
-    if level >= 2 and (at.file, at.function) not in shown:
+    if level >= 2 and at.source_key not in shown:
         lines += _source(cause, at, report, level)
     lines += _proof(failure, at, level)
     path = _path_to(failure.raised, at)
@@ -96,6 +98,7 @@ def block_lines(
         lines += _swallowed(cause, report)
         lines += _other_exceptions(cause)
         lines += _others(cause, path)
+        lines += _source_of_second(cause, report, shown) if level >= 4 else ()
         lines += _advice(cause, advisers)
     # Nor are tests listed that the command below names.
     is_listed = not is_alone or len({failure.phase for failure in _failures(cause)} - {"call"}) > 0
@@ -125,7 +128,7 @@ def _brief(failure: Failure) -> str:
     """The message in one line; instead of pytest's diff the first difference, and of a group what it holds."""
     raised = failure.raised
     found = next((each for each in differences(failure) if each.path), None)
-    message = _difference(found) if found is not None else failure.message
+    message = difference_row(found) if found is not None else failure.message
     said = line_of(message, _BRIEF) if message.strip() else "(no message)"
     if raised is None:
         return said
@@ -150,7 +153,8 @@ def all_reasons(suspect: Suspect, *, is_alone: bool = True) -> Iterator[str]:
         yield f"called by {some} of its failing tests{others}{' ones' if others else ''}"
     line, failed, passed = suspect.odd
     if line:
-        yield f"line {line} run by {failed:,} failing and {passed:,} passing tests"
+        of = "" if is_alone else " of its"
+        yield f"line {line} run by {failed:,}{of} failing and {passed:,} passing tests"
     yield from suspect.reasons
 
 
@@ -189,16 +193,41 @@ def _source(cause: RootCause, at: Place, report: Report, level: int) -> Iterator
         column=column,
     )
     yield from rows
-    why = LEGENDS.get(at.why, "") if level >= 2 else ""
+    is_marked = any(row.startswith(MARKED) for row in rows)
+    why = LEGENDS.get(at.why, "") if level >= 2 and is_marked else ""
     is_partly_run = any(row.startswith(NOT_RUN) for row in rows)
     legend = " ".join(filter(None, (why, LEGEND if is_partly_run else "")))
     if legend:
         yield legend
 
 
+def second_place(cause: RootCause) -> Suspect | None:
+    """The second suspect where it needs a look, as the first one is not clear."""
+    first, second = cause.suspects[:2] if len(cause.suspects) > 1 else (None, None)
+    if first is None or second is None or second.source is None or second.function == MODULE:
+        return None
+    return second if first.score < _UNCLEAR and second.score >= _SECOND else None
+
+
+def _source_of_second(cause: RootCause, report: Report, shown: Collection[object]) -> Iterator[str]:
+    """The source of the second place, unless another block shows it."""
+    second = second_place(cause)
+    if second is None or second.source is None or (second.file, second.function, second.line) in shown:
+        return
+    ran = _lines_run(cause, second, report)
+    rows = function_rows(second.source, marked=second.odd[0], ran=ran, most=_SECOND_BODY)
+    if rows:
+        yield "The first of them:"
+        yield from rows
+
+
 def _source_of(cause: RootCause, at: Place, suspect: Suspect | None) -> Source | None:
     """The function's lines: as they were read from the file, else as the traceback has them."""
-    if suspect is not None and suspect.source is not None:
+    if (
+        suspect is not None
+        and suspect.source is not None
+        and (not at.mark or at.mark in _lines_of(suspect.source))
+    ):
         return suspect.source
     raised = representative(cause).raised
     frames = [f for f in raised.frames if f.source is not None] if raised is not None else []
@@ -207,6 +236,10 @@ def _source_of(cause: RootCause, at: Place, suspect: Suspect | None) -> Source |
         return None if site.is_test else site.source  # of a test the statement is shown as the proof
     own = [f for f in frames if (f.file, f.function) == (at.file, at.function)]
     return own[-1].source if own else None
+
+
+def _lines_of(source: Source) -> range:
+    return range(source.start, source.start + len(source.lines))
 
 
 def _column(raised: Raised | None) -> int:
@@ -234,7 +267,7 @@ def _proof(failure: Failure, at: Place, level: int) -> Iterator[str]:
     """One failing test: its statement, what it got, the values of the names in it."""
     raised = failure.raised
     test = _test_frame(raised)
-    said = _message_rows(failure, level)
+    said = message_rows(failure, level)
     if test is None or level < 2 or test.source is None or is_a(raised, "DocTestFailure"):
         if line := _line_of_test(failure, at):
             yield f"Shown by {line}:"
@@ -267,68 +300,6 @@ def _test_frame(raised: Raised | None) -> Frame | None:
     return next((f for f in reversed(raised.frames) if f.is_test and not f.is_hidden), None)
 
 
-def _message_rows(failure: Failure, level: int) -> list[str]:
-    """The message with its type, its first lines; instead of pytest's diff the places where the values differ."""
-    raised = failure.raised
-    lines = _of_doctest(_without_traceback(message_lines(failure.message)))
-    if raised is not None and raised.type != "AssertionError":
-        first = lines[0] if lines else ""
-        name = one_line(safe(raised.type), 100)
-        lines = [f"{name}: {first}" if first else name, *lines[1:]]
-    found = differences(failure)
-    # Of values that differ as a whole a short message says it all.
-    if any(each.path for each in found) or (found and len(lines) > 2):
-        first = short(lines[0]) if lines else ""
-        lines = [first, *(_difference(each) for each in found if not _is_said(each, first))]
-    kept: list[str] = []
-    size = 0
-    for line in lines[: _MESSAGE_LINES[level]]:
-        size += len(line) + 1
-        if kept and size > _MESSAGE_CHARS[level]:
-            break
-        kept.append(line[: _MESSAGE_CHARS[level]])
-    more = len(lines) - len(kept)
-    return [*kept, *([f"… {more} more line{'s' * (more != 1)}"] if more else [])]
-
-
-def _without_traceback(lines: list[str]) -> list[str]:
-    """The message without the frames of a traceback in it, as a thread's has: its last line says what was raised."""
-    first = next(
-        (n for n, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")), None
-    )
-    if first is None or len(lines) - first < 3:
-        return lines
-    return [*lines[:first], f"… {len(lines) - first - 1} lines of a traceback", lines[-1]]
-
-
-def _of_doctest(lines: list[str]) -> list[str]:
-    """The message; of a doctest its example and the first line of the output that differs."""
-    heads = [lines.index(head) if head in lines else -1 for head in ("Expected:", "Got:")]
-    if not 0 < heads[0] < heads[1]:
-        return lines
-    sides = lines[heads[0] + 1 : heads[1]], lines[heads[1] + 1 :]
-    pairs = list(zip_longest(*sides, fillvalue=""))
-    number = next((n for n, (expected, got) in enumerate(pairs) if expected != got), 0)
-    rows = [
-        f"{head}{f', line {number + 1} of {len(side)}' if len(pairs) > 1 else ''}: {said.strip() or '(nothing)'}"
-        for head, side, said in zip(("Expected", "Got"), sides, pairs[number], strict=True)
-    ]
-    return [*lines[: min(heads[0], 2)], *rows]
-
-
-def _is_said(found: Difference, message: str) -> bool:
-    """Whether the message has both values whole, as ``assert 4 == 3``."""
-    sides = re.split("==|!=", message.removeprefix("assert "), maxsplit=1)
-    return not found.path and [side.strip() for side in sides] == [found.left, found.right]
-
-
-def _difference(found: Difference) -> str:
-    path, left, right = (one_line(safe(text), 160) for text in (found.path, found.left, found.right))
-    if not left or not right:
-        return f"only in the {'left' if left else 'right'} value: {path} = {left or right}"
-    return f"left{path}: {left} != {right}"
-
-
 def _path_to(raised: Raised | None, at: Place) -> tuple[str, Frame] | None:
     """Where the exception came from, unless that is the place itself or the test; then what called the place."""
     frame = innermost(raised)
@@ -337,8 +308,10 @@ def _path_to(raised: Raised | None, at: Place) -> tuple[str, Frame] | None:
     here = (at.file, at.function)
     if (frame.file, base_name(frame.function)) != here:
         return "raised", frame
-    above = [f for f in frames_of(raised) if not f.is_test and (f.file, base_name(f.function)) != here]
-    return ("called", above[-1]) if above else None  # what it was given may be wrong
+    above = [f for f in frames_of(raised) if (f.file, base_name(f.function)) != here]
+    return (
+        ("called", above[-1]) if above and not above[-1].is_test else None
+    )  # what it was given may be wrong
 
 
 def _with_text(frame: Frame) -> str:
@@ -376,7 +349,7 @@ def _others(cause: RootCause, path: tuple[str, Frame] | None) -> Iterator[str]:
         if frame is not None and _is_in(frame, each):
             text = _text_of(frame)
             line = frame.line
-            said += f"; {how} here{f': {text}' if text else ''}"
+            said += f"; {'raised' if how == 'raised' else 'calls it'} here{f': {text}' if text else ''}"
         where = f"{'' if each.file == file else each.file}:{line}" if line else each.file
         shown.append(f"{span(where)} {span(each.function, 80)} ({said})")
         file = each.file

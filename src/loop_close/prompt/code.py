@@ -72,12 +72,22 @@ def function_rows(
     skipped = _not_run(parsed, ran) - {marked}
     folded = _folded(source, parsed, body, skipped) - {marked}
     kept = [n for n in head if n in head[:_MAX_SIGNATURE] or n == marked]
-    kept += _kept(source, parsed, body, marked, most, folded)
-    docstring = range(head.stop, body.start)
+    kept += _kept(source, parsed, body, marked, most, skipped, folded)
+    docstring, comments = range(head.stop, body.start), _comments(source, parsed, body)
+
+    def omission(last: int, following: int) -> list[str]:
+        """A row that counts the lines between two that are shown; empty lines and the docstring do not count."""
+        between = {n for n in range(last + 1, following) if n not in docstring and _line(source, n).strip()}
+        mark = (
+            NOT_RUN if any(n in skipped for n in between) and comments.issuperset(between - skipped) else " "
+        )
+        what = " of comment" if comments.issuperset(between) else ""
+        return [f"{mark}    … {len(between)} line{'s' * (len(between) != 1)}{what}"] if between else []
+
     rows: list[str] = []
     last = (head or body).start - 1
     for number in kept:
-        rows += _omission(source, last, number, docstring, skipped)
+        rows += omission(last, number)
         last = number
         if not _line(source, number).strip():
             continue
@@ -85,7 +95,7 @@ def function_rows(
         rows.append(_row(source, number, mark))
         if number == marked and 0 < column <= _MAX_LINE:
             rows.append(" " * (len(f"{number:4}") + 1 + column) + "^")
-    rows += _omission(source, last, body.stop, docstring, skipped)
+    rows += omission(last, body.stop)
     return fence("\n".join(rows), "python") if rows else []
 
 
@@ -154,27 +164,45 @@ def _is_blank(source: Source, number: int) -> bool:
 
 def _folded(source: Source, parsed: _Parsed | None, body: range, skipped: Collection[int]) -> set[int]:
     """The lines that say little: of many in a row that no test ran, or of a comment, all but the first."""
-    found: set[int] = set()
+    comments = _comments(source, parsed, body)
     lines = [n for n in body if _line(source, n).strip()]
-    for is_dull in (
-        lambda number: number in skipped,
-        lambda number: _line(source, number).lstrip().startswith("#"),
-    ):
-        for is_run, numbers in groupby(lines, is_dull):
+    found: set[int] = set()
+    for dull in (comments.union(skipped), comments):
+        for is_run, numbers in groupby(lines, dull.__contains__):
             run = [*numbers] if is_run else []
-            found.update(run[1:] if len(run) > _MAX_DULL else ())
+            counted = sum(n in skipped for n in run) if dull is not comments else len(run)
+            found.update(run[1:] if counted > _MAX_DULL else ())
     return found.difference(_returns(parsed))
 
 
+def _comments(source: Source, parsed: _Parsed | None, body: range) -> set[int]:
+    """The lines of comments alone; not what looks like one in a string of several lines."""
+    texts: set[int] = set()
+    for node in ast.walk(parsed.tree) if parsed is not None else ():
+        if isinstance(node, ast.Constant | ast.JoinedStr) and parsed is not None:
+            texts.update(range(node.lineno + 1 + parsed.shift, (node.end_lineno or 0) + parsed.shift + 1))
+    return {n for n in body if _line(source, n).lstrip().startswith("#")} - texts
+
+
 def _kept(
-    source: Source, parsed: _Parsed | None, body: range, marked: int, most: int, folded: Collection[int]
+    source: Source,
+    parsed: _Parsed | None,
+    body: range,
+    marked: int,
+    most: int,
+    skipped: Collection[int],
+    folded: Collection[int],
 ) -> list[int]:
-    """The numbers of those lines of a body that are shown, in order: with the omissions ``most`` rows."""
-    wanted, rest = _returns(parsed), [n for n in body if n not in folded]
+    """The numbers of those lines of a body that are shown, in order: with the omissions ``most`` rows.
+
+    A ``return`` that ran comes before other lines, one that did not after those that ran.
+    """
+    wanted, rest = [n for n in _returns(parsed) if n not in skipped], [n for n in body if n not in folded]
     if marked in body:
         near = [n for n in range(marked - _NEAR, marked + _NEAR + 1) if n not in folded]
         wanted = [marked, *_headers(source, parsed, marked), *near, *wanted]
         rest.sort(key=lambda number: abs(number - marked))
+    rest.sort(key=skipped.__contains__)
     kept: list[int] = []
     for number in dict.fromkeys([*wanted, *rest]):
         more = sorted([*kept, number])
@@ -259,18 +287,6 @@ def _is_silent(statement: ast.stmt) -> bool:
             return True
     silent = ast.Global | ast.Nonlocal | ast.Pass | ast.Try | ast.TryStar | ast.With | ast.AsyncWith
     return isinstance(statement, silent)
-
-
-def _omission(
-    source: Source, last: int, following: int, docstring: range, skipped: Collection[int]
-) -> list[str]:
-    """A row that counts the lines between two that are shown; empty lines and the docstring do not count."""
-    between = [n for n in range(last + 1, following) if n not in docstring and _line(source, n).strip()]
-    if not between:
-        return []
-    mark = NOT_RUN if all(number in skipped for number in between) else " "
-    what = " of comment" if all(_line(source, n).lstrip().startswith("#") for n in between) else ""
-    return [f"{mark}    … {len(between)} line{'s' * (len(between) != 1)}{what}"]
 
 
 @lru_cache(maxsize=512)

@@ -40,6 +40,7 @@ class Place:
 
     :ivar function: the qualified name; empty where none is known.
     :ivar score: the probability from 0 to 1 of a suspect; None for the location of the failure.
+    :ivar start: the line in which the function of a suspect begins, 0 where that is not known.
     :ivar mark: the line that counts, 0 where none stands out.
     :ivar why: why that line counts: ``raised``, ``odd`` (it sets failing tests apart), ``edited``; empty for others.
     """
@@ -48,6 +49,7 @@ class Place:
     line: int
     function: str
     score: float | None = None
+    start: int = 0
     mark: int = 0
     why: str = ""
 
@@ -55,6 +57,11 @@ class Place:
     def where(self) -> str:
         """``file:line``, or the file alone."""
         return f"{self.file}:{self.line}" if self.line else self.file
+
+    @property
+    def source_key(self) -> tuple[str, str, int]:
+        """What is equal for places whose source is the same; two functions of a file may have one name."""
+        return self.file, self.function, self.start
 
     @property
     def called(self) -> str:
@@ -67,9 +74,9 @@ def place_of(cause: RootCause, progress: Progress | None = None) -> Place:
     if cause.suspects:
         first = cause.suspects[0]
         line, why = _line_and_why(cause, progress)
-        return Place(first.file, line or first.line, first.function, first.score, line, why)
+        return Place(first.file, line or first.line, first.function, first.score, first.line, line, why)
     file, line, function = place(representative(cause))
-    return Place(file, line, function, None, line)
+    return Place(file, line, function, mark=line)
 
 
 def _line_and_why(cause: RootCause, progress: Progress | None) -> tuple[int, str]:
@@ -79,16 +86,16 @@ def _line_and_why(cause: RootCause, progress: Progress | None) -> tuple[int, str
     edited, else the one on the traceback.
     """
     suspect = cause.suspects[0]
-    frames = [f for f in frames_of(representative(cause).raised) if not f.is_test]
-    own = [f.line for f in frames if (f.file, base_name(f.function)) == (suspect.file, suspect.function)]
-    if own and frames[-1].line == own[-1]:
-        return own[-1], "raised"
+    frames = frames_of(representative(cause).raised)
+    own = [f for f in frames if (f.file, base_name(f.function)) == (suspect.file, suspect.function)]
+    if own and frames[-1] is own[-1]:
+        return own[-1].line, "raised"
     if suspect.odd[0] or suspect.function == MODULE:
         return suspect.odd[0] or suspect.line, "odd" if suspect.odd[0] else ""
     at = edited_in(suspect.source.lines, suspect, progress) if suspect.source is not None else None
     if at is not None and suspect.source is not None:
         return suspect.source.start + at, "edited"
-    return (own[-1], "") if own else (0, "")
+    return (own[-1].line, "") if own else (0, "")
 
 
 def frames_of(raised: Raised | None) -> Sequence[Frame]:

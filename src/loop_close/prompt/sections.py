@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.model import Evidence, Observation, Report, RootCause
-from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line
+from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line, second_place
 from loop_close.prompt.green import edits_not_run_line, edits_not_run_words, green_title
 from loop_close.prompt.loop import attempts, since_green, state_lines
 from loop_close.prompt.place import in_words, name_of, percent, place_of, representative
@@ -178,8 +178,9 @@ def root_causes(report: Report, tokens: int, advisers: Mapping[str, Detector]) -
             rendered[index] = wanted
             left -= change
             if level > 1:
-                at = place_of(causes[index])
-                shown.setdefault((at.file, at.function), index)
+                shown.setdefault(place_of(causes[index]).source_key, index)
+            if level == LEVELS - 1 and (second := second_place(causes[index])):
+                shown.setdefault((second.file, second.function, second.line), index)
     yield from _joined(_with_one_legend(rendered[:MAX_BLOCKS]))
     if rendered[MAX_BLOCKS:]:
         yield from ("", f"{len(rendered) - MAX_BLOCKS} more, in a line each:", "")

@@ -176,7 +176,8 @@ def _asks_for_calls(setting: str) -> bool:
 def _incomplete(recorder: Recorder, session: pytest.Session) -> str:
     if recorder.config.getoption("collectonly", False):
         return "tests were collected and not run"
-    left = recorder.tally.done() < session.testscollected  # -x at the last test leaves nothing out
+    # -x at the last test leaves nothing out; while files are collected it leaves out those that come after.
+    left = recorder.tally.done() < session.testscollected or not session.testscollected
     stopped = recorder.interrupted or (str(session.shouldfail or session.shouldstop or "") if left else "")
     return stopped or ("an internal error ended it" if session.exitstatus == _INTERNAL_ERROR else "")
 

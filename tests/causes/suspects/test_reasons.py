@@ -26,7 +26,10 @@ def candidate(**fields):
         ({"framed": 1.0, "refused": 1.0}, ("it raised the exception",)),
         (
             {"judged": 0.5, "edited": 6},
-            ("edited right before this began to fail", "the failing statement checks its return value"),
+            (
+                "edited right before this began to fail",
+                "the failing statement calls it and checks its return value",
+            ),
         ),
     ],
 )

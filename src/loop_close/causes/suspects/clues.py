@@ -79,6 +79,7 @@ def _from_frames(failure: Failure, found: dict[Name, Clue], share: float) -> Non
     for link in (*links(raised), *leaves(raised)):
         frames = sorted((f for f in reversed(link.frames) if not f.is_test), key=lambda f: f.is_handing_on)
         turning = TURNING if is_a(link, "RecursionError") else 1
+        is_of_test = bool(link.frames) and link.frames[-1].is_test  # raised in what a test handed in
         for number, frame in enumerate(frames):
             clue = _clue(found, frame.file, frame.function)
             name = (clue.file, clue.function)
@@ -87,7 +88,7 @@ def _from_frames(failure: Failure, found: dict[Name, Clue], share: float) -> Non
                 seen.add(name)
                 depth = max(0, number + 1 - turning)
                 clue.framed += share / (1 + depth)
-                if depth == 0 and link is raised and not frame.is_handing_on:
+                if depth == 0 and link is raised and not (frame.is_handing_on or is_of_test):
                     _note_raise(clue, link, frame, share)
 
 

@@ -215,7 +215,7 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     elif clue.framed:
         yield "on the traceback"
     if clue.judged >= _MOSTLY and not clue.framed:  # what is on a traceback did not return
-        yield "the failing statement checks its return value"
+        yield "the failing statement calls it and checks its return value"
 
 
 def _made(spectrum: Spectrum) -> str:
