@@ -771,16 +771,17 @@ RATE = replace(
 def test_the_source_of_the_second_place_is_shown_where_the_first_is_not_clear(first, second, is_shown):
     suspects = [replace(TOTAL, score=first), replace(RATE, score=second)]
     lines = block(4, WRONG, suspects=suspects)
-    assert ("The first of them:" in lines) == is_shown
+    assert ("Its source:" in lines) == is_shown
+    assert ("The first of them:" in block(4, WRONG, suspects=[*suspects, TAX])) == is_shown
     assert (">  41     return 7" in lines) == is_shown
-    assert "The first of them:" not in block(3, WRONG, suspects=suspects)
-    assert "The first of them:" not in block(4, WRONG, suspects=suspects, shown=[(SRC, "tax", 40)])
+    assert "Its source:" not in block(3, WRONG, suspects=suspects)
+    assert "Its source:" not in block(4, WRONG, suspects=suspects, shown=[(SRC, "tax", 40)])
 
 
 @pytest.mark.parametrize("fields", [{"source": None}, {"function": "<module>"}])
 def test_a_second_place_without_a_function_to_show(fields):
     suspects = [replace(TOTAL, score=0.4), replace(RATE, **fields)]
-    assert "The first of them:" not in block(4, WRONG, suspects=suspects)
+    assert "Its source:" not in block(4, WRONG, suspects=suspects)
 
 
 def test_a_function_of_the_same_name_has_its_own_source():

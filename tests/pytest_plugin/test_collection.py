@@ -181,3 +181,15 @@ def test_workers_that_collect_different_tests_are_no_place(run):
     assert re.search("Different tests were collected between gw(0 and gw1|1 and gw0)", done.prompt)
     assert "`gw" not in done.prompt
     assert " gw" not in done.prompt.partition("Rerun ")[2]
+
+
+def test_a_file_that_no_worker_can_collect_is_reported_once(run):
+    pytest.importorskip("xdist")
+    files = {"shop.py": "RATES = {'a': 0}\nTABLE = 1 / RATES['a']\n"}
+    done = run(
+        {**files, "test_a.py": "import shop\n", "test_b.py": "import shop\n"}, "-p", "xdist", "-n", "2"
+    )
+    assert done.title.startswith("# 2 files cannot be collected: ")
+    (cause,) = done.causes
+    assert cause["count"] == 2
+    assert "cases" not in done.prompt

@@ -217,7 +217,7 @@ def _source_of_second(cause: RootCause, report: Report, shown: Collection[object
     ran = _lines_run(cause, second, report)
     rows = function_rows(second.source, marked=second.odd[0], ran=ran, most=_SECOND_BODY)
     if rows:
-        yield "The first of them:"
+        yield "The first of them:" if len(cause.suspects) > 2 else "Its source:"
         yield from rows
 
 

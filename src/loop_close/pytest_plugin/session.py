@@ -145,7 +145,8 @@ class Recorder:
                 found = pytest_reports.read_report(report, wire.from_wire(sent) if sent else raised)
             except Exception as fault:  # a report that a plugin made otherwise must not end the run
                 found = pytest_reports.unreadable(report, fault)
-            self.failures.append(self._bounded(found))
+            if report.when != "collect" or not any(_is_same(found, f) for f in self.failures):
+                self.failures.append(self._bounded(found))
 
     def _is_echo(self, report: Any) -> bool:
         """Whether pytest fails a test for its subtests alone; without xdist it decides so after this was called."""
@@ -240,3 +241,8 @@ class Recorder:
             for line in self.lines:
                 terminalreporter.write_line(line, green=is_green, red=not is_green)
         self.lines = ()
+
+
+def _is_same(found: Any, other: Any) -> bool:
+    """Whether two workers report the same file that cannot be collected."""
+    return bool((found.nodeid, found.phase, found.message) == (other.nodeid, other.phase, other.message))

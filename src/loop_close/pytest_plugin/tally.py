@@ -18,6 +18,7 @@ class Tally:
         self.watched: frozenset[str] = frozenset()
         self.outcomes: dict[str, Any] = {}
         self._broken_setups: set[str] = set()
+        self._uncollected: set[tuple[str, str]] = set()
         self._skipped_modules: set[str] = set()
 
     def add(self, report: Any) -> None:
@@ -65,7 +66,11 @@ class Tally:
             self.passed += 1  # asked in this order: pytest 9.2 spells a node id anew each time
 
     def _failure(self, report: Any) -> None:
-        if report.when in ("setup", "teardown", "collect"):
+        if report.when == "collect":
+            same = (report.nodeid, str(report.longrepr))
+            self.errors += same not in self._uncollected  # xdist reports it from every worker
+            self._uncollected.add(same)
+        elif report.when in ("setup", "teardown"):
             self.errors += 1
             if report.when == "setup":
                 self._broken_setups.add(report.nodeid)
