@@ -42,6 +42,19 @@ class Thing:
     def __attrs_post_init__(self):
         self.m = 2
 
+class Level:
+    @property
+    def level(self):
+        return 1
+
+    @level.setter
+    def level(self, n):
+        self.n = n
+
+    @level.deleter
+    def level(self):
+        self.n = 0
+
 def made(n):
     def decorate(function):
         function
@@ -88,6 +101,7 @@ def run(statement, space):
         ("a = Thing()", []),
         ("a = copy.copy(Thing())", ["__copy__"]),
         ("a = [Thing().value]", ["value"]),
+        ("thing = Level()\nthing.level = 2\na = [thing.level]\ndel thing.level", []),
         ("Thing().__attrs_post_init__()", []),  # a name of its own kind is nothing to Python
         ("@made(1)\ndef f(): pass", ["decorate"]),
         ("a = made(1)(2)", ["decorate"]),

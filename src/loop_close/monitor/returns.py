@@ -13,6 +13,8 @@ from loop_close.monitor.special import GIVERS, PROCEDURES
 # Generators give their values another way (CO_GENERATOR, CO_ASYNC_GENERATOR); who awaits is no caller (CO_COROUTINE).
 _IS_GENERATOR, _IS_COROUTINE = 0x20 | 0x200, 0x80
 _CACHE, _JUMP, _POP, _RETURN = (opmap[name] for name in ("CACHE", "JUMP_FORWARD", "POP_TOP", "RETURN_VALUE"))
+# They run a property's setter or deleter, and drop what it returns.
+_SETS = frozenset(opmap[name] for name in ("STORE_ATTR", "DELETE_ATTR"))
 
 
 class Returns:
@@ -60,6 +62,8 @@ def _is_used(code: CodeType, caller: FrameType | None) -> bool:
     if code.co_name in GIVERS:
         return True
     while caller is not None and not code.co_flags & _IS_COROUTINE and _names(caller.f_code, code):
+        if caller.f_code.co_code[caller.f_lasti] in _SETS:
+            return False
         code, following = caller.f_code, _following(caller.f_code.co_code, caller.f_lasti)
         if following != _RETURN:
             return following != _POP
