@@ -773,9 +773,17 @@ def test_the_source_of_the_second_place_is_shown_where_the_first_is_not_clear(fi
     lines = block(4, WRONG, suspects=suspects)
     assert ("Its source:" in lines) == is_shown
     assert ("The first of them:" in block(4, WRONG, suspects=[*suspects, TAX])) == is_shown
-    assert (">  41     return 7" in lines) == is_shown
+    assert ("   41     return 7" in lines) == is_shown
     assert "Its source:" not in block(3, WRONG, suspects=suspects)
     assert "Its source:" not in block(4, WRONG, suspects=suspects, shown=[(SRC, "tax", 40)])
+
+
+def test_the_lines_of_a_second_place_that_did_not_run_are_explained():
+    function = Called(file=SRC, line=40, end_line=41, function="tax")
+    calls = Calls(functions=(function,), failed={f"{TEST}::test_total": ((0, 40),)})
+    lines = block(4, WRONG, suspects=[replace(TOTAL, score=0.4), replace(RATE, odd=(0, 0, 0))], calls=calls)
+    assert "-  41     return 7" in lines
+    assert lines.count(LEGEND) == 1
 
 
 @pytest.mark.parametrize("fields", [{"source": None}, {"function": "<module>"}])

@@ -215,10 +215,13 @@ def _source_of_second(cause: RootCause, report: Report, shown: Collection[object
     if second is None or second.source is None or (second.file, second.function, second.line) in shown:
         return
     ran = _lines_run(cause, second, report)
-    rows = function_rows(second.source, marked=second.odd[0], ran=ran, most=_SECOND_BODY)
+    # Its line is not marked: the mark may mean something else in the first place.
+    rows = function_rows(second.source, marked=second.odd[0], mark="", ran=ran, most=_SECOND_BODY)
     if rows:
         yield "The first of them:" if len(cause.suspects) > 2 else "Its source:"
         yield from rows
+    if any(row.startswith(NOT_RUN) for row in rows):
+        yield LEGEND
 
 
 def _source_of(cause: RootCause, at: Place, suspect: Suspect | None) -> Source | None:

@@ -52,7 +52,13 @@ def _parsed(source: Source) -> _Parsed | None:
 
 
 def function_rows(
-    source: Source, *, marked: int = 0, ran: Collection[int] = (), most: int = 25, column: int = 0
+    source: Source,
+    *,
+    marked: int = 0,
+    mark: str = MARKED,
+    ran: Collection[int] = (),
+    most: int = 25,
+    column: int = 0,
 ) -> list[str]:
     """A fenced block of a function: signature and body without the docstring, at most ``most`` rows of the body.
 
@@ -61,6 +67,7 @@ def function_rows(
     counts its lines.
 
     :param marked: the line to mark, 0 for none.
+    :param mark: its mark; with an empty one it is only what the others are chosen by.
     :param ran: the lines that failing tests ran, by number; with none no line is marked as not run.
     :param column: where to put a caret below the marked line, from 1; 0 for none.
     :returns: rows of markdown; none where there is nothing to show.
@@ -78,11 +85,13 @@ def function_rows(
     def omission(last: int, following: int) -> list[str]:
         """A row that counts the lines between two that are shown; empty lines and the docstring do not count."""
         between = {n for n in range(last + 1, following) if n not in docstring and _line(source, n).strip()}
-        mark = (
-            NOT_RUN if any(n in skipped for n in between) and comments.issuperset(between - skipped) else " "
-        )
+        is_unrun = any(n in skipped for n in between) and comments.issuperset(between - skipped)
         what = " of comment" if comments.issuperset(between) else ""
-        return [f"{mark}    … {len(between)} line{'s' * (len(between) != 1)}{what}"] if between else []
+        return (
+            [f"{NOT_RUN if is_unrun else ' '}    … {len(between)} line{'s' * (len(between) != 1)}{what}"]
+            if between
+            else []
+        )
 
     rows: list[str] = []
     last = (head or body).start - 1
@@ -91,8 +100,7 @@ def function_rows(
         last = number
         if not _line(source, number).strip():
             continue
-        mark = MARKED if number == marked else NOT_RUN if number in skipped else ""
-        rows.append(_row(source, number, mark))
+        rows.append(_row(source, number, mark if number == marked else NOT_RUN if number in skipped else ""))
         if number == marked and 0 < column <= _MAX_LINE:
             rows.append(" " * (len(f"{number:4}") + 1 + column) + "^")
     rows += omission(last, body.stop)
