@@ -320,6 +320,7 @@ CART = "Cart(lines=[1, 2], owner=None)"
         (["x = None", "x += 1"], [("x", "None")]),
         (["x = None", "y = x.a"], [("x", "None")]),
         (["d, v = None, 2", "d['a'] = v"], [("d", "None"), ("v", "2")]),
+        (["d, v = {'a': 1}, 2", "d.b = v"], [("v", "2")]),
         (["x = 3", "assert False, f'bad {x}'"], [("x", "3")]),
         (["v = 'x'", "raise ValueError(v)"], [("v", "'x'")]),
         (["xs = None", "for x in xs:", "    pass"], [("xs", "None")]),

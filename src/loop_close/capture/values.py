@@ -321,6 +321,13 @@ def _item(owner: Any, key: Any) -> Any:
     return base.__getitem__(owner, key) if is_there else MISSING
 
 
+def _read_by(statement: ast.stmt) -> list[ast.AST]:
+    """The parts of a simple statement that are read: of an assignment not the object whose attribute is set."""
+    if isinstance(statement, ast.Assign):
+        return [*(t for t in statement.targets if not isinstance(t, ast.Attribute)), statement.value]
+    return [statement]
+
+
 def named_values(
     statement: ast.stmt, names: Namespaces, texts: Texts, *, is_test: bool, in_expression: bool
 ) -> tuple[tuple[str, str], ...]:
@@ -332,7 +339,7 @@ def named_values(
     :param names: what the failing code sees.
     :param in_expression: that code is a lambda or a comprehension: it knows the names that it binds itself.
     """
-    read = judged(statement) if hasattr(statement, "body") else [statement]
+    read = judged(statement) if hasattr(statement, "body") else _read_by(statement)
     inside = (node for part in read for node in ast.walk(part) if isinstance(node, _INNER_SCOPES))
     hidden = set() if in_expression else {name for node in inside for name in _bound_by(node)}
     literals = {pair for part in read for pair in _beside_literals(part)}

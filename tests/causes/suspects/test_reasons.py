@@ -25,12 +25,14 @@ def candidate(**fields):
         ({"framed": 1.0, "raised": 1.0}, ("the exception was raised in it",)),
         ({"framed": 1.0, "refused": 1.0}, ("it raised the exception",)),
         (
-            {"judged": 0.5, "edited": 6},
+            {"judged": 0.5, "is_checked": True, "edited": 6},
             (
                 "edited right before this began to fail",
                 "the failing statement calls it and checks its return value",
             ),
         ),
+        ({"judged": 1.0}, ()),
+        ({"judged": 1.0, "is_checked": True, "framed": 0.5}, ("on the traceback",)),
     ],
 )
 def test_reasons(fields, reasons):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from loop_close.causes.keys import missing_thing
 from loop_close.causes.suspects.edited import edited_before
 from loop_close.conventions import is_test_file
-from loop_close.facts import TURNING, is_a, is_about_no_exception, leaves, links, origins
+from loop_close.facts import TURNING, innermost, is_a, is_about_no_exception, leaves, links, origins
 from loop_close.memory import Episode
 from loop_close.model import Failure, Frame, Origin, Raised, RootCause
 
@@ -24,7 +24,7 @@ class Clue:
     :ivar raised: it is the innermost project function of the traceback of an exception, where something it did
         failed; ``refused``: where a ``raise`` of its own objects to what it was given.
     :ivar framed: it is on the traceback, the more the nearer to the exception.
-    :ivar judged: the failing statement judges what it returned.
+    :ivar judged: the failing statement judges what it returned; ``is_checked`` where that is one of a test.
     :ivar edited: the number of the run before which it was edited, and in or after which the failures began; 0 for
         none; ``is_new``: it was not there before; ``is_test``: it is test code.
     """
@@ -37,6 +37,7 @@ class Clue:
     refused: float = 0.0
     framed: float = 0.0
     judged: float = 0.0
+    is_checked: bool = False
     edited: int = 0
     is_new: bool = False
     is_test: bool = False
@@ -117,6 +118,8 @@ def _from_origins(failure: Failure, found: dict[Name, Clue], share: float) -> No
     if is_about_no_exception(failure.raised):
         return  # it is not known what was to raise it
     judged: set[Name] = set()
+    frame = innermost(failure.raised)
+    is_by_test = frame is not None and frame.is_test  # else a statement of the code under test failed
     for origin in origins(failure):
         if origin.is_test or not _is_function(origin):
             continue
@@ -125,6 +128,7 @@ def _from_origins(failure: Failure, found: dict[Name, Clue], share: float) -> No
         if (clue.file, clue.function) not in judged:
             judged.add((clue.file, clue.function))
             clue.judged += share
+            clue.is_checked |= is_by_test
 
 
 def _is_function(origin: Origin) -> bool:
