@@ -809,3 +809,17 @@ def test_a_call_by_the_test_is_not_one_by_the_code_above_it():
     inner = frame(SRC, "tax", 43)
     exc = raised(frames=[in_test(source=TESTED), frame(line=10, source=BODY), callback, inner])
     assert "Called at" not in text(3, failure(exc), suspects=[RATE])
+
+
+def test_the_lines_after_the_one_that_counts_are_marked_if_the_same_tests_ran_them():
+    function = Called(
+        file=SRC, line=8, end_line=19, function="total", lines={9: 5, 11: 2, 12: 2, 14: 9, 15: 2}
+    )
+    other = Called(file="src/shop/tax.py", line=8, end_line=19, function="tax", lines={13: 2})
+    ran = ((0, 9), (0, 11), (0, 12), (1, 13), (0, 14), (0, 15))
+    calls = Calls(functions=(function, other), failed={f"{TEST}::test_total": ran}, passed=9)
+    suspect = replace(TOTAL, end_line=19, odd=(11, 1, 2), source=source(*PLAIN, start=8))
+    lines = block(3, WRONG, suspects=[suspect], calls=calls)
+    assert [int(line[1:5]) for line in lines if line.startswith(">")] == [11, 12]
+    lines = block(3, WRONG, suspects=[replace(suspect, odd=(11, 1, 1))], calls=calls)
+    assert [int(line[1:5]) for line in lines if line.startswith(">")] == [11]

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import nsmallest
+from itertools import dropwhile, takewhile
 
 from loop_close.causes.suspects import swallowed_for
 from loop_close.causes.suspects.clues import base_name
@@ -188,6 +189,7 @@ def _source(cause: RootCause, at: Place, report: Report, level: int) -> Iterator
     rows = function_rows(
         source,
         marked=at.mark,
+        alike=_lines_alike(cause, suspect, report) if suspect is not None and at.why == "odd" else (),
         ran=ran,
         most=_SYNTAX if is_syntax else _BODY[level],
         column=column,
@@ -264,6 +266,20 @@ def _lines_run(cause: RootCause, suspect: Suspect | None, report: Report) -> fro
     }
     hits = (hit for test in sorted(tests) for hit in calls.failed[test])
     return frozenset(line for index, line in hits if index in indexes)
+
+
+def _lines_alike(cause: RootCause, suspect: Suspect, report: Report) -> frozenset[int]:
+    """The lines right after the one that counts which the same numbers of failing and passing tests ran."""
+    calls = report.observation.calls
+    if calls is None:
+        return frozenset()
+    tests = {e.failure.nodeid for e in cause.evidence if e.failure is not None}
+    hits = Counter(hit for test in tests & calls.failed.keys() for hit in calls.failed[test])
+    own = sorted((line, i) for i, line in hits if calls.functions[i].file == suspect.file)
+    indexes = {i for line, i in own if line == suspect.odd[0]}
+    found = [(line, hits[i, line], calls.functions[i].lines.get(line, 0)) for line, i in own if i in indexes]
+    after = dropwhile(lambda each: each[0] != suspect.odd[0], found)
+    return frozenset(line for line, *_ in takewhile(lambda each: each[1:] == suspect.odd[1:], after))
 
 
 def _proof(failure: Failure, at: Place, level: int) -> Iterator[str]:

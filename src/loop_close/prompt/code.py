@@ -56,6 +56,7 @@ def function_rows(
     *,
     marked: int = 0,
     mark: str = MARKED,
+    alike: Collection[int] = (),
     ran: Collection[int] = (),
     most: int = 25,
     column: int = 0,
@@ -68,6 +69,7 @@ def function_rows(
 
     :param marked: the line to mark, 0 for none.
     :param mark: its mark; with an empty one it is only what the others are chosen by.
+    :param alike: other lines with that mark, if they are shown.
     :param ran: the lines that failing tests ran, by number; with none no line is marked as not run.
     :param column: where to put a caret below the marked line, from 1; 0 for none.
     :returns: rows of markdown; none where there is nothing to show.
@@ -100,7 +102,8 @@ def function_rows(
         last = number
         if not _line(source, number).strip():
             continue
-        rows.append(_row(source, number, mark if number == marked else NOT_RUN if number in skipped else ""))
+        is_marked = number == marked or number in alike
+        rows.append(_row(source, number, mark if is_marked else NOT_RUN if number in skipped else ""))
         if number == marked and 0 < column <= _MAX_LINE:
             rows.append(" " * (len(f"{number:4}") + 1 + column) + "^")
     rows += omission(last, body.stop)
