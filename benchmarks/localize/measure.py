@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -99,12 +98,15 @@ def _of_tool(bench: Bench, scene: Scene, fault: Fault, name: str) -> Score:
         if tool is ours and bench.keep is not None:
             arguments += ["-p", "benchmarks.localize.keep"]
             more["LOCALIZE_KEEP"] = str(bench.keep.resolve() / f"{fault.id}.pickle")
-        if (
-            tool is ours
-        ):  # where a user has such options in the configuration, they are no part of the prompt's command
-            more["PYTEST_ADDOPTS"] = shlex.join(arguments)
-            arguments = []
-        ran = run(scene.project, scene.root, arguments, timeout=_TIMEOUT, python=python, more=more)
+        ran = run(
+            scene.project,
+            scene.root,
+            arguments,
+            timeout=_TIMEOUT,
+            python=python,
+            more=more,
+            by_environment=tool is ours,
+        )
         if ran.code not in (1, 2):
             print(f"{fault.id}: {name} ended with {ran.code}", file=sys.stderr, flush=True)
         result = score(scene, fault, name, tool.read(scene, ran, Path(folder)), ran.seconds)

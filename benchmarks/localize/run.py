@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -56,14 +57,20 @@ def run(
     timeout: float,
     python: str,
     more: Mapping[str, str],
+    by_environment: bool = False,
 ) -> Ran:
     """Run a project's tests with more arguments and variables.
 
     :param timeout: seconds, after which it is ended with all that it started.
+    :param by_environment: all options go into ``PYTEST_ADDOPTS``: a user has what a project's tests need in its
+        configuration, where it is no part of the command that a prompt repeats.
     """
     began = time.monotonic()
+    words = [*command(project, python), *arguments]
+    if by_environment:
+        more = {**more, "PYTEST_ADDOPTS": shlex.join(words[3:])}
     with subprocess.Popen(
-        [*command(project, python), *arguments],
+        words[:3] if by_environment else words,
         cwd=root,
         env=surroundings(project, root, more),
         stdin=subprocess.DEVNULL,
