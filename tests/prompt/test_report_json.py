@@ -208,10 +208,9 @@ def test_exceptions_that_were_handled():
         caught="src/shop/cart.py:12",
         failed=frozenset([failure().nodeid]),
     )
-    calls = Calls(failed={failure().nodeid: ()}, swallowed=(lost,), passed=4, cut=2)
+    calls = Calls(failed={failure().nodeid: ()}, swallowed=(lost,), passed=4)
     document = report_document(close(observed(failure(), calls=calls)), "")
     VALIDATOR.validate(document)
-    assert document["calls"]["cut"] == 2
     assert document["root_causes"][0]["swallowed"] == [
         {
             "exception": "KeyError",

@@ -121,7 +121,7 @@ def test_doctests_of_a_module_show_the_example(run):
     done = run({"m.py": DOCTEST}, "--doctest-modules")
     assert done.says(
         "# 2 tests fail, 1 passes: 2 root causes, first ",
-        "at `m.py:4`",
+        "`m.py:4`",
         "double(2)",
         "Expected:",
         "at `m.py:14`",

@@ -87,7 +87,6 @@ def _calls(observation: Observation) -> dict[str, Any]:
         "omitted": calls.omitted if calls is not None else 0,
         "passing": calls.passed if calls is not None else 0,
         "remembered": calls.remembered if calls is not None else 0,
-        "cut": calls.cut if calls is not None else 0,
         "why_off": safe(observation.why_no_calls),
     }
 
