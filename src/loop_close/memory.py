@@ -299,3 +299,8 @@ class Progress:
     not_fixed: tuple[str, ...] = ()
     signals: tuple[Signal, ...] = ()
     breaker: Breaker = Breaker()
+
+    @property
+    def tampering(self) -> Signal | None:
+        """The signal that tests stopped failing because of what was done to them; None where it is silent."""
+        return next((s for s in self.signals if s.is_on and s.kind == "test-tampering"), None)

@@ -27,6 +27,11 @@ class Source:
     start: int
     lines: tuple[str, ...]
 
+    @property
+    def numbers(self) -> range:
+        """The line numbers of ``lines``."""
+        return range(self.start, self.start + len(self.lines))
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Frame:

@@ -453,6 +453,11 @@ def test_of_a_doctest_what_differs_is_shown(expected, got, shown):
     assert "Expected:\n" in text(3, failure(raised("AssertionError", message)))
 
 
+@pytest.mark.parametrize("rest", ["", "\n", "\nGot:\n", "Got:"])
+def test_a_doctest_whose_message_was_cut_costs_nothing(rest):
+    assert "Expected" in text(3, failure(raised("DocTestFailure", f"f()\nExpected:\n{rest}")))
+
+
 def test_where_an_exception_came_from_is_said_once():
     inner = frame(
         "src/shop/tax.py", "rate", 30, source=source("def rate():", "    raise KeyError('eu')", start=29)

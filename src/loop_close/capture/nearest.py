@@ -98,11 +98,12 @@ def nearest(wanted: str, names: Iterable[Any], *, by_words: bool = True) -> tupl
         score = JaroWinkler.similarity(folded, other, score_cutoff=_LEAST_BEGINNING)
         if score and OSA.normalized_similarity(folded, other) < _LEAST_COMMON:
             score = 0.0
-        if not score and len(words) > 1 and sorted(_WORDS.findall(name.lower())) == words:
+        others = [] if score else sorted(_WORDS.findall(name.lower()))
+        if len(words) > 1 and others == words:
             score = _LEAST_BEGINNING
         if score:
             found[name] = score
-        elif by_words and _is_part(words, sorted(_WORDS.findall(name.lower()))):
+        elif by_words and _is_part(words, others):
             alike.add(name)
     if not found and len(alike) <= MOST:
         return tuple(sorted(alike))

@@ -228,12 +228,9 @@ def _source_of_second(cause: RootCause, report: Report, shown: Collection[object
 
 def _source_of(cause: RootCause, at: Place, suspect: Suspect | None) -> Source | None:
     """The function's lines: as they were read from the file, else as the traceback has them."""
-    if (
-        suspect is not None
-        and suspect.source is not None
-        and (not at.mark or at.mark in _lines_of(suspect.source))
-    ):
-        return suspect.source
+    known = suspect.source if suspect is not None else None
+    if known is not None and (not at.mark or at.mark in known.numbers):
+        return known
     raised = representative(cause).raised
     frames = [f for f in raised.frames if f.source is not None] if raised is not None else []
     site = raised.site.frame if raised is not None and raised.site is not None else None
@@ -241,10 +238,6 @@ def _source_of(cause: RootCause, at: Place, suspect: Suspect | None) -> Source |
         return None if site.is_test else site.source  # of a test the statement is shown as the proof
     own = [f for f in frames if (f.file, f.function) == (at.file, at.function)]
     return own[-1].source if own else None
-
-
-def _lines_of(source: Source) -> range:
-    return range(source.start, source.start + len(source.lines))
 
 
 def _column(raised: Raised | None) -> int:
@@ -256,7 +249,7 @@ def _column(raised: Raised | None) -> int:
 def _lines_run(cause: RootCause, suspect: Suspect | None, report: Report) -> frozenset[int]:
     """The lines of the suspect that failing tests of the cause ran; empty where that is not known of all of them."""
     calls = report.observation.calls
-    tests = {e.failure.nodeid for e in cause.evidence if e.failure is not None}
+    tests = {failure.nodeid for failure in _failures(cause)}
     if calls is None or suspect is None or not tests <= calls.failed.keys():
         return frozenset()
     indexes = {
@@ -273,7 +266,7 @@ def _lines_alike(cause: RootCause, suspect: Suspect, report: Report) -> frozense
     calls = report.observation.calls
     if calls is None:
         return frozenset()
-    tests = {e.failure.nodeid for e in cause.evidence if e.failure is not None}
+    tests = {failure.nodeid for failure in _failures(cause)}
     hits = Counter(hit for test in tests & calls.failed.keys() for hit in calls.failed[test])
     own = sorted((line, i) for i, line in hits if calls.functions[i].file == suspect.file)
     indexes = {i for line, i in own if line == suspect.odd[0]}
@@ -328,9 +321,8 @@ def _path_to(raised: Raised | None, at: Place) -> tuple[str, Frame] | None:
     if (frame.file, base_name(frame.function)) != here:
         return "raised", frame
     above = [f for f in frames_of(raised) if (f.file, base_name(f.function)) != here]
-    return (
-        ("called", above[-1]) if above and not above[-1].is_test else None
-    )  # what it was given may be wrong
+    # What the place was given may be wrong.
+    return ("called", above[-1]) if above and not above[-1].is_test else None
 
 
 def _with_text(frame: Frame) -> str:
@@ -340,7 +332,7 @@ def _with_text(frame: Frame) -> str:
 
 def _text_of(frame: Frame) -> str:
     source = frame.source
-    if source is None or not source.start <= frame.line < source.start + len(source.lines):
+    if source is None or frame.line not in source.numbers:
         return ""
     return line_of(source.lines[frame.line - source.start], 120)
 

@@ -79,21 +79,20 @@ def function_rows(
     parsed = _parsed(source)
     head, body = _extent(source, parsed, marked)
     skipped = _not_run(parsed, ran) - {marked}
-    folded = _folded(source, parsed, body, skipped) - {marked}
+    comments = _comments(source, parsed, body)
+    folded = _folded(source, parsed, body, skipped, comments) - {marked}
     kept = [n for n in head if n in head[:_MAX_SIGNATURE] or n == marked]
     kept += _kept(source, parsed, body, marked, most, skipped, folded)
-    docstring, comments = range(head.stop, body.start), _comments(source, parsed, body)
+    docstring = range(head.stop, body.start)
 
     def omission(last: int, following: int) -> list[str]:
         """A row that counts the lines between two that are shown; empty lines and the docstring do not count."""
         between = {n for n in range(last + 1, following) if n not in docstring and _line(source, n).strip()}
-        is_unrun = any(n in skipped for n in between) and comments.issuperset(between - skipped)
+        if not between:
+            return []
+        is_unrun = not skipped.isdisjoint(between) and comments.issuperset(between - skipped)
         what = " of comment" if comments.issuperset(between) else ""
-        return (
-            [f"{NOT_RUN if is_unrun else ' '}    … {len(between)} line{'s' * (len(between) != 1)}{what}"]
-            if between
-            else []
-        )
+        return [f"{NOT_RUN if is_unrun else ' '}    … {len(between)} line{'s' * (len(between) != 1)}{what}"]
 
     rows: list[str] = []
     last = (head or body).start - 1
@@ -115,7 +114,7 @@ def statement_rows(source: Source, line: int, most: int = 8) -> list[str]:
 
     :param most: rows; the rest is counted.
     """
-    if not source.start <= line < source.start + len(source.lines):
+    if line not in source.numbers:
         return []
     first, last = _statement(source, line)
     lines = [_line(source, number).rstrip() for number in range(first, last + 1)]
@@ -133,7 +132,7 @@ def _statement(source: Source, line: int) -> tuple[int, int]:
     first, last = (number + parsed.shift for number in _own_lines(found))
     if not first <= line <= last:  # of an ``except`` or a ``case`` no statement is the header
         return line, line
-    return max(source.start, first), min(last, source.start + len(source.lines) - 1)
+    return max(source.start, first), min(last, source.numbers.stop - 1)
 
 
 def _own_lines(statement: ast.stmt) -> tuple[int, int]:
@@ -149,7 +148,7 @@ def _own_lines(statement: ast.stmt) -> tuple[int, int]:
 
 def _extent(source: Source, parsed: _Parsed | None, marked: int) -> tuple[range, range]:
     """The lines of the signature, and those of the body; what is between them is the docstring."""
-    begin, end = source.start, source.start + len(source.lines)
+    begin, end = source.numbers.start, source.numbers.stop
     node = parsed.node if parsed is not None else None
     if parsed is None or node is None:
         return range(begin, begin), range(begin, end)
@@ -173,25 +172,27 @@ def _is_blank(source: Source, number: int) -> bool:
     return not text or text.startswith("#")
 
 
-def _folded(source: Source, parsed: _Parsed | None, body: range, skipped: Collection[int]) -> set[int]:
+def _folded(
+    source: Source, parsed: _Parsed | None, body: range, skipped: set[int], comments: set[int]
+) -> set[int]:
     """The lines that say little: of many in a row that no test ran, or of a comment, all but the first."""
-    comments = _comments(source, parsed, body)
     lines = [n for n in body if _line(source, n).strip()]
     found: set[int] = set()
-    for dull in (comments.union(skipped), comments):
+    for counted, dull in ((skipped, skipped | comments), (comments, comments)):
         for is_run, numbers in groupby(lines, dull.__contains__):
-            run = [*numbers] if is_run else []
-            counted = sum(n in skipped for n in run) if dull is not comments else len(run)
-            found.update(run[1:] if counted > _MAX_DULL else ())
+            run = [*numbers]
+            if is_run and len(counted.intersection(run)) > _MAX_DULL:
+                found.update(run[1:])
     return found.difference(_returns(parsed))
 
 
 def _comments(source: Source, parsed: _Parsed | None, body: range) -> set[int]:
     """The lines of comments alone; not what looks like one in a string of several lines."""
     texts: set[int] = set()
-    for node in ast.walk(parsed.tree) if parsed is not None else ():
-        if isinstance(node, ast.Constant | ast.JoinedStr) and parsed is not None:
-            texts.update(range(node.lineno + 1 + parsed.shift, (node.end_lineno or 0) + parsed.shift + 1))
+    if parsed is not None:
+        for node in ast.walk(parsed.tree):
+            if isinstance(node, ast.Constant | ast.JoinedStr):
+                texts.update(range(node.lineno + 1 + parsed.shift, (node.end_lineno or 0) + parsed.shift + 1))
     return {n for n in body if _line(source, n).lstrip().startswith("#")} - texts
 
 

@@ -59,26 +59,23 @@ def _of_doctest(message: str) -> list[str]:
     """
     example, _, rest = safe(message, 100_000).partition("\nExpected:\n")
     sides = [textwrap.dedent(side).splitlines() for side in rest.partition("\nGot:\n")[::2]]
-    rows = [short(line) for line in example.splitlines()[:2]]
-    heads = ("Expected", "Got")
-    if sides[0][:1] == ["Traceback (most recent call last):"]:
-        return [
-            *rows,
-            *(f"{head}: {short((side or [''])[-1])}" for head, side in zip(heads, sides, strict=True)),
-        ]
-    if any("..." in line for line in sides[0]) or len(sides[0]) == len(sides[1]) == 1:
-        shown = (" … ".join(dict.fromkeys((side[0], side[-1]))) if side else "(nothing)" for side in sides)
-        return [*rows, *(f"{head}: {short(text)}" for head, text in zip(heads, shown, strict=True))]
-    pairs = [
-        *zip_longest(*([line.replace("<BLANKLINE>", "") for line in side] for side in sides), fillvalue=None)
-    ]
-    loosely = (n for n, (left, right) in enumerate(pairs) if (left or "").split() != (right or "").split())
-    exactly = (n for n, (left, right) in enumerate(pairs) if left != right)
-    number = next(chain(loosely, exactly), 0)
-    return [
-        *rows,
-        *(f"{h}, line {number + 1}: {t}" for h, t in zip(heads, _apart(*pairs[number]), strict=True)),
-    ]
+    expected, got = sides
+    where = ""
+    if expected[:1] == ["Traceback (most recent call last):"]:
+        texts = [short((side or [""])[-1]) for side in sides]
+    elif any("..." in line for line in expected) or len(expected) == len(got) == 1:
+        ends = (" … ".join(dict.fromkeys((side[0], side[-1]))) if side else "(nothing)" for side in sides)
+        texts = [*map(short, ends)]
+    else:
+        lines = ([line.replace("<BLANKLINE>", "") for line in side] for side in sides)
+        pairs = [*zip_longest(*lines)] or [(None, None)]  # the message may have been cut before them
+        loosely = (n for n, (one, other) in enumerate(pairs) if (one or "").split() != (other or "").split())
+        exactly = (n for n, (one, other) in enumerate(pairs) if one != other)
+        number = next(chain(loosely, exactly), 0)
+        texts, where = [*_apart(*pairs[number])], f", line {number + 1}"
+    heads = (f"Expected{where}", f"Got{where}")
+    shown = (f"{head}: {text}" for head, text in zip(heads, texts, strict=True))
+    return [*(short(line) for line in example.splitlines()[:2]), *shown]
 
 
 def _apart(left: str | None, right: str | None) -> tuple[str, str]:

@@ -142,11 +142,6 @@ def decision(report: Report) -> dict[str, str]:
         return {"action": "continue", "reason": "elsewhere"}
     if progress is not None and progress.episode.tests and not progress.step.is_full:
         return {"action": "continue", "reason": "subset"}
-    is_tampered = progress is not None and any(
-        s.is_on and s.kind == "test-tampering" for s in progress.signals
-    )
-    return (
-        {"action": "continue", "reason": "test-tampering"}
-        if is_tampered
-        else {"action": "stop", "reason": "done"}
-    )
+    if progress is not None and progress.tampering is not None:
+        return {"action": "continue", "reason": "test-tampering"}
+    return {"action": "stop", "reason": "done"}

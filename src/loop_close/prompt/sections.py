@@ -84,18 +84,14 @@ def in_short(report: Report) -> str:
         more = [f"{text[:1].lower()}{text[1:]}" for text in (not_run, tampered) if text]
         return "; ".join([said.removeprefix("# ").replace("T", "t", 1), *more])
     incomplete = safe(report.observation.incomplete)
-    ended = (
-        f"; incomplete: {incomplete}"
-        if incomplete and report.causes
-        else f": {incomplete}" * bool(incomplete)
-    )
+    what = "; incomplete" if report.causes else ""
+    ended = f"{what}: {incomplete}" if incomplete else ""
     return f"{in_numbers(report)}{_first_place(report)}{ended}{_loop(report)}"
 
 
 def _tampered(report: Report) -> str:
     """What was done to tests that had failed, where a green run is green for that."""
-    signals = report.progress.signals if report.progress is not None else ()
-    found = next((s for s in signals if s.is_on and s.kind == "test-tampering"), None)
+    found = report.progress.tampering if report.progress is not None else None
     return f"test tampering: {safe(found.explanation)}" if found is not None else ""
 
 

@@ -103,7 +103,7 @@ def _note_raise(clue: Clue, raised: Raised, frame: Frame, share: float) -> None:
 def _is_raise(frame: Frame) -> bool:
     """Whether the line that ran is a ``raise`` statement, or an assertion of the code under test itself."""
     source = frame.source
-    if source is None or not source.start <= frame.line < source.start + len(source.lines):
+    if source is None or frame.line not in source.numbers:
         return False
     return source.lines[frame.line - source.start].lstrip().startswith(("raise ", "raise\n", "assert "))
 

@@ -214,9 +214,8 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
         yield "it raised the exception"
     elif clue.framed:
         yield "on the traceback"
-    if (
-        clue.judged >= _MOSTLY and clue.is_checked and not clue.framed
-    ):  # what is on a traceback did not return
+    # What is on a traceback did not return.
+    if clue.judged >= _MOSTLY and clue.is_checked and not clue.framed:
         yield "the failing statement calls it and checks its return value"
 
 
