@@ -4,13 +4,15 @@ import warnings
 from dataclasses import replace
 
 import pytest
-from records import SRC, TEST, edited, failure, progress, raised, verdict
+from records import SRC, TEST, edited, failure, known, progress, raised, verdict
 
 from loop_close import app, files, judge
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.memory import Edits, Step
 from loop_close.model import Counts, Evidence, Observation, Suspect
+from loop_close.settings import Settings
 from loop_close.syntax.heads import body_start
+from loop_close.targets import Targets
 
 PASSED = Counts(passed=3, collected=3)
 RED = Observation(exit_code=1, failures=(failure(raised()),), counts=Counts(failed=1))
@@ -86,9 +88,10 @@ def test_faults_of_extensions_are_evidence_and_no_cause():
 
 @pytest.fixture
 def save(tmp_path):
-    def call(observation=RED, report=None, **fields):
-        names = {"prompt_file": tmp_path / "next.md", "json_file": tmp_path / "report.json", "budget": 2000}
-        return app.save(report or app.close(observation), root=tmp_path, **{**names, **fields})
+    def call(observation=RED, report=None, *, budget=2000, **paths):
+        names = {"prompt": tmp_path / "next.md", "json": tmp_path / "report.json", "history": None}
+        targets = Targets(root=tmp_path, settings=Settings(budget=budget), **{**names, **paths})
+        return app.save(report or app.close(observation), targets)
 
     return call
 
@@ -103,7 +106,7 @@ def test_red_run_writes_prompt_report_and_what_is_kept(save, tmp_path):
 
 
 def test_green_run_keeps_nothing(save, tmp_path):
-    save(Observation(exit_code=0, counts=PASSED), json_file=None)
+    save(Observation(exit_code=0, counts=PASSED), json=None)
     assert [path.name for path in tmp_path.iterdir()] == ["next.md"]
 
 
@@ -113,15 +116,40 @@ def test_what_cannot_be_written_is_told_and_the_rest_is_written(save, tmp_path):
     saved = save()
     assert [problem.split(":")[0] for problem in saved.problems] == [
         "cannot write the full report",
-        "cannot write report.json",
+        "not written",
     ]
     assert (tmp_path / "next.md").read_text() == f"{saved.prompt}\n{files.SIGNATURE}\n"
 
 
 def test_prompt_that_cannot_be_written_is_told(save, tmp_path):
-    saved = save(prompt_file=tmp_path / "gone" / "next.md")
-    assert saved.problems == ("cannot write next.md: No such file or directory",)
+    (tmp_path / "taken").write_text("a file")
+    saved = save(prompt=tmp_path / "taken" / "next.md")
+    assert saved.problems == ("not written: taken/next.md cannot be written: Not a directory",)
     assert saved.prompt.startswith("# 1 test ")
+    assert saved.short.startswith("# 1 test ")
+    assert save().short == ""
+
+
+def test_report_of_a_red_run_stays_until_another_run_is_complete(save, tmp_path):
+    kept = tmp_path / ".loop-close" / "report.json"
+    save()
+    save(Observation(exit_code=2, incomplete="interrupted by Ctrl-C"))
+    assert kept.exists()
+    save(Observation(exit_code=0, counts=PASSED))
+    assert not kept.exists()
+    assert not kept.with_name("failed.txt").exists()
+
+
+def test_tests_that_are_left_after_a_green_run_of_others_are_listed(save, tmp_path):
+    save()
+    report = app.close(Observation(exit_code=0, counts=PASSED))
+    save(
+        report=replace(
+            report, progress=progress(Step(run=2), tests=[known("t.py::left")], not_run=("t.py::left",))
+        )
+    )
+    assert not (tmp_path / ".loop-close" / "report.json").exists()
+    assert (tmp_path / ".loop-close" / "failed.txt").read_text() == "t.py::left\n"
 
 
 def test_prompt_names_the_kept_report_only_when_it_is_there_and_something_was_cut(save, tmp_path):

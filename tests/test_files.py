@@ -193,3 +193,28 @@ def test_settings_that_are_no_toml_are_refused(tmp_path, data):
     (tmp_path / "pyproject.toml").write_bytes(data)
     with pytest.raises(UnusablePathError, match=r"^pyproject\.toml is not valid TOML: "):
         files.settings_table(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "nodeids",
+    [
+        [],
+        ["a.py::t", "a.py"],
+        ["-p evil/a.py::t", "--co/a.py::t", "@x/a.py::t", '"quoted".py::t'],
+        [
+            "a.py::t[new\nline]",
+            "a.py::t[\u2028]",
+            "a.py::t[\x0b]",
+            "\udcff.py::t",
+            "a.py::t[\u202e]",
+            "日本.py::é",
+        ],
+    ],
+)
+def test_list_of_failing_tests_is_read_as_it_was_written(tmp_path, nodeids):
+    files.state_folder(tmp_path)
+    files.write_failed(tmp_path, nodeids)
+    assert files.read_failed(tmp_path) == sorted(nodeids)
+    lines = (tmp_path / files.FAILED).read_text(encoding="utf-8").splitlines()
+    assert len(lines) == len(nodeids)
+    assert not [line for line in lines if line.startswith(("-", "@"))]

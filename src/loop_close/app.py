@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,18 +17,20 @@ from loop_close.model import Report, RootCause, Source, Suspect
 from loop_close.prompt.compose import compose
 from loop_close.prompt.place import edited_in
 from loop_close.prompt.report_json import dump, report_document
-from loop_close.prompt.rerun import selected_tests
 from loop_close.prompt.section import Section
 from loop_close.prompt.sections import built_in
 from loop_close.syntax.heads import body_start
 from loop_close.syntax.index import lines_of
 from loop_close.syntax.meaning import MODULE
+from loop_close.targets import Targets
 
 __all__ = ["Saved", "close", "save", "with_sources"]
 
 # Of a longer function these many lines are kept, of a module these around the one in question.
 _MOST_LINES = 200
 _AROUND = 5
+# Tokens of the prompt that the terminal shows where the file cannot be written.
+_SHORT = 600
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,28 +39,29 @@ class Saved:
 
     :ivar report: the report with the sources that the prompt shows.
     :ivar prompt: the next prompt's text.
+    :ivar short: a shorter one to be shown where the prompt could not be written; empty where it was.
     :ivar problems: what could not be written, in a line each.
     """
 
     report: Report
     prompt: str
+    short: str = ""
     problems: tuple[str, ...] = ()
 
 
 def save(
     report: Report,
+    targets: Targets,
     *,
-    root: Path,
-    prompt_file: Path,
-    json_file: Path | None,
-    budget: int,
     detectors: Sequence[Detector] = DEFAULT_DETECTORS,
     extra_sections: Sequence[Section] = (),
 ) -> Saved:
     """Compose the prompt and write it, with the JSON report where it is wanted or kept.
 
-    A red run keeps its report in the state folder, so that nothing the budget cuts is lost.
+    A red run keeps its report in the state folder, so that nothing the budget cuts is lost. It stays there until
+    another run is complete.
     """
+    root, budget = targets.root, targets.settings.budget
     # What is ignored is what the parser says of odd escapes in source that is shown.
     with warnings.catch_warnings(action="ignore"):
         report = with_sources(report, root)
@@ -66,17 +69,17 @@ def save(
         problems: list[str] = []
         kept = _keep_failed(report, root, problems)
         if not kept:
-            report = replace(report, observation=replace(report.observation, argument_file=""))
-        text = compose(report, sections, budget=budget, full_report=files.REPORT if kept else "")
-        if kept and not _try_write(root / files.REPORT, report, text, problems):
+            report = replace(report, observation=replace(report.observation, failed_option=""))
+        full = bool(report.causes) and kept
+        text = compose(report, sections, budget=budget, full_report=files.REPORT if full else "")
+        if full and not _try(lambda: _write_report(root, report, text), files.REPORT, problems):
             text = compose(report, sections, budget=budget)
-        if json_file is not None:
-            _try_write(json_file, report, text, problems)
-        try:
-            files.write_prompt(prompt_file, text)
-        except OSError as error:
-            problems.append(f"cannot write {prompt_file.name}: {error.strerror or error}")
-        return Saved(report=report, prompt=text, problems=tuple(problems))
+        if targets.json is not None:
+            document = dump(report_document(report, text))
+            _try(lambda: targets.write_json(document), targets.json.name, problems)
+        is_written = _try(lambda: targets.write_prompt(text), targets.prompt.name, problems)
+        short = "" if is_written else compose(report, sections, budget=min(budget, _SHORT))
+        return Saved(report=report, prompt=text, short=short, problems=tuple(problems))
 
 
 def with_sources(report: Report, root: Path) -> Report:
@@ -134,22 +137,36 @@ def _lines(path: str) -> list[str]:
 
 
 def _keep_failed(report: Report, root: Path, problems: list[str]) -> bool:
-    """Write down which tests failed; False when there are none or nothing can be kept."""
-    if not report.causes:
-        return False
+    """Write down which tests failed, or are left from the runs before; False when there are none or they are not kept.
+
+    After a complete run without a root cause the report of the run before is removed.
+    """
+    failed = {failure.nodeid for failure in report.observation.failures} - {""}
+    if not failed and report.progress is not None and not report.causes:
+        failed = {test for test in report.progress.not_run if "::" in test}
     try:
-        files.state_folder(root)
-        files.write(root / files.FAILED, (f"{test}\n" for test in selected_tests(report.observation)))
+        if report.causes or failed:
+            files.state_folder(root)
+            files.write_failed(root, failed)
+        if not report.causes and not report.observation.incomplete:
+            (files.forget_report if failed else files.forget_run)(root)
     except OSError as error:
         problems.append(f"cannot write the full report: {error.strerror or error}")
         return False
-    return True
+    return bool(report.causes or failed)
 
 
-def _try_write(path: Path, report: Report, text: str, problems: list[str]) -> bool:
+def _write_report(root: Path, report: Report, text: str) -> None:
+    files.write(root / files.REPORT, dump(report_document(report, text)))
+
+
+def _try(write: Callable[[], None], name: str, problems: list[str]) -> bool:
     try:
-        files.write(path, dump(report_document(report, text)))
+        write()
+    except files.UnusablePathError as error:
+        problems.append(f"not written: {error}")
+        return False
     except OSError as error:
-        problems.append(f"cannot write {path.name}: {error.strerror or error}")
+        problems.append(f"cannot write {name}: {error.strerror or error}")
         return False
     return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,10 @@ _GREEN = ("# The tests pass", "# No failure", "# No stall detected")
 _OUR_REPORT = '{\n"schema": "loop-close.report/'
 
 
-_RUNNING_TEXT = f"""{RUNNING}
+RUNNING_TEXT = f"""{RUNNING}
 
 This file is rewritten when the run ends. If no test run is active, the run was killed.
+The report of the run before, if tests failed in it: `{REPORT}`; the failing tests: `{FAILED}`.
 """
 # Of a file these many bytes say whether it is ours.
 _ENOUGH = 200
@@ -35,7 +36,7 @@ class UnusablePathError(ValueError):
 
 
 def check_writable(path: Path, is_ours: Callable[[Path], bool]) -> None:
-    """Make sure that ``path`` can be replaced by a file of ours.
+    """Make sure that ``path`` can be replaced by a file of ours; its folder is made if need be.
 
     :param is_ours: whether we wrote the file that is there.
     :raises UnusablePathError: for a folder, a folder that cannot be written, or a file that is not ours.
@@ -58,38 +59,25 @@ def check_writable(path: Path, is_ours: Callable[[Path], bool]) -> None:
         )
 
 
-def check_targets(prompt: Path, report: Path | None) -> None:
-    """Make sure that both files can be written.
-
-    :param report: the JSON report, None where none is wanted.
-    :raises UnusablePathError: saying which cannot, and why.
-    """
-    if report is not None and os.path.realpath(prompt) == os.path.realpath(report):
-        raise UnusablePathError(f"{prompt} cannot be both the prompt and the JSON report")
-    check_writable(prompt, is_prompt)
-    if report is not None:
-        check_writable(report, is_report)
-
-
 def path_of_setting(root: Path, key: str, value: str) -> Path:
-    """Where a path in the project's settings leads: below its root.
+    """Where a path in the project's settings leads: below its root, if no symbolic link leads out of it.
 
-    :raises UnusablePathError: when it does not.
+    :raises UnusablePathError: when it is written to lead out of the root.
     """
-    path = root / value
-    if not path.resolve().is_relative_to(root.resolve()):
+    path = Path(os.path.normpath(root / value))
+    if not path.is_relative_to(root):
         raise UnusablePathError(f"[tool.loop-close] {key} must be a path below the root, not {value!r}")
     return path
 
 
-def announce(root: Path, prompt: Path, report: Path | None) -> None:
-    """Take away what the last run said: a stale prompt must not survive."""
-    # It was writable a moment ago; the end of the run will say so if it is not.
-    with contextlib.suppress(OSError):
-        write_prompt(prompt, _RUNNING_TEXT)
-        if report is not None:
-            report.unlink(missing_ok=True)
-        forget_run(root)
+def check_inside(root: Path, path: Path) -> Path:
+    """The path, which no symbolic link may lead out of the root if it begins there.
+
+    :raises UnusablePathError: when one does.
+    """
+    if path.is_relative_to(root) and not path.resolve().is_relative_to(root.resolve()):
+        raise UnusablePathError(f"{path.relative_to(root)} leads out of the project through a symbolic link")
+    return path
 
 
 def is_prompt(path: Path) -> bool:
@@ -100,6 +88,14 @@ def is_prompt(path: Path) -> bool:
     begin, end = _ends(path)
     is_signed = begin.startswith("# ") and end.rstrip().endswith(SIGNATURE)
     return not begin.strip() or is_signed or begin.startswith(_OLDER_PROMPTS)
+
+
+def is_unfinished(path: Path) -> bool:
+    """Whether the file says that tests are running."""
+    try:
+        return _ends(path)[0].startswith(RUNNING)
+    except OSError:
+        return False
 
 
 def is_finished(path: Path) -> bool:
@@ -118,6 +114,11 @@ def is_green(path: Path) -> bool:
     :raises OSError: when it cannot be read.
     """
     return _ends(path)[0].startswith(_GREEN)
+
+
+def is_running_or_green(text: str) -> bool:
+    """Whether the text of a prompt shows no failure: tests are running, were killed, or pass."""
+    return text.startswith((RUNNING, FAULT, *_GREEN))
 
 
 def is_report(path: Path) -> bool:
@@ -207,9 +208,59 @@ def forget_run(root: Path) -> None:
 
     :raises OSError: when it is there and cannot be removed.
     """
+    forget_report(root)
     if not (root / STATE_FOLDER).is_symlink():
-        for name in (REPORT, FAILED):
-            (root / name).unlink(missing_ok=True)
+        (root / FAILED).unlink(missing_ok=True)
+
+
+def forget_report(root: Path) -> None:
+    """Remove the report of the last red run, not its list of failing tests.
+
+    :raises OSError: when it is there and cannot be removed.
+    """
+    if not (root / STATE_FOLDER).is_symlink():
+        (root / REPORT).unlink(missing_ok=True)
+
+
+def write_failed(root: Path, nodeids: Collection[str]) -> None:
+    """Write the failing tests, one a line, as pytest takes them from a file (``@failed.txt``).
+
+    The ids are exact, as a rerun needs them; so the file is as private as the history. One that a line cannot hold
+    is a JSON string, which only ``--loop-close-failed`` reads.
+
+    :raises OSError: when it cannot be written.
+    """
+    write_private(root / FAILED, "".join(f"{_line_of(nodeid)}\n" for nodeid in sorted(nodeids)))
+
+
+def _line_of(nodeid: str) -> str:
+    is_line = len(nodeid.splitlines()) == 1 and nodeid.isprintable() and not nodeid.startswith('"')
+    if not is_line:
+        import json
+
+        return json.dumps(nodeid)
+    return f"./{nodeid}" if nodeid.startswith(("-", "@")) else nodeid
+
+
+def read_failed(root: Path) -> list[str]:
+    """The node ids of :func:`write_failed`; empty where there is no list.
+
+    :raises ValueError: for a line that is no node id.
+    :raises OSError: when the file is there and cannot be read.
+    """
+    path = root / FAILED
+    if not path.is_file():
+        return []
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [_nodeid_of(line) for line in lines if line]
+
+
+def _nodeid_of(line: str) -> str:
+    if line.startswith('"'):
+        import json
+
+        return str(json.loads(line))
+    return line.removeprefix("./")
 
 
 def settings_table(root: Path) -> Mapping[str, Any]:

@@ -206,11 +206,12 @@ class Observation:
     """All that one run of a test command said.
 
     :ivar exit_code: None when it is not known.
+    :ivar exit_reason: what gave the run an exit code that its tests do not explain; empty when nothing is known.
     :ivar incomplete: why the run ended before its end (in plain words), empty when it did not.
     :ivar rerun: the words of the command that runs tests again, without the selection; empty when not known.
-    :ivar can_rerun_last_failed: the test command remembers what failed (``--lf``).
-    :ivar argument_file: path of a file with the failing tests, a line each, when the test command can read
-        arguments from a file.
+    :ivar failed_option: the option of the test command that runs exactly the failing tests, such as
+        ``--loop-close-failed``; empty when it has none.
+    :ivar takes_ids: node ids behind ``rerun`` run just these tests: no option among its words selects by itself.
     :ivar expects_tests: a run of tests, which is green only when some ran; False for other commands.
     :ivar is_good_news: the output says itself that all is well; asked where the exit code is not known.
     :ivar calls: which functions each test called; None where that was not looked at, and ``why_no_calls`` says why.
@@ -222,11 +223,12 @@ class Observation:
     failures: tuple[Failure, ...] = ()
     warnings: tuple[Warned, ...] = ()
     counts: Counts = Counts()
+    exit_reason: str = ""
     incomplete: str = ""
     selection: str = ""
     rerun: tuple[str, ...] = ("pytest", "--loop-close")
-    can_rerun_last_failed: bool = True
-    argument_file: str = ""
+    failed_option: str = ""
+    takes_ids: bool = True
     expects_tests: bool = True
     is_good_news: bool = False
     calls: Calls | None = None

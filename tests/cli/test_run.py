@@ -96,9 +96,12 @@ def test_while_the_command_runs_the_prompt_says_so(tmp_path, prompt):
     with started("run", "--", *python(code), cwd=tmp_path) as process:
         assert process.stdout.readline() == b"on\n"
         assert text(prompt).startswith("# Tests are running\n")
-        assert not (tmp_path / ".loop-close" / "report.json").exists()
+        assert (
+            tmp_path / ".loop-close" / "report.json"
+        ).exists()  # of the last complete run, until this one is
         put(tmp_path, "go", "")
         process.communicate()
+    assert not (tmp_path / ".loop-close" / "report.json").exists()
     assert text(prompt).startswith("# No failure")
 
 
@@ -220,26 +223,38 @@ def refused(done, *, said):
     assert said in done.stderr.decode()
 
 
-RAN = python("open('ran', 'w')")
+RAN = python("open('ran', 'w'); raise KeyError('tea')")
 
 
-def test_foreign_prompt_is_refused_before_the_command_runs(tmp_path, prompt):
+def ran_all_the_same(done, tmp_path, *, said):
+    """The command ran, its exit code is ours, one line says what was not written, and the prompt is on the terminal."""
+    assert done.returncode == 1
+    assert (tmp_path / "ran").exists()
+    lines = told(done)
+    assert [line for line in lines if "not written: nextprompt.md" in line and said in line], lines
+    assert any("# " in line and "KeyError" in line for line in done.stderr.decode().splitlines())
+
+
+def test_foreign_prompt_is_left_as_it_is(tmp_path, prompt):
     put(tmp_path, "nextprompt.md", "my notes\n")
     done = loop_close("run", "--", *RAN, cwd=tmp_path)
-    refused(done, said="exists and was not written by loop-close; remove it or name another file")
+    ran_all_the_same(
+        done, tmp_path, said="exists and was not written by loop-close; remove it or name another"
+    )
     assert text(prompt) == "my notes\n"
-    assert not (tmp_path / "ran").exists()
 
 
-def test_prompt_that_is_a_folder_is_refused(tmp_path, prompt):
+def test_prompt_that_is_a_folder_costs_a_line(tmp_path, prompt):
     prompt.mkdir()
-    refused(loop_close("run", "--", *RAN, cwd=tmp_path), said="is a folder; name a file")
-    assert not (tmp_path / "ran").exists()
+    done = loop_close("run", "--", *RAN, cwd=tmp_path)
+    ran_all_the_same(done, tmp_path, said="is a folder; name a file")
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no /proc, which nobody may write")
-def test_folder_that_cannot_be_written_is_refused(tmp_path):
-    refused(loop_close("run", "--", *RAN, cwd="/proc/self"), said="cannot be written: ")
+def test_folder_that_cannot_be_written_costs_a_line():
+    done = loop_close("run", "--", *python("raise KeyError('tea')"), cwd="/proc/self")
+    assert done.returncode == 1
+    assert "cannot be written: " in done.stderr.decode()
 
 
 @pytest.mark.parametrize(

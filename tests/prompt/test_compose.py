@@ -130,7 +130,7 @@ observations = st.builds(
     incomplete=st.just("") | hostile,
     selection=st.just("") | hostile,
     rerun=st.just(("pytest", "--loop-close")) | st.lists(hostile, max_size=3).map(lambda w: ("pytest", *w)),
-    can_rerun_last_failed=st.booleans(),
+    failed_option=st.sampled_from(["", "--loop-close-failed"]),
 )
 
 
@@ -254,7 +254,7 @@ def test_budget(number, budget, word):
         )
         for n in range(number)
     ]
-    report = close(observed(*found, exit_code=1 if number else 5))
+    report = close(observed(*found, exit_code=1 if number else 5, failed_option="--loop-close-failed"))
     text = composed(report, budget)
     check(text, budget)
     if number:

@@ -10,6 +10,8 @@ from loop_close.prompt.show import safe
 from loop_close.text.sanitize import sanitize
 
 START = ["pytest", "--loop-close"]
+BY_OPTION = ["pytest", "--loop-close-failed"]
+HAS_OPTION = {"failed_option": "--loop-close-failed"}
 
 
 def words(*nodeids, **fields):
@@ -33,6 +35,10 @@ def words(*nodeids, **fields):
         (["t.py::a[a b\\n*?~!&|<>]"], ["t.py::a[a b\\n*?~!&|<>]"]),
         (["with space/t.py::a"], ["with space/t.py::a"]),
         (["t.py::a[é 漢字]"], ["t.py::a[é 漢字]"]),
+        # what pytest would take for an option, or for a file of arguments
+        (["-p evil/t.py::a"], ["./-p evil/t.py::a"]),
+        (["--co/t.py::a"], ["./--co/t.py::a"]),
+        (["@x/t.py::a"], ["./@x/t.py::a"]),
         # what cannot be shown as it is: the whole function, or the file, or all
         (["t.py::a[x\ny]"], ["t.py::a"]),
         (["t.py::a[\u202e]"], ["t.py::a"]),
@@ -42,25 +48,26 @@ def words(*nodeids, **fields):
     ],
 )
 def test_selection(nodeids, expected):
-    assert words(*nodeids, can_rerun_last_failed=False) == [*START, *expected]
+    assert words(*nodeids) == [*START, *expected]
 
 
 def test_file_that_cannot_be_shown():
-    assert words("\u202e.py::a", can_rerun_last_failed=False) == START
-    assert words("\u202e.py::a", "b.py::a", can_rerun_last_failed=False) == START
-    assert words("\u202e.py::a", "b.py::a") == [*START, "--lf"]
+    assert words("\u202e.py::a") == START
+    assert words("\u202e.py::a", "b.py::a") == START
+    assert words("\u202e.py::a", "b.py::a", **HAS_OPTION) == BY_OPTION
 
 
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({}, ["--lf"]),
-        ({"can_rerun_last_failed": False}, [f"tests/test_{n}.py" for n in range(9)]),
+        (HAS_OPTION, BY_OPTION),
+        ({}, [*START, *(f"tests/test_{n}.py" for n in range(9))]),
+        ({"takes_ids": False}, START),
     ],
 )
 def test_many_tests(fields, expected):
     nodeids = [f"tests/test_{n % 9}.py::test_{n}_with_a_name" for n in range(90)]
-    assert words(*nodeids, **fields) == [*START, *expected]
+    assert words(*nodeids, **fields) == expected
 
 
 def test_many_cases_of_few_tests():
@@ -70,7 +77,7 @@ def test_many_cases_of_few_tests():
 
 def test_many_files_that_nothing_remembers():
     nodeids = [f"tests/a_folder/test_{n}.py::test_x" for n in range(200)]
-    assert words(*nodeids, can_rerun_last_failed=False) == START
+    assert words(*nodeids) == START
 
 
 def test_length_is_that_of_the_bytes():
@@ -103,19 +110,30 @@ def test_words_of_the_command(rerun, expected):
 @given(
     st.lists(st.tuples(any_text, any_text), max_size=4),
     st.lists(hostile, max_size=3),
-    st.booleans(),
+    st.sampled_from(["", "--loop-close-failed"]),
 )
-def test_any_ids_and_words(ids, rerun, remembers):
+def test_any_ids_and_words(ids, rerun, option):
     found = [failure(None, f"t.py::{function}[{case}]") for function, case in ids]
-    sample = observed(*found, rerun=("pytest", *rerun), can_rerun_last_failed=remembers)
+    sample = observed(*found, rerun=("pytest", *rerun), failed_option=option)
     command = rerun_command(sample)
     assert command == safe(command) == sanitize(command)
     assert "\n" not in command
     got = shlex.split(command)
     given_words = ["pytest", *rerun]
-    assert got[: len(given_words)] == given_words or got[:2] == START
+    assert got[: len(given_words)] == given_words or got[:2] in (START, BY_OPTION)
     chosen = [w for w in got if w.startswith("t.py")]
     assert chosen == sorted(set(chosen))
     for nodeid in (f.nodeid for f in found if chosen):
         assert any(nodeid.startswith(word) for word in chosen)
     assert set(selected_tests(sample)) >= {w for w in chosen if "[" in w}
+
+
+def test_node_ids_do_not_stand_behind_options_that_may_select_tests_themselves():
+    rerun = ("pytest", "--loop-close", "--splits", "2", "--group", "2")
+    found = words("t.py::a", rerun=rerun, takes_ids=False, **HAS_OPTION)
+    assert found == [*BY_OPTION, "--splits", "2", "--group", "2"]
+
+
+def test_three_of_sixty_cases_are_not_the_whole_function():
+    nodeids = [f"tests/test_a.py::test_a_long_name[{'x' * 40}{n}]" for n in range(3)]
+    assert words(*nodeids, **HAS_OPTION) == BY_OPTION

@@ -269,7 +269,7 @@ def test_the_command_that_runs_what_failed():
         *("```sh", "pytest --loop-close t.py::a", "```"),
     ]
     assert rendered("next-step", close(observed(exit_code=5)))[0] == "Rerun the tests, from the root:"
-    checked = observed(*CHECKED, expects_tests=False, rerun=("mypy", "src"), can_rerun_last_failed=False)
+    checked = observed(*CHECKED, expects_tests=False, rerun=("mypy", "src"))
     assert rendered("next-step", close(checked)) == [
         "Rerun the same command, from the root:",
         *("```sh", "mypy src", "```"),

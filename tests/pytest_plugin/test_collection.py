@@ -132,20 +132,6 @@ def test_nothing_collected_is_no_green(run, files):
     assert done.report["root_causes"] == []
 
 
-@pytest.mark.parametrize("option", ["--co", "--collect-only"])
-def test_collecting_alone_is_no_green(run, option):
-    done = run({"test_a.py": FINE}, option, "-q")
-    assert done.ret == 0
-    assert done.title == "# The run is incomplete (exit 0)"
-    assert done.says("(`tests were collected and not run`): 1 test did not run.")
-
-
-def test_collection_error_is_shown_when_collecting_alone(run):
-    done = run({"test_a.py": "import not_there_at_all", "test_b.py": FINE}, "--co")
-    assert done.ret == 2
-    assert done.says("not_there_at_all", "This run is incomplete")
-
-
 def test_all_skipped_is_no_green(run):
     done = run({"test_a.py": "import pytest\n@pytest.mark.skip(reason='later')\ndef test_a(): pass\n"})
     assert done.ret == 0

@@ -59,21 +59,48 @@ def test_usage_error_of_another_plugin_is_shown(run):
     assert done.says("this cannot be")
 
 
-def test_unknown_option_leaves_no_stale_prompt(run):
-    run({"test_a.py": "def test_a(): assert 'old news' == ''\n"})
-    done = run({"test_a.py": FINE}, "--no-such-option")
+def contents(folder):
+    """What a run writes for the user and for a re-run, by name."""
+    names = ("nextprompt.md", "report.json", ".loop-close/report.json", ".loop-close/failed.txt")
+    return {name: (folder / name).read_bytes() for name in names if (folder / name).exists()}
+
+
+@pytest.mark.parametrize("wrong", ["--no-such-option", "no_such_test.py", "test_a.py::no_such_test"])
+def test_wrong_call_of_pytest_leaves_what_shows_failing_tests(run, wrong):
+    done = run({"test_a.py": "def test_a(): assert 'old news' == ''\n"})
+    before = contents(done.folder)
+    assert len(before) == 4
+    done = run({}, wrong, own_process=wrong.startswith("-"))
     assert done.ret == 4
-    assert done.says("unrecognized arguments: --no-such-option")
-    assert "old news" not in done.prompt
+    assert contents(done.folder) == before
+    said = "loop-close: pytest was called wrongly; nextprompt.md still shows the last run"
+    assert said in f"{done.stdout}\n{done.stderr}".splitlines()
 
 
-@pytest.mark.parametrize("option", ["--help", "--version", "--markers", "--fixtures"])
-def test_asking_pytest_about_itself_leaves_the_prompt_alone(run, option):
-    before = run({"test_a.py": "def test_a(): assert 'old news' == ''\n"}).prompt
-    done = run({}, option)
-    assert done.ret == 0
-    if option in ("--help", "--version"):
-        assert done.prompt == before
+@pytest.mark.parametrize("wrong", ["--no-such-option", "no_such_test.py"])
+def test_wrong_call_of_pytest_leaves_no_green_prompt(run, wrong):
+    run({"test_a.py": FINE})
+    done = run({}, wrong)
+    assert done.ret == 4
+    assert done.says("UsageError", wrong)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *("--help", "--version", "--markers", "--fixtures", "--fixtures-per-test", "--cache-show"),
+        *("--co", "--collect-only", "--setup-only", "--setup-plan"),
+    ],
+)
+def test_what_runs_no_test_changes_nothing(run, option):
+    done = run({"test_a.py": "def test_a(): assert 'old news' == ''\n"}, remembers=True)
+    before = contents(done.folder)
+    status = run({}, option, asked=()).ret
+    done = run({}, option, remembers=True)
+    assert done.ret == status
+    assert contents(done.folder) == before
+    assert not done.summary
+    assert run({}, remembers=True).report["progress"]["run"] == 2  # it is in no history
 
 
 def test_failures_before_an_internal_error_are_kept(run):
@@ -218,7 +245,68 @@ def test_exit_status_that_a_conftest_sets_is_the_one_told(run):
     conftest = "def pytest_sessionfinish(session):\n    session.exitstatus = 12\n"
     done = run({"conftest.py": conftest, "test_a.py": FINE})
     assert done.ret == 12
-    assert done.title == "# No known failure in the output, 1 passes (exit 12)"
+    assert done.title == "# Exit status set by a plugin, 1 passes (exit 12)"
+    reason = "conftest.py set it to 12 (pytest_sessionfinish)"
+    assert done.says(f"The tests do not explain the exit status: `{reason}`.")
+    assert done.report["exit_reason"] == reason
+    assert done.summary[0] == f"loop-close: Exit status set by a plugin, 1 passes: {reason}"
+
+
+WRAPPERS = """
+import pytest
+@pytest.hookimpl({style}, {order})
+def {hook}:
+    {result}yield
+    raise KeyError("wrapper broke")
+"""
+
+
+@pytest.mark.parametrize("style", ["wrapper=True", "hookwrapper=True"])
+@pytest.mark.parametrize("order", ["tryfirst=True", "trylast=True"])
+@pytest.mark.parametrize(
+    "hook", ["pytest_sessionfinish(session)", "pytest_terminal_summary(terminalreporter)"]
+)
+def test_wrapper_that_raises_at_the_end_of_the_session_is_an_internal_error(run, style, order, hook):
+    conftest = WRAPPERS.format(style=style, order=order, hook=hook, result="")
+    done = run({"conftest.py": conftest, "test_a.py": FINE}, own_process=True)
+    assert done.ret == 1
+    assert done.title == "# 1 internal error, 1 passes: KeyError at conftest.py:6"
+    assert done.says("wrapper broke")
+
+
+def test_exit_status_of_a_run_whose_loop_a_plugin_fails_is_explained(run):
+    conftest = """
+        import pytest
+        @pytest.hookimpl(wrapper=True)
+        def pytest_runtestloop(session):
+            yield
+            session.testsfailed = 1
+            return True
+        """
+    done = run({"conftest.py": conftest, "test_a.py": FINE})
+    assert done.ret == 1
+    assert done.report["exit_reason"] == "conftest.py set it to 1 (pytest_runtestloop)"
+
+
+def test_exit_status_that_hides_failures_is_explained(run):
+    conftest = "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n"
+    done = run({"conftest.py": conftest, "test_a.py": "def test_a(): assert 1 == 2\n"})
+    assert done.ret == 0
+    assert done.report["verdict"] != "green"
+    assert done.says("# 1 test fails", "`conftest.py set it to 0 (pytest_sessionfinish)`")
+
+
+def test_coverage_below_the_limit_is_the_reason_of_the_exit_status(run):
+    pytest.importorskip("pytest_cov")
+    source = "from product import half\ndef test_a(): assert half(2) == 1\n"
+    product = "def half(n):\n    return n / 2\n\ndef other(n):\n    n += 1\n    n += 2\n    return n\n"
+    files = {"product.py": product, "test_a.py": source}
+    done = run(files, "--cov=product", "--cov-fail-under=90", plugins=("pytest_cov",), own_process=True)
+    assert done.ret == 1
+    assert done.title.startswith("# 1 coverage error, 1 passes")
+    assert done.says("Required test coverage of 90% not reached. Total coverage: ")
+    assert done.report["stall_reason"] == "1 coverage shortfall detected"
+    assert done.report["exit_reason"] == ""
 
 
 @pytest.mark.parametrize(
@@ -236,10 +324,9 @@ def test_prompt_does_not_need_the_plugin(run, plugin):
 
 def test_rerun_does_not_need_the_cache(run):
     tests = "\n".join(f"def test_{'x' * 60}_{n}(): assert {n} < 0" for n in range(30))
-    assert run({"test_a.py": tests}).rerun.endswith(" --lf")
+    assert run({"test_a.py": tests}).rerun == "pytest --loop-close-failed"
     done = run({"test_a.py": tests}, "-p", "no:cacheprovider")
-    by_file = pytest.version_tuple >= (8, 2)
-    assert done.rerun.endswith(" @.loop-close/failed.txt" if by_file else " test_a.py")
+    assert done.rerun == "pytest --loop-close-failed -p no:cacheprovider"
     failed = (done.folder / ".loop-close/failed.txt").read_text(encoding="utf-8").splitlines()
     assert len(failed) == 30
     assert failed[0] == f"test_a.py::test_{'x' * 60}_0"

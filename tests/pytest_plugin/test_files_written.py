@@ -85,7 +85,7 @@ def test_report_whose_place_is_taken_costs_a_line_and_not_the_prompt(run, pytest
     assert done.ret == 1
     assert done.says("assert 1 == 2")
     assert "`.loop-close/report.json`" not in done.prompt
-    assert any("cannot write report.json" in line for line in done.summary)
+    assert any("cannot write .loop-close/report.json" in line for line in done.summary)
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
@@ -108,7 +108,7 @@ def test_prompt_that_can_no_longer_be_written_costs_a_line(run):
     """
     done = run({"test_a.py": source}, asked=("--loop-close", "--loop-close-file=out/next.md"))
     assert done.ret == 1
-    assert any("cannot write next.md" in line for line in done.summary)
+    assert any("not written: out/next.md cannot be written" in line for line in done.summary)
     assert "Traceback" not in done.stdout + done.stderr
 
 

@@ -1,10 +1,13 @@
 """Node ids with any characters, and the command that runs the failing tests again."""
 
+import os
+import shlex
 import shutil
 import subprocess
 import sys
 
 import pytest
+from conftest import ASKED
 from plugin_harness import prose
 
 IDS = [
@@ -96,7 +99,20 @@ TWO = "def test_a(): assert 1 == 2\ndef test_b(): pass\n"
 
 @pytest.mark.parametrize(
     "dropped",
-    ["-x", "--maxfail=1", "-q", "-vv", "--tb=short", "--lf", "--ff", "--durations=3", "--co", "-ra", "-kest"],
+    [
+        "-x",
+        "--maxfail=1",
+        "-q",
+        "-vv",
+        "--tb=short",
+        "--lf",
+        "--ff",
+        "--durations=3",
+        "-ra",
+        "-kest",
+        "-vx",
+        "-xvs",
+    ],
 )
 def test_command_leaves_out_what_selects_or_only_shows(run, dropped):
     done = run({"test_a.py": TWO}, dropped)
@@ -130,20 +146,186 @@ def test_command_from_another_folder_counts_from_the_root(run, pytester, monkeyp
     assert done.rerun.endswith(" sub/test_a.py::test_a")
 
 
-def test_many_failing_tests_are_selected_by_the_last_failed_ones(run):
-    tests = "\n".join(f"def test_{'x' * 60}_{n}(): assert {n} < 0" for n in range(30))
-    assert run({"test_a.py": tests}).rerun == "pytest --loop-close --lf"
+def test_flags_that_stand_together_are_taken_apart(run):
+    assert (
+        run({"test_a.py": TWO}, "-xvp", "no:logging").rerun
+        == "pytest --loop-close -p no:logging test_a.py::test_a"
+    )
+    assert (
+        run({"test_a.py": TWO}, "-xpno:logging").rerun == "pytest --loop-close -pno:logging test_a.py::test_a"
+    )
+
+
+def test_paths_of_options_count_from_the_root(run, pytester, monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    done = run({"pytest.ini": "[pytest]\n", "sub/other/test_b.py": TWO, "sub/test_a.py": TWO})
+    monkeypatch.chdir(pytester.path / "sub")
+    done = run({}, f"--rootdir={pytester.path}", "--ignore", "other")
+    assert done.rerun.endswith(" --ignore sub/other sub/test_a.py::test_a")
+
+
+MANY = (
+    "\n".join(f"def test_{'x' * 60}_{n}(): assert {n} < 0" for n in range(30)) + "\ndef test_fine(): pass\n"
+)
+
+
+def test_many_failing_tests_are_selected_by_the_option(run):
+    done = run({"test_a.py": MANY, "test_b.py": "def test_b(): pass\n"})
+    assert done.rerun == "pytest --loop-close-failed"
+    again = run({}, asked=("--loop-close-failed", "--loop-close-json=report.json"))
+    assert again.report["counts"] == {
+        **dict.fromkeys(again.report["counts"], 0),
+        "failed": 30,
+        "collected": 30,
+    }
+    assert "1 deselected" in again.stdout
 
 
 def test_command_fits_whatever_script_the_names_are_in(run):
     name = "日本語" * 60
     done = run({"test_a.py": f"def test_{name}(): assert 1 == 2\ndef test_日本(): assert 3 == 4\n"})
-    assert done.rerun == "pytest --loop-close --lf"
+    assert done.rerun == "pytest --loop-close-failed"
 
 
-def test_all_tests_are_run_where_the_failing_ones_cannot_be_named(run):
+def test_option_is_given_where_the_failing_tests_cannot_be_shown(run):
     files = {f"test_{'x' * 60}_{n}.py": f"def test_a(): assert {n} < 0\n" for n in range(9)}
     done = run(files, "-p", "no:cacheprovider")
-    words = done.rerun.split()
-    assert words[:4] == ["pytest", "--loop-close", "-p", "no:cacheprovider"]
-    assert len(done.rerun) < 400
+    assert done.rerun == "pytest --loop-close-failed -p no:cacheprovider"
+
+
+CASES = """
+import pytest
+@pytest.mark.parametrize("n", range(60))
+def test_n(n): assert n not in (3, 17, 42)
+def test_sub(subtests):
+    with subtests.test("a"): assert 0
+def test_fine(): pass
+"""
+#: A plugin as pytest-split and pytest-picked are: it leaves tests out, and its options take words.
+SELECTS = """
+def pytest_addoption(parser):
+    parser.addoption("--group", type=int, default=0)
+    parser.addoption("--picked", nargs="*")
+def pytest_collection_modifyitems(config, items):
+    group = config.getoption("--group")
+    if group:
+        items[:] = items[group % 2 :: 2]
+"""
+
+
+def plain(command):
+    """The words of a command of the prompt, however pytest was started."""
+    words = shlex.split(command)
+    return words[2:] if words[:2] == ["python", "-m"] else words
+
+
+def again(run, command):
+    """Run the command of a prompt in a process of its own, and read what it wrote."""
+    return run({}, *plain(command)[1:], asked=("--loop-close-json=report.json",), own_process=True)
+
+
+def failing(done):
+    return sorted({test for cause in done.causes for test in cause["tests"]})
+
+
+@pytest.mark.skipif(not hasattr(pytest, "Subtests"), reason="subtests are new in pytest 9.0")
+def test_cases_and_tests_with_subtests_are_run_and_no_others(run):
+    done = run({"test_a.py": CASES})
+    more = again(run, done.rerun)
+    assert failing(more) == failing(done)
+    assert more.report["counts"]["passed"] == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--group", "2"), ("--group=1",), ("--picked",), ("--picked", "first", "-vx"), ("--picked", "-x", "-q")],
+)
+def test_options_of_plugins_neither_take_the_tests_nor_choose_others(run, options):
+    done = run({"conftest.py": SELECTS, "test_a.py": CASES.partition("def test_sub")[0]}, *options)
+    assert done.rerun.startswith(f"pytest --loop-close-failed {options[0]}")
+    assert not {"-x", "-vx", "-q"} & {*done.rerun.split()}
+    for _ in range(2):
+        more = again(run, done.rerun)
+        assert failing(more) == failing(done)
+        assert more.report["counts"]["passed"] == 0
+
+
+@pytest.mark.parametrize("name", ["-p evil", "--co", "@x", "-x"])
+@pytest.mark.parametrize("number", [1, 30])
+def test_folder_whose_name_is_an_option_gives_none(run, name, number):
+    tests = "".join(f"def test_{'x' * 60}_{n}(): assert {n} < 0\n" for n in range(number))
+    files = {f"sub/{name}/test_a.py": tests, "pytest.ini": "[pytest]\ntestpaths = sub\n"}
+    run(files)
+    done = run({f"{name}/test_b.py": tests}, f"./{name}")
+    more = again(run, done.rerun)
+    assert more.ret == 1
+    assert (
+        failing(more)
+        == failing(done)
+        == sorted(f"{name}/test_b.py::test_{'x' * 60}_{n}" for n in range(number))
+    )
+
+
+@pytest.mark.parametrize("number", ["0", "2"])
+def test_failing_tests_are_run_again_with_another_cache_and_on_workers(run, number):
+    pytest.importorskip("xdist")
+    files = {"test_a.py": CASES.partition("def test_sub")[0] + "def test_fine(): pass\n", "test_b.py": MANY}
+    done = run(files, "-o", "cache_dir=elsewhere", "-n", number, plugins=("xdist",), own_process=True)
+    words = plain(done.rerun)
+    assert words == ["pytest", "--loop-close-failed", "-o", "cache_dir=elsewhere"]
+    more = run({}, *words[1:], "-n", number, plugins=("xdist",), own_process=True, asked=ASKED[1:])
+    assert failing(more) == failing(done)
+    assert more.report["counts"]["passed"] == 0
+
+
+def test_worker_that_a_test_ended_is_used_again(run):
+    pytest.importorskip("xdist")
+    source = "import os\ndef test_a(): os._exit(7)\ndef test_b(): pass\n"
+    done = run({"test_a.py": source}, "-n", "1", plugins=("xdist",), own_process=True)
+    assert plain(done.rerun) == ["pytest", "--loop-close", "-n", "1", "test_a.py::test_a"]
+
+
+def test_killed_run_leaves_the_evidence_of_the_one_before(run):
+    done = run({"test_a.py": MANY})
+    run(
+        {"test_b.py": "import os\ndef test_b(): os._exit(9)\n"},
+        "test_b.py",
+        own_process=True,
+        is_prompt=False,
+    )
+    kept = done.folder / ".loop-close"
+    assert len((kept / "failed.txt").read_text().splitlines()) == 30
+    assert '"failed": 30' in (kept / "report.json").read_text()
+    assert "`.loop-close/report.json`" in (done.folder / "nextprompt.md").read_text()
+
+
+def test_option_without_failing_tests_runs_all_and_says_so(run):
+    done = run({"test_a.py": "def test_a(): pass\n"}, asked=("--loop-close-failed",))
+    assert done.summary == [
+        "loop-close: the tests pass: 1 passed",
+        "loop-close: no failing test is recorded: all tests ran",
+    ]
+
+
+def test_failing_test_that_is_gone_is_named(run):
+    run({"test_a.py": TWO + "def test_c(): assert 1 == 3\n"})
+    done = run({"test_a.py": TWO}, asked=("--loop-close-failed",))
+    assert "loop-close: failed before and not found: test_a.py::test_c" in done.summary
+    assert "1 failed, 1 deselected" in done.stdout
+
+
+def test_list_of_failing_tests_that_cannot_be_read_is_a_usage_error(run):
+    done = run({"test_a.py": TWO, ".loop-close/failed.txt": '"not json\n'}, asked=("--loop-close-failed",))
+    assert done.ret == 4
+    assert "loop-close: cannot read .loop-close/failed.txt: " in done.stderr
+
+
+def test_list_of_failing_tests_is_exact_and_private(run):
+    names = ["api_key=sk-abcdefghijklmnopqrstuvwxyz0123456789ABCD", "plain"]
+    source = f"import pytest\n@pytest.mark.parametrize('x', {names!r})\ndef test_x(x): assert x == 1\n"
+    done = run({"test_a.py": source})
+    path = done.folder / ".loop-close" / "failed.txt"
+    assert path.read_text().splitlines() == [f"test_a.py::test_x[{name}]" for name in names]
+    assert names[0] not in done.prompt
+    assert os.name == "nt" or path.stat().st_mode & 0o077 == 0
+    assert failing(again(run, done.rerun)) == failing(done)

@@ -1,4 +1,6 @@
-"""What can be set, and what happens when it is set wrongly: an error before any test runs."""
+"""What can be set, what happens when it is set wrongly, and when a file cannot be written."""
+
+import os
 
 import pytest
 
@@ -136,34 +138,99 @@ def test_smallest_budget_goes_to_the_first_cause_and_the_next_step_before_all_si
     assert len(done.prompt.encode()) <= 1600
 
 
+def reported(done, name, why):
+    """The tests ran, pytest's exit status stays, and one line says which file was not written, and why."""
+    assert done.ret == 1
+    assert (done.folder / "test_ran").exists()
+    assert [line for line in done.summary if name in line and why in line], done.stdout
+    assert "Traceback" not in done.stderr + done.stdout
+    return True
+
+
+def shown(done):
+    """The terminal has the short form of the prompt."""
+    lines = done.stdout.splitlines()
+    at = next(
+        n for n, line in enumerate(lines) if line.startswith("# 1 test fails: AssertionError at test_a.py:4")
+    )
+    commands = [n for n, line in enumerate(lines) if line.startswith("pytest --loop-close")]
+    assert at < lines.index("assert 1 == 2", at) < commands[-1]
+    return True
+
+
 @pytest.mark.parametrize("option", ["--loop-close-file", "--loop-close-json"])
-def test_folder_in_the_place_of_a_file_is_refused(run, option, pytester):
+def test_folder_in_the_place_of_a_file_costs_a_line(run, option, pytester):
     (pytester.path / "taken").mkdir()
-    assert refused(run({"test_a.py": MARK}, f"{option}=taken"), "taken is a folder; name a file")
+    done = run({"test_a.py": MARK}, f"{option}=taken")
+    assert reported(done, "not written: taken", "is a folder; name a file")
+    assert option.endswith("json") or shown(done)
 
 
 @pytest.mark.parametrize("option", ["--loop-close-file", "--loop-close-json"])
-def test_path_below_a_file_is_refused(run, option):
+def test_path_below_a_file_costs_a_line(run, option):
     done = run({"test_a.py": MARK, "taken": "a file"}, f"{option}=taken/next")
-    assert refused(done, "taken/next cannot be written")
+    assert reported(done, "not written", "taken/next cannot be written")
+    assert option.endswith("json") or shown(done)
 
 
 @pytest.mark.parametrize("option", ["--loop-close-file", "--loop-close-json"])
 @pytest.mark.parametrize(
     "text", ["my own notes\n", "# Heading of somebody else\n", '{"schema": "other"}', "\x00\x01"]
 )
-def test_file_of_somebody_else_is_refused_and_left_as_it_was(run, option, text):
+def test_file_of_somebody_else_is_left_as_it_was(run, option, text):
     done = run({"test_a.py": MARK, "notes.txt": text}, f"{option}=notes.txt")
-    assert refused(done, "notes.txt exists and was not written by loop-close; remove it or name another file")
+    assert reported(
+        done, "notes.txt", "exists and was not written by loop-close; remove it or name another file"
+    )
     assert (done.folder / "notes.txt").read_text(encoding="utf-8") == text
+    assert option.endswith("json") or shown(done)
 
 
-def test_prompt_of_somebody_else_in_the_default_place_is_refused(run):
+def test_prompt_of_somebody_else_in_the_default_place_is_left_as_it_was(run):
     done = run(
         {"test_a.py": MARK, "nextprompt.md": "Dear agent,\n"}, asked=("--loop-close",), is_prompt=False
     )
-    assert done.ret == 4
+    assert reported(done, "nextprompt.md", "was not written by loop-close")
+    assert shown(done)
     assert (done.folder / "nextprompt.md").read_text() == "Dear agent,\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such files")
+@pytest.mark.parametrize("kind", ["pipe", "full", "outside"])
+def test_prompt_that_is_no_file_of_the_project_costs_a_line(run, pytester, tmp_path_factory, kind):
+    path = pytester.path / "nextprompt.md"
+    outside = tmp_path_factory.mktemp("outside") / "notes.md"
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/full" if kind == "full" else outside)
+    done = run({"test_a.py": MARK}, is_prompt=False)
+    assert reported(done, "nextprompt.md", "regular file" if kind == "pipe" else "through a symbolic link")
+    assert shown(done)
+    assert not outside.exists()
+    assert kind == "pipe" or path.is_symlink()
+
+
+def test_state_folder_that_leads_out_of_the_project_is_not_used(run, pytester, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside")
+    (pytester.path / ".loop-close").symlink_to(outside)
+    done = run({"test_a.py": MARK}, remembers=True)
+    assert reported(done, ".loop-close/history.sqlite3", "through a symbolic link; this run is not recorded")
+    assert done.says("AssertionError at test_a.py:4")
+    assert not [*outside.iterdir()]
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
+def test_root_that_cannot_be_written_costs_lines(run, pytester):
+    source = MARK.replace("pathlib.Path('test_ran').touch()", "pass")
+    pytester.makepyfile(test_a=source)
+    pytester.path.joinpath("pytest.ini").touch()
+    pytester.path.chmod(0o500)
+    done = run({}, is_prompt=False, remembers=True)
+    pytester.path.chmod(0o700)
+    assert done.ret == 1
+    assert "cannot be written: Permission denied" in done.stdout
+    assert shown(done)
 
 
 def test_one_file_cannot_be_both(run):

@@ -89,7 +89,7 @@ def _history(root: Path, settings: Settings, given: str | None) -> Path:
     if settings.history == OFF:
         raise UsageError("this project keeps no history: [tool.loop-close] history is 'off'")
     try:
-        return files.path_of_setting(root, "history", settings.history)
+        return files.check_inside(root, files.path_of_setting(root, "history", settings.history))
     except files.UnusablePathError as error:
         raise UsageError(str(error)) from None
 

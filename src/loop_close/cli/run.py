@@ -13,8 +13,9 @@ from loop_close.cli.parser import UsageError
 from loop_close.cli.passthrough import Done, pass_through
 from loop_close.cli.rerun import name_of
 from loop_close.cli.streams import Streams
-from loop_close.cli.targets import Targets, begin_memory, is_told, targets_of
+from loop_close.cli.targets import begin_memory, is_told, targets_of
 from loop_close.remember import Memory, Told
+from loop_close.targets import Targets
 
 #: With this word pytest remembers its run itself.
 _PLUGIN = "--loop-close"
@@ -29,15 +30,20 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
         raise UsageError("run needs a command, for example: loop-close run -- pytest -q")
     targets = targets_of(Path.cwd())
     if options.budget:
-        targets = replace(targets, budget=options.budget)
-    memory = begin_memory(targets, options.source or name_of(words), is_own=_PLUGIN not in words)
-    files.announce(targets.root, targets.prompt, targets.json)
+        targets = replace(targets, settings=replace(targets.settings, budget=options.budget))
+    is_own = not any(word in (_PLUGIN, f"{_PLUGIN}-failed") for word in words)
+    memory = begin_memory(targets, options.source or name_of(words), is_own=is_own)
+    targets.announce()
+    is_announced = files.is_unfinished(targets.prompt)
     try:
         done = pass_through(words)
     except OSError as error:
         streams.complain(f"cannot run {words[0]}: {error.strerror or error}")
         done = _not_run(words[0], error)
-    lines = _close(done, words, options.source or "", targets, memory)
+    if is_announced and is_told(targets, done.exit_code):
+        lines = _left(done, words, targets, memory)
+    else:
+        lines = _close(done, words, options.source or "", targets, memory)
     if done.is_mid_line:
         streams.break_line()
     for line in lines:
@@ -55,15 +61,18 @@ def _not_run(word: str, error: OSError) -> Done:
 
 def _close(done: Done, words: Sequence[str], source: str, targets: Targets, memory: Memory) -> list[str]:
     """Write the prompt; the lines to show. A fault of ours costs a line and not the command's result."""
-    if is_told(targets, done.exit_code):
-        memory.abandon()  # the command remembers the run itself
-        is_expected = _PLUGIN in words
-        told = f"the command itself wrote {targets.name}; it is left unchanged"
-        return [*done.problems, *([] if is_expected else [told])]
     try:
         return [*done.problems, *_write(done, words, source, targets, memory)]
     except (Exception, KeyboardInterrupt) as fault:  # whose exit code would take the place of the command's
         return [*done.problems, _fallback(done, targets, fault)]
+
+
+def _left(done: Done, words: Sequence[str], targets: Targets, memory: Memory) -> list[str]:
+    """Leave the prompt that the command itself wrote; the lines to show."""
+    memory.abandon()  # the command remembers the run itself
+    is_expected = any(word.startswith(_PLUGIN) for word in words)
+    told = f"the command itself wrote {targets.name}; it is left unchanged"
+    return [*done.problems, *([] if is_expected else [told])]
 
 
 def _write(done: Done, words: Sequence[str], source: str, targets: Targets, memory: Memory) -> list[str]:
@@ -78,15 +87,11 @@ def _write(done: Done, words: Sequence[str], source: str, targets: Targets, memo
     report = app.close(replace(seen, rerun=rerun_words(source, words, by_test=by_test)))
     told = Told(tells_outcomes=False, selection=shlex.join(words))
     report = memory.take_up(report, targets.settings, told)
-    saved = app.save(
-        report,
-        root=targets.root,
-        prompt_file=targets.prompt,
-        json_file=targets.json,
-        budget=targets.budget,
-    )
+    saved = app.save(report, targets)
     said = [in_short(saved.report)]
-    if report.verdict != "green":
+    if saved.short and report.verdict != "green":
+        said += saved.short.rstrip("\n").split("\n")
+    elif report.verdict != "green":
         said.append(f"next prompt: {targets.name} (about {estimate_tokens(saved.prompt):,} tokens)")
     return [*said, *report.notes, *saved.problems]
 
@@ -99,7 +104,7 @@ def _fallback(done: Done, targets: Targets, fault: BaseException) -> str:
         text = (
             f"{files.FAULT} (exit {done.exit_code})\n\nRead the output of the command, starting at the end.\n"
         )
-        files.write_prompt(targets.prompt, text)
-    except OSError as error:
-        line += f"; {targets.name} could not be written either: {error.strerror or error}"
+        targets.write_prompt(text)
+    except (OSError, files.UnusablePathError) as error:
+        line += f"; {targets.name} could not be written either: {error}"
     return line

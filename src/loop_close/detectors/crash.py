@@ -33,7 +33,12 @@ def _is_crash(failure: Failure) -> bool:
     if failure.raised is not None:
         return failure.phase == "process" and failure.raised.type in _FATAL
     is_signal = failure.phase == "process" and failure.code in _SIGNALS.values()
-    return is_signal or _WORKER.match(failure.message) is not None
+    return is_signal or is_dead_worker(failure)
+
+
+def is_dead_worker(failure: Failure) -> bool:
+    """Whether a test ended the process of pytest-xdist or pytest-forked that ran it."""
+    return _WORKER.match(failure.message) is not None
 
 
 def _signal(exit_code: int | None) -> str:

@@ -16,8 +16,9 @@ from loop_close.cli.parser_parts import UsageError
 from loop_close.cli.place import place_at
 from loop_close.cli.rerun import start_of
 from loop_close.cli.strategies import strategy_named
-from loop_close.cli.targets import Targets, targets_of
+from loop_close.cli.targets import targets_of
 from loop_close.cli.testing import CommandError, words_of
+from loop_close.targets import Targets
 
 #: In the agent's command, for the text of the turn, and for the path of the file that holds it.
 PROMPT, PROMPT_FILE = "{prompt}", "{prompt_file}"

@@ -21,7 +21,7 @@ def prompt_file() -> Path:
     :raises UnusablePathError: for a path that leads out of the project.
     """
     root = root_of(Path.cwd())
-    return files.path_of_setting(root, "file", settings_of(root).file)
+    return files.check_inside(root, files.path_of_setting(root, "file", settings_of(root).file))
 
 
 def written_prompt() -> str:

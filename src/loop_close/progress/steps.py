@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from loop_close.memory import Episode, Progress, Step
 
 #: pytest's options that choose by what failed last: other tests each time.
-LAST_FAILED = re.compile(r"(?:^| )--(?:lf|last-failed|sw|stepwise)\b")
+LAST_FAILED = re.compile(r"(?:^| )--(?:lf|last-failed|sw|stepwise|loop-close-failed)\b")
 
 #: Kinds of edits that leave the program what it was.
 UNEDITED = ("none", "ineffective")

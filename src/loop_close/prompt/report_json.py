@@ -28,6 +28,7 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         "verdict": report.verdict,
         "stall_reason": report.stall_reason,
         "incomplete": safe(report.observation.incomplete),
+        "exit_reason": safe(report.observation.exit_reason),
         "next_prompt": next_prompt,
         "counts": asdict(report.observation.counts),
         **standing_document(report),

@@ -9,48 +9,59 @@ from loop_close.facts import test_function
 from loop_close.model import Observation
 from loop_close.prompt.show import safe
 
-#: Bytes that the named tests may take: fewer where `--lf` says the same in one word.
+_START = "--loop-close"
+#: Bytes that the named tests may take: fewer where an option says the same in one word.
 _MAX_SELECTED = 200
-_MAX_BESIDE_LAST_FAILED = 120
+_MAX_BESIDE_OPTION = 120
 
 
 def rerun_command(observation: Observation) -> str:
     """A POSIX shell command, every word quoted, that selects just the failing tests.
 
-    Node ids where they are few, else ``--lf`` (pytest's own record of what failed), else a file that names them
-    (``@file``, since pytest 8.2), else the test files, or all where those are many.
+    Node ids where they are few, else the option that reads them from the state folder. A command without such an
+    option gets the test functions, the test files, or no selection, the first that is short enough.
     """
     words = _words(observation)
     nodeids = selected_tests(observation)
-    for selected in (nodeids, sorted({test_function(n) for n in nodeids})):
-        if selected and _size(selected) <= _most(observation):
-            return shlex.join([*words, *selected])
-    if observation.can_rerun_last_failed and any(f.nodeid for f in observation.failures):
-        return shlex.join([*words, "--lf"])
-    if not nodeids:
-        return shlex.join(words)
-    if observation.argument_file:
-        return shlex.join([*words, f"@{observation.argument_file}"])
+    if names_tests(observation):
+        return shlex.join([*words, *_arguments(nodeids)])
+    if observation.failed_option and any(failure.nodeid for failure in observation.failures):
+        return shlex.join([observation.failed_option if word == _START else word for word in words])
+    functions = sorted({test_function(n) for n in nodeids})
     files = sorted({n.split("::", 1)[0] for n in nodeids})
-    return shlex.join([*words, *(files if _size(files) <= _MAX_SELECTED else ())])
+    choices = (nodeids, functions, files) if observation.takes_ids else ()
+    return shlex.join(
+        [*words, *next((_arguments(c) for c in choices if c and _is_short(c, observation)), ())]
+    )
 
 
 def names_tests(observation: Observation) -> bool:
     """Whether :func:`rerun_command` spells out the node id of every failing test."""
     nodeids = selected_tests(observation)
-    is_whole = {failure.nodeid for failure in observation.failures} == {*nodeids}
-    return bool(observation.rerun and nodeids) and is_whole and _size(nodeids) <= _most(observation)
-
-
-def _most(observation: Observation) -> int:
-    return _MAX_BESIDE_LAST_FAILED if observation.can_rerun_last_failed else _MAX_SELECTED
+    is_whole = {f.nodeid for f in observation.failures if f.nodeid} == {*nodeids}
+    is_possible = observation.rerun and observation.takes_ids and nodeids
+    return bool(is_possible) and is_whole and _is_short(nodeids, observation)
 
 
 def command_for(observation: Observation, tests: Sequence[str]) -> str:
     """The same for tests that are known by name; all tests where they are many or cannot be shown."""
     words, nodeids = _words(observation), sorted({_selectable(test) for test in tests if "::" in test})
+    is_named = observation.takes_ids and "" not in nodeids and {*nodeids} == {*tests}
+    if is_named and _is_short(nodeids, observation):
+        return shlex.join([*words, *_arguments(nodeids)])
+    if observation.failed_option and tests:
+        return shlex.join([observation.failed_option if word == _START else word for word in words])
     is_fit = nodeids and "" not in nodeids and _size(nodeids) <= _MAX_SELECTED
-    return shlex.join([*words, *(nodeids if is_fit else ())])
+    return shlex.join([*words, *(_arguments(nodeids) if is_fit else ())])
+
+
+def argument(nodeid: str) -> str:
+    """The node id as a word of a command line, where a folder's name must not be taken for an option or a file."""
+    return f"./{nodeid}" if nodeid.startswith(("-", "@")) else nodeid
+
+
+def _arguments(nodeids: Sequence[str]) -> list[str]:
+    return [argument(nodeid) for nodeid in nodeids]
 
 
 def _words(observation: Observation) -> list[str]:
@@ -58,17 +69,24 @@ def _words(observation: Observation) -> list[str]:
     words = list(observation.rerun)
     if all(map(_is_showable, words)):
         return words
-    start = words[: words.index("--loop-close") + 1] if "--loop-close" in words else []
-    return start if start and all(map(_is_showable, start)) else ["pytest", "--loop-close"]
+    start = words[: words.index(_START) + 1] if _START in words else []
+    return start if start and all(map(_is_showable, start)) else ["pytest", _START]
 
 
-def _size(words: list[str]) -> int:
+def _is_short(nodeids: Sequence[str], observation: Observation) -> bool:
+    return _size(nodeids) <= (_MAX_BESIDE_OPTION if observation.failed_option else _MAX_SELECTED)
+
+
+def _size(words: Sequence[str]) -> int:
     """What the words cost, in bytes: other scripts take more than one a character."""
     return len(shlex.join(words).encode("utf-8", "replace"))
 
 
 def selected_tests(observation: Observation) -> list[str]:
-    """The failing tests as pytest takes them on its command line, sorted, each once; empty for all."""
+    """The failing tests as they can be shown, sorted, each once; empty where one stands for all.
+
+    Of a node id that cannot be shown, the function's or the file's is left.
+    """
     found = {_selectable(f.nodeid) for f in observation.failures if f.nodeid}
     return [] if "" in found else sorted(found)
 

@@ -11,7 +11,7 @@ from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_
 from loop_close.prompt.green import edits_not_run_line, edits_not_run_words, green_title
 from loop_close.prompt.loop import attempts, since_green, state_lines
 from loop_close.prompt.place import in_words, name_of, percent, place_of, representative
-from loop_close.prompt.rerun import command_for, rerun_command, selected_tests
+from loop_close.prompt.rerun import command_for, rerun_command
 from loop_close.prompt.section import Section
 from loop_close.prompt.show import line_of, safe, span
 from loop_close.text.budget import estimate_tokens
@@ -69,6 +69,8 @@ def in_numbers(report: Report) -> str:
     if not parts:
         reason = safe(report.stall_reason)
         reason = _REASONS.get(reason, reason.removesuffix(" detected"))
+        if report.observation.exit_reason:
+            reason = "exit status set by a plugin"
         parts = [f"{reason[:1].upper()}{reason[1:]}"]
     return ", ".join(
         [*parts, *([f"{counts.passed:,} pass{'es' * (counts.passed == 1)}"] if counts.passed else [])]
@@ -83,8 +85,8 @@ def in_short(report: Report) -> str:
         tampered = _tampered(report)
         more = [f"{text[:1].lower()}{text[1:]}" for text in (not_run, tampered) if text]
         return "; ".join([said.removeprefix("# ").replace("T", "t", 1), *more])
-    incomplete = safe(report.observation.incomplete)
-    what = "; incomplete" if report.causes else ""
+    incomplete = safe(report.observation.incomplete or report.observation.exit_reason)
+    what = "; incomplete" if report.causes and report.observation.incomplete else ""
     ended = f"{what}: {incomplete}" if incomplete else ""
     return f"{in_numbers(report)}{_first_place(report)}{ended}{_loop(report)}"
 
@@ -126,6 +128,8 @@ def _number(number: int, one: str, more: str) -> str:
 def facts(report: Report, tokens: int) -> Iterator[str]:
     """What to know of the run as a whole: whether it came to its end, other sources, what could not be looked at."""
     observation = report.observation
+    if observation.exit_reason:
+        yield f"The tests do not explain the exit status: {line_of(observation.exit_reason, 200)}."
     if not_run := edits_not_run_line(report):
         yield not_run
     if observation.incomplete:
@@ -277,9 +281,7 @@ def next_step(report: Report, tokens: int) -> Iterator[str]:
 
 
 def _what(observation: Observation) -> str:
-    if selected_tests(observation) or any(
-        f.nodeid for f in observation.failures if observation.can_rerun_last_failed
-    ):
+    if rerun_command(observation) != command_for(observation, ()):
         return "just the failing tests"
     return "the tests" if observation.expects_tests else "the same command"
 

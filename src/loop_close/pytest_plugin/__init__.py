@@ -7,9 +7,21 @@ options, hook specifications, and, only when asked for, the rest.
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
 
 import pytest
+
+#: With these pytest shows something and runs no test.
+_LOOKS = (
+    "collectonly",
+    "setuponly",
+    "setupplan",
+    "showfixtures",
+    "show_fixtures_per_test",
+    "cacheshow",
+    "markers",
+    "help",
+    "version",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -18,6 +30,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--loop-close",
         action="store_true",
         help="write the next prompt for a coding agent: what is broken, by root cause, and where the fault probably is",
+    )
+    group.addoption(
+        "--loop-close-failed",
+        action="store_true",
+        help="run exactly the tests that failed in the last run with --loop-close, which it implies; all if none did",
     )
     group.addoption(
         "--loop-close-file",
@@ -49,31 +66,37 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(hookspecs)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, object, object]:
+def is_wanted(options: object) -> bool:
+    """Whether the run is to be reported: it was asked for, and tests are going to run.
+
+    :param options: the parsed command line.
+    """
+    is_asked = getattr(options, "loop_close", False) or getattr(options, "loop_close_failed", False)
+    return bool(is_asked) and not any(getattr(options, name, None) for name in _LOOKS)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Errors from here on may end pytest before any session: say so in the prompt."""
-    if not getattr(early_config.known_args_namespace, "loop_close", False):
-        return (yield)
+    if not is_wanted(early_config.known_args_namespace):
+        return
     from loop_close.pytest_plugin import calls
 
     calls.start_monitor(early_config)
-    if "PYTEST_XDIST_WORKER" in os.environ:  # only the controller writes
-        return (yield)
-    from loop_close.pytest_plugin import before_session
+    if "PYTEST_XDIST_WORKER" not in os.environ:  # only the controller writes
+        from loop_close.pytest_plugin.before_session import Watch
 
-    try:
-        result = yield
-    except Exception as error:
-        before_session.report(early_config, error)
-        raise
-    early_config.pluginmanager.register(before_session.Watch(early_config), "loop-close-watch")
-    return result
+        early_config.pluginmanager.register(Watch(early_config), "loop-close-watch")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    if not config.getoption("loop_close", False):
+    if not is_wanted(config.option):
         return
+    if config.getoption("loop_close_failed", False):
+        from loop_close.pytest_plugin.failed import select_failed
+
+        select_failed(config)
     if hasattr(config, "workerinput"):
         from loop_close.pytest_plugin.worker import Courier
 

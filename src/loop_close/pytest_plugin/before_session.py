@@ -56,12 +56,16 @@ def _report(config: pytest.Config, error: Exception) -> None:
     from loop_close.model import Counts, Observation
     from loop_close.pytest_plugin.begin import begin_memory
     from loop_close.pytest_plugin.command import rerun_words
-    from loop_close.pytest_plugin.finish import problems, summary
+    from loop_close.pytest_plugin.finish import UNCHANGED, problems, summary
     from loop_close.pytest_plugin.options import targets_of
     from loop_close.remember import Told
+    from loop_close.targets import shows_failing_tests
 
     config.option = config.known_args_namespace
     targets = targets_of(config)
+    if isinstance(error, pytest.UsageError) and shows_failing_tests(targets.contents(), targets):
+        _say_last([f"loop-close: {UNCHANGED.format(targets.prompt.name)}"])
+        return
     is_exit = isinstance(error, pytest.exit.Exception)
     ended = f"pytest.exit: {error}" if is_exit else "pytest ended before it collected any test"
     observation = Observation(
@@ -69,7 +73,7 @@ def _report(config: pytest.Config, error: Exception) -> None:
         failures=() if is_exit else (_failure(config, error),),
         counts=Counts(errors=0 if is_exit else 1),
         incomplete=ended,
-        rerun=rerun_words(config),
+        rerun=rerun_words(config, is_worker_dead=False)[0],
     )
     memory = begin_memory(config, targets)
     report = app.close(replace(observation, source=memory.source))
@@ -80,12 +84,9 @@ def _report(config: pytest.Config, error: Exception) -> None:
         report = memory.take_up(report, targets.settings, Told())
     saved = app.save(
         report,
-        root=targets.root,
-        prompt_file=targets.prompt,
-        json_file=targets.json,
-        budget=targets.budget,
+        targets,
     )
-    _say_last((*summary(saved.report, saved.prompt, targets, config), *problems(saved.problems)))
+    _say_last((*summary(saved, targets, config), *problems(saved.problems)))
 
 
 def _say_last(lines: Iterable[str]) -> None:

@@ -10,17 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from loop_close.pytest_plugin.options import Targets
+from loop_close import files
 from loop_close.remember import Memory, begin
+from loop_close.targets import Targets
 
 _MAX_BESIDE = 3
 
 
 def begin_memory(config: pytest.Config, targets: Targets) -> Memory:
-    """The memory of this run; without a history where none is wanted or no test is going to run."""
-    is_look = any(config.getoption(name, False) for name in ("collectonly", "setuponly", "setupplan"))
-    if is_look or targets.history is None:
+    """The memory of this run; without a history where none is wanted."""
+    if targets.history is None:
         return begin(targets.root, source_name(), None, ())
+    try:
+        files.check_inside(targets.root, targets.history)
+    except files.UnusablePathError as error:
+        memory = begin(targets.root, source_name(), None, ())
+        memory.notes.append(f"{error}; this run is not recorded")
+        return memory
     beside = list(islice(_beside(targets.root), _MAX_BESIDE))
     return begin(targets.root, source_name(), targets.history, _written(config, targets), beside)
 

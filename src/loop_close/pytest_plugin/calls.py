@@ -26,8 +26,7 @@ _NAME = "loop-close-calls"
 def start_monitor(config: pytest.Config) -> None:
     """Begin to look at calls where that is wanted, and tests are going to run in this process or in workers."""
     options = config.known_args_namespace
-    is_look = any(getattr(options, name, False) for name in ("collectonly", "setuponly", "setupplan"))
-    if is_look or setting_of(config) == OFF:
+    if setting_of(config) == OFF:
         return
     is_worker = "PYTEST_XDIST_WORKER" in os.environ
     if not is_worker and (getattr(options, "numprocesses", None) or getattr(options, "tx", None)):
@@ -173,29 +172,24 @@ class CallWitness:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self._items = session.items
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
         request = getattr(item, "_request", None)  # now, as pytest takes it away at the end
         monitor = self._monitor
         monitor.begin_test()
-        try:
-            return (yield)
-        finally:
-            used = fixtures_of(item, request) if monitor.tests.is_sharing else ()
-            monitor.end_test(item.nodeid, used)
+        yield
+        used = fixtures_of(item, request) if monitor.tests.is_sharing else ()
+        monitor.end_test(item.nodeid, used)
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    # A wrapper of the older kind, as one of the newer kind is on the traceback of every error that passes.
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> Any:
         if fixturedef.scope == "function":
-            return (yield)
+            yield
+            return
         self._monitor.begin_setup(fixturedef)
-        is_broken = True
-        try:
-            result = yield
-            is_broken = False
-        finally:
-            self._monitor.end_setup(fixturedef, is_broken)
-        return result
+        outcome = yield
+        self._monitor.end_setup(fixturedef, outcome.exception is not None)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:

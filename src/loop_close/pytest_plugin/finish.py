@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from loop_close import files
 from loop_close.files import FAULT
-from loop_close.pytest_plugin.options import Targets
+from loop_close.pytest_plugin.failed import notes_of
 from loop_close.pytest_plugin.packages import is_extended, load_packages
 from loop_close.settings import AUTO, ON
+from loop_close.targets import Targets, restore, shows_failing_tests
 
 if TYPE_CHECKING:
-    from loop_close.model import Observation, Report, Warned
+    from loop_close.app import Saved
+    from loop_close.model import Failure, Observation, Report, Warned
     from loop_close.pytest_plugin.session import Recorder
 
-_INTERNAL_ERROR, _USAGE_ERROR = 3, 4
+_TESTS_FAILED, _INTERNAL_ERROR, _USAGE_ERROR = 1, 3, 4
+#: The exit codes of pytest itself (``pytest.ExitCode``; 6: too many warnings).
+_OWN_STATUS = range(7)
+#: What is said of a run that leaves the prompt of the last one.
+UNCHANGED = "pytest was called wrongly; {} still shows the last run"
 
 
 def finish(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
@@ -35,11 +43,32 @@ def finish(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
 
 
 def _close(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
+    if is_misused(int(session.exitstatus), recorder.failures) and shows_failing_tests(
+        recorder.former, recorder.targets
+    ):
+        return _kept(recorder)
     unloadable = load_packages(recorder.config)
     is_plain = not unloadable and not is_extended(recorder.config) and _is_plain(recorder, session)
     if is_plain and _keep_green(recorder, session):
         return _green(recorder)
     return _judged(recorder, session, unloadable)
+
+
+def is_misused(exit_code: int, failures: Sequence[Failure]) -> bool:
+    """Whether pytest was called wrongly, such as with a file that does not exist: it says nothing of the program."""
+    if exit_code != _USAGE_ERROR:
+        return False
+    from loop_close.facts import is_misuse  # late: a green run does without
+
+    return all(map(is_misuse, failures))
+
+
+def _kept(recorder: Recorder) -> tuple[str, ...]:
+    """Leave the evidence of the last run: the failing tests are still what is to be fixed."""
+    restore(recorder.former)
+    if recorder.memory is not None:
+        recorder.memory.abandon()
+    return (f"loop-close: {UNCHANGED.format(recorder.targets.prompt.name)}",)
 
 
 def _judged(recorder: Recorder, session: pytest.Session, unloadable: list[str]) -> tuple[str, ...]:
@@ -53,15 +82,12 @@ def _judged(recorder: Recorder, session: pytest.Session, unloadable: list[str]) 
     report = remembered(recorder, report)
     saved = app.save(
         report,
-        root=targets.root,
-        prompt_file=targets.prompt,
-        json_file=targets.json,
-        budget=targets.budget,
+        targets,
         detectors=extended.detectors,
         extra_sections=extended.sections,
     )
-    found = problems((*report.notes, *saved.problems))
-    return (*summary(saved.report, saved.prompt, targets, recorder.config), *found)
+    found = problems((*report.notes, *notes_of(recorder.config), *saved.problems))
+    return (*summary(saved, targets, recorder.config), *found)
 
 
 def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
@@ -102,17 +128,20 @@ def _keep_green(recorder: Recorder, session: pytest.Session) -> bool:
 
 def _green(recorder: Recorder) -> tuple[str, ...]:
     """The result of :func:`_close` for a plain green run, without loading the modules that find that out."""
-    from loop_close import files
     from loop_close.prompt.green import in_words
 
     tally = recorder.tally
     said = in_words(passed=tally.passed, skipped=tally.skipped, xfailed=tally.xfailed, xpassed=tally.xpassed)
-    path = recorder.targets.prompt
+    targets = recorder.targets
     lines = [f"{said[0].lower()}{said[1:]}"]
     try:
-        files.write_prompt(path, f"# {said}\n")
+        targets.write_prompt(f"# {said}\n")
+        files.forget_run(targets.root)
+    except files.UnusablePathError as error:
+        lines.append(f"not written: {error}")
     except OSError as error:
-        lines.append(f"cannot write {path.name}: {error.strerror or error}")
+        lines.append(f"cannot write {targets.prompt.name}: {error.strerror or error}")
+    lines += notes_of(recorder.config)
     lines += recorder.memory.notes if recorder.memory is not None else ()
     return tuple(f"loop-close: {line if line.isprintable() else ascii(line)}" for line in lines)
 
@@ -133,7 +162,7 @@ def remembered(recorder: Recorder, report: Report) -> Report:
 
 def observe(recorder: Recorder, session: pytest.Session) -> Observation:
     """All that the run said, as one record."""
-    from loop_close.files import FAILED
+    from loop_close.detectors.crash import is_dead_worker
     from loop_close.model import Counts, Observation
     from loop_close.pytest_plugin.command import rerun_words, selection
     from loop_close.pytest_plugin.recall import called
@@ -141,6 +170,7 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
     incomplete = _incomplete(recorder, session)
     calls, why_no_calls = called(recorder, session, incomplete)
     tally, config = recorder.tally, recorder.config
+    words, takes_ids = rerun_words(config, is_worker_dead=any(map(is_dead_worker, recorder.failures)))
     counts = Counts(
         passed=tally.passed,
         failed=len(tally.failed),
@@ -154,14 +184,15 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
     return Observation(
         exit_code=1 if recorder.crashed else int(session.exitstatus),
         source=recorder.memory.source if recorder.memory is not None else "pytest",
-        failures=tuple(recorder.failures),
+        failures=(*recorder.failures, *coverage_failures(config)),
+        exit_reason=_exit_reason(recorder, session),
         warnings=tuple(_warnings(recorder)),
         counts=counts,
         incomplete=incomplete,
         selection=selection(config),
-        rerun=rerun_words(config),
-        can_rerun_last_failed=config.pluginmanager.has_plugin("lfplugin"),
-        argument_file=FAILED if pytest.version_tuple >= (8, 2) else "",
+        rerun=words,
+        failed_option="--loop-close-failed",
+        takes_ids=takes_ids,
         calls=calls if recorder.failures else None,
         asks_for_calls=_asks_for_calls(recorder.targets.settings.suspects),
         why_no_calls=why_no_calls if recorder.failures else "",
@@ -174,12 +205,52 @@ def _asks_for_calls(setting: str) -> bool:
 
 
 def _incomplete(recorder: Recorder, session: pytest.Session) -> str:
-    if recorder.config.getoption("collectonly", False):
-        return "tests were collected and not run"
     # -x at the last test leaves nothing out; while files are collected it leaves out those that come after.
     left = recorder.tally.done() < session.testscollected or not session.testscollected
     stopped = recorder.interrupted or (str(session.shouldfail or session.shouldstop or "") if left else "")
     return stopped or ("an internal error ended it" if session.exitstatus == _INTERNAL_ERROR else "")
+
+
+def coverage_failures(config: pytest.Config) -> Iterator[Failure]:
+    """A total below the limit, by pytest-cov, whose words stand only on the terminal."""
+    plugin = config.pluginmanager.get_plugin("_cov")
+    total, limit = (
+        getattr(plugin, "cov_total", None),
+        getattr(getattr(plugin, "options", None), "cov_fail_under", None),
+    )
+    if not isinstance(total, int | float) or not isinstance(limit, int | float) or total >= limit:
+        return
+    from loop_close.readers import coverage_output
+
+    report = getattr(plugin, "cov_report", None)
+    table = report.getvalue() if report is not None else ""
+    said = f"Required test coverage of {limit:g}% not reached. Total coverage: {total:.2f}%"
+    yield from coverage_output.read(f"{table}\n{said}\n", str(config.rootpath)).failures
+
+
+def _exit_reason(recorder: Recorder, session: pytest.Session) -> str:
+    """Which plugin gave the session an exit status that its tests do not explain; empty where they do."""
+    status, config = int(session.exitstatus), recorder.config
+    hook = recorder.exit_hook
+    if not hook and not recorder.interrupted and not (status in _OWN_STATUS and status != _TESTS_FAILED):
+        is_explained = recorder.failures or [*coverage_failures(config)]
+        hook = "pytest_runtestloop" if status != _TESTS_FAILED or not is_explained else ""
+    if not hook:
+        return ""
+    names = sorted({*_implementers(config, hook)})
+    if not names and hook == "pytest_sessionfinish":
+        names = sorted({*_implementers(config, "pytest_terminal_summary")})
+    return f"{' or '.join(names[:3])} set it to {status} ({hook})" if names else ""
+
+
+def _implementers(config: pytest.Config, hook: str) -> Iterator[str]:
+    """The plugins that take part in a hook, but for pytest's own and ours."""
+    root = str(config.rootpath) + os.sep
+    for each in getattr(config.hook, hook).get_hookimpls():
+        module = str(getattr(each.function, "__module__", ""))
+        if module.partition(".")[0] not in ("_pytest", "loop_close"):
+            name = each.plugin_name.removeprefix(root)
+            yield module if name.isdecimal() else name
 
 
 def _warnings(recorder: Recorder) -> list[Warned]:
@@ -204,17 +275,22 @@ def _warned(warnings: list[tuple[str, str, str, int, str]], root: str) -> list[W
     return sorted(found, key=lambda w: (w.file, w.line, w.nodeid, w.message))
 
 
-def summary(report: Report, prompt: str, targets: Targets, config: pytest.Config) -> tuple[str, ...]:
-    """What is wrong and where to look first; then where to read on. A green run gets one line."""
+def summary(saved: Saved, targets: Targets, config: pytest.Config) -> tuple[str, ...]:
+    """What is wrong and where to look first; then where to read on. A green run gets one line.
+
+    Where the prompt could not be written, a shorter one stands for it.
+    """
     from loop_close.prompt.sections import in_short
     from loop_close.text.budget import estimate_tokens
     from loop_close.text.sanitize import one_line
 
-    lines = [in_short(report)]
-    if report.verdict != "green":
+    lines = [in_short(saved.report)]
+    is_red = saved.report.verdict != "green"
+    if is_red and not saved.short:
         path = os.path.relpath(targets.prompt, config.invocation_params.dir)
-        lines.append(f"next prompt: {path} (about {estimate_tokens(prompt):,} tokens)")
-    return tuple(one_line(f"loop-close: {line}", 240) for line in lines)
+        lines.append(f"next prompt: {path} (about {estimate_tokens(saved.prompt):,} tokens)")
+    short = saved.short.rstrip("\n").split("\n") if is_red and saved.short else ()
+    return (*(one_line(f"loop-close: {line}", 240) for line in lines), *short)
 
 
 def problems(found: tuple[str, ...]) -> list[str]:
@@ -227,10 +303,8 @@ def _fallback(recorder: Recorder, session: pytest.Session, fault: BaseException)
     """Our own fault: the failures as they came, by the simplest means there are."""
     line = _escaped(f"{type(fault).__name__}: {fault}")[1:-1][:300]
     try:
-        from loop_close import files
-
         rows = raw_evidence(recorder.failures, int(session.exitstatus), line)
-        files.write_prompt(recorder.targets.prompt, "".join(rows))
+        recorder.targets.write_prompt("".join(rows))
     except Exception as second:
         line += f"; the raw evidence could not be written either ({type(second).__name__})"
     return (f"loop-close: internal error of loop-close: {line}; pytest's result is not affected",)

@@ -1,16 +1,17 @@
-"""Command line and pyproject.toml to settings and paths that can be written."""
+"""Command line and pyproject.toml to settings and paths."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from loop_close import files
-from loop_close.settings import OFF, Settings, SettingsError, check_setting, parse_settings
+from loop_close import files, targets
+from loop_close.settings import Settings, SettingsError, check_setting, parse_settings
+from loop_close.targets import Targets
 
 _OPTIONS = {
     "file": "--loop-close-file",
@@ -20,21 +21,6 @@ _OPTIONS = {
     "suspects": "--loop-close-suspects",
 }
 _TABLE = pytest.StashKey[Mapping[str, Any]]()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Targets:
-    """Where to write.
-
-    :ivar history: None where nothing is to be remembered.
-    """
-
-    root: Path
-    prompt: Path
-    json: Path | None
-    budget: int
-    history: Path | None
-    settings: Settings
 
 
 def settings_table(config: pytest.Config) -> Mapping[str, Any]:
@@ -71,39 +57,29 @@ def _given(config: pytest.Config) -> dict[str, Any]:
 
 
 def targets_of(config: pytest.Config) -> Targets:
-    """The files to write, checked before any test runs.
+    """The files to write; whether they can be written shows when they are.
 
     Paths on the command line count from where pytest was started, as with ``--junitxml``; those in the settings
     from the root.
 
-    :raises pytest.UsageError: when one cannot be written.
+    :raises pytest.UsageError: for a setting or an option that is wrong.
     """
     settings = read_settings(config)
     try:
-        prompt = _path(config, "file", settings.file)
-        report = _path(config, "json", settings.json) if settings.json else None
-        history = _path(config, "history", settings.history) if settings.history != OFF else None
-        files.check_targets(prompt, report)
+        return targets.targets_of(config.rootpath, settings, dict(_given_paths(config)))
     except files.UnusablePathError as error:
         raise pytest.UsageError(f"loop-close: {error}") from None
-    return Targets(
-        root=config.rootpath,
-        prompt=prompt,
-        json=report,
-        budget=settings.budget,
-        history=history,
-        settings=settings,
-    )
 
 
-def _path(config: pytest.Config, key: str, value: str) -> Path:
-    """Where a setting leads; one of the project itself stays below the project's root.
+def _given_paths(config: pytest.Config) -> Iterator[tuple[str, Path]]:
+    """The paths of the command line, by the name of their setting.
 
-    :raises files.UnusablePathError: when it does not.
+    :raises files.UnusablePathError: when one begins with the home folder of an unknown user.
     """
-    if config.getoption(f"loop_close_{key}", None) is not None:
-        try:
-            return config.invocation_params.dir / Path(value).expanduser()
-        except RuntimeError as error:  # ~ of nobody
-            raise files.UnusablePathError(f"{value}: {error}") from None
-    return files.path_of_setting(config.rootpath, key, value)
+    for key in ("file", "json", "history"):
+        value = config.getoption(f"loop_close_{key}", None)
+        if value is not None:
+            try:
+                yield key, config.invocation_params.dir / Path(value).expanduser()
+            except RuntimeError as error:
+                raise files.UnusablePathError(f"{value}: {error}") from None

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from loop_close import files
 from loop_close.pytest_plugin.begin import begin_memory
 from loop_close.pytest_plugin.calls import witness_of
 from loop_close.pytest_plugin.finish import finish
-from loop_close.pytest_plugin.options import Targets, targets_of
+from loop_close.pytest_plugin.options import targets_of
 from loop_close.pytest_plugin.tally import Tally
 from loop_close.pytest_plugin.witness import Witness, fixtures_of
 from loop_close.pytest_plugin.worker import received
 from loop_close.remember import Memory
+from loop_close.targets import Targets
 
 _MAX_WARNINGS = 200
 _SECTIONS_IN_ALL = 32_000_000
@@ -55,9 +58,12 @@ class Recorder:
         self.warnings: list[Any] = []
         self.interrupted = ""
         self.crashed = False
+        self.exit_hook = ""
+        self._error: BaseException | None = None
         self.lines: tuple[str, ...] = ()
         self.memory: Memory | None = None
         self._calls = witness_of(config)
+        self.former: Mapping[Path, bytes] = {}
         self._session: pytest.Session | None = None
         self._told: int | None = None
         self._witness = Witness(str(config.rootpath))
@@ -75,7 +81,7 @@ class Recorder:
         self._session = session
         self.memory = begin_memory(self.config, self.targets)
         self.tally.watched = self.memory.watched
-        files.announce(self.targets.root, self.targets.prompt, self.targets.json)
+        self.former = self.targets.announce()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -180,14 +186,6 @@ class Recorder:
             name = "pytest.exit: " if type(exc).__name__ == "Exit" else ""
             self.interrupted = f"{name}{exc}" if str(exc) else "interrupted"
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_collection(self) -> Any:
-        try:
-            return (yield)
-        except pytest.UsageError as error:  # such as a file that does not exist
-            self.session_failure(error)
-            raise
-
     def session_failure(self, exc: BaseException) -> None:
         """Record a fault of the whole session."""
         from loop_close.capture.exceptions import message_of
@@ -207,23 +205,32 @@ class Recorder:
                 (category, message, str(warning_message.filename), warning_message.lineno, nodeid)
             )
 
-    @pytest.hookimpl(wrapper=True, trylast=True)
+    # The outermost wrapper: what others do to the exit status, or raise, is known then. It is one of the older kind,
+    # as one of the newer kind is on the traceback of every error that passes.
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Any:
-        # The innermost wrapper: after every plugin has finished its files, before the terminal's summary.
-        try:
-            return (yield)
-        except pytest.exit.Exception as error:
+        before = session.exitstatus
+        outcome = yield
+        self.exit_hook = "pytest_sessionfinish" if session.exitstatus != before else ""
+        self._take_error(outcome.exception)
+        self._finish(session)
+
+    def _take_error(self, error: BaseException | None) -> None:
+        """Record the error that ends the session, once."""
+        if error is None or error is self._error:
+            return
+        self._error = error
+        if isinstance(error, pytest.exit.Exception):
             self._interrupted_by(error)
-            raise
-        except Exception as error:
-            self.crashed = True
+        elif isinstance(error, Exception):
+            self.crashed = not isinstance(error, pytest.UsageError)
             self.session_failure(error)
-            raise
-        finally:
-            self._finish(session)
 
     def _finish(self, session: pytest.Session) -> None:
         self._told = int(session.exitstatus)
+        error = sys.exc_info()[1]  # a usage error in the collection, such as a file that does not exist
+        if isinstance(error, pytest.UsageError):
+            self._take_error(error)
         self._release()
         unread, self._unread = self._unread, []
         for report in unread:
@@ -233,7 +240,10 @@ class Recorder:
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
         """After pytest's own summary: our lines. Also for a session that never began, or changed its exit status."""
-        if self._session is not None and self._told != int(self._session.exitstatus):
+        error = sys.exc_info()[1]  # raised by a wrapper around ours
+        is_new = isinstance(error, Exception) and error is not self._error
+        if self._session is not None and (is_new or self._told != int(self._session.exitstatus)):
+            self._take_error(error)
             self._finish(self._session)
         terminalreporter = self.config.pluginmanager.get_plugin("terminalreporter")
         if terminalreporter is not None:

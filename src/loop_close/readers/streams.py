@@ -126,7 +126,6 @@ def _observation(
         counts=counts,
         incomplete=next((r.incomplete for r in found if r.incomplete), ""),
         rerun=(),
-        can_rerun_last_failed=False,
         expects_tests=bool(counted),
         is_good_news=is_good_news,
     )
