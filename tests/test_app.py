@@ -124,7 +124,7 @@ def test_what_cannot_be_written_is_told_and_the_rest_is_written(save, tmp_path):
 def test_prompt_that_cannot_be_written_is_told(save, tmp_path):
     (tmp_path / "taken").write_text("a file")
     saved = save(prompt=tmp_path / "taken" / "next.md")
-    assert saved.problems == ("not written: taken/next.md cannot be written: Not a directory",)
+    assert saved.problems == ("not written: taken/next.md cannot be written: File exists",)
     assert saved.prompt.startswith("# 1 test ")
     assert saved.short.startswith("# 1 test ")
     assert save().short == ""

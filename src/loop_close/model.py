@@ -189,10 +189,15 @@ class Warned:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Counts:
-    """Tests by outcome; ``errors`` are failing setups, teardowns and collections, each counted once a test."""
+    """Tests by outcome, as pytest counts them.
+
+    :ivar failed: failing tests, without their subtests: both together are what pytest calls failed.
+    :ivar errors: failing setups, teardowns and collections.
+    """
 
     passed: int = 0
     failed: int = 0
+    failed_subtests: int = 0
     errors: int = 0
     skipped: int = 0
     xfailed: int = 0

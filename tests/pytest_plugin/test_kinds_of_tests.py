@@ -1,5 +1,7 @@
 """Tests that are not plain functions, and failures outside of tests."""
 
+import re
+
 import pytest
 
 UNITTEST = """
@@ -61,7 +63,10 @@ def test_subtests_of_unittest_are_cases_of_their_test(run):
     """
     done = run({"test_a.py": source})
     assert done.ret == 1
-    assert done.says("# 1 test fails: AssertionError at test_a.py:8", "1 != 0")
+    inner = (
+        " and 2 subtests fail" if done.report["counts"]["failed_subtests"] else " fails"
+    )  # before pytest 9.0
+    assert done.says(f"# 1 test{inner}: AssertionError at test_a.py:8", "1 != 0")
     assert len(done.causes) == 1
 
 
@@ -87,7 +92,10 @@ def test_subtests_are_cases_of_their_test(run):
     done = run({"test_a.py": SUBTESTS})
     assert done.ret == 1
     assert done.says(
-        "assert (1 % 2) == 0", "assert 5 == 6", "assert 7 == 8", "# 2 tests fail, 1 passes: 3 root causes"
+        "assert (1 % 2) == 0",
+        "assert 5 == 6",
+        "assert 7 == 8",
+        "# 2 tests and 3 subtests fail, 1 passes: 3 root causes",
     )
     assert len(done.causes) == 3
     subtests = [evidence["subtest"] for evidence in done.report["evidence"] if evidence.get("subtest")]
@@ -272,3 +280,44 @@ def test_skip_reason_that_forges_a_verdict_is_not_shown(run):
 def test_warnings_that_nobody_asked_about_are_not_in_the_prompt(run):
     done = run({"test_a.py": "import warnings\ndef test_a(): warnings.warn('ordinary')\n"})
     assert "ordinary" not in done.prompt
+
+
+KINDS = """
+import pytest
+def test_fails(): assert 0
+def test_with_subtests(subtests):
+    for i in range(3):
+        with subtests.test(i=i): assert i == 1
+def test_after_a_subtest(subtests):
+    with subtests.test("a"): pass
+    assert 0
+@pytest.fixture
+def broken(): raise ValueError("x")
+def test_setup(broken): pass
+@pytest.fixture
+def late():
+    yield
+    raise ValueError("late")
+def test_teardown(late): pass
+def test_both(late): assert 0
+def test_fine(): pass
+"""
+
+
+@pytest.mark.skipif(not hasattr(pytest, "Subtests"), reason="subtests are new in pytest 9.0")
+@pytest.mark.parametrize("options", [(), ("-n", "2"), ("-n", "2", "--dist", "each")])
+def test_title_counts_what_pytest_counts(run, options):
+    if options:
+        pytest.importorskip("xdist")
+    files = {"test_a.py": KINDS, "test_b.py": "import not_there\n"}
+    more = ("--continue-on-collection-errors", *options)
+    done = run(files, *more, plugins=("xdist",), own_process=True)
+    last = next(line for line in reversed(done.stdout.splitlines()) if " failed, " in line)
+    numbers = {word: int(number) for number, word in re.findall(r"(\d+) (failed|passed|errors)", last)}
+    counts = done.report["counts"]
+    assert counts["failed"] + counts["failed_subtests"] == numbers["failed"]
+    assert counts["passed"] == numbers["passed"]
+    assert counts["errors"] == numbers["errors"]
+    failing = f"# {counts['failed']} tests and {counts['failed_subtests']} subtests fail"
+    errors = f"1 file cannot be collected, {counts['errors'] - 1} errors, {counts['passed']} pass"
+    assert done.title.startswith(f"{failing}, {errors}: ")

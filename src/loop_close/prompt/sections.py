@@ -60,7 +60,7 @@ def in_numbers(report: Report) -> str:
     errors = max(0, counts.errors - uncollected)
     checks = Counter(f.tool for f in report.observation.failures if f.tool and f.phase == "check")
     parts = [
-        _number(counts.failed, "test fails", "tests fail"),
+        _failing(counts.failed, counts.failed_subtests),
         _number(uncollected, "file cannot be collected", "files cannot be collected"),
         _number(errors, "error", "errors"),
         *(_number(n, f"{tool} error", f"{tool} errors") for tool, n in sorted(checks.items())),
@@ -119,6 +119,16 @@ def _loop(report: Report) -> str:
     reason = progress.breaker.reason or "no progress"
     words = {"stuck": f"stuck: {reason}", "no-progress": reason}
     return f"; run {progress.position} of this loop: {words.get(report.verdict, 'progress')}"
+
+
+def _failing(tests: int, subtests: int) -> str:
+    """How many tests and subtests fail: in sum what pytest counts as failed."""
+    if not subtests:
+        return _number(tests, "test fails", "tests fail")
+    inner = f"{subtests:,} subtest{'s' * (subtests != 1)}"
+    if not tests:
+        return f"{inner} fail{'s' * (subtests == 1)}"
+    return f"{tests:,} test{'s' * (tests != 1)} and {inner} fail"
 
 
 def _number(number: int, one: str, more: str) -> str:

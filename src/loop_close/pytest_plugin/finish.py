@@ -173,7 +173,8 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
     words, takes_ids = rerun_words(config, is_worker_dead=any(map(is_dead_worker, recorder.failures)))
     counts = Counts(
         passed=tally.passed,
-        failed=len(tally.failed),
+        failed=tally.failures,
+        failed_subtests=tally.failed_subtests,
         errors=tally.errors,
         skipped=tally.skipped,
         xfailed=tally.xfailed,

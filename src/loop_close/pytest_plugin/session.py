@@ -231,6 +231,7 @@ class Recorder:
         error = sys.exc_info()[1]  # a usage error in the collection, such as a file that does not exist
         if isinstance(error, pytest.UsageError):
             self._take_error(error)
+        self.tally.settle()
         self._release()
         unread, self._unread = self._unread, []
         for report in unread:

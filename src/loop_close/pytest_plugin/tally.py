@@ -14,9 +14,12 @@ class Tally:
         self.xfailed = 0
         self.xpassed = 0
         self.errors = 0
+        self.failures = 0
+        self.failed_subtests = 0
         self.failed: set[str] = set()
         self.watched: frozenset[str] = frozenset()
         self.outcomes: dict[str, Any] = {}
+        self._passed_too: list[Any] = []
         self._broken_setups: set[str] = set()
         self._uncollected: set[tuple[str, str]] = set()
         self._skipped_modules: set[str] = set()
@@ -62,8 +65,14 @@ class Tally:
     def _pass(self, report: Any) -> None:
         if hasattr(report, "wasxfail"):
             self.xpassed += 1
-        elif not hasattr(report, "context") and not (self.failed and report.nodeid in self.failed):
-            self.passed += 1  # asked in this order: pytest 9.2 spells a node id anew each time
+        elif not hasattr(report, "context"):
+            self.passed += 1
+            if (
+                self.failed and report.nodeid in self.failed
+            ):  # in a subtest, or on another worker of --dist each
+                self._passed_too.append(
+                    report
+                )  # asked in this order: pytest 9.2 spells a node id anew each time
 
     def _failure(self, report: Any) -> None:
         if report.when == "collect":
@@ -75,9 +84,20 @@ class Tally:
             if report.when == "setup":
                 self._broken_setups.add(report.nodeid)
         else:
+            if hasattr(report, "context"):
+                self.failed_subtests += 1
+            else:
+                self.failures += 1
             self.failed.add(report.nodeid)
+
+    def settle(self) -> None:
+        """Count as failed what pytest fails for its subtests after we were told that it passed."""
+        changed = [report for report in self._passed_too if report.outcome == "failed"]
+        self._passed_too = [report for report in self._passed_too if report.outcome != "failed"]
+        self.passed -= len(changed)
+        self.failures += len(changed)
 
     def done(self) -> int:
         """How many tests came to an outcome."""
-        others = self.passed + self.skipped + self.xfailed + self.xpassed
+        others = self.passed - len(self._passed_too) + self.skipped + self.xfailed + self.xpassed
         return others + len(self.failed | self._broken_setups)
