@@ -77,6 +77,19 @@ def test_wrong_call_of_pytest_leaves_what_shows_failing_tests(run, wrong):
     assert said in f"{done.stdout}\n{done.stderr}".splitlines()
 
 
+def test_plugin_that_cannot_be_loaded_leaves_no_stale_prompt(run, pytester, monkeypatch):
+    before = run({"test_a.py": "def test_a(): assert 'old news' == ''\n"}, "--loop-close-file=next.md")
+    assert "old news" in (before.folder / "next.md").read_text()
+    pytester.makepyfile(broken_plugin="raise KeyError('cannot be loaded')")
+    monkeypatch.setenv("PYTEST_PLUGINS", "broken_plugin")
+    monkeypatch.setenv("PYTHONPATH", str(pytester.path))
+    done = run({}, "--loop-close-file=next.md", own_process=True)
+    assert done.ret != 0
+    prompt = (done.folder / "next.md").read_text()
+    assert "cannot be loaded" in prompt
+    assert "old news" not in prompt
+
+
 @pytest.mark.parametrize("wrong", ["--no-such-option", "no_such_test.py"])
 def test_wrong_call_of_pytest_leaves_no_green_prompt(run, wrong):
     run({"test_a.py": FINE})

@@ -6,7 +6,9 @@ options, hook specifications, and, only when asked for, the rest.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 
 import pytest
 
@@ -24,7 +26,7 @@ _LOOKS = (
 )
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     group = parser.getgroup("loop-close", "next prompt for coding agents (loop-close)")
     group.addoption(
         "--loop-close",
@@ -58,6 +60,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="track which functions each test calls, to find the probable fault; auto: if possible (Python 3.12),"
         " on: report it if not possible, off: never (default: auto)",
     )
+
+    config = pluginmanager.get_plugin("pytestconfig")
+    words = config.invocation_params.args if isinstance(config, pytest.Config) else ()
+    if config is not None and any(str(word).startswith("--loop-close") for word in words):
+        config.add_cleanup(lambda: _end_of_loading(config, parser))
+
+
+def _end_of_loading(config: pytest.Config, parser: pytest.Parser) -> None:
+    """Report a plugin that cannot be loaded: pytest ends before any hook is called that could."""
+    error = sys.exc_info()[1]
+    if not isinstance(error, Exception) or config.pluginmanager.has_plugin("loop-close-watch"):
+        return
+    words = [str(word) for word in config.invocation_params.args]
+    with contextlib.suppress(Exception):  # what is wrong with the words is pytest's to say
+        config.known_args_namespace = parser.parse_known_args(words)
+        if is_wanted(config.known_args_namespace) and "PYTEST_XDIST_WORKER" not in os.environ:
+            from loop_close.pytest_plugin import before_session
+
+            before_session.report(config, error)
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
