@@ -205,6 +205,7 @@ def test_prompt_that_is_no_file_of_the_project_costs_a_line(run, pytester, tmp_p
     else:
         path.symlink_to("/dev/full" if kind == "full" else outside)
     done = run({"test_a.py": MARK}, is_prompt=False)
+    assert len(done.summary) == 2
     assert reported(done, "nextprompt.md", "regular file" if kind == "pipe" else "through a symbolic link")
     assert shown(done)
     assert not outside.exists()

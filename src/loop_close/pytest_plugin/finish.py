@@ -86,7 +86,7 @@ def _judged(recorder: Recorder, session: pytest.Session, unloadable: list[str]) 
         detectors=extended.detectors,
         extra_sections=extended.sections,
     )
-    found = problems((*report.notes, *notes_of(recorder.config), *saved.problems))
+    found = problems((*report.notes, *notes_of(recorder.config), *saved.problems), in_one=bool(saved.short))
     return (*summary(saved, targets, recorder.config), *found)
 
 
@@ -294,9 +294,12 @@ def summary(saved: Saved, targets: Targets, config: pytest.Config) -> tuple[str,
     return (*(one_line(f"loop-close: {line}", 240) for line in lines), *short)
 
 
-def problems(found: tuple[str, ...]) -> list[str]:
+def problems(found: tuple[str, ...], *, in_one: bool = False) -> list[str]:
+    """What went wrong, in a line each, or all in one."""
     from loop_close.text.sanitize import one_line
 
+    if in_one and found:
+        return [one_line(f"loop-close: {'; '.join(found)}", 500)]
     return [one_line(f"loop-close: {problem}") for problem in found]
 
 
