@@ -462,3 +462,48 @@ def test_odd_escapes_in_values_and_sources_warn_nobody(run):
         assert "SyntaxWarning" not in done.stdout + done.stderr
         assert "DeprecationWarning" not in done.stdout + done.stderr
     assert done.report["progress"]["position"] == 2
+
+
+WORDINGS = """
+import pytest
+class Box:
+    def __init__(self, value): self.value = value
+    def __repr__(self): return f"Box({self.value})"
+def check(left, right):
+    __tracebackhide__ = True
+    assert left == right
+@pytest.fixture
+def broken(): assert Box([*range(100)]) == 3
+def test_box(): assert Box([*range(100)]) == Box([*range(99)])
+def test_list(): assert [{"id": n} for n in range(40)] == [{"id": n} for n in range(41)]
+def test_text(): assert "a\\n" * 50 + "x" == "a\\n" * 50 + "y"
+def test_set(): assert {*range(60)} == {*range(1, 61)}
+def test_helper(): check([*range(100)], [*range(101)])
+def test_fixture(broken): pass
+def test_wrapped():
+    try: assert Box([*range(100)]) == 3
+    except AssertionError as error: raise ValueError(f"wrapped: {error}") from error
+def test_raises():
+    with pytest.raises(ValueError, match="x"): raise ValueError("y" * 400)
+"""
+#: Says it in other words, as pytest-clarity does.
+CLARITY = """
+def pytest_assertrepr_compare(op, left, right):
+    return ["other words", f"left: {left}", f"right: {right}"]
+"""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("-vv",), ("--tb=short",), ("--tb=no", "-q"), ("--tb=native", "-l"), ("--full-trace",), ("clarity",)],
+)
+@pytest.mark.parametrize("is_edited", [True, False])
+def test_what_only_changes_the_wording_changes_no_failure(run, options, is_edited):
+    run({"test_a.py": WORDINGS}, remembers=True)
+    files = {"test_a.py": f"{WORDINGS}# edited\n" if is_edited else WORDINGS}
+    if options == ("clarity",):
+        files, options = {**files, "conftest.py": CLARITY}, ()
+    done = run(files, *options, remembers=True)
+    found = done.report["progress"]
+    assert (found["fixed"], found["new"], found["changed"]) == ([], [], [])
+    assert len(found["unresolved"]) == 8
