@@ -66,6 +66,87 @@ def signals(done):
     return [s["kind"] for s in done.report["signals"]]
 
 
+OTHERS = {
+    "pytest.ini": "",
+    "shop.py": """
+        def first(): return 0
+        def second(): return 1
+        def third(): return 1
+        """,
+    "test_shop.py": """
+        import shop
+
+
+        def test_first():
+            assert shop.first() == 1
+
+
+        def test_second():
+            assert shop.second() == 1
+
+
+        def test_third():
+            assert shop.third() == 1
+        """,
+}
+BREAK_TWO = (
+    "return 0\ndef second(): return 1\ndef third(): return 1",
+    "return 1\ndef second(): return 0\ndef third(): return 0",
+)
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("README.md", "a note"),
+        ("data.json", "{}"),
+        ("conftest.py", "SIZE = 1\n"),
+        ("test_shop.py", "\n\ndef helper():\n    return 1\n"),
+        ("test_shop.py", "\n\ndef test_new():\n    assert 0\n"),
+    ],
+)
+def test_what_broke_had_passed_whatever_else_was_edited(loop, run, pytester, file, text):
+    run(OTHERS, remembers=True)
+    with (pytester.path / file).open("a") as added:
+        added.write(text)
+    done = loop(shop=BREAK_TWO)
+    assert len(done.report["progress"]["broken"]) == 2
+    assert done.says("(2 had passed). No progress.")
+
+
+def test_new_cases_that_fail_are_not_said_to_be_broken(loop, run, pytester):
+    cases = """
+        import json, pathlib, pytest, shop
+
+        CASES = json.loads(pathlib.Path(__file__).with_name("cases.json").read_text())
+
+
+        @pytest.mark.parametrize("case", CASES)
+        def test_case(case):
+            assert shop.first() == case
+
+
+        def test_first():
+            assert shop.first() == 1
+        """
+    run({**OTHERS, "test_shop.py": cases, "cases.json": "[1]"}, remembers=True)
+    (pytester.path / "cases.json").write_text("[1, 2]")
+    done = loop(shop=("first(): return 0", "first(): return 1"))
+    assert "broken" not in progress(done)
+    assert done.says(
+        "Progress: tests that had failed pass; the new failures are not known to have passed before."
+    )
+
+
+def test_a_failure_that_returns_after_each_green_run_is_an_oscillation(loop, run):
+    run({**OTHERS, "shop.py": OTHERS["shop.py"].replace("return 0", "return 1")}, remembers=True)
+    for _ in range(2):
+        assert "oscillation" not in signals(loop(shop=("first(): return 1", "first(): return 0")))
+        loop(shop=("first(): return 0", "first(): return 1"))
+    done = loop(shop=("first(): return 1", "first(): return 0"))
+    assert done.says("the same failure in runs 2, 4 and 6, each time after it had been fixed")
+
+
 def test_first_run_says_nothing_of_a_loop(loop):
     done = loop()
     assert "of this loop" not in done.prompt
