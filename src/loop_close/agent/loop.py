@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from loop_close.agent.analysis import AnalysisContext, AnalysisResult
 from loop_close.agent.analyzer import ResponseAnalyzer
+from loop_close.agent.blocks import lines_of
 from loop_close.agent.decision import Decision, Standing, is_proven
+from loop_close.agent.errors import error_pattern, errors_in
 from loop_close.agent.fix_plan import FixPlan, updated
 from loop_close.agent.fix_plan_saved import from_dict, to_dict
 from loop_close.agent.guard import SafetyGuard
@@ -17,7 +20,9 @@ from loop_close.agent.said import Said
 from loop_close.agent.saved import Saved
 from loop_close.agent.strategies import fix_plan
 from loop_close.agent.strategies.contract import ExitStrategy
+from loop_close.agent.stuck import REPEATS
 from loop_close.agent.supervisor import Supervisor
+from loop_close.agent.tool_results import content_text
 from loop_close.agent.trend import Trend
 from loop_close.agent.trip import Trip
 from loop_close.agent.turn_prompt import turn_prompt
@@ -60,6 +65,8 @@ class AgentLoop:
         self._trend = Trend(patience)
         self._has_turned = False
         self._was_warned = False
+        self._repeats = 0
+        self._error = ""
 
     @property
     def limits(self) -> Limits:
@@ -82,6 +89,11 @@ class AgentLoop:
         return self._plan
 
     @property
+    def analysis(self) -> AnalysisResult:
+        """What the agent's last message came to."""
+        return self._analysis
+
+    @property
     def cost(self) -> float:
         """What the turns cost, as far as the agent tells it."""
         return self._guard.spent.cost
@@ -96,7 +108,10 @@ class AgentLoop:
 
         :param now: seconds of a clock that does not jump.
         """
-        return self._guard.check(now)
+        reached = self._guard.check(now)
+        if reached is None or reached.limit != "failures" or not self._error:
+            return reached
+        return replace(reached, reason=f"{reached.reason}; the last turn failed: {self._error}")
 
     def tested(self, outcome: RunOutcome) -> Decision:
         """Whether the loop goes on after a run of the tests.
@@ -108,7 +123,8 @@ class AgentLoop:
         standing = self._standing(outcome)
         trip = self._supervisor.observe(result_of(outcome, TESTS, self.turns))
         decision = self._strategy.decide(standing)
-        if decision.action != "done" and not self._task and is_proven(standing):
+        is_denied = bool(self._analysis.completion_signal.qualifiers)
+        if decision.action != "done" and not self._task and is_proven(standing) and not is_denied:
             return Decision(action="done", reason="the tests are green", strategy=TESTS)
         if decision.action == "continue":
             decision = self._circling(outcome, trip) or decision
@@ -124,14 +140,16 @@ class AgentLoop:
         :param now: as in :meth:`limit`.
         """
         self._analysis = self._analyzed(clean(said.text, _LONGEST))
-        self._guard.detect_loop(said.text)
-        record = self._guard.record_failure if error or said.is_error else self._guard.record_success
+        self._repeats = self._repeats + 1 if self._guard.detect_loop(said.text) else 0
+        error = error or ("the agent reported an error" if said.is_error else "")
+        record = self._guard.record_failure if error else self._guard.record_success
         record(cost=said.cost, now=now)
-        self._errors = [*self._errors, clean(error, _LONGEST)][-_ERRORS:]
+        self._error = one_line(clean(error), 300)
+        self._errors = [*self._errors, _errors_of(said, error)][-_ERRORS:]
         trips = [self._supervisor.observe(result) for result in said.results]
         self._facts = list(dict.fromkeys(trip.text for trip in trips if trip is not None))
         if error:
-            self._facts.append(f"The last turn failed: {one_line(clean(error), 300)}")
+            self._facts.append(f"The last turn failed: {self._error}")
         self._has_turned = True
 
     def prompt(self, outcome: RunOutcome, decision: Decision) -> str:
@@ -157,6 +175,8 @@ class AgentLoop:
             "errors": self._errors,
             "failing": self._trend.failing,
             "vain": self._trend.vain,
+            "repeats": self._repeats,
+            "error": self._error,
         }
 
     @classmethod
@@ -186,6 +206,8 @@ class AgentLoop:
         loop._trend = Trend(patience, saved.wholes("failing"), saved.whole("vain"))
         loop._responses = saved.texts("responses")[-_RESPONSES:]
         loop._errors = saved.texts("errors")[-_ERRORS:]
+        if "repeats" in saved.names():  # earlier releases did not save it
+            loop._repeats, loop._error = saved.whole("repeats"), saved.text("error")
         if loop._responses:
             loop._analysis = loop._analyzed(loop._responses.pop())
         return loop
@@ -233,16 +255,23 @@ class AgentLoop:
             reason = trip.text.partition("\n")[0]
             return Decision(action="stuck", reason=f"{reason} {outcome.doubt}".strip(), strategy="supervisor")
         if self._is_repeating(outcome):
-            return Decision(action="stuck", reason=_repeats(self._guard), strategy="safety_guard")
+            failed = f"; its last turn failed: {self._error}" if self._error else ""
+            reason = f"{_repeats(self._guard, outcome)}{failed}"
+            return Decision(action="stuck", reason=reason, strategy="safety_guard")
         return None
 
     def _is_repeating(self, outcome: RunOutcome) -> bool:
         """Whether the agent says what it said before, while the runs stand still, too.
 
         Equal words over different edits are no loop: the runs tell. And before it said so it has to have been told,
-        by a breaker that was half open, to try otherwise.
+        by a breaker that was half open, to try otherwise. Green runs tell nothing of the edits: there it is a loop
+        when nothing was edited, or when it says so for the third time in a row.
         """
-        return self._guard.found is not None and self._was_warned and not outcome.has_advanced
+        if self._guard.found is None or outcome.has_advanced:
+            return False
+        if outcome.verdict == "green" and not outcome.doubt:
+            return not outcome.is_edited or self._repeats + 1 >= REPEATS
+        return self._was_warned
 
 
 def _prompt(outcome: RunOutcome) -> str:
@@ -255,9 +284,16 @@ def _prompt(outcome: RunOutcome) -> str:
     )
 
 
-def _repeats(guard: SafetyGuard) -> str:
+def _repeats(guard: SafetyGuard, outcome: RunOutcome) -> str:
     found = guard.found
     assert found is not None
-    return (
-        f"the agent repeats an earlier message ({found.similarity:.0%} alike), and the runs make no progress"
-    )
+    runs = "the tests were green before, too" if outcome.verdict == "green" else "the runs make no progress"
+    return f"the agent repeats an earlier message ({found.similarity:.0%} alike), and {runs}"
+
+
+def _errors_of(said: Said, error: str) -> str:
+    """All errors of a turn: its own, those that its message tells of, those of its tools; a line each."""
+    told = errors_in(lines_of(clean(said.text, _LONGEST)))
+    tools = (content_text(result.content) for result in said.results if result.is_error)
+    lines = dict.fromkeys(line for line in (clean(error), *told, *map(error_pattern, tools)) if line)
+    return clean("\n".join(lines), _LONGEST)
