@@ -105,6 +105,7 @@ class Run:
     :ivar is_good: the command said that all is well.
     :ivar is_killed: it began and was never heard of again.
     :ivar collected: how many tests were selected to run, 0 when not known.
+    :ivar interpreter: what ran them, as ``cpython-3.13-linux``; empty when not known.
     """
 
     number: int
@@ -124,6 +125,7 @@ class Run:
     passed: int = 0
     skipped: int = 0
     collected: int = 0
+    interpreter: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

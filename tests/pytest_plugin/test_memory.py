@@ -8,6 +8,9 @@ import time
 
 import pytest
 
+from loop_close.pytest_plugin import begin
+
+INTERPRETER = begin._interpreter
 PROJECT = {
     "pytest.ini": "",
     "shop.py": """
@@ -295,6 +298,63 @@ def test_sources_have_an_episode_each(loop, monkeypatch):
     assert done.says("Run 2 of this loop: 1 fixed, 1 unresolved.", "| 2 | `total`: ")
     monkeypatch.setenv("TOX_ENV_NAME", "py312")
     assert loop().says("Run 2 of this loop: 1 fixed, 1 unresolved.", "| 2 | `total`: ")
+
+
+def test_another_interpreter_is_another_source(loop, monkeypatch):
+    loop()
+    monkeypatch.setattr(begin, "_interpreter", lambda: "cpython-3.99-linux")
+    done = loop()
+    assert done.report["source"] == "pytest:cpython-3.99-linux"
+    assert "of this loop" not in done.prompt
+    assert "No file of the project changed" not in done.prompt
+    done = loop(shop=("+ 1", "+ 0"))
+    assert done.says("Run 2 of this loop: 1 fixed, 1 unresolved.")
+    monkeypatch.setattr(begin, "_interpreter", INTERPRETER)
+    done = loop()
+    assert done.report["source"] == "pytest"
+    assert done.says("Run 2 of this loop: 1 fixed, 1 unresolved.")
+
+
+def test_green_runs_of_two_interpreters_are_two_sources(loop, run, monkeypatch):
+    run({**OTHERS, "shop.py": OTHERS["shop.py"].replace("return 0", "return 1")}, remembers=True)
+    monkeypatch.setattr(begin, "_interpreter", lambda: "pypy-3.11-linux")
+    done = loop(shop=("first(): return 1", "first(): return 0"))
+    assert done.report["source"] == "pytest:pypy-3.11-linux"
+
+
+SHARDS = """
+    def pytest_addoption(parser):
+        parser.addoption("--splits", type=int)
+        parser.addoption("--group", type=int)
+
+
+    def pytest_collection_modifyitems(config, items):
+        if config.getoption("splits"):
+            items[:] = items[config.getoption("group") - 1 :: config.getoption("splits")]
+    """
+
+
+def test_a_shard_updates_only_what_it_ran(loop, run):
+    run({**PROJECT, "conftest.py": SHARDS}, "--splits", "2", "--group", "1", remembers=True)
+    done = loop("--splits", "2", "--group", "2")
+    assert progress(done) == {"new": 1, "not_run": 1}
+    done = loop("--splits", "2", "--group", "2", shop=("if items else None", "if items else 0"))
+    assert progress(done) == {"fixed": 1, "not_run": 1}
+    assert done.report["verdict"] != "green"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "source"),
+    [
+        ("NOX_CURRENT_SESSION", "tests-3.12", "pytest:tests-3.12"),
+        ("HATCH_ENV_ACTIVE", "py312", "pytest:py312"),
+        ("HATCH_ENV_ACTIVE", "default", "pytest"),
+    ],
+)
+def test_an_environment_is_a_source(loop, monkeypatch, variable, value, source):
+    monkeypatch.delenv("TOX_ENV_NAME", raising=False)
+    monkeypatch.setenv(variable, value)
+    assert loop().report["source"] == source
 
 
 def test_a_green_source_does_not_hide_a_red_one(loop, monkeypatch):

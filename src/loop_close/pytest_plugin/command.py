@@ -38,6 +38,8 @@ _LIMITING = (
     "--config-file",
     "--rootdir",
 )
+#: Options that take one part of all tests: of pytest-split, pytest-shard and pytest-test-groups.
+_SHARDS = (("splits", "group"), ("num_shards", "shard_id"), ("test_group_count", "test_group"))
 _JOINED = ("-k", "-m", "-n", "-r")
 _SECRET = re.compile(r"^-.*(?:pass|secret|token|credential|api-?key)", re.IGNORECASE)
 _MAX_LENGTH = 400
@@ -83,6 +85,10 @@ def selection(config: pytest.Config) -> str:
     parts += [
         flag for option, flag in (("lf", "--lf"), ("stepwise", "--sw")) if config.getoption(option, False)
     ]
+    for names in _SHARDS:
+        values = [config.getoption(name, None) for name in names]
+        if all(value is not None for value in values):
+            parts += [f"--{n.replace('_', '-')} {value}" for n, value in zip(names, values, strict=True)]
     given = [str(a) for a in config.getoption("file_or_dir", None) or ()]
     return " ".join(
         [*parts, *_limits(config), *(a.replace(str(config.rootpath) + os.sep, "") for a in given)]

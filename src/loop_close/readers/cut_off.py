@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from loop_close.model import Counts, Failure
 from loop_close.readers.contract import Reader, Reading, is_at_end, is_quoted_until, sum_of
+from loop_close.readers.good_news import MARK
 from loop_close.readers.pytest_output.failures import failure_of_entry
 from loop_close.readers.pytest_output.rulers import Ruler, counts_in, rulers
 from loop_close.readers.pytest_output.summary import entries
@@ -91,7 +92,9 @@ def read(text: str, root: str) -> Reading:
     for match in list(_TIMEOUT.finditer(text))[-1:]:
         found.take(match.span(), counts=Counts(failed=1))
     found.take_names(root)
-    if not found.failures and not found.counts:
+    if (
+        not found.failures and not found.counts and MARK not in text
+    ):  # a whole output counts what its progress shows
         for match in _RAISED.finditer(text):
             found.take(match.span(), counts=Counts(failed=1))
             found.is_certain = found.is_certain or not is_quoted_until(text[match.end() :])

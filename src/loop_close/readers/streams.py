@@ -166,6 +166,8 @@ def _identity(failure: Failure) -> tuple[object, ...]:
     """A test fails once a phase; what is no test is told apart by all that is said of it."""
     if failure.nodeid:
         return failure.nodeid, failure.phase, failure.subtest
+    if failure.phase == "process" and failure.tool and failure.code:  # an environment fails once
+        return failure.phase, failure.tool, failure.code
     return failure.phase, failure.tool, failure.code, failure.file, failure.line, failure.message
 
 
