@@ -425,3 +425,27 @@ def test_state_keeps_no_secrets_and_stays_small():
     text = json.dumps(judge.state())
     assert SECRET not in text
     assert len(text) < 200_000
+
+
+def test_what_the_agent_said_it_did_is_kept_for_the_next_turn_and_for_a_person():
+    judge = loop(task="Add a command.")
+    told(judge, "Modified 3 files and fixed 2 errors. The exporter comes next.")
+    told(judge, "Hmm.")
+    told(judge, "I changed 1 file; 12 tests passed.")
+    judge = AgentLoop.from_state(json.loads(json.dumps(judge.state())), parse_strategy("auto"))
+    assert list(judge.work) == [
+        "turn 1: Modified 3 files, 2 errors fixed",
+        "turn 3: Modified 1 file, 12 tests passing",
+    ]
+    told(judge, "Updated 2 files.")
+    prompt = judge.prompt(RED, judge.tested(RED))
+    assert "The agent's own account of turn 4: Modified 2 files." in prompt
+
+
+def test_turns_that_only_run_tests_are_counted_among_the_last_five():
+    only = "============ 2 failed, 3 passed in 0.12s ============"
+    judge = loop(task="Add a command.")
+    for text in (only, "I changed `a.py`.", only, "I changed `b.py` too.", only):
+        told(judge, text)
+    assert judge.analysis.stuck_signal.detected
+    assert judge.analysis.stuck_signal.error_frequency["only test output, no change"] == 3

@@ -32,7 +32,7 @@ from loop_close.text.sanitize import one_line
 #: The name under which the supervisor knows the tests.
 TESTS = "tests"
 _VERSION = 1
-_RESPONSES, _ERRORS = 3, 10
+_RESPONSES, _ERRORS, _WORK = 5, 10, 10
 _LONGEST = 20_000
 _DEFAULT = Limits()
 
@@ -63,6 +63,7 @@ class AgentLoop:
         self._analysis = AnalysisResult()
         self._facts: list[str] = []
         self._trend = Trend(patience)
+        self._work: list[str] = []
         self._has_turned = False
         self._was_warned = False
         self._repeats = 0
@@ -87,6 +88,11 @@ class AgentLoop:
     def plan(self) -> FixPlan:
         """The root causes of the loop, and what became of them."""
         return self._plan
+
+    @property
+    def work(self) -> Sequence[str]:
+        """What the agent said it did, a line a turn that says so, the last ones."""
+        return self._work
 
     @property
     def analysis(self) -> AnalysisResult:
@@ -140,6 +146,8 @@ class AgentLoop:
         :param now: as in :meth:`limit`.
         """
         self._analysis = self._analyzed(clean(said.text, _LONGEST))
+        work = self._analysis.work_summary
+        self._work = [*self._work, f"turn {self.turns + 1}: {work}"][-_WORK:] if work else self._work
         self._repeats = self._repeats + 1 if self._guard.detect_loop(said.text) else 0
         error = error or ("the agent reported an error" if said.is_error else "")
         record = self._guard.record_failure if error else self._guard.record_success
@@ -161,6 +169,8 @@ class AgentLoop:
             facts.append(f"After the last turn: {decision.reason}.")
         if outcome.doubt and outcome.doubt not in decision.reason:
             facts.append(f"Tests were tampered with: {outcome.doubt}.")
+        if self._work and self._work[-1].startswith(f"turn {self.turns}: "):
+            facts.append(f"The agent's own account of {self._work[-1]}.")
         facts += [*decision.warnings, *self._facts]
         return turn_prompt(self._task, _prompt(outcome), facts)
 
@@ -176,6 +186,7 @@ class AgentLoop:
             "failing": self._trend.failing,
             "vain": self._trend.vain,
             "repeats": self._repeats,
+            "work": self._work,
             "error": self._error,
         }
 
@@ -208,6 +219,7 @@ class AgentLoop:
         loop._errors = saved.texts("errors")[-_ERRORS:]
         if "repeats" in saved.names():  # earlier releases did not save it
             loop._repeats, loop._error = saved.whole("repeats"), saved.text("error")
+            loop._work = saved.texts("work")[-_WORK:]
         if loop._responses:
             loop._analysis = loop._analyzed(loop._responses.pop())
         return loop

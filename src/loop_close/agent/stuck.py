@@ -12,6 +12,8 @@ from loop_close.agent.errors import error_patterns
 REPEATS = 3
 #: Turns that are looked back on.
 WINDOW = 10
+#: Responses among which so many that hold nothing but test output are too many.
+TEST_WINDOW = 5
 #: The pattern of responses that hold nothing but test output.
 TEST_ONLY = "only test output, no change"
 _A_TIME = 25.0

@@ -64,7 +64,7 @@ class Driver:
         lines = [
             *words.summary(self._loop, ended, reason),
             *words.warnings(self._outcome, self._watch.edits(self._plan.root) if ended == "done" else None),
-            *(() if ended == "done" else words.left(self._outcome, name)),
+            *(() if ended == "done" else words.left(self._outcome, name, self._loop.work)),
         ]
         self._screen.say("\n".join(lines))
         return ended

@@ -81,11 +81,17 @@ def warnings(outcome: RunOutcome, edits: Edits | None) -> Iterator[str]:
         yield f"  look: only tests were edited: {shown(', '.join(files[:_SHOWN]))}"
 
 
-def left(outcome: RunOutcome, prompt_file: str) -> Iterator[str]:
-    """What was tried, and how to go on, where the loop is not done."""
+def left(outcome: RunOutcome, prompt_file: str, work: Sequence[str] = ()) -> Iterator[str]:
+    """What was tried, and how to go on, where the loop is not done.
+
+    :param work: what the agent said it did, a line a turn.
+    """
     if outcome.attempts:
         yield "  what was tried:"
         yield from (f"    {line}" for line in outcome.attempts)
+    if work:
+        yield "  what the agent said it did:"
+        yield from (f"    {shown(line, 200)}" for line in work)
     yield f"  the next prompt: {prompt_file}"
     yield "  to go on with this loop, at a limit with a higher one: loop-close drive --resume"
 
