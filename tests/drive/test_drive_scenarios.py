@@ -159,3 +159,27 @@ def test_loop_that_is_done_names_the_edited_functions_that_no_test_ran(project):
     done = project([{"say": CLAIM, "write": more}], cart(total="sum(prices) + 2")).drive()
     assert done.returncode == 0
     assert "  look: 1 of 2 edited functions was not run by any test: rest (cart.py).\n" in done.stdout
+
+
+def test_box_in_the_task_ends_the_loop_once_it_is_checked(project):
+    task = "Write notes.\n\n- [{}] TASK_COMPLETE\n"
+    turns = [
+        {"say": "Wrote the first half of `notes.md`. The work is complete.", "write": {"notes.md": "one"}},
+        {"say": "Wrote the rest of the notes.", "write": {"notes.md": "two", "task.md": task.format("x")}},
+    ]
+    loop = project(turns, {**cart(), "task.md": task.format(" ")})
+    done = loop.drive("--task", "task.md", "--max-iterations", "4")
+    assert done.returncode == 0, done.stdout
+    assert len(loop.given) == 2
+    assert "the agent itself says it is not done: its box TASK_COMPLETE is not checked" in loop.given[1]
+    assert "the agent reports completion (task_complete" in done.stdout
+
+
+def test_what_the_agent_said_it_did_is_handed_over(project):
+    turns = [{"say": f"Modified 2 files in turn {number}. {'x ' * 60 * number}"} for number in range(1, 4)]
+    done = project(turns, cart(total="0")).drive("--max-iterations", "2")
+    assert done.returncode == 4, done.stdout
+    assert (
+        "  what the agent said it did:\n    turn 1: Modified 2 files\n    turn 2: Modified 2 files\n"
+        in done.stdout
+    )

@@ -25,7 +25,8 @@ _FRACTION = re.compile(
 )
 # What agents are told to end their message with: Ralph's status block, ralph-orchestrator's check box.
 _EXIT = re.compile(r"^[\s>*_`#-]*EXIT[_ ]SIGNAL[*_`]*\s*[:=]\s*[*_`]*(true|false|yes|no)\b", re.IGNORECASE)
-_BOX = re.compile(r"^\s*[-*+]\s+\[([ xX]?)\]\s+[*_`]*TASK_COMPLETE\b")
+#: The check box that ralph-orchestrator's agents tick in the file of their task.
+BOX = re.compile(r"^\s*[-*+]\s+\[([ xX]?)\]\s+[*_`]*TASK_COMPLETE\b")
 _DENIED = {"exit signal": "its exit signal is false", "task_complete": "its box TASK_COMPLETE is not checked"}
 _STRENGTH = {"very high": VERY_HIGH, "high": HIGH, "tests": TESTS}
 
@@ -68,7 +69,7 @@ def _markers(response: Response) -> tuple[dict[str, Level], tuple[str, ...]]:
     found: dict[str, bool] = {}
     for line in response.lines:
         if line.kind not in ("code", "quote", "test") or not line.text.startswith(("    ", "\t", ">")):
-            signal, box = _EXIT.match(line.text), _BOX.match(line.text)
+            signal, box = _EXIT.match(line.text), BOX.match(line.text)
             if signal:
                 found["exit signal"] = signal[1].lower() in ("true", "yes")
             if box:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import os
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from loop_close.agent.completion import BOX
 from loop_close.agent.limits import Limits
 from loop_close.agent.strategies.contract import ExitStrategy
 from loop_close.cli.parser_parts import UsageError
@@ -140,6 +142,19 @@ def _text_of(path: str) -> str:
     if not text.strip():
         raise UsageError(f"the task {path} is empty")
     return text
+
+
+def task_box(path: str) -> str:
+    """The line with the box ``TASK_COMPLETE`` of a task's file as it is now; empty where it has none.
+
+    :param path: empty for no task. A file that cannot be read, or is too large, has no box.
+    """
+    if not path:
+        return ""
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        lines = file.read(_LARGEST_TASK).decode("utf-8", "replace").splitlines()
+        return next((line.strip() for line in lines if BOX.match(line)), "")
+    return ""
 
 
 def _limits(numbers: Mapping[str, Any]) -> Limits:
