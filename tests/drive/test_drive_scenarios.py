@@ -183,3 +183,40 @@ def test_what_the_agent_said_it_did_is_handed_over(project):
         "  what the agent said it did:\n    turn 1: Modified 2 files\n    turn 2: Modified 2 files\n"
         in done.stdout
     )
+
+
+PLAN = "# Plan\n\n- [{}] Write the notes\n- [{}] Write the index\n"
+
+
+def test_own_plan_is_followed_step_by_step(project):
+    turns = [
+        {"say": "Wrote notes.", "write": {"notes.md": "one", "plan.md": PLAN.format("x", " ")}},
+        {"say": "All tests pass. The work is complete.", "write": {"other.py": "x = 1\n"}},
+        {"say": "Wrote the index.", "write": {"index.md": "two", "plan.md": PLAN.format("x", "x")}},
+    ]
+    loop = project(turns, {**cart(), "plan.md": PLAN.format(" ", " ")})
+    done = loop.drive("--plan", "plan.md", "--max-iterations", "6")
+    assert done.returncode == 0, done.stdout
+    assert len(loop.given) == 3
+    assert "- Step 1 of 2 of the plan is next: Write the notes\n" in loop.given[0]
+    assert "step 2 of 2, attempt 1 of 3: Write the index" in loop.given[1]
+    assert "- Step 2 of 2 of the plan is next: Write the index\n" in loop.given[2]
+    assert "2 of 2 steps of the fix plan are completed, and the tests are green" in done.stdout
+    assert "  1. completed: Write the notes\n  2. completed after 1 attempt: Write the index\n" in done.stdout
+
+
+def test_own_plan_that_gets_nowhere_ends_the_loop_as_stuck(project):
+    turns = [{"say": f"Tried {'again ' * n}", "write": {"other.py": f"x = {n}\n"}} for n in range(1, 9)]
+    loop = project(turns, {**cart(), "plan.md": "1. Write the notes\n"})
+    done = loop.drive("--plan", "plan.md", "--max-iterations", "8")
+    assert done.returncode == 3, done.stdout
+    assert "none of the 1 steps of the fix plan was completed within its attempts" in done.stdout
+
+
+def test_plan_without_a_step_is_named(project):
+    done = project([], {**cart(), "plan.md": "Do it well.\n"}).drive("--plan", "plan.md")
+    assert done.returncode == 64
+    assert (
+        "the plan plan.md has no step: write each as a list item, such as: - [ ] Fix the parser"
+        in done.stderr
+    )

@@ -11,7 +11,7 @@ from loop_close.agent.analyzer import ResponseAnalyzer
 from loop_close.agent.blocks import lines_of
 from loop_close.agent.decision import Decision, Standing, is_proven
 from loop_close.agent.errors import error_pattern, errors_in
-from loop_close.agent.fix_plan import FixPlan, updated
+from loop_close.agent.fix_plan import FixPlan, attempted, followed, updated
 from loop_close.agent.fix_plan_saved import from_dict, to_dict
 from loop_close.agent.guard import SafetyGuard
 from loop_close.agent.limits import LimitReached, Limits
@@ -58,6 +58,7 @@ class AgentLoop:
         self._guard = SafetyGuard(limits)
         self._supervisor = Supervisor()
         self._plan = FixPlan()
+        self._own = FixPlan()
         self._responses: list[str] = []
         self._errors: list[str] = []
         self._analysis = AnalysisResult()
@@ -86,8 +87,8 @@ class AgentLoop:
 
     @property
     def plan(self) -> FixPlan:
-        """The root causes of the loop, and what became of them."""
-        return self._plan
+        """The user's own steps, then the root causes of the loop, and what became of them."""
+        return FixPlan(steps=(*self._own.steps, *self._plan.steps))
 
     @property
     def work(self) -> Sequence[str]:
@@ -119,6 +120,10 @@ class AgentLoop:
             return reached
         return replace(reached, reason=f"{reached.reason}; the last turn failed: {self._error}")
 
+    def follow(self, steps: Sequence[tuple[str, bool]]) -> None:
+        """Take up the user's own plan as it stands now: each step's description, and whether it is completed."""
+        self._own = followed(self._own, steps)
+
     def tested(self, outcome: RunOutcome) -> Decision:
         """Whether the loop goes on after a run of the tests.
 
@@ -126,11 +131,12 @@ class AgentLoop:
         """
         outcome = self._trend.moved(outcome, is_turn=self._has_turned)
         self._plan = self._planned(outcome)
+        if self._has_turned and outcome.is_edited:
+            self._own = attempted(self._own)
         standing = self._standing(outcome)
         trip = self._supervisor.observe(result_of(outcome, TESTS, self.turns))
         decision = self._strategy.decide(standing)
-        is_denied = bool(self._analysis.completion_signal.qualifiers)
-        if decision.action != "done" and not self._task and is_proven(standing) and not is_denied:
+        if decision.action != "done" and not self._has_more(standing) and is_proven(standing):
             return Decision(action="done", reason="the tests are green", strategy=TESTS)
         if decision.action == "continue":
             decision = self._circling(outcome, trip) or decision
@@ -167,6 +173,10 @@ class AgentLoop:
         facts = [f"Turn {self.turns + 1}{of_most}."]
         if self._has_turned or self.turns:
             facts.append(f"After the last turn: {decision.reason}.")
+        at, steps = self._own.current_step, self._own.steps
+        if at < len(steps):
+            facts.append(f"Step {at + 1} of {len(steps)} of the plan is next: {steps[at].description}")
+            facts.append("A step counts as completed once its box is checked in the file of the plan.")
         if outcome.doubt and outcome.doubt not in decision.reason:
             facts.append(f"Tests were tampered with: {outcome.doubt}.")
         if self._work and self._work[-1].startswith(f"turn {self.turns}: "):
@@ -187,6 +197,7 @@ class AgentLoop:
             "vain": self._trend.vain,
             "repeats": self._repeats,
             "work": self._work,
+            "own_plan": to_dict(self._own),
             "error": self._error,
         }
 
@@ -220,6 +231,7 @@ class AgentLoop:
         if "repeats" in saved.names():  # earlier releases did not save it
             loop._repeats, loop._error = saved.whole("repeats"), saved.text("error")
             loop._work = saved.texts("work")[-_WORK:]
+            loop._own = from_dict(saved.plain("own_plan"))
         if loop._responses:
             loop._analysis = loop._analyzed(loop._responses.pop())
         return loop
@@ -245,8 +257,12 @@ class AgentLoop:
             tampered=outcome.doubt,
             breaker=outcome.breaker,
             iteration=max(self.turns, 1),
-            fix_plan=self._plan,
+            fix_plan=self.plan,
         )
+
+    def _has_more(self, standing: Standing) -> bool:
+        """Whether green tests are not all: there is a task or a plan, or the agent says that it is not done."""
+        return bool(self._task or self._own.steps or standing.analysis.completion_signal.qualifiers)
 
     def _planned(self, outcome: RunOutcome) -> FixPlan:
         """The plan after a run; with another step before it, the tests are watched anew."""

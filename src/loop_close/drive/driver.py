@@ -20,7 +20,7 @@ from loop_close.cli.testing import environment, remembered
 from loop_close.drive import saved, words
 from loop_close.drive.agent import failure, prepared
 from loop_close.drive.child import Child, Ended, run
-from loop_close.drive.plan import Plan, task_box
+from loop_close.drive.plan import Plan, steps_now, task_box
 from loop_close.drive.screen import Screen
 from loop_close.drive.stopping import InterruptionError, Stop
 from loop_close.drive.testing import outcome_of, unknown_outcome, with_plugin
@@ -92,6 +92,9 @@ class Driver:
         ended = self._run_tests()
         outcome = self._outcome_of(ended, came_to(root, before))
         self._outcome = outcome
+        steps = steps_now(self._plan.steps_file) if self._plan.steps_file else []
+        if steps:  # one that was taken away leaves the plan as it was
+            self._loop.follow(steps)
         decision = self._loop.tested(outcome)
         self._keep()
         self._screen.step(words.standing(self._loop, outcome))

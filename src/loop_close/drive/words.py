@@ -98,7 +98,14 @@ def left(outcome: RunOutcome, prompt_file: str, work: Sequence[str] = ()) -> Ite
 
 def _steps(plan: FixPlan) -> Iterator[str]:
     for number, step in enumerate(plan.steps[:_MAX_STEPS], 1):
-        state = "fixed" if step.completed else "given up" if step.is_exhausted else "open"
+        is_own = step.cause.startswith("step ")
+        state = (
+            ("completed" if is_own else "fixed")
+            if step.completed
+            else "given up"
+            if step.is_exhausted
+            else "open"
+        )
         tries = f" after {step.attempts} attempt{'s' * (step.attempts != 1)}" if step.attempts else ""
         yield f"{number}. {state}{tries}: {shown(step.description or step.cause, 160)}"
     if len(plan.steps) > _MAX_STEPS:
