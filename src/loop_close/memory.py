@@ -280,6 +280,7 @@ class Thresholds:
         ``open_after``: stop.
     :ivar varied: counted runs in a row whose failures vary while their number never gets smaller.
     :ivar mole: runs in a row that each fix and break.
+    :ivar cooldown: runs for which the breaker stays open before one more attempt is let through; 0: it stays open.
     :ivar similarity: from 0 to 1, from which on two messages count as one.
     :ivar off: kinds of signals that never fire.
     """
@@ -289,6 +290,7 @@ class Thresholds:
     open_after: int = 3
     varied: int = 6
     mole: int = 3
+    cooldown: int = 0
     similarity: float = 0.9
     off: tuple[str, ...] = ()
 

@@ -169,15 +169,28 @@ def breaker_of(episode: Episode, step: Step, limits: Thresholds) -> Breaker:
     if step.advanced or not step.unresolved:
         return Breaker()
     if episode.varied >= limits.varied:
-        return Breaker(state="open", reason=f"no new lowest number of failures for {episode.varied} runs")
+        reason = f"no new lowest number of failures for {episode.varied} runs"
+        return _open(reason, episode.varied - limits.varied, limits)
     reason = f"no progress for {episode.stalled} run{'s' * (episode.stalled != 1)}"
     if episode.stalled >= limits.open_after:
-        return Breaker(state="open", reason=reason)
+        return _open(reason, episode.stalled - limits.open_after, limits)
     if episode.stalled >= limits.half_open_after:
         return Breaker(
             state="half_open", reason=f"{reason}; after {limits.open_after} the loop counts as stuck"
         )
     return Breaker()
+
+
+def _open(reason: str, runs: int, limits: Thresholds) -> Breaker:
+    """The open breaker; half open for one run whenever it was open for as many runs as it cools down.
+
+    :param runs: for how many runs it has been open before this one.
+    """
+    if limits.cooldown and runs % (limits.cooldown + 1) == limits.cooldown:
+        return Breaker(
+            state="half_open", reason=f"{reason}; one more attempt after {limits.cooldown} as stuck"
+        )
+    return Breaker(state="open", reason=reason)
 
 
 def _digest(parts: Iterable[str]) -> str:
