@@ -91,7 +91,7 @@ def _failures(block: Block, root: str) -> Iterator[Failure]:
         for what in _told(block):
             nodeid, subtest, _ = _names(what)
             yield Failure(nodeid=nodeid, subtest=subtest, phase="call", message="unexpected success")
-    elif head["line"] or not body.strip():
+    elif head["line"] or not (head["more"] + body).strip():
         yield _failure(head["what"], body, root)
 
 
