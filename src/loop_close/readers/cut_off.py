@@ -43,14 +43,12 @@ _VERBOSE = re.compile(
 )
 #: The progress of pytest or unittest, with a failure in it and nothing else on the line.
 _PROGRESS = re.compile(
-    r"^(?:\S{1,300}\.py )?(?=[.sxXuFE]*[.sxXu][.sxXu]*[FE]|[.sxXu]*[FE][FE.sxXu]*\s+\[)[.sxXuFE]{2,400}"
-    r"(?: +\[ *\d{1,3}%\])?$",
-    re.MULTILINE,
+    r"^(?:\S{1,300}\.py )?(?P<outcomes>[.sxXuFE]{2,400})(?P<percent> +\[ *\d{1,3}%\])?$", re.MULTILINE
 )
 _RED = ("failed", "error", "errors")
 # What pytest prints of one failure last: its message, and the line where it was raised.
 _RAISED = re.compile(
-    r"^E {3,}[^\n]{0,2000}\n(?:E {3}[^\n]{0,2000}\n|E\n){0,400}\n"
+    r"^E {3,}[^\n]{0,2000}\n(?:E {3}[^\n]{0,2000}\n|E\n){0,60}\n"
     r"\S{1,500}\.py:\d{1,9}: (?:[A-Z]\w{0,200}|in \S{1,200})$",
     re.MULTILINE,
 )
@@ -101,7 +99,8 @@ def read(text: str, root: str) -> Reading:
         for match in _VERBOSE.finditer(text):
             is_failed = match["outcome"] == "FAIL"
             found.take(match.span(), counts=Counts(failed=is_failed, errors=not is_failed))
-        for match in (*_PROGRESS.finditer(text), *_FIRST.finditer(text)):
+        progress = (match for match in _PROGRESS.finditer(text) if _is_red(match))
+        for match in (*progress, *_FIRST.finditer(text)):
             found.take(match.span(), counts=_of_progress(match.group()))
     return found.reading()
 
@@ -130,11 +129,12 @@ class _Found:
     def take_names(self, root: str) -> None:
         """The lines of pytest's short summary, as far as they name a test or a file."""
         text = f"\n{self.text.rstrip()}\n"
+        at = 0
         for entry in entries(text, 0, len(text), has_end=False):
             failure = failure_of_entry(entry, root)
             if len(self.failures) < _MAX_FAILURES and _is_name(failure.nodeid):
-                at = self.text.find(f" {entry.rest}")
-                line = self.text.rfind("\n", 0, max(at, 0)) + 1
+                at = max(0, self.text.find(f" {entry.rest}", at))
+                line = self.text.rfind("\n", 0, at) + 1
                 self.failures.append(failure)
                 self.spans.append((line, at + 1 + len(entry.rest)))
 
@@ -147,6 +147,13 @@ class _Found:
             spans=tuple(_apart(self.spans)),
             is_certain=self.is_certain,
         )
+
+
+def _is_red(progress: re.Match[str]) -> bool:
+    """Whether a failure is in it; a word of nothing but F and E is no progress."""
+    outcomes = progress["outcomes"]
+    is_progress = progress["percent"] or outcomes.strip("FE")
+    return bool(is_progress) and ("F" in outcomes or "E" in outcomes)
 
 
 def _is_name(nodeid: str) -> bool:
