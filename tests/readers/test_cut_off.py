@@ -111,3 +111,11 @@ def test_no_output_and_no_exit_code_is_unknown(given):
 
 def test_no_output_and_exit_code_0_is_good_news():
     assert close_loop("", exit_code=0).verdict == "green"
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    "text", ["." * 300_000, "E   x\n" * 30_000, "FAILED a.py::x\n" * 20_000, "F" * 300_000]
+)
+def test_hostile_text_is_read_in_time(text):
+    output_corpus.check_total(READER, text)
