@@ -8,15 +8,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from loop_close.agent.analysis import AnalysisContext, AnalysisResult
+    from loop_close.agent.analysis import AnalysisContext, AnalysisResult, CompletionSignal, StuckSignal
     from loop_close.agent.analyzer import ResponseAnalyzer
     from loop_close.agent.decision import Decision, Standing
+    from loop_close.agent.fix_plan import FixPlan, FixStep
     from loop_close.agent.guard import SafetyGuard
-    from loop_close.agent.limits import Limits
+    from loop_close.agent.limits import LimitReached, Limits
     from loop_close.agent.strategies.compose import parse_strategy
     from loop_close.agent.strategies.contract import ExitStrategy
-    from loop_close.agent.supervisor import Supervisor
+    from loop_close.agent.supervisor import Supervisor, SupervisorLimits
     from loop_close.agent.tool_results import ToolResult
+    from loop_close.agent.trip import Trip
     from loop_close.detectors import DEFAULT_DETECTORS
     from loop_close.detectors.contract import Detector
     from loop_close.library import (
@@ -28,12 +30,24 @@ if TYPE_CHECKING:
         observe,
         run_detectors,
     )
+    from loop_close.memory import Breaker, Progress, Signal, Thresholds
     from loop_close.model import Evidence, Failure, Frame, Observation, Raised, Report, RootCause
     from loop_close.prompt.section import Section
 
     __version__: str
 
 _HOMES = {
+    "Breaker": "loop_close.memory",
+    "CompletionSignal": "loop_close.agent.analysis",
+    "FixPlan": "loop_close.agent.fix_plan",
+    "FixStep": "loop_close.agent.fix_plan",
+    "LimitReached": "loop_close.agent.limits",
+    "Progress": "loop_close.memory",
+    "Signal": "loop_close.memory",
+    "StuckSignal": "loop_close.agent.analysis",
+    "SupervisorLimits": "loop_close.agent.supervisor",
+    "Thresholds": "loop_close.memory",
+    "Trip": "loop_close.agent.trip",
     "AnalysisContext": "loop_close.agent.analysis",
     "AnalysisResult": "loop_close.agent.analysis",
     "DEFAULT_DETECTORS": "loop_close.detectors",
@@ -68,24 +82,35 @@ __all__ = [
     "DEFAULT_DETECTORS",
     "AnalysisContext",
     "AnalysisResult",
+    "Breaker",
+    "CompletionSignal",
     "Decision",
     "Detector",
     "Evidence",
     "ExitStrategy",
     "Failure",
+    "FixPlan",
+    "FixStep",
     "Frame",
+    "LimitReached",
     "Limits",
     "LoopClosureReport",
     "Observation",
+    "Progress",
     "Raised",
     "Report",
     "ResponseAnalyzer",
     "RootCause",
     "SafetyGuard",
     "Section",
+    "Signal",
     "Standing",
+    "StuckSignal",
     "Supervisor",
+    "SupervisorLimits",
+    "Thresholds",
     "ToolResult",
+    "Trip",
     "__version__",
     "close_loop",
     "emit_no_stall_report",

@@ -135,6 +135,8 @@ def _stall_reason(
         return f"{named} detected"
     if verdict == "green":
         return "no-stall-detected"
+    if observation.exit_code is None and not observation.has_output:
+        return "unknown"
     if observation.exit_code == 0:
         return "the run is incomplete" if observation.incomplete else "no test ran"
     unknown = "the run is incomplete" if observation.incomplete else "no-patterns-matched"

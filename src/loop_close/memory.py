@@ -104,6 +104,8 @@ class Run:
     :ivar code: a digest of the project's Python files, empty where they are not known.
     :ivar is_good: the command said that all is well.
     :ivar is_killed: it began and was never heard of again.
+    :ivar collected: how many tests were selected to run, 0 when not known.
+    :ivar interpreter: what ran them, as ``cpython-3.13-linux``; empty when not known.
     """
 
     number: int
@@ -122,6 +124,8 @@ class Run:
     is_killed: bool = False
     passed: int = 0
     skipped: int = 0
+    collected: int = 0
+    interpreter: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -173,6 +177,7 @@ class Step:
     :ivar advanced: why it advanced: ``fixed``, ``later``, ``changed``, ``unmasked``, ``added``; empty when it did not.
     :ivar is_return: the state is one that the episode was in before, and not that of the run before.
     :ivar infrastructure: tests that the machine failed, bounded.
+    :ivar collected: as in :class:`Run`.
     """
 
     run: int
@@ -194,6 +199,21 @@ class Step:
     is_return: bool = False
     advanced: str = ""
     infrastructure: tuple[str, ...] = ()
+    collected: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Returned:
+    """A failure that earlier episodes had, each of which ended green.
+
+    :ivar runs: the run of each such episode in which it began, the last ones.
+    :ivar missed: episodes since the last of them that did not have it.
+    """
+
+    test: str
+    shape: str
+    runs: tuple[int, ...] = ()
+    missed: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -208,6 +228,7 @@ class Episode:
     :ivar stalled: counted runs in a row that did not advance.
     :ivar varied: counted runs in a row after which no fewer tests were failing than ever before.
     :ivar green: the number of the last green run, 0 for none; ``is_green_full``: all tests were meant in it.
+    :ivar returned: failures of earlier episodes, those that came back among them; bounded.
     """
 
     first: int = 0
@@ -220,6 +241,7 @@ class Episode:
     varied: int = 0
     green: int = 0
     is_green_full: bool = False
+    returned: tuple[Returned, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -258,6 +280,7 @@ class Thresholds:
         ``open_after``: stop.
     :ivar varied: counted runs in a row whose failures vary while their number never gets smaller.
     :ivar mole: runs in a row that each fix and break.
+    :ivar cooldown: runs for which the breaker stays open before one more attempt is let through; 0: it stays open.
     :ivar similarity: from 0 to 1, from which on two messages count as one.
     :ivar off: kinds of signals that never fire.
     """
@@ -266,7 +289,8 @@ class Thresholds:
     half_open_after: int = 2
     open_after: int = 3
     varied: int = 6
-    mole: int = 5
+    mole: int = 3
+    cooldown: int = 0
     similarity: float = 0.9
     off: tuple[str, ...] = ()
 

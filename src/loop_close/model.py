@@ -162,6 +162,7 @@ class Failure:
     :ivar file: where the test stands; ``line`` is its first line.
     :ivar message: pytest's own words when there is no exception to read, else the exception's message.
     :ivar sections: captured output as (title, text) pairs, bounded.
+    :ivar number: how many failures it stands for: more than one where the output only counts them.
     """
 
     nodeid: str
@@ -174,6 +175,7 @@ class Failure:
     sections: tuple[tuple[str, str], ...] = ()
     tool: str = ""
     code: str = ""
+    number: int = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -219,6 +221,7 @@ class Observation:
     :ivar takes_ids: node ids behind ``rerun`` run just these tests: no option among its words selects by itself.
     :ivar expects_tests: a run of tests, which is green only when some ran; False for other commands.
     :ivar is_good_news: the output says itself that all is well; asked where the exit code is not known.
+    :ivar has_output: the command printed something, or left a report.
     :ivar calls: which functions each test called; None where that was not looked at, and ``why_no_calls`` says why.
     :ivar asks_for_calls: they were asked for, so that it matters if there are none.
     """
@@ -236,6 +239,7 @@ class Observation:
     takes_ids: bool = True
     expects_tests: bool = True
     is_good_news: bool = False
+    has_output: bool = True
     calls: Calls | None = None
     why_no_calls: str = ""
     asks_for_calls: bool = False

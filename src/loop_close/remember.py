@@ -49,10 +49,11 @@ class Memory:
     :ivar notes: what went wrong, in a line each.
     """
 
-    def __init__(self, root: Path, source: str) -> None:
+    def __init__(self, root: Path, source: str, interpreter: str = "") -> None:
         self.watched: frozenset[str] = frozenset()
         self.notes: list[str] = []
         self.source = source
+        self._interpreter = interpreter
         self._root = root
         self._path: Path | None = None
         self._process = os.getpid()
@@ -81,6 +82,7 @@ class Memory:
             files.state_folder(self._root)
         self._path = path
         with self._opened() as history:
+            self.source = history.source_of(self.source, self._interpreter)
             self._seen = seen = look(self._root, history.files(), leave_out, beside)
             pid = os.getpid()
             self._begun = history.begin(
@@ -137,7 +139,8 @@ class Memory:
         if begun is None:
             return True
         with self._opened() as history:
-            return history.keep_green(begun, passed=passed, skipped=skipped, calls=self._calls)
+            counts = {"passed": passed, "skipped": skipped}
+            return history.keep_green(begun, **counts, calls=self._calls, interpreter=self._interpreter)
 
     @property
     def is_kept(self) -> bool:
@@ -190,6 +193,7 @@ class Memory:
                 code=seen.code(),
                 **asdict(told),
             )
+            own = replace(own, interpreter=self._interpreter)
             green, ran = 0, None
             if own.is_good and own.is_full and self._whole is not None:
                 green, ran = edits_run(history, begun, self._whole)
@@ -241,14 +245,16 @@ def begin(
     path: Path | None,
     leave_out: Iterable[Path | None],
     beside: Collection[Path] = (),
+    interpreter: str = "",
 ) -> Memory:
     """The memory of a run that is about to start.
 
     :param path: the history's file; None for no memory.
     :param leave_out: absolute paths that are no part of the program, such as what we write; None for what is not.
     :param beside: folders outside of the root that hold code of the program.
+    :param interpreter: what runs the tests; runs of another one are of another source.
     """
-    memory = Memory(root, source)
+    memory = Memory(root, source, interpreter)
     if path is not None:
         try:
             memory.begin(path, _below(root, leave_out), beside)

@@ -58,6 +58,7 @@ _LEAST: Mapping[str, int] = {
     "open_after": 1,
     "varied": 2,
     "mole": 2,
+    "cooldown": 0,
     "similarity": 0,
 }
 SIGNALS = (

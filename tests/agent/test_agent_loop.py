@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import pytest
 
@@ -57,6 +58,94 @@ def test_green_tests_are_not_the_whole_of_a_task():
     told(judge, "The export is written and documented. Done: everything works.")
     decision = judge.tested(GREEN)
     assert (decision.action, decision.strategy) == ("done", "auto")
+
+
+NOT_DONE = [
+    "STATUS: COMPLETE\nEXIT_SIGNAL: false",
+    "The task is not done.",
+    "Half of the work is done.",
+    "I fixed `cart.py`, all tests pass, two of the three files are done.",
+    "Modified 3 files. About 60 % of the migration is complete.",
+    "All tests pass.\n\n- [ ] TASK_COMPLETE",
+    "STATUS: IN_PROGRESS",
+]
+
+
+@pytest.mark.parametrize("text", NOT_DONE)
+@pytest.mark.parametrize("strategy", ["auto", "done_signals", "auto+done_signals"])
+@pytest.mark.parametrize("task", ["", "Migrate three files."])
+def test_agent_that_says_it_is_not_done_is_not_done_over_a_green_run(text, strategy, task):
+    judge = loop(strategy, task=task)
+    judge.tested(RED)
+    told(judge, text)
+    assert judge.tested(changed(GREEN, is_edited=True)).action == "continue"
+
+
+@pytest.mark.parametrize(
+    "text", ["STATUS: COMPLETE\nEXIT_SIGNAL: true", "- [x] TASK_COMPLETE", "The work in `a.py` is complete."]
+)
+def test_agent_that_says_so_is_done_over_a_green_run(text):
+    judge = loop(task="Migrate a file.\n\n- [ ] TASK_COMPLETE")
+    judge.tested(RED)
+    told(judge, text)
+    assert judge.tested(GREEN).action == "done"
+    assert loop(task="x").tested(RED).action == "continue"
+
+
+def test_threshold_of_auto_decides_where_the_message_tells_of_errors():
+    judge = loop(task="Migrate a file.")
+    told(judge, "The file is done.\n\nValueError: no price\n")
+    decision = judge.tested(GREEN)
+    assert decision.action == "continue"
+    assert re.search(r"reports completion \(done\), but the confidence is [\d.]+, below 70$", decision.reason)
+    told(judge, "The file is done.")
+    assert judge.tested(changed(GREEN, is_edited=True)).action == "done"
+
+
+def test_agent_that_repeats_itself_over_green_tests_is_stopped():
+    judge = loop(task="Add a command.")
+    told(judge, "I am looking at how the commands are registered in the parser.")
+    assert judge.tested(GREEN).action == "continue"
+    told(judge, "I am looking at how the commands are registered in the parser.")
+    decision = judge.tested(GREEN)
+    assert (decision.action, decision.strategy) == ("stuck", "safety_guard")
+    assert (
+        decision.reason
+        == "the agent repeats an earlier message (100% alike), and the tests were green before, too"
+    )
+
+
+def test_equal_words_over_edits_stop_the_loop_at_the_third_time_and_after_a_restart():
+    judge = loop(task="Add ten commands.")
+    actions = []
+    for _ in range(3):
+        told(judge, "Wrote the next command, with its tests and its page.")
+        actions.append(judge.tested(changed(GREEN, is_edited=True)).action)
+        judge = AgentLoop.from_state(judge.state(), parse_strategy("auto"), task="Add ten commands.")
+    assert actions == ["continue", "continue", "stuck"]
+
+
+@pytest.mark.parametrize("is_error", [True, False])
+def test_agent_that_fails_counts_as_a_failure_and_the_reason_says_so(is_error):
+    judge = loop(limits=Limits(max_consecutive_failures=2), task="Add a command.")
+    for number in range(2):
+        said = Said(text=f"Part {number} of it: {'word ' * number * 9}", is_error=is_error)
+        judge.answered(said, error="" if is_error else "the agent exited with code 2", now=0.0)
+    reason = judge.limit(0.0).reason
+    why = "the agent reported an error" if is_error else "the agent exited with code 2"
+    assert reason == f"2 failures in a row, the limit is 2; the last turn failed: {why}"
+    assert f"The last turn failed: {why}" in judge.prompt(GREEN, judge.tested(GREEN))
+
+
+def test_every_error_of_a_turn_counts():
+    judge = loop(task="Add a command.")
+    for number in range(3):
+        text = f"Attempt {number}.\nValueError: no price {number}\n{'x' * number}Error {number}\nKeyError: 'door'"
+        results = (ToolResult(tool="t", content=f"OSError: disk {number}", is_error=True),)
+        judge.answered(Said(text=text, results=results), now=0.0)
+    frequency = judge.analysis.stuck_signal.error_frequency
+    assert max(frequency.values()) >= 2
+    assert {name.partition(":")[0] for name in frequency} >= {"ValueError", "KeyError", "OSError"}
 
 
 def test_many_green_runs_on_the_way_of_a_task_are_no_circle():
@@ -336,3 +425,27 @@ def test_state_keeps_no_secrets_and_stays_small():
     text = json.dumps(judge.state())
     assert SECRET not in text
     assert len(text) < 200_000
+
+
+def test_what_the_agent_said_it_did_is_kept_for_the_next_turn_and_for_a_person():
+    judge = loop(task="Add a command.")
+    told(judge, "Modified 3 files and fixed 2 errors. The exporter comes next.")
+    told(judge, "Hmm.")
+    told(judge, "I changed 1 file; 12 tests passed.")
+    judge = AgentLoop.from_state(json.loads(json.dumps(judge.state())), parse_strategy("auto"))
+    assert list(judge.work) == [
+        "turn 1: Modified 3 files, 2 errors fixed",
+        "turn 3: Modified 1 file, 12 tests passing",
+    ]
+    told(judge, "Updated 2 files.")
+    prompt = judge.prompt(RED, judge.tested(RED))
+    assert "The agent's own account of turn 4: Modified 2 files." in prompt
+
+
+def test_turns_that_only_run_tests_are_counted_among_the_last_five():
+    only = "============ 2 failed, 3 passed in 0.12s ============"
+    judge = loop(task="Add a command.")
+    for text in (only, "I changed `a.py`.", only, "I changed `b.py` too.", only):
+        told(judge, text)
+    assert judge.analysis.stuck_signal.detected
+    assert judge.analysis.stuck_signal.error_frequency["only test output, no change"] == 3

@@ -91,7 +91,7 @@ def test_claim_against_the_tests(strategy, changes, reason):
 @pytest.mark.parametrize(
     ("analysis", "reason"),
     [
-        (WORD, "a single completion phrase (done) is not enough"),
+        (WORD, "the agent says it is done, but "),
         (SILENT, "the agent does not report completion"),
         (TAKEN_BACK, "the agent itself says it is not done: "),
     ],

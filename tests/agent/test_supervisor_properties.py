@@ -42,7 +42,7 @@ def test_trips_exactly_at_the_threshold(repeats, value, content, is_error):
 def test_cycle_trips_exactly_when_it_closes(length, rounds, before):
     row = [ok(f"before {n}") for n in range(before)] + [ok(f"page {n}") for n in range(length)] * rounds
     expected = ["."] * (len(row) - 1) + [f"cycle {length * rounds}/{length}"]
-    assert told(row, SupervisorLimits(repeats=rounds)) == expected
+    assert told(row, SupervisorLimits(repeats=rounds, alternations=rounds)) == expected
 
 
 @given(st.dictionaries(hostile, json_values, min_size=2, max_size=4))

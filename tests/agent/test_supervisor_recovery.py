@@ -31,7 +31,7 @@ def test_stuck_tool_gives_the_same_answer(result):
     assert supervisor.disabled == {"t"}
 
 
-@pytest.mark.parametrize("row", [[error("bad")] * 3, each("ABABAB"), misses(6)])
+@pytest.mark.parametrize("row", [[error("bad")] * 3, each("ABAB"), misses(6)])
 @pytest.mark.parametrize("meta", [{}, ADVANCED])
 def test_advancing_success_with_other_content_recovers(row, meta):
     supervisor = tripped(*row)

@@ -18,7 +18,7 @@ SCHEMA = {
         "breaker": {"required": ["state", "reason"]},
         "thresholds": {
             "required": [
-                *("repeats", "half_open_after", "open_after", "varied", "mole", "similarity"),
+                *("repeats", "half_open_after", "open_after", "varied", "mole", "cooldown", "similarity"),
                 "off",
             ]
         },
@@ -65,7 +65,7 @@ def test_every_signal_is_told_those_that_fired_first(tmp_path):
     assert head == (
         "pytest, run 4: stuck\n"
         "stuck: no progress for 3 runs\n"
-        "current thresholds: repeats 3, half_open_after 2, open_after 3, varied 6, mole 5, similarity 0.9"
+        "current thresholds: repeats 3, half_open_after 2, open_after 3, varied 6, mole 3, cooldown 0, similarity 0.9"
     )
     assert fired.startswith("no-edit: FIRED in runs 1, 2, 3, 4\n  no project file changed between")
     assert sorted(other.partition(":")[0] for other in others) == sorted(set(SIGNALS) - {"no-edit"})

@@ -43,7 +43,20 @@ def test_words_about_it(detector):
     assert detector.hint.endswith(".")
     assert detector.label == detector.label.strip().rstrip("s.")
     assert detector.count(1) == f"1 {detector.label}"
-    assert detector.count(2).startswith(f"2 {detector.label}")
+    assert detector.count(2).startswith(f"2 {detector.label.split()[0]}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("incomplete-function", "2 functions without a body"),
+        ("unhandled-async", "2 unhandled exceptions outside of a test"),
+        ("crash", "2 crashes"),
+        ("test-failure", "2 test failures"),
+    ],
+)
+def test_two_of_it(kind, said):
+    assert next(d for d in DEFAULT_DETECTORS if d.kind == kind).count(2) == said
 
 
 def test_each_has_its_samples():

@@ -159,3 +159,64 @@ def test_loop_that_is_done_names_the_edited_functions_that_no_test_ran(project):
     done = project([{"say": CLAIM, "write": more}], cart(total="sum(prices) + 2")).drive()
     assert done.returncode == 0
     assert "  look: 1 of 2 edited functions was not run by any test: rest (cart.py).\n" in done.stdout
+
+
+def test_box_in_the_task_ends_the_loop_once_it_is_checked(project):
+    task = "Write notes.\n\n- [{}] TASK_COMPLETE\n"
+    turns = [
+        {"say": "Wrote the first half of `notes.md`. The work is complete.", "write": {"notes.md": "one"}},
+        {"say": "Wrote the rest of the notes.", "write": {"notes.md": "two", "task.md": task.format("x")}},
+    ]
+    loop = project(turns, {**cart(), "task.md": task.format(" ")})
+    done = loop.drive("--task", "task.md", "--max-iterations", "4")
+    assert done.returncode == 0, done.stdout
+    assert len(loop.given) == 2
+    assert "the agent itself says it is not done: its box TASK_COMPLETE is not checked" in loop.given[1]
+    assert "the agent reports completion (task_complete" in done.stdout
+
+
+def test_what_the_agent_said_it_did_is_handed_over(project):
+    turns = [{"say": f"Modified 2 files in turn {number}. {'x ' * 60 * number}"} for number in range(1, 4)]
+    done = project(turns, cart(total="0")).drive("--max-iterations", "2")
+    assert done.returncode == 4, done.stdout
+    assert (
+        "  what the agent said it did:\n    turn 1: Modified 2 files\n    turn 2: Modified 2 files\n"
+        in done.stdout
+    )
+
+
+PLAN = "# Plan\n\n- [{}] Write the notes\n- [{}] Write the index\n"
+
+
+def test_own_plan_is_followed_step_by_step(project):
+    turns = [
+        {"say": "Wrote notes.", "write": {"notes.md": "one", "plan.md": PLAN.format("x", " ")}},
+        {"say": "All tests pass. The work is complete.", "write": {"other.py": "x = 1\n"}},
+        {"say": "Wrote the index.", "write": {"index.md": "two", "plan.md": PLAN.format("x", "x")}},
+    ]
+    loop = project(turns, {**cart(), "plan.md": PLAN.format(" ", " ")})
+    done = loop.drive("--plan", "plan.md", "--max-iterations", "6")
+    assert done.returncode == 0, done.stdout
+    assert len(loop.given) == 3
+    assert "- Step 1 of 2 of the plan is next: Write the notes\n" in loop.given[0]
+    assert "step 2 of 2, attempt 1 of 3: Write the index" in loop.given[1]
+    assert "- Step 2 of 2 of the plan is next: Write the index\n" in loop.given[2]
+    assert "2 of 2 steps of the fix plan are completed, and the tests are green" in done.stdout
+    assert "  1. completed: Write the notes\n  2. completed after 1 attempt: Write the index\n" in done.stdout
+
+
+def test_own_plan_that_gets_nowhere_ends_the_loop_as_stuck(project):
+    turns = [{"say": f"Tried {'again ' * n}", "write": {"other.py": f"x = {n}\n"}} for n in range(1, 9)]
+    loop = project(turns, {**cart(), "plan.md": "1. Write the notes\n"})
+    done = loop.drive("--plan", "plan.md", "--max-iterations", "8")
+    assert done.returncode == 3, done.stdout
+    assert "none of the 1 steps of the fix plan was completed within its attempts" in done.stdout
+
+
+def test_plan_without_a_step_is_named(project):
+    done = project([], {**cart(), "plan.md": "Do it well.\n"}).drive("--plan", "plan.md")
+    assert done.returncode == 64
+    assert (
+        "the plan plan.md has no step: write each as a list item, such as: - [ ] Fix the parser"
+        in done.stderr
+    )

@@ -46,3 +46,26 @@ def test_any_streams_make_a_report_as_described(stdout, stderr, code):
     jsonschema.validate(found.document, REPORT)
     assert found == close_streams(stdout, stderr, code)
     assert not found.is_error
+
+
+LOG = (
+    "a.py:1: error: Incompatible types  [assignment]\nFound 1 error in 1 file (checked 1 source file)\n"
+    "1 failed in 0.10s\n"
+)
+NAMES = (Field(name="detectors", kind="names", among=("internal-error", "crash"), description=""),)
+
+
+def test_only_the_detectors_that_are_named_look_at_the_output():
+    kinds = {each["kind"] for each in close_streams(LOG).document["evidence"]}
+    assert kinds == {"typecheck-error", "test-failure"}
+    found = close_streams(LOG, detectors=["test-failure"]).document
+    assert {each["kind"] for each in found["evidence"]} == {"test-failure"}
+
+
+def test_detectors_are_checked_by_name():
+    assert checked("tool", NAMES, {"detectors": ["crash"]}) == {"detectors": ["crash"]}
+    assert input_schema(NAMES)["properties"]["detectors"]["items"]["enum"] == ["internal-error", "crash"]
+    with pytest.raises(ToolError, match=r"unknown name in detectors; known names: internal-error, crash"):
+        checked("tool", NAMES, {"detectors": ["crahs"]})
+    with pytest.raises(ToolError, match="detectors must be an array of strings, not a string"):
+        checked("tool", NAMES, {"detectors": "crash"})

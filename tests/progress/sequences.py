@@ -39,6 +39,7 @@ class Did:
     stopped: str = ""
     killed: bool = False
     selection: str = ""
+    collected: int = 0
     phase: dict[str, str] = field(default_factory=dict)
 
 
@@ -110,6 +111,7 @@ def run_of(step: Did, number: int, episode: Episode) -> Run:
         incomplete=step.stopped,
         is_good=not marks and not step.killed,
         is_killed=step.killed,
+        collected=step.collected,
     )
 
 
@@ -230,8 +232,8 @@ SEQUENCES: dict[str, list[Did]] = {
         did("first-failure", "a"),
         did("no-progress", "b"),
         did("no-progress regression", "a"),
-        did("no-progress half_open oscillation regression", "b"),
-        did("stuck open oscillation repeated-failure regression", "a"),
+        did("no-progress half_open oscillation whack-a-mole regression", "b"),
+        did("stuck open oscillation repeated-failure whack-a-mole regression", "a"),
     ],
     "a cycle of three": [
         did("first-failure", {"a": "s1"}),
@@ -252,8 +254,8 @@ SEQUENCES: dict[str, list[Did]] = {
         did("first-failure", "a"),
         did("no-progress", "b"),
         did("no-progress half_open regression", "c"),
-        did("stuck open regression", "d"),
-        did("stuck open regression", "e"),
+        did("stuck open whack-a-mole regression", "d"),
+        did("stuck open whack-a-mole regression", "e"),
         did("stuck open whack-a-mole regression", "f"),
         did("stuck open whack-a-mole regression", "g"),
         did("stuck open whack-a-mole regression", "h"),
@@ -465,7 +467,7 @@ SEQUENCES: dict[str, list[Did]] = {
         did("progress", "a"),
         did("no-progress regression", "b"),
         did("no-progress half_open regression", "c"),
-        did("stuck open regression", "d"),
+        did("stuck open whack-a-mole regression", "d"),
     ],
     "a file that cannot be collected, repaired, and something else broken": [
         did("first-failure", "a"),
@@ -531,6 +533,71 @@ SEQUENCES: dict[str, list[Did]] = {
     "tests in files that were edited are not known to have passed": [
         did("first-failure", "a"),
         did("no-progress", "a b", edits=(Edit(file="tests/data.json"),)),
+    ],
+    "one fixed and two that had passed broken, beside an edit of a text": [
+        did("first-failure", "a", collected=5),
+        did("no-progress", "b c", edits=(*EFFECTIVE, Edit(file="README.md")), collected=5),
+    ],
+    "one fixed and two that had passed broken, beside a helper of the tests": [
+        did("first-failure", "a", collected=5),
+        did("no-progress", "b c", edits=(*EFFECTIVE, _test("helper", "added")), collected=5),
+    ],
+    "one fixed, two that had passed broken, and a test added that fails": [
+        did("first-failure", "a", collected=5),
+        did("no-progress", "b c new", edits=(*EFFECTIVE, _test("new", "added")), collected=6),
+    ],
+    "one fixed and two cases of new data fail": [
+        did("first-failure", "a", collected=5),
+        did("progress", "b c", edits=(*EFFECTIVE, Edit(file="data.json")), collected=7),
+    ],
+    "failures that a broken folder had hidden are not broken": [
+        did(
+            "first-failure",
+            {"tests/sub/conftest.py": "import"},
+            collected=5,
+            phase={"tests/sub/conftest.py": "collect"},
+        ),
+        did("progress", {"tests/sub/test_x.py::x": "s", "tests/sub/test_x.py::y": "s"}, collected=5),
+    ],
+    "fix one break one, the best count in the first run, others failing": [
+        did("first-failure", "a x y"),
+        did("no-progress", "b x y"),
+        did("no-progress half_open repeated-failure regression", "c x y"),
+        did("stuck open repeated-failure whack-a-mole regression", "d x y"),
+        did("stuck open repeated-failure whack-a-mole regression", "e x y"),
+    ],
+    "fix one break one, after a lower count": [
+        did("first-failure", "a b c x"),
+        did("progress", "d x"),
+        did("no-progress regression", "e x"),
+        did("no-progress half_open repeated-failure regression", "f x"),
+        did("stuck open repeated-failure whack-a-mole regression", "g x"),
+    ],
+    "the same failure after each green run": [
+        did("first-failure", "a"),
+        did("green"),
+        did("first-failure", "a"),
+        did("green"),
+        did("first-failure oscillation", "a b"),
+        did("no-progress", "a b"),
+        did("green"),
+        did("first-failure", "b"),
+        did("green"),
+        did("first-failure oscillation", "a"),
+    ],
+    "the same test after each green run, with another failure": [
+        did("first-failure", {"a": "s1"}),
+        did("green"),
+        did("first-failure", {"a": "s2"}),
+        did("green"),
+        did("first-failure", {"a": "s3"}),
+    ],
+    "the same failure after each green run, its test edited": [
+        did("first-failure", "a", edits=(_test("a", "added"),)),
+        did("green"),
+        did("first-failure", "a", edits=(_test("a", "edited"),)),
+        did("green"),
+        did("first-failure", "a", edits=(_test("a", "edited"),)),
     ],
     "a green subset over a red rest": [
         did("first-failure", "a b"),

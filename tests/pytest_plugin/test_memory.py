@@ -8,6 +8,9 @@ import time
 
 import pytest
 
+from loop_close.pytest_plugin import begin
+
+INTERPRETER = begin._interpreter
 PROJECT = {
     "pytest.ini": "",
     "shop.py": """
@@ -64,6 +67,87 @@ def progress(done):
 
 def signals(done):
     return [s["kind"] for s in done.report["signals"]]
+
+
+OTHERS = {
+    "pytest.ini": "",
+    "shop.py": """
+        def first(): return 0
+        def second(): return 1
+        def third(): return 1
+        """,
+    "test_shop.py": """
+        import shop
+
+
+        def test_first():
+            assert shop.first() == 1
+
+
+        def test_second():
+            assert shop.second() == 1
+
+
+        def test_third():
+            assert shop.third() == 1
+        """,
+}
+BREAK_TWO = (
+    "return 0\ndef second(): return 1\ndef third(): return 1",
+    "return 1\ndef second(): return 0\ndef third(): return 0",
+)
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("README.md", "a note"),
+        ("data.json", "{}"),
+        ("conftest.py", "SIZE = 1\n"),
+        ("test_shop.py", "\n\ndef helper():\n    return 1\n"),
+        ("test_shop.py", "\n\ndef test_new():\n    assert 0\n"),
+    ],
+)
+def test_what_broke_had_passed_whatever_else_was_edited(loop, run, pytester, file, text):
+    run(OTHERS, remembers=True)
+    with (pytester.path / file).open("a") as added:
+        added.write(text)
+    done = loop(shop=BREAK_TWO)
+    assert len(done.report["progress"]["broken"]) == 2
+    assert done.says("(2 had passed). No progress.")
+
+
+def test_new_cases_that_fail_are_not_said_to_be_broken(loop, run, pytester):
+    cases = """
+        import json, pathlib, pytest, shop
+
+        CASES = json.loads(pathlib.Path(__file__).with_name("cases.json").read_text())
+
+
+        @pytest.mark.parametrize("case", CASES)
+        def test_case(case):
+            assert shop.first() == case
+
+
+        def test_first():
+            assert shop.first() == 1
+        """
+    run({**OTHERS, "test_shop.py": cases, "cases.json": "[1]"}, remembers=True)
+    (pytester.path / "cases.json").write_text("[1, 2]")
+    done = loop(shop=("first(): return 0", "first(): return 1"))
+    assert "broken" not in progress(done)
+    assert done.says(
+        "Progress: tests that had failed pass; the new failures are not known to have passed before."
+    )
+
+
+def test_a_failure_that_returns_after_each_green_run_is_an_oscillation(loop, run):
+    run({**OTHERS, "shop.py": OTHERS["shop.py"].replace("return 0", "return 1")}, remembers=True)
+    for _ in range(2):
+        assert "oscillation" not in signals(loop(shop=("first(): return 1", "first(): return 0")))
+        loop(shop=("first(): return 0", "first(): return 1"))
+    done = loop(shop=("first(): return 1", "first(): return 0"))
+    assert done.says("the same failure in runs 2, 4 and 6, each time after it had been fixed")
 
 
 def test_first_run_says_nothing_of_a_loop(loop):
@@ -214,6 +298,63 @@ def test_sources_have_an_episode_each(loop, monkeypatch):
     assert done.says("Run 2 of this loop: 1 fixed, 1 unresolved.", "| 2 | `total`: ")
     monkeypatch.setenv("TOX_ENV_NAME", "py312")
     assert loop().says("Run 2 of this loop: 1 fixed, 1 unresolved.", "| 2 | `total`: ")
+
+
+def test_another_interpreter_is_another_source(loop, monkeypatch):
+    loop()
+    monkeypatch.setattr(begin, "_interpreter", lambda: "cpython-3.99-linux")
+    done = loop()
+    assert done.report["source"] == "pytest:cpython-3.99-linux"
+    assert "of this loop" not in done.prompt
+    assert "No file of the project changed" not in done.prompt
+    done = loop(shop=("+ 1", "+ 0"))
+    assert done.says("Run 2 of this loop: 1 fixed, 1 unresolved.")
+    monkeypatch.setattr(begin, "_interpreter", INTERPRETER)
+    done = loop()
+    assert done.report["source"] == "pytest"
+    assert done.says("Run 2 of this loop: 1 fixed, 1 unresolved.")
+
+
+def test_green_runs_of_two_interpreters_are_two_sources(loop, run, monkeypatch):
+    run({**OTHERS, "shop.py": OTHERS["shop.py"].replace("return 0", "return 1")}, remembers=True)
+    monkeypatch.setattr(begin, "_interpreter", lambda: "pypy-3.11-linux")
+    done = loop(shop=("first(): return 1", "first(): return 0"))
+    assert done.report["source"] == "pytest:pypy-3.11-linux"
+
+
+SHARDS = """
+    def pytest_addoption(parser):
+        parser.addoption("--splits", type=int)
+        parser.addoption("--group", type=int)
+
+
+    def pytest_collection_modifyitems(config, items):
+        if config.getoption("splits"):
+            items[:] = items[config.getoption("group") - 1 :: config.getoption("splits")]
+    """
+
+
+def test_a_shard_updates_only_what_it_ran(loop, run):
+    run({**PROJECT, "conftest.py": SHARDS}, "--splits", "2", "--group", "1", remembers=True)
+    done = loop("--splits", "2", "--group", "2")
+    assert progress(done) == {"new": 1, "not_run": 1}
+    done = loop("--splits", "2", "--group", "2", shop=("if items else None", "if items else 0"))
+    assert progress(done) == {"fixed": 1, "not_run": 1}
+    assert done.report["verdict"] != "green"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "source"),
+    [
+        ("NOX_CURRENT_SESSION", "tests-3.12", "pytest:tests-3.12"),
+        ("HATCH_ENV_ACTIVE", "py312", "pytest:py312"),
+        ("HATCH_ENV_ACTIVE", "default", "pytest"),
+    ],
+)
+def test_an_environment_is_a_source(loop, monkeypatch, variable, value, source):
+    monkeypatch.delenv("TOX_ENV_NAME", raising=False)
+    monkeypatch.setenv(variable, value)
+    assert loop().report["source"] == source
 
 
 def test_a_green_source_does_not_hide_a_red_one(loop, monkeypatch):

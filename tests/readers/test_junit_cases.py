@@ -210,3 +210,13 @@ def test_junitparser_is_imported_when_a_file_is_read():
         "assert 'junitparser' in sys.modules"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["", ' name=""', ' name="" classname=""'])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_cases_without_a_name_are_tests_of_their_own(name, is_first):
+    cases = [f"<testcase{name}>{failed()}</testcase>", f"<testcase{name}/>"]
+    text = f'<testsuite name="x" tests="2" failures="1">{"".join(cases if is_first else cases[::-1])}</testsuite>'
+    reading = read_junit("r.xml", [text.encode()])
+    assert [failure.message for failure in reading.failures] == ["m"]
+    assert (reading.counts.failed, reading.counts.passed) == (1, 1)

@@ -21,7 +21,13 @@ def places(seen):
 
 @pytest.mark.parametrize(("code", "number"), [(1, 1), (None, 1), (0, 0)])
 def test_line_without_a_summary_counts_unless_all_is_said_to_be_well(code, number):
-    assert len(observe(MYPY, exit_code=code).failures) == number
+    prose = "The manual shows\nwhat mypy prints\nof such a program:\n"
+    assert len(observe(prose + MYPY, exit_code=code).failures) == number
+
+
+@pytest.mark.parametrize("code", [1, None, 0])
+def test_line_with_nothing_else_is_an_output_that_was_cut(code):
+    assert len(observe(MYPY, exit_code=code).failures) == 1
 
 
 @pytest.mark.parametrize("code", [1, None, 0])
@@ -117,7 +123,7 @@ def test_what_is_no_text_is_no_good_news(stream):
 def test_failures_that_are_only_counted_are_failures(code):
     report = close(observe(NO_SUMMARY, exit_code=code))
     assert report.verdict == "first-failure"
-    assert report.stall_reason == "1 test failure detected"
+    assert report.stall_reason == "3 test failures detected"
     assert "3 failing tests counted in the output" in report.evidence[0].snippet
 
 

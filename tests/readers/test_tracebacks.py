@@ -1,5 +1,6 @@
 import pytest
 
+from loop_close.library import close_loop
 from loop_close.readers.tracebacks import READER
 
 QUOTED = [
@@ -38,3 +39,20 @@ def test_what_a_program_printed_before_is_no_message():
     reading = READER.read(text, "")
     assert reading.failures[0].message == "bad"
     assert text[reading.spans[0][1] :] == "\nserved 3\n"
+
+
+@pytest.mark.parametrize("prefix", ["", "E   ", "E       "])
+def test_last_line_alone_tells_of_a_missing_module(prefix):
+    text = f"Starting the service\n{prefix}ModuleNotFoundError: No module named 'shop.prices'\nBye\n"
+    made = close_loop(text, exit_code=1)
+    assert made.stall_reason == "1 missing module detected"
+    assert made.evidence[0].label == "shop.prices" or "shop.prices" in made.next_prompt
+    assert close_loop(text, exit_code=0).verdict == "green"
+
+
+def test_last_line_of_a_traceback_is_not_told_twice():
+    text = (
+        'Traceback (most recent call last):\n  File "/prog/a.py", line 1, in <module>\n    import b\n'
+        "ModuleNotFoundError: No module named 'b'\n"
+    )
+    assert close_loop(text, exit_code=1).stall_reason == "1 missing module detected"

@@ -16,7 +16,7 @@ from loop_close.agent.confidence import ENOUGH, confidence
 from loop_close.agent.errors import errors_in
 from loop_close.agent.quality import quality
 from loop_close.agent.response import Response, read
-from loop_close.agent.stuck import REPEATS, TEST_ONLY, stuck_in, with_test_only
+from loop_close.agent.stuck import REPEATS, TEST_ONLY, TEST_WINDOW, stuck_in, with_test_only
 from loop_close.agent.summary import summary_of
 
 _CLAIMED = 50.0
@@ -90,13 +90,10 @@ def _parts(response: Response, said: Said) -> ConfidenceParts:
 
 
 def _test_only_turns(response: Response, previous: Sequence[str]) -> int:
-    """How many responses in a row, this one the last, hold nothing but test output; counted up to the limit."""
-    number = 1 if response.is_test_only else 0
-    for text in reversed(previous[-REPEATS + 1 :] if number else ()):
-        if not read(text).is_test_only:
-            break
-        number += 1
-    return number
+    """How many of the last responses hold nothing but test output, if this one does."""
+    if not response.is_test_only:
+        return 0
+    return 1 + sum(read(text).is_test_only for text in previous[-TEST_WINDOW + 1 :])
 
 
 def _exit_reason(signal: CompletionSignal, stuck: StuckSignal) -> str | None:

@@ -55,6 +55,18 @@ QUESTION_FIRST = re.compile(
 #: "done, complete or finished": an enumeration of states.
 LISTED, LISTED_AFTER = re.compile(r"\bor $"), re.compile(r"^,? or (?!i\b|we\b)")
 
+_PARTS = (
+    r"half|(?:a|one|two|three) (?:third|quarter|fifth)s?|some|most|many|several|a few|a couple|parts?|the bulk"
+    r"|the majority|\d{1,2} ?(?:%|percent)"
+)
+#: "half of the work is", before the keyword: it is of a part.
+OF_PART = re.compile(
+    rf"(?:^|[^\w])(?:(?:only|about|around|roughly|nearly|almost|over|more than|at least) )*(?:{_PARTS})"
+    r" of (?:the|my|our|your|this|that|these|those|it|all|them|what|everything)\b[\w '`…-]{0,60}$"
+)
+_WORDS = "one two three four five six seven eight nine ten"
+NUMBERS = {word: str(number) for number, word in enumerate(_WORDS.split(), 1)}
+NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(NUMBERS)})\b")
 OF_HOW_MANY = re.compile(r"\b(\d{1,4}) ?(?:of|/|out of) ?(?:the |all )?(\d{1,4})\b")
 PART = any_of(
     r"\b(?:step|phase|part|stage|milestone|section|item|chunk|round)s? (?:#?\d{1,4}|one|two|three|[ivx]+)\b",

@@ -73,8 +73,13 @@ def _is_hypothetical(around: Around) -> bool:
 
 
 def _is_of_fewer(around: Around) -> bool:
-    """``3 of 7 are done``."""
-    counts = words.OF_HOW_MANY.search(around.before + around.keyword + around.after)
+    """``3 of 7 are done``, ``half of the work is done``."""
+    if words.OF_PART.search(around.before):
+        return True
+    text = words.NUMBER_WORD.sub(
+        lambda found: words.NUMBERS[found[0]], around.before + around.keyword + around.after
+    )
+    counts = words.OF_HOW_MANY.search(text)
     return counts is not None and int(counts[1]) < int(counts[2])
 
 

@@ -23,6 +23,11 @@ _FRACTION = re.compile(
     r"\b(\d{1,6}) ?(?:/|of|out of) ?(?:the |all )?(\d{1,6}) (?:\w+ )?(?:tests?|specs?) \w*\s?(?:pass|green"
     r"|succe)"
 )
+# What agents are told to end their message with: Ralph's status block, ralph-orchestrator's check box.
+_EXIT = re.compile(r"^[\s>*_`#-]*EXIT[_ ]SIGNAL[*_`]*\s*[:=]\s*[*_`]*(true|false|yes|no)\b", re.IGNORECASE)
+#: The check box that ralph-orchestrator's agents tick in the file of their task.
+BOX = re.compile(r"^\s*[-*+]\s+\[([ xX]?)\]\s+[*_`]*TASK_COMPLETE\b")
+_DENIED = {"exit signal": "its exit signal is false", "task_complete": "its box TASK_COMPLETE is not checked"}
 _STRENGTH = {"very high": VERY_HIGH, "high": HIGH, "tests": TESTS}
 
 
@@ -46,6 +51,7 @@ def said_in(response: Response, task: str = "") -> Said:
     words = words_of_task(task)
     claims: dict[str, Level] = {}
     doubts: list[tuple[bool, str]] = []  # (whether good news can settle it, the sentence)
+    marker, denied = _markers(response)
     for sentence in response.sentences:
         made, is_denied = _claims(sentence, response, words)
         doubt = "open" if is_denied else _doubt(sentence)
@@ -54,7 +60,23 @@ def said_in(response: Response, task: str = "") -> Said:
         if doubt:
             doubts.append((doubt == "failing", sentence.text))
         claims |= {name: level for name, level in made.items() if name not in claims or level == "very high"}
-    return Said(claims=tuple(claims.items()), doubts=(*_shown(doubts), *_output(response)))
+    claims |= marker
+    return Said(claims=tuple(claims.items()), doubts=(*denied, *_shown(doubts), *_output(response)))
+
+
+def _markers(response: Response) -> tuple[dict[str, Level], tuple[str, ...]]:
+    """What the last exit signal and the last check box say: claims and denials. No task says them for the agent."""
+    found: dict[str, bool] = {}
+    for line in response.lines:
+        if line.kind not in ("code", "quote", "test") or not line.text.startswith(("    ", "\t", ">")):
+            signal, box = _EXIT.match(line.text), BOX.match(line.text)
+            if signal:
+                found["exit signal"] = signal[1].lower() in ("true", "yes")
+            if box:
+                found["task_complete"] = box[1] in ("x", "X")
+    levels: dict[str, Level] = {"exit signal": "high", "task_complete": "very high"}
+    made = {name: levels[name] for name, is_set in found.items() if is_set}
+    return made, tuple(_DENIED[name] for name, is_set in found.items() if not is_set)
 
 
 def signal_of(said: Said, response: Response) -> CompletionSignal:

@@ -25,6 +25,7 @@ _ERROR = any_of(
     r".{0,200}\bexit(?:ed)?(?: with)?(?: status| code|code)?[:=]? ?[1-9]\d{0,2}\b",
     r".{0,200}\b(?:thread '.{1,60}' panicked|an (?:unexpected )?error (?:has )?occurred|command not found)",
 )
+_IS_FRAME = re.compile(r"\s*Traceback \(most recent call last\):")
 _NOTHING = r"null\b|false\b|none\b|\"\"|\"none\"|\[\s*\]|\{\s*\}|0\b"
 _JSON = any_of(
     r"\"is_?error\"\s{0,4}:\s{0,4}true\b",
@@ -63,6 +64,13 @@ def error_pattern(text: str) -> str:
     exceptions = [line for line in texts if _EXCEPTION.match(line) and not _GOOD.search(line)]
     found = exceptions[-1:] or list(_reports(texts))[:1] or [line for line in texts if not _is_good(line)][:1]
     return one_line(mask(found[0].strip().removeprefix("E ").strip()[:_LONGEST]), _LONGEST) if found else ""
+
+
+def error_patterns(text: str) -> frozenset[str]:
+    """The same for every error that a text tells of, each line with an exception or a report of an error."""
+    texts = [line.text for line in lines_of(text) if line.text.strip()]
+    found = {error_pattern(line) for line in texts if _is_report(line) and not _IS_FRAME.match(line)}
+    return frozenset(filter(None, (*found, error_pattern(text))))
 
 
 def _after_green(lines: Sequence[Line], texts: list[str]) -> list[str]:

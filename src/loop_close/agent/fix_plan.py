@@ -5,7 +5,7 @@ After the exit strategies of Nity's loop; here the runs say what became of a ste
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loop_close.agent.checks import check_whole
@@ -53,6 +53,28 @@ class FixPlan:
     def current_step(self) -> int:
         """The index of the first step that is still to be done; the number of steps where none is."""
         return next((n for n, step in enumerate(self.steps) if step.is_open), len(self.steps))
+
+
+def followed(plan: FixPlan, steps: Sequence[tuple[str, bool]]) -> FixPlan:
+    """A plan of a user's own steps as they stand now; attempts are kept by description.
+
+    :param steps: (description, whether it is completed), in the order in which they are to be taken.
+    """
+    known = {step.description: step for step in plan.steps}
+    made = []
+    for number, (text, is_completed) in enumerate(steps[:MAX_STEPS], 1):
+        description = one_line(text, _LONGEST)
+        step = known.get(description, FixStep(cause=f"step {number}", description=description))
+        made.append(replace(step, cause=f"step {number}", completed=is_completed))
+    return FixPlan(steps=tuple(made))
+
+
+def attempted(plan: FixPlan) -> FixPlan:
+    """The plan after one more attempt at its current step."""
+    at = plan.current_step
+    return FixPlan(
+        steps=tuple(replace(s, attempts=s.attempts + 1) if n == at else s for n, s in enumerate(plan.steps))
+    )
 
 
 def updated(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from loop_close.agent.analysis import AnalysisContext, AnalysisResult
 from loop_close.agent.analyzer import ResponseAnalyzer
+from loop_close.agent.blocks import lines_of
 from loop_close.agent.decision import Decision, Standing, is_proven
-from loop_close.agent.fix_plan import FixPlan, updated
+from loop_close.agent.errors import error_pattern, errors_in
+from loop_close.agent.fix_plan import FixPlan, attempted, followed, updated
 from loop_close.agent.fix_plan_saved import from_dict, to_dict
 from loop_close.agent.guard import SafetyGuard
 from loop_close.agent.limits import LimitReached, Limits
@@ -17,7 +20,9 @@ from loop_close.agent.said import Said
 from loop_close.agent.saved import Saved
 from loop_close.agent.strategies import fix_plan
 from loop_close.agent.strategies.contract import ExitStrategy
+from loop_close.agent.stuck import REPEATS
 from loop_close.agent.supervisor import Supervisor
+from loop_close.agent.tool_results import content_text
 from loop_close.agent.trend import Trend
 from loop_close.agent.trip import Trip
 from loop_close.agent.turn_prompt import turn_prompt
@@ -27,7 +32,7 @@ from loop_close.text.sanitize import one_line
 #: The name under which the supervisor knows the tests.
 TESTS = "tests"
 _VERSION = 1
-_RESPONSES, _ERRORS = 3, 10
+_RESPONSES, _ERRORS, _WORK = 5, 10, 10
 _LONGEST = 20_000
 _DEFAULT = Limits()
 
@@ -53,13 +58,17 @@ class AgentLoop:
         self._guard = SafetyGuard(limits)
         self._supervisor = Supervisor()
         self._plan = FixPlan()
+        self._own = FixPlan()
         self._responses: list[str] = []
         self._errors: list[str] = []
         self._analysis = AnalysisResult()
         self._facts: list[str] = []
         self._trend = Trend(patience)
+        self._work: list[str] = []
         self._has_turned = False
         self._was_warned = False
+        self._repeats = 0
+        self._error = ""
 
     @property
     def limits(self) -> Limits:
@@ -78,8 +87,18 @@ class AgentLoop:
 
     @property
     def plan(self) -> FixPlan:
-        """The root causes of the loop, and what became of them."""
-        return self._plan
+        """The user's own steps, then the root causes of the loop, and what became of them."""
+        return FixPlan(steps=(*self._own.steps, *self._plan.steps))
+
+    @property
+    def work(self) -> Sequence[str]:
+        """What the agent said it did, a line a turn that says so, the last ones."""
+        return self._work
+
+    @property
+    def analysis(self) -> AnalysisResult:
+        """What the agent's last message came to."""
+        return self._analysis
 
     @property
     def cost(self) -> float:
@@ -96,7 +115,14 @@ class AgentLoop:
 
         :param now: seconds of a clock that does not jump.
         """
-        return self._guard.check(now)
+        reached = self._guard.check(now)
+        if reached is None or reached.limit != "failures" or not self._error:
+            return reached
+        return replace(reached, reason=f"{reached.reason}; the last turn failed: {self._error}")
+
+    def follow(self, steps: Sequence[tuple[str, bool]]) -> None:
+        """Take up the user's own plan as it stands now: each step's description, and whether it is completed."""
+        self._own = followed(self._own, steps)
 
     def tested(self, outcome: RunOutcome) -> Decision:
         """Whether the loop goes on after a run of the tests.
@@ -105,10 +131,12 @@ class AgentLoop:
         """
         outcome = self._trend.moved(outcome, is_turn=self._has_turned)
         self._plan = self._planned(outcome)
+        if self._has_turned and outcome.is_edited:
+            self._own = attempted(self._own)
         standing = self._standing(outcome)
         trip = self._supervisor.observe(result_of(outcome, TESTS, self.turns))
         decision = self._strategy.decide(standing)
-        if decision.action != "done" and not self._task and is_proven(standing):
+        if decision.action != "done" and not self._has_more(standing) and is_proven(standing):
             return Decision(action="done", reason="the tests are green", strategy=TESTS)
         if decision.action == "continue":
             decision = self._circling(outcome, trip) or decision
@@ -124,14 +152,18 @@ class AgentLoop:
         :param now: as in :meth:`limit`.
         """
         self._analysis = self._analyzed(clean(said.text, _LONGEST))
-        self._guard.detect_loop(said.text)
-        record = self._guard.record_failure if error or said.is_error else self._guard.record_success
+        work = self._analysis.work_summary
+        self._work = [*self._work, f"turn {self.turns + 1}: {work}"][-_WORK:] if work else self._work
+        self._repeats = self._repeats + 1 if self._guard.detect_loop(said.text) else 0
+        error = error or ("the agent reported an error" if said.is_error else "")
+        record = self._guard.record_failure if error else self._guard.record_success
         record(cost=said.cost, now=now)
-        self._errors = [*self._errors, clean(error, _LONGEST)][-_ERRORS:]
+        self._error = one_line(clean(error), 300)
+        self._errors = [*self._errors, _errors_of(said, error)][-_ERRORS:]
         trips = [self._supervisor.observe(result) for result in said.results]
         self._facts = list(dict.fromkeys(trip.text for trip in trips if trip is not None))
         if error:
-            self._facts.append(f"The last turn failed: {one_line(clean(error), 300)}")
+            self._facts.append(f"The last turn failed: {self._error}")
         self._has_turned = True
 
     def prompt(self, outcome: RunOutcome, decision: Decision) -> str:
@@ -141,8 +173,14 @@ class AgentLoop:
         facts = [f"Turn {self.turns + 1}{of_most}."]
         if self._has_turned or self.turns:
             facts.append(f"After the last turn: {decision.reason}.")
+        at, steps = self._own.current_step, self._own.steps
+        if at < len(steps):
+            facts.append(f"Step {at + 1} of {len(steps)} of the plan is next: {steps[at].description}")
+            facts.append("A step counts as completed once its box is checked in the file of the plan.")
         if outcome.doubt and outcome.doubt not in decision.reason:
             facts.append(f"Tests were tampered with: {outcome.doubt}.")
+        if self._work and self._work[-1].startswith(f"turn {self.turns}: "):
+            facts.append(f"The agent's own account of {self._work[-1]}.")
         facts += [*decision.warnings, *self._facts]
         return turn_prompt(self._task, _prompt(outcome), facts)
 
@@ -157,6 +195,10 @@ class AgentLoop:
             "errors": self._errors,
             "failing": self._trend.failing,
             "vain": self._trend.vain,
+            "repeats": self._repeats,
+            "work": self._work,
+            "own_plan": to_dict(self._own),
+            "error": self._error,
         }
 
     @classmethod
@@ -186,6 +228,10 @@ class AgentLoop:
         loop._trend = Trend(patience, saved.wholes("failing"), saved.whole("vain"))
         loop._responses = saved.texts("responses")[-_RESPONSES:]
         loop._errors = saved.texts("errors")[-_ERRORS:]
+        if "repeats" in saved.names():  # earlier releases did not save it
+            loop._repeats, loop._error = saved.whole("repeats"), saved.text("error")
+            loop._work = saved.texts("work")[-_WORK:]
+            loop._own = from_dict(saved.plain("own_plan"))
         if loop._responses:
             loop._analysis = loop._analyzed(loop._responses.pop())
         return loop
@@ -211,8 +257,12 @@ class AgentLoop:
             tampered=outcome.doubt,
             breaker=outcome.breaker,
             iteration=max(self.turns, 1),
-            fix_plan=self._plan,
+            fix_plan=self.plan,
         )
+
+    def _has_more(self, standing: Standing) -> bool:
+        """Whether green tests are not all: there is a task or a plan, or the agent says that it is not done."""
+        return bool(self._task or self._own.steps or standing.analysis.completion_signal.qualifiers)
 
     def _planned(self, outcome: RunOutcome) -> FixPlan:
         """The plan after a run; with another step before it, the tests are watched anew."""
@@ -233,16 +283,23 @@ class AgentLoop:
             reason = trip.text.partition("\n")[0]
             return Decision(action="stuck", reason=f"{reason} {outcome.doubt}".strip(), strategy="supervisor")
         if self._is_repeating(outcome):
-            return Decision(action="stuck", reason=_repeats(self._guard), strategy="safety_guard")
+            failed = f"; its last turn failed: {self._error}" if self._error else ""
+            reason = f"{_repeats(self._guard, outcome)}{failed}"
+            return Decision(action="stuck", reason=reason, strategy="safety_guard")
         return None
 
     def _is_repeating(self, outcome: RunOutcome) -> bool:
         """Whether the agent says what it said before, while the runs stand still, too.
 
         Equal words over different edits are no loop: the runs tell. And before it said so it has to have been told,
-        by a breaker that was half open, to try otherwise.
+        by a breaker that was half open, to try otherwise. Green runs tell nothing of the edits: there it is a loop
+        when nothing was edited, or when it says so for the third time in a row.
         """
-        return self._guard.found is not None and self._was_warned and not outcome.has_advanced
+        if self._guard.found is None or outcome.has_advanced:
+            return False
+        if outcome.verdict == "green" and not outcome.doubt:
+            return not outcome.is_edited or self._repeats + 1 >= REPEATS
+        return self._was_warned
 
 
 def _prompt(outcome: RunOutcome) -> str:
@@ -255,9 +312,16 @@ def _prompt(outcome: RunOutcome) -> str:
     )
 
 
-def _repeats(guard: SafetyGuard) -> str:
+def _repeats(guard: SafetyGuard, outcome: RunOutcome) -> str:
     found = guard.found
     assert found is not None
-    return (
-        f"the agent repeats an earlier message ({found.similarity:.0%} alike), and the runs make no progress"
-    )
+    runs = "the tests were green before, too" if outcome.verdict == "green" else "the runs make no progress"
+    return f"the agent repeats an earlier message ({found.similarity:.0%} alike), and {runs}"
+
+
+def _errors_of(said: Said, error: str) -> str:
+    """All errors of a turn: its own, those that its message tells of, those of its tools; a line each."""
+    told = errors_in(lines_of(clean(said.text, _LONGEST)))
+    tools = (content_text(result.content) for result in said.results if result.is_error)
+    lines = dict.fromkeys(line for line in (clean(error), *told, *map(error_pattern, tools)) if line)
+    return clean("\n".join(lines), _LONGEST)

@@ -31,7 +31,7 @@ OPEN = any_of(
     r"\b(?:i|we|i've|we've|have|been|task|work|fix|attempt|effort|migration|refactor\w*)\b.{0,30}"
     r"\babandon(?:ed|ing)\b(?! (?:the|my|that|an?) (?:first|initial|original|old|previous|earlier|other))",
     r"(?:: abandoned\b|^abandon(?:ed|ing)\W*(?:$|the (?:task|work|fix|attempt|effort)))",
-    r"\b(?:work in progress|wip|in progress|half-done|half-finished|halfway (?:through|there))\b",
+    r"\b(?:work in progress|wip|in[ _]progress|half-done|half-finished|halfway (?:through|there))\b",
     r"\bpartial(?:ly)? (?:complete\w*|done|finished|implement\w*|fix\w*|work\w*|success|progress|solution)",
     rf"(?:\bnot|n't) (?:yet |been |fully |completely |quite )*(?:{_DONE}|working|passing|there yet|started|begun)\b",
     r"(?<!which )(?<!that )\b(?:is|are) (?:still )?missing\b",

@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 from loop_close.agent.analysis import StuckSignal
-from loop_close.agent.errors import error_pattern
+from loop_close.agent.errors import error_patterns
 
 #: So often an error comes before it counts as repeated (Nity's ResponseAnalyzer).
 REPEATS = 3
 #: Turns that are looked back on.
 WINDOW = 10
+#: Responses among which so many that hold nothing but test output are too many.
+TEST_WINDOW = 5
 #: The pattern of responses that hold nothing but test output.
 TEST_ONLY = "only test output, no change"
 _A_TIME = 25.0
@@ -20,10 +22,10 @@ _A_TIME = 25.0
 def stuck_in(error_history: Sequence[str]) -> StuckSignal:
     """Whether one error came three times in the last ten turns.
 
-    :param error_history: one text a turn, the oldest first; values in it do not matter, as
+    :param error_history: one text a turn, the oldest first; each error of a turn counts once. Values do not matter, as
         :func:`loop_close.text.normalize.mask` replaces them.
     """
-    patterns = Counter(filter(None, map(error_pattern, error_history[-WINDOW:])))
+    patterns = Counter(pattern for text in error_history[-WINDOW:] for pattern in error_patterns(text))
     repeated = [(pattern, count) for pattern, count in patterns.items() if count >= REPEATS]
     repeated.sort(key=lambda item: (-item[1], item[0]))
     return StuckSignal(

@@ -19,17 +19,23 @@ _VERSION = 1
 class SupervisorLimits:
     """How much it takes to speak of a tool that is going nowhere.
 
-    :ivar repeats: how often the same result has to come, or the same results in turn.
+    :ivar repeats: how often the same result has to come, or the same three or more results in turn.
+    :ivar alternations: how often the same two results have to come in turn: ``A, B, A, B`` is twice.
     :ivar longest_cycle: how many results, at most, come back in turn.
     :ivar non_advancing: results marked as not advancing with nothing new between, whatever the input.
+    :ivar infrastructure: infrastructure failures in a row (time limits, network, rate limits), whatever they say.
     """
 
     repeats: int = 3
+    alternations: int = 2
     longest_cycle: int = 5
     non_advancing: int = 6
+    infrastructure: int = 10
 
     def __post_init__(self) -> None:
         check_whole("repeats", self.repeats, 2)
+        check_whole("alternations", self.alternations, 2)
+        check_whole("infrastructure", self.infrastructure, 2)
         check_whole("longest_cycle", self.longest_cycle, 1)
         check_whole("non_advancing", self.non_advancing, 2)
 
@@ -73,11 +79,10 @@ class Supervisor:
         tool = self._tools.setdefault(result.tool, Watched())
         if tool.trip is not None and not tool.recover(about):
             return tool.trip
-        if about.kind == "machine":
-            return None
-        if tool.add(about, self.limits.repeats * self.limits.longest_cycle):
+        limits = self.limits
+        if tool.add(about, max(limits.repeats * limits.longest_cycle, 2 * limits.alternations)):
             self._tell_others(tool)
-        verdict = tool.verdict(self.limits.repeats, self.limits.longest_cycle, self.limits.non_advancing)
+        verdict = tool.verdict(limits)
         if verdict is not None:
             text = content_text(result.content)
             tool.stop(trip(result.tool, *verdict, is_error=result.is_error, content=text))

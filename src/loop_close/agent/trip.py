@@ -9,8 +9,8 @@ from loop_close.text.clean import clean
 from loop_close.text.cut import cut
 from loop_close.text.markdown import code
 
-TripKind = Literal["repeated", "cycle", "non-advancing"]
-KINDS: tuple[TripKind, ...] = ("repeated", "cycle", "non-advancing")
+TripKind = Literal["repeated", "cycle", "non-advancing", "infrastructure"]
+KINDS: tuple[TripKind, ...] = ("repeated", "cycle", "non-advancing", "infrastructure")
 #: The text stays below it.
 MAX_TEXT = 1_000
 _MAX_NAME = 80
@@ -56,6 +56,8 @@ def trip(tool: str, kind: TripKind, count: int, length: int, *, is_error: bool, 
 def _what(kind: TripKind, count: int, length: int, *, is_error: bool) -> str:
     if kind == "cycle":
         return f"the same {length} results repeated in a cycle, {count // length} times"
+    if kind == "infrastructure":
+        return "each call failed for its infrastructure (time limit, network, rate limit)"
     if kind == "repeated":
         return "the same error, whatever the input" if is_error else "the same result for the same input"
     if length == 1:

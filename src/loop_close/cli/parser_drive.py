@@ -44,6 +44,11 @@ def _add_commands(parser: Parser) -> None:
         help="file with a task for the agent; its text is put before each prompt",
     )
     parser.add_argument(
+        "--plan",
+        metavar="FILE",
+        help="file with the steps to take, a list item with a check box each; the strategy is then fix_plan by default",
+    )
+    parser.add_argument(
         "--strategy",
         metavar="NAME",
         help="when to end the loop: auto, fix_plan, done_signals, circuit_breaker, or several joined by + (default:"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -54,13 +55,18 @@ class Detector:
 
     def count_of(self, found: Iterable[Evidence]) -> str:
         """The findings by what each is called, ``label`` first: ``1 missing module, 2 missing names``."""
-        counts = Counter(_asked(self.label_for, each, self.label) for each in found)
+        counts: Counter[str] = Counter()
+        for each in found:
+            counts[_asked(self.label_for, each, self.label)] += each.failure.number if each.failure else 1
         ordered = sorted(counts.items(), key=lambda pair: (pair[0] != self.label, pair[0]))
         return ", ".join(_counted(number, label) for label, number in ordered)
 
     def hint_for(self, evidence: Evidence) -> str:
         """The hint, as far as it is true of this finding; empty for none."""
         return _asked(self.advise, evidence, self.hint)
+
+
+_PREPOSITION = re.compile(r"(?<=\w) (?:without|outside|inside|with|of|in|on|at|for|from|by|to) ")
 
 
 def _asked(function: Callable[[Evidence], str] | None, evidence: Evidence, default: str) -> str:
@@ -81,6 +87,10 @@ def _counted(number: int, label: str) -> str:
 
 
 def _plural(label: str) -> str:
+    """The plural of the noun that a label begins with: ``functions without a body``."""
+    noun = _PREPOSITION.search(label)
+    if noun is not None:
+        return f"{_plural(label[: noun.start()])}{label[noun.start() :]}"
     return f"{label}es" if label.endswith(("s", "x", "sh", "ch")) else f"{label}s"
 
 

@@ -11,15 +11,18 @@ MAX_FRAMES = 3
 
 
 def detect(observation: Observation) -> Iterator[Evidence]:
-    """At most three frames, innermost first, and the failures of processes; none on exit code 0."""
-    if observation.exit_code == 0:
-        return
+    """At most three frames, innermost first, and the failures of processes.
+
+    On exit code 0 only what a tool's summary says of the processes it ran. A finding of a checker has no frames: it
+    names a place in a file that did not run.
+    """
     for failure in observation.failures:
-        if failure.phase == "process":
+        if failure.phase == "process" and (observation.exit_code != 0 or failure.tool):
             yield claim("stack-trace", failure)
-    if observation.exit_code is None:
+    if not observation.exit_code:
         return
-    first = next((f for f in observation.failures if f.raised is not None and f.raised.frames), None)
+    ran = (f for f in observation.failures if f.phase != "check")
+    first = next((f for f in ran if f.raised is not None and f.raised.frames), None)
     frames = first.raised.frames if first is not None and first.raised is not None else ()
     is_claimed = first is not None and first.phase == "process"  # and with it its innermost frame
     for frame in frames[: -MAX_FRAMES - 1 : -1][1 if is_claimed else 0 :]:

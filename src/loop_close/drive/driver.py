@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shlex
 import time
+from dataclasses import replace
 from typing import Literal
 
 from loop_close import files
+from loop_close.agent.completion import BOX
 from loop_close.agent.decision import Decision
 from loop_close.agent.loop import AgentLoop
 from loop_close.agent.run_outcome import RunOutcome
-from loop_close.agent.said import said_in
+from loop_close.agent.said import Said, said_in
 from loop_close.cli.came_to import CameTo, came_to, last_numbers
 from loop_close.cli.parser_parts import UsageError
 from loop_close.cli.summary import shown
@@ -18,7 +20,7 @@ from loop_close.cli.testing import environment, remembered
 from loop_close.drive import saved, words
 from loop_close.drive.agent import failure, prepared
 from loop_close.drive.child import Child, Ended, run
-from loop_close.drive.plan import Plan
+from loop_close.drive.plan import Plan, steps_now, task_box
 from loop_close.drive.screen import Screen
 from loop_close.drive.stopping import InterruptionError, Stop
 from loop_close.drive.testing import outcome_of, unknown_outcome, with_plugin
@@ -64,7 +66,7 @@ class Driver:
         lines = [
             *words.summary(self._loop, ended, reason),
             *words.warnings(self._outcome, self._watch.edits(self._plan.root) if ended == "done" else None),
-            *(() if ended == "done" else words.left(self._outcome, name)),
+            *(() if ended == "done" else words.left(self._outcome, name, self._loop.work)),
         ]
         self._screen.say("\n".join(lines))
         return ended
@@ -90,6 +92,9 @@ class Driver:
         ended = self._run_tests()
         outcome = self._outcome_of(ended, came_to(root, before))
         self._outcome = outcome
+        steps = steps_now(self._plan.steps_file) if self._plan.steps_file else []
+        if steps:  # one that was taken away leaves the plan as it was
+            self._loop.follow(steps)
         decision = self._loop.tested(outcome)
         self._keep()
         self._screen.step(words.standing(self._loop, outcome))
@@ -139,8 +144,18 @@ class Driver:
         error = failure(ended.exit_code, is_late=ended.is_late, seconds=seconds)
         if error:
             self._screen.step(f"the turn failed: {error}")
-        self._loop.answered(said_in(ended.output), error=error, now=time.monotonic())
+        said = said_in(ended.output)
+        self._loop.answered(self._with_box(said), error=error, now=time.monotonic())
         self._keep()
+
+    def _with_box(self, said: Said) -> Said:
+        """What the agent said, with the box of its task's file: an agent may tick it there instead of saying so."""
+        box = task_box(self._plan.given.get("task", ""))
+        is_said = any(BOX.match(line) for line in said.text.splitlines())
+        is_checked = box[:10].lower().find("[x]") >= 0
+        if not box or (is_said and not is_checked):
+            return said
+        return replace(said, text=f"{said.text.rstrip()}\n\n{box}\n")
 
     def _run_agent(self, given: list[str], data: bytes | None, seconds: float) -> Ended:
         child = Child(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from loop_close.agent.completion import BOX
 from loop_close.agent.limits import Limits
 from loop_close.agent.strategies.contract import ExitStrategy
 from loop_close.cli.parser_parts import UsageError
@@ -22,6 +25,7 @@ from loop_close.targets import Targets
 
 #: In the agent's command, for the text of the turn, and for the path of the file that holds it.
 PROMPT, PROMPT_FILE = "{prompt}", "{prompt_file}"
+_STEP = re.compile(r"\s{0,8}(?:[-*+]|\d{1,3}[.)])\s+(?:\[(?P<box>[ xX]?)\]\s+)?(?P<text>\S.*)")
 _SHELLS = ("sh", "bash", "dash", "zsh", "fish", "ksh", "cmd", "cmd.exe", "powershell", "pwsh")
 _LARGEST_TASK = 1_000_000
 # As the thresholds have it, where the settings say nothing.
@@ -56,6 +60,7 @@ class Plan:
     test_seconds: float
     patience: int
     given: Mapping[str, str]
+    steps_file: str = ""
 
     @property
     def root(self) -> Path:
@@ -76,13 +81,20 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str]) -> Plan:
     if not agent:
         raise UsageError("drive needs the agent's command, for example: --agent 'claude -p'")
     task = options.task or saved.get("task") or ""
-    strategy = options.strategy or saved.get("strategy") or settings.strategy
+    steps = options.plan or saved.get("plan") or ""
+    by_default = "fix_plan" if steps else settings.strategy
+    strategy = options.strategy or saved.get("strategy") or by_default
+    if steps and not steps_in(_text_of(steps, "plan")):
+        raise UsageError(
+            f"the plan {steps} has no step: write each as a list item, such as: - [ ] Fix the parser"
+        )
     numbers = _numbers(options, saved)
     given = {
         "test": test,
         "agent": agent,
         "task": os.path.abspath(task) if task else "",
         "strategy": strategy,
+        "plan": os.path.abspath(steps) if steps else "",
     }
     return Plan(
         targets=targets_of(place.root),
@@ -94,6 +106,7 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str]) -> Plan:
         agent_seconds=numbers.get("agent_timeout", math.inf),
         test_seconds=numbers.get("test_timeout", math.inf),
         patience=min(int(settings.thresholds.get("open_after", _PATIENCE)), _PATIENCE),
+        steps_file=given["plan"],
         given={**given, **{name: f"{number}" for name, number in numbers.items()}},
     )
 
@@ -127,20 +140,46 @@ def _agent_words(command: str) -> list[str]:
     return words
 
 
-def _text_of(path: str) -> str:
+def steps_in(text: str) -> list[tuple[str, bool]]:
+    """The steps of a plan: each item of its lists, and whether its box is checked."""
+    found = (_STEP.match(line) for line in text.splitlines())
+    return [(step["text"].strip(), step["box"] in ("x", "X")) for step in found if step]
+
+
+def steps_now(path: str) -> list[tuple[str, bool]]:
+    """The steps of a plan's file as they are now; none where it cannot be read."""
+    with contextlib.suppress(UsageError):
+        return steps_in(_text_of(path, "plan"))
+    return []
+
+
+def _text_of(path: str, what: str = "task") -> str:
     if not path:
         return ""
     try:
         with open(path, "rb") as file:
             data = file.read(_LARGEST_TASK + 1)
     except OSError as error:
-        raise UsageError(f"cannot read the task {path}: {error.strerror or error}") from None
+        raise UsageError(f"cannot read the {what} {path}: {error.strerror or error}") from None
     if len(data) > _LARGEST_TASK:
-        raise UsageError(f"the task {path} is longer than {_LARGEST_TASK:,} bytes")
+        raise UsageError(f"the {what} {path} is longer than {_LARGEST_TASK:,} bytes")
     text = data.decode("utf-8", "replace")
     if not text.strip():
-        raise UsageError(f"the task {path} is empty")
+        raise UsageError(f"the {what} {path} is empty")
     return text
+
+
+def task_box(path: str) -> str:
+    """The line with the box ``TASK_COMPLETE`` of a task's file as it is now; empty where it has none.
+
+    :param path: empty for no task. A file that cannot be read, or is too large, has no box.
+    """
+    if not path:
+        return ""
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        lines = file.read(_LARGEST_TASK).decode("utf-8", "replace").splitlines()
+        return next((line.strip() for line in lines if BOX.match(line)), "")
+    return ""
 
 
 def _limits(numbers: Mapping[str, Any]) -> Limits:

@@ -81,18 +81,31 @@ def warnings(outcome: RunOutcome, edits: Edits | None) -> Iterator[str]:
         yield f"  look: only tests were edited: {shown(', '.join(files[:_SHOWN]))}"
 
 
-def left(outcome: RunOutcome, prompt_file: str) -> Iterator[str]:
-    """What was tried, and how to go on, where the loop is not done."""
+def left(outcome: RunOutcome, prompt_file: str, work: Sequence[str] = ()) -> Iterator[str]:
+    """What was tried, and how to go on, where the loop is not done.
+
+    :param work: what the agent said it did, a line a turn.
+    """
     if outcome.attempts:
         yield "  what was tried:"
         yield from (f"    {line}" for line in outcome.attempts)
+    if work:
+        yield "  what the agent said it did:"
+        yield from (f"    {shown(line, 200)}" for line in work)
     yield f"  the next prompt: {prompt_file}"
     yield "  to go on with this loop, at a limit with a higher one: loop-close drive --resume"
 
 
 def _steps(plan: FixPlan) -> Iterator[str]:
     for number, step in enumerate(plan.steps[:_MAX_STEPS], 1):
-        state = "fixed" if step.completed else "given up" if step.is_exhausted else "open"
+        is_own = step.cause.startswith("step ")
+        state = (
+            ("completed" if is_own else "fixed")
+            if step.completed
+            else "given up"
+            if step.is_exhausted
+            else "open"
+        )
         tries = f" after {step.attempts} attempt{'s' * (step.attempts != 1)}" if step.attempts else ""
         yield f"{number}. {state}{tries}: {shown(step.description or step.cause, 160)}"
     if len(plan.steps) > _MAX_STEPS:

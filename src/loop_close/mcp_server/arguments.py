@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from loop_close.mcp_server.answers import ToolError
 
-Kind = Literal["string", "integer"]
+Kind = Literal["string", "integer", "names"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,6 +17,7 @@ class Field:
 
     :ivar least: of an integer.
     :ivar most: of an integer.
+    :ivar among: the names that there are, of ``names``.
     """
 
     name: str
@@ -24,9 +25,13 @@ class Field:
     description: str
     least: int | None = None
     most: int | None = None
+    among: tuple[str, ...] = ()
 
     def schema(self) -> dict[str, Any]:
         """The argument in JSON Schema."""
+        if self.kind == "names":
+            items = {"type": "string", "enum": list(self.among)}
+            return {"type": ["array", "null"], "items": items, "description": self.description}
         bounds = {"minimum": self.least, "maximum": self.most}
         return {
             "type": [self.kind, "null"],
@@ -85,6 +90,15 @@ def _whole_number(field: Field) -> str:
     return f"a whole number from {field.least} to {field.most}"
 
 
+def _names(tool: str, field: Field, value: Any) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise ToolError(f"{tool}: {field.name} must be an array of strings, not {_named(value)}")
+    unknown = [name for name in value if name not in field.among]
+    if unknown:
+        raise ToolError(f"{tool}: unknown name in {field.name}; known names: {', '.join(field.among)}")
+    return value
+
+
 _TYPES: Mapping[type, str] = {dict: "an object", list: "an array", str: "a string", bool: "a boolean"}
 
 
@@ -94,4 +108,8 @@ def _named(value: Any) -> str:
     return f"{kind} ({value})" if isinstance(value, bool | int | float) and len(str(value)) < 25 else kind
 
 
-_CHECKS: Mapping[str, Callable[[str, Field, Any], Any]] = {"string": _string, "integer": _integer}
+_CHECKS: Mapping[str, Callable[[str, Field, Any], Any]] = {
+    "string": _string,
+    "integer": _integer,
+    "names": _names,
+}

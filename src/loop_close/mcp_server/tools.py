@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from loop_close.detectors import DEFAULT_DETECTORS
 from loop_close.mcp_server import schemas
 from loop_close.mcp_server.answers import Answer
 from loop_close.mcp_server.arguments import Field
@@ -59,6 +60,12 @@ _CLOSE = Tool(
         ),
         Field(name="exit_code", kind="integer", description="Exit code of the command. Omit it if unknown."),
         Field(name="source", kind="string", description="Name of the source of this run (default: output)."),
+        Field(
+            name="detectors",
+            kind="names",
+            among=tuple(detector.id for detector in DEFAULT_DETECTORS),
+            description="Only these detectors look at the output (default: all).",
+        ),
         Field(
             name="budget",
             kind="integer",

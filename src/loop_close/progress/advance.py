@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from loop_close.memory import Breaker, Episode, Progress, Run, Step, Thresholds
+from loop_close.memory import Breaker, Episode, Progress, Returned, Run, Step, Thresholds
 from loop_close.progress.attempt import Attempt, advanced, is_attempt, is_return
 from loop_close.progress.compare import Changes, compare, failing
 from loop_close.progress.signals import check_all
@@ -16,6 +16,8 @@ from loop_close.progress.steps import LAST_FAILED, attempts, stretch
 _MAX_STEPS = 60
 _MAX_EDITED = 12
 _MAX_NAMED = 20
+# Of earlier episodes: failures, episodes that each was in, and those in a row after which it is let go.
+_MAX_RETURNED, _MAX_RETURNS, _MAX_MISSED = 200, 5, 5
 _DEFAULT = Thresholds()
 
 
@@ -53,7 +55,7 @@ def advance(episode: Episode, run: Run, limits: Thresholds = _DEFAULT) -> Advanc
         breaker=breaker_of(after, step, limits),
     )
     is_over = run.is_good and not left and (run.is_full or _is_same_selection(run, after))
-    return Advanced(progress=progress, episode=_fresh(run) if is_over else after)
+    return Advanced(progress=progress, episode=_fresh(run, after) if is_over else after)
 
 
 def _is_same_selection(run: Run, episode: Episode) -> bool:
@@ -61,8 +63,28 @@ def _is_same_selection(run: Run, episode: Episode) -> bool:
     return run.selection == episode.selection and not LAST_FAILED.search(run.selection)
 
 
-def _fresh(run: Run) -> Episode:
-    return Episode(green=run.number, is_green_full=run.is_full)
+def _fresh(run: Run, ended: Episode) -> Episode:
+    """The next episode, which knows what failed in those before it."""
+    return Episode(green=run.number, is_green_full=run.is_full, returned=_returned(ended))
+
+
+def _returned(ended: Episode) -> tuple[Returned, ...]:
+    """The failures of earlier episodes with those of the one that ended, which come first; the oldest are let go."""
+    if not ended.tests:
+        return ended.returned
+    known = {(each.test, each.shape): each for each in ended.returned}
+    began = {(test, form.shape): form.runs[0] for test, about in ended.tests.items() for form in about.forms}
+    seen = [
+        Returned(test=test, shape=shape, runs=(*before.runs, run)[-_MAX_RETURNS:])
+        for (test, shape), run in began.items()
+        for before in [known.get((test, shape), Returned(test=test, shape=shape))]
+    ]
+    others = [
+        replace(each, missed=each.missed + 1)
+        for key, each in known.items()
+        if key not in began and each.missed < _MAX_MISSED
+    ]
+    return (*seen, *others)[:_MAX_RETURNED]
 
 
 def _step(episode: Episode, run: Run, changes: Changes, left: list[str], limits: Thresholds) -> Step:
@@ -89,6 +111,7 @@ def _step(episode: Episode, run: Run, changes: Changes, left: list[str], limits:
         is_return=is_return(made),
         advanced=advanced(made, limits) if counted else "",
         infrastructure=tuple(changes.infrastructure[:_MAX_NAMED]),
+        collected=run.collected,
     )
 
 
@@ -146,15 +169,28 @@ def breaker_of(episode: Episode, step: Step, limits: Thresholds) -> Breaker:
     if step.advanced or not step.unresolved:
         return Breaker()
     if episode.varied >= limits.varied:
-        return Breaker(state="open", reason=f"no new lowest number of failures for {episode.varied} runs")
+        reason = f"no new lowest number of failures for {episode.varied} runs"
+        return _open(reason, episode.varied - limits.varied, limits)
     reason = f"no progress for {episode.stalled} run{'s' * (episode.stalled != 1)}"
     if episode.stalled >= limits.open_after:
-        return Breaker(state="open", reason=reason)
+        return _open(reason, episode.stalled - limits.open_after, limits)
     if episode.stalled >= limits.half_open_after:
         return Breaker(
             state="half_open", reason=f"{reason}; after {limits.open_after} the loop counts as stuck"
         )
     return Breaker()
+
+
+def _open(reason: str, runs: int, limits: Thresholds) -> Breaker:
+    """The open breaker; half open for one run whenever it was open for as many runs as it cools down.
+
+    :param runs: for how many runs it has been open before this one.
+    """
+    if limits.cooldown and runs % (limits.cooldown + 1) == limits.cooldown:
+        return Breaker(
+            state="half_open", reason=f"{reason}; one more attempt after {limits.cooldown} as stuck"
+        )
+    return Breaker(state="open", reason=reason)
 
 
 def _digest(parts: Iterable[str]) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from loop_close.conventions import is_test_file
-from loop_close.facts import file_of
-from loop_close.memory import Edits, Episode, Known, Mark, Run, Thresholds
+from loop_close.conventions import is_test_file, is_test_module
+from loop_close.facts import file_of, qualname
+from loop_close.memory import Edit, Edits, Episode, Known, Mark, Run, Step, Thresholds
 from loop_close.progress.known import failed, flipped, is_flaky, is_worded_alike, settled, weakened
 from loop_close.progress.outcome import is_about, outcome_of, renamed, touches_tests
 from loop_close.progress.steps import UNEDITED
+from loop_close.syntax.meaning import MODULE
 
 
 @dataclass(kw_only=True, slots=True)
@@ -113,11 +114,11 @@ def _first_seen(changes: Changes, episode: Episode, run: Run, after: Known) -> K
     if not episode.steps and episode.is_green_full and run.edits.kind in UNEDITED:
         after = flipped(after, run.number)  # it passed in the green run before
     changes.new.append(test)
-    if any(edit.file == file_of(test) and edit.change != "removed" for edit in run.edits.edits):
-        changes.added.append(test)  # or a case of it, or it was there: nobody knows that it had passed
-    elif had_passed(test, episode, run):
+    if had_passed(test, episode, run):
         changes.broken.append(test)
         after = replace(after, was_broken=True)
+    elif any(edit.file == file_of(test) and edit.change != "removed" for edit in run.edits.edits):
+        changes.added.append(test)  # or a case of it, or it was there: nobody knows that it had passed
     return after
 
 
@@ -211,32 +212,61 @@ def _no_longer_failing(
 def had_passed(test: str, episode: Episode, run: Run) -> bool:
     """Whether a test that is not known passed in the episode: a whole run had it and did not name it.
 
-    That it was there then is known only where nothing but the code under test was edited since: cases, bases and
-    marks of a test may stand in any other file.
+    That it was there then is known where only the code under test and other tests were edited since: cases, bases and
+    marks of a test may stand in any other file. It is also known where no more tests were collected than then and none
+    was added, as long as the test itself was not edited.
     """
     if test in episode.tests:
         return False
-    file = episode.tests.get(file_of(test))
-    hidden_since = file.since if file is not None and file.status == "failing" else run.number
+    hidden_since = _hidden_since(test, episode, run)
     edits = [run.edits]
     for step in reversed(episode.steps):
-        if not all(_is_of_code(each) for each in edits):
-            return False
-        if (
-            step.is_full
-            and not step.is_killed
-            and test not in step.infrastructure
-            and step.run < hidden_since
-        ):
+        is_whole = step.is_full and not step.is_killed and test not in step.infrastructure
+        if is_whole and step.run < hidden_since and _was_there(test, step, run, edits):
             return True
         edits.append(step.edits)
     return False
 
 
-def _is_of_code(edits: Edits) -> bool:
-    """Whether only Python files that are no tests were edited."""
-    files = {edit.file for edit in edits.edits}
-    return not edits.omitted and all(file.endswith(".py") and not is_test_file(file) for file in files)
+def _hidden_since(test: str, episode: Episode, run: Run) -> int:
+    """The run since which a file or folder of the test cannot be collected; this run where there is none."""
+    failed = (
+        known.since
+        for where, known in episode.tests.items()
+        if known.status == "failing" and known.mark.phase == "collect" and _is_below(file_of(test), where)
+    )
+    return min(failed, default=run.number)
+
+
+def _is_below(file: str, where: str) -> bool:
+    """Whether a file is not collected where that file or folder cannot be; a conftest is one of its folder."""
+    folder = where.removesuffix("conftest.py").removesuffix("__init__.py").strip("./")
+    return file == where or not folder or file.startswith(f"{folder}/")
+
+
+def _was_there(test: str, step: Step, run: Run, since: list[Edits]) -> bool:
+    """Whether a test of this run was one of that earlier step, by what was edited since, this run's edits included."""
+    edits = [edit for each in since for edit in each.edits]
+    if not any(each.omitted for each in since) and all(_is_apart(edit, test) for edit in edits):
+        return True
+    is_as_many = run.is_full and 0 < run.collected <= step.collected
+    return is_as_many and not any(_adds_test(edit) or is_about(edit, test) for edit in edits)
+
+
+def _is_apart(edit: Edit, test: str) -> bool:
+    """Whether the edit can neither make the test nor a case of it: one of other code, or of another test."""
+    if not edit.file.endswith(".py") or not is_test_file(edit.file):
+        return edit.file.endswith(".py")
+    name = qualname(test).rpartition(".")[2]
+    is_other = edit.function not in ("", MODULE) and edit.function.rpartition(".")[2] != name
+    is_outer = edit.file == file_of(test) and qualname(test).startswith(f"{edit.function}.")
+    return is_test_module(edit.file) and is_other and not is_outer and "[" not in test
+
+
+def _adds_test(edit: Edit) -> bool:
+    """Whether a function or class was added that may be a test, by the names that pytest collects by default."""
+    names = edit.function.lower().split(".")
+    return edit.change == "added" and is_test_file(edit.file) and any(n.startswith("test") for n in names)
 
 
 def failing(tests: Mapping[str, Known]) -> list[str]:

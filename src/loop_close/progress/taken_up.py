@@ -8,7 +8,7 @@ from typing import Any
 
 from loop_close.facts import is_only_counted
 from loop_close.memory import GROUPS, Edits, Episode, Mark, Outcome, Progress, Run, Thresholds
-from loop_close.model import Report
+from loop_close.model import Counts, Report
 from loop_close.progress.advance import advance
 from loop_close.progress.fingerprints import MAX_MARKS, marks_of
 from loop_close.progress.verdict import verdict_of
@@ -47,7 +47,14 @@ def run_of(
         is_good=report.verdict == "green",
         passed=observation.counts.passed,
         skipped=observation.counts.skipped,
+        collected=_collected(observation.counts),
     )
+
+
+def _collected(counts: Counts) -> int:
+    """How many tests were selected to run; where that is not told, how many have an outcome."""
+    ended = counts.passed + counts.failed + counts.skipped + counts.xfailed + counts.xpassed
+    return counts.collected or ended + counts.errors
 
 
 def _meant(edits: Edits, marks: Sequence[Mark]) -> Edits:

@@ -17,6 +17,7 @@ from loop_close.text.sanitize import one_line
 
 _WHY = {
     "fixed": "more was fixed than broken",
+    "fixed, others new": "tests that had failed pass; the new failures are not known to have passed before",
     "later": "a test got further",
     "changed": "a failure changed in a way not seen before",
     "unmasked": "tests can be collected again",
@@ -196,8 +197,10 @@ def counts(progress: Progress) -> str:
 
 
 def _verdict(progress: Progress) -> str:
-    if progress.step.advanced:
-        return f"Progress: {_WHY[progress.step.advanced]}."
+    step = progress.step
+    if step.advanced:
+        is_unknown = step.advanced == "fixed" and step.new > step.broken
+        return f"Progress: {_WHY['fixed, others new' if is_unknown else step.advanced]}."
     if progress.breaker.state == "closed":
         return "No progress."
     reason = progress.breaker.reason

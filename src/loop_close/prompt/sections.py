@@ -26,10 +26,14 @@ _SIGNALS = 6
 _ADVICE = frozenset(
     ("crash", "timeout", "coverage-below", "unhandled-async", "internal-error", "collection-error")
 )
-_REASONS = {"no-patterns-matched": "no known failure in the output"}
+_REASONS = {
+    "no-patterns-matched": "no known failure in the output",
+    "unknown": "nothing is known: no output",
+}
 _NOTHING = {
-    True: "The output shows no failure: proceed.",
-    False: "The output matches no known pattern. Read the log, starting at the end.",
+    "no-stall-detected": "The output shows no failure: proceed.",
+    "no-patterns-matched": "The output matches no known pattern. Read the log, starting at the end.",
+    "unknown": "The command printed nothing, and its exit code was not given: it is not known whether it succeeded.",
 }
 
 
@@ -58,7 +62,10 @@ def in_numbers(report: Report) -> str:
     counts = report.observation.counts
     uncollected = len({f.nodeid for f in report.observation.failures if f.nodeid and f.phase == "collect"})
     errors = max(0, counts.errors - uncollected)
-    checks = Counter(f.tool for f in report.observation.failures if f.tool and f.phase == "check")
+    checks: Counter[str] = Counter()
+    for failure in report.observation.failures:
+        if failure.tool and failure.phase == "check":
+            checks[failure.tool] += failure.number
     parts = [
         _failing(counts.failed, counts.failed_subtests),
         _number(uncollected, "file cannot be collected", "files cannot be collected"),
@@ -147,7 +154,7 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
         left = f": {missing} test{'' if missing == 1 else 's'} did not run" if missing else ""
         yield f"This run is incomplete ({line_of(observation.incomplete, 160)}){left}."
     if not report.causes and not observation.expects_tests and not observation.rerun:
-        yield _NOTHING[report.verdict == "green"]
+        yield _NOTHING.get(report.stall_reason, _NOTHING["no-patterns-matched"])
     others = ", ".join(
         f"{span(source, 60)} ({verdict} in its run {run})" for source, run, verdict in report.elsewhere
     )

@@ -28,7 +28,8 @@ def begin_memory(config: pytest.Config, targets: Targets) -> Memory:
         memory.notes.append(f"{error}; this run is not recorded")
         return memory
     beside = list(islice(_beside(targets.root), _MAX_BESIDE))
-    return begin(targets.root, source_name(), targets.history, _written(config, targets), beside)
+    written = _written(config, targets)
+    return begin(targets.root, source_name(), targets.history, written, beside, _interpreter())
 
 
 def _beside(root: Path) -> Iterator[Path]:
@@ -49,9 +50,15 @@ def _beside(root: Path) -> Iterator[Path]:
 
 
 def source_name() -> str:
-    """Who makes the run: ``pytest``, and the environment under tox."""
-    environment = os.environ.get("TOX_ENV_NAME", "")
+    """Who makes the run: ``pytest``, and the environment under tox, nox or Hatch."""
+    named = (os.environ.get(name, "") for name in ("TOX_ENV_NAME", "NOX_CURRENT_SESSION", "HATCH_ENV_ACTIVE"))
+    environment = next((name for name in named if name and name != "default"), "")
     return f"pytest:{environment}" if environment else "pytest"
+
+
+def _interpreter() -> str:
+    """What runs the tests, by what may change their results: ``cpython-3.13-linux``."""
+    return f"{sys.implementation.name}-{sys.version_info[0]}.{sys.version_info[1]}-{sys.platform}"
 
 
 def _written(config: pytest.Config, targets: Targets) -> Iterator[Path | None]:

@@ -46,6 +46,8 @@ _PYTEST = {
 _LIMITING = frozenset(
     ("--deselect", "--ignore", "--ignore-glob", "-o", "--override-ini", "-c", "--config-file", "--rootdir")
 )
+#: Options that take one part of all tests: of pytest-split, pytest-shard and pytest-test-groups.
+_SHARDS = (("splits", "group"), ("num_shards", "shard_id"), ("test_group_count", "test_group"))
 _SECRET = re.compile(r"^-.*(?:pass|secret|token|credential|api-?key)", re.IGNORECASE)
 _MAX_LENGTH = 400
 
@@ -160,6 +162,10 @@ def selection(config: pytest.Config) -> str:
             parts.append(f"{flag} {config.getoption(option)!r}")
     chosen = (("lf", "--lf"), ("stepwise", "--sw"), ("loop_close_failed", "--loop-close-failed"))
     parts += [flag for option, flag in chosen if config.getoption(option, False)]
+    for names in _SHARDS:
+        values = [config.getoption(name, None) for name in names]
+        if all(value is not None for value in values):
+            parts += [f"--{n.replace('_', '-')} {value}" for n, value in zip(names, values, strict=True)]
     given = [str(a) for a in config.getoption("file_or_dir", None) or ()]
     return " ".join(
         [*parts, *_limits(config), *(a.replace(str(config.rootpath) + os.sep, "") for a in given)]

@@ -7,6 +7,9 @@ from dataclasses import dataclass, fields
 
 from loop_close.model import Counts, Failure, Warned
 
+# Below a summary stand at most so many lines: what make, tox, a CI system or this plugin add.
+_LAST_LINES, _MAX_BELOW = 8, 4_000
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
@@ -43,6 +46,18 @@ class Reader:
     id: str
     description: str
     read: Callable[[str, str], Reading]
+
+
+def is_at_end(text: str, end: int) -> bool:
+    """Whether what ends there is among the last lines of an output, and no quotation that goes on below it."""
+    below = text[end : end + _MAX_BELOW + 1]
+    lines = [line for line in below.split("\n") if line.strip()]
+    return len(below) <= _MAX_BELOW and len(lines) <= _LAST_LINES and not is_quoted_until(below)
+
+
+def is_quoted_until(below: str) -> bool:
+    """Whether a block of Markdown or a string of Python may end in a text: then it may quote what stands above it."""
+    return any(mark in below for mark in ("```", "~~~", '"""', "'''"))
 
 
 def sum_of(counts: Sequence[Counts]) -> Counts:

@@ -69,6 +69,7 @@ def read(text: str, root: str) -> Reading:
             _json(line, first, found)
     if summary and not found.failures:  # the errors themselves were cut off, or filtered out
         found.add(Finding(message=summary))
+        found.failures[0] = replace(found.failures[0], number=int(summary.split()[1]))
     reading = found.reading(lines)
     return replace(reading, incomplete=f"mypy: {_STOPPED}") if _STOPPED in summary else reading
 

@@ -118,6 +118,12 @@ def _tox() -> Reader:
     return READER
 
 
+def _cut_off() -> Reader:
+    from loop_close.readers.cut_off import READER
+
+    return READER
+
+
 def _shell() -> Reader:
     from loop_close.readers.shell import READER
 
@@ -197,5 +203,17 @@ DEFAULT_READERS: tuple[LazyReader, ...] = (
             *("egmentation fault", "bort", "us error", "loating point", "llegal ", "illed", "erminated"),
         ),
         load=_shell,
+    ),
+    LazyReader(
+        id="cut_off",
+        marks=(
+            *("\nFAILED ", "\nERROR ", "\nSUBFAIL", "= short test summary", "evaluation failed"),
+            *("\nE   ", "INTERNALERROR>", "+ Timeout +", "t: error: ", ".py: error: "),
+        ),
+        last_marks=(
+            *(" failed", " error", "FAILED (", "\nFound ", " would be reformatted", "evaluation failed"),
+            *("F", "E", " fixable with"),
+        ),
+        load=_cut_off,
     ),
 )

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 MAX_STREAM = 1_000_000
 #: A signal's number below zero (POSIX), an unsigned number of 32 bits above (Windows).
 _EXIT_CODES = range(-(2**31), 2**32)
+#: Lines of a text that are not read, the first and the last, when it was cut within them.
+_CUT_LINES = 2
 _NUMBER = re.compile(r"-?[0-9]{1,10}")
 
 
@@ -35,8 +37,8 @@ def observe(
 ) -> Observation:
     """Everything that the readers find in what a command printed.
 
-    Total: a stream that is no text counts as empty, an exit code that is no whole number as unknown. Nothing
-    printed and no exit code counts as exit code 0. The same text on both streams counts once.
+    Total: a stream that is no text counts as empty, an exit code that is no whole number as unknown. The same text on
+    both streams counts once.
 
     :param root: the project's root, to tell its files from others; empty when it is not known.
     """
@@ -49,14 +51,26 @@ def observe_texts(
     """The same for any number of streams or logs of one run."""
     given = list(texts)
     code = _exit_code(exit_code)
-    if exit_code is None and all(map(_is_nothing, given)):
-        code = 0
     logs = [_read(text, root or "") for text in _distinct([_text(one) for one in given])]
-    believed = [r for log in logs for r in log.readings if r.is_certain or code != 0]
+    believed = [r for log in logs for r in log.readings if r.is_certain or code != 0 or _is_all_of(log, r)]
     is_cut = any(isinstance(one, str | bytes) and len(one) > MAX_STREAM for one in given)
     return _observation(
-        believed, code, source, is_good_news=code is None and not is_cut and is_good_news(logs)
+        believed,
+        code,
+        source,
+        is_good_news=code is None and not is_cut and is_good_news(logs),
+        has_output=bool(logs),
     )
+
+
+def _is_all_of(log: Log, reading: Reading) -> bool:
+    """Whether next to nothing is in the text but what was read: an output that was cut, and no quotation of one.
+
+    A part of a line may be left at each end. A traceback alone is what any program may log.
+    """
+    is_of_tool = reading.counts is not None or any(f.phase != "process" for f in reading.failures)
+    rest = [line for line in log.rest.split("\n") if line.strip() and line != MARK]
+    return is_of_tool and len(rest) <= _CUT_LINES
 
 
 def _read(text: str, root: str) -> Log:
@@ -69,10 +83,6 @@ def _read(text: str, root: str) -> Log:
         if reading.spans:
             text = _without(text, reading)
     return Log(readings=tuple(readings), rest=text)
-
-
-def _is_nothing(stream: object) -> bool:
-    return stream is None or (isinstance(stream, str | bytes | bytearray) and not stream.strip())
 
 
 def _text(stream: object) -> str:
@@ -114,7 +124,7 @@ def _without(text: str, reading: Reading) -> str:
 
 
 def _observation(
-    found: Sequence[Reading], exit_code: int | None, source: str, *, is_good_news: bool
+    found: Sequence[Reading], exit_code: int | None, source: str, *, is_good_news: bool, has_output: bool
 ) -> Observation:
     counted = [r.counts for r in found if r.counts is not None]
     counts = sum_of(counted)
@@ -128,6 +138,7 @@ def _observation(
         rerun=(),
         expects_tests=bool(counted),
         is_good_news=is_good_news,
+        has_output=has_output,
     )
 
 
@@ -137,7 +148,7 @@ def _with_unlisted(failures: tuple[Failure, ...], counts: Counts) -> tuple[Failu
     if not number or any(f.phase not in ("check", "process") for f in failures):
         return failures
     told = f"{number} failing test{'s' * (number != 1)} counted in the output, none of them shown"
-    return (*failures, Failure(nodeid="", phase="call", message=told))
+    return (*failures, Failure(nodeid="", phase="call", message=told, number=number))
 
 
 def _once(failures: Iterable[Failure]) -> tuple[Failure, ...]:
@@ -154,6 +165,8 @@ def _identity(failure: Failure) -> tuple[object, ...]:
     """A test fails once a phase; what is no test is told apart by all that is said of it."""
     if failure.nodeid:
         return failure.nodeid, failure.phase, failure.subtest
+    if failure.phase == "process" and failure.tool and failure.code:  # an environment fails once
+        return failure.phase, failure.tool, failure.code
     return failure.phase, failure.tool, failure.code, failure.file, failure.line, failure.message
 
 
@@ -170,5 +183,6 @@ def with_junit(observation: Observation, junit: JunitReading) -> Observation:
         counts=counts,
         incomplete=observation.incomplete or junit.incomplete,
         expects_tests=True,
+        has_output=True,
         is_good_news=observation.is_good_news and junit.counts != Counts(),
     )

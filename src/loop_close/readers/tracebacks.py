@@ -31,6 +31,12 @@ _NO_MODULE = re.compile(
     r" \(ModuleNotFoundError: (?P<why>[^\n]{1,500})\))$",
     re.MULTILINE,
 )
+# The last line of a traceback alone, as ``| tail -1`` and log collectors leave it.
+_LAST_LINE = re.compile(
+    r"^(?:E {3,7})?(?P<type>ModuleNotFoundError|ImportError): "
+    r"(?P<message>No module named '(?P<name>[\w.]{1,200})'[^\n]{0,300})$",
+    re.MULTILINE,
+)
 _NAMED = re.compile(r"No module named '(?P<name>[^']{1,200})'")
 _NO_FILE = re.compile(
     _PYTHON + r"(?P<message>can't (?:open|find) [^\n]{0,40}?'(?P<path>[^'\n]{1,500})'[^\n]{0,200})$",
@@ -122,6 +128,10 @@ def _sorry(text: str, root: str) -> Iterator[Found]:
 
 
 def _missing_modules(text: str) -> Iterator[Found]:
+    for line in _LAST_LINE.finditer(text):
+        kind, details = line["type"], {"name": line["name"]}
+        raised = Raised(type=kind, message=line["message"], bases=bases_of(kind), details=details)
+        yield raised, line.start(), line.end()
     for found in _NO_MODULE.finditer(text):
         message = found["message"] or found["why"]
         named = _NAMED.match(message)

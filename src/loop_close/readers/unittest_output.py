@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from loop_close.model import Counts, Failure, Frame, Phase, Raised
-from loop_close.readers.contract import Reader, Reading
+from loop_close.readers.contract import Reader, Reading, is_quoted_until
 from loop_close.readers.printed import printed_tracebacks, raised_in_line
 from loop_close.text.cut import cut
 
@@ -54,8 +54,16 @@ def read(text: str, root: str) -> Reading:
         failures=failures[:_MAX_FAILURES],
         counts=_counts(text, summaries, heads) if summaries else None,
         spans=tuple(spans),
-        is_certain=any(m["verdict"] for m in summaries),
+        is_certain=any(m["verdict"] for m in summaries) or (not summaries and _is_cut(text, blocks)),
     )
+
+
+def _is_cut(text: str, blocks: Sequence[tuple[int, int, Block]]) -> bool:
+    """Whether a text ends within the failures, below the outcomes of the tests: its end was cut off."""
+    is_own = (
+        blocks and _TEST.match(blocks[0][2][0]["what"]) and _OUTCOME.search(text, 0, blocks[0][0]) is not None
+    )
+    return bool(is_own) and not is_quoted_until(text[blocks[-1][0] :])
 
 
 Block = tuple[re.Match[str], str]
@@ -83,7 +91,7 @@ def _failures(block: Block, root: str) -> Iterator[Failure]:
         for what in _told(block):
             nodeid, subtest, _ = _names(what)
             yield Failure(nodeid=nodeid, subtest=subtest, phase="call", message="unexpected success")
-    elif head["line"]:
+    elif head["line"] or not (head["more"] + body).strip():
         yield _failure(head["what"], body, root)
 
 

@@ -41,8 +41,15 @@ def keep_episode(connection: sqlite3.Connection, source: str, number: int, episo
 
 
 def keep_green_episode(connection: sqlite3.Connection, source: str, number: int) -> None:
-    """Begin a new episode after the green run of that number, in which all tests were meant."""
-    _keep(connection, source, [], {"green": number, "is_green_full": True}, number + 1)
+    """Begin a new episode after the green run of that number, in which all tests were meant.
+
+    What failed in earlier episodes stays known: a failure may come back after each green run.
+    """
+    row = connection.execute("SELECT data FROM episodes WHERE source = ?", (from_text(source),)).fetchone()
+    before = to_json(row[0]) if row else {}
+    returned = before.get("returned", []) if isinstance(before, dict) else []
+    plain = {"green": number, "is_green_full": True, **({"returned": returned} if returned else {})}
+    _keep(connection, source, [], plain, number + 1)
 
 
 def _keep(

@@ -205,6 +205,17 @@ def take_back(connection: sqlite3.Connection, begun: Begun) -> None:
         )
 
 
+def last_interpreter(connection: sqlite3.Connection, source: str) -> str:
+    """What ran the tests in the source's last run that has ended; empty where it is not known."""
+    row = connection.execute(
+        "SELECT record FROM runs WHERE source = ? AND state = 'done' ORDER BY number DESC LIMIT 1",
+        (from_text(source),),
+    ).fetchone()
+    record = to_json(row[0]) if row and row[0] is not None else None
+    found = record.get("interpreter", "") if isinstance(record, dict) else ""
+    return found if isinstance(found, str) else ""
+
+
 def finish(
     connection: sqlite3.Connection, begun: Begun, run: Run, summary: Mapping[str, Any], now: float
 ) -> int:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from time import time  # here: a program under test may put another one in its place
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from loop_close.store import counts, episodes, liveness, project, runs
 from loop_close.store.bounds import Bounds, is_due
@@ -166,13 +166,33 @@ class SqliteHistory(History):
         """From when to when the run before went on, whatever its source, in seconds since 1970; zeros for none."""
         return self.database.read(lambda connection: runs.window_before(connection, begun))
 
-    def keep_green(self, begun: Begun, *, passed: int, skipped: int, calls: NewCalls | None = None) -> bool:
+    def source_of(self, source: str, interpreter: str) -> str:
+        """The name of a source whose tests are run by that interpreter: with it where another has the plain name.
+
+        :param interpreter: empty when not known: then the plain name is the source.
+        """
+        if not interpreter:
+            return source
+        last = self.database.read(lambda connection: runs.last_interpreter(connection, source))
+        return f"{source}:{interpreter}" if last not in ("", interpreter) else source
+
+    def keep_green(
+        self,
+        begun: Begun,
+        *,
+        passed: int,
+        skipped: int,
+        calls: NewCalls | None = None,
+        interpreter: str = "",
+    ) -> bool:
         """Remember a green run of all tests with nothing failing before it, and begin a new episode after it.
 
         :param calls: what its tests called.
         :returns: False, and nothing is remembered, where something has come to be failing since the run began.
         """
-        plain = {"exit_code": 0, "is_good": True, "passed": passed, "skipped": skipped}
+        plain: dict[str, Any] = {"exit_code": 0, "is_good": True, "passed": passed, "skipped": skipped}
+        if interpreter:
+            plain["interpreter"] = interpreter
 
         def work(connection: sqlite3.Connection) -> bool:
             if episodes.watched_by(connection, begun.source):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from loop_close.agent.confidence import ENOUGH, TESTS, combined
+from dataclasses import replace
+
+from loop_close.agent.confidence import ENOUGH, TESTS, combined, confidence
 from loop_close.agent.decision import Decision, Standing, doubts
 from loop_close.agent.strategies import circuit_breaker
 from loop_close.agent.strategies.claim import against
@@ -12,32 +14,37 @@ _NAME = "auto"
 
 
 def decide(standing: Standing) -> Decision:
-    """Done when completion is detected with a confidence of 70 and the run shows it.
+    """Done when completion is detected, the confidence reaches 70, and the run shows it.
 
-    A green run is one of the two signals that it takes. Falls back to the circuit breaker, and to errors that repeat
-    in what the agent says, where the runs show no progress.
+    A green run is one of the two signals that a completion takes. A message that tells of errors needs more. Falls
+    back to the circuit breaker, and to errors that repeat in what the agent says, where the runs show no progress.
     """
-    confidence = _confidence(standing)
-    if confidence >= ENOUGH and not doubts(standing):
+    reached = _score(standing)
+    if _is_claimed(standing) and reached >= ENOUGH and not doubts(standing):
         keywords = ", ".join(standing.analysis.completion_signal.keywords)
-        reason = f"the agent reports completion ({keywords}), and the tests are green"
+        reason = f"the agent reports completion ({keywords}, {reached:g} % sure), and the tests are green"
         return Decision(action="done", reason=reason, strategy=_NAME)
     stopped = circuit_breaker.decide(standing)
     if stopped.action == "stuck":
         return stopped
     if standing.analysis.stuck_signal.detected and standing.verdict not in ("progress", "first-failure"):
         return Decision(action="stuck", reason=_repeats(standing), strategy=_NAME)
-    return Decision(action="continue", reason=_why_not(standing, confidence), strategy=_NAME)
+    return Decision(action="continue", reason=_why_not(standing, reached), strategy=_NAME)
 
 
-def _confidence(standing: Standing) -> float:
-    """Of the claim, with the run as a signal for it; 0 where there is no claim, or one that is taken back."""
+def _score(standing: Standing) -> float:
+    """The confidence of the message; a green run counts as tests that pass and as a second signal for the claim."""
+    analysis = standing.analysis
+    if doubts(standing):
+        return analysis.confidence
+    claim = combined(analysis.completion_signal.confidence / 100, TESTS)
+    return confidence(replace(analysis.parts, tests=100.0, keywords=claim))
+
+
+def _is_claimed(standing: Standing) -> bool:
+    """Whether completion is detected; with a green run one keyword is enough."""
     signal = standing.analysis.completion_signal
-    if not signal.keywords or signal.qualifiers:
-        return 0.0
-    if not doubts(standing):
-        return combined(signal.confidence / 100, TESTS)
-    return signal.confidence if signal.detected else 0.0
+    return not signal.qualifiers and bool(signal.keywords) and (signal.detected or not doubts(standing))
 
 
 def _repeats(standing: Standing) -> str:
@@ -45,14 +52,15 @@ def _repeats(standing: Standing) -> str:
     return f"the agent repeats itself: {repeated[0] if repeated else 'the same error'}"
 
 
-def _why_not(standing: Standing, confidence: float) -> str:
+def _why_not(standing: Standing, reached: float) -> str:
     signal = standing.analysis.completion_signal
     if signal.qualifiers:
         return f"the agent itself says it is not done: {signal.qualifiers[0]}"
-    if confidence >= ENOUGH:
+    if signal.keywords and doubts(standing):
         return against(standing)
     if signal.keywords:
-        return f"a single completion phrase ({signal.keywords[0]}) is not enough"
+        said = f"the agent reports completion ({signal.keywords[0]})"
+        return f"{said}, but the confidence is {reached:g}, below {ENOUGH:g}"
     return "the agent does not report completion"
 
 

@@ -17,21 +17,27 @@ ENOUGH = 40.0
 def decide(standing: Standing) -> Decision:
     """Done when the confidence reaches 40 and the run shows it: a green run counts as tests that pass."""
     is_claimed = bool(standing.analysis.completion_signal.keywords)
-    score = _score(standing)
-    if score >= ENOUGH and not doubts(standing):
+    reached = _score(standing)
+    denied = standing.analysis.completion_signal.qualifiers
+    if reached >= ENOUGH and denied:
         return Decision(
-            action="done", reason=f"confidence is {score:g}, and the tests are green", strategy=_NAME
+            action="continue", reason=f"the agent itself says it is not done: {denied[0]}", strategy=_NAME
         )
-    if is_claimed and score >= ENOUGH:
+    if reached >= ENOUGH and not doubts(standing):
+        return Decision(
+            action="done", reason=f"confidence is {reached:g}, and the tests are green", strategy=_NAME
+        )
+    if is_claimed and reached >= ENOUGH:
         reason = against(standing)
     elif doubts(standing):
-        reason = f"confidence is {score:g}; {'; '.join(doubts(standing))}"
+        reason = f"confidence is {reached:g}; {'; '.join(doubts(standing))}"
     else:
-        reason = f"confidence is {score:g}, below {ENOUGH:g}"
+        reason = f"confidence is {reached:g}, below {ENOUGH:g}"
     return Decision(action="continue", reason=reason, strategy=_NAME)
 
 
 def _score(standing: Standing) -> float:
+    """The confidence of the agent's message, from 0 to 100; a green run counts as tests that pass."""
     analysis = standing.analysis
     if doubts(standing):
         return analysis.confidence

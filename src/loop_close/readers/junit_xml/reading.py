@@ -97,6 +97,7 @@ class _Fold:
         self._kept = 0
         self._characters = 0
         self._is_pytest = True
+        self._nameless = 0
 
     def add(self, case: Case) -> None:
         """Take a case in; what was said of the same test before gives way to it."""
@@ -127,7 +128,10 @@ class _Fold:
         )
 
     def _key(self, case: Case) -> str:
-        """The case's own, or a numbered one when the same is known from another suite."""
+        """The case's own, or a numbered one when the same is known from another suite, or when it has no name."""
+        if not case.key.strip("\0"):
+            self._nameless += 1
+            return f"\0\0{case.suite}\0{self._nameless}"
         suite, key = self._latest.get(case.key, (case.suite, case.key))
         if suite != case.suite:
             key = f"{case.key}\0{case.suite}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from loop_close.model import Counts, Failure, Warned
-from loop_close.readers.contract import Reader, Reading, sum_of
+from loop_close.readers.contract import Reader, Reading, is_at_end, is_quoted_until, sum_of
 from loop_close.readers.pytest_output.counts import counts_of, incomplete, is_more_than_collected
 from loop_close.readers.pytest_output.early import (
     NOT_STARTED,
@@ -19,7 +19,7 @@ from loop_close.readers.pytest_output.failures import failures_from, without_ech
 from loop_close.readers.pytest_output.killed import timed_out
 from loop_close.readers.pytest_output.naming import Names
 from loop_close.readers.pytest_output.parts import Parts, parts_of, summary_of
-from loop_close.readers.pytest_output.rulers import counts_in
+from loop_close.readers.pytest_output.rulers import Ruler, counts_in
 from loop_close.readers.pytest_output.runs import BLOCKS, PASSED, Run, is_quoted, runs
 from loop_close.readers.pytest_output.summary import Entry, end_of_entries, entries, progress
 from loop_close.readers.pytest_output.warned import MAX_WARNINGS, warned_in
@@ -95,9 +95,12 @@ class _Found:
         if dump is not None and run.has_start:
             self.failures.append(dump[0])
             end = max(end, dump[1])
-        self.is_certain = self.is_certain or (
-            run.final is not None and (bool(run.rulers) or run.start < run.final.start) and not is_doubtful
-        )
+        is_whole = run.final is not None and (bool(run.rulers) or run.start < run.final.start)
+        if run.final is not None:
+            is_cut = is_at_end(self.text, end) and _is_red(run.final)
+        else:
+            is_cut = run.has_start and not is_quoted_until(self.text[end:])
+        self.is_certain = self.is_certain or ((is_whole or is_cut) and not is_doubtful)
         self.spans += _without(run.start, end, parts.foreign)
         first = next((r for r in run.rulers if r.title in (*BLOCKS, *PASSED)), None)
         self.closed += [(first.start, end)] if first is not None else []
@@ -161,6 +164,10 @@ class _Found:
         )
 
 
+def _is_red(final: Ruler) -> bool:
+    return any(word.split()[-1] in ("failed", "error", "errors") for word in counts_in(final.title) or {})
+
+
 def _key(failure: Failure) -> tuple[str, ...]:
     return failure.nodeid, failure.phase, failure.subtest, failure.message
 
@@ -181,7 +188,7 @@ def _names(text: str, run: Run) -> tuple[Names, Run]:
 def _from_progress(text: str, run: Run, parts: Parts, known: list[Entry]) -> list[Entry]:
     """The failures that only the lines of ``-v`` name."""
     counts = counts_in(run.final.title) if run.final is not None else None
-    if counts is not None and not any(w.split()[-1] in ("failed", "error", "errors") for w in counts):
+    if run.final is not None and counts is not None and not _is_red(run.final):
         return []  # with ``-s`` a test's own words stand on these lines, too
     named = {entry.split()[0] for entry in known}
     shown = progress(text, *parts.progress)

@@ -34,7 +34,7 @@ def failures_from(blocks: list[Block], names: Names, root: str) -> list[Failure]
             found.append(_failure(block, names, root))
         else:
             found += crash_lines(f"\n{block.body}", names.entries, root)
-    return found + [_from_entry(entry, root) for entry in names.entries if not entry.is_used]
+    return found + [failure_of_entry(entry, root) for entry in names.entries if not entry.is_used]
 
 
 def without_echoes(found: list[Failure]) -> list[Failure]:
@@ -142,7 +142,8 @@ def _first_line(raised: Raised | None, name: str) -> int:
     return 0
 
 
-def _from_entry(entry: Entry, root: str) -> Failure:
+def failure_of_entry(entry: Entry, root: str) -> Failure:
+    """A failure of which only a line of the summary tells."""
     nodeid, words = entry.split()
     raised = raised_from_words(words, root)
     phase: Phase = "call" if entry.word == "FAILED" else "setup" if "::" in nodeid else "collect"

@@ -1,0 +1,219 @@
+"""Lines that say that a command failed, where the output above or below them was cut off (``pytest | tail -4``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from loop_close.model import Counts, Failure
+from loop_close.readers.contract import Reader, Reading, is_at_end, is_quoted_until, sum_of
+from loop_close.readers.good_news import MARK
+from loop_close.readers.pytest_output.failures import failure_of_entry
+from loop_close.readers.pytest_output.rulers import Ruler, counts_in, rulers
+from loop_close.readers.pytest_output.summary import entries
+
+_MAX_FAILURES = 20_000
+_NUMBER = re.compile(
+    r"(?P<what>failures|errors|skipped|expected failures|unexpected successes)=(?P<number>\d{1,9})"
+)
+_UNITTEST = re.compile(
+    r"(?:^Ran (?P<ran>\d{1,9}) tests? in [\d.]{1,12}s\n\n)?"
+    r"^FAILED \((?P<numbers>(?:[a-z ]{6,22}=\d{1,9}(?:, (?=[a-z]))?){1,5})\)$",
+    re.MULTILINE,
+)
+_RUFF = re.compile(
+    r"^Found (?P<all>\d{1,9}) errors?(?: \(\d{1,9} fixed, (?P<left>\d{1,9}) remaining\))?\.$"
+    r"|^\[\*\] (?P<fixable>\d{1,9}) fixable with the `--fix` option[^\n]{0,100}$"
+    r"|^(?P<unformatted>\d{1,9}) files? would be reformatted(?:, \d{1,9} files? already formatted)?$",
+    re.MULTILINE,
+)
+_TY = re.compile(r"^Found (?P<all>\d{1,9}) diagnostics?$", re.MULTILINE)
+# What tox says of an environment, when it ended and in the summary, and below the summary.
+_TOX = re.compile(
+    r"^ {2}evaluation failed :\((?: \([\d.]{1,12} seconds\))?$"
+    r"|^(?: {2})?(?P<name>[\w.][\w.,-]{0,100}): FAIL(?: code -?\d{1,10})?"
+    r"(?: ✖ in [\d.]{1,12} seconds| \([^\n]{1,200}\))$"
+    r"|^(?P<ended>[\w.][\w.,-]{0,100}): exit -?[1-9]\d{0,9} \([\d.]{1,12} seconds\) [^\n]{1,2000}$",
+    re.MULTILINE,
+)
+_VERBOSE = re.compile(
+    r"^ {0,2}(?:test|setUp|tearDown)\w{0,200} \([\w.]{1,500}\)[^\n]{0,500} \.\.\. (?P<outcome>FAIL|ERROR)$",
+    re.MULTILINE,
+)
+#: The progress of pytest or unittest, with a failure in it and nothing else on the line.
+_PROGRESS = re.compile(
+    r"^(?:\S{1,300}\.py )?(?P<outcomes>[.sxXuFE]{2,400})(?P<percent> +\[ *\d{1,3}%\])?$", re.MULTILINE
+)
+_RED = ("failed", "error", "errors")
+# What pytest prints of one failure last: its message, and the line where it was raised.
+_RAISED = re.compile(
+    r"^E {3,}[^\n]{0,2000}\n(?:E {3}[^\n]{0,2000}\n|E\n){0,60}\n"
+    r"\S{1,500}\.py:\d{1,9}: (?:[A-Z]\w{0,200}|in \S{1,200})$",
+    re.MULTILINE,
+)
+_INTERNAL = re.compile(
+    r"^(?:INTERNALERROR> |(?:[^\s:]{1,200} ){0,3}(?:pytest|py\.test|__main__\.py): error: )(?P<said>\S[^\n]{0,2000})$",
+    re.MULTILINE,
+)
+_TIMEOUT = re.compile(r"^\+{10,200} Timeout \+{10,200}$", re.MULTILINE)
+# That of unittest, where the output ends with it or with the line below it.
+_FIRST = re.compile(r"\A[FE]{1,400}(?=\n*={0,70}\n*\Z)")
+
+
+def read(text: str, root: str) -> Reading:
+    """A failure for each line of a summary that names one; a number of failures where nothing names them.
+
+    A number counts even over exit code 0 where it is among the last lines. A lone name does so below or above a number.
+    """
+    found = _Found(text)
+    for count in _pytest(text):
+        found.take_count(count, _counts_of(count.title))
+    for match in _UNITTEST.finditer(text):
+        found.take(match.span(), counts=_of_unittest(match))
+    for match in _RUFF.finditer(text):
+        if match["fixable"] and found.spans:
+            continue
+        number = int(match["left"] or match["all"] or match["unformatted"] or match["fixable"])
+        what = "file to reformat" if match["unformatted"] else "error"
+        if number:
+            found.take(match.span(), _checked("ruff", number, what))
+    for match in _TY.finditer(text):
+        if int(match["all"]):
+            found.take(match.span(), _checked("ty", int(match["all"]), "diagnostic"))
+    for name, match in {m["name"] or m["ended"] or "": m for m in _TOX.finditer(text)}.items():
+        told = f"{name}: the environment failed" if name else "an environment failed"
+        found.take(match.span(), Failure(nodeid="", phase="process", tool="tox", code=name, message=told))
+    internal = list(_INTERNAL.finditer(text))[-1:]
+    for match in internal:
+        found.take(match.span(), Failure(nodeid="", phase="session", message=match["said"]))
+    for match in list(_TIMEOUT.finditer(text))[-1:]:
+        found.take(match.span(), counts=Counts(failed=1))
+    found.take_names(root)
+    if (
+        not found.failures and not found.counts and MARK not in text
+    ):  # a whole output counts what its progress shows
+        for match in _RAISED.finditer(text):
+            found.take(match.span(), counts=Counts(failed=1))
+            found.is_certain = found.is_certain or not is_quoted_until(text[match.end() :])
+        for match in _VERBOSE.finditer(text):
+            is_failed = match["outcome"] == "FAIL"
+            found.take(match.span(), counts=Counts(failed=is_failed, errors=not is_failed))
+        progress = (match for match in _PROGRESS.finditer(text) if _is_red(match))
+        for match in (*progress, *_FIRST.finditer(text)):
+            found.take(match.span(), counts=_of_progress(match.group()))
+    return found.reading()
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was read so far."""
+
+    text: str
+    failures: list[Failure] = field(default_factory=list)
+    counts: list[Counts] = field(default_factory=list)
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    is_certain: bool = False
+
+    def take(
+        self, span: tuple[int, int], failure: Failure | None = None, *, counts: Counts | None = None
+    ) -> None:
+        self.spans.append(span)
+        self.failures += [failure] if failure is not None else []
+        self.counts += [counts] if counts is not None else []
+        self.is_certain = self.is_certain or is_at_end(self.text, span[1])
+
+    def take_count(self, ruler: Ruler, counts: Counts) -> None:
+        self.take((ruler.start - 1, ruler.end - 1), counts=counts)
+
+    def take_names(self, root: str) -> None:
+        """The lines of pytest's short summary, as far as they name a test or a file."""
+        text = f"\n{self.text.rstrip()}\n"
+        at = 0
+        for entry in entries(text, 0, len(text), has_end=False):
+            failure = failure_of_entry(entry, root)
+            if len(self.failures) < _MAX_FAILURES and _is_name(failure.nodeid):
+                at = max(0, self.text.find(f" {entry.rest}", at))
+                line = self.text.rfind("\n", 0, at) + 1
+                self.failures.append(failure)
+                self.spans.append((line, at + 1 + len(entry.rest)))
+
+    def reading(self) -> Reading:
+        if not self.spans:
+            return Reading()
+        return Reading(
+            failures=tuple(self.failures),
+            counts=sum_of(self.counts) if self.counts else None,
+            spans=tuple(_apart(self.spans)),
+            is_certain=self.is_certain,
+        )
+
+
+def _is_red(progress: re.Match[str]) -> bool:
+    """Whether a failure is in it; a word of nothing but F and E is no progress."""
+    outcomes = progress["outcomes"]
+    is_progress = progress["percent"] or outcomes.strip("FE")
+    return bool(is_progress) and ("F" in outcomes or "E" in outcomes)
+
+
+def _is_name(nodeid: str) -> bool:
+    file = nodeid.partition("::")[0]
+    return file.endswith((".py", ".txt", ".rst", ".md")) and " " not in file
+
+
+def _apart(spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    last = 0
+    for start, end in sorted(spans):
+        if start >= last:
+            yield start, end
+            last = end
+
+
+def _pytest(text: str) -> Iterator[Ruler]:
+    """Lines that count failures and end a run of pytest."""
+    for ruler in rulers(f"\n{text}"):
+        if ruler.is_final or not ruler.char:
+            numbers = counts_in(ruler.title) or {}
+            if any(word.split()[-1] in _RED for word in numbers):
+                yield ruler
+
+
+def _counts_of(title: str) -> Counts:
+    numbers = counts_in(title) or {}
+    return Counts(
+        passed=numbers.get("passed", 0),
+        failed=numbers.get("failed", 0),
+        errors=numbers.get("error", 0) + numbers.get("errors", 0),
+        skipped=numbers.get("skipped", 0),
+        xfailed=numbers.get("xfailed", 0),
+        xpassed=numbers.get("xpassed", 0),
+    )
+
+
+def _of_unittest(match: re.Match[str]) -> Counts:
+    numbers = {found["what"]: int(found["number"]) for found in _NUMBER.finditer(match["numbers"])}
+    failed = numbers.get("failures", 0) + numbers.get("unexpected successes", 0)
+    errors, skipped = numbers.get("errors", 0), numbers.get("skipped", 0)
+    xfailed = numbers.get("expected failures", 0)
+    passed = max(0, int(match["ran"] or 0) - failed - errors - skipped - xfailed)
+    return Counts(passed=passed, failed=failed, errors=errors, skipped=skipped, xfailed=xfailed)
+
+
+def _of_progress(line: str) -> Counts:
+    outcomes = line.rpartition(".py ")[2].partition("[")[0]
+    return replace(
+        Counts(), passed=outcomes.count("."), failed=outcomes.count("F"), errors=outcomes.count("E")
+    )
+
+
+def _checked(tool: str, number: int, what: str) -> Failure:
+    noun, space, more = what.partition(" ")
+    told = f"{number} {noun}{'s' * (number != 1)}{space}{more} counted in the output, none of them shown"
+    return Failure(nodeid="", phase="check", tool=tool, message=told, number=number)
+
+
+READER = Reader(
+    id="cut_off",
+    description="the last lines of pytest, unittest, Ruff, ty and tox, where the lines above them are missing",
+    read=read,
+)

@@ -1,0 +1,121 @@
+"""Outputs of which the beginning or the end was cut off: what fails in them is never called green."""
+
+import json
+from pathlib import Path
+
+import output_corpus
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from loop_close.library import close_loop
+from loop_close.readers.cut_off import READER
+
+CORPUS = Path(__file__).parent.parent / "corpus"
+TOOLS = ("pytest", "unittest", "ruff", "mypy", "tox")
+LONGEST = 20_000
+
+
+def red_logs():
+    for tool in TOOLS:
+        for path in sorted((CORPUS / tool).glob("*.json")):
+            told = json.loads(path.read_text(encoding="utf-8"))
+            text = path.with_suffix(".txt").read_bytes().decode()
+            if told["expected"] and told["exit_code"] and len(text) < LONGEST:
+                yield pytest.param(text, id=f"{tool}-{path.stem}")
+
+
+RED = list(red_logs())
+RUFF_END = "[*] 2 fixable with the `--fix` option.\n"
+
+
+@pytest.mark.parametrize("name", output_corpus.samples(READER))
+def test_corpus(name):
+    output_corpus.check(READER, name)
+
+
+def test_there_are_red_logs_of_every_tool():
+    assert {param.id.partition("-")[0] for param in RED} == set(TOOLS)
+    assert len(RED) > 80
+
+
+@given(log=st.sampled_from(RED), share=st.floats(0, 1), is_head=st.booleans(), is_by_line=st.booleans())
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_red_log_that_is_cut_is_never_green(log, share, is_head, is_by_line):
+    (text,) = log.values
+    units = text.splitlines(keepends=True) if is_by_line else text
+    at = int(share * len(units))
+    cut = "".join(units[:at] if is_head else units[at:])
+    made = close_loop(cut)
+    assert made.verdict != "green"
+    assert "proceed" not in made.next_prompt
+
+
+@pytest.mark.parametrize("text", RED)
+@pytest.mark.parametrize("lines", [4, 8])
+def test_end_of_a_red_log_is_red_over_exit_code_0(text, lines):
+    """Whatever says so in the last lines: ``| tail -4`` gives exit code 0."""
+    cut = "".join(text.splitlines(keepends=True)[-lines:])
+    words = ("failed", "FAILED", "ERROR", "Found ", "error:", "exit 1", "FAIL")
+    if any(word in cut for word in words) and "usage: " not in cut:
+        assert close_loop(cut, exit_code=0).verdict != "green"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("FAILED tests/a_test.py::test_x - assert 1 == 2\n1 failed in 0.02s\n", "1 test failure detected"),
+        ("FAILED tests/a_test.py::test_x - assert 1 == 2", "1 test failure detected"),
+        ("=== 2 failed, 3 passed in 0.12s ===\n", "2 test failures detected"),
+        ("FAILED (failures=1)\n", "1 test failure detected"),
+        ("Found 3 errors.\n", "3 lint errors detected"),
+        (RUFF_END, "2 lint errors detected"),
+        ("2 files would be reformatted, 3 files already formatted\n", "2 lint errors detected"),
+        ("Found 3 errors in 1 file (checked 2 source files)\n", "3 type errors detected"),
+        ("Found 3 diagnostics\n", "3 type errors detected"),
+        ("  evaluation failed :( (0.55 seconds)\n", "1 process failure detected"),
+        ("..F.F      [100%]\n", "2 test failures detected"),
+        ("test_a (t.T.test_a) ... ok\ntest_b (t.T.test_b) ... FAIL\n", "1 test failure detected"),
+        ("E       assert 1 == 2\n\ntest_a.py:3: AssertionError\n", "1 test failure detected"),
+    ],
+)
+@pytest.mark.parametrize("code", [0, None])
+def test_last_lines_say_that_something_failed(text, reason, code):
+    made = close_loop(text, exit_code=code)
+    assert (made.verdict, made.stall_reason) == ("first-failure", reason)
+
+
+@pytest.mark.parametrize(
+    "tail", ["", "Found 3 errors (3 fixed, 0 remaining).\n", "0 files would be reformatted\n"]
+)
+def test_nothing_is_red_where_nothing_is_left(tail):
+    assert close_loop(f"checked\n{tail}", exit_code=0).verdict == "green"
+
+
+def test_start_of_a_run_without_an_end_is_incomplete():
+    text = (
+        "============================= test session starts ==============================\n"
+        "platform linux -- Python 3.11.7, pytest-9.2.0\nrootdir: /prog\ncollected 5 items\n\ntest_a.py .."
+    )
+    made = close_loop(text, exit_code=0)
+    assert (made.verdict, made.stall_reason) == ("error", "the run is incomplete")
+
+
+@pytest.mark.parametrize("given", [("", ""), (None, None), (" \n", b"")])
+def test_no_output_and_no_exit_code_is_unknown(given):
+    made = close_loop(*given)
+    assert (made.verdict, made.stall_reason, made.exit_code) == ("error", "unknown", None)
+    assert made.next_prompt.startswith("# Nothing is known: no output (exit code unknown)")
+    assert "proceed" not in made.next_prompt
+
+
+def test_no_output_and_exit_code_0_is_good_news():
+    assert close_loop("", exit_code=0).verdict == "green"
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    "text", ["." * 300_000, "E   x\n" * 30_000, "FAILED a.py::x\n" * 20_000, "F" * 300_000]
+)
+def test_hostile_text_is_read_in_time(text):
+    output_corpus.check_total(READER, text)
