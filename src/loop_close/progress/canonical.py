@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from loop_close.text.normalize import stabilize
 
-#: Of a value that it shortens pytest shows at least so much at both ends (``saferepr`` to 30 characters).
-_HEAD, _TAIL = 19, 12
+#: A line up to this length is whole; of a longer one pytest shows at least the beginning (``saferepr`` to 30
+#: characters). Its end may be that of a list that was cut, ``…, ...]``.
+_WHOLE, _HEAD = 31, 19
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _DEPTH = 4
 
 
-def canonical(message: str, *, is_verdict: bool) -> str:
+def canonical(message: str, *, is_verdict: bool, observed: Iterable[str] = ()) -> str:
     """What the message says of this failure and no other, without what differs between two runs of the same code.
 
-    :param is_verdict: an assertion that pytest may have explained. Of what was compared only the ends count, as
-        pytest shortens the middle unless it is verbose, and what follows depends on the verbosity alone.
+    :param is_verdict: an assertion that pytest may have explained. Of what was compared only the beginning counts, as
+        pytest shortens the rest unless it is verbose, and what follows depends on the verbosity alone.
+    :param observed: what was read from the compared objects themselves, which counts in the place of the rest.
     """
     lines = message.split("\n")
     at = next((n for n, line in enumerate(lines) if line.startswith("assert ")), None) if is_verdict else None
     if at is None:
         return _ordered(stabilize(message))
-    return "\n".join([*map(_ordered, map(stabilize, lines[:at])), _ends(_ordered(stabilize(lines[at])))])
-
-
-def _ends(line: str) -> str:
-    return line if len(line) <= _HEAD + _TAIL else f"{line[:_HEAD]}…{line[-_TAIL:]}"
+    line = stabilize(lines[at])
+    said = _ordered(line) if len(line) <= _WHOLE and "..." not in line else line[:_HEAD]
+    return "\n".join([*map(_ordered, map(stabilize, (*lines[:at], *observed))), said])
 
 
 def _ordered(text: str) -> str:

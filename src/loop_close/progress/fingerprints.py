@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from loop_close import facts
 from loop_close.causes.keys import cause_keys
 from loop_close.facts import innermost, is_assertion, is_only_counted, place, test_function
 from loop_close.memory import Mark
@@ -82,7 +83,9 @@ def _mark(evidence: Evidence, failure: Failure) -> Mark:
     got, want = values(failure)
     test = test_key(failure)
     is_verdict = is_assertion(raised)
-    said = canonical(clean(failure.message[:_MAX_COMPARED]), is_verdict=is_verdict)
+    said = canonical(
+        clean(failure.message[:_MAX_COMPARED]), is_verdict=is_verdict, observed=_observed(failure)
+    )
     exception = raised.type if raised is not None else evidence.kind
     return Mark(
         test=test,
@@ -100,6 +103,14 @@ def _mark(evidence: Evidence, failure: Failure) -> Mark:
         want=want,
         is_infrastructure=is_infrastructure(evidence.kind, failure),
     )
+
+
+def _observed(failure: Failure) -> Iterator[str]:
+    """The values of the failing statement, and where the compared ones differ, read from the objects."""
+    for name, text in facts.values(failure):
+        yield f"{name} = {text}"
+    for each in facts.differences(failure):
+        yield f"{each.path}: {each.left} and {each.right}"
 
 
 def _frame(raised: Raised | None) -> Frame | None:

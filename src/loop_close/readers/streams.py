@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loop_close.model import Counts, Failure, Observation
-from loop_close.readers.contract import Reading, sum_of
+from loop_close.readers.contract import Reading, is_quoted_until, sum_of
 from loop_close.readers.good_news import MARK, Log, is_good_news
 from loop_close.readers.prefixes import without_prefixes
 from loop_close.readers.registry import DEFAULT_READERS
@@ -70,7 +70,7 @@ def _is_all_of(log: Log, reading: Reading) -> bool:
     """
     is_of_tool = reading.counts is not None or any(f.phase != "process" for f in reading.failures)
     rest = [line for line in log.rest.split("\n") if line.strip() and line != MARK]
-    return is_of_tool and len(rest) <= _CUT_LINES
+    return is_of_tool and len(rest) <= _CUT_LINES and not is_quoted_until("\n".join(rest))
 
 
 def _read(text: str, root: str) -> Log:
