@@ -159,8 +159,13 @@ def _is_another_part(run: Run, before: Mark, mark: Mark) -> bool:
     """Whether other subtests fail, or a test that was not edited wants another value: it is in a later round."""
     if before.parts != mark.parts:
         return True
-    is_round = before.want and mark.want and before.want != mark.want
-    return bool(is_round) and not any(is_about(edit, mark.test) for edit in run.edits.edits)
+    is_round = _is_whole(before.want) and _is_whole(mark.want) and before.want != mark.want
+    return is_round and not any(is_about(edit, mark.test) for edit in run.edits.edits)
+
+
+def _is_whole(value: str) -> bool:
+    """Whether the text of a value is all of it: how much pytest shows of a longer one depends on its verbosity."""
+    return bool(value) and "..." not in value and not value.endswith("…")
 
 
 def _is_later(run: Run, before: Mark, mark: Mark) -> bool:
