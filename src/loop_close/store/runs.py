@@ -347,6 +347,6 @@ def forget(connection: sqlite3.Connection, source: str) -> int:
     name = (from_text(source),)
     connection.execute("DELETE FROM failures WHERE run IN (SELECT id FROM runs WHERE source = ?)", name)
     count = connection.execute("DELETE FROM runs WHERE source = ?", name).rowcount
-    for table in ("calls", "episodes", "sources"):
+    for table in ("baselines", "calls", "episodes", "sources"):
         connection.execute(f"DELETE FROM {table} WHERE source = ?", name)
     return count
