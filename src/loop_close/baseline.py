@@ -1,7 +1,7 @@
 """The tests of a project as a baseline: which files they are, what they hold, and what was done to them since.
 
-A run of the plugin or of ``loop-close run`` is compared with what the history keeps, a turn of ``loop-close drive`` with
-what the driver keeps itself.
+A run of the plugin or of ``loop-close run`` is compared with what the history keeps, the runs of ``loop-close drive``
+with what the driver keeps itself.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loop_close.conventions import is_configuration, is_of_tests
+from loop_close.conventions import is_of_tests
 
 if TYPE_CHECKING:
     from loop_close.memory import ChangedTest
@@ -52,7 +52,7 @@ def _own_lines(lines: Sequence[str]) -> Iterator[str]:
             yield line
 
 
-def tests_now(root: Path, known: Collection[str] = ()) -> dict[str, str]:
+def texts_now(root: Path, known: Collection[str] = ()) -> dict[str, str]:
     """The tests of a project as they are, by path.
 
     :param known: paths that are read although nothing lists them: what is ignored by git now may have been a test.
@@ -75,7 +75,7 @@ def _read(root: Path, paths: Collection[str]) -> dict[str, str]:
     return found
 
 
-def tests_at_head(root: Path) -> dict[str, str]:
+def texts_at_head(root: Path) -> dict[str, str]:
     """The tests as git has them at HEAD, by path; nothing without git."""
     from loop_close.workspace.listing import contents_at_head
 

@@ -130,7 +130,7 @@ def _foreign(path):
 def _newer(path):
     with database(path) as connection:
         connection.execute(f"PRAGMA application_id = {0x6C6F6F70}")
-        connection.execute("PRAGMA user_version = 3")
+        connection.execute("PRAGMA user_version = 4")
         connection.execute("CREATE TABLE a(b)")
 
 

@@ -44,6 +44,17 @@ def last_numbers(root: Path) -> dict[str, int]:
     return {}
 
 
+def has_run(root: Path, run: str) -> bool:
+    """Whether the history of a project has that run: its source, number and start."""
+
+    def is_there(memory: Remembered) -> bool:
+        return any(f"{each.source} {each.number} {each.started}" == run for each in memory.rows())
+
+    with contextlib.suppress(UsageError):
+        return read(place_at(root).history, is_there)
+    return False
+
+
 def came_to(root: Path, before: Mapping[str, int]) -> CameTo:
     """What came of the sources of a project that have run since.
 

@@ -39,7 +39,7 @@ class Seen:
 def see(place: Place, memory: Remembered) -> Seen:
     """Look at what is remembered, and at the files."""
     looks = memory.looks(_LOOKS)
-    found = list(standings(last_runs(memory, None), place))
+    found = list(standings(last_runs(memory, None), place, memory.accepted()))
     decides = _deciding(found, looks)
     whole = _last_whole(looks)
     later = looks[: looks.index(whole) + 1] if whole is not None else ()

@@ -34,10 +34,9 @@ def is_by_runner(test: str, outcome: Became, run: Run) -> bool:
     What was done to the source of a test is judged by its source, where that was compared: a test that is gone may
     have been renamed, or made the case of another one.
     """
-    if run.is_compared and outcome in ("deleted", "uncollected"):
-        if outcome == "deleted" or any(is_about(edit, test) for edit in run.edits.edits):
-            return False
-    return touches_tests(run.edits, test)
+    is_edited = outcome == "uncollected" and any(is_about(edit, test) for edit in run.edits.edits)
+    is_by_source = run.is_compared and (outcome == "deleted" or is_edited)
+    return not is_by_source and touches_tests(run.edits, test)
 
 
 def touches_tests(edits: Edits, test: str) -> bool:

@@ -38,14 +38,17 @@ def changes_since(
     found = tuple((path, before[1], after) for path, before, after in pairs if before[0] != (after or ""))
     if not found:
         connection.execute(
-            "UPDATE baselines SET digest = ? WHERE source = ? AND path = ''", (str(snapshot), from_text(source))
+            "UPDATE baselines SET digest = ? WHERE source = ? AND path = ''",
+            (str(snapshot), from_text(source)),
         )
     return found
 
 
 def _rows(connection: sqlite3.Connection, source: str) -> dict[str, tuple[str, str]]:
     """Digest and content by path; nothing where there is no baseline."""
-    rows = connection.execute("SELECT path, digest, content FROM baselines WHERE source = ?", (from_text(source),))
+    rows = connection.execute(
+        "SELECT path, digest, content FROM baselines WHERE source = ?", (from_text(source),)
+    )
     found = {to_text(path): (to_text(digest), to_text(content)) for path, digest, content in rows}
     if found and _STATE not in found:
         raise RecordError("a baseline without its state")

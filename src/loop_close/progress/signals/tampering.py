@@ -10,12 +10,14 @@ from loop_close.memory import ChangedTest, Episode, Run, Signal
 from loop_close.progress.signals.contract import View, fired, silent
 
 KIND = "test-tampering"
-_KINDS = {
+#: The kinds of changes in words.
+KINDS = {
     "deleted": "deleted",
     "not-run": "no longer run",
     "weakened": "weakened",
-    "replaced": "testing a replacement",
+    "replaced": "tests a replacement",
     "unclear": "changed",
+    "hint": "look",
 }
 _WAYS = {
     "skipped": "skipped",
@@ -45,8 +47,8 @@ def open_changes(changes: Sequence[ChangedTest]) -> list[ChangedTest]:
 def in_words(changes: Sequence[ChangedTest]) -> str:
     """What was done: the facts of a single one, ``2 weakened, 1 deleted`` of several, with the facts of the first."""
     if len(changes) == 1:
-        return changes[0].what or _KINDS.get(changes[0].kind, "changed")
-    ways = Counter(_KINDS.get(change.kind, "changed") for change in changes)
+        return changes[0].what or KINDS.get(changes[0].kind, "changed")
+    ways = Counter(KINDS.get(change.kind, "changed") for change in changes)
     counted = ", ".join(f"{number} {way}" for way, number in sorted(ways.items()))
     return f"{counted}; of {changes[0].id}: {changes[0].what}"
 
