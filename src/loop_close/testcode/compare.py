@@ -11,7 +11,7 @@ from functools import cached_property
 from loop_close.testcode.change import Kind, TestChange, excerpt
 from loop_close.testcode.demands import BUILT_IN, Demand, elements, implies, is_narrower
 from loop_close.testcode.hints import hints
-from loop_close.testcode.reach import Reading, read
+from loop_close.testcode.reach import read
 from loop_close.testcode.selection import (
     Selection,
     configuration_changes,
@@ -22,6 +22,7 @@ from loop_close.testcode.selection import (
     selections,
 )
 from loop_close.testcode.suite import FUNCTIONS, Module, Suite, Test, is_autouse
+from loop_close.testcode.values import Reading
 
 _MAX_SEARCHED = 40
 _SNAPSHOT = re.compile(r"snap|\.ambr$|golden|approved|expected", re.IGNORECASE)
