@@ -1,12 +1,36 @@
-"""Compare two states of a test suite."""
+"""Compare two states of a test suite: the one of now has to demand at least what the earlier one demanded."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 from loop_close.testcode.change import Kind, TestChange, excerpt
-from loop_close.testcode.suite import Suite, Test, dotted
+from loop_close.testcode.demands import BUILT_IN, Demand, elements, implies, is_narrower
+from loop_close.testcode.hints import hints
+from loop_close.testcode.reach import read
+from loop_close.testcode.selection import (
+    Selection,
+    configuration_changes,
+    difference,
+    hook_changes,
+    ignored_by_conftest,
+    selection_of,
+    selections,
+)
+from loop_close.testcode.suite import FUNCTIONS, Module, Suite, Test, is_autouse
+from loop_close.testcode.values import Reading
+
+_MAX_SEARCHED = 40
+_SNAPSHOT = re.compile(r"snap|\.ambr$|golden|approved|expected", re.IGNORECASE)
+_CALLED = re.compile(r"([A-Za-z_]\w*)\(")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_KEYWORD = re.compile(r"\b[A-Za-z_]\w*=(?!=)")
+_MADE = re.compile(r"\b([A-Z]\w*)\([^()]+\)(?=\.)")
 
 
 def compare_tests(
@@ -15,39 +39,537 @@ def compare_tests(
     code_before: Mapping[str, str] | None = None,
     code_after: Mapping[str, str] | None = None,
 ) -> tuple[TestChange, ...]:
-    """Say what was done to the tests."""
-    was, now = Suite(before), Suite(after)
+    """Say what was done to the tests of a project.
+
+    :param before: path and text, at the start, of test modules, conftest files, helpers beside them, and of the
+        configuration that selects tests; ``after``: those of now. Any text will do.
+    :param code_before: path and text of edited product files, for the hints; ``code_after``: as they are now.
+    :returns: sorted by file and line; empty where all that was demanded still is.
+    """
     found: list[TestChange] = []
-    for path in sorted(was.modules):
-        if before[path] == after.get(path):
-            continue
-        for name, test in was.tests(path).items():
-            other = now.tests(path).get(name)
+    if dict(before) != dict(after):
+        found += _Comparison(before, after).changes()
+    if code_after is not None:
+        found += hints(code_before or {}, code_after, after)
+    return tuple(sorted(set(found), key=lambda c: (c.file, c.line, c.test, c.kind, c.what)))
+
+
+class _Side:
+    """One state of the suite, with what was read of it so far."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts = texts
+        self.selections = selections(texts)
+        self.suite = Suite(texts, self.selections[0].patterns if self.selections else Selection().patterns)
+        self.paths = sorted(path for path in texts if path.endswith(".py"))
+        self._readings: dict[tuple[str, str], Reading] = {}
+
+    def tests(self, path: str) -> dict[str, Test]:
+        return self.suite.tests(path)
+
+    def reading(self, test: Test) -> Reading:
+        if test.key not in self._readings:
+            self._readings[test.key] = read(self.suite, test)
+        return self._readings[test.key]
+
+    def mentions(self, name: str) -> bool:
+        word = re.compile(rf"\b{re.escape(name)}\b")
+        return any(word.search(self.texts[path]) for path in self.paths)
+
+    def left_out(self, path: str) -> str:
+        """By what the whole file is not collected."""
+        selection = selection_of(path, self.selections)
+        return selection.leaves_out(path, self.paths) or ignored_by_conftest(self.suite, path)
+
+    def deselected(self, test: Test) -> str:
+        return selection_of(test.module.path, self.selections).deselects(test)
+
+    def is_live(self, test: Test) -> bool:
+        """Whether it runs at all, whatever its conditions."""
+        stops = self.reading(test).stops
+        return not any(not stop.partition(" ")[2].strip() for stop in stops)
+
+
+class _Comparison:
+    def __init__(self, before: Mapping[str, str], after: Mapping[str, str]) -> None:
+        self.was, self.now = _Side(before), _Side(after)
+        self.changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
+
+    def changes(self) -> Iterator[TestChange]:
+        yield from configuration_changes(self.was.texts, self.now.texts)
+        yield from hook_changes(self.was.suite, self.now.suite)
+        yield from self._conftest_fixtures()
+        yield from self._deselected()
+        for path in sorted(self.changed & self.was.texts.keys()):
+            if _SNAPSHOT.search(path) and not path.endswith(".py"):
+                text, now = self.was.texts[path], self.now.texts.get(path, "")
+                yield difference(
+                    path, "unclear", "the snapshot changed" if now else "the snapshot is gone", text, now
+                )
+        for path in self.affected:
+            tests = self.was.tests(path)
+            found = [change for test in tests.values() if (change := self._of_test(test)) is not None]
+            if (
+                path not in self.now.texts
+                and len(found) == len(tests) > 1
+                and {c.kind for c in found} == {"deleted"}
+            ):
+                text = excerpt(self.was.texts[path])
+                yield TestChange(path, "", "deleted", f"the file is gone, with its {len(tests)} tests", text)
+            else:
+                yield from found
+
+    @cached_property
+    def affected(self) -> list[str]:
+        """The files of tests that changed, or that use something that did."""
+        names: set[str] = set()
+        for path in self.changed:
+            was, now = self.was.suite.modules.get(path), self.now.suite.modules.get(path)
+            one, other = (_definitions(m) if m is not None else {} for m in (was, now))
+            names |= {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
+        names = {name for name in names if not name.startswith(("test_", "pytest_", "__"))}
+        uses = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b") if names else None
+        return [
+            path
+            for path in self.was.paths
+            if self.was.suite.is_test_file(path)
+            and (path in self.changed or (uses is not None and uses.search(self.was.texts[path])))
+        ]
+
+    @cached_property
+    def added(self) -> list[Test]:
+        """The tests that were not there before."""
+        paths = [path for path in self.now.paths if path in self.changed]
+        return [t for p in paths for name, t in self.now.tests(p).items() if name not in self.was.tests(p)]
+
+    @cached_property
+    def _demanded(self) -> dict[str, list[Demand]]:
+        """All that is demanded now in files that changed, by subject."""
+        found: dict[str, list[Demand]] = {}
+        for path in dict.fromkeys([*self.affected, *(p for p in self.now.paths if p in self.changed)]):
+            self._index(path, found)
+        return found
+
+    def _index(self, path: str, found: dict[str, list[Demand]]) -> None:
+        if path in self.now.texts and not self.now.left_out(path):
+            for test in self.now.tests(path).values():
+                if self.now.is_live(test) and not self.now.deselected(test):
+                    for demand in self.now.reading(test).demands:
+                        found.setdefault(demand.subject, []).append(demand)
+
+    # One test
+
+    def _of_test(self, test: Test) -> TestChange | None:
+        path = test.module.path
+        if self.was.left_out(path) or not self.was.is_live(test):
+            return None
+        was = self.was.reading(test)
+        other = self._counterpart(test)
+        if other is None:
+            missing = self._missing(was.demands, None)
+            if was.demands and not missing:
+                return None
+            other = self._likely(test, missing)
             if other is None:
-                found.append(_change(test, None, "deleted", "the test is gone"))
-            elif _marks(other) - _marks(test):
-                found.append(_change(test, other, "not-run", f"has `@{min(_marks(other) - _marks(test))}`"))
-            elif _asserts(other) < _asserts(test):
-                found.append(_change(test, other, "weakened", "asserts less"))
-    return tuple(found)
+                return self._gone(test)
+        now = self.now.reading(other)
+        stop = next((what for key, what in sorted(now.stops.items()) if key not in was.stops), "")
+        missing = self._missing(was.demands, other)
+        is_async = isinstance(other.node, ast.AsyncFunctionDef) and isinstance(test.node, ast.FunctionDef)
+        if is_async and not _runs_async(other, self.now.texts):
+            return self._changed(test, other, "not-run", "is `async`, and no plugin is asked to run it")
+        if stop and not (self._missing(was.demands, None) == [] and was.demands and other.key != test.key):
+            return self._changed(test, other, "not-run", stop)
+        replaced = self._replaced(was, now, other)
+        if replaced:
+            return self._changed(test, other, "replaced", replaced)
+        return self._weaker(test, other, missing) if missing else None
+
+    def _counterpart(self, test: Test) -> Test | None:
+        same = self.now.tests(test.module.path).get(test.name)
+        if same is not None:
+            return same
+        last = test.name.rpartition(".")[2]
+        named = [t for t in self.added if t.name.rpartition(".")[2] == last]
+        return next((t for t in named if t.name == test.name), named[0] if len(named) == 1 else None)
+
+    def _likely(self, test: Test, missing: Sequence[Demand]) -> Test | None:
+        """Of the new tests the one that demands most of the same, or says nearly the same."""
+        demands = self.was.reading(test).demands
+        best, most = None, 0.0
+        for other in self.added:
+            own = self.now.reading(other)
+            every = [*own.demands, *(demand for demand, _ in own.dead)]
+            score = float(sum(any(implies(d, wanted) for d in every) for wanted in demands))
+            if not score and other.module.path == test.module.path:
+                one, two = test.home.source(test.node), other.home.source(other.node)
+                ratio = (
+                    difflib.SequenceMatcher(None, one, two, autojunk=False).ratio()
+                    if len(one) < 4000
+                    else 0.0
+                )
+                score = ratio if ratio > 0.75 else 0.0
+            if score > most:
+                best, most = other, score
+        return best
+
+    def _missing(self, wanted: Sequence[Demand], other: Test | None) -> list[Demand]:
+        """What is demanded no more, by the test itself or by any other."""
+        own = self.now.reading(other) if other is not None and not self.now.deselected(other) else Reading()
+        missing = [w for w in dict.fromkeys(wanted) if not _is_met(w, own.demands, own.calls)]
+        left = [w for w in missing if not self._is_met_elsewhere(w)]
+        if left and other is not None:
+            left = self._without_renamed(left, own)
+        return left
+
+    def _is_met_elsewhere(self, wanted: Demand) -> bool:
+        names = set(_CALLED.findall(f"{wanted.subject} {wanted.expected}")) - {
+            "each",
+            "entered",
+            "len",
+            "sorted",
+        }
+        if not names or (wanted.op == "runs" and len(names) < 1):
+            return False
+        if self._has(wanted, self._demanded):
+            return True
+        if wanted.op == "runs":
+            return any(wanted.subject in self.now.reading(t).calls for t in self.added)
+        searched = [
+            path
+            for path in self.now.paths
+            if path not in self.changed and path not in self.affected and self.now.suite.is_test_file(path)
+            if all(name in self.now.texts[path] for name in names)
+        ]
+        further: dict[str, list[Demand]] = {}
+        for path in searched[:_MAX_SEARCHED]:
+            self._index(path, further)
+        return self._has(wanted, further)
+
+    @staticmethod
+    def _has(wanted: Demand, index: Mapping[str, list[Demand]]) -> bool:
+        near = index.get(wanted.subject, [])
+        if _is_met(wanted, near, set()):
+            return True
+        parts = list(elements(wanted))
+        if parts and all(_is_met(part, index.get(part.subject, []), set()) for part in parts):
+            return True
+        outer = re.sub(r"(\[[^\[\]]*\]|\))$", "", wanted.subject).removeprefix("len(")
+        return _is_met(wanted, index.get(outer, []), set()) or _is_met(
+            wanted, index.get(wanted.expected, []), set()
+        )
+
+    def _without_renamed(self, missing: list[Demand], own: Reading) -> list[Demand]:
+        """Those that are not there under another name of a function or argument either."""
+        return [w for w in missing if not any(self._is_renamed(w, d) for d in own.demands)]
+
+    def _is_renamed(self, wanted: Demand, found: Demand) -> bool:
+        if wanted.op != found.op or not found.guards <= wanted.guards:
+            return False
+        if wanted.op == "~=" and not is_narrower(found, wanted):
+            return False
+        if wanted.op == "raises" and wanted.value not in (..., found.value):
+            return False
+        one, two = _loose(wanted), _loose(found)
+        if one == two:
+            return True
+        if "=" in wanted.shown + found.shown and sorted(one) == sorted(two):
+            return True
+        if len(one) != len(two):
+            return False
+        pairs = {(a, b) for a, b in zip(one, two, strict=True) if a != b}
+        if (
+            not pairs
+            or len(pairs) > 3
+            or len({a for a, _ in pairs}) != len({b for _, b in pairs}) != len(pairs)
+        ):
+            return False
+        return all(
+            _WORD.fullmatch(a)
+            and _WORD.fullmatch(b)
+            and not {a, b} & BUILT_IN
+            and not self.now.mentions(a)
+            and not self.was.mentions(b)
+            for a, b in pairs
+        )
+
+    # In words
+
+    def _weaker(self, test: Test, other: Test, missing: list[Demand]) -> TestChange:
+        now = self.now.reading(other)
+        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        new = [d for d in now.demands if not any(implies(w, d) for w in self.was.reading(test).demands)]
+        for wanted in missing:
+            why = next((why for dead, why in now.dead if implies(dead, wanted) or dead == wanted), "")
+            if why:
+                kind: Kind = "not-run" if "does not run" in why or "never calls" in why else "weakened"
+                return self._changed(test, other, kind, f"{why}: `{wanted.shown}`{more}", wanted)
+        for wanted in missing:
+            for found in now.demands:
+                if implies(found, wanted) and not found.guards <= wanted.guards:
+                    only = min(found.guards - wanted.guards)
+                    what = f"asserts `{wanted.shown}` only under `{only}`{more}"
+                    return self._changed(test, other, "weakened", what, wanted, found)
+        for wanted in missing:
+            near = next((d for d in now.demands if d.subject == wanted.subject), None)
+            if near is not None:
+                return self._changed(test, other, "weakened", _became(wanted, near) + more, wanted, near)
+        wanted = missing[0]
+        if wanted.op != "runs" and all(d.op == "runs" for d in now.demands) and not now.void:
+            why = next((why for _, why in now.dead), "")
+            what = f"asserts nothing any more: {why}" if why else "asserts nothing any more"
+            return self._changed(test, other, "weakened", what + more, wanted)
+        weaker = next((d for d in now.demands for w in missing if implies(w, d) and d.op != "runs"), None)
+        if weaker is not None and not now.void:
+            what = f"`{wanted.shown}` became `{weaker.shown}`{more}"
+            return self._changed(test, other, "weakened", what, wanted, weaker)
+        if now.void:
+            return self._changed(test, other, "weakened", f"`{now.void[0]}` is always true{more}", wanted)
+        if new:
+            closest = max(new, key=lambda d: difflib.SequenceMatcher(None, d.shown, wanted.shown).ratio())
+            is_wrapped = wanted.subject in closest.subject or closest.op == wanted.op == "=="
+            is_wrapped &= wanted.subject in closest.subject and wanted.op == closest.op
+            kind = "weakened" if is_wrapped else "unclear"
+            what = f"`{wanted.shown}` became `{closest.shown}`{more}"
+            return self._changed(test, other, kind, what, wanted, closest)
+        return self._changed(test, other, "weakened", f"no longer asserts `{wanted.shown}`{more}", wanted)
+
+    def _replaced(self, was: Reading, now: Reading, other: Test) -> str:
+        for target, text in sorted(now.patched.items()):
+            if target not in was.patched and _is_hit(target, was.demands, other.home):
+                return f"replaces what it tests: `{text}`"
+        return ""
+
+    def _gone(self, test: Test) -> TestChange:
+        """A test that is not collected any more: it may be there all the same."""
+        path, module = test.module.path, self.now.suite.modules.get(test.module.path)
+        source = excerpt(test.home.source(test.node))
+        if module is None:
+            return TestChange(path, test.name, "deleted", "the file is gone", source)
+        if module.tree is None:
+            return TestChange(path, test.name, "not-run", "the file is not Python any more", source)
+        body = ast.dump(ast.Module(test.node.body, []))
+        last = test.name.rpartition(".")[2]
+        for node in ast.walk(module.tree):
+            is_same = isinstance(node, FUNCTIONS) and ast.dump(ast.Module(node.body, [])) == body
+            if isinstance(node, FUNCTIONS) and (is_same or node.name == last):
+                name = f" as `{node.name}`" if node.name != last else ""
+                what = f"it is still written{name}, but pytest does not collect it"
+                return TestChange(
+                    path, test.name, "not-run", what, source, excerpt(module.source(node)), node.lineno
+                )
+        return TestChange(path, test.name, "deleted", "the test is gone", source)
+
+    @staticmethod
+    def _changed(
+        test: Test,
+        other: Test,
+        kind: Kind,
+        what: str,
+        wanted: Demand | None = None,
+        found: Demand | None = None,
+    ) -> TestChange:
+        one, two = test.home.source(test.node).split("\n"), other.home.source(other.node).split("\n")
+        if one == two:
+            before, after = wanted.text if wanted else "", found.text if found else ""
+        else:
+            matcher = difflib.SequenceMatcher(None, one, two, autojunk=False)
+            blocks = [b for b in matcher.get_opcodes() if b[0] != "equal"]
+            before = "\n".join(line for _, i, j, _, _ in blocks for line in one[i:j])
+            after = "\n".join(line for _, _, _, i, j in blocks for line in two[i:j])
+        line = found.line if found and found.line and one != two else other.node.lineno
+        if other.key != test.key:
+            what = f"now `{other.name}`: {what}"
+        path, name = (other if other.key != test.key and other.name == test.name else test).key
+        return TestChange(path, name, kind, what, excerpt(before), excerpt(after), line)
+
+    # All tests at once
+
+    def _deselected(self) -> Iterator[TestChange]:
+        """Tests that are still there and that configuration or a conftest leaves out."""
+        shared = [
+            path
+            for path in self.changed
+            if not self.was.suite.is_test_file(path) or path not in self.now.texts
+        ]
+        is_wide = any(not path.endswith(".py") or path.endswith("conftest.py") for path in shared)
+        left_out: dict[str, list[str]] = {}
+        for path in self.was.paths if is_wide or self._has_marks_option else self.affected:
+            if not self.was.suite.is_test_file(path) or path not in self.now.texts or self.was.left_out(path):
+                continue
+            reason = self.now.left_out(path)
+            if reason:
+                left_out.setdefault(reason, []).append(path)
+                continue
+            if is_wide and not self.now.suite.is_test_file(path):
+                left_out.setdefault("`python_files`", []).append(path)
+                continue
+            if not is_wide and not self._has_marks_option:
+                continue
+            if self._patterns_differ or self._has_marks_option:
+                for name, test in self.was.tests(path).items():
+                    other = self.now.tests(path).get(name)
+                    if (
+                        other is not None
+                        and not self.was.deselected(test)
+                        and (reason := self.now.deselected(other))
+                    ):
+                        left_out.setdefault(reason, []).append("::".join([path, *name.split(".")]))
+                    elif other is None and path not in self.changed:
+                        left_out.setdefault("`python_classes` or `python_functions`", []).append(
+                            f"{path}::{name}"
+                        )
+        for reason, ids in sorted(left_out.items()):
+            yield self._left_out(reason, ids)
+
+    @cached_property
+    def _patterns_differ(self) -> bool:
+        return self.was.suite.patterns != self.now.suite.patterns
+
+    @cached_property
+    def _has_marks_option(self) -> bool:
+        return any(name in ("-k", "-m", "--deselect") for s in self.now.selections for name, _ in s.options)
+
+    def _left_out(self, reason: str, ids: list[str]) -> TestChange:
+        match = re.search(r"of `(.*)`$", reason)
+        path = match[1] if match else next(iter([s.path for s in self.now.selections]), ids[0])
+        was, now = (side.texts.get(path, "").splitlines() for side in (self.was, self.now))
+        before = "\n".join(line for line in was if line not in now)
+        after = "\n".join(line for line in now if line not in was)
+        shown = ", ".join(f"`{name}`" for name in ids[:3]) + (
+            f" and {len(ids) - 3} more" if len(ids) > 3 else ""
+        )
+        line = next((number for number, text in enumerate(now, 1) if text not in was), 0)
+        what = f"{reason} leaves out {shown}"
+        return TestChange(path, "", "not-run", what, excerpt(before), excerpt(after), line)
+
+    def _conftest_fixtures(self) -> Iterator[TestChange]:
+        """What the fixtures and hooks of a conftest that no test asks for skip or replace, and what it does itself."""
+        for path in sorted(self.changed & self.now.suite.modules.keys()):
+            module, old = self.now.suite.modules[path], self.was.suite.modules.get(path)
+            if not path.endswith("conftest.py"):
+                continue
+            for name, node in module.scope.bound.items():
+                if not isinstance(node, FUNCTIONS) or not (is_autouse(node) or name.startswith("pytest_")):
+                    continue
+                before = old.scope.bound.get(name) if old is not None else None
+                now = read(self.now.suite, Test(module, module, name, node))
+                was = Reading()
+                if old is not None and isinstance(before, FUNCTIONS):
+                    was = read(self.was.suite, Test(old, old, name, before))
+                text = old.source(before) if old is not None and isinstance(before, FUNCTIONS) else ""
+                place = (excerpt(text), excerpt(module.source(node)), node.lineno)
+                stop = next((what for key, what in sorted(now.stops.items()) if key not in was.stops), "")
+                if stop and is_autouse(node):
+                    yield TestChange(
+                        path, name, "not-run", f"a fixture that all tests get skips: {stop}", *place
+                    )
+                for target, statement in sorted(now.patched.items()):
+                    if target not in was.patched and self._is_tested(path, target):
+                        yield TestChange(
+                            path, name, "replaced", f"replaces what is tested: `{statement}`", *place
+                        )
+            held = old.scope.attributes if old is not None else {}
+            for owner, values in module.scope.attributes.items():
+                for attribute in values.keys() - held.get(owner, {}).keys():
+                    if self._is_tested(path, f"{owner}.{attribute}"):
+                        what = f"replaces what is tested: `{owner}.{attribute}`"
+                        after = excerpt(ast.unparse(values[attribute]))
+                        yield TestChange(
+                            path, "", "replaced", what, "", after, getattr(values[attribute], "lineno", 0)
+                        )
+
+    def _is_tested(self, conftest: str, target: str) -> bool:
+        """Whether a test below the conftest demands something of what is replaced."""
+        folder = conftest.rpartition("/")[0]
+        name = re.compile(rf"\b{re.escape(target.rpartition('.')[2])}\b")
+        for path in self.was.paths:
+            is_below = not folder or path.startswith(f"{folder}/")
+            if is_below and self.was.suite.is_test_file(path) and name.search(self.was.texts[path]):
+                for test in self.was.tests(path).values():
+                    if _is_hit(target, self.was.reading(test).demands, test.home):
+                        return True
+        return False
 
 
-def _marks(test: Test) -> set[str]:
-    return {
-        name
-        for decorator in test.node.decorator_list
-        if "skip" in (name := dotted(decorator)).lower() or "xfail" in name or "expectedFailure" in name
-    }
-
-
-def _asserts(test: Test) -> int:
-    return sum(
-        isinstance(node, ast.Assert) or (isinstance(node, ast.Call) and "assert" in dotted(node))
-        for node in ast.walk(test.node)
+def _runs_async(test: Test, texts: Mapping[str, str]) -> bool:
+    marks = ast.unparse(ast.Tuple([d for node in (*test.owners, test.node) for d in node.decorator_list]))
+    if re.search(
+        r"asyncio|anyio|trio|tornado|pytestmark",
+        marks + ("pytestmark" if "pytestmark" in test.home.text else ""),
+    ):
+        return True
+    return any(
+        re.search(r"asyncio[_-]mode\W+auto|IsolatedAsyncioTestCase|anyio_backend", text)
+        for text in texts.values()
     )
 
 
-def _change(was: Test, now: Test | None, kind: Kind, what: str) -> TestChange:
-    text = excerpt(now.home.source(now.node)) if now else ""
-    line = now.node.lineno if now else 0
-    return TestChange(was.module.path, was.name, kind, what, excerpt(was.home.source(was.node)), text, line)
+def _definitions(module: Module) -> dict[str, str]:
+    """What others may use of a module, by name."""
+    if module.tree is None:
+        return {}
+    found = {name: ast.dump(node) for name, node in module.scope.bound.items()}
+    found |= {name: str(origin) for name, origin in module.scope.imports.items() if name not in found}
+    return found
+
+
+def _is_met(wanted: Demand, demands: Sequence[Demand], calls: set[str]) -> bool:
+    if wanted.op == "runs" and (wanted.subject in calls or any(wanted.subject in call for call in calls)):
+        return True
+    if any(d.guards <= wanted.guards and implies(d, wanted) for d in demands):
+        return True
+    parts = list(elements(wanted))
+    return bool(parts) and all(_is_met(part, demands, set()) for part in parts)
+
+
+def _loose(demand: Demand) -> list[str]:
+    """The words of a demand without the names of arguments and without what an object is made with."""
+    text = demand.shown
+    for _ in range(3):
+        text = _MADE.sub(r"\1()", text)
+    return [token for token in _TOKEN.findall(_KEYWORD.sub("", text)) if token != ","]
+
+
+def _is_hit(target: str, demands: Sequence[Demand], module: Module) -> bool:
+    """Whether what is replaced is what the demands are about."""
+    owner, _, name = target.rpartition(".")
+    place, last = owner.partition(".")[0], owner.rpartition(".")[2]
+    for demand in demands:
+        shown = f"{demand.subject} {demand.expected}"
+        called = set(_CALLED.findall(shown))
+        origins = {n: module.scope.imports.get(n, ("", ""))[0] for n in called}
+        if owner in ("sys.modules", "modules"):
+            if any(
+                origin.partition(".")[0] == name.partition(".")[0] for origin in origins.values() if origin
+            ):
+                return True
+        elif name in called or (demand.op != "runs" and f".{name}" in shown):
+            origin = origins.get(name, "")
+            known = {*origin.split("."), *_WORD.findall(shown), *module.scope.imports}
+            if last in known and last not in (
+                "requests",
+                "time",
+                "os",
+                "random",
+                "datetime",
+                "subprocess",
+                "socket",
+            ):
+                return True
+            if origin and place == origin.partition(".")[0]:
+                return True
+    return False
+
+
+def _became(wanted: Demand, found: Demand) -> str:
+    if wanted.op == found.op == "==":
+        return f"expects {found.expected} where it expected {wanted.expected}: `{wanted.subject}`"
+    if wanted.op == found.op == "raises":
+        if found.expected != wanted.expected:
+            return f"expects {found.expected} where it expected {wanted.expected}"
+        return f"no longer matches {wanted.value!r}: `{wanted.shown}`"
+    if wanted.op == found.op == "~=" and wanted.expected == found.expected:
+        sides = (f"rel={t[0]}, abs={t[1]}" for t in (found.tolerance, wanted.tolerance))
+        return "compares with tolerance {} where it was {}".format(*sides) + f": `{wanted.subject}`"
+    return f"`{wanted.shown}` became `{found.shown}`"
