@@ -142,7 +142,7 @@ USELESS = {
     "garbage": (_garbage, "is not a loop-close history"),
     "short": (_short, "is not a loop-close history"),
     "foreign": (_foreign, "is not a loop-close history"),
-    "newer": (_newer, "was written by a newer loop-close (format 3; this one reads 2)"),
+    "newer": (_newer, "was written by a newer loop-close (format 4; this one reads 3)"),
     "folder": (_folder, "is a folder; name a file"),
 }
 

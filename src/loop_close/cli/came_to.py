@@ -45,13 +45,9 @@ def last_numbers(root: Path) -> dict[str, int]:
 
 
 def has_run(root: Path, run: str) -> bool:
-    """Whether the history of a project has that run: its source, number and start."""
-
-    def is_there(memory: Remembered) -> bool:
-        return any(f"{each.source} {each.number} {each.started}" == run for each in memory.rows())
-
+    """Whether the history of a project has that run, as :func:`loop_close.store.runs.known_by` makes it."""
     with contextlib.suppress(UsageError):
-        return read(place_at(root).history, is_there)
+        return read(place_at(root).history, lambda memory: memory.has_run(run))
     return False
 
 

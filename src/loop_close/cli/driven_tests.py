@@ -135,26 +135,8 @@ def is_driven(root: Path) -> bool:
 
 
 def path_of(root: Path) -> Path | None:
-    """Where they are kept: in the user's state folder; None where that lies in the project."""
-    from hashlib import blake2b
-
-    real = os.path.realpath(root)
-    name = blake2b(os.fsencode(real), digest_size=12).hexdigest()
-    folder = Path(os.path.realpath(_state_home())) / "loop-close"
-    return None if folder.is_relative_to(real) else folder / f"tests-{name}.json"
-
-
-def _state_home() -> Path:
-    given = os.environ.get("XDG_STATE_HOME", "") or (
-        os.environ.get("LOCALAPPDATA", "") if os.name == "nt" else ""
-    )
-    if os.path.isabs(given):
-        return Path(given)
-    with contextlib.suppress(RuntimeError):  # there is no home
-        return Path.home() / ".local" / "state"
-    import tempfile
-
-    return Path(tempfile.gettempdir())
+    """Where they are kept; None where there is no such place."""
+    return files.outside(root, "tests")
 
 
 def _document(root: Path) -> dict[str, Any] | None:

@@ -88,6 +88,11 @@ class Remembered:
         (now,) = self._connection.execute("SELECT snapshot FROM project").fetchone()
         return project.changes_between(self._connection, snapshot, now)
 
+    def has_run(self, known: str) -> bool:
+        """Whether there is the run that goes by this, as :func:`loop_close.store.runs.known_by` makes it."""
+        self._watch.start()
+        return runs.has_run(self._connection, known)
+
     def accepted(self) -> frozenset[str]:
         """Fingerprints of changes to tests that a person accepted."""
         self._watch.start()

@@ -15,6 +15,7 @@ from loop_close.cli.memory import Remembered, read
 from loop_close.cli.parser_parts import UsageError
 from loop_close.cli.place import place_at
 from loop_close.memory import Edits, Run
+from loop_close.store.runs import known_by
 
 _UNKNOWN = -1
 _MAX_TESTS = 5_000
@@ -30,7 +31,7 @@ class Watch:
     :ivar selection: how the first run chose its tests; ``elsewhere`` what was known then to fail and did not run.
     :ivar most: tests that ran in the run with the most of them.
     :ivar numbers: of the last run of every source: they only grow.
-    :ivar own: source, number and start of the last run of the loop.
+    :ivar own: what the last run of the loop is known by.
     :ivar is_lost: the history was taken away: it tells nothing of before.
     """
 
@@ -106,7 +107,7 @@ class Watch:
             now, edited = read(place_at(root).history, self._look)
         if came.standings:
             last = came.standings[0].last
-            self.own = f"{last.source} {last.number} {last.started}"
+            self.own = known_by(last.source, last.number, last.started)
         self.first = now if self.first == _UNKNOWN else self.first
         self.last = now
         if came.progress is not None:  # what ran once is the loop's

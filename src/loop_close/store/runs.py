@@ -314,6 +314,22 @@ def recorded(connection: sqlite3.Connection, source: str, limit: int) -> tuple[R
     return tuple(_run(source, row, marks.get(row[0], ())) for row in rows)
 
 
+def has_run(connection: sqlite3.Connection, known: str) -> bool:
+    """Whether there is the run that goes by its number, start and source, as :func:`known_by` has them."""
+    number, _, rest = known.partition(" ")
+    started, _, source = rest.partition(" ")
+    (count,) = connection.execute(
+        "SELECT count(*) FROM runs WHERE source = ? AND number = ? AND started = ?",
+        (from_text(source), int(number), float(started)),
+    ).fetchone()
+    return bool(count)
+
+
+def known_by(source: str, number: int, started: float) -> str:
+    """What tells a run from all others, also from one of its number in another history."""
+    return f"{number} {started!r} {source}"
+
+
 def looks(connection: sqlite3.Connection, limit: int) -> tuple[Look, ...]:
     """The last runs that came to their end, the newest first, with what they saw of the files."""
     rows = connection.execute(
