@@ -202,7 +202,7 @@ class Memory:
                 **asdict(told),
             )
             own = replace(own, interpreter=self._interpreter, accepted=tuple(history.accepted()))
-            changes = self._changes(history, begun, settings)
+            changes = self._changes(history, begun, settings, taken[0])
             green, ran = 0, None
             if own.is_good and own.is_full and self._whole is not None:
                 green, ran = edits_run(history, begun, self._whole)
@@ -235,18 +235,25 @@ class Memory:
         seen = self._seen
         return new_baseline(self._root, seen.entries, seen.contents) if seen is not None else None
 
-    def _changes(self, history: SqliteHistory, begun: Begun, settings: Settings) -> list[ChangedTest]:
-        """What was done to the tests since the baseline; nothing where the signal is off."""
+    def _changes(
+        self, history: SqliteHistory, begun: Begun, settings: Settings, report: Report
+    ) -> list[ChangedTest]:
+        """What was done to the tests since the baseline; nothing where the signal is off.
+
+        A file that cannot be collected is red for that: what was done to it is judged once it can be.
+        """
         if not begun.tests or _TAMPERING in settings.signals_off:
             return []
         from loop_close.baseline import compared_with_history
 
         now = {path: after for path, _, after in begun.tests}
         try:
-            return compared_with_history(self._root, history, self.source, now)
+            found = compared_with_history(self._root, history, self.source, now)
         except Exception as fault:  # the run is worth more
             self.notes.append(f"the tests could not be compared: {fault_text(fault)}")
             return []
+        broken = {each.nodeid or each.file for each in report.observation.failures if each.phase == "collect"}
+        return [change for change in found if change.file not in broken]
 
     def _judged(self, run: Run, changes: list[ChangedTest], episode: Episode) -> Run:
         """The run with what was done to the tests, judged by what was told and accepted before."""

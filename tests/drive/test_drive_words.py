@@ -131,7 +131,7 @@ def test_tests_that_are_not_as_they_were_are_told():
     )
     assert list(words.warnings(outcome, None)) == [
         "  tests are not as they were: no longer run: t.py::t, 2 fewer tests ran than before",
-        "  changed: no longer run: t.py::t: is skipped",
+        "    no longer run: t.py::t: is skipped",
         "  to see the changes, and to accept them: loop-close accept",
     ]
     assert words.standing(loop_of(), outcome).startswith("green, but tests were changed: no longer run")

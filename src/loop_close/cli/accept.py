@@ -130,7 +130,7 @@ def _show(changes: Sequence[ChangedTest], streams: Streams, *, as_json: bool) ->
     for change in changes:
         streams.say(shown(plain_line(change), 600))
         for row in diff_of(change):
-            streams.say(f"    {shown(row, 200)}" if row.strip() else "")
+            streams.say(f"    {row}")
     if changes:
         streams.say("to accept: loop-close accept TEST..., or --all")
     return int(is_open)

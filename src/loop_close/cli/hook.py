@@ -197,7 +197,7 @@ def _situation(host: Host, payload: Payload, place: Place, seen: Seen, before: S
 
 
 def _with_tests(situation: Situation, place: Place, seen: Seen, before: Session) -> Situation:
-    """With what was done to tests: in words, and as a question where that cannot be decided and was not asked before."""
+    """With what was done to tests: in words, and as a question where that cannot be decided and was not yet asked."""
     from loop_close.progress.signals.tampering import in_words, open_changes
     from loop_close.prompt.tests import lines_of
 

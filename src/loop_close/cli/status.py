@@ -65,6 +65,8 @@ def _lines(standing: Standing) -> Iterator[str]:
     if summary.not_run:
         yield f"  {summary.not_run}"
     for signal in summary.fired:
+        if signal.kind == "test-tampering" and summary.tests:
+            continue
         yield f"  {shown(signal.kind)}: {shown(signal.explanation)}"
     for change in summary.tests:
         if change.state in ("open", "asked"):

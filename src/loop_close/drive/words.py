@@ -15,7 +15,7 @@ from loop_close.prompt.tests import plain_line
 
 _SHOWN = 8
 _MAX_STEPS = 12
-_STATES = {"open": "changed", "asked": "look", "hint": "look"}
+_STATES = {"open": "  ", "asked": "look: ", "hint": "look: "}
 _ENDED = {
     "done": "done",
     "stuck": "stuck",
@@ -75,7 +75,7 @@ def warnings(outcome: RunOutcome, edits: Edits | None, *, is_lost: bool = False)
         yield f"  tests are not as they were: {shown(outcome.doubt)}"
     for change in outcome.tests:
         if change.state in _STATES:
-            yield f"  {_STATES[change.state]}: {shown(plain_line(change), 600)}"
+            yield f"  {_STATES[change.state]}{shown(plain_line(change), 600)}"
     if any(change.state == "open" for change in outcome.tests):
         yield "  to see the changes, and to accept them: loop-close accept"
     if is_lost:
