@@ -21,7 +21,7 @@ from loop_close.testcode.selection import (
     selection_of,
     selections,
 )
-from loop_close.testcode.suite import FUNCTIONS, Module, Suite, Test, is_autouse
+from loop_close.testcode.suite import FUNCTIONS, Module, Scope, Suite, Test, dotted, is_autouse
 from loop_close.testcode.values import Reading
 
 _MAX_SEARCHED = 40
@@ -93,6 +93,7 @@ class _Side:
 class _Comparison:
     def __init__(self, before: Mapping[str, str], after: Mapping[str, str]) -> None:
         self.was, self.now = _Side(before), _Side(after)
+        self._searched: dict[frozenset[str], list[Test]] = {}
         self.changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
 
     def changes(self) -> Iterator[TestChange]:
@@ -120,14 +121,29 @@ class _Comparison:
                 yield from found
 
     @cached_property
-    def affected(self) -> list[str]:
-        """The files of tests that changed, or that use something that did."""
+    def changed_names(self) -> set[str]:
+        """The names of helpers, fixtures and constants that are not as they were, or use one that is not."""
         names: set[str] = set()
+        uses: dict[str, set[str]] = {}
         for path in self.changed:
             was, now = self.was.suite.modules.get(path), self.now.suite.modules.get(path)
             one, other = (_definitions(m) if m is not None else {} for m in (was, now))
             names |= {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
-        names = {name for name in names if not name.startswith(("test_", "pytest_", "__"))}
+            for known in (one, other):
+                for name, text in known.items():
+                    uses.setdefault(name, set()).update(_WORD.findall(text))
+        for path, module in self.now.suite.modules.items():
+            if path not in self.changed and not self.now.suite.is_test_file(path):
+                for name, text in _definitions(module).items():
+                    uses.setdefault(name, set()).update(_WORD.findall(text))
+        while further := {name for name, used in uses.items() if name not in names and used & names}:
+            names |= further
+        return names
+
+    @cached_property
+    def affected(self) -> list[str]:
+        """The files of tests that changed, or that use something that did."""
+        names = self.changed_names
         uses = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b") if names else None
         return [
             path
@@ -135,6 +151,15 @@ class _Comparison:
             if self.was.suite.is_test_file(path)
             and (path in self.changed or (uses is not None and uses.search(self.was.texts[path])))
         ]
+
+    def _is_as_it_was(self, test: Test, other: Test) -> bool:
+        """Whether neither a test nor anything that it uses has changed."""
+        if {"pytestmark", "*"} & self.changed_names and test.module.path in self.changed:
+            return False
+        source = test.home.source(test.node)
+        same = source == other.home.source(other.node) and len(test.owners) == len(other.owners)
+        shells = all(_shell(a) == _shell(b) for a, b in zip(test.owners, other.owners, strict=False))
+        return same and shells and self.changed_names.isdisjoint(_WORD.findall(source))
 
     @cached_property
     def added(self) -> list[Test]:
@@ -161,10 +186,12 @@ class _Comparison:
 
     def _of_test(self, test: Test) -> TestChange | None:
         path = test.module.path
+        other = self._counterpart(test)
+        if other is not None and self._is_as_it_was(test, other):
+            return None
         if self.was.left_out(path) or not self.was.is_live(test):
             return None
         was = self.was.reading(test)
-        other = self._counterpart(test)
         if other is None:
             missing = self._missing(was.demands, None)
             if was.demands and not missing:
@@ -235,16 +262,27 @@ class _Comparison:
             return True
         if wanted.op == "runs":
             return any(wanted.subject in self.now.reading(t).calls for t in self.added)
-        searched = [
-            path
-            for path in self.now.paths
-            if path not in self.changed and path not in self.affected and self.now.suite.is_test_file(path)
-            if all(name in self.now.texts[path] for name in names)
-        ]
         further: dict[str, list[Demand]] = {}
-        for path in searched[:_MAX_SEARCHED]:
-            self._index(path, further)
+        for test in self._mentioning(frozenset(names)):
+            for demand in self.now.reading(test).demands:
+                further.setdefault(demand.subject, []).append(demand)
         return self._has(wanted, further)
+
+    def _mentioning(self, names: frozenset[str]) -> list[Test]:
+        """Some tests of files that did not change in which all of the names stand."""
+        if names not in self._searched:
+            found = self._searched[names] = []
+            for path in self.now.paths:
+                text = self.now.texts[path]
+                is_other = path not in self.changed and path not in self.affected
+                if is_other and self.now.suite.is_test_file(path) and all(name in text for name in names):
+                    if len(found) >= _MAX_SEARCHED or self.now.left_out(path):
+                        continue
+                    tests = [t for t in self.now.tests(path).values() if self.now.is_live(t)]
+                    found += [t for t in tests if all(n in t.home.source(t.node) for n in names)][
+                        :_MAX_SEARCHED
+                    ]
+        return self._searched[names]
 
     @staticmethod
     def _has(wanted: Demand, index: Mapping[str, list[Demand]]) -> bool:
@@ -387,38 +425,32 @@ class _Comparison:
 
     def _deselected(self) -> Iterator[TestChange]:
         """Tests that are still there and that configuration or a conftest leaves out."""
-        shared = [
-            path
-            for path in self.changed
-            if not self.was.suite.is_test_file(path) or path not in self.now.texts
-        ]
-        is_wide = any(not path.endswith(".py") or path.endswith("conftest.py") for path in shared)
+        is_wide = [s.choice for s in self.was.selections] != [s.choice for s in self.now.selections]
+        is_wide |= any(
+            "collect_ignore" in side.texts.get(p, "") for side in (self.was, self.now) for p in self.changed
+        )
         left_out: dict[str, list[str]] = {}
-        for path in self.was.paths if is_wide or self._has_marks_option else self.affected:
+        for path in self.was.paths if is_wide else self.changed:
             if not self.was.suite.is_test_file(path) or path not in self.now.texts or self.was.left_out(path):
                 continue
             reason = self.now.left_out(path)
+            if not reason and not self.now.suite.is_test_file(path):
+                reason = "`python_files`"
             if reason:
                 left_out.setdefault(reason, []).append(path)
                 continue
-            if is_wide and not self.now.suite.is_test_file(path):
-                left_out.setdefault("`python_files`", []).append(path)
-                continue
-            if not is_wide and not self._has_marks_option:
-                continue
-            if self._patterns_differ or self._has_marks_option:
-                for name, test in self.was.tests(path).items():
-                    other = self.now.tests(path).get(name)
-                    if (
-                        other is not None
-                        and not self.was.deselected(test)
-                        and (reason := self.now.deselected(other))
-                    ):
-                        left_out.setdefault(reason, []).append("::".join([path, *name.split(".")]))
-                    elif other is None and path not in self.changed:
-                        left_out.setdefault("`python_classes` or `python_functions`", []).append(
-                            f"{path}::{name}"
-                        )
+            tests = self.now.tests(path)
+            for name, test in (
+                self.was.tests(path).items() if self._has_options or self._patterns_differ else ()
+            ):
+                other = tests.get(name)
+                reason = (
+                    self.now.deselected(other) if other is not None and not self.was.deselected(test) else ""
+                )
+                if other is None and path not in self.changed:
+                    reason = "`python_classes` or `python_functions`"
+                if reason:
+                    left_out.setdefault(reason, []).append("::".join([path, *name.split(".")]))
         for reason, ids in sorted(left_out.items()):
             yield self._left_out(reason, ids)
 
@@ -427,7 +459,7 @@ class _Comparison:
         return self.was.suite.patterns != self.now.suite.patterns
 
     @cached_property
-    def _has_marks_option(self) -> bool:
+    def _has_options(self) -> bool:
         return any(name in ("-k", "-m", "--deselect") for s in self.now.selections for name, _ in s.options)
 
     def _left_out(self, reason: str, ids: list[str]) -> TestChange:
@@ -506,12 +538,38 @@ def _runs_async(test: Test, texts: Mapping[str, str]) -> bool:
 
 
 def _definitions(module: Module) -> dict[str, str]:
-    """What others may use of a module, by name."""
+    """What others may use of a module, by name; under "*" what it does when it is imported."""
     if module.tree is None:
         return {}
-    found = {name: ast.dump(node) for name, node in module.scope.bound.items()}
-    found |= {name: str(origin) for name, origin in module.scope.imports.items() if name not in found}
+    scope = module.scope
+    found: dict[str, str] = {}
+    for name, node in scope.bound.items():
+        if isinstance(node, ast.ClassDef):
+            members = Scope(node.body).bound.items()
+            found |= {n: ast.dump(m) for n, m in members if not n.startswith("test")}
+            found[name] = _shell(node)
+        elif not name.startswith(("test_", "pytest_")):
+            found[name] = ast.dump(node)
+    found |= {name: str(origin) for name, origin in scope.imports.items() if name not in found}
+    rest = [
+        s
+        for s in module.tree.body
+        if not isinstance(s, (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom))
+    ]
+    found["*"] = "".join(
+        ast.dump(s) for s in rest if not isinstance(s, ast.Assign) or "skip" in dotted(s.value)
+    )
+    found["*"] += str(sorted((owner, *values) for owner, values in scope.attributes.items()))
+    found["*"] += "".join(
+        ast.dump(n) for n in scope.bound.values() if isinstance(n, FUNCTIONS) and is_autouse(n)
+    )
     return found
+
+
+def _shell(node: ast.ClassDef) -> str:
+    """A class without its tests."""
+    own = [s for s in node.body if not (isinstance(s, FUNCTIONS) and s.name.startswith("test"))]
+    return ast.dump(ast.ClassDef(node.name, node.bases, node.keywords, own, node.decorator_list))
 
 
 def _is_met(wanted: Demand, demands: Sequence[Demand], calls: set[str]) -> bool:

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 from loop_close.testcode.suite import constant, dotted
@@ -104,8 +105,16 @@ class Demand:
 
 
 def text_of(node: ast.AST) -> str:
-    """The expression as source."""
-    return ast.unparse(node)
+    """The expression as source, kept on the node: no node of a normalized expression is changed again."""
+    known: str | None = getattr(node, "_text", None)
+    if known is None:
+        try:
+            known = ast.unparse(node)
+        except (ValueError, TypeError, AttributeError):  # before 3.12 not every f-string can be written
+            digest = blake2b(ast.dump(node).encode("utf-8", "surrogatepass"), digest_size=6)
+            known = f"<{digest.hexdigest()}>"
+        node._text = known  # type: ignore[attr-defined]
+    return known
 
 
 def demands_of(test: ast.expr, positive: bool = True) -> list[Demand]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -14,17 +13,20 @@ from loop_close.testcode.demands import Demand, demands_of, of_call, raising, te
 from loop_close.testcode.suite import FUNCTIONS, Function, Scope, Suite, Test, constant, dotted, flat
 from loop_close.testcode.values import (
     MAX_DEPTH,
+    MAX_LOOP,
     MAX_STEPS,
     STOPS,
     Env,
     Reading,
     TooMuchError,
     Values,
+    copied,
     each,
     folded,
     is_context_manager,
     returns_true,
     short,
+    size_of,
 )
 
 _ASSERTIONS = {"AssertionError", "Exception", "BaseException", "Failed", ""}
@@ -41,7 +43,7 @@ _RAISES = {
 _BEFORE = ("setUpClass", "setup_class", "asyncSetUp", "setUp", "setup_method", "setup")
 _AFTER = ("tearDown", "teardown_method", "asyncTearDown")
 _MAX_ROWS = 300
-_MAX_LOOP = 100
+_MAX_CALLS = 120
 
 
 def read(suite: Suite, test: Test) -> Reading:
@@ -50,8 +52,13 @@ def read(suite: Suite, test: Test) -> Reading:
     try:
         walk.run()
     except (RecursionError, TooMuchError):
-        digest = blake2b(ast.dump(test.node).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-        walk.reading.demands.append(Demand("call", f"<too large to follow: {digest}>"))
+        walk = Walk(suite, test)
+        walk.is_brief = True
+        try:
+            walk.run()
+        except (RecursionError, TooMuchError):
+            digest = blake2b(ast.dump(test.node).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+            walk.reading.demands.append(Demand("call", f"<too large to follow: {digest}>"))
     reading = walk.reading
     if not reading.demands and not reading.dead:  # then all it demands is that nothing is raised
         reading.demands.extend(
@@ -271,7 +278,8 @@ class Walk(Values):
         return ""
 
     def _plain(self, value: ast.expr, found: ast.expr) -> None:
-        calls = {text_of(n) for n in ast.walk(found) if isinstance(n, ast.Call)}
+        inner = ast.walk(found) if size_of(found) < _MAX_CALLS else [found]
+        calls = {text_of(n) for n in inner if isinstance(n, ast.Call)}
         for call in calls if isinstance(found, ast.Call) else ():
             if self.dead:
                 self.plain_dead[call] = self.dead[-1]
@@ -334,7 +342,7 @@ class Walk(Values):
             self.block(node.orelse)
             return ""
         kept = len(self.guards)
-        if listed is not None and len(listed) <= _MAX_LOOP:
+        if listed is not None and len(listed) <= (1 if self.is_brief else MAX_LOOP):
             ended = ""
             for item in listed:
                 self.bind(node.target, item, node)
@@ -577,7 +585,7 @@ def _expression_of(node: ast.stmt) -> ast.expr | None:
 
 
 def _loaded(target: ast.expr) -> ast.expr:
-    new = copy.copy(target)
+    new = copied(target)
     if hasattr(new, "ctx"):
         new.ctx = ast.Load()
     return new

@@ -83,6 +83,12 @@ class Selection:
     options: list[tuple[str, str]] = field(default_factory=list)
 
     @property
+    def choice(self) -> tuple[object, ...]:
+        """All by which it selects."""
+        names = ("testpaths", "norecursedirs", "python_files", "python_classes", "python_functions")
+        return self.path, self.options, [self.listed(name) for name in names]
+
+    @property
     def folder(self) -> str:
         """Where its paths begin."""
         return self.path.rpartition("/")[0]
@@ -278,6 +284,8 @@ def configuration_changes(before: Mapping[str, str], after: Mapping[str, str]) -
             yield difference(path, "not-run", "turns assertions off", was, now, _NO_ASSERTS)
     old, new = selections(before), selections(after)
     for selection in new:
+        if selection_of(selection.path, new) is not selection:
+            continue  # pytest reads that of a folder above
         held = selection_of(selection.path, old)
         was, now = before.get(held.path, ""), after[selection.path]
         if (held.path, was) == (selection.path, now):
@@ -294,10 +302,7 @@ def configuration_changes(before: Mapping[str, str], after: Mapping[str, str]) -
                 yield difference(selection.path, "unclear", f"`addopts` has `{full}`", was, now)
         yield from _weaker_settings(held, selection, was, now)
     for selection in old:
-        if (
-            selection.path not in {s.path for s in new}
-            and selection_of(selection.path, new).path != selection.path
-        ):
+        if selection_of(selection.path, old) is selection and not selection_of(selection.path, new).path:
             now = after.get(selection.path, "")
             yield from _weaker_settings(
                 selection, selection_of(selection.path, new), before[selection.path], now

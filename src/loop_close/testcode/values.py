@@ -22,10 +22,10 @@ from loop_close.testcode.suite import (
 )
 
 STOPS = {"skip", "skipTest", "SkipTest", "importorskip", "xfail", "Skipped", "skip_module"}
-_MAX_LOOP = 100
+MAX_LOOP = 60
 _MAX_SIZE = 400
 MAX_DEPTH = 4
-MAX_STEPS = 20_000
+MAX_STEPS = 4_000
 
 Env = dict[str, ast.expr]
 
@@ -65,6 +65,7 @@ class Values:
         self.guards: list[str] = []
         self.dead: list[str] = []
         self.depth = 0
+        self.is_brief = False
         self.steps = 0
         self.plain: set[str] = set()
         self.plain_dead: dict[str, str] = {}
@@ -127,6 +128,11 @@ class Values:
             ]
         if not listed:
             self.reading.stops["parametrize"] = "has no parameters left"
+        if self.is_brief:  # the rows themselves are demanded, and one of them is followed
+            self.reading.demands += [
+                Demand("call", f"row {text_of(item)}", line=mark.lineno) for item in listed
+            ]
+            listed = listed[:1]
         found = []
         for item in listed:
             if isinstance(item, ast.Call) and dotted(item).rpartition(".")[2] == "param":
@@ -211,7 +217,7 @@ class Values:
             return None if any(isinstance(e, ast.Starred) for e in value.elts) else list(value.elts)
         match value:
             case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int() as stop)]) if (
-                stop <= _MAX_LOOP
+                stop <= MAX_LOOP
             ):
                 return [ast.Constant(i) for i in range(stop)]
             case ast.Call(func=ast.Name(id="enumerate"), args=[inner]):
@@ -306,7 +312,7 @@ class Values:
         return folded(self._copied(node))
 
     def _copied(self, node: ast.expr) -> ast.expr:
-        new = copy.copy(node)
+        new = copied(node)
         for name, value in ast.iter_fields(node):
             if isinstance(value, ast.expr):
                 setattr(new, name, self.value(value))
@@ -523,11 +529,27 @@ def each(iterated: ast.expr) -> ast.expr:
 
 def bounded(node: ast.expr) -> ast.expr:
     """The expression; a name made of its digest where it is too long to carry along."""
-    for count, _ in enumerate(ast.walk(node)):
-        if count > _MAX_SIZE:
-            digest = blake2b(text_of(node).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-            return ast.Name(f"long_{digest}")
+    if size_of(node) > _MAX_SIZE:
+        digest = blake2b(text_of(node).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+        return ast.Name(f"long_{digest}")
     return node
+
+
+def size_of(node: ast.AST) -> int:
+    """How many nodes an expression has, kept on the node."""
+    known: int | None = getattr(node, "_size", None)
+    if known is None:
+        known = 1 + sum(size_of(child) for child in ast.iter_child_nodes(node))
+        node._size = known  # type: ignore[attr-defined]
+    return known
+
+
+def copied(node: ast.expr) -> ast.expr:
+    """A new node with the same parts."""
+    new = copy.copy(node)
+    vars(new).pop("_text", None)
+    vars(new).pop("_size", None)
+    return new
 
 
 def folded(node: ast.expr) -> ast.expr:
