@@ -39,7 +39,7 @@ def text_of(path: str, data: bytes) -> str:
 
     text = data.decode("utf-8", "replace").replace("\r\n", "\n")
     if path.rpartition("/")[2] in _SHARED:
-        text = "".join(f"{line}\n" for line in _own_lines(text.split("\n")))
+        text = "".join(_own_lines(text.splitlines(keepends=True)))
     return redact(text)
 
 

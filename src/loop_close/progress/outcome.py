@@ -34,7 +34,8 @@ def is_by_runner(test: str, outcome: Became, run: Run) -> bool:
     What was done to the source of a test is judged by its source, where that was compared: a test that is gone may
     have been renamed, or made the case of another one.
     """
-    is_edited = outcome == "uncollected" and any(is_about(edit, test) for edit in run.edits.edits)
+    own = (edit for edit in run.edits.edits if is_about(edit, test) or edit.moved_to == _place(test))
+    is_edited = outcome == "uncollected" and any(own)
     is_by_source = run.is_compared and (outcome == "deleted" or is_edited)
     return not is_by_source and touches_tests(run.edits, test)
 
