@@ -97,6 +97,7 @@ class _Side:
 class _Comparison:
     def __init__(self, before: Mapping[str, str], after: Mapping[str, str]) -> None:
         self.was, self.now = _Side(before), _Side(after)
+        self._names: dict[str, set[str]] = {}
         self._searched: dict[frozenset[str], list[Test]] = {}
         self.changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
 
@@ -125,45 +126,57 @@ class _Comparison:
                 yield from found
 
     @cached_property
-    def changed_names(self) -> set[str]:
-        """The names of helpers, fixtures and constants that are not as they were, or use one that is not."""
-        names: set[str] = set()
-        uses: dict[str, set[str]] = {}
-        for path in self.changed:
-            was, now = self.was.suite.modules.get(path), self.now.suite.modules.get(path)
-            one, other = (_definitions(m) if m is not None else {} for m in (was, now))
-            names |= {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
-            for known in (one, other):
-                for name, text in known.items():
-                    uses.setdefault(name, set()).update(_WORD.findall(text))
-        for path, module in self.now.suite.modules.items():
-            if path not in self.changed and not self.now.suite.is_test_file(path):
-                for name, text in _definitions(module).items():
-                    uses.setdefault(name, set()).update(_WORD.findall(text))
-        while further := {name for name, used in uses.items() if name not in names and used & names}:
-            names |= further
+    def _helpers(self) -> dict[str, list[str]]:
+        """The modules that others use, by the word with which they are imported."""
+        found: dict[str, list[str]] = {}
+        for path in dict.fromkeys([*self.was.suite.modules, *self.now.suite.modules]):
+            if path in self.changed or not self.now.suite.is_test_file(path):
+                stem = path.removesuffix("/__init__.py").removesuffix(".py").rpartition("/")[2]
+                found.setdefault(stem, []).append(path)
+        return found
+
+    def _changed_for(self, path: str) -> set[str]:
+        """The names in a file that do not stand for what they stood for, by its own definitions or by others'."""
+        if path in self._names:
+            return self._names[path]
+        names = self._names[path] = set()
+        was, now = self.was.suite.modules.get(path), self.now.suite.modules.get(path)
+        one, other = (_definitions(m) if m is not None and path in self.changed else {} for m in (was, now))
+        names |= {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
+        words = {word for module in (was, now) if module is not None for word in _WORD.findall(module.text)}
+        used = [p for stem in words & self._helpers.keys() for p in self._helpers[stem]]
+        used += [m.path for side in (self.was, self.now) for m in side.suite.conftests(path)]
+        for helper in used:
+            if helper != path:
+                names |= (self._changed_for(helper) - {"*", "pytestmark"}) & words
+        if names:
+            known = [
+                (name, set(_WORD.findall(text)))
+                for m in (was, now)
+                if m
+                for name, text in _definitions(m).items()
+            ]
+            while further := {
+                name for name, text in known if name not in names and text & names and name != "*"
+            }:
+                names |= further
         return names
 
     @cached_property
     def affected(self) -> list[str]:
         """The files of tests that changed, or that use something that did."""
-        names = self.changed_names
-        uses = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b") if names else None
-        return [
-            path
-            for path in self.was.paths
-            if self.was.suite.is_test_file(path)
-            and (path in self.changed or (uses is not None and uses.search(self.was.texts[path])))
-        ]
+        files = [path for path in self.was.paths if self.was.suite.is_test_file(path)]
+        return [path for path in files if path in self.changed or self._changed_for(path)]
 
     def _is_as_it_was(self, test: Test, other: Test) -> bool:
         """Whether neither a test nor anything that it uses has changed."""
-        if {"pytestmark", "*"} & self.changed_names and test.module.path in self.changed:
+        names = self._changed_for(test.module.path)
+        if {"pytestmark", "*"} & names:
             return False
         source = test.home.source(test.node)
         same = source == other.home.source(other.node) and len(test.owners) == len(other.owners)
         shells = all(_shell(a) == _shell(b) for a, b in zip(test.owners, other.owners, strict=False))
-        return same and shells and self.changed_names.isdisjoint(_WORD.findall(source))
+        return same and shells and names.isdisjoint(_WORD.findall(source))
 
     @cached_property
     def added(self) -> list[Test]:
