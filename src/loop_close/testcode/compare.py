@@ -24,7 +24,8 @@ from loop_close.testcode.selection import (
 from loop_close.testcode.suite import FUNCTIONS, Module, Scope, Suite, Test, dotted, is_autouse
 from loop_close.testcode.values import Reading
 
-_MAX_SEARCHED = 40
+_MAX_SEARCHED = 20
+_MAX_STEPS = 300_000
 _SNAPSHOT = re.compile(r"snap|\.ambr$|golden|approved|expected", re.IGNORECASE)
 _CALLED = re.compile(r"([A-Za-z_]\w*)\(")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -62,6 +63,7 @@ class _Side:
         self.selections = selections(texts)
         self.suite = Suite(texts, self.selections[0].patterns if self.selections else Selection().patterns)
         self.paths = sorted(path for path in texts if path.endswith(".py"))
+        self.steps = 0
         self._readings: dict[tuple[str, str], Reading] = {}
 
     def tests(self, path: str) -> dict[str, Test]:
@@ -69,7 +71,9 @@ class _Side:
 
     def reading(self, test: Test) -> Reading:
         if test.key not in self._readings:
-            self._readings[test.key] = read(self.suite, test)
+            reading = read(self.suite, test, is_brief=self.steps > _MAX_STEPS)
+            self.steps += reading.steps
+            self._readings[test.key] = reading
         return self._readings[test.key]
 
     def mentions(self, name: str) -> bool:
@@ -93,6 +97,7 @@ class _Side:
 class _Comparison:
     def __init__(self, before: Mapping[str, str], after: Mapping[str, str]) -> None:
         self.was, self.now = _Side(before), _Side(after)
+        self._names: dict[str, set[str]] = {}
         self._searched: dict[frozenset[str], list[Test]] = {}
         self.changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
 
@@ -121,45 +126,57 @@ class _Comparison:
                 yield from found
 
     @cached_property
-    def changed_names(self) -> set[str]:
-        """The names of helpers, fixtures and constants that are not as they were, or use one that is not."""
-        names: set[str] = set()
-        uses: dict[str, set[str]] = {}
-        for path in self.changed:
-            was, now = self.was.suite.modules.get(path), self.now.suite.modules.get(path)
-            one, other = (_definitions(m) if m is not None else {} for m in (was, now))
-            names |= {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
-            for known in (one, other):
-                for name, text in known.items():
-                    uses.setdefault(name, set()).update(_WORD.findall(text))
-        for path, module in self.now.suite.modules.items():
-            if path not in self.changed and not self.now.suite.is_test_file(path):
-                for name, text in _definitions(module).items():
-                    uses.setdefault(name, set()).update(_WORD.findall(text))
-        while further := {name for name, used in uses.items() if name not in names and used & names}:
-            names |= further
+    def _helpers(self) -> dict[str, list[str]]:
+        """The modules that others use, by the word with which they are imported."""
+        found: dict[str, list[str]] = {}
+        for path in dict.fromkeys([*self.was.suite.modules, *self.now.suite.modules]):
+            if path in self.changed or not self.now.suite.is_test_file(path):
+                stem = path.removesuffix("/__init__.py").removesuffix(".py").rpartition("/")[2]
+                found.setdefault(stem, []).append(path)
+        return found
+
+    def _changed_for(self, path: str) -> set[str]:
+        """The names in a file that do not stand for what they stood for, by its own definitions or by others'."""
+        if path in self._names:
+            return self._names[path]
+        names = self._names[path] = set()
+        was, now = self.was.suite.modules.get(path), self.now.suite.modules.get(path)
+        one, other = (_definitions(m) if m is not None and path in self.changed else {} for m in (was, now))
+        names |= {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
+        words = {word for module in (was, now) if module is not None for word in _WORD.findall(module.text)}
+        used = [p for stem in words & self._helpers.keys() for p in self._helpers[stem]]
+        used += [m.path for side in (self.was, self.now) for m in side.suite.conftests(path)]
+        for helper in used:
+            if helper != path:
+                names |= (self._changed_for(helper) - {"*", "pytestmark"}) & words
+        if names:
+            known = [
+                (name, set(_WORD.findall(text)))
+                for m in (was, now)
+                if m
+                for name, text in _definitions(m).items()
+            ]
+            while further := {
+                name for name, text in known if name not in names and text & names and name != "*"
+            }:
+                names |= further
         return names
 
     @cached_property
     def affected(self) -> list[str]:
         """The files of tests that changed, or that use something that did."""
-        names = self.changed_names
-        uses = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b") if names else None
-        return [
-            path
-            for path in self.was.paths
-            if self.was.suite.is_test_file(path)
-            and (path in self.changed or (uses is not None and uses.search(self.was.texts[path])))
-        ]
+        files = [path for path in self.was.paths if self.was.suite.is_test_file(path)]
+        return [path for path in files if path in self.changed or self._changed_for(path)]
 
     def _is_as_it_was(self, test: Test, other: Test) -> bool:
         """Whether neither a test nor anything that it uses has changed."""
-        if {"pytestmark", "*"} & self.changed_names and test.module.path in self.changed:
+        names = self._changed_for(test.module.path)
+        if {"pytestmark", "*"} & names:
             return False
         source = test.home.source(test.node)
         same = source == other.home.source(other.node) and len(test.owners) == len(other.owners)
         shells = all(_shell(a) == _shell(b) for a, b in zip(test.owners, other.owners, strict=False))
-        return same and shells and self.changed_names.isdisjoint(_WORD.findall(source))
+        return same and shells and names.isdisjoint(_WORD.findall(source))
 
     @cached_property
     def added(self) -> list[Test]:
@@ -171,7 +188,7 @@ class _Comparison:
     def _demanded(self) -> dict[str, list[Demand]]:
         """All that is demanded now in files that changed, by subject."""
         found: dict[str, list[Demand]] = {}
-        for path in dict.fromkeys([*self.affected, *(p for p in self.now.paths if p in self.changed)]):
+        for path in sorted(self.changed & self.now.suite.modules.keys()):
             self._index(path, found)
         return found
 
@@ -261,7 +278,7 @@ class _Comparison:
         if self._has(wanted, self._demanded):
             return True
         if wanted.op == "runs":
-            return any(wanted.subject in self.now.reading(t).calls for t in self.added)
+            return any(_is_met(wanted, (), self.now.reading(t).calls) for t in self.added)
         further: dict[str, list[Demand]] = {}
         for test in self._mentioning(frozenset(names)):
             for demand in self.now.reading(test).demands:
@@ -274,27 +291,29 @@ class _Comparison:
             found = self._searched[names] = []
             for path in self.now.paths:
                 text = self.now.texts[path]
-                is_other = path not in self.changed and path not in self.affected
-                if is_other and self.now.suite.is_test_file(path) and all(name in text for name in names):
+                if (
+                    path not in self.changed
+                    and self.now.suite.is_test_file(path)
+                    and all(name in text for name in names)
+                ):
                     if len(found) >= _MAX_SEARCHED or self.now.left_out(path):
                         continue
-                    tests = [t for t in self.now.tests(path).values() if self.now.is_live(t)]
-                    found += [t for t in tests if all(n in t.home.source(t.node) for n in names)][
-                        :_MAX_SEARCHED
-                    ]
+                    tests = self.now.tests(path).values()
+                    near = [t for t in tests if all(name in t.home.source(t.node) for name in names)]
+                    found += [test for test in near[:_MAX_SEARCHED] if self.now.is_live(test)]
         return self._searched[names]
 
     @staticmethod
     def _has(wanted: Demand, index: Mapping[str, list[Demand]]) -> bool:
         near = index.get(wanted.subject, [])
-        if _is_met(wanted, near, set()):
+        if _is_met(wanted, near, ()):
             return True
         parts = list(elements(wanted))
-        if parts and all(_is_met(part, index.get(part.subject, []), set()) for part in parts):
+        if parts and all(_is_met(part, index.get(part.subject, []), ()) for part in parts):
             return True
         outer = re.sub(r"(\[[^\[\]]*\]|\))$", "", wanted.subject).removeprefix("len(")
-        return _is_met(wanted, index.get(outer, []), set()) or _is_met(
-            wanted, index.get(wanted.expected, []), set()
+        return _is_met(wanted, index.get(outer, []), ()) or _is_met(
+            wanted, index.get(wanted.expected, []), ()
         )
 
     def _without_renamed(self, missing: list[Demand], own: Reading) -> list[Demand]:
@@ -311,7 +330,7 @@ class _Comparison:
         one, two = _loose(wanted), _loose(found)
         if one == two:
             return True
-        if "=" in wanted.shown + found.shown and sorted(one) == sorted(two):
+        if "=" in wanted.normal + found.normal and sorted(one) == sorted(two):
             return True
         if len(one) != len(two):
             return False
@@ -364,7 +383,9 @@ class _Comparison:
         if now.void:
             return self._changed(test, other, "weakened", f"`{now.void[0]}` is always true{more}", wanted)
         if new:
-            closest = max(new, key=lambda d: difflib.SequenceMatcher(None, d.shown, wanted.shown).ratio())
+            closest = max(
+                new, key=lambda d: difflib.SequenceMatcher(None, d.normal[:400], wanted.normal[:400]).ratio()
+            )
             is_wrapped = wanted.subject in closest.subject or closest.op == wanted.op == "=="
             is_wrapped &= wanted.subject in closest.subject and wanted.op == closest.op
             kind = "weakened" if is_wrapped else "unclear"
@@ -572,18 +593,18 @@ def _shell(node: ast.ClassDef) -> str:
     return ast.dump(ast.ClassDef(node.name, node.bases, node.keywords, own, node.decorator_list))
 
 
-def _is_met(wanted: Demand, demands: Sequence[Demand], calls: set[str]) -> bool:
-    if wanted.op == "runs" and (wanted.subject in calls or any(wanted.subject in call for call in calls)):
+def _is_met(wanted: Demand, demands: Sequence[Demand], calls: Sequence[str]) -> bool:
+    if wanted.op == "runs" and any(wanted.subject in call for call in calls):
         return True
     if any(d.guards <= wanted.guards and implies(d, wanted) for d in demands):
         return True
     parts = list(elements(wanted))
-    return bool(parts) and all(_is_met(part, demands, set()) for part in parts)
+    return bool(parts) and all(_is_met(part, demands, ()) for part in parts)
 
 
 def _loose(demand: Demand) -> list[str]:
     """The words of a demand without the names of arguments and without what an object is made with."""
-    text = demand.shown
+    text = demand.normal
     for _ in range(3):
         text = _MADE.sub(r"\1()", text)
     return [token for token in _TOKEN.findall(_KEYWORD.sub("", text)) if token != ","]
@@ -621,8 +642,9 @@ def _is_hit(target: str, demands: Sequence[Demand], module: Module) -> bool:
 
 
 def _became(wanted: Demand, found: Demand) -> str:
-    if wanted.op == found.op == "==":
-        return f"expects {found.expected} where it expected {wanted.expected}: `{wanted.subject}`"
+    """What is demanded now in place of what was, in a clause."""
+    if wanted.op == found.op == "==" and max(len(wanted.expected), len(found.expected)) < 80:
+        return f"expects {found.expected} where it expected {wanted.expected}: `{wanted.subject[:80]}`"
     if wanted.op == found.op == "raises":
         if found.expected != wanted.expected:
             return f"expects {found.expected} where it expected {wanted.expected}"

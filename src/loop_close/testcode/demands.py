@@ -53,6 +53,7 @@ _UNITTEST |= dict.fromkeys(
 )
 _CLOSE = {"assertAlmostEqual", "isclose", "allclose", "assert_allclose", "assert_almost_equal"}
 _MAX_ELEMENTS = 200
+_MAX_SHOWN = 100
 
 
 def _built_in(kind: type[BaseException] = BaseException) -> Iterator[tuple[str, frozenset[str]]]:
@@ -90,7 +91,13 @@ class Demand:
 
     @property
     def shown(self) -> str:
-        """The demand as an expression."""
+        """The demand as an expression; as it is written where that is shorter."""
+        full = self.normal
+        return full if len(full) <= _MAX_SHOWN or not self.text else self.text
+
+    @property
+    def normal(self) -> str:
+        """The demand as an expression of what its names stand for."""
         if self.op in ("runs", "call"):
             return self.subject
         if self.op == "raises":
@@ -159,7 +166,7 @@ def _either(options: list[list[Demand]]) -> list[Demand]:
     keys = {(d.op, d.subject, d.expected) for option in options for d in option if len(option) == 1}
     if any((_opposite(op), subject, expected) in keys for op, subject, expected in keys):
         return []  # x or not x
-    shown = sorted(" and ".join(d.shown for d in option) for option in options)
+    shown = sorted(" and ".join(d.normal for d in option) for option in options)
     return options[0] if len(set(shown)) == 1 else [Demand("truthy", " or ".join(shown))]
 
 

@@ -14,7 +14,6 @@ from loop_close.testcode.suite import FUNCTIONS, Function, Scope, Suite, Test, c
 from loop_close.testcode.values import (
     MAX_DEPTH,
     MAX_LOOP,
-    MAX_STEPS,
     STOPS,
     Env,
     Reading,
@@ -26,7 +25,6 @@ from loop_close.testcode.values import (
     is_context_manager,
     returns_true,
     short,
-    size_of,
 )
 
 _ASSERTIONS = {"AssertionError", "Exception", "BaseException", "Failed", ""}
@@ -43,28 +41,31 @@ _RAISES = {
 _BEFORE = ("setUpClass", "setup_class", "asyncSetUp", "setUp", "setup_method", "setup")
 _AFTER = ("tearDown", "teardown_method", "asyncTearDown")
 _MAX_ROWS = 300
-_MAX_CALLS = 120
 
 
-def read(suite: Suite, test: Test) -> Reading:
-    """Follow a test, with its fixtures, decorators and parameters."""
+def read(suite: Suite, test: Test, is_brief: bool = False) -> Reading:
+    """Follow a test, with its fixtures, decorators and parameters.
+
+    :param is_brief: of parameters and loops only the first round is followed, as for a test that is too large.
+    """
     walk = Walk(suite, test)
+    walk.is_brief = is_brief
     try:
         walk.run()
     except (RecursionError, TooMuchError):
-        walk = Walk(suite, test)
-        walk.is_brief = True
-        try:
-            walk.run()
-        except (RecursionError, TooMuchError):
-            digest = blake2b(ast.dump(test.node).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-            walk.reading.demands.append(Demand("call", f"<too large to follow: {digest}>"))
+        if not is_brief:
+            return read(suite, test, is_brief=True)
+        digest = blake2b(ast.dump(test.node).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        walk.reading.demands.append(Demand("call", f"<too large to follow: {digest}>"))
     reading = walk.reading
     if not reading.demands and not reading.dead:  # then all it demands is that nothing is raised
-        reading.demands.extend(
-            Demand("runs", call, text=call, line=test.node.lineno) for call in sorted(walk.plain)
-        )
-        reading.dead.extend((Demand("runs", call), why) for call, why in sorted(walk.plain_dead.items()))
+        for call, why in reading.made:
+            demand = Demand("runs", text_of(call), text=text_of(call), line=test.node.lineno)
+            if why:
+                reading.dead.append((demand, why))
+            else:
+                reading.demands.append(demand)
+    reading.steps = walk.steps
     return reading
 
 
@@ -161,9 +162,6 @@ class Walk(Values):
     def block(self, body: Sequence[ast.stmt]) -> str:
         """Follow statements; in words why nothing after them is reached, if so."""
         for index, statement in enumerate(body):
-            self.steps += 1
-            if self.steps > MAX_STEPS:
-                raise TooMuchError
             reason = self.compound(statement) or self.statement(statement)
             if reason:
                 if index + 1 < len(body):
@@ -183,7 +181,7 @@ class Walk(Values):
                 return self._expression(value, node)
             case ast.Assign(targets=targets, value=value):
                 found = self.value(value)
-                self._plain(value, found)
+                self._made(found)
                 for target in targets:
                     self.bind(target, found, node)
             case ast.AnnAssign(target=target, value=ast.expr() as value):
@@ -274,19 +272,12 @@ class Walk(Values):
             demands = of_call(found) if dotted(found.func).rpartition(".")[2] != "isinstance" else None
             if demands is not None:
                 self._demand(demands, node)
-            self._plain(value, found)
+            self._made(found)
         return ""
 
-    def _plain(self, value: ast.expr, found: ast.expr) -> None:
-        inner = ast.walk(found) if size_of(found) < _MAX_CALLS else [found]
-        calls = {text_of(n) for n in inner if isinstance(n, ast.Call)}
-        for call in calls if isinstance(found, ast.Call) else ():
-            if self.dead:
-                self.plain_dead[call] = self.dead[-1]
-            elif call == text_of(found):
-                self.plain.add(call)
-        if not self.dead:
-            self.reading.calls |= calls
+    def _made(self, found: ast.expr) -> None:
+        if isinstance(found, ast.Call):
+            self.reading.made.append((found, self.dead[-1] if self.dead else ""))
 
     def _demand(self, demands: list[Demand], node: ast.stmt) -> None:
         text, line = short(node), node.lineno
@@ -298,7 +289,6 @@ class Walk(Values):
                 self.reading.dead.append((demand, self.dead[-1]))
             else:
                 self.reading.demands.append(demand)
-                self.reading.calls.update(part for part in (demand.subject, demand.expected) if "(" in part)
 
     def _if(self, node: ast.If) -> str:
         test = self.value(node.test)

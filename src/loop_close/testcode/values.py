@@ -6,6 +6,7 @@ import ast
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import blake2b
 
 from loop_close.testcode.demands import Demand, text_of
@@ -23,9 +24,9 @@ from loop_close.testcode.suite import (
 
 STOPS = {"skip", "skipTest", "SkipTest", "importorskip", "xfail", "Skipped", "skip_module"}
 MAX_LOOP = 60
-_MAX_SIZE = 400
+_MAX_SIZE = 200
 MAX_DEPTH = 4
-MAX_STEPS = 4_000
+_MAX_STEPS = 30_000
 
 Env = dict[str, ast.expr]
 
@@ -37,15 +38,23 @@ class Reading:
     :ivar dead: what it would demand but for something that lets it pass, with that in words.
     :ivar stops: what skips it or lets it be expected to fail, in words.
     :ivar patched: what it replaces, ``shop.total``, with the statement that does.
-    :ivar calls: the calls that it makes, normalized; ``void``: its assertions that always hold.
+    :ivar made: the calls that it makes, normalized, with what lets it pass whatever comes of them.
+    :ivar void: its assertions that always hold.
     """
 
     demands: list[Demand] = field(default_factory=list)
     dead: list[tuple[Demand, str]] = field(default_factory=list)
     stops: dict[str, str] = field(default_factory=dict)
     patched: dict[str, str] = field(default_factory=dict)
-    calls: set[str] = field(default_factory=set)
+    made: list[tuple[ast.expr, str]] = field(default_factory=list)
     void: list[str] = field(default_factory=list)
+    steps: int = 0
+
+    @cached_property
+    def calls(self) -> list[str]:
+        """What it runs, as text."""
+        subjects = [side for demand in self.demands for side in (demand.subject, demand.expected)]
+        return [*subjects, *(text_of(call) for call, why in self.made if not why)]
 
 
 class TooMuchError(Exception):
@@ -67,8 +76,6 @@ class Values:
         self.depth = 0
         self.is_brief = False
         self.steps = 0
-        self.plain: set[str] = set()
-        self.plain_dead: dict[str, str] = {}
         self.returned: list[tuple[ast.expr, int]] = []
         self.at_yield: Callable[[ast.expr | None], None] | None = None
         self.wrapped: tuple[str, Callable[[], None]] | None = None
@@ -267,7 +274,7 @@ class Values:
     def value(self, node: ast.expr) -> ast.expr:
         """The expression with its names replaced by what they stand for."""
         self.steps += 1
-        if self.steps > MAX_STEPS * 20:
+        if self.steps > _MAX_STEPS:
             raise TooMuchError
         match node:
             case ast.Name(id=name):
@@ -309,7 +316,7 @@ class Values:
                 return ast.Name("sent")
             case ast.Constant():
                 return node
-        return folded(self._copied(node))
+        return folded(bounded(self._copied(node)))
 
     def _copied(self, node: ast.expr) -> ast.expr:
         new = copied(node)
@@ -333,7 +340,7 @@ class Values:
         else:
             found = type(node)(self.value(node.elt), [names])
         self.env = kept
-        return found
+        return bounded(found)
 
     def _global(self, node: ast.Name | ast.Attribute) -> ast.expr:
         """A name of the module: an import without its module, a constant as its value."""
@@ -529,7 +536,8 @@ def each(iterated: ast.expr) -> ast.expr:
 
 def bounded(node: ast.expr) -> ast.expr:
     """The expression; a name made of its digest where it is too long to carry along."""
-    if size_of(node) > _MAX_SIZE:
+    is_listed = isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict))  # their elements are bounded
+    if size_of(node) > (_MAX_SIZE * 50 if is_listed else _MAX_SIZE):
         digest = blake2b(text_of(node).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
         return ast.Name(f"long_{digest}")
     return node
