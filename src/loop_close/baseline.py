@@ -12,16 +12,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loop_close.conventions import is_of_tests
+from loop_close.conventions import is_of_tests, is_under_test
 
 if TYPE_CHECKING:
     from loop_close.memory import ChangedTest
-    from loop_close.store.contract import Entries, NewBaseline
+    from loop_close.store.contract import Begun, Entries, NewBaseline
     from loop_close.store.sqlite import SqliteHistory
 
 #: Files of tests that are compared at most, and their characters in all: what is left out is never judged.
 MAX_FILES, MAX_TEXT = 3_000, 16_000_000
 _MAX_CHANGES = 40
+_MAX_CODE = 100
 _LONGEST_WHAT, _LONGEST_LINES = 300, 1_500
 # Of files that configure other tools as well only these sections are kept: the rest may hold anything.
 _OWN_SECTION = re.compile(r"\s*\[+\s*(?:pytest|tool:pytest|tool\s*\.\s*pytest\b[^\]]*)\s*\]")
@@ -104,14 +105,10 @@ def new_baseline(root: Path, entries: Entries | None, contents: Mapping[str, byt
     return NewBaseline(files=dict(sorted(files.items())[:MAX_FILES]), contents=kept)
 
 
-def compared_with_history(
-    root: Path, history: SqliteHistory, source: str, now: Mapping[str, str | None]
-) -> list[ChangedTest]:
-    """What was done to the tests since the source's baseline.
-
-    :param now: the files that differ from it, with their digests; None for one that is gone.
-    """
-    digests = history.baseline(source)
+def compared_with_history(root: Path, history: SqliteHistory, begun: Begun) -> list[ChangedTest]:
+    """What was done to the tests since the source's baseline, and what the code under test looks like since."""
+    now = {path: after for path, _, after in begun.tests or ()}
+    digests = history.baseline(begun.source)
     before: dict[str, str] = {}
     left = MAX_TEXT
     for path in (*now, *(path for path in digests if path not in now)):
@@ -123,19 +120,38 @@ def compared_with_history(
     # From the disk: what git ignores by now is no longer listed, and is collected all the same.
     unknown = [path for path in now if path in digests and path not in before]
     after |= _read(root, [path for path in now if path not in unknown])
-    return compared(before, after)
+    return compared(before, after, _code(history, begun))
 
 
-def compared(before: Mapping[str, str], after: Mapping[str, str]) -> list[ChangedTest]:
-    """What was done to the tests, as yet all of it open that is no hint; those that block come first, bounded."""
-    if before == after:
+def _code(history: SqliteHistory, begun: Begun) -> tuple[dict[str, str], dict[str, str]]:
+    """The code under test that was edited in the loop, as it was and as it is."""
+    sides: tuple[dict[str, str], dict[str, str]] = ({}, {})
+    edited = [change for change in history.changes_of_loop(begun) or () if is_under_test(change[0])]
+    for path, *digests in edited[:_MAX_CODE]:
+        for side, digest in zip(sides, digests, strict=True):
+            data = history.content(digest) if digest is not None else None
+            if data is not None:
+                side[path] = text_of(path, data)
+    return sides
+
+
+def compared(
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    code: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
+) -> list[ChangedTest]:
+    """What was done to the tests, as yet all of it open that is no hint; those that block come first, bounded.
+
+    :param code: edited code under test, as it was and as it is, for hints.
+    """
+    if before == after and not code[1]:
         return []
     from loop_close.memory import ChangedTest
     from loop_close.testcode import compare_tests, fingerprint
     from loop_close.text.clean import clean
     from loop_close.text.sanitize import one_line
 
-    found = sorted(compare_tests(before, after), key=lambda change: not change.blocks)
+    found = sorted(compare_tests(before, after, *code), key=lambda change: not change.blocks)
     return [
         ChangedTest(
             file=clean(change.file, _LONGEST_WHAT),

@@ -208,7 +208,10 @@ def outside(root: Path, name: str) -> Path | None:
 
     :returns: None where that folder lies in the project.
     """
-    from hashlib import blake2b
+    try:
+        from _blake2 import blake2b  # a hook is waited for, and hashlib loads OpenSSL first
+    except ImportError:
+        from hashlib import blake2b
 
     real = os.path.realpath(root)
     digest = blake2b(os.fsencode(real), digest_size=12).hexdigest()

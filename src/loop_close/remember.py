@@ -240,15 +240,16 @@ class Memory:
     ) -> list[ChangedTest]:
         """What was done to the tests since the baseline; nothing where the signal is off.
 
-        A file that cannot be collected is red for that: what was done to it is judged once it can be.
+        A file that cannot be collected is red for that: what was done to it is judged once it can be. Code that looks
+        made for the tests is looked for when they are green.
         """
-        if not begun.tests or _TAMPERING in settings.signals_off:
+        is_due = begun.tests or (begun.tests is not None and self.watched and report.verdict == "green")
+        if not is_due or _TAMPERING in settings.signals_off:
             return []
         from loop_close.baseline import compared_with_history
 
-        now = {path: after for path, _, after in begun.tests}
         try:
-            found = compared_with_history(self._root, history, self.source, now)
+            found = compared_with_history(self._root, history, begun)
         except Exception as fault:  # the run is worth more
             self.notes.append(f"the tests could not be compared: {fault_text(fault)}")
             return []

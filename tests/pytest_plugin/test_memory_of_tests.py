@@ -75,6 +75,15 @@ def test_change_between_loops_goes_on_as_one_within(run, loop):  # noqa: F811
     assert done.report["decision"]["reason"] == "test-tampering"
 
 
+def test_code_that_is_made_for_the_tests_is_a_hint(run, loop):  # noqa: F811
+    run(HALF, remembers=True)
+    cheat = "import sys\n\n\ndef total(items):\n    if 'pytest' in sys.modules:\n        return 6\n    return"
+    done = loop(shop=("def total(items):\n    return", cheat))
+    assert changes(done)[0] == ("", "hint", "hint")
+    assert done.says("Of the code under test, to be looked at by a person:", "- `shop.py` (look): ")
+    assert done.report["decision"] == {"action": "stop", "reason": "done"}
+
+
 def test_signal_that_is_off_compares_nothing(loop, pytester):  # noqa: F811
     loop()
     pytester.makepyprojecttoml('[tool.loop-close]\nsignals_off = ["test-tampering"]\n')

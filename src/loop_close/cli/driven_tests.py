@@ -33,6 +33,7 @@ class DrivenTests:
     :ivar texts: the tests at its start, by path.
     :ivar accepted: fingerprints of changes that a person accepted; ``asked`` of those that the agent was asked about.
     :ivar changes: what was done to the tests, as it was last judged.
+    :ivar packed: the texts as they are written down; made once.
     """
 
     root: Path
@@ -40,6 +41,11 @@ class DrivenTests:
     accepted: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
     changes: tuple[ChangedTest, ...] = ()
+    packed: str = ""
+
+    def __post_init__(self) -> None:
+        """Pack the texts: they are written down after each step of a loop, and stay the same."""
+        self.packed = self.packed or _packed(self.texts)
 
     def judge(self) -> tuple[ChangedTest, ...]:
         """Compare the tests with what they are now."""
@@ -56,7 +62,7 @@ class DrivenTests:
         """Of the texts, by which a loop knows them again."""
         from hashlib import blake2b
 
-        return blake2b(_packed(self.texts).encode(), digest_size=16).hexdigest()
+        return blake2b(self.packed.encode(), digest_size=16).hexdigest()
 
     def keep(self, *, is_running: bool) -> bool:
         """Write them down; whether that could be done."""
@@ -71,7 +77,7 @@ class DrivenTests:
             "accepted": sorted(self.accepted),
             "asked": sorted(self.asked),
             "changes": [to_plain(change) for change in self.changes],
-            "tests": _packed(self.texts),
+            "tests": self.packed,
         }
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -108,6 +114,7 @@ def kept(root: Path) -> DrivenTests | None:
         return DrivenTests(
             root=root,
             texts=_unpacked(document["tests"]),
+            packed=document["tests"],
             accepted=_texts(document["accepted"]),
             asked=_texts(document["asked"]),
             changes=changes,

@@ -131,7 +131,7 @@ class Driver:
         """
         own = self._tests.judge()
         places = {(change.file, change.test) for change in own}
-        more = (c for c in outcome.tests if c.state == "open" and (c.file, c.test) not in places)
+        more = (c for c in outcome.tests if c.state in ("open", "hint") and (c.file, c.test) not in places)
         more = (c for c in more if c.fingerprint not in self._tests.accepted | self._tests.asked)
         tests = (*own, *more)
         return replace(outcome, tests=tests, changes="\n".join(lines_of(tests)))

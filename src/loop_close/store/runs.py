@@ -125,6 +125,16 @@ def snapshots(connection: sqlite3.Connection, begun: Begun) -> tuple[int | None,
     return before and before[0], now and now[0]
 
 
+def first_snapshot(connection: sqlite3.Connection, source: str) -> int | None:
+    """The state of the files in the first run that the source's episode needs; None where it is not known."""
+    row = connection.execute(
+        "SELECT r.snapshot FROM runs r JOIN sources s ON r.source = s.source WHERE s.source = ? AND r.number >= s.keeps"
+        " ORDER BY r.number LIMIT 1",
+        (from_text(source),),
+    ).fetchone()
+    return row[0] if row else None
+
+
 def last_green(
     connection: sqlite3.Connection, source: str, before: int, selections: Collection[str] | None = None
 ) -> GreenRun | None:

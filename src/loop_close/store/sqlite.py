@@ -165,6 +165,15 @@ class SqliteHistory(History):
 
         return self.database.read(work)
 
+    def changes_of_loop(self, begun: Begun) -> Changes | None:
+        """How the files differ from those of the first run of the source's episode; None where that is not known."""
+
+        def work(connection: sqlite3.Connection) -> Changes | None:
+            first = runs.first_snapshot(connection, begun.source)
+            return project.changes_between(connection, first, runs.snapshots(connection, begun)[1])
+
+        return self.database.read(work)
+
     def window_before(self, begun: Begun) -> tuple[float, float]:
         """From when to when the run before went on, whatever its source, in seconds since 1970; zeros for none."""
         return self.database.read(lambda connection: runs.window_before(connection, begun))
