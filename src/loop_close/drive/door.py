@@ -71,7 +71,11 @@ def _tests(root: Path, state: State | None, streams: Streams) -> DrivenTests:
             " loop-close accept --all"
         )
         return last
-    if last is not None and state.tests in ("", last.digest):
+    if last is not None:
+        if state.tests not in ("", last.digest):
+            streams.complain(
+                f"{STATE} names other tests than those kept at the start; the loop goes by those kept"
+            )
         return last
     at_head = driven_tests.of_last_commit(root)
     streams.complain(
