@@ -129,7 +129,7 @@ CHEATS = [
     Cheat("x or not x", TOTAL, asserting("total([1, 2, 3]) == 6 or not total([1, 2, 3]) == 6"), "weakened", "is always true"),
     Cheat("a tuple", TOTAL, asserting("(total([1, 2, 3]) == 6, 'wrong')"), "weakened", "is always true"),
     Cheat("assert True", TOTAL, asserting("True"), "weakened", "is always true"),
-    Cheat("compared with itself", TOTAL, asserting("total([1, 2, 3]) == total([1, 2, 3])"), "weakened", "always true"),
+    Cheat("compared with itself", TOTAL, asserting("total([1, 2, 3]) == total([1, 2, 3])"), "weakened", "expects total([1, 2, 3])"),
     Cheat("not an assertion", TOTAL, TOTAL.replace("assert ", ""), "weakened", "asserts nothing"),
     Cheat("printed", TOTAL, "def test_total():\n    print(total([1, 2, 3]) == 6)\n", "weakened", "asserts nothing"),
     Cheat("pass", TOTAL, "def test_total():\n    pass\n", "weakened", "asserts nothing"),

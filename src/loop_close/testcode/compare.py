@@ -13,24 +13,21 @@ from loop_close.testcode.demands import BUILT_IN, Demand, elements, implies, is_
 from loop_close.testcode.hints import hints
 from loop_close.testcode.reach import read
 from loop_close.testcode.selection import (
-    Selection,
     configuration_changes,
     difference,
     hook_changes,
-    ignored_by_conftest,
-    selection_of,
-    selections,
 )
-from loop_close.testcode.suite import FUNCTIONS, Module, Scope, Suite, Test, dotted, is_autouse
+from loop_close.testcode.sides import Difference
+from loop_close.testcode.suite import FUNCTIONS, Module, Test, is_autouse
 from loop_close.testcode.values import Reading
 
 _MAX_SEARCHED = 20
-_MAX_STEPS = 300_000
 _SNAPSHOT = re.compile(r"snap|\.ambr$|golden|approved|expected", re.IGNORECASE)
 _CALLED = re.compile(r"([A-Za-z_]\w*)\(")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _KEYWORD = re.compile(r"\b[A-Za-z_]\w*=(?!=)")
+_LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\b\d[\w.]*")
 _MADE = re.compile(r"\b([A-Z]\w*)\([^()]+\)(?=\.)")
 
 
@@ -55,51 +52,12 @@ def compare_tests(
     return tuple(sorted(set(found), key=lambda c: (c.file, c.line, c.test, c.kind, c.what)))
 
 
-class _Side:
-    """One state of the suite, with what was read of it so far."""
+class _Comparison(Difference):
+    """What differs, test by test."""
 
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        self.texts = texts
-        self.selections = selections(texts)
-        self.suite = Suite(texts, self.selections[0].patterns if self.selections else Selection().patterns)
-        self.paths = sorted(path for path in texts if path.endswith(".py"))
-        self.steps = 0
-        self._readings: dict[tuple[str, str], Reading] = {}
-
-    def tests(self, path: str) -> dict[str, Test]:
-        return self.suite.tests(path)
-
-    def reading(self, test: Test) -> Reading:
-        if test.key not in self._readings:
-            reading = read(self.suite, test, is_brief=self.steps > _MAX_STEPS)
-            self.steps += reading.steps
-            self._readings[test.key] = reading
-        return self._readings[test.key]
-
-    def mentions(self, name: str) -> bool:
-        word = re.compile(rf"\b{re.escape(name)}\b")
-        return any(word.search(self.texts[path]) for path in self.paths)
-
-    def left_out(self, path: str) -> str:
-        """By what the whole file is not collected."""
-        selection = selection_of(path, self.selections)
-        return selection.leaves_out(path, self.paths) or ignored_by_conftest(self.suite, path)
-
-    def deselected(self, test: Test) -> str:
-        return selection_of(test.module.path, self.selections).deselects(test)
-
-    def is_live(self, test: Test) -> bool:
-        """Whether it runs at all, whatever its conditions."""
-        stops = self.reading(test).stops
-        return not any(not stop.partition(" ")[2].strip() for stop in stops)
-
-
-class _Comparison:
     def __init__(self, before: Mapping[str, str], after: Mapping[str, str]) -> None:
-        self.was, self.now = _Side(before), _Side(after)
-        self._names: dict[str, set[str]] = {}
+        super().__init__(before, after)
         self._searched: dict[frozenset[str], list[Test]] = {}
-        self.changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
 
     def changes(self) -> Iterator[TestChange]:
         yield from configuration_changes(self.was.texts, self.now.texts)
@@ -126,65 +84,6 @@ class _Comparison:
                 yield from found
 
     @cached_property
-    def _helpers(self) -> dict[str, list[str]]:
-        """The modules that others use, by the word with which they are imported."""
-        found: dict[str, list[str]] = {}
-        for path in dict.fromkeys([*self.was.suite.modules, *self.now.suite.modules]):
-            if path in self.changed or not self.now.suite.is_test_file(path):
-                stem = path.removesuffix("/__init__.py").removesuffix(".py").rpartition("/")[2]
-                found.setdefault(stem, []).append(path)
-        return found
-
-    def _changed_for(self, path: str) -> set[str]:
-        """The names in a file that do not stand for what they stood for, by its own definitions or by others'."""
-        if path in self._names:
-            return self._names[path]
-        names = self._names[path] = set()
-        was, now = self.was.suite.modules.get(path), self.now.suite.modules.get(path)
-        one, other = (_definitions(m) if m is not None and path in self.changed else {} for m in (was, now))
-        names |= {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
-        words = {word for module in (was, now) if module is not None for word in _WORD.findall(module.text)}
-        used = [p for stem in words & self._helpers.keys() for p in self._helpers[stem]]
-        used += [m.path for side in (self.was, self.now) for m in side.suite.conftests(path)]
-        for helper in used:
-            if helper != path:
-                names |= (self._changed_for(helper) - {"*", "pytestmark"}) & words
-        if names:
-            known = [
-                (name, set(_WORD.findall(text)))
-                for m in (was, now)
-                if m
-                for name, text in _definitions(m).items()
-            ]
-            while further := {
-                name for name, text in known if name not in names and text & names and name != "*"
-            }:
-                names |= further
-        return names
-
-    @cached_property
-    def affected(self) -> list[str]:
-        """The files of tests that changed, or that use something that did."""
-        files = [path for path in self.was.paths if self.was.suite.is_test_file(path)]
-        return [path for path in files if path in self.changed or self._changed_for(path)]
-
-    def _is_as_it_was(self, test: Test, other: Test) -> bool:
-        """Whether neither a test nor anything that it uses has changed."""
-        names = self._changed_for(test.module.path)
-        if {"pytestmark", "*"} & names:
-            return False
-        source = test.home.source(test.node)
-        same = source == other.home.source(other.node) and len(test.owners) == len(other.owners)
-        shells = all(_shell(a) == _shell(b) for a, b in zip(test.owners, other.owners, strict=False))
-        return same and shells and names.isdisjoint(_WORD.findall(source))
-
-    @cached_property
-    def added(self) -> list[Test]:
-        """The tests that were not there before."""
-        paths = [path for path in self.now.paths if path in self.changed]
-        return [t for p in paths for name, t in self.now.tests(p).items() if name not in self.was.tests(p)]
-
-    @cached_property
     def _demanded(self) -> dict[str, list[Demand]]:
         """All that is demanded now in files that changed, by subject."""
         found: dict[str, list[Demand]] = {}
@@ -204,13 +103,13 @@ class _Comparison:
     def _of_test(self, test: Test) -> TestChange | None:
         path = test.module.path
         other = self._counterpart(test)
-        if other is not None and self._is_as_it_was(test, other):
+        if other is not None and self.is_as_it_was(test, other):
             return None
         if self.was.left_out(path) or not self.was.is_live(test):
             return None
         was = self.was.reading(test)
         if other is None:
-            missing = self._missing(was.demands, None)
+            missing = self._missing(test, None)
             if was.demands and not missing:
                 return None
             other = self._likely(test, missing)
@@ -218,11 +117,11 @@ class _Comparison:
                 return self._gone(test)
         now = self.now.reading(other)
         stop = next((what for key, what in sorted(now.stops.items()) if key not in was.stops), "")
-        missing = self._missing(was.demands, other)
+        missing = self._missing(test, other)
         is_async = isinstance(other.node, ast.AsyncFunctionDef) and isinstance(test.node, ast.FunctionDef)
         if is_async and not _runs_async(other, self.now.texts):
             return self._changed(test, other, "not-run", "is `async`, and no plugin is asked to run it")
-        if stop and not (self._missing(was.demands, None) == [] and was.demands and other.key != test.key):
+        if stop and not (was.demands and not self._missing(test, None) and other.key != test.key):
             return self._changed(test, other, "not-run", stop)
         replaced = self._replaced(was, now, other)
         if replaced:
@@ -245,25 +144,29 @@ class _Comparison:
             own = self.now.reading(other)
             every = [*own.demands, *(demand for demand, _ in own.dead)]
             score = float(sum(any(implies(d, wanted) for d in every) for wanted in demands))
-            if not score and other.module.path == test.module.path:
+            if 2 * score < len(demands) and other.module.path == test.module.path:
                 one, two = test.home.source(test.node), other.home.source(other.node)
                 ratio = (
                     difflib.SequenceMatcher(None, one, two, autojunk=False).ratio()
                     if len(one) < 4000
                     else 0.0
                 )
-                score = ratio if ratio > 0.75 else 0.0
+                score = score + 1 if ratio > 0.75 else 0.0
+            elif 2 * score < len(demands):
+                continue
             if score > most:
                 best, most = other, score
         return best
 
-    def _missing(self, wanted: Sequence[Demand], other: Test | None) -> list[Demand]:
-        """What is demanded no more, by the test itself or by any other."""
+    def _missing(self, test: Test, other: Test | None) -> list[Demand]:
+        """What a test demanded that is demanded no more, by itself or by any other."""
         own = self.now.reading(other) if other is not None and not self.now.deselected(other) else Reading()
-        missing = [w for w in dict.fromkeys(wanted) if not _is_met(w, own.demands, own.calls)]
+        wanted = dict.fromkeys(self.was.reading(test).demands)
+        missing = [w for w in wanted if not _is_met(w, own.demands, own.calls)]
         left = [w for w in missing if not self._is_met_elsewhere(w)]
         if left and other is not None:
-            left = self._without_renamed(left, own)
+            is_same = test.home.source(test.node) == other.home.source(other.node)
+            left = [w for w in left if not any(self._is_renamed(w, d, is_same) for d in own.demands)]
         return left
 
     def _is_met_elsewhere(self, wanted: Demand) -> bool:
@@ -316,17 +219,22 @@ class _Comparison:
             wanted, index.get(wanted.expected, []), ()
         )
 
-    def _without_renamed(self, missing: list[Demand], own: Reading) -> list[Demand]:
-        """Those that are not there under another name of a function or argument either."""
-        return [w for w in missing if not any(self._is_renamed(w, d) for d in own.demands)]
+    def _is_renamed(self, wanted: Demand, found: Demand, is_same: bool) -> bool:
+        """Whether it is the same demand but for the name of a function or argument, or for how helpers prepare it.
 
-    def _is_renamed(self, wanted: Demand, found: Demand) -> bool:
+        :param is_same: the test itself is as it was.
+        """
         if wanted.op != found.op or not found.guards <= wanted.guards:
             return False
         if wanted.op == "~=" and not is_narrower(found, wanted):
             return False
         if wanted.op == "raises" and wanted.value not in (..., found.value):
             return False
+        words = [_WORD.findall(_LITERAL.sub("", demand.normal)) for demand in (wanted, found)]
+        if is_same and wanted.text == found.text and words[0] != words[1]:
+            called = [set(_CALLED.findall(demand.normal)) for demand in (wanted, found)]
+            if 2 * len(called[0] & called[1]) > len(called[0]):
+                return True
         one, two = _loose(wanted), _loose(found)
         if one == two:
             return True
@@ -556,41 +464,6 @@ def _runs_async(test: Test, texts: Mapping[str, str]) -> bool:
         re.search(r"asyncio[_-]mode\W+auto|IsolatedAsyncioTestCase|anyio_backend", text)
         for text in texts.values()
     )
-
-
-def _definitions(module: Module) -> dict[str, str]:
-    """What others may use of a module, by name; under "*" what it does when it is imported."""
-    if module.tree is None:
-        return {}
-    scope = module.scope
-    found: dict[str, str] = {}
-    for name, node in scope.bound.items():
-        if isinstance(node, ast.ClassDef):
-            members = Scope(node.body).bound.items()
-            found |= {n: ast.dump(m) for n, m in members if not n.startswith("test")}
-            found[name] = _shell(node)
-        elif not name.startswith(("test_", "pytest_")):
-            found[name] = ast.dump(node)
-    found |= {name: str(origin) for name, origin in scope.imports.items() if name not in found}
-    rest = [
-        s
-        for s in module.tree.body
-        if not isinstance(s, (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom))
-    ]
-    found["*"] = "".join(
-        ast.dump(s) for s in rest if not isinstance(s, ast.Assign) or "skip" in dotted(s.value)
-    )
-    found["*"] += str(sorted((owner, *values) for owner, values in scope.attributes.items()))
-    found["*"] += "".join(
-        ast.dump(n) for n in scope.bound.values() if isinstance(n, FUNCTIONS) and is_autouse(n)
-    )
-    return found
-
-
-def _shell(node: ast.ClassDef) -> str:
-    """A class without its tests."""
-    own = [s for s in node.body if not (isinstance(s, FUNCTIONS) and s.name.startswith("test"))]
-    return ast.dump(ast.ClassDef(node.name, node.bases, node.keywords, own, node.decorator_list))
 
 
 def _is_met(wanted: Demand, demands: Sequence[Demand], calls: Sequence[str]) -> bool:

@@ -181,8 +181,8 @@ def compared(left: ast.expr, op: str, right: ast.expr) -> list[Demand]:
     here, there = text_of(left), text_of(right)
     if op in ("==", "!=", "is") and here > there and _rank(left) == _rank(right):
         left, right, here, there = right, left, there, here
-    if op in ("==", "is", ">=", "<=") and here == there:
-        return []
+    if op in ("==", "is", ">=", "<=") and here == there:  # by chance alone it may fail
+        return [Demand(op, here, there)] if constant(left) is ... else []
     if "ANY" in (dotted(right).rpartition(".")[2], dotted(left)) and op == "==":
         return []
     if op == "==" and isinstance(left, (ast.Tuple, ast.List)) and isinstance(right, (ast.Tuple, ast.List)):
