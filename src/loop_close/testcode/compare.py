@@ -6,6 +6,7 @@ import ast
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from loop_close.testcode.change import Kind, TestChange, excerpt
@@ -28,6 +29,21 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _KEYWORD = re.compile(r"\b[A-Za-z_]\w*=(?!=)")
 _LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\b\d[\w.]*")
+_CHOICES = (
+    "if",
+    "or",
+    "and",
+    "not",
+    "either",
+    "varying",
+    "round",
+    "abs",
+    "int",
+    "set",
+    "sorted",
+    "len",
+    "any",
+)
 _MADE = re.compile(r"\b([A-Z]\w*)\([^()]+\)(?=\.)")
 
 
@@ -70,18 +86,27 @@ class _Comparison(Difference):
                 yield difference(
                     path, "unclear", "the snapshot changed" if now else "the snapshot is gone", text, now
                 )
+        found: list[TestChange] = []
         for path in self.affected:
             tests = self.was.tests(path)
-            found = [change for test in tests.values() if (change := self._of_test(test)) is not None]
-            if (
-                path not in self.now.texts
-                and len(found) == len(tests) > 1
-                and {c.kind for c in found} == {"deleted"}
-            ):
-                text = excerpt(self.was.texts[path])
-                yield TestChange(path, "", "deleted", f"the file is gone, with its {len(tests)} tests", text)
-            else:
-                yield from found
+            own = [change for test in tests.values() if (change := self._of_test(test)) is not None]
+            is_gone = path not in self.now.texts and len(own) == len(tests) > 1
+            if is_gone and {change.kind for change in own} == {"deleted"}:
+                what = f"the file is gone, with its {len(tests)} tests"
+                own = [TestChange(path, "", "deleted", what, excerpt(self.was.texts[path]))]
+            found += own
+        yield from self._by_helper(found)
+
+    def _by_helper(self, found: Sequence[TestChange]) -> Iterator[TestChange]:
+        """One change for all tests that a changed helper weakens in the same way."""
+        groups: dict[tuple[str, ...], list[TestChange]] = {}
+        for change in found:
+            is_own = change.before == change.after or change.before in self.was.texts[change.file]
+            key = (change.id,) if is_own else (change.kind, change.before, change.after)
+            groups.setdefault(key, []).append(change)
+        for group in groups.values():
+            more = f" (so in {len(group)} tests)" if len(group) > 1 else ""
+            yield replace(group[0], what=group[0].what + more)
 
     @cached_property
     def _demanded(self) -> dict[str, list[Demand]]:
@@ -116,6 +141,8 @@ class _Comparison(Difference):
             if other is None:
                 return self._gone(test)
         now = self.now.reading(other)
+        if was.is_brief != now.is_brief:  # both or none: the rows of a brief one are demands
+            was, now = self.was.reading(test, is_brief=True), self.now.reading(other, is_brief=True)
         stop = next((what for key, what in sorted(now.stops.items()) if key not in was.stops), "")
         missing = self._missing(test, other)
         is_async = isinstance(other.node, ast.AsyncFunctionDef) and isinstance(test.node, ast.FunctionDef)
@@ -224,17 +251,16 @@ class _Comparison(Difference):
 
         :param is_same: the test itself is as it was.
         """
-        if wanted.op != found.op or not found.guards <= wanted.guards:
+        if wanted.op != found.op or len(found.guards) > len(wanted.guards):
             return False
         if wanted.op == "~=" and not is_narrower(found, wanted):
             return False
         if wanted.op == "raises" and wanted.value not in (..., found.value):
             return False
-        words = [_WORD.findall(_LITERAL.sub("", demand.normal)) for demand in (wanted, found)]
-        if is_same and wanted.text == found.text and words[0] != words[1]:
-            called = [set(_CALLED.findall(demand.normal)) for demand in (wanted, found)]
-            if 2 * len(called[0] & called[1]) > len(called[0]):
-                return True
+        if wanted.text == found.text and wanted.text and _is_prepared(wanted.normal, found.normal, is_same):
+            return True
+        if not found.guards <= wanted.guards:
+            return False
         one, two = _loose(wanted), _loose(found)
         if one == two:
             return True
@@ -297,7 +323,7 @@ class _Comparison(Difference):
             is_wrapped = wanted.subject in closest.subject or closest.op == wanted.op == "=="
             is_wrapped &= wanted.subject in closest.subject and wanted.op == closest.op
             kind = "weakened" if is_wrapped else "unclear"
-            what = f"`{wanted.shown}` became `{closest.shown}`{more}"
+            what = _became(wanted, closest) + more
             return self._changed(test, other, kind, what, wanted, closest)
         return self._changed(test, other, "weakened", f"no longer asserts `{wanted.shown}`{more}", wanted)
 
@@ -475,6 +501,31 @@ def _is_met(wanted: Demand, demands: Sequence[Demand], calls: Sequence[str]) -> 
     return bool(parts) and all(_is_met(part, demands, ()) for part in parts)
 
 
+def _is_prepared(was: str, now: str, is_same: bool) -> bool:
+    """Whether two demands that are written alike differ only in how what they are about is prepared.
+
+    Another literal is another input or expectation; another function around it is another demand.
+    """
+    words = [_WORD.findall(_LITERAL.sub("", text)) for text in (was, now)]
+    if words[0] == words[1] or any(words[1].count(w) > words[0].count(w) for w in _CHOICES):
+        return False
+    if is_same:
+        called = [set(_CALLED.findall(text)) for text in (was, now)]
+        return 2 * len(called[0] & called[1]) >= len(called[0])
+    return _outline(was) == _outline(now)
+
+
+def _outline(text: str) -> str:
+    """An expression without the arguments of its calls."""
+    depth, found = 0, []
+    for letter in _LITERAL.sub("0", text):
+        depth -= letter in ")]}"
+        if depth <= 0:
+            found.append(letter)
+        depth += letter in "([{"
+    return "".join(found)
+
+
 def _loose(demand: Demand) -> list[str]:
     """The words of a demand without the names of arguments and without what an object is made with."""
     text = demand.normal
@@ -516,7 +567,10 @@ def _is_hit(target: str, demands: Sequence[Demand], module: Module) -> bool:
 
 def _became(wanted: Demand, found: Demand) -> str:
     """What is demanded now in place of what was, in a clause."""
-    if wanted.op == found.op == "==" and max(len(wanted.expected), len(found.expected)) < 80:
+    if wanted.text == found.text and wanted.expected == found.expected:
+        return f"`{wanted.text}` is about `{found.subject[:80]}` where it was about `{wanted.subject[:80]}`"
+    is_short = max(len(wanted.expected), len(found.expected)) < 80
+    if wanted.op == found.op == "==" and wanted.subject == found.subject and is_short:
         return f"expects {found.expected} where it expected {wanted.expected}: `{wanted.subject[:80]}`"
     if wanted.op == found.op == "raises":
         if found.expected != wanted.expected:

@@ -93,7 +93,8 @@ class Demand:
     def shown(self) -> str:
         """The demand as an expression; as it is written where that is shorter."""
         full = self.normal
-        return full if len(full) <= _MAX_SHOWN or not self.text else self.text
+        is_clear = len(full) <= _MAX_SHOWN and "long_" not in full and "each(" not in full
+        return full if is_clear or not self.text else self.text
 
     @property
     def normal(self) -> str:

@@ -65,7 +65,7 @@ def read(suite: Suite, test: Test, is_brief: bool = False) -> Reading:
                 reading.dead.append((demand, why))
             else:
                 reading.demands.append(demand)
-    reading.steps = walk.steps
+    reading.steps, reading.is_brief = walk.steps, is_brief
     return reading
 
 

@@ -12,7 +12,7 @@ from loop_close.testcode.selection import Selection, ignored_by_conftest, select
 from loop_close.testcode.suite import FUNCTIONS, Module, Scope, Suite, Test, dotted, is_autouse
 from loop_close.testcode.values import Reading
 
-_MAX_STEPS = 120_000
+_MAX_STEPS = 60_000
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -31,10 +31,10 @@ class Side:
         """What is collected from a file."""
         return self.suite.tests(path)
 
-    def reading(self, test: Test) -> Reading:
+    def reading(self, test: Test, is_brief: bool = False) -> Reading:
         """What a test demands; read once."""
-        if test.key not in self._readings:
-            reading = read(self.suite, test, is_brief=self.steps > _MAX_STEPS)
+        if test.key not in self._readings or (is_brief and not self._readings[test.key].is_brief):
+            reading = read(self.suite, test, is_brief=is_brief or self.steps > _MAX_STEPS)
             self.steps += reading.steps
             self._readings[test.key] = reading
         return self._readings[test.key]

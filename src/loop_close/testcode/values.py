@@ -49,6 +49,7 @@ class Reading:
     made: list[tuple[ast.expr, str]] = field(default_factory=list)
     void: list[str] = field(default_factory=list)
     steps: int = 0
+    is_brief: bool = False
 
     @cached_property
     def calls(self) -> list[str]:
