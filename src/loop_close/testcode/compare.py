@@ -110,18 +110,16 @@ class _Comparison(Difference):
 
     @cached_property
     def _demanded(self) -> dict[str, list[Demand]]:
-        """All that is demanded now in files that changed, by subject."""
-        found: dict[str, list[Demand]] = {}
-        for path in sorted(self.changed & self.now.suite.modules.keys()):
-            self._index(path, found)
-        return found
+        """All that new tests demand, by subject."""
+        return self._by_subject(self.added)
 
-    def _index(self, path: str, found: dict[str, list[Demand]]) -> None:
-        if path in self.now.texts and not self.now.left_out(path):
-            for test in self.now.tests(path).values():
-                if self.now.is_live(test) and not self.now.deselected(test):
-                    for demand in self.now.reading(test).demands:
-                        found.setdefault(demand.subject, []).append(demand)
+    def _by_subject(self, tests: Sequence[Test]) -> dict[str, list[Demand]]:
+        found: dict[str, list[Demand]] = {}
+        for test in tests:
+            is_run = not self.now.left_out(test.module.path) and not self.now.deselected(test)
+            for demand in self.now.reading(test).demands if is_run and self.now.is_live(test) else ():
+                found.setdefault(demand.subject, []).append(demand)
+        return found
 
     # One test
 
@@ -190,47 +188,39 @@ class _Comparison(Difference):
         own = self.now.reading(other) if other is not None and not self.now.deselected(other) else Reading()
         wanted = dict.fromkeys(self.was.reading(test).demands)
         missing = [w for w in wanted if not _is_met(w, own.demands, own.calls)]
-        left = [w for w in missing if not self._is_met_elsewhere(w)]
+        left = [w for w in missing if not self._is_met_elsewhere(w, test)]
         if left and other is not None:
             is_same = test.home.source(test.node) == other.home.source(other.node)
             left = [w for w in left if not any(self._is_renamed(w, d, is_same) for d in own.demands)]
         return left
 
-    def _is_met_elsewhere(self, wanted: Demand) -> bool:
-        names = set(_CALLED.findall(f"{wanted.subject} {wanted.expected}")) - {
+    def _is_met_elsewhere(self, wanted: Demand, test: Test) -> bool:
+        """Whether a new test demands it, or one in which the same calls stand."""
+        called = set(_CALLED.findall(f"{wanted.subject} {wanted.expected}")) - {
             "each",
             "entered",
             "len",
             "sorted",
         }
-        if not names or (wanted.op == "runs" and len(names) < 1):
-            return False
-        if self._has(wanted, self._demanded):
+        if called and self._has(wanted, self._demanded):
             return True
         if wanted.op == "runs":
             return any(_is_met(wanted, (), self.now.reading(t).calls) for t in self.added)
-        further: dict[str, list[Demand]] = {}
-        for test in self._mentioning(frozenset(names)):
-            for demand in self.now.reading(test).demands:
-                further.setdefault(demand.subject, []).append(demand)
-        return self._has(wanted, further)
+        names = frozenset(called & set(_WORD.findall(test.home.source(test.node))))
+        return bool(names) and self._has(wanted, self._by_subject(self._mentioning(names)))
 
     def _mentioning(self, names: frozenset[str]) -> list[Test]:
-        """Some tests of files that did not change in which all of the names stand."""
+        """Some tests in which all of the names stand, those of files that changed first."""
         if names not in self._searched:
-            found = self._searched[names] = []
-            for path in self.now.paths:
-                text = self.now.texts[path]
-                if (
-                    path not in self.changed
-                    and self.now.suite.is_test_file(path)
-                    and all(name in text for name in names)
-                ):
-                    if len(found) >= _MAX_SEARCHED or self.now.left_out(path):
-                        continue
-                    tests = self.now.tests(path).values()
-                    near = [t for t in tests if all(name in t.home.source(t.node) for name in names)]
-                    found += [test for test in near[:_MAX_SEARCHED] if self.now.is_live(test)]
+            found: list[Test] = []
+            for path in sorted(self.now.paths, key=lambda path: (path not in self.changed, path)):
+                is_near = self.now.suite.is_test_file(path) and all(
+                    name in self.now.texts[path] for name in names
+                )
+                for test in self.now.tests(path).values() if is_near and len(found) < _MAX_SEARCHED else ():
+                    if all(name in test.home.source(test.node) for name in names):
+                        found.append(test)
+            self._searched[names] = found[: 2 * _MAX_SEARCHED]
         return self._searched[names]
 
     @staticmethod
