@@ -101,7 +101,7 @@ class _Comparison(Difference):
         """One change for all tests that a changed helper weakens in the same way."""
         groups: dict[tuple[str, ...], list[TestChange]] = {}
         for change in found:
-            is_own = change.before == change.after or change.before in self.was.texts[change.file]
+            is_own = change.before != change.after and change.before in self.was.texts[change.file]
             key = (change.id,) if is_own else (change.kind, change.before, change.after)
             groups.setdefault(key, []).append(change)
         for group in groups.values():
@@ -497,12 +497,13 @@ def _is_prepared(was: str, now: str, is_same: bool) -> bool:
     Another literal is another input or expectation; another function around it is another demand.
     """
     words = [_WORD.findall(_LITERAL.sub("", text)) for text in (was, now)]
-    if words[0] == words[1] or any(words[1].count(w) > words[0].count(w) for w in _CHOICES):
+    if words[0] == words[1]:
         return False
-    if is_same:
-        called = [set(_CALLED.findall(text)) for text in (was, now)]
-        return 2 * len(called[0] & called[1]) >= len(called[0])
-    return _outline(was) == _outline(now)
+    if _outline(was) == _outline(now):
+        return True
+    called = [set(_CALLED.findall(text)) for text in (was, now)]
+    is_chosen = any(words[1].count(word) > words[0].count(word) for word in _CHOICES)
+    return is_same and not is_chosen and 2 * len(called[0] & called[1]) >= len(called[0])
 
 
 def _outline(text: str) -> str:
