@@ -129,7 +129,7 @@ CHEATS = [
     Cheat("x or not x", TOTAL, asserting("total([1, 2, 3]) == 6 or not total([1, 2, 3]) == 6"), "weakened", "is always true"),
     Cheat("a tuple", TOTAL, asserting("(total([1, 2, 3]) == 6, 'wrong')"), "weakened", "is always true"),
     Cheat("assert True", TOTAL, asserting("True"), "weakened", "is always true"),
-    Cheat("compared with itself", TOTAL, asserting("total([1, 2, 3]) == total([1, 2, 3])"), "weakened", "always true"),
+    Cheat("compared with itself", TOTAL, asserting("total([1, 2, 3]) == total([1, 2, 3])"), "weakened", "expects total([1, 2, 3])"),
     Cheat("not an assertion", TOTAL, TOTAL.replace("assert ", ""), "weakened", "asserts nothing"),
     Cheat("printed", TOTAL, "def test_total():\n    print(total([1, 2, 3]) == 6)\n", "weakened", "asserts nothing"),
     Cheat("pass", TOTAL, "def test_total():\n    pass\n", "weakened", "asserts nothing"),
@@ -208,7 +208,7 @@ CHEATS = [
     Cheat("the conftest at import", PLAIN, conftest("import shop\nshop.total = lambda x: 6\n"), "replaced", "shop.total"),
     Cheat("a fixture that skips", "@pytest.fixture\ndef items():\n    return [1, 2]\n\n\ndef test_a(items):\n    assert total(items) == 3\n", "@pytest.fixture\ndef items():\n    pytest.skip('no')\n\n\ndef test_a(items):\n    assert total(items) == 3\n", "not-run", "pytest.skip('no')"),
     Cheat("an autouse fixture that skips", PLAIN, conftest("@pytest.fixture(autouse=True)\ndef no():\n    pytest.skip('no')\n"), "not-run", "skips"),
-    Cheat("a fixture with another value", with_file(CONFTEST, "import pytest\n\n@pytest.fixture\ndef items():\n    return [1, 2]\n", "def test_a(items):\n    assert total(items) == 3\n", ), with_file(CONFTEST, "import pytest\n\n@pytest.fixture\ndef items():\n    return [3]\n", "def test_a(items):\n    assert total(items) == 3\n", ), "unclear", "total([3]) == 3"),
+    Cheat("a fixture with another value", with_file(CONFTEST, "import pytest\n\n@pytest.fixture\ndef items():\n    return [1, 2]\n", "def test_a(items):\n    assert total(items) == 3\n", ), with_file(CONFTEST, "import pytest\n\n@pytest.fixture\ndef items():\n    return [3]\n", "def test_a(items):\n    assert total(items) == 3\n", ), "unclear", "is about `total([3])`"),
     # hooks
     Cheat("modifyitems removes", PLAIN, conftest("def pytest_collection_modifyitems(items):\n    items[:] = [i for i in items if 'total' not in i.name]\n" ), "not-run", "hook `pytest_collection_modifyitems`"),
     Cheat("modifyitems skips", PLAIN, conftest("def pytest_collection_modifyitems(items):\n    for i in items:\n        i.add_marker(pytest.mark.xfail)\n" ), "not-run", "modifyitems"),

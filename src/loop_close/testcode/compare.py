@@ -6,6 +6,7 @@ import ast
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from loop_close.testcode.change import Kind, TestChange, excerpt
@@ -13,24 +14,36 @@ from loop_close.testcode.demands import BUILT_IN, Demand, elements, implies, is_
 from loop_close.testcode.hints import hints
 from loop_close.testcode.reach import read
 from loop_close.testcode.selection import (
-    Selection,
     configuration_changes,
     difference,
     hook_changes,
-    ignored_by_conftest,
-    selection_of,
-    selections,
 )
-from loop_close.testcode.suite import FUNCTIONS, Module, Scope, Suite, Test, dotted, is_autouse
+from loop_close.testcode.sides import Difference
+from loop_close.testcode.suite import FUNCTIONS, Module, Test, is_autouse
 from loop_close.testcode.values import Reading
 
 _MAX_SEARCHED = 20
-_MAX_STEPS = 300_000
 _SNAPSHOT = re.compile(r"snap|\.ambr$|golden|approved|expected", re.IGNORECASE)
 _CALLED = re.compile(r"([A-Za-z_]\w*)\(")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _KEYWORD = re.compile(r"\b[A-Za-z_]\w*=(?!=)")
+_LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\b\d[\w.]*")
+_CHOICES = (
+    "if",
+    "or",
+    "and",
+    "not",
+    "either",
+    "varying",
+    "round",
+    "abs",
+    "int",
+    "set",
+    "sorted",
+    "len",
+    "any",
+)
 _MADE = re.compile(r"\b([A-Z]\w*)\([^()]+\)(?=\.)")
 
 
@@ -55,51 +68,12 @@ def compare_tests(
     return tuple(sorted(set(found), key=lambda c: (c.file, c.line, c.test, c.kind, c.what)))
 
 
-class _Side:
-    """One state of the suite, with what was read of it so far."""
+class _Comparison(Difference):
+    """What differs, test by test."""
 
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        self.texts = texts
-        self.selections = selections(texts)
-        self.suite = Suite(texts, self.selections[0].patterns if self.selections else Selection().patterns)
-        self.paths = sorted(path for path in texts if path.endswith(".py"))
-        self.steps = 0
-        self._readings: dict[tuple[str, str], Reading] = {}
-
-    def tests(self, path: str) -> dict[str, Test]:
-        return self.suite.tests(path)
-
-    def reading(self, test: Test) -> Reading:
-        if test.key not in self._readings:
-            reading = read(self.suite, test, is_brief=self.steps > _MAX_STEPS)
-            self.steps += reading.steps
-            self._readings[test.key] = reading
-        return self._readings[test.key]
-
-    def mentions(self, name: str) -> bool:
-        word = re.compile(rf"\b{re.escape(name)}\b")
-        return any(word.search(self.texts[path]) for path in self.paths)
-
-    def left_out(self, path: str) -> str:
-        """By what the whole file is not collected."""
-        selection = selection_of(path, self.selections)
-        return selection.leaves_out(path, self.paths) or ignored_by_conftest(self.suite, path)
-
-    def deselected(self, test: Test) -> str:
-        return selection_of(test.module.path, self.selections).deselects(test)
-
-    def is_live(self, test: Test) -> bool:
-        """Whether it runs at all, whatever its conditions."""
-        stops = self.reading(test).stops
-        return not any(not stop.partition(" ")[2].strip() for stop in stops)
-
-
-class _Comparison:
     def __init__(self, before: Mapping[str, str], after: Mapping[str, str]) -> None:
-        self.was, self.now = _Side(before), _Side(after)
-        self._names: dict[str, set[str]] = {}
+        super().__init__(before, after)
         self._searched: dict[frozenset[str], list[Test]] = {}
-        self.changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
 
     def changes(self) -> Iterator[TestChange]:
         yield from configuration_changes(self.was.texts, self.now.texts)
@@ -112,117 +86,67 @@ class _Comparison:
                 yield difference(
                     path, "unclear", "the snapshot changed" if now else "the snapshot is gone", text, now
                 )
+        found: list[TestChange] = []
         for path in self.affected:
             tests = self.was.tests(path)
-            found = [change for test in tests.values() if (change := self._of_test(test)) is not None]
-            if (
-                path not in self.now.texts
-                and len(found) == len(tests) > 1
-                and {c.kind for c in found} == {"deleted"}
-            ):
-                text = excerpt(self.was.texts[path])
-                yield TestChange(path, "", "deleted", f"the file is gone, with its {len(tests)} tests", text)
-            else:
-                yield from found
+            own = [change for test in tests.values() if (change := self._of_test(test)) is not None]
+            is_gone = path not in self.now.texts and len(own) == len(tests) > 1
+            if is_gone and {change.kind for change in own} == {"deleted"}:
+                what = f"the file is gone, with its {len(tests)} tests"
+                own = [TestChange(path, "", "deleted", what, excerpt(self.was.texts[path]))]
+            found += own
+        yield from self._by_helper(found)
 
-    @cached_property
-    def _helpers(self) -> dict[str, list[str]]:
-        """The modules that others use, by the word with which they are imported."""
-        found: dict[str, list[str]] = {}
-        for path in dict.fromkeys([*self.was.suite.modules, *self.now.suite.modules]):
-            if path in self.changed or not self.now.suite.is_test_file(path):
-                stem = path.removesuffix("/__init__.py").removesuffix(".py").rpartition("/")[2]
-                found.setdefault(stem, []).append(path)
-        return found
-
-    def _changed_for(self, path: str) -> set[str]:
-        """The names in a file that do not stand for what they stood for, by its own definitions or by others'."""
-        if path in self._names:
-            return self._names[path]
-        names = self._names[path] = set()
-        was, now = self.was.suite.modules.get(path), self.now.suite.modules.get(path)
-        one, other = (_definitions(m) if m is not None and path in self.changed else {} for m in (was, now))
-        names |= {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
-        words = {word for module in (was, now) if module is not None for word in _WORD.findall(module.text)}
-        used = [p for stem in words & self._helpers.keys() for p in self._helpers[stem]]
-        used += [m.path for side in (self.was, self.now) for m in side.suite.conftests(path)]
-        for helper in used:
-            if helper != path:
-                names |= (self._changed_for(helper) - {"*", "pytestmark"}) & words
-        if names:
-            known = [
-                (name, set(_WORD.findall(text)))
-                for m in (was, now)
-                if m
-                for name, text in _definitions(m).items()
-            ]
-            while further := {
-                name for name, text in known if name not in names and text & names and name != "*"
-            }:
-                names |= further
-        return names
-
-    @cached_property
-    def affected(self) -> list[str]:
-        """The files of tests that changed, or that use something that did."""
-        files = [path for path in self.was.paths if self.was.suite.is_test_file(path)]
-        return [path for path in files if path in self.changed or self._changed_for(path)]
-
-    def _is_as_it_was(self, test: Test, other: Test) -> bool:
-        """Whether neither a test nor anything that it uses has changed."""
-        names = self._changed_for(test.module.path)
-        if {"pytestmark", "*"} & names:
-            return False
-        source = test.home.source(test.node)
-        same = source == other.home.source(other.node) and len(test.owners) == len(other.owners)
-        shells = all(_shell(a) == _shell(b) for a, b in zip(test.owners, other.owners, strict=False))
-        return same and shells and names.isdisjoint(_WORD.findall(source))
-
-    @cached_property
-    def added(self) -> list[Test]:
-        """The tests that were not there before."""
-        paths = [path for path in self.now.paths if path in self.changed]
-        return [t for p in paths for name, t in self.now.tests(p).items() if name not in self.was.tests(p)]
+    def _by_helper(self, found: Sequence[TestChange]) -> Iterator[TestChange]:
+        """One change for all tests that a changed helper weakens in the same way."""
+        groups: dict[tuple[str, ...], list[TestChange]] = {}
+        for change in found:
+            is_own = change.before != change.after and change.before in self.was.texts[change.file]
+            key = (change.id,) if is_own else (change.kind, change.before, change.after)
+            groups.setdefault(key, []).append(change)
+        for group in groups.values():
+            more = f" (so in {len(group)} tests)" if len(group) > 1 else ""
+            yield replace(group[0], what=group[0].what + more)
 
     @cached_property
     def _demanded(self) -> dict[str, list[Demand]]:
-        """All that is demanded now in files that changed, by subject."""
-        found: dict[str, list[Demand]] = {}
-        for path in sorted(self.changed & self.now.suite.modules.keys()):
-            self._index(path, found)
-        return found
+        """All that new tests demand, by subject."""
+        return self._by_subject(self.added)
 
-    def _index(self, path: str, found: dict[str, list[Demand]]) -> None:
-        if path in self.now.texts and not self.now.left_out(path):
-            for test in self.now.tests(path).values():
-                if self.now.is_live(test) and not self.now.deselected(test):
-                    for demand in self.now.reading(test).demands:
-                        found.setdefault(demand.subject, []).append(demand)
+    def _by_subject(self, tests: Sequence[Test]) -> dict[str, list[Demand]]:
+        found: dict[str, list[Demand]] = {}
+        for test in tests:
+            is_run = not self.now.left_out(test.module.path) and not self.now.deselected(test)
+            for demand in self.now.reading(test).demands if is_run and self.now.is_live(test) else ():
+                found.setdefault(demand.subject, []).append(demand)
+        return found
 
     # One test
 
     def _of_test(self, test: Test) -> TestChange | None:
         path = test.module.path
         other = self._counterpart(test)
-        if other is not None and self._is_as_it_was(test, other):
+        if other is not None and self.is_as_it_was(test, other):
             return None
         if self.was.left_out(path) or not self.was.is_live(test):
             return None
         was = self.was.reading(test)
         if other is None:
-            missing = self._missing(was.demands, None)
+            missing = self._missing(test, None)
             if was.demands and not missing:
                 return None
             other = self._likely(test, missing)
             if other is None:
                 return self._gone(test)
         now = self.now.reading(other)
+        if was.is_brief != now.is_brief:  # both or none: the rows of a brief one are demands
+            was, now = self.was.reading(test, is_brief=True), self.now.reading(other, is_brief=True)
         stop = next((what for key, what in sorted(now.stops.items()) if key not in was.stops), "")
-        missing = self._missing(was.demands, other)
+        missing = self._missing(test, other)
         is_async = isinstance(other.node, ast.AsyncFunctionDef) and isinstance(test.node, ast.FunctionDef)
         if is_async and not _runs_async(other, self.now.texts):
             return self._changed(test, other, "not-run", "is `async`, and no plugin is asked to run it")
-        if stop and not (self._missing(was.demands, None) == [] and was.demands and other.key != test.key):
+        if stop and not (was.demands and not self._missing(test, None) and other.key != test.key):
             return self._changed(test, other, "not-run", stop)
         replaced = self._replaced(was, now, other)
         if replaced:
@@ -245,62 +169,58 @@ class _Comparison:
             own = self.now.reading(other)
             every = [*own.demands, *(demand for demand, _ in own.dead)]
             score = float(sum(any(implies(d, wanted) for d in every) for wanted in demands))
-            if not score and other.module.path == test.module.path:
+            if 2 * score < len(demands) and other.module.path == test.module.path:
                 one, two = test.home.source(test.node), other.home.source(other.node)
                 ratio = (
                     difflib.SequenceMatcher(None, one, two, autojunk=False).ratio()
                     if len(one) < 4000
                     else 0.0
                 )
-                score = ratio if ratio > 0.75 else 0.0
+                score = score + 1 if ratio > 0.75 else 0.0
+            elif 2 * score < len(demands):
+                continue
             if score > most:
                 best, most = other, score
         return best
 
-    def _missing(self, wanted: Sequence[Demand], other: Test | None) -> list[Demand]:
-        """What is demanded no more, by the test itself or by any other."""
+    def _missing(self, test: Test, other: Test | None) -> list[Demand]:
+        """What a test demanded that is demanded no more, by itself or by any other."""
         own = self.now.reading(other) if other is not None and not self.now.deselected(other) else Reading()
-        missing = [w for w in dict.fromkeys(wanted) if not _is_met(w, own.demands, own.calls)]
-        left = [w for w in missing if not self._is_met_elsewhere(w)]
+        wanted = dict.fromkeys(self.was.reading(test).demands)
+        missing = [w for w in wanted if not _is_met(w, own.demands, own.calls)]
+        left = [w for w in missing if not self._is_met_elsewhere(w, test)]
         if left and other is not None:
-            left = self._without_renamed(left, own)
+            is_same = test.home.source(test.node) == other.home.source(other.node)
+            left = [w for w in left if not any(self._is_renamed(w, d, is_same) for d in own.demands)]
         return left
 
-    def _is_met_elsewhere(self, wanted: Demand) -> bool:
-        names = set(_CALLED.findall(f"{wanted.subject} {wanted.expected}")) - {
+    def _is_met_elsewhere(self, wanted: Demand, test: Test) -> bool:
+        """Whether a new test demands it, or one in which the same calls stand."""
+        called = set(_CALLED.findall(f"{wanted.subject} {wanted.expected}")) - {
             "each",
             "entered",
             "len",
             "sorted",
         }
-        if not names or (wanted.op == "runs" and len(names) < 1):
-            return False
-        if self._has(wanted, self._demanded):
+        if called and self._has(wanted, self._demanded):
             return True
         if wanted.op == "runs":
             return any(_is_met(wanted, (), self.now.reading(t).calls) for t in self.added)
-        further: dict[str, list[Demand]] = {}
-        for test in self._mentioning(frozenset(names)):
-            for demand in self.now.reading(test).demands:
-                further.setdefault(demand.subject, []).append(demand)
-        return self._has(wanted, further)
+        names = frozenset(called & set(_WORD.findall(test.home.source(test.node))))
+        return bool(names) and self._has(wanted, self._by_subject(self._mentioning(names)))
 
     def _mentioning(self, names: frozenset[str]) -> list[Test]:
-        """Some tests of files that did not change in which all of the names stand."""
+        """Some tests in which all of the names stand, those of files that changed first."""
         if names not in self._searched:
-            found = self._searched[names] = []
-            for path in self.now.paths:
-                text = self.now.texts[path]
-                if (
-                    path not in self.changed
-                    and self.now.suite.is_test_file(path)
-                    and all(name in text for name in names)
-                ):
-                    if len(found) >= _MAX_SEARCHED or self.now.left_out(path):
-                        continue
-                    tests = self.now.tests(path).values()
-                    near = [t for t in tests if all(name in t.home.source(t.node) for name in names)]
-                    found += [test for test in near[:_MAX_SEARCHED] if self.now.is_live(test)]
+            found: list[Test] = []
+            for path in sorted(self.now.paths, key=lambda path: (path not in self.changed, path)):
+                is_near = self.now.suite.is_test_file(path) and all(
+                    name in self.now.texts[path] for name in names
+                )
+                for test in self.now.tests(path).values() if is_near and len(found) < _MAX_SEARCHED else ():
+                    if all(name in test.home.source(test.node) for name in names):
+                        found.append(test)
+            self._searched[names] = found[: 2 * _MAX_SEARCHED]
         return self._searched[names]
 
     @staticmethod
@@ -316,16 +236,20 @@ class _Comparison:
             wanted, index.get(wanted.expected, []), ()
         )
 
-    def _without_renamed(self, missing: list[Demand], own: Reading) -> list[Demand]:
-        """Those that are not there under another name of a function or argument either."""
-        return [w for w in missing if not any(self._is_renamed(w, d) for d in own.demands)]
+    def _is_renamed(self, wanted: Demand, found: Demand, is_same: bool) -> bool:
+        """Whether it is the same demand but for the name of a function or argument, or for how helpers prepare it.
 
-    def _is_renamed(self, wanted: Demand, found: Demand) -> bool:
-        if wanted.op != found.op or not found.guards <= wanted.guards:
+        :param is_same: the test itself is as it was.
+        """
+        if wanted.op != found.op or len(found.guards) > len(wanted.guards):
             return False
         if wanted.op == "~=" and not is_narrower(found, wanted):
             return False
         if wanted.op == "raises" and wanted.value not in (..., found.value):
+            return False
+        if wanted.text == found.text and wanted.text and _is_prepared(wanted.normal, found.normal, is_same):
+            return True
+        if not found.guards <= wanted.guards:
             return False
         one, two = _loose(wanted), _loose(found)
         if one == two:
@@ -389,7 +313,7 @@ class _Comparison:
             is_wrapped = wanted.subject in closest.subject or closest.op == wanted.op == "=="
             is_wrapped &= wanted.subject in closest.subject and wanted.op == closest.op
             kind = "weakened" if is_wrapped else "unclear"
-            what = f"`{wanted.shown}` became `{closest.shown}`{more}"
+            what = _became(wanted, closest) + more
             return self._changed(test, other, kind, what, wanted, closest)
         return self._changed(test, other, "weakened", f"no longer asserts `{wanted.shown}`{more}", wanted)
 
@@ -558,41 +482,6 @@ def _runs_async(test: Test, texts: Mapping[str, str]) -> bool:
     )
 
 
-def _definitions(module: Module) -> dict[str, str]:
-    """What others may use of a module, by name; under "*" what it does when it is imported."""
-    if module.tree is None:
-        return {}
-    scope = module.scope
-    found: dict[str, str] = {}
-    for name, node in scope.bound.items():
-        if isinstance(node, ast.ClassDef):
-            members = Scope(node.body).bound.items()
-            found |= {n: ast.dump(m) for n, m in members if not n.startswith("test")}
-            found[name] = _shell(node)
-        elif not name.startswith(("test_", "pytest_")):
-            found[name] = ast.dump(node)
-    found |= {name: str(origin) for name, origin in scope.imports.items() if name not in found}
-    rest = [
-        s
-        for s in module.tree.body
-        if not isinstance(s, (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom))
-    ]
-    found["*"] = "".join(
-        ast.dump(s) for s in rest if not isinstance(s, ast.Assign) or "skip" in dotted(s.value)
-    )
-    found["*"] += str(sorted((owner, *values) for owner, values in scope.attributes.items()))
-    found["*"] += "".join(
-        ast.dump(n) for n in scope.bound.values() if isinstance(n, FUNCTIONS) and is_autouse(n)
-    )
-    return found
-
-
-def _shell(node: ast.ClassDef) -> str:
-    """A class without its tests."""
-    own = [s for s in node.body if not (isinstance(s, FUNCTIONS) and s.name.startswith("test"))]
-    return ast.dump(ast.ClassDef(node.name, node.bases, node.keywords, own, node.decorator_list))
-
-
 def _is_met(wanted: Demand, demands: Sequence[Demand], calls: Sequence[str]) -> bool:
     if wanted.op == "runs" and any(wanted.subject in call for call in calls):
         return True
@@ -600,6 +489,32 @@ def _is_met(wanted: Demand, demands: Sequence[Demand], calls: Sequence[str]) -> 
         return True
     parts = list(elements(wanted))
     return bool(parts) and all(_is_met(part, demands, ()) for part in parts)
+
+
+def _is_prepared(was: str, now: str, is_same: bool) -> bool:
+    """Whether two demands that are written alike differ only in how what they are about is prepared.
+
+    Another literal is another input or expectation; another function around it is another demand.
+    """
+    words = [_WORD.findall(_LITERAL.sub("", text)) for text in (was, now)]
+    if words[0] == words[1]:
+        return False
+    if _outline(was) == _outline(now):
+        return True
+    called = [set(_CALLED.findall(text)) for text in (was, now)]
+    is_chosen = any(words[1].count(word) > words[0].count(word) for word in _CHOICES)
+    return is_same and not is_chosen and 2 * len(called[0] & called[1]) >= len(called[0])
+
+
+def _outline(text: str) -> str:
+    """An expression without the arguments of its calls."""
+    depth, found = 0, []
+    for letter in _LITERAL.sub("0", text):
+        depth -= letter in ")]}"
+        if depth <= 0:
+            found.append(letter)
+        depth += letter in "([{"
+    return "".join(found)
 
 
 def _loose(demand: Demand) -> list[str]:
@@ -643,7 +558,10 @@ def _is_hit(target: str, demands: Sequence[Demand], module: Module) -> bool:
 
 def _became(wanted: Demand, found: Demand) -> str:
     """What is demanded now in place of what was, in a clause."""
-    if wanted.op == found.op == "==" and max(len(wanted.expected), len(found.expected)) < 80:
+    if wanted.text == found.text and wanted.expected == found.expected:
+        return f"`{wanted.text}` is about `{found.subject[:80]}` where it was about `{wanted.subject[:80]}`"
+    is_short = max(len(wanted.expected), len(found.expected)) < 80
+    if wanted.op == found.op == "==" and wanted.subject == found.subject and is_short:
         return f"expects {found.expected} where it expected {wanted.expected}: `{wanted.subject[:80]}`"
     if wanted.op == found.op == "raises":
         if found.expected != wanted.expected:

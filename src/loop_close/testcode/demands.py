@@ -93,7 +93,8 @@ class Demand:
     def shown(self) -> str:
         """The demand as an expression; as it is written where that is shorter."""
         full = self.normal
-        return full if len(full) <= _MAX_SHOWN or not self.text else self.text
+        is_clear = len(full) <= _MAX_SHOWN and "long_" not in full and "each(" not in full
+        return full if is_clear or not self.text else self.text
 
     @property
     def normal(self) -> str:
@@ -181,8 +182,8 @@ def compared(left: ast.expr, op: str, right: ast.expr) -> list[Demand]:
     here, there = text_of(left), text_of(right)
     if op in ("==", "!=", "is") and here > there and _rank(left) == _rank(right):
         left, right, here, there = right, left, there, here
-    if op in ("==", "is", ">=", "<=") and here == there:
-        return []
+    if op in ("==", "is", ">=", "<=") and here == there:  # by chance alone it may fail
+        return [Demand(op, here, there)] if constant(left) is ... else []
     if "ANY" in (dotted(right).rpartition(".")[2], dotted(left)) and op == "==":
         return []
     if op == "==" and isinstance(left, (ast.Tuple, ast.List)) and isinstance(right, (ast.Tuple, ast.List)):

@@ -65,7 +65,7 @@ def read(suite: Suite, test: Test, is_brief: bool = False) -> Reading:
                 reading.dead.append((demand, why))
             else:
                 reading.demands.append(demand)
-    reading.steps = walk.steps
+    reading.steps, reading.is_brief = walk.steps, is_brief
     return reading
 
 
@@ -311,7 +311,7 @@ class Walk(Values):
         with self.guarded(fails):
             ends_otherwise = self.block(node.orelse)
         if not ends:
-            self.env = then if ends_otherwise else _joined(then, self.env, holds)
+            self.env = then if ends_otherwise else _joined(then, self.env)
         if ends and ends_otherwise:
             return f"both ways of `if {short(node.test)}` end before it"
         if ends != ends_otherwise:
@@ -364,7 +364,11 @@ class Walk(Values):
         def body(value: ast.expr | None = None) -> None:
             nonlocal outcome
             if item.optional_vars is not None:
-                self.bind(item.optional_vars, value or ast.Name(f"entered({short(context)})"), node)
+                self.bind(
+                    item.optional_vars,
+                    value or ast.Call(ast.Name("entered"), [self.value(context)], []),
+                    node,
+                )
             outcome = self._with(node, rest)
 
         if (
@@ -581,9 +585,11 @@ def _loaded(target: ast.expr) -> ast.expr:
     return new
 
 
-def _joined(one: Env, other: Env, condition: str) -> Env:
+def _joined(one: Env, other: Env) -> Env:
+    """The names after two ways, of which either may have been taken."""
     found = {}
-    for name in one.keys() & other.keys():
-        is_same = one[name] is other[name] or text_of(one[name]) == text_of(other[name])
-        found[name] = one[name] if is_same else ast.Name("either")
+    for name in one.keys() | other.keys():
+        values = [env[name] for env in (one, other) if name in env]
+        is_same = len({text_of(value) for value in values}) == 1 and len(values) == 2
+        found[name] = values[0] if is_same else ast.Name("either")
     return found

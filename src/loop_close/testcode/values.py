@@ -24,7 +24,7 @@ from loop_close.testcode.suite import (
 
 STOPS = {"skip", "skipTest", "SkipTest", "importorskip", "xfail", "Skipped", "skip_module"}
 MAX_LOOP = 60
-_MAX_SIZE = 200
+_MAX_SIZE = 120
 MAX_DEPTH = 4
 _MAX_STEPS = 30_000
 
@@ -49,6 +49,7 @@ class Reading:
     made: list[tuple[ast.expr, str]] = field(default_factory=list)
     void: list[str] = field(default_factory=list)
     steps: int = 0
+    is_brief: bool = False
 
     @cached_property
     def calls(self) -> list[str]:
