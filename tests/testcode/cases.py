@@ -171,7 +171,7 @@ CHEATS = [
     Cheat("raises anything", RAISES, RAISES.replace("ValueError", "Exception"), "weakened", "expects Exception where it expected ValueError"),
     Cheat("raises one of", RAISES, RAISES.replace("ValueError", "(ValueError, TypeError)"), "weakened", "TypeError"),
     Cheat("match removed", RAISES, RAISES.replace(", match='empty'", ""), "weakened", "no longer matches 'empty'"),
-    Cheat("raises by itself", RAISES, RAISES + "        raise ValueError('empty')\n", "unclear", "raise ValueError"),
+    Cheat("raises by itself", RAISES, RAISES + "        raise ValueError('empty')\n", "unclear", "raise_(ValueError('empty'))"),
     Cheat("raises removed", RAISES, "def test_empty():\n    total([0])\n", "weakened", "asserts nothing"),
     Cheat("mock's assertion removed", {FILE: MOCKED}, {FILE: MOCKED.replace("    send.assert_called_once_with('done')\n", "")}, "weakened", "asserts nothing"),
     Cheat("mock's assertion weaker", {FILE: MOCKED}, {FILE: MOCKED.replace("assert_called_once_with('done')", "assert_called()")}, "unclear", "assert_called()"),

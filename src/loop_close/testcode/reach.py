@@ -414,26 +414,37 @@ class Walk(Values):
                 body(ast.Name("caught"))
         else:
             body(ast.Name("caught"))
-        last_one = _expression_of(inner[-1]) if inner else None
         with self.passing("it is to raise"):
-            subject = self.value(last_one) if last_one is not None else inner[-1] if inner else None
+            subject = self._done(inner[-1]) if inner else None
         demand = raising(kind, subject, match)
         self._demand([replace(demand, op="raises")], node)
         if not self.dead:
             self.reading.demands.insert(position, self.reading.demands.pop())
+
+    def _done(self, node: ast.stmt) -> ast.expr:
+        """What a statement does, as an expression."""
+        match node:
+            case ast.Assign(targets=[ast.Attribute() | ast.Subscript() as target], value=value):
+                return ast.Call(ast.Name("set"), [self.value(_loaded(target)), self.value(value)], [])
+            case ast.Delete(targets=[target, *_]):
+                return ast.Call(ast.Name("delete"), [self.value(_loaded(target))], [])
+            case ast.Raise(exc=ast.expr() as exc):
+                return ast.Call(ast.Name("raise_"), [self.value(exc)], [])
+        found = _expression_of(node)
+        calls = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call)]
+        return self.value(found if found is not None else calls[-1] if calls else ast.Constant(None))
 
     def _try(self, node: ast.Try) -> str:
         for handler in node.handlers:  # try: f(), fail() / except ValueError: pass
             kinds = self.names(handler.type)
             tail = [*node.body, *node.orelse]
             if len(tail) > 1 and _is_failing(tail[-1]) and "BaseException" not in kinds and "" not in kinds:
-                calls = [e for s in tail[:-1] if (e := _expression_of(s)) is not None]
-                if (
-                    calls
-                    and handler.type is not None
-                    and not ("Exception" in kinds and tail[-1] in node.body)
-                ):
-                    self._demand([raising(self.value(handler.type), self.value(calls[-1]))], node)
+                is_caught_too = "Exception" in kinds and tail[-1] in node.body
+                if handler.type is not None and not is_caught_too:
+                    with self.passing("it is to raise"):
+                        self.block(tail[:-1])
+                        done = self._done(tail[-2])
+                    self._demand([raising(self.value(handler.type), done)], node)
                     self._aside(handler.body)
                     self.block(node.finalbody)
                     return ""
