@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from loop_close.testcode.change import Kind, TestChange, excerpt
-from loop_close.testcode.demands import BUILT_IN, Demand, elements, implies, is_narrower
+from loop_close.testcode.demands import BUILT_IN, LITERAL, Demand, elements, implies, is_narrower
 from loop_close.testcode.hints import hints
 from loop_close.testcode.reach import read
 from loop_close.testcode.selection import (
@@ -28,7 +28,6 @@ _CALLED = re.compile(r"([A-Za-z_]\w*)\(")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _KEYWORD = re.compile(r"\b[A-Za-z_]\w*=(?!=)")
-_LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\b\d[\w.]*")
 _CHOICES = (
     "if",
     "or",
@@ -496,7 +495,7 @@ def _is_prepared(was: str, now: str, is_same: bool) -> bool:
 
     Another literal is another input or expectation; another function around it is another demand.
     """
-    words = [_WORD.findall(_LITERAL.sub("", text)) for text in (was, now)]
+    words = [_WORD.findall(LITERAL.sub("", text)) for text in (was, now)]
     if words[0] == words[1]:
         return False
     if _outline(was) == _outline(now):
@@ -509,7 +508,7 @@ def _is_prepared(was: str, now: str, is_same: bool) -> bool:
 def _outline(text: str) -> str:
     """An expression without the arguments of its calls."""
     depth, found = 0, []
-    for letter in _LITERAL.sub("0", text):
+    for letter in LITERAL.sub("0", text):
         depth -= letter in ")]}"
         if depth <= 0:
             found.append(letter)

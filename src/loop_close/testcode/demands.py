@@ -52,6 +52,8 @@ _UNITTEST |= dict.fromkeys(
     "==",
 )
 _CLOSE = {"assertAlmostEqual", "isclose", "allclose", "assert_allclose", "assert_almost_equal"}
+#: A string or number in the text of an expression.
+LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\b\d[\w.]*")
 _MAX_ELEMENTS = 200
 _MAX_SHOWN = 100
 
@@ -93,7 +95,7 @@ class Demand:
     def shown(self) -> str:
         """The demand as an expression; as it is written where that is shorter."""
         full = self.normal
-        is_clear = len(full) <= _MAX_SHOWN and "long_" not in full and "each(" not in full
+        is_clear = len(full) <= _MAX_SHOWN and not re.search(r"long_|each\(|fstring\(", full)
         return full if is_clear or not self.text else self.text
 
     @property

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 
-from loop_close.testcode.demands import Demand, text_of
+from loop_close.testcode.demands import LITERAL, Demand, text_of
 from loop_close.testcode.suite import (
     FUNCTIONS,
     Function,
@@ -315,6 +315,10 @@ class Values:
                 if self.at_yield is not None:
                     self.at_yield(self.value(inner) if inner is not None else None)
                 return ast.Name("sent")
+            case ast.JoinedStr(values=parts) if not all(isinstance(part, ast.Constant) for part in parts):
+                return bounded(ast.Call(ast.Name("fstring"), [self.value(part) for part in parts], []))
+            case ast.FormattedValue(value=inner):
+                return self.value(inner)
             case ast.Constant():
                 return node
         return folded(bounded(self._copied(node)))
@@ -536,12 +540,20 @@ def each(iterated: ast.expr) -> ast.expr:
 
 
 def bounded(node: ast.expr) -> ast.expr:
-    """The expression; a name made of its digest where it is too long to carry along."""
+    """The expression; where it is too long to carry along, its outer function with digests of words and literals."""
     is_listed = isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict))  # their elements are bounded
-    if size_of(node) > (_MAX_SIZE * 50 if is_listed else _MAX_SIZE):
-        digest = blake2b(text_of(node).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-        return ast.Name(f"long_{digest}")
-    return node
+    if size_of(node) <= (_MAX_SIZE * 50 if is_listed else _MAX_SIZE):
+        return node
+    text = text_of(node)
+    literals = LITERAL.findall(text)
+    words, given = (_digest("".join(part)) for part in (LITERAL.split(text), literals))
+    is_call = isinstance(node, ast.Call) and size_of(node.func) < _MAX_SIZE // 2
+    function = node.func if is_call and isinstance(node, ast.Call) else ast.Name("long")
+    return ast.Call(function, [ast.Name(f"long_{words}"), ast.Constant(given)], [])
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 def size_of(node: ast.AST) -> int:
