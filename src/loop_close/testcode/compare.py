@@ -278,6 +278,7 @@ class _Comparison(Difference):
     def _weaker(self, test: Test, other: Test, missing: list[Demand]) -> TestChange:
         now = self.now.reading(other)
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        void = [text for text in now.void if text not in self.was.reading(test).void]
         new = [d for d in now.demands if not any(implies(w, d) for w in self.was.reading(test).demands)]
         for wanted in missing:
             why = next((why for dead, why in now.dead if implies(dead, wanted) or dead == wanted), "")
@@ -295,16 +296,16 @@ class _Comparison(Difference):
             if near is not None:
                 return self._changed(test, other, "weakened", _became(wanted, near) + more, wanted, near)
         wanted = missing[0]
-        if wanted.op != "runs" and all(d.op == "runs" for d in now.demands) and not now.void:
+        if wanted.op != "runs" and all(d.op == "runs" for d in now.demands) and not void:
             why = next((why for _, why in now.dead), "")
             what = f"asserts nothing any more: {why}" if why else "asserts nothing any more"
             return self._changed(test, other, "weakened", what + more, wanted)
         weaker = next((d for d in now.demands for w in missing if implies(w, d) and d.op != "runs"), None)
-        if weaker is not None and not now.void:
+        if weaker is not None and not void:
             what = f"`{wanted.shown}` became `{weaker.shown}`{more}"
             return self._changed(test, other, "weakened", what, wanted, weaker)
-        if now.void:
-            return self._changed(test, other, "weakened", f"`{now.void[0]}` is always true{more}", wanted)
+        if void:
+            return self._changed(test, other, "weakened", f"`{void[0]}` is always true{more}", wanted)
         if new:
             closest = max(
                 new, key=lambda d: difflib.SequenceMatcher(None, d.normal[:400], wanted.normal[:400]).ratio()

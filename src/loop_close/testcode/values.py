@@ -138,7 +138,7 @@ class Values:
             self.reading.stops["parametrize"] = "has no parameters left"
         if self.is_brief:  # the rows themselves are demanded, and one of them is followed
             self.reading.demands += [
-                Demand("call", f"row {text_of(item)}", line=mark.lineno) for item in listed
+                Demand("call", f"row {text_of(item)}", text=f"row {short(item)}") for item in listed
             ]
             listed = listed[:1]
         found = []
