@@ -140,6 +140,7 @@ CHEATS = [
     Cheat("except Exception", TOTAL, inside("    try:\n") + "    except Exception as e:\n        print(e)\n", "weakened", "swallows"),
     Cheat("bare except", TOTAL, inside("    try:\n") + "    except:\n        pass\n", "weakened", "swallows"),
     Cheat("except another", TOTAL, inside("    try:\n") + "    except TypeError:\n        pass\n", "weakened", "no TypeError"),
+    Cheat("except star", TOTAL, inside("    try:\n") + "    except* AssertionError:\n        pass\n", "weakened", "swallows"),
     Cheat("return in finally", TOTAL, inside("    try:\n") + "    finally:\n        return\n", "weakened", "finally"),
     Cheat("suppress", TOTAL, inside("    with contextlib.suppress(AssertionError):\n"), "weakened", "suppress(AssertionError)` around it swallows"),
     Cheat("raises AssertionError", TOTAL, inside("    with pytest.raises(AssertionError):\n"), "weakened", "expects it to fail"),

@@ -115,3 +115,12 @@ def test_a_change_has_an_id_and_a_fingerprint():
         "pyproject.toml",
         False,
     )
+
+
+@pytest.mark.parametrize(
+    "deep", ["x = " + "+".join(["1"] * 5000), "x = " + "(" * 90 + ")" * 90, "-" * 3000 + "1"]
+)
+def test_what_is_nested_deeply_is_compared(deep):
+    test = "def test_a():\n    assert total(1) == 1\n"
+    assert compare_tests({"test_a.py": test + deep}, {"test_a.py": test + deep}) == ()
+    assert compare_tests({"test_a.py": test + deep}, {"test_a.py": deep})

@@ -235,12 +235,12 @@ class Walk(Values):
                 self.block(node.orelse)
             case ast.With() | ast.AsyncWith():
                 return self._with(node, list(node.items))
-            case ast.Try():
+            case ast.Try() | ast.TryStar():
                 return self._try(node)
             case ast.Match(subject=subject, cases=cases):
                 text = text_of(self.value(subject))
                 for case in cases:
-                    with self.guarded(f"{text} is {ast.unparse(case.pattern)}"):
+                    with self.guarded(f"{text} is {text_of(case.pattern)}"):
                         self.block(case.body)
         return ""
 
@@ -434,7 +434,7 @@ class Walk(Values):
         calls = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call)]
         return self.value(found if found is not None else calls[-1] if calls else ast.Constant(None))
 
-    def _try(self, node: ast.Try) -> str:
+    def _try(self, node: ast.Try | ast.TryStar) -> str:
         for handler in node.handlers:  # try: f(), fail() / except ValueError: pass
             kinds = self.names(handler.type)
             tail = [*node.body, *node.orelse]
@@ -448,7 +448,7 @@ class Walk(Values):
                     self._aside(handler.body)
                     self.block(node.finalbody)
                     return ""
-        swallowed = [h for h in node.handlers if not _escapes(h, node)]
+        swallowed = [h for h in node.handlers if not _escapes(h)]
         ends = ""
         if any(isinstance(inner, ast.Return) for s in node.finalbody for inner in ast.walk(s)):
             with self.passing("the `return` in `finally` swallows its failure"):
@@ -569,7 +569,7 @@ def _is_failing(node: ast.stmt) -> bool:
     return False
 
 
-def _escapes(handler: ast.ExceptHandler, around: ast.Try) -> bool:
+def _escapes(handler: ast.ExceptHandler) -> bool:
     """Whether the failure goes on from a handler: it raises, fails or keeps the exception for later."""
     for node in (inner for statement in handler.body for inner in ast.walk(statement)):
         if isinstance(node, (ast.Raise, ast.Assert)) and constant(getattr(node, "test", None)) is not True:

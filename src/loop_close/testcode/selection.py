@@ -492,7 +492,7 @@ def _effects(name: str, node: Function) -> set[str]:
                 )
                 if not is_default:
                     found.add(f"`{_line(inner)}`")
-            case ast.Try() if any(
+            case ast.Try() | ast.TryStar() if any(
                 isinstance(n, (ast.Yield, ast.YieldFrom)) for s in inner.body for n in ast.walk(s)
             ):
                 for handler in inner.handlers:

@@ -83,7 +83,7 @@ def flat(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
                     yield from flat(statement.body)
                 if value is ... or not value:
                     yield from flat(statement.orelse)
-            case ast.Try():
+            case ast.Try() | ast.TryStar():
                 for part in (statement.body, *(h.body for h in statement.handlers), statement.orelse):
                     yield from flat(part)
                 yield from flat(statement.finalbody)
@@ -102,15 +102,12 @@ class Scope:
     bound: dict[str, ast.AST] = field(default_factory=dict)
     imports: dict[str, tuple[str, str]] = field(default_factory=dict)
     attributes: dict[str, dict[str, ast.AST]] = field(default_factory=dict)
-    earlier: dict[str, ast.AST] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for statement in flat(self.body):
             self._read(statement)
 
     def _bind(self, name: str, value: ast.AST) -> None:
-        if isinstance(self.bound.get(name), FUNCTIONS):
-            self.earlier[name] = self.bound[name]
         self.bound[name] = value
 
     def _read(self, statement: ast.stmt) -> None:
