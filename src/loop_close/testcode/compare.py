@@ -10,14 +10,11 @@ from dataclasses import replace
 from functools import cached_property
 
 from loop_close.testcode.change import Kind, TestChange, excerpt
-from loop_close.testcode.demands import BUILT_IN, LITERAL, Demand, elements, implies, is_narrower
+from loop_close.testcode.demands import BUILT_IN, Demand, elements, implies, is_narrower
 from loop_close.testcode.hints import hints
+from loop_close.testcode.nodes import LITERAL
 from loop_close.testcode.reach import read
-from loop_close.testcode.selection import (
-    configuration_changes,
-    difference,
-    hook_changes,
-)
+from loop_close.testcode.selection import configuration_changes, difference, hook_changes
 from loop_close.testcode.sides import Difference
 from loop_close.testcode.suite import FUNCTIONS, Module, Test, is_autouse
 from loop_close.testcode.values import Reading

@@ -9,8 +9,9 @@ from dataclasses import replace
 from hashlib import blake2b
 from itertools import product
 
-from loop_close.testcode.demands import Demand, demands_of, of_call, raising, text_of
-from loop_close.testcode.suite import FUNCTIONS, Function, Scope, Suite, Test, constant, dotted, flat
+from loop_close.testcode.demands import Demand, demands_of, of_call, raising
+from loop_close.testcode.nodes import constant, copied, dotted, each, folded, short, text_of
+from loop_close.testcode.suite import FUNCTIONS, Function, Scope, Suite, Test, flat
 from loop_close.testcode.values import (
     MAX_DEPTH,
     MAX_LOOP,
@@ -19,25 +20,14 @@ from loop_close.testcode.values import (
     Reading,
     TooMuchError,
     Values,
-    copied,
-    each,
-    folded,
     is_context_manager,
     returns_true,
-    short,
 )
 
 _ASSERTIONS = {"AssertionError", "Exception", "BaseException", "Failed", ""}
 _EXITS = {"sys.exit", "os._exit", "pytest.exit", "exit", "quit", "os.abort", "SystemExit", "os.kill"}
-_RAISES = {
-    "raises",
-    "assertRaises",
-    "assertRaisesRegex",
-    "warns",
-    "deprecated_call",
-    "assertWarns",
-    "assertWarnsRegex",
-}
+_RAISES = {"raises", "warns", "deprecated_call"}
+_RAISES |= {"assertRaises", "assertRaisesRegex", "assertWarns", "assertWarnsRegex"}
 _BEFORE = ("setUpClass", "setup_class", "asyncSetUp", "setUp", "setup_method", "setup")
 _AFTER = ("tearDown", "teardown_method", "asyncTearDown")
 _MAX_ROWS = 300

@@ -13,7 +13,8 @@ from fnmatch import fnmatch
 from typing import Any
 
 from loop_close.testcode.change import Kind, TestChange, excerpt
-from loop_close.testcode.suite import FUNCTIONS, Function, Module, Patterns, Suite, Test, constant, dotted
+from loop_close.testcode.nodes import constant, dotted
+from loop_close.testcode.suite import FUNCTIONS, Function, Module, Patterns, Suite, Test
 
 _FILES = (
     "pytest.toml",

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import blake2b
 
-from loop_close.testcode.demands import LITERAL, Demand, text_of
-from loop_close.testcode.suite import (
-    FUNCTIONS,
-    Function,
-    Module,
-    Scope,
-    Suite,
-    Test,
-    constant,
-    dotted,
-    is_fixture,
-)
+from loop_close.testcode.demands import Demand
+from loop_close.testcode.nodes import bounded, constant, copied, dotted, each, folded, short, text_of
+from loop_close.testcode.suite import FUNCTIONS, Function, Module, Scope, Suite, Test, is_fixture
 
 STOPS = {"skip", "skipTest", "SkipTest", "importorskip", "xfail", "Skipped", "skip_module"}
 MAX_LOOP = 60
-_MAX_SIZE = 120
 MAX_DEPTH = 4
 _MAX_STEPS = 30_000
 
@@ -532,79 +520,3 @@ def _is_always_equal(node: ast.ClassDef) -> bool:
 def _always_true(node: Function) -> bool:
     returns = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
     return bool(returns) and all(constant(value) is True for value in returns)
-
-
-def each(iterated: ast.expr) -> ast.expr:
-    """Stand for any element."""
-    return ast.Call(ast.Name("each"), [iterated], [])
-
-
-def bounded(node: ast.expr) -> ast.expr:
-    """The expression; where it is too long to carry along, its outer function with digests of words and literals."""
-    is_listed = isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict))  # their elements are bounded
-    if size_of(node) <= (_MAX_SIZE * 50 if is_listed else _MAX_SIZE):
-        return node
-    text = text_of(node)
-    literals = LITERAL.findall(text)
-    words, given = (_digest("".join(part)) for part in (LITERAL.split(text), literals))
-    is_call = isinstance(node, ast.Call) and size_of(node.func) < _MAX_SIZE // 2
-    function = node.func if is_call and isinstance(node, ast.Call) else ast.Name("long")
-    return ast.Call(function, [ast.Name(f"long_{words}"), ast.Constant(given)], [])
-
-
-def _digest(text: str) -> str:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-
-
-def size_of(node: ast.AST) -> int:
-    """How many nodes an expression has, kept on the node."""
-    known: int | None = getattr(node, "_size", None)
-    if known is None:
-        known = 1 + sum(size_of(child) for child in ast.iter_child_nodes(node))
-        node._size = known  # type: ignore[attr-defined]
-    return known
-
-
-def copied(node: ast.expr) -> ast.expr:
-    """A new node with the same parts."""
-    new = copy.copy(node)
-    vars(new).pop("_text", None)
-    vars(new).pop("_size", None)
-    return new
-
-
-def folded(node: ast.expr) -> ast.expr:
-    """The value of an operation on literals; any other expression as it is."""
-    match node:
-        case ast.BinOp(left=ast.Constant(value=a), op=op, right=ast.Constant(value=b)):
-            if isinstance(a, (int, float)) and isinstance(b, (int, float)) and max(abs(a), abs(b)) < 1e9:
-                match op:
-                    case ast.Add():
-                        return ast.Constant(a + b)
-                    case ast.Sub():
-                        return ast.Constant(a - b)
-                    case ast.Mult():
-                        return ast.Constant(a * b)
-            if isinstance(a, str) and isinstance(b, str) and isinstance(op, ast.Add):
-                return ast.Constant(a + b)
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)) if number >= 0:
-            return ast.Constant(-number)
-        case ast.Subscript(
-            value=ast.Tuple(elts=items) | ast.List(elts=items), slice=ast.Constant(value=int() as index)
-        ):
-            if -len(items) <= index < len(items) and not any(isinstance(i, ast.Starred) for i in items):
-                return items[index]
-        case ast.Subscript(value=ast.Dict(keys=keys, values=values), slice=ast.Constant(value=wanted)):
-            for key, value in zip(keys, values, strict=True):
-                if isinstance(key, ast.Constant) and key.value == wanted:
-                    return value
-        case ast.JoinedStr(values=parts):
-            if all(isinstance(p, ast.Constant) for p in parts):
-                return ast.Constant("".join(str(p.value) for p in parts if isinstance(p, ast.Constant)))
-    return node
-
-
-def short(node: ast.AST) -> str:
-    """The first line of a statement, bounded."""
-    text = ast.unparse(node).partition("\n")[0].rstrip(":")
-    return text if len(text) <= 120 else text[:119] + "…"
