@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from loop_close.testcode import TestChange, compare_tests, fingerprint
 
 TESTS = Path(__file__).parent.parent
-SAMPLE = sorted(TESTS.glob("*/test_*.py"))[::30]
+SAMPLE = sorted(TESTS.glob("*/test_*.py"))[::45]
 PATHS = st.sampled_from(
     ["test_a.py", "conftest.py", "pytest.ini", "pyproject.toml", "tests/helpers.py", "setup.cfg"]
 )
@@ -24,7 +24,7 @@ SOURCES = st.one_of(
 SUITES = st.dictionaries(PATHS, SOURCES, max_size=3)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(SUITES, SUITES)
 def test_any_text_is_compared(before, after):
     found = compare_tests(before, after, before, after)
@@ -32,7 +32,7 @@ def test_any_text_is_compared(before, after):
     assert len({(change, fingerprint(change)) for change in found}) == len(found)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(SUITES)
 def test_the_same_texts_differ_in_nothing(suite):
     assert compare_tests(suite, dict(suite)) == ()
@@ -115,3 +115,12 @@ def test_a_change_has_an_id_and_a_fingerprint():
         "pyproject.toml",
         False,
     )
+
+
+@pytest.mark.parametrize(
+    "deep", ["x = " + "+".join(["1"] * 5000), "x = " + "(" * 90 + ")" * 90, "-" * 3000 + "1"]
+)
+def test_what_is_nested_deeply_is_compared(deep):
+    test = "def test_a():\n    assert total(1) == 1\n"
+    assert compare_tests({"test_a.py": test + deep}, {"test_a.py": test + deep}) == ()
+    assert compare_tests({"test_a.py": test + deep}, {"test_a.py": deep})

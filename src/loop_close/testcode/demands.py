@@ -6,10 +6,9 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Any
 
-from loop_close.testcode.suite import constant, dotted
+from loop_close.testcode.nodes import constant, dotted, text_of
 
 _OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
@@ -93,7 +92,7 @@ class Demand:
     def shown(self) -> str:
         """The demand as an expression; as it is written where that is shorter."""
         full = self.normal
-        is_clear = len(full) <= _MAX_SHOWN and "long_" not in full and "each(" not in full
+        is_clear = len(full) <= _MAX_SHOWN and not re.search(r"long_|each\(|fstring\(", full)
         return full if is_clear or not self.text else self.text
 
     @property
@@ -110,19 +109,6 @@ class Demand:
         if self.op == "~=":
             return f"{self.subject} == approx({self.expected})"
         return f"{self.subject} {self.op} {self.expected}"
-
-
-def text_of(node: ast.AST) -> str:
-    """The expression as source, kept on the node: no node of a normalized expression is changed again."""
-    known: str | None = getattr(node, "_text", None)
-    if known is None:
-        try:
-            known = ast.unparse(node)
-        except (ValueError, TypeError, AttributeError):  # before 3.12 not every f-string can be written
-            digest = blake2b(ast.dump(node).encode("utf-8", "surrogatepass"), digest_size=6)
-            known = f"<{digest.hexdigest()}>"
-        node._text = known  # type: ignore[attr-defined]
-    return known
 
 
 def demands_of(test: ast.expr, positive: bool = True) -> list[Demand]:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from loop_close.testcode.change import TestChange, excerpt
-from loop_close.testcode.suite import FUNCTIONS, Module, constant, dotted
+from loop_close.testcode.nodes import constant, dotted
+from loop_close.testcode.suite import FUNCTIONS, Module
 
 _DETECTS = re.compile(
     r"PYTEST_CURRENT_TEST|PYTEST_VERSION|PYTEST_XDIST|['\"](?:_pytest|pytest|unittest)['\"]\s+(?:not\s+)?in\s+sys\.modules"

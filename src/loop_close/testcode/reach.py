@@ -9,8 +9,9 @@ from dataclasses import replace
 from hashlib import blake2b
 from itertools import product
 
-from loop_close.testcode.demands import Demand, demands_of, of_call, raising, text_of
-from loop_close.testcode.suite import FUNCTIONS, Function, Scope, Suite, Test, constant, dotted, flat
+from loop_close.testcode.demands import Demand, demands_of, of_call, raising
+from loop_close.testcode.nodes import constant, copied, dotted, each, folded, short, text_of
+from loop_close.testcode.suite import FUNCTIONS, Function, Scope, Suite, Test, flat
 from loop_close.testcode.values import (
     MAX_DEPTH,
     MAX_LOOP,
@@ -19,25 +20,14 @@ from loop_close.testcode.values import (
     Reading,
     TooMuchError,
     Values,
-    copied,
-    each,
-    folded,
     is_context_manager,
     returns_true,
-    short,
 )
 
 _ASSERTIONS = {"AssertionError", "Exception", "BaseException", "Failed", ""}
 _EXITS = {"sys.exit", "os._exit", "pytest.exit", "exit", "quit", "os.abort", "SystemExit", "os.kill"}
-_RAISES = {
-    "raises",
-    "assertRaises",
-    "assertRaisesRegex",
-    "warns",
-    "deprecated_call",
-    "assertWarns",
-    "assertWarnsRegex",
-}
+_RAISES = {"raises", "warns", "deprecated_call"}
+_RAISES |= {"assertRaises", "assertRaisesRegex", "assertWarns", "assertWarnsRegex"}
 _BEFORE = ("setUpClass", "setup_class", "asyncSetUp", "setUp", "setup_method", "setup")
 _AFTER = ("tearDown", "teardown_method", "asyncTearDown")
 _MAX_ROWS = 300
@@ -235,12 +225,12 @@ class Walk(Values):
                 self.block(node.orelse)
             case ast.With() | ast.AsyncWith():
                 return self._with(node, list(node.items))
-            case ast.Try():
+            case ast.Try() | ast.TryStar():
                 return self._try(node)
             case ast.Match(subject=subject, cases=cases):
                 text = text_of(self.value(subject))
                 for case in cases:
-                    with self.guarded(f"{text} is {ast.unparse(case.pattern)}"):
+                    with self.guarded(f"{text} is {text_of(case.pattern)}"):
                         self.block(case.body)
         return ""
 
@@ -414,30 +404,41 @@ class Walk(Values):
                 body(ast.Name("caught"))
         else:
             body(ast.Name("caught"))
-        last_one = _expression_of(inner[-1]) if inner else None
         with self.passing("it is to raise"):
-            subject = self.value(last_one) if last_one is not None else inner[-1] if inner else None
+            subject = self._done(inner[-1]) if inner else None
         demand = raising(kind, subject, match)
         self._demand([replace(demand, op="raises")], node)
         if not self.dead:
             self.reading.demands.insert(position, self.reading.demands.pop())
 
-    def _try(self, node: ast.Try) -> str:
+    def _done(self, node: ast.stmt) -> ast.expr:
+        """What a statement does, as an expression."""
+        match node:
+            case ast.Assign(targets=[ast.Attribute() | ast.Subscript() as target], value=value):
+                return ast.Call(ast.Name("set"), [self.value(_loaded(target)), self.value(value)], [])
+            case ast.Delete(targets=[target, *_]):
+                return ast.Call(ast.Name("delete"), [self.value(_loaded(target))], [])
+            case ast.Raise(exc=ast.expr() as exc):
+                return ast.Call(ast.Name("raise_"), [self.value(exc)], [])
+        found = _expression_of(node)
+        calls = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call)]
+        return self.value(found if found is not None else calls[-1] if calls else ast.Constant(None))
+
+    def _try(self, node: ast.Try | ast.TryStar) -> str:
         for handler in node.handlers:  # try: f(), fail() / except ValueError: pass
             kinds = self.names(handler.type)
             tail = [*node.body, *node.orelse]
             if len(tail) > 1 and _is_failing(tail[-1]) and "BaseException" not in kinds and "" not in kinds:
-                calls = [e for s in tail[:-1] if (e := _expression_of(s)) is not None]
-                if (
-                    calls
-                    and handler.type is not None
-                    and not ("Exception" in kinds and tail[-1] in node.body)
-                ):
-                    self._demand([raising(self.value(handler.type), self.value(calls[-1]))], node)
+                is_caught_too = "Exception" in kinds and tail[-1] in node.body
+                if handler.type is not None and not is_caught_too:
+                    with self.passing("it is to raise"):
+                        self.block(tail[:-1])
+                        done = self._done(tail[-2])
+                    self._demand([raising(self.value(handler.type), done)], node)
                     self._aside(handler.body)
                     self.block(node.finalbody)
                     return ""
-        swallowed = [h for h in node.handlers if not _escapes(h, node)]
+        swallowed = [h for h in node.handlers if not _escapes(h)]
         ends = ""
         if any(isinstance(inner, ast.Return) for s in node.finalbody for inner in ast.walk(s)):
             with self.passing("the `return` in `finally` swallows its failure"):
@@ -558,7 +559,7 @@ def _is_failing(node: ast.stmt) -> bool:
     return False
 
 
-def _escapes(handler: ast.ExceptHandler, around: ast.Try) -> bool:
+def _escapes(handler: ast.ExceptHandler) -> bool:
     """Whether the failure goes on from a handler: it raises, fails or keeps the exception for later."""
     for node in (inner for statement in handler.body for inner in ast.walk(statement)):
         if isinstance(node, (ast.Raise, ast.Assert)) and constant(getattr(node, "test", None)) is not True:

@@ -13,7 +13,8 @@ from fnmatch import fnmatch
 from typing import Any
 
 from loop_close.testcode.change import Kind, TestChange, excerpt
-from loop_close.testcode.suite import FUNCTIONS, Function, Module, Patterns, Suite, Test, constant, dotted
+from loop_close.testcode.nodes import constant, dotted
+from loop_close.testcode.suite import FUNCTIONS, Function, Module, Patterns, Suite, Test
 
 _FILES = (
     "pytest.toml",
@@ -492,7 +493,7 @@ def _effects(name: str, node: Function) -> set[str]:
                 )
                 if not is_default:
                     found.add(f"`{_line(inner)}`")
-            case ast.Try() if any(
+            case ast.Try() | ast.TryStar() if any(
                 isinstance(n, (ast.Yield, ast.YieldFrom)) for s in inner.body for n in ast.walk(s)
             ):
                 for handler in inner.handlers:

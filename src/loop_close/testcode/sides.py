@@ -7,9 +7,10 @@ import re
 from collections.abc import Mapping
 from functools import cached_property
 
+from loop_close.testcode.nodes import dotted
 from loop_close.testcode.reach import read
 from loop_close.testcode.selection import Selection, ignored_by_conftest, selection_of, selections
-from loop_close.testcode.suite import FUNCTIONS, Module, Scope, Suite, Test, dotted, is_autouse
+from loop_close.testcode.suite import FUNCTIONS, Module, Scope, Suite, Test, is_autouse
 from loop_close.testcode.values import Reading
 
 _MAX_STEPS = 60_000

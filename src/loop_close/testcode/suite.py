@@ -8,68 +8,10 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import cached_property
 
+from loop_close.testcode.nodes import constant, dotted, parse
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_MAX_TEXT = 2_000_000
-
-
-def parse(text: str) -> ast.Module | None:
-    """The syntax tree; None where it is not Python, or nested too deeply."""
-    try:
-        return ast.parse(text) if len(text) <= _MAX_TEXT else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def dotted(node: ast.AST | None) -> str:
-    """``pytest.mark.skip`` of the expression, without the arguments of calls; empty for anything else."""
-    parts: list[str] = []
-    while True:
-        if isinstance(node, ast.Call):
-            node = node.func
-        elif isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        elif isinstance(node, ast.Name):
-            return ".".join([node.id, *reversed(parts)])
-        else:
-            return ""
-
-
-def constant(node: ast.AST | None) -> object:
-    """The value of a literal, or of a name or expression that is always true or false; ... where it is not one."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        value = constant(node.operand)
-        return ... if value is ... else not value
-    if isinstance(node, ast.BoolOp):
-        values = [constant(value) for value in node.values]
-        is_or = isinstance(node.op, ast.Or)
-        if any(value is not ... and bool(value) is is_or for value in values):
-            return is_or
-        return ... if ... in values else not is_or
-    if isinstance(node, ast.Call) and dotted(node.func) in (
-        "range",
-        "list",
-        "tuple",
-        "dict",
-        "set",
-        "iter",
-        "bool",
-    ):
-        if not node.keywords and all(isinstance(a, ast.Constant) and a.value in (0, "") for a in node.args):
-            return ()
-        return ...
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-        upper = node.slice.upper
-        return (
-            () if isinstance(upper, ast.Constant) and upper.value == 0 and node.slice.lower is None else ...
-        )
-    if isinstance(node, ast.Lambda):
-        return True
-    try:
-        return ast.literal_eval(node) if isinstance(node, ast.expr) else ...
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return ...
 
 
 def flat(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
@@ -83,7 +25,7 @@ def flat(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
                     yield from flat(statement.body)
                 if value is ... or not value:
                     yield from flat(statement.orelse)
-            case ast.Try():
+            case ast.Try() | ast.TryStar():
                 for part in (statement.body, *(h.body for h in statement.handlers), statement.orelse):
                     yield from flat(part)
                 yield from flat(statement.finalbody)
@@ -102,15 +44,12 @@ class Scope:
     bound: dict[str, ast.AST] = field(default_factory=dict)
     imports: dict[str, tuple[str, str]] = field(default_factory=dict)
     attributes: dict[str, dict[str, ast.AST]] = field(default_factory=dict)
-    earlier: dict[str, ast.AST] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for statement in flat(self.body):
             self._read(statement)
 
     def _bind(self, name: str, value: ast.AST) -> None:
-        if isinstance(self.bound.get(name), FUNCTIONS):
-            self.earlier[name] = self.bound[name]
         self.bound[name] = value
 
     def _read(self, statement: ast.stmt) -> None:

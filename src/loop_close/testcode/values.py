@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import blake2b
 
-from loop_close.testcode.demands import Demand, text_of
-from loop_close.testcode.suite import (
-    FUNCTIONS,
-    Function,
-    Module,
-    Scope,
-    Suite,
-    Test,
-    constant,
-    dotted,
-    is_fixture,
-)
+from loop_close.testcode.demands import Demand
+from loop_close.testcode.nodes import bounded, constant, copied, dotted, each, folded, short, text_of
+from loop_close.testcode.suite import FUNCTIONS, Function, Module, Scope, Suite, Test, is_fixture
 
 STOPS = {"skip", "skipTest", "SkipTest", "importorskip", "xfail", "Skipped", "skip_module"}
 MAX_LOOP = 60
-_MAX_SIZE = 120
 MAX_DEPTH = 4
 _MAX_STEPS = 30_000
 
@@ -138,7 +126,7 @@ class Values:
             self.reading.stops["parametrize"] = "has no parameters left"
         if self.is_brief:  # the rows themselves are demanded, and one of them is followed
             self.reading.demands += [
-                Demand("call", f"row {text_of(item)}", line=mark.lineno) for item in listed
+                Demand("call", f"row {text_of(item)}", text=f"row {short(item)}") for item in listed
             ]
             listed = listed[:1]
         found = []
@@ -315,6 +303,10 @@ class Values:
                 if self.at_yield is not None:
                     self.at_yield(self.value(inner) if inner is not None else None)
                 return ast.Name("sent")
+            case ast.JoinedStr(values=parts) if not all(isinstance(part, ast.Constant) for part in parts):
+                return bounded(ast.Call(ast.Name("fstring"), [self.value(part) for part in parts], []))
+            case ast.FormattedValue(value=inner):
+                return self.value(inner)
             case ast.Constant():
                 return node
         return folded(bounded(self._copied(node)))
@@ -528,71 +520,3 @@ def _is_always_equal(node: ast.ClassDef) -> bool:
 def _always_true(node: Function) -> bool:
     returns = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
     return bool(returns) and all(constant(value) is True for value in returns)
-
-
-def each(iterated: ast.expr) -> ast.expr:
-    """Stand for any element."""
-    return ast.Call(ast.Name("each"), [iterated], [])
-
-
-def bounded(node: ast.expr) -> ast.expr:
-    """The expression; a name made of its digest where it is too long to carry along."""
-    is_listed = isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict))  # their elements are bounded
-    if size_of(node) > (_MAX_SIZE * 50 if is_listed else _MAX_SIZE):
-        digest = blake2b(text_of(node).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-        return ast.Name(f"long_{digest}")
-    return node
-
-
-def size_of(node: ast.AST) -> int:
-    """How many nodes an expression has, kept on the node."""
-    known: int | None = getattr(node, "_size", None)
-    if known is None:
-        known = 1 + sum(size_of(child) for child in ast.iter_child_nodes(node))
-        node._size = known  # type: ignore[attr-defined]
-    return known
-
-
-def copied(node: ast.expr) -> ast.expr:
-    """A new node with the same parts."""
-    new = copy.copy(node)
-    vars(new).pop("_text", None)
-    vars(new).pop("_size", None)
-    return new
-
-
-def folded(node: ast.expr) -> ast.expr:
-    """The value of an operation on literals; any other expression as it is."""
-    match node:
-        case ast.BinOp(left=ast.Constant(value=a), op=op, right=ast.Constant(value=b)):
-            if isinstance(a, (int, float)) and isinstance(b, (int, float)) and max(abs(a), abs(b)) < 1e9:
-                match op:
-                    case ast.Add():
-                        return ast.Constant(a + b)
-                    case ast.Sub():
-                        return ast.Constant(a - b)
-                    case ast.Mult():
-                        return ast.Constant(a * b)
-            if isinstance(a, str) and isinstance(b, str) and isinstance(op, ast.Add):
-                return ast.Constant(a + b)
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)) if number >= 0:
-            return ast.Constant(-number)
-        case ast.Subscript(
-            value=ast.Tuple(elts=items) | ast.List(elts=items), slice=ast.Constant(value=int() as index)
-        ):
-            if -len(items) <= index < len(items) and not any(isinstance(i, ast.Starred) for i in items):
-                return items[index]
-        case ast.Subscript(value=ast.Dict(keys=keys, values=values), slice=ast.Constant(value=wanted)):
-            for key, value in zip(keys, values, strict=True):
-                if isinstance(key, ast.Constant) and key.value == wanted:
-                    return value
-        case ast.JoinedStr(values=parts):
-            if all(isinstance(p, ast.Constant) for p in parts):
-                return ast.Constant("".join(str(p.value) for p in parts if isinstance(p, ast.Constant)))
-    return node
-
-
-def short(node: ast.AST) -> str:
-    """The first line of a statement, bounded."""
-    text = ast.unparse(node).partition("\n")[0].rstrip(":")
-    return text if len(text) <= 120 else text[:119] + "…"
