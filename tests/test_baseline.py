@@ -32,6 +32,11 @@ token = "abc"
             PYPROJECT,
             '[tool.pytest.ini_options]  # ours\ntestpaths = ["tests"]\nfilterwarnings = [\n    "error",\n]\n',
         ),
+        (
+            "tox.ini",
+            "[testenv]\nset_env =\n    PYTHONOPTIMIZE=1\ncommands = python -O -m pytest\n[pytest]\nb = 2\n",
+            "# PYTHONOPTIMIZE=1\n# commands = python -O -m pytest\n[pytest]\nb = 2\n",
+        ),
         ("sub/tox.ini", "[tox]\na = 1\n[pytest]\nb = 2\n[testenv]\nc = 3\n", "[pytest]\nb = 2\n"),
         ("setup.cfg", "[metadata]\na = 1\n[tool:pytest]\r\nb = 2\r\n", "[tool:pytest]\nb = 2\n"),
         ("setup.cfg", "[metadata]\na = 1\n", ""),

@@ -27,6 +27,8 @@ _LONGEST_WHAT, _LONGEST_LINES = 300, 1_500
 # Of files that configure other tools as well only these sections are kept: the rest may hold anything.
 _OWN_SECTION = re.compile(r"\s*\[+\s*(?:pytest|tool:pytest|tool\s*\.\s*pytest\b[^\]]*)\s*\]")
 _SECTION = re.compile(r"\s*\[+[^\[\]\"',]+\]+\s*(?:[#;].*)?$")
+# Of other sections, such as those of tox, what turns assertions off.
+_OPTIMIZED = re.compile(r"PYTHONOPTIMIZE|\bpython[\d.]*\s[^\n]*-OO?\b")
 _SHARED = ("pyproject.toml", "tox.ini", "setup.cfg")
 
 
@@ -51,6 +53,8 @@ def _own_lines(lines: Sequence[str]) -> Iterator[str]:
             is_own = _OWN_SECTION.match(line) is not None
         if is_own:
             yield line
+        elif _OPTIMIZED.search(line):
+            yield f"# {line.lstrip()}"  # as a remark: it would not be valid where it stands now
 
 
 def texts_now(root: Path, known: Collection[str] = ()) -> dict[str, str]:
