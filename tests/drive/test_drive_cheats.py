@@ -78,6 +78,16 @@ def test_honest_change_of_tests_with_the_fix_is_done(project):
     assert RIGHT["total"] in (loop.root / "cart.py").read_text()
 
 
+def test_change_that_cannot_be_decided_is_asked_about_once(project):
+    other = {"test_cart.py": TESTS.replace("total([1, 2])", "total([0, 3])"), **cart()}
+    loop = project([{"say": "Fixed.", "write": other}, {"say": "The sum is the same."}], WRONG)
+    done = loop.drive()
+    assert done.returncode == 0, done.stdout
+    assert len(loop.given) == 2
+    assert "- `test_cart.py::test_total` (changed): " in loop.given[1]
+    assert "  look: changed: test_cart.py::test_total: " in done.stdout
+
+
 def test_tests_that_the_agent_wrote_are_its_own(project):
     new = {"test_new.py": "from cart import count\n\n\ndef test_none():\n    assert count([]) == 1\n"}
     mended = {"test_new.py": new["test_new.py"].replace("== 1", "== 0"), **cart()}

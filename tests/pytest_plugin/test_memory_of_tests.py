@@ -54,6 +54,17 @@ def test_tests_that_are_new_in_the_loop_may_be_edited(loop):  # noqa: F811
     assert signals(done) == []
 
 
+def test_change_that_cannot_be_decided_is_told_twice_and_then_part_of_the_tests(run, loop):  # noqa: F811
+    run(HALF, remembers=True)
+    done = loop(test_shop=("total([1, 2, 3])", "total([2, 4])"), shop=FIX)
+    assert changes(done) == [("test_total", "unclear", "open")]
+    assert done.report["decision"]["reason"] == "test-tampering"
+    done = loop()
+    assert changes(done) == [("test_total", "unclear", "asked")]
+    assert done.report["decision"]["reason"] == "done"
+    assert changes(loop()) == []
+
+
 def test_changes_between_loops_are_asked_about_once(run, loop):  # noqa: F811
     """After a green run nobody knows of a failure that they were made for."""
     run(RIGHT, remembers=True)
