@@ -107,7 +107,9 @@ class _Comparison(Difference):
         """One change for all tests that a changed helper weakens in the same way."""
         groups: dict[tuple[str, ...], list[TestChange]] = {}
         for change in found:
-            is_own = change.before != change.after and change.before in self.was.texts[change.file]
+            is_own = change.before != change.after and change.before in self.was.texts.get(
+                change.file, change.before
+            )
             key = (change.id,) if is_own else (change.kind, change.before, change.after)
             groups.setdefault(key, []).append(change)
         for group in groups.values():
@@ -191,7 +193,8 @@ class _Comparison(Difference):
 
     def _missing(self, test: Test, other: Test | None) -> list[Demand]:
         """What a test demanded that is demanded no more, by itself or by any other."""
-        own = self.now.reading(other) if other is not None and not self.now.deselected(other) else Reading()
+        is_run = other is not None and (bool(self.was.deselected(test)) or not self.now.deselected(other))
+        own = self.now.reading(other) if other is not None and is_run else Reading()
         wanted = dict.fromkeys(self.was.reading(test).demands)
         missing = [w for w in wanted if not _is_met(w, own.demands, own.calls)]
         left = [w for w in missing if not self._is_met_elsewhere(w, test)]
