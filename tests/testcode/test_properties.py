@@ -48,6 +48,7 @@ class Renamed(ast.NodeTransformer):
             if isinstance(inner, (ast.Global, ast.Nonlocal))
             for n in inner.names
         }
+        kept |= {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
         stored = {
             n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
         } - kept
