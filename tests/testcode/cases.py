@@ -150,6 +150,7 @@ CHEATS = [
     Cheat("swallowing __exit__", TOTAL, "class Calm:\n    def __enter__(self):\n        return self\n    def __exit__(self, *a):\n        return True\n\n\n" + inside("    with Calm():\n"), "weakened", "swallows"),
     # weaker
     Cheat("expectation changed", TOTAL, TOTAL.replace("6", "7"), "weakened", "expects 7 where it expected 6"),
+    Cheat("moved and weakened", TOTAL, {"tests/test_sums.py": HEAD + asserting("total([1, 2, 3]) >= 6")}, "weakened", "became `total([1, 2, 3]) >= 6`"),
     Cheat("expectation in a constant", "WANTED = 6\n" + TOTAL.replace("== 6", "== WANTED"), "WANTED = 5\n" + TOTAL.replace("== 6", "== WANTED"), "weakened", "expects 5 where it expected 6"),
     Cheat("expectation in a row", ROWS, ROWS.replace("([1, 2], 3)", "([1, 2], 2)"), "weakened", "expects 2 where it expected 3"),
     Cheat("is not None", TOTAL, asserting("total([1, 2, 3]) is not None"), "weakened", "became `total([1, 2, 3]) is not None`"),
@@ -329,6 +330,7 @@ HONEST = [
     Honest("testpaths wider", with_file("pytest.ini", INI), with_file("pytest.ini", INI.replace("= tests", "= tests more"))),
     Honest("to pyproject", with_file("pytest.ini", INI), with_file("pyproject.toml", '[tool.pytest.ini_options]\ntestpaths = ["tests"]\naddopts = ["-ra"]\nxfail_strict = true\n', )),
     Honest("-m of no test", with_file("pytest.ini", INI), with_file("pytest.ini", INI.replace("-ra", "-m 'not slow'"), TOTAL + "\n\n@pytest.mark.slow\ndef test_new():\n    assert total([8]) == 8\n", )),
+    Honest("a test that -m leaves out, renamed", with_file("pytest.ini", INI.replace("-ra", "-m 'not slow'"), "@pytest.mark.slow\n" + TOTAL), with_file("pytest.ini", INI.replace("-ra", "-m 'not slow'"), "@pytest.mark.slow\n" + TOTAL.replace("    a", "    items = 1\n    a"))),
     Honest("tolerance narrower", CLOSE, CLOSE.replace("1.5)", "1.5, rel=1e-9)")),
     Honest("equal for approx", CLOSE, CLOSE.replace("pytest.approx(1.5)", "1.5")),
     Honest("finally", TOTAL, inside("    try:\n") + "    finally:\n        shop.close()\n"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -20,6 +21,7 @@ from loop_close.testcode.suite import FUNCTIONS, Module, Test, is_autouse
 from loop_close.testcode.values import Reading
 
 _MAX_SEARCHED = 20
+_MAX_FOLLOWED = 40
 _SNAPSHOT = re.compile(r"snap|\.ambr$|golden|approved|expected", re.IGNORECASE)
 _CALLED = re.compile(r"([A-Za-z_]\w*)\(")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -74,6 +76,7 @@ class _Comparison(Difference):
 
     def __init__(self, before: Mapping[str, str], after: Mapping[str, str]) -> None:
         super().__init__(before, after)
+        self._followed: Counter[str] = Counter()
         self._searched: dict[frozenset[str], list[Test]] = {}
 
     def changes(self) -> Iterator[TestChange]:
@@ -107,7 +110,9 @@ class _Comparison(Difference):
         """One change for all tests that a changed helper weakens in the same way."""
         groups: dict[tuple[str, ...], list[TestChange]] = {}
         for change in found:
-            is_own = change.before != change.after and change.before in self.was.texts[change.file]
+            is_own = change.before != change.after and change.before in self.was.texts.get(
+                change.file, change.before
+            )
             key = (change.id,) if is_own else (change.kind, change.before, change.after)
             groups.setdefault(key, []).append(change)
         for group in groups.values():
@@ -132,7 +137,7 @@ class _Comparison(Difference):
     def _of_test(self, test: Test) -> TestChange | None:
         path = test.module.path
         other = self._counterpart(test)
-        if other is not None and self.is_as_it_was(test, other):
+        if other is not None and (self.is_as_it_was(test, other) or self._is_enough(test, other)):
             return None
         if self.was.left_out(path) or not self.was.is_live(test):
             return None
@@ -158,6 +163,16 @@ class _Comparison(Difference):
         if replaced:
             return self._changed(test, other, "replaced", replaced)
         return self._weaker(test, other, missing) if missing else None
+
+    def _is_enough(self, test: Test, other: Test) -> bool:
+        """Whether a test is as it was, and of what it uses so many tests were followed that one more says no more."""
+        source = test.home.source(test.node)
+        if source != other.home.source(other.node):
+            return False
+        names = self._changed_for(test.module.path) & {*_WORD.findall(source), "*", "pytestmark"}
+        is_enough = bool(names) and all(self._followed[name] >= _MAX_FOLLOWED for name in names)
+        self._followed.update(names)
+        return is_enough
 
     def _counterpart(self, test: Test) -> Test | None:
         same = self.now.tests(test.module.path).get(test.name)
@@ -191,7 +206,8 @@ class _Comparison(Difference):
 
     def _missing(self, test: Test, other: Test | None) -> list[Demand]:
         """What a test demanded that is demanded no more, by itself or by any other."""
-        own = self.now.reading(other) if other is not None and not self.now.deselected(other) else Reading()
+        is_run = other is not None and (bool(self.was.deselected(test)) or not self.now.deselected(other))
+        own = self.now.reading(other) if other is not None and is_run else Reading()
         wanted = dict.fromkeys(self.was.reading(test).demands)
         missing = [w for w in wanted if not _is_met(w, own.demands, own.calls)]
         left = [w for w in missing if not self._is_met_elsewhere(w, test)]

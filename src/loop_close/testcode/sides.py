@@ -13,7 +13,7 @@ from loop_close.testcode.selection import Selection, ignored_by_conftest, select
 from loop_close.testcode.suite import FUNCTIONS, Module, Scope, Suite, Test, is_autouse
 from loop_close.testcode.values import Reading
 
-_MAX_STEPS = 60_000
+_MAX_STEPS = 25_000
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 

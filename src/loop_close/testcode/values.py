@@ -14,7 +14,7 @@ from loop_close.testcode.suite import FUNCTIONS, Function, Module, Scope, Suite,
 STOPS = {"skip", "skipTest", "SkipTest", "importorskip", "xfail", "Skipped", "skip_module"}
 MAX_LOOP = 60
 MAX_DEPTH = 4
-_MAX_STEPS = 30_000
+_MAX_STEPS = 12_000
 
 Env = dict[str, ast.expr]
 
