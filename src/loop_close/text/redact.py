@@ -22,20 +22,25 @@ _REPEATED = 20
 _ROUNDS = 4
 
 
+def _always(match: re.Match[str]) -> bool:
+    return True
+
+
+_compiled = cache(re.compile)
+
+
 class Rule(NamedTuple):
     """One way a credential is written.
 
-    :ivar guards: separated by spaces; a text that holds none of them is not searched at all.
+    :ivar guards: separated by spaces; a text that holds none of them is not searched at all. One in lower
+        case stands for any case.
     :ivar pattern: with a group ``secret``, the part to hide. Compiled when it is first needed.
     :ivar accept: has the last word on a match, and may say that only a part is to be hidden, by its end.
-    :ivar folds: whether the guards are looked for in the text in lower case.
     """
 
-    name: str
     guards: str
     pattern: str
-    accept: Callable[[re.Match[str]], bool | int] = lambda match: True
-    folds: bool = False
+    accept: Callable[[re.Match[str]], bool | int] = _always
 
 
 def _words(text: str) -> frozenset[str]:
@@ -69,109 +74,105 @@ _WORD, _WORDS, _HEX = "[A-Za-z0-9]", "[A-Za-z0-9_-]", "[a-f0-9]"
 _EDGE = r"(?:(?<![A-Za-z0-9]{0})|(?<=\\[nrt]{0})|(?<=%[0-9A-Fa-f][0-9A-Fa-f]{0}))"
 
 
-def _token(
-    name: str, prefixes: str, body: str, accept: Callable[[re.Match[str]], bool] = lambda match: True
-) -> Rule:
-    """A token that begins with one of the prefixes.
+# Prefixes of tokens and what follows, from the vendors' documentation and GitHub's list of supported secret scanning
+# patterns. After "~" the token must look random.
+_PREFIXES = r"""
+ghp_ gho_ ghu_ ghs_ ghr_  [A-Za-z0-9]{20,}+
+github_pat_  [A-Za-z0-9]{20,}+(?:_[A-Za-z0-9]++)?
+glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glimt- glagent- glsoat- gloas- glffct-  [A-Za-z0-9_.-]{20,}+
+GR1348941  [A-Za-z0-9_-]{20,}+
+sk_live_ rk_live_ pk_live_ sk_test_ rk_test_  [A-Za-z0-9]{16,}+
+whsec_  [A-Za-z0-9+/=]{16,}+
+npm_  [A-Za-z0-9]{36,}+
+rubygems_  [a-f0-9]{48}
+pypi-AgEI  (?:(?!pypi-AgEI)[A-Za-z0-9_-])++
+AKIA ASIA AROA AIDA ABIA ACCA  [A-Z2-7]{16}(?![A-Za-z0-9])
+hf_  [A-Za-z0-9]{30,}+
+SG.  [A-Za-z0-9_-]{16,}+\.[A-Za-z0-9_-]{16,}+
+AIza  [A-Za-z0-9_-]{35,}+
+ya29.  [A-Za-z0-9._-]{20,}+
+~ 1//0  [A-Za-z0-9_-]{30,}+
+GOCSPX-  [A-Za-z0-9_-]{20,}+
+hvs. hvb. hvr.  [A-Za-z0-9_-]{24,}+
+pul-  [a-f0-9]{40}(?![A-Za-z0-9])
+dapi  [a-f0-9]{32}(?:-[0-9])?(?![A-Za-z0-9])
+dckr_pat_ dckr_oat_  [A-Za-z0-9_-]{20,}+
+dop_v1_ doo_v1_ dor_v1_  [a-f0-9]{64}
+SK  [a-f0-9]{32}(?![A-Za-z0-9])
+key-  [a-f0-9]{32}(?![A-Za-z0-9])
+shpat_ shpss_ shpca_ shppa_  [a-fA-F0-9]{32,}+
+lin_api_  [A-Za-z0-9]{32,}+
+secret_  [A-Za-z0-9]{43}(?![A-Za-z0-9])
+ntn_  [A-Za-z0-9]{40,}+
+figd_ figo_ figu_  [A-Za-z0-9_-]{30,}+
+glsa_  [A-Za-z0-9]{32}_[A-Fa-f0-9]{8}
+~ glc_  [A-Za-z0-9+/=]{32,}+
+eyJrIjoi  [A-Za-z0-9+/=_-]{40,}+
+NRAK- NRII- NRIQ- NRRA- NRSP- NRJS-  [A-Za-z0-9_-]{19,}+
+sntrys_ sntryu_  [A-Za-z0-9+/=_-]{32,}+
+ATATT3 ATCTT3  [A-Za-z0-9_=-]{32,}+
+ATBB  [A-Za-z0-9]{28,}+(?![A-Za-z0-9])
+~ EAA  [A-Za-z0-9]{30,}+
+xai-  [A-Za-z0-9]{40,}+
+gsk_  [A-Za-z0-9]{40,}+
+r8_  [A-Za-z0-9]{37}(?![A-Za-z0-9])
+pplx-  [A-Za-z0-9]{32,}+
+AGE-SECRET-KEY-1  [A-Za-z0-9]{20,}+
+HRKU-  [A-Za-z0-9_-]{30,}+
+PMAK-  [a-f0-9]{24}-[a-f0-9]{34}
+pscale_tkn_ pscale_pw_ pscale_oauth_  [A-Za-z0-9_=.-]{30,}+
+pat  [A-Za-z0-9]{14}\.[a-f0-9]{64}
+dt0c01. dt0s01. dt0s02.  [A-Z0-9]{24}\.[A-Z0-9]{64}
+EZAK EZTK  [A-Za-z0-9]{54}
+dp.  (?:pt|ct|st|sa|scim|audit)\.[A-Za-z0-9_-]{40,}+
+fo1_  [A-Za-z0-9_-]{43}
+sbp_  [a-f0-9]{40}
+ops_eyJ  [A-Za-z0-9+/=_-]{60,}+
+v1.0-  [a-f0-9]{24}-[a-f0-9]{146}
+AKCp  [A-Za-z0-9]{60,}+
+sq0atp- sq0csp- sq0idp-  [A-Za-z0-9_-]{22,}+
+xkeysib- xsmtpsib-  [a-f0-9]{64}-[A-Za-z0-9]{16}
+access-sandbox- access-development- access-production-  [a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}
+xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-  [A-Za-z0-9%-]{10,}+
+xoxe.  xox[bp]-[A-Za-z0-9-]{10,}+
+~ sk-  [A-Za-z0-9_-]{20,}+
+"""
+# Tokens known by a part in their middle: that part, and the whole.
+_MIDDLES = r"""
+Q~  [A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,40}
+.atlasv1.  [A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}+
+-us  [a-f0-9]{32}-us[0-9]{1,2}
+~ .  [MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,40}
+:AA  [0-9]{8,10}:AA[A-Za-z0-9_-]{33}
+"""
 
-    The left edge is written after the prefix, as "re" searches fast only for a pattern that starts with its literal.
-    """
-    starts = [re.escape(prefix) for prefix in prefixes.split()]
+
+def _prefixed(row: str) -> Rule:
+    # The edge is written after the prefix, as "re" searches fast only for a pattern that starts with its literal.
+    prefixes, _, body = row.removeprefix("~ ").partition("  ")
+    starts = (re.escape(prefix) for prefix in prefixes.split())
     start = "|".join(start + _EDGE.replace("{0}", start) for start in starts)
-    return Rule(name, prefixes, f"(?P<secret>(?:{start}){body})", accept)
+    return Rule(prefixes, f"(?P<secret>(?:{start}){body})", _random if row[0] == "~" else _always)
 
 
-def _shape(
-    name: str, guards: str, pattern: str, accept: Callable[[re.Match[str]], bool] = lambda match: True
-) -> Rule:
-    """A token that is known by what stands in its middle."""
-    return Rule(name, guards, f"{_EDGE.replace('{0}', '')}(?P<secret>{pattern})(?![A-Za-z0-9])", accept)
+def _with_middle(row: str) -> Rule:
+    guard, _, pattern = row.removeprefix("~ ").partition("  ")
+    edge = _EDGE.replace("{0}", "")
+    pattern = f"{edge}(?P<secret>{pattern})(?![A-Za-z0-9])"
+    return Rule(guard, pattern, _random if row[0] == "~" else _always)
 
 
-# The prefixes are those of the vendors' documentation and of GitHub's list of supported secret scanning patterns.
 _TOKENS: tuple[Rule, ...] = (
-    _token("github", "ghp_ gho_ ghu_ ghs_ ghr_", f"{_WORD}{{20,}}+"),
-    _token("github_pat", "github_pat_", rf"{_WORD}{{20,}}+(?:_{_WORD}++)?"),
-    _token(
-        "gitlab",
-        "glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glimt- glagent- glsoat- gloas- glffct-",
-        "[A-Za-z0-9_.-]{20,}+",
-    ),
-    _token("gitlab_runner", "GR1348941", f"{_WORDS}{{20,}}+"),
-    _token("stripe", "sk_live_ rk_live_ pk_live_ sk_test_ rk_test_", f"{_WORD}{{16,}}+"),
-    _token("stripe_webhook", "whsec_", r"[A-Za-z0-9+/=]{16,}+"),
-    _token("npm", "npm_", f"{_WORD}{{36,}}+"),
-    _token("rubygems", "rubygems_", f"{_HEX}{{48}}"),
-    _token("pypi", "pypi-AgEI", f"(?:(?!pypi-AgEI){_WORDS})++"),
-    _token("aws", "AKIA ASIA AROA AIDA ABIA ACCA", f"[A-Z2-7]{{16}}(?!{_WORD})"),
-    _token("hugging_face", "hf_", f"{_WORD}{{30,}}+"),
-    _token("sendgrid", "SG.", rf"{_WORDS}{{16,}}+\.{_WORDS}{{16,}}+"),
-    _token("google", "AIza", f"{_WORDS}{{35,}}+"),
-    _token("google_oauth", "ya29.", r"[A-Za-z0-9._-]{20,}+"),
-    _token("google_refresh", "1//0", f"{_WORDS}{{30,}}+", _random),
-    _token("google_client", "GOCSPX-", f"{_WORDS}{{20,}}+"),
-    _shape("azure_ad", "Q~", "[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,40}"),
-    _token("vault", "hvs. hvb. hvr.", f"{_WORDS}{{24,}}+"),
+    *map(_prefixed, _PREFIXES.strip().splitlines()),
+    *map(_with_middle, _MIDDLES.strip().splitlines()),
     Rule(
-        "vault_old",
         "s.",
         rf"(?P<secret>s\.(?:(?<![\w.)\]]s\.)|(?<=\\ns\.)){_WORD}{{24}})(?![A-Za-z0-9_(])",
         _random,
     ),
-    _shape("terraform", ".atlasv1.", rf"{_WORD}{{14}}\.atlasv1\.[A-Za-z0-9_=-]{{40,}}+"),
-    _token("pulumi", "pul-", f"{_HEX}{{40}}(?!{_WORD})"),
-    _token("databricks", "dapi", rf"{_HEX}{{32}}(?:-[0-9])?(?!{_WORD})"),
-    _token("docker", "dckr_pat_ dckr_oat_", f"{_WORDS}{{20,}}+"),
-    _token("digitalocean", "dop_v1_ doo_v1_ dor_v1_", f"{_HEX}{{64}}"),
-    _token("twilio", "SK", f"{_HEX}{{32}}(?!{_WORD})"),
-    _token("mailgun", "key-", f"{_HEX}{{32}}(?!{_WORD})"),
-    _shape("mailchimp", "-us", f"{_HEX}{{32}}-us[0-9]{{1,2}}"),
-    _token("shopify", "shpat_ shpss_ shpca_ shppa_", r"[a-fA-F0-9]{32,}+"),
-    _token("linear", "lin_api_", f"{_WORD}{{32,}}+"),
-    _token("notion", "secret_", f"{_WORD}{{43}}(?!{_WORD})"),
-    _token("notion_new", "ntn_", f"{_WORD}{{40,}}+"),
-    _token("figma", "figd_ figo_ figu_", f"{_WORDS}{{30,}}+"),
-    _token("grafana", "glsa_", f"{_WORD}{{32}}_[A-Fa-f0-9]{{8}}"),
-    _token("grafana_cloud", "glc_", r"[A-Za-z0-9+/=]{32,}+", _random),
-    _token("grafana_key", "eyJrIjoi", r"[A-Za-z0-9+/=_-]{40,}+"),
-    _token("new_relic", "NRAK- NRII- NRIQ- NRRA- NRSP- NRJS-", f"{_WORDS}{{19,}}+"),
-    _token("sentry", "sntrys_ sntryu_", r"[A-Za-z0-9+/=_-]{32,}+"),
-    _token("atlassian", "ATATT3 ATCTT3", r"[A-Za-z0-9_=-]{32,}+"),
-    _token("bitbucket", "ATBB", f"{_WORD}{{28,}}+(?!{_WORD})"),
-    _token("facebook", "EAA", f"{_WORD}{{30,}}+", _random),
-    _shape("discord", ".", rf"[MNO]{_WORDS}{{23,27}}\.{_WORDS}{{6,7}}\.{_WORDS}{{27,40}}", _random),
-    _shape("telegram", ":AA", f"[0-9]{{8,10}}:AA{_WORDS}{{33}}"),
-    _token("xai", "xai-", f"{_WORD}{{40,}}+"),
-    _token("groq", "gsk_", f"{_WORD}{{40,}}+"),
-    _token("replicate", "r8_", f"{_WORD}{{37}}(?!{_WORD})"),
-    _token("perplexity", "pplx-", f"{_WORD}{{32,}}+"),
-    _token("age", "AGE-SECRET-KEY-1", "[A-Za-z0-9]{20,}+"),
-    _token("heroku", "HRKU-", f"{_WORDS}{{30,}}+"),
-    _token("postman", "PMAK-", rf"{_HEX}{{24}}-{_HEX}{{34}}"),
-    _token("planetscale", "pscale_tkn_ pscale_pw_ pscale_oauth_", "[A-Za-z0-9_=.-]{30,}+"),
-    _token("airtable", "pat", rf"{_WORD}{{14}}\.{_HEX}{{64}}"),
-    _token("dynatrace", "dt0c01. dt0s01. dt0s02.", r"[A-Z0-9]{24}\.[A-Z0-9]{64}"),
-    _token("easypost", "EZAK EZTK", f"{_WORD}{{54}}"),
-    _token("doppler", "dp.", rf"(?:pt|ct|st|sa|scim|audit)\.{_WORDS}{{40,}}+"),
-    _token("fly", "fo1_", f"{_WORDS}{{43}}"),
-    _token("supabase", "sbp_", f"{_HEX}{{40}}"),
-    _token("onepassword", "ops_eyJ", r"[A-Za-z0-9+/=_-]{60,}+"),
-    _token("cloudflare", "v1.0-", rf"{_HEX}{{24}}-{_HEX}{{146}}"),
-    _token("artifactory", "AKCp", f"{_WORD}{{60,}}+"),
-    _token("square", "sq0atp- sq0csp- sq0idp-", f"{_WORDS}{{22,}}+"),
-    _token("brevo", "xkeysib- xsmtpsib-", rf"{_HEX}{{64}}-{_WORD}{{16}}"),
-    _token(
-        "plaid",
-        "access-sandbox- access-development- access-production-",
-        f"{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}",
-    ),
-    _token("slack", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", r"[A-Za-z0-9%-]{10,}+"),
-    _token("slack_rotated", "xoxe.", r"xox[bp]-[A-Za-z0-9-]{10,}+"),
-    _token("sk", "sk-", f"{_WORDS}{{20,}}+", _random),
     # RFC 7519 and 7516: the header is a JSON object, so base64url of '{"'. A signed token has three parts, an encrypted
     # one five, the second of which may be empty; an unsigned one ends in its dot.
     Rule(
-        "jwt",
         "eyJ",
         rf"(?P<secret>eyJ(?:(?<!{_WORDS}eyJ)|(?<=\\[nrt]eyJ)){_WORDS}{{6,}}+\.(?:eyJ{_WORDS}{{2,}}+\.{_WORDS}*+"
         rf"|{_WORDS}*+\.{_WORDS}{{12,}}+(?:\.{_WORDS}{{8,}}+){{0,2}}))",
@@ -183,31 +184,25 @@ _BASE64_LINES = r"(?:\n[ \tE>+|]*+[A-Za-z0-9+/=]{16,}+(?=\s|$))*+"
 _KEYS: tuple[Rule, ...] = (
     # Without its END line a key goes as far as there are lines of base64, or to the end of a quoted run.
     Rule(
-        "private_key",
-        "private",
+        "KEY----- BLOCK-----",
         rf"{_BEGIN}(?P<secret>(?:[^-]|-(?!----))*+(?=-----END )|[^\s-]*+{_BASE64_LINES})",
         _is_key,
-        folds=True,
     ),
     # The start was cut off, perhaps within a line: the lines of base64 before END. Without END it matches too, to be
     # refused at once.
     Rule(
-        "private_key_tail",
-        "private",
+        "KEY----- BLOCK-----",
         r"(?m)^(?P<secret>(?:\A[A-Za-z0-9+/=]++\n)?(?:[ \tE>+|]*+[A-Za-z0-9+/=]{16,}+\n)*+"
         rf"(?:[ \tE>+|]*+[A-Za-z0-9+/=]++\n)?)(?P<end>[ \tE>+|]*+{_END})?",
         lambda match: bool(match["secret"] and match["end"]),
-        folds=True,
     ),
     Rule(
-        "ssh2_key",
         "SSH2",
         r"---- BEGIN SSH2 (?:ENCRYPTED )?PRIVATE KEY ----(?P<secret>(?:[^-]|-(?!--- ))*+)",
         _is_key,
     ),
-    Rule("putty_key", "Private-Lines", rf"Private-Lines: [0-9]{{1,4}}(?P<secret>{_BASE64_LINES})", _is_key),
+    Rule("Private-Lines", rf"Private-Lines: [0-9]{{1,4}}(?P<secret>{_BASE64_LINES})", _is_key),
     Rule(
-        "ansible_vault",
         "$ANSIBLE_VAULT",
         r"\$ANSIBLE_VAULT;[0-9.]{1,5};AES256?[^\n]{0,80}(?P<secret>(?:\n[ \t]*+[0-9a-f]{8,}+(?=\s|$))++)",
     ),
@@ -224,7 +219,8 @@ _NOT_CREDENTIALS = _words(
 
 def _authorization(match: re.Match[str]) -> bool:
     value, scheme = match["secret"], (match["scheme"] or "").strip().lower()
-    if value.lower() in _NOT_CREDENTIALS or scheme == "digest" or value.startswith("AWS4-"):
+    is_call = match.string[match.end() : match.end() + 1] in tuple("_([")
+    if is_call or value.lower() in _NOT_CREDENTIALS or scheme == "digest" or value.startswith("AWS4-"):
         return False
     if scheme in ("bearer", "basic", "token", "negotiate", "apikey", "api-key", "splunk", "ntlm", "jwt"):
         return True
@@ -232,15 +228,14 @@ def _authorization(match: re.Match[str]) -> bool:
 
 
 def _url_password(match: re.Match[str]) -> bool | int:
-    # Not a placeholder, not "host:8080/@x" or "host:8080?mail=a@b", and no more than the password where another "@" is
-    # part of a query.
+    # Not a placeholder, not "host:8080/@x" or "host:8080?mail=a@b". It goes to the last "@" that is not in a query.
     value = match["secret"]
-    if re.match(r"\*+$|\[redacted\]$|[{$<%]|[0-9]+[/?#]|x-(?:oauth-basic|token-auth)$", value):
+    end = value.find("@")
+    while (following := value.find("@", end + 1)) >= 0 and "?" not in value[end:following]:
+        end = following
+    if end < 1 or re.match(r"\*+@|\[redacted\]@|[{$<%]|[0-9]+[/?#]|x-(?:oauth-basic|token-auth)@", value):
         return False
-    for at in re.finditer("@", value[:_LONG]):
-        if "?" in value[at.end() :]:
-            return match.start("secret") + at.start()
-    return True
+    return match.start("secret") + end
 
 
 def _url_user(match: re.Match[str]) -> bool:
@@ -251,7 +246,7 @@ _REST = r"[^\s'\"`]"
 _COMMANDS = (
     (
         "curl",
-        r"curl\b[^\n]{0,400}?[ '\"](?:-u|--user|--proxy-user|-U)(?:['\"]?[ =,]{1,2})?['\"]?"
+        r"curl\b[^\n]{0,200}?[ '\"](?:-u|--user|--proxy-user|-U)(?:['\"]?[ =,]{1,2})?['\"]?"
         r"[^\s:'\"=-][^\s:'\"]{0,80}:@@",
     ),
     ("mysql mariadb", r"(?:mysql|mariadb)[\w-]*[ \t][^\n]{0,200}?[ \t]-p@@"),
@@ -278,73 +273,56 @@ def _command(match: re.Match[str]) -> bool:
 
 _SYNTAXES: tuple[Rule, ...] = (
     Rule(
-        "url_password",
         "://",
-        r"://[^\s/?#@:'\"<>]*+:(?P<secret>(?:[^\s/'\"<>]|/(?!/)|//(?=[^\s/'\"<>:]*@))+)@",
+        r"://[^\s/?#@:'\"<>]*+:(?P<secret>(?:[^\s/'\"<>]++|/(?!/))++)",
         _url_password,
     ),
-    Rule("url_user", "://", r"://(?P<secret>[^\s/?#@:'\"<>]{16,}+)(?=(?::[\w-]{0,40})?@)", _url_user),
-    Rule("oracle", "thin:", r"thin:[\w.]{1,60}/(?P<secret>[^\s@'\"/]+)@"),
+    Rule("://", r"://(?P<secret>[^\s/?#@:'\"<>]{16,}+)(?=(?::[\w-]{0,40})?@)", _url_user),
+    Rule("thin:", r"thin:[\w.]{1,60}/(?P<secret>[^\s@'\"/]+)@"),
     Rule(
-        "basic_auth",
         "auth",
         r"(?i:auth)=?\((?:\w{1,20}=)?['\"][^'\"\n]{0,80}['\"], ?(?:\w{1,20}=)?['\"](?P<secret>[^'\"\n]+)['\"]\)",
         lambda match: not _is_test_value(match["secret"]) and not _is_placeholder(match["secret"]),
-        folds=True,
     ),
     Rule(
-        "authorization",
         "authorization",
         r"(?i:authorization)\\?[\"']?[ \t]{0,3}[:=,][ \t]{0,3}(?:[bBuU](?=[\"']))?\\?[\"']?"
         r"(?P<scheme>[A-Za-z][A-Za-z-]{1,19}[ \t]{1,3}(?=[A-Za-z0-9._~+/=:-]))?"
-        r"(?P<secret>[A-Za-z0-9._~+/=:-]+)(?![\w(\[])",
+        r"(?P<secret>[A-Za-z0-9._~+/=:-]++)",
         _authorization,
-        folds=True,
     ),
     Rule(
         "digest",
-        "digest",
-        r"(?i:digest)[ \t][^\n]{0,600}?\bresponse=\\?[\"']?(?P<secret>[0-9a-fA-F]{32,}+)",
-        folds=True,
+        r"(?i:digest)[ \t][^\n]{0,300}?\bresponse=\\?[\"']?(?P<secret>[0-9a-fA-F]{32,}+)",
     ),
     Rule(
-        "bearer",
         "bearer",
         r"\b[Bb](?:earer|EARER)[ \t]{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{16,}+)",
         _has_digit,
-        folds=True,
     ),
     Rule(
-        "slack_webhook",
         "hooks.slack.com",
         rf"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>{_WORD}{{6,}}+/[A-Za-z0-9/]{{20,}}+)",
     ),
     Rule(
-        "discord_webhook",
         "/webhooks/",
         rf"/api/(?:v[0-9]{{1,2}}/)?webhooks/[0-9]{{8,22}}/(?P<secret>{_WORDS}{{50,}}+)",
     ),
-    Rule("teams_webhook", "webhookb2", r"webhookb2/(?P<secret>[\w@/-]{36,}+)"),
+    Rule("webhookb2", r"webhookb2/(?P<secret>[\w@/-]{36,}+)"),
     Rule(
-        "signature_header",
         "x-hub-signature",
         rf"(?i:x-hub-signature(?:-256)?)[\"']?: ?[\"']?sha(?:1|256)=(?P<secret>{_HEX}{{40,}}+)",
-        folds=True,
     ),
     Rule(
-        "sql",
         "identified",
         r"(?i:identified[ \t]+by)[ \t]+(?P<quote>['\"])(?P<secret>[^'\"\n]+)(?P=quote)",
-        folds=True,
     ),
     Rule(
-        "powershell",
         "securestring",
         r"(?i:securestring)[ \t]+(?P<quote>['\"])(?P<secret>[^'\"\n$]+)(?P=quote)",
-        folds=True,
     ),
     *(
-        Rule(f"command {guards}", guards, pattern.replace("@@", f"(?P<secret>{_REST}+)"), _command)
+        Rule(guards, pattern.replace("@@", f"(?P<secret>{_REST}+)"), _command)
         for guards, pattern in _COMMANDS
     ),
 )
@@ -352,12 +330,13 @@ _SYNTAXES: tuple[Rule, ...] = (
 # --- names
 
 # Lower case: one of these occurs wherever a name below matches.
+_NAME_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 _NAME_GUARDS = (
     "pass pwd pw secret api key access auth private refresh credential token sess cookie csrf xsrf sid sig"
 )
 # A name may have anything before it (``DB_PASSWORD``, ``stripeApiKey``), which need not be matched. After it comes only
 # what starts a new word. The leading class is for speed, the lookbehinds undo it.
-_NAME = re.compile(
+_NAME = (
     r"[acekmprstxACEKMPRSTX](?i:(?P<strong>(?<=p)(?:ass(?:word|wd|phrase|code)|wd)|(?<=s)ecret|(?<=c)redential"
     r"|(?<=a)(?:pi[_-]?key|ccess[_-]?(?:key|token)|uth[_-]?token|ccount[_-]?key)"
     r"|(?<=p)(?:rivate[_-]?key|re[_-]?shared[_-]?key)|(?<=e)ncryption[_-]?key|(?<=m)aster[_-]?key"
@@ -373,7 +352,7 @@ _SIGN = (
     r"(?P<sign>=>|:=|[=!]==?|=|%3[dD]|:[ \t]{0,3}[A-Za-z][\w.\[\], |]{0,40}=(?!=)|:(?!:)"
     r"|,(?=[ \t]{0,3}[bBuU]?\\{0,3}[\"'])|(?=[ \t(][\"'(]))(?P<gap>[ \t]{0,3})"
 )
-_QUOTED = re.compile(
+_QUOTED = (
     _SIGN
     + r"(?P<paren>\([ \t]{0,3}\n?[ \t]{0,40})?(?:Secret(?:Str|Bytes)?\()?[bBuUrRfF]{0,2}(?P<quote>\\{0,3}[\"']|&quot;)"
     # A truncated repr has no closing quote; its secret then goes to the end of the line.
@@ -382,28 +361,23 @@ _QUOTED = re.compile(
 _BARE_VALUE = (
     r"(?:[^\s'\"`,;&(){}\[\]<>|\\]|&(?![\w.-]{1,40}=|amp;|quot;|[lg]t;)|,(?=[^\s,'\"])(?![\w.-]{1,40}[=:]))++"
 )
-_BARE = re.compile(_SIGN + rf"(?P<secret>{_BARE_VALUE})")
-_SHAPED = re.compile(_SIGN + r"(?:[bBuU]?\\{0,3}[\"'])?(?P<secret>[\w.+=~%/-]{16,}+)(?![\\(\[:@])")
-_BLOCK = re.compile(r":[ \t]{1,3}[|>][+-]?\n[ \t]{1,40}(?P<secret>[^\s'\"]+)")
-_ELEMENT = re.compile(
-    r"(?:>|&gt;)\s{0,20}(?:<!\[CDATA\[)?(?P<secret>[^<>\n&\]]++)(?:\]\]>)?\s{0,20}(?:</|&lt;/)"
-)
-_ATTRIBUTE = re.compile(
+_BARE = _SIGN + rf"(?P<secret>{_BARE_VALUE})"
+_SHAPED = _SIGN + r"(?:[bBuU]?\\{0,3}[\"'])?(?P<secret>[\w.+=~%/-]{16,}+)"
+_BLOCK = r":[ \t]{1,3}[|>][+-]?\n[ \t]{1,40}(?P<secret>[^\s'\"]+)"
+_ELEMENT = r"(?:>|&gt;)\s{0,20}(?:<!\[CDATA\[)?(?P<secret>[^<>\n&\]]++)(?:\]\]>)?\s{0,20}(?:</|&lt;/)"
+_ATTRIBUTE = (
     r"(?:\\{0,3}[\"'])?,?\s{1,20}\\{0,3}[\"']?(?:value|content|val)\\{0,3}[\"']?[ \t]{0,3}[=:][ \t]{0,3}"
     r"(?P<quote>\\{0,3}[\"'])?(?P<secret>(?(quote)(?:(?!(?P=quote))[^\n])++|[^\s'\",}]++))"
 )
-_ARGUMENT = re.compile(r"[ \t\n]{1,20}(?P<secret>[^\s'\"<>|`]++)")
-_WHOLE_LINE = re.compile(
-    r"(?:=|[ \t]{0,3}[:=][ \t]{1,3})(?P<secret>[^\s'\"`#$*(\[{<|>%][^\s'\"`]*+)(?=[ \t]*(?:\n|$))"
-)
+_ARGUMENT = r"[ \t\n]{1,20}(?P<secret>[^\s'\"<>|`]++)"
+_WHOLE_LINE = r"(?:=|[ \t]{0,3}[:=][ \t]{1,3})(?P<secret>[^\s'\"`#$*(\[{<|>%][^\s'\"`]*+)(?=[ \t]*(?:\n|$))"
 
 # ``password_hash`` and the like are about a secret, and say something in a failing test.
-_ABOUT = re.compile(
-    r"[_-](?:hash(?:ed|er|ers|es)?|ids?|names?|files?|paths?|dir|fields?|labels?|policy|length|len|min|max|url|uri"
+_ABOUT = (
+    r"(?i)[_-](?:hash(?:ed|er|ers|es)?|ids?|names?|files?|paths?|dir|fields?|labels?|policy|length|len|min|max|url|uri"
     r"|env|var|types?|counts?|resets?|errors?|messages?|regex|pattern|prefix|manager|backend|validators?|strength"
     r"|version|required|expir\w*|rotation|valid|invalid|changed\w*|hint|help|input|form|at|arn|class|store)$"
-    r"|(?:Hash|Id|Name|File|Path|Field|Label|Policy|Length|Url|Type|Count|Reset|Error|Message)$",
-    re.IGNORECASE,
+    r"|(?:Hash|Id|Name|File|Path|Field|Label|Policy|Length|Url|Type|Count|Reset|Error|Message)$"
 )
 # What a name may go on with and still be that of a secret; "secret_santa" is not.
 _SAME = _words(
@@ -412,23 +386,21 @@ _SAME = _words(
     test primary secondary b64 base64 plain raw text string str default encrypted db admin user root ro rw data
     """
 )
-_OTHER_KEYS = re.compile(
-    r"(?:primary|foreign|sort|cache|partition|public|pub|s3|object|row|group|natural|unique|hash|range|lookup|dict|registry"
-    r"|idempotency|dedup\w*|index|map|job|message|routing|issue|storage|file|host|cursor|page)[_-]?$",
-    re.IGNORECASE,
+_OTHER_KEYS = (
+    r"(?i)(?:primary|foreign|sort|cache|partition|public|pub|s3|object|row|group|natural|unique|hash|range|lookup|dict|registry"
+    r"|idempotency|dedup\w*|index|map|job|message|routing|issue|storage|file|host|cursor|page)[_-]?$"
 )
-_CODE = re.compile(
-    r"[/~.$%*:\\?-].*|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)++|[A-Za-z]:.*|None|True|False|null|true|false|\W+",
-    re.DOTALL,
+_CODE = (
+    r"(?s)[/~.$%*:\\?-].*|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)++|[A-Za-z]:.*|None|True|False|null|true|false|\W+"
 )
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = (
     r"\*+|\[redacted\]|<[^<>]*>|\{[^{}]*\}|\$\w+|\$\{[^{}]*\}|\$\([^()]*\)|%s|%\(\w+\)s|None|null"
     r"|\.{2,}|…|\W*|(?i:x+)|\[[A-Z_ ]+\]"
 )
-_PATH = re.compile(r"[/~.]|[A-Za-z]:[\\/]|$")
-_WORDS_THEN_NUMBER = re.compile(r"[A-Za-z]++(?:(?:[_.-][A-Za-z]++)++[_.-]?[0-9]*|[0-9]{0,3})")
-_DIGEST = re.compile(r"[0-9a-f]+")
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_PATH = r"[/~.]|[A-Za-z]:[\\/]|$"
+_WORDS_THEN_NUMBER = r"[A-Za-z]++(?:(?:[_.-][A-Za-z]++)++[_.-]?[0-9]*|[0-9]{0,3})"
+_DIGEST = r"[0-9a-f]+"
+_UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 # Words of values that tests use for any credential, and of validation messages.
 _TEST_WORDS = _words(
     """
@@ -460,7 +432,7 @@ def _is_same(tail: str) -> bool:
 
 
 def _is_placeholder(value: str) -> bool:
-    return _PLACEHOLDER.fullmatch(value) is not None
+    return _compiled(_PLACEHOLDER).fullmatch(value) is not None
 
 
 def _is_test_value(value: str) -> bool:
@@ -488,7 +460,11 @@ def _is_shaped(value: str, key: str) -> bool:
     """Letters mixed with digits beyond words and their number; for a mere ``key`` no digest and no UUID."""
     if re.search("[a-z].*[A-Z].*=$", value):  # base64 with its padding
         return True
-    if sum(map(str.isdigit, value)) < 2 or not _is_mixed(value) or _WORDS_THEN_NUMBER.fullmatch(value):
+    if (
+        sum(map(str.isdigit, value)) < 2
+        or not _is_mixed(value)
+        or _compiled(_WORDS_THEN_NUMBER).fullmatch(value)
+    ):
         return False
     if "/" in value and not (
         re.search("[A-Z]", value) and re.search("[a-z]", value) and "." not in value and value[0] != "/"
@@ -496,12 +472,16 @@ def _is_shaped(value: str, key: str) -> bool:
         return False
     if key != "key":
         return True
-    is_digest = len(value) in (32, 40, 64, 128) and _DIGEST.fullmatch(value)
+    is_digest = len(value) in (32, 40, 64, 128) and _compiled(_DIGEST).fullmatch(value)
     return re.search("[A-Za-z0-9]{16}", value) is not None and not is_digest
 
 
-class _Named(NamedTuple):
-    """A name in a text, and what is around it."""
+class _Name(NamedTuple):
+    """A name in a text, and what is around it.
+
+    :ivar kind: ``strong`` for a password or a secret, ``short`` for "pass" and "pw", ``weak`` for a token or a key.
+    :ivar prefix: what of the name is before its word: ``DB_``, ``--``; ``head``: some of the text before that.
+    """
 
     text: str
     start: int
@@ -509,29 +489,20 @@ class _Named(NamedTuple):
     word: str
     kind: str
     tail: str
-
-    @property
-    def before(self) -> str:
-        return self.text[max(0, self.start - 60) : self.start]
-
-    @property
-    def prefix(self) -> str:
-        """What of the name stands before the word: ``DB_``, ``--``."""
-        before = self.before
-        return before[
-            len(before.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.")) :
-        ]
+    prefix: str
+    head: str
 
 
 def _names(text: str) -> Iterator[tuple[int, int]]:
     """The parts of a text that are values of secret names."""
     position = 0
-    while match := _NAME.search(text, position):
-        kind = next(name for name in ("strong", "short", "weak") if match[name] is not None)
-        word = text[match.start() : match.start("tail")].lower()
-        named = _Named(text, match.start(), match.end(), word, kind, match["tail"])
+    while match := _compiled(_NAME).search(text, position):
         position = match.end()
-        found = _value_of(named)
+        kind = next(name for name in ("strong", "short", "weak") if match[name] is not None)
+        before = text[max(0, match.start() - 60) : match.start()]
+        head = before.rstrip(_NAME_CHARACTERS)
+        word = text[match.start() : match.start("tail")].lower()
+        found = _value_of(_Name(text, *match.span(), word, kind, match["tail"], before[len(head) :], head))
         if found is None:
             continue
         start, end, is_secret = found
@@ -542,11 +513,11 @@ def _names(text: str) -> Iterator[tuple[int, int]]:
             position = max(position, end)
 
 
-def _value_of(named: _Named) -> tuple[int, int, bool] | None:
+def _value_of(named: _Name) -> tuple[int, int, bool] | None:
     """Where the value of a name is, and whether it is a credential; None where there is no value."""
     if named.kind != "strong" and not _is_whole_word(named):
         return None
-    if _ABOUT.search(named.tail):
+    if _compiled(_ABOUT).search(named.tail):
         return None
     if named.kind == "weak":
         return _shaped_value(named)
@@ -560,34 +531,33 @@ def _value_of(named: _Named) -> tuple[int, int, bool] | None:
     return refused
 
 
-def _is_whole_word(named: _Named) -> bool:
-    before, first = named.before[-1:], named.text[named.start]
+def _is_whole_word(named: _Name) -> bool:
     if named.word in ("token", "session", "cookie", "auth", "signature", "csrf", "xsrf"):
         return True
-    return (
-        not before.isalpha()
-        or (first.isupper() and before.islower())
-        or (named.word == "sess" and first.isupper())
-    )
+    before, is_capital = named.prefix[-1:], named.text[named.start].isupper()
+    return not before.isalpha() or (is_capital and (before.islower() or named.word == "sess"))
 
 
-def _shaped_value(named: _Named) -> tuple[int, int, bool] | None:
-    match = _SHAPED.match(named.text, named.end)
+def _shaped_value(named: _Name) -> tuple[int, int, bool] | None:
+    match = _compiled(_SHAPED).match(named.text, named.end)
     if match is None:
         found = _element_value(named) or _argument_value(named)
         return found and (*found[:2], found[2] and _is_shaped(named.text[found[0] : found[1]], named.word))
-    is_secret = match["sign"] not in ("",) and _is_shaped(match["secret"], named.word)
-    if named.word == "key" and _OTHER_KEYS.search(named.prefix):
+    is_call = named.text[match.end() : match.end() + 1] in tuple("\\([:@")
+    is_secret = match["sign"] != "" and not is_call and _is_shaped(match["secret"], named.word)
+    if named.word == "key" and _compiled(_OTHER_KEYS).search(named.prefix):
         is_secret = False
     if match["sign"] == "," and not _is_pair(named):
         is_secret = False
     if named.tail and not _is_same(named.tail) and named.tail.lower() not in ("id", "_id", "s"):
-        is_secret = is_secret and _is_random(match["secret"]) and not _UUID.fullmatch(match["secret"])
+        is_secret = (
+            is_secret and _is_random(match["secret"]) and not _compiled(_UUID).fullmatch(match["secret"])
+        )
     return *match.span("secret"), is_secret
 
 
-def _quoted_value(named: _Named) -> tuple[int, int, bool] | None:
-    match = _QUOTED.match(named.text, named.end)
+def _quoted_value(named: _Name) -> tuple[int, int, bool] | None:
+    match = _compiled(_QUOTED).match(named.text, named.end)
     if match is None:
         return None
     value, sign = match["secret"], match["sign"]
@@ -607,26 +577,25 @@ def _quoted_value(named: _Named) -> tuple[int, int, bool] | None:
         is_secret = is_secret and (
             _is_mixed(value) if named.kind == "short" else len(value) >= 12 and _is_random(value)
         )
-    if named.word == "pwd" and _PATH.match(value):
+    if named.word == "pwd" and _compiled(_PATH).match(value):
         is_secret = False
     return *match.span("secret"), is_secret
 
 
-def _is_pair(named: _Named) -> bool:
+def _is_pair(named: _Name) -> bool:
     """``('password', 'x')``, ``setenv("DB_PASSWORD", "x")``, ``["--password", "x"]``: not two of many words."""
-    prefix = named.prefix
-    before = named.before[: len(named.before) - len(prefix)]
-    return prefix.startswith("-") or re.search(r"\((?:\w{1,30}, ?)?[bBuU]?\\{0,3}[\"']$", before) is not None
+    is_first = re.search(r"\((?:\w{1,30}, ?)?[bBuU]?\\{0,3}[\"']$", named.head) is not None
+    return is_first or named.prefix.startswith("-")
 
 
-def _element_value(named: _Named) -> tuple[int, int, bool] | None:
+def _element_value(named: _Name) -> tuple[int, int, bool] | None:
     """``<password>x</password>``, ``<add key="ApiKey" value="x"/>``, ``name: PASSWORD`` over ``value: x``."""
-    before = named.before
-    match = _ELEMENT.match(named.text, named.end)
+    before = named.head + named.prefix
+    match = _compiled(_ELEMENT).match(named.text, named.end)
     if match is None and re.search(
         r"(?i:name|key|id|type)\\{0,3}[\"']?[ \t]{0,2}[=:][ \t]{0,2}\\{0,3}[\"']?[\w.-]*$", before
     ):
-        match = _ATTRIBUTE.match(named.text, named.end)
+        match = _compiled(_ATTRIBUTE).match(named.text, named.end)
     elif match is not None and not re.search(r"(?:<|&lt;)[\w:.-]*$", before):
         match = None
     if match is None:
@@ -635,28 +604,27 @@ def _element_value(named: _Named) -> tuple[int, int, bool] | None:
     return *match.span("secret"), not (_is_placeholder(value) or _is_test_value(value) or _is_sentence(value))
 
 
-def _other_value(named: _Named) -> tuple[int, int, bool] | None:
+def _other_value(named: _Name) -> tuple[int, int, bool] | None:
     """A block of YAML, an option with its argument, a line of netrc."""
-    match = _BLOCK.match(named.text, named.end)
+    match = _compiled(_BLOCK).match(named.text, named.end)
     if match is not None:
         return *match.span("secret"), not _is_test_value(match["secret"])
     return _argument_value(named)
 
 
-def _argument_value(named: _Named) -> tuple[int, int, bool] | None:
-    match = _ARGUMENT.match(named.text, named.end)
+def _argument_value(named: _Name) -> tuple[int, int, bool] | None:
+    match = _compiled(_ARGUMENT).match(named.text, named.end)
     if match is None:
         return None
-    value, before, prefix = match["secret"], named.before, named.prefix
+    value, head, prefix = match["secret"], named.head, named.prefix
     if (
-        _CODE.fullmatch(value)
+        _compiled(_CODE).fullmatch(value)
         or _is_placeholder(value)
         or _is_test_value(value)
         or value[-1] in ",:)"
         or value[0] in "[({="
     ):
         return None
-    head = before[: len(before) - len(prefix)]
     if prefix.startswith("-") and (not head or head[-1] in " \t\n'\"[("):
         after = named.text[match.end() : match.end() + 3].strip("'\"")
         is_last = not after.strip() or "\n" in after or after.lstrip().startswith("-")
@@ -664,22 +632,21 @@ def _argument_value(named: _Named) -> tuple[int, int, bool] | None:
     elif re.search(r"(?:\bENV|\bsetenv|\bset -\w+|\bSET)[ \t]+$", head):
         is_secret = True
     else:
-        is_secret = re.search(r"\blogin\s+\S+\s+$", before) is not None
+        is_secret = re.search(r"\blogin\s+\S+\s+$", head) is not None
     return *match.span("secret"), is_secret
 
 
-def _bare_value(named: _Named) -> tuple[int, int, bool] | None:
+def _bare_value(named: _Name) -> tuple[int, int, bool] | None:
     """What looks like a value and not like code: see the tests for where the line is drawn."""
     text, key = named.text, named.text[named.start : named.end]
-    match = _BARE.match(text, named.end)
+    match = _compiled(_BARE).match(text, named.end)
     if match is None:
         return None
     value, sign, gap = match["secret"], match["sign"], match["gap"]
-    after, prefix, before = text[match.end() : match.end() + 1], named.prefix, named.before
-    end = match.end()
-    head = before[: len(before) - len(prefix)]
+    end, prefix, head = match.end(), named.prefix, named.head
+    after = text[end : end + 1]
     line = (
-        _WHOLE_LINE.match(text, named.end)
+        _compiled(_WHOLE_LINE).match(text, named.end)
         if re.search(r"(?:^|\n)(?:E? {0,20}|[ \t>+-]*)(?:export )?$", head)
         else None
     )
@@ -690,13 +657,17 @@ def _bare_value(named: _Named) -> tuple[int, int, bool] | None:
     span = match.start("secret"), end
     if head.endswith("://") or value.endswith("aws4_request"):  # a rule of its own is for these
         return *span, False
-    if sign in ("", ",", "==", "===", "!=", "!==") or after in ("(", "[") or _CODE.fullmatch(value):
+    if (
+        sign in ("", ",", "==", "===", "!=", "!==")
+        or after in ("(", "[")
+        or _compiled(_CODE).fullmatch(value)
+    ):
         return *span, False
     if _is_placeholder(value) or _is_test_value(value) or value[0] == "$":
         return *span, False
     if not _is_same(named.tail):
         return *span, len(value) >= 12 and _is_random(value)
-    if named.word == "pwd" and _PATH.match(value):
+    if named.word == "pwd" and _compiled(_PATH).match(value):
         return *span, False
     is_constant = value.isupper() and value.replace("_", "").isalpha()
     is_mixed = len(value) >= 6 and _is_mixed(value)
@@ -711,19 +682,16 @@ def _bare_value(named: _Named) -> tuple[int, int, bool] | None:
     is_plain_equals = sign in ("=", "%3D", "%3d") and not gap
     if is_plain_equals and key.isupper():
         return *span, not is_constant
-    is_setting = is_plain_equals and (
-        after == ";"
-        or after == "&"
-        or before.endswith((";", "&", "?"))
-        or prefix.startswith("--")
-        or sign != "="
-        or (
-            after == " "
-            and re.search(r"\w=\S+ $", before) is not None
-            and re.match(r" \w+=", text[end : end + 30]) is not None
-        )
+    # Of a connection string, a query, an option, or one of several settings in a line.
+    is_setting = (
+        after in (";", "&") or sign != "=" or prefix.startswith("--") or head.endswith((";", "&", "?"))
     )
-    if is_setting or (is_plain_equals and re.search(r"[?&;]$", head)):
+    is_setting = is_setting or (
+        after == " "
+        and re.search(r"\w=\S+ $", head) is not None
+        and re.match(r" \w+=", text[end : end + 30]) is not None
+    )
+    if is_plain_equals and is_setting:
         return *span, not is_constant
     if is_plain_equals and prefix.count(".") >= 1 and line is not None:  # a.b.password=x
         return *span, is_mixed
@@ -732,19 +700,19 @@ def _bare_value(named: _Named) -> tuple[int, int, bool] | None:
 
 # --- values that pytest shows without their name
 
-_WHERE = re.compile(
-    r"where (?P<quote>['\"])(?P<secret>[^'\"\n]{4,200})(?P=quote) = (?P<expression>[^\n]{1,300})"
-)
+_WHERE = r"where (?P<quote>['\"])(?P<secret>[^'\"\n]{4,200})(?P=quote) = (?P<expression>[^\n]{1,300})"
 
 
 def _shown(text: str) -> Iterator[tuple[int, int]]:
     """Of pytest's ``where 'x' = user.password`` the value, which stands above without a name."""
     if "where " not in text:
         return
-    for match in _WHERE.finditer(text):
+    for match in _compiled(_WHERE).finditer(text):
         name = re.search(r"(\w+)(?:['\"]\])?$", match["expression"].rstrip())
-        found = _NAME.search(name[1]) if name else None
-        is_name = found is not None and found["strong"] is not None and not _ABOUT.search(found["tail"])
+        found = _compiled(_NAME).search(name[1]) if name else None
+        is_name = (
+            found is not None and found["strong"] is not None and not _compiled(_ABOUT).search(found["tail"])
+        )
         if is_name and not _is_test_value(match["secret"]) and not _is_placeholder(match["secret"]):
             yield match.span("secret")
 
@@ -761,16 +729,15 @@ def _cookies(text: str) -> Iterator[tuple[int, int]]:
 # --- the whole
 
 RULES: tuple[Rule, ...] = (*_KEYS, *_SYNTAXES, *_TOKENS)
-_compiled = cache(re.compile)
 _NAMES = tuple(_NAME_GUARDS.split())
 
 
 def redact(text: str, numbers: MutableMapping[str, int] | None = None) -> str:
-    """Replace each credential by ``<redacted 1>``; the name it has stays.
+    """Replace each credential by ``<redacted 1>``, equal ones by equal numbers; the name it has stays.
 
     :param text: sanitized text; an escape sequence in the middle hides a credential.
     :param numbers: the numbers of credentials of texts that are shown or compared together; those of this text are
-        added. Without it each text counts for itself: equal credentials have equal numbers within it, others have others.
+        added. Without it each text counts for itself.
     :returns: the text, longer or shorter. Applied twice it changes nothing more.
     """
     hidden: dict[int, str] = {}
@@ -795,9 +762,11 @@ def _next_number(text: str, numbers: MutableMapping[str, int] | None) -> int:
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
     folded = text.lower()
-    for rule in RULES:
-        if any(map((folded if rule.folds else text).__contains__, _guards(rule.guards))):
-            yield from _matches(rule, text)
+    exact, of_any_case = _rules_by_guard()
+    found = {rule for guard, rule in exact if guard in text}
+    found.update(rule for guard, rule in of_any_case if guard in folded)
+    for rule in found:
+        yield from _matches(rule, text)
     if any(map(folded.__contains__, _NAMES)):
         yield from _names(text)
         yield from _shown(text)
@@ -806,8 +775,10 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 @cache
-def _guards(guards: str) -> tuple[str, ...]:
-    return tuple(guards.split())
+def _rules_by_guard() -> tuple[list[tuple[str, Rule]], list[tuple[str, Rule]]]:
+    """The rules by their guards, those that count case and those that do not."""
+    pairs = [(guard, rule) for rule in RULES for guard in rule.guards.split()]
+    return [each for each in pairs if not each[0].islower()], [each for each in pairs if each[0].islower()]
 
 
 def _matches(rule: Rule, text: str) -> Iterator[tuple[int, int]]:
