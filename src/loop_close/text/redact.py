@@ -8,7 +8,8 @@ commands), or by the name it is assigned to. A name such as ``password`` is enou
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, MutableMapping
+from binascii import a2b_base64
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -20,6 +21,8 @@ _LONG = 256
 # So many different values are also looked for elsewhere in the text.
 _REPEATED = 20
 _ROUNDS = 4
+# No token is shorter.
+_SHORTEST = 15
 
 
 def _always(match: re.Match[str]) -> bool:
@@ -32,13 +35,12 @@ _compiled = cache(re.compile)
 class Rule(NamedTuple):
     """One way a credential is written.
 
-    :ivar guards: separated by spaces; a text that holds none of them is not searched at all. One in lower
-        case stands for any case.
+    :ivar guards: a text that holds none of them is not searched. Those of tokens are exact, others in lower case.
     :ivar pattern: with a group ``secret``, the part to hide. Compiled when it is first needed.
     :ivar accept: has the last word on a match, and may say that only a part is to be hidden, by its end.
     """
 
-    guards: str
+    guards: tuple[str, ...]
     pattern: str
     accept: Callable[[re.Match[str]], bool | int] = _always
 
@@ -135,6 +137,34 @@ xkeysib- xsmtpsib-  [a-f0-9]{64}-[A-Za-z0-9]{16}
 access-sandbox- access-development- access-production-  [a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}
 xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-  [A-Za-z0-9%-]{10,}+
 xoxe.  xox[bp]-[A-Za-z0-9-]{10,}+
+nvapi-  [A-Za-z0-9_-]{40,}+
+tvly-  [A-Za-z0-9_-]{24,}+
+pcsk_  [A-Za-z0-9_]{40,}+
+csk-  [a-z0-9]{40,}+
+lsv2_pt_ lsv2_sk_  [a-f0-9]{32}_[a-f0-9]{10}
+phx_ phc_  [A-Za-z0-9]{40,}+
+squ_ sqp_ sqa_  [a-f0-9]{40}
+CCIPAT_ CCIPRJ_  [A-Za-z0-9_]{30,}+
+bkua_ bkct_  [a-z0-9]{40}
+tskey-  [a-z]{3,10}-[A-Za-z0-9]{10,}+-[A-Za-z0-9]{20,}+
+nfp_  [A-Za-z0-9]{36,}+
+rnd_  [A-Za-z0-9]{28,}+
+napi_  [a-z0-9]{50,}+
+sgp_  [a-f0-9_]{40,}+
+dnkey-  [A-Za-z0-9_=-]{26}-[A-Za-z0-9_=-]{52}
+LTAI  [A-Za-z0-9]{20}
+sm_pat_ sm_aat_ sm_sat_  [A-Za-z0-9]{16}
+tfp_  [A-Za-z0-9_-]{44}_[A-Za-z0-9_-]{14}
+pnu_ pnb_  [A-Za-z0-9]{36}
+sk.eyJ pk.eyJ  [A-Za-z0-9_-]{20,}+\.[A-Za-z0-9_-]{20,}+
+sha256~  [A-Za-z0-9_-]{43}
+rpa_  [A-Z0-9a-z]{40,}+
+lin_oauth_  [A-Za-z0-9]{32,}+
+sk_  [a-f0-9]{48}
+CLOJARS_  [a-f0-9]{60}
+eyJhdXRocyI6  [A-Za-z0-9+/=]{20,}+
+FLWSECK-  [A-Za-z0-9]{32}-X
+shippo_live_ shippo_test_  [a-f0-9]{40}
 ~ sk-  [A-Za-z0-9_-]{20,}+
 """
 # Tokens known by a part in their middle: that part, and the whole.
@@ -142,6 +172,9 @@ _MIDDLES = r"""
 Q~  [A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,40}
 .atlasv1.  [A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}+
 -us  [a-f0-9]{32}-us[0-9]{1,2}
+AZDO  [A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}
+JQQJ99  [A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{10,}+
+:APA91b  [A-Za-z0-9_-]{11}:APA91b[A-Za-z0-9_-]{100,}+
 ~ .  [MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,40}
 :AA  [0-9]{8,10}:AA[A-Za-z0-9_-]{33}
 """
@@ -152,28 +185,30 @@ def _prefixed(row: str) -> Rule:
     prefixes, _, body = row.removeprefix("~ ").partition("  ")
     starts = (re.escape(prefix) for prefix in prefixes.split())
     start = "|".join(start + _EDGE.replace("{0}", start) for start in starts)
-    return Rule(prefixes, f"(?P<secret>(?:{start}){body})", _random if row[0] == "~" else _always)
+    return Rule(
+        tuple(prefixes.split()), f"(?P<secret>(?:{start}){body})", _random if row[0] == "~" else _always
+    )
 
 
 def _with_middle(row: str) -> Rule:
     guard, _, pattern = row.removeprefix("~ ").partition("  ")
     edge = _EDGE.replace("{0}", "")
     pattern = f"{edge}(?P<secret>{pattern})(?![A-Za-z0-9])"
-    return Rule(guard, pattern, _random if row[0] == "~" else _always)
+    return Rule((guard,), pattern, _random if row[0] == "~" else _always)
 
 
 _TOKENS: tuple[Rule, ...] = (
     *map(_prefixed, _PREFIXES.strip().splitlines()),
     *map(_with_middle, _MIDDLES.strip().splitlines()),
     Rule(
-        "s.",
+        ("s.",),
         rf"(?P<secret>s\.(?:(?<![\w.)\]]s\.)|(?<=\\ns\.)){_WORD}{{24}})(?![A-Za-z0-9_(])",
         _random,
     ),
     # RFC 7519 and 7516: the header is a JSON object, so base64url of '{"'. A signed token has three parts, an encrypted
     # one five, the second of which may be empty; an unsigned one ends in its dot.
     Rule(
-        "eyJ",
+        ("eyJ",),
         rf"(?P<secret>eyJ(?:(?<!{_WORDS}eyJ)|(?<=\\[nrt]eyJ)){_WORDS}{{6,}}+\.(?:eyJ{_WORDS}{{2,}}+\.{_WORDS}*+"
         rf"|{_WORDS}*+\.{_WORDS}{{12,}}+(?:\.{_WORDS}{{8,}}+){{0,2}}))",
     ),
@@ -184,26 +219,26 @@ _BASE64_LINES = r"(?:\n[ \tE>+|]*+[A-Za-z0-9+/=]{16,}+(?=\s|$))*+"
 _KEYS: tuple[Rule, ...] = (
     # Without its END line a key goes as far as there are lines of base64, or to the end of a quoted run.
     Rule(
-        "KEY----- BLOCK-----",
+        ("private key",),
         rf"{_BEGIN}(?P<secret>(?:[^-]|-(?!----))*+(?=-----END )|[^\s-]*+{_BASE64_LINES})",
         _is_key,
     ),
     # The start was cut off, perhaps within a line: the lines of base64 before END. Without END it matches too, to be
     # refused at once.
     Rule(
-        "KEY----- BLOCK-----",
+        ("private key",),
         r"(?m)^(?P<secret>(?:\A[A-Za-z0-9+/=]++\n)?(?:[ \tE>+|]*+[A-Za-z0-9+/=]{16,}+\n)*+"
         rf"(?:[ \tE>+|]*+[A-Za-z0-9+/=]++\n)?)(?P<end>[ \tE>+|]*+{_END})?",
         lambda match: bool(match["secret"] and match["end"]),
     ),
     Rule(
-        "SSH2",
+        ("begin ssh2",),
         r"---- BEGIN SSH2 (?:ENCRYPTED )?PRIVATE KEY ----(?P<secret>(?:[^-]|-(?!--- ))*+)",
         _is_key,
     ),
-    Rule("Private-Lines", rf"Private-Lines: [0-9]{{1,4}}(?P<secret>{_BASE64_LINES})", _is_key),
+    Rule(("private-lines",), rf"Private-Lines: [0-9]{{1,4}}(?P<secret>{_BASE64_LINES})", _is_key),
     Rule(
-        "$ANSIBLE_VAULT",
+        ("$ansible_vault",),
         r"\$ANSIBLE_VAULT;[0-9.]{1,5};AES256?[^\n]{0,80}(?P<secret>(?:\n[ \t]*+[0-9a-f]{8,}+(?=\s|$))++)",
     ),
 )
@@ -233,32 +268,25 @@ def _url_password(match: re.Match[str]) -> bool | int:
     end = value.find("@")
     while (following := value.find("@", end + 1)) >= 0 and "?" not in value[end:following]:
         end = following
-    if end < 1 or re.match(r"\*+@|\[redacted\]@|[{$<%]|[0-9]+[/?#]|x-(?:oauth-basic|token-auth)@", value):
+    if end < 1 or match[0].startswith("://[") or _is_test_value(value[:end]):
+        return False
+    if re.match(r"\*+@|port\b|\[redacted\]@|[{$<%]|[0-9]+[/?#]|x-(?:oauth-basic|token-auth)@", value):
         return False
     return match.start("secret") + end
 
 
+def _is_basic(match: re.Match[str]) -> bool:
+    """Whether it is the base64 of ``user:password``."""
+    value = match["secret"]
+    try:
+        user, colon, password = a2b_base64(value + "=" * (-len(value) % 4)).decode().partition(":")
+    except ValueError:
+        return False
+    return bool(user and colon and password) and (user + password).isprintable()
+
+
 def _url_user(match: re.Match[str]) -> bool:
     return _is_random(match["secret"]) and not match["secret"].startswith(("%", "$"))
-
-
-_REST = r"[^\s'\"`]"
-_COMMANDS = (
-    (
-        "curl",
-        r"curl\b[^\n]{0,200}?[ '\"](?:-u|--user|--proxy-user|-U)(?:['\"]?[ =,]{1,2})?['\"]?"
-        r"[^\s:'\"=-][^\s:'\"]{0,80}:@@",
-    ),
-    ("mysql mariadb", r"(?:mysql|mariadb)[\w-]*[ \t][^\n]{0,200}?[ \t]-p@@"),
-    ("sshpass login", r"(?:sshpass|login)\b[^\n]{0,200}?[ \t]-p[ \t]{0,2}@@"),
-    ("redis-cli", r"redis-cli\b[^\n]{0,200}?[ \t]-a[ \t]{1,2}@@"),
-    ("ldap", r"ldap[a-z]{3,10}[ \t][^\n]{0,200}?[ \t]-w[ \t]{1,2}@@"),
-    ("htpasswd", r"htpasswd[ \t]+-\w*b\w*[ \t]+[^\s]{1,200}[ \t]+\S{1,80}[ \t]+@@"),
-    ("zip", r"(?:un)?zip[ \t][^\n]{0,100}?-P[ \t]{0,2}@@"),
-    ("7z", r"7za?[ \t][^\n]{0,100}?[ \t]-p@@"),
-    ("pass:", r"\bpass(?:in|out)?['\"]?[ \t,=]{1,3}['\"]?pass:@@"),
-    ("smb", r"smb\w{2,10}[ \t][^\n]{0,200}?-U[ \t]{0,2}['\"]?[^\s%'\"]{1,80}%@@"),
-)
 
 
 def _command(match: re.Match[str]) -> bool:
@@ -271,71 +299,91 @@ def _command(match: re.Match[str]) -> bool:
     )
 
 
+# What a command is called, and how it takes a password, for which "@@" stands.
+_COMMANDS: tuple[Rule, ...] = tuple(
+    Rule(tuple(guards.split()), pattern.replace("@@", r"(?P<secret>[^\s'\"`]+)"), _command)
+    for guards, pattern in (
+        (
+            "curl",
+            r"curl\b[^\n]{0,200}?[ '\"](?:-u|--user|--proxy-user|-U)(?:['\"]?[ =,]{1,2})?['\"]?"
+            r"[^\s:'\"=-][^\s:'\"]{0,80}:@@",
+        ),
+        ("mysql mariadb", r"(?:mysql|mariadb)[\w-]*[ \t][^\n]{0,200}?[ \t]-p@@"),
+        ("sshpass login", r"(?:sshpass|login)\b[^\n]{0,200}?[ \t]-p[ \t]{0,2}@@"),
+        ("redis-cli", r"redis-cli\b[^\n]{0,200}?[ \t]-a[ \t]{1,2}@@"),
+        ("ldap", r"ldap[a-z]{3,10}[ \t][^\n]{0,200}?[ \t]-w[ \t]{1,2}@@"),
+        ("htpasswd", r"htpasswd[ \t]+-\w*b\w*[ \t]+[^\s]{1,200}[ \t]+\S{1,80}[ \t]+@@"),
+        ("zip", r"(?:un)?zip[ \t][^\n]{0,100}?-P[ \t]{0,2}@@"),
+        ("7z", r"7za?[ \t][^\n]{0,100}?[ \t]-p@@"),
+        ("pass:", r"\bpass(?:in|out)?['\"]?[ \t,=]{1,3}['\"]?pass:@@"),
+        ("smb", r"smb\w{2,10}[ \t][^\n]{0,200}?-U[ \t]{0,2}['\"]?[^\s%'\"]{1,80}%@@"),
+    )
+)
 _SYNTAXES: tuple[Rule, ...] = (
+    *_KEYS,
     Rule(
-        "://",
+        ("://",),
         r"://[^\s/?#@:'\"<>]*+:(?P<secret>(?:[^\s/'\"<>]++|/(?!/))++)",
         _url_password,
     ),
-    Rule("://", r"://(?P<secret>[^\s/?#@:'\"<>]{16,}+)(?=(?::[\w-]{0,40})?@)", _url_user),
-    Rule("thin:", r"thin:[\w.]{1,60}/(?P<secret>[^\s@'\"/]+)@"),
+    Rule(("://",), r"://(?P<secret>[^\s/?#@:'\"<>]{16,}+)(?=(?::[\w-]{0,40})?@)", _url_user),
+    Rule(("@tcp(", "@unix("), r"\b\w{1,60}:(?P<secret>[^\s'\"]{1,200}?)@(?:tcp|unix)\("),
+    Rule(("basic ",), r"\b[Bb]asic[ \t]{1,3}(?P<secret>[A-Za-z0-9+/_-]{6,400}+={0,2})", _is_basic),
+    Rule(("thin:",), r"thin:[\w.]{1,60}/(?P<secret>[^\s@'\"/]+)@"),
     Rule(
-        "auth",
+        ("auth",),
         r"(?i:auth)=?\((?:\w{1,20}=)?['\"][^'\"\n]{0,80}['\"], ?(?:\w{1,20}=)?['\"](?P<secret>[^'\"\n]+)['\"]\)",
         lambda match: not _is_test_value(match["secret"]) and not _is_placeholder(match["secret"]),
     ),
     Rule(
-        "authorization",
+        ("authorization",),
         r"(?i:authorization)\\?[\"']?[ \t]{0,3}[:=,][ \t]{0,3}(?:[bBuU](?=[\"']))?\\?[\"']?"
         r"(?P<scheme>[A-Za-z][A-Za-z-]{1,19}[ \t]{1,3}(?=[A-Za-z0-9._~+/=:-]))?"
         r"(?P<secret>[A-Za-z0-9._~+/=:-]++)",
         _authorization,
     ),
     Rule(
-        "digest",
+        ("digest",),
         r"(?i:digest)[ \t][^\n]{0,300}?\bresponse=\\?[\"']?(?P<secret>[0-9a-fA-F]{32,}+)",
     ),
     Rule(
-        "bearer",
-        r"\b[Bb](?:earer|EARER)[ \t]{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{16,}+)",
+        ("bearer",),
+        r"\b[Bb](?:earer|EARER)(?:[ \t]{1,3}|%20|\+)(?P<secret>[A-Za-z0-9._~+/=-]{16,}+)",
         _has_digit,
     ),
     Rule(
-        "hooks.slack.com",
+        ("hooks.slack.com",),
         rf"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>{_WORD}{{6,}}+/[A-Za-z0-9/]{{20,}}+)",
     ),
     Rule(
-        "/webhooks/",
+        ("/webhooks/",),
         rf"/api/(?:v[0-9]{{1,2}}/)?webhooks/[0-9]{{8,22}}/(?P<secret>{_WORDS}{{50,}}+)",
     ),
-    Rule("webhookb2", r"webhookb2/(?P<secret>[\w@/-]{36,}+)"),
+    Rule(("webhookb2",), r"webhookb2/(?P<secret>[\w@/-]{36,}+)"),
     Rule(
-        "x-hub-signature",
+        ("x-hub-signature",),
         rf"(?i:x-hub-signature(?:-256)?)[\"']?: ?[\"']?sha(?:1|256)=(?P<secret>{_HEX}{{40,}}+)",
     ),
     Rule(
-        "identified",
+        ("identified",),
         r"(?i:identified[ \t]+by)[ \t]+(?P<quote>['\"])(?P<secret>[^'\"\n]+)(?P=quote)",
     ),
     Rule(
-        "securestring",
+        ("securestring",),
         r"(?i:securestring)[ \t]+(?P<quote>['\"])(?P<secret>[^'\"\n$]+)(?P=quote)",
-    ),
-    *(
-        Rule(guards, pattern.replace("@@", f"(?P<secret>{_REST}+)"), _command)
-        for guards, pattern in _COMMANDS
     ),
 )
 
 # --- names
 
-# Lower case: one of these occurs wherever a name below matches.
 _NAME_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
-_NAME_GUARDS = (
-    "pass pwd pw secret api key access auth private refresh credential token sess cookie csrf xsrf sid sig"
+# Where one of the names below may begin, in lower case. A search for it is much faster than one for the names.
+_CORE = (
+    r"p(?:ass|w|riv|re.?s)|s(?:ecret|ess|id|ig|hared|ubscription|ecurity)|a(?:pi.?k|ccess|ccount|uth)|cred|cookie|csrf"
+    r"|encr|master|refresh|token|key|xsrf"
 )
 # A name may have anything before it (``DB_PASSWORD``, ``stripeApiKey``), which need not be matched. After it comes only
-# what starts a new word. The leading class is for speed, the lookbehinds undo it.
+# what starts a new word.
 _NAME = (
     r"[acekmprstxACEKMPRSTX](?i:(?P<strong>(?<=p)(?:ass(?:word|wd|phrase|code)|wd)|(?<=s)ecret|(?<=c)redential"
     r"|(?<=a)(?:pi[_-]?key|ccess[_-]?(?:key|token)|uth[_-]?token|ccount[_-]?key)"
@@ -344,7 +392,7 @@ _NAME = (
     r"|(?<=s)(?:hared[_-]?(?:access[_-]?)?key|ession[_-]?token|igning[_-]?key|ubscription[_-]?key|ecurity[_-]?token))"
     r"|(?P<short>(?<=p)(?:ass|w))"
     r"|(?P<weak>(?<=t)oken|(?<=k)ey|(?<=a)uth|(?<=s)(?:ess(?:ion)?|id|ig(?:nature)?)|(?<=c)(?:ookie|srf)|(?<=x)srf))"
-    r"(?P<tail>(?:s|[kK]ey)?[0-9]{0,4}(?:[_-][\w-]{0,40}|[A-Z]\w{0,40}|ID|id)?+)(?!\w)"
+    r"(?P<tail>(?:s|[kK]ey)?[0-9]{0,4}(?:[_-][\w-]{0,40}|(?<=[a-z0-9])[A-Z]\w{0,40}|ID|id)?+)(?!\w)"
 )
 # What may stand between a name and its value. A type annotation may be between; a comparison shows the value, too.
 _SIGN = (
@@ -362,7 +410,7 @@ _BARE_VALUE = (
     r"(?:[^\s'\"`,;&(){}\[\]<>|\\]|&(?![\w.-]{1,40}=|amp;|quot;|[lg]t;)|,(?=[^\s,'\"])(?![\w.-]{1,40}[=:]))++"
 )
 _BARE = _SIGN + rf"(?P<secret>{_BARE_VALUE})"
-_SHAPED = _SIGN + r"(?:[bBuU]?\\{0,3}[\"'])?(?P<secret>[\w.+=~%/-]{16,}+)"
+_SHAPED = _SIGN + r"(?:[bBuU]?\\{0,3}[\"'])?(?P<secret>[\w.+=~%/-]{8,}+)"
 _BLOCK = r":[ \t]{1,3}[|>][+-]?\n[ \t]{1,40}(?P<secret>[^\s'\"]+)"
 _ELEMENT = r"(?:>|&gt;)\s{0,20}(?:<!\[CDATA\[)?(?P<secret>[^<>\n&\]]++)(?:\]\]>)?\s{0,20}(?:</|&lt;/)"
 _ATTRIBUTE = (
@@ -388,7 +436,7 @@ _SAME = _words(
 )
 _OTHER_KEYS = (
     r"(?i)(?:primary|foreign|sort|cache|partition|public|pub|s3|object|row|group|natural|unique|hash|range|lookup|dict|registry"
-    r"|idempotency|dedup\w*|index|map|job|message|routing|issue|storage|file|host|cursor|page)[_-]?$"
+    r"|websocket|known|react|idempotency|dedup\w*|index|map|job|message|routing|issue|storage|file|host|cursor|page)[_-]?$"
 )
 _CODE = (
     r"(?s)[/~.$%*:\\?-].*|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)++|[A-Za-z]:.*|None|True|False|null|true|false|\W+"
@@ -432,7 +480,8 @@ def _is_same(tail: str) -> bool:
 
 
 def _is_placeholder(value: str) -> bool:
-    return _compiled(_PLACEHOLDER).fullmatch(value) is not None
+    rest = re.sub(r"%\(\w+\)s|%[sdr]|\{[^{}]*\}", "", value[:_LONG])  # fields to be filled in
+    return _compiled(_PLACEHOLDER).fullmatch(value) is not None or re.fullmatch(r"\W*", rest) is not None
 
 
 def _is_test_value(value: str) -> bool:
@@ -493,10 +542,13 @@ class _Name(NamedTuple):
     head: str
 
 
-def _names(text: str) -> Iterator[tuple[int, int]]:
+def _names(text: str, folded: str) -> Iterator[tuple[int, int]]:
     """The parts of a text that are values of secret names."""
     position = 0
-    while match := _compiled(_NAME).search(text, position):
+    for core in _compiled(_CORE).finditer(folded):
+        match = _compiled(_NAME).match(text, core.start()) if core.start() >= position else None
+        if match is None:
+            continue
         position = match.end()
         kind = next(name for name in ("strong", "short", "weak") if match[name] is not None)
         before = text[max(0, match.start() - 60) : match.start()]
@@ -543,16 +595,24 @@ def _shaped_value(named: _Name) -> tuple[int, int, bool] | None:
     if match is None:
         found = _element_value(named) or _argument_value(named)
         return found and (*found[:2], found[2] and _is_shaped(named.text[found[0] : found[1]], named.word))
+    value, key, prefix = match["secret"], named.text[named.start : named.end], named.prefix
     is_call = named.text[match.end() : match.end() + 1] in tuple("\\([:@")
-    is_secret = match["sign"] != "" and not is_call and _is_shaped(match["secret"], named.word)
-    if named.word == "key" and _compiled(_OTHER_KEYS).search(named.prefix):
+    is_setting = (
+        (key.isupper() and prefix != "") or prefix.startswith("--") or named.head.endswith(("?", "&", ";"))
+    )
+    is_secret = match["sign"] != "" and not is_call and _is_shaped(value, "" if is_setting else named.word)
+    if named.word == "key" and _compiled(_OTHER_KEYS).search(prefix):
         is_secret = False
     if match["sign"] == "," and not _is_pair(named):
         is_secret = False
+    if len(value) < _SHORTEST + 1 and not (is_setting and match["sign"] != ","):
+        is_secret = False
+    if named.word in ("sess", "session", "sid") and (
+        _compiled(_UUID).fullmatch(value) or value.startswith("S-1-")
+    ):
+        is_secret = False
     if named.tail and not _is_same(named.tail) and named.tail.lower() not in ("id", "_id", "s"):
-        is_secret = (
-            is_secret and _is_random(match["secret"]) and not _compiled(_UUID).fullmatch(match["secret"])
-        )
+        is_secret = is_secret and _is_random(value) and not _compiled(_UUID).fullmatch(value)
     return *match.span("secret"), is_secret
 
 
@@ -572,10 +632,13 @@ def _quoted_value(named: _Name) -> tuple[int, int, bool] | None:
     elif sign == "":
         # A call, "password 'x' is wrong", SQL or an option.
         is_option = named.prefix.startswith("-") or named.word.upper() == named.text[named.start : named.end]
-        is_secret = is_secret and ((_is_mixed(value) and "/" not in value and " " not in value) or is_option)
+        is_secret = is_secret and ((_is_mixed(value) and not re.search("[ /]", value)) or is_option)
+        is_secret = is_secret and named.kind == "strong"
     if named.kind == "short" or not _is_same(named.tail):
         is_secret = is_secret and (
-            _is_mixed(value) if named.kind == "short" else len(value) >= 12 and _is_random(value)
+            _is_mixed(value) and "(" not in value
+            if named.kind == "short"
+            else len(value) >= 12 and _is_random(value)
         )
     if named.word == "pwd" and _compiled(_PATH).match(value):
         is_secret = False
@@ -650,6 +713,8 @@ def _bare_value(named: _Name) -> tuple[int, int, bool] | None:
         if re.search(r"(?:^|\n)(?:E? {0,20}|[ \t>+-]*)(?:export )?$", head)
         else None
     )
+    if line is not None and gap and re.match(r"[A-Za-z_][\w.]*[(\[]", line["secret"]):
+        line = None
     if line is not None and (
         (sign == "=" and not gap and key.isupper()) or (gap and _is_mixed(line["secret"]))
     ):
@@ -695,7 +760,7 @@ def _bare_value(named: _Name) -> tuple[int, int, bool] | None:
         return *span, not is_constant
     if is_plain_equals and prefix.count(".") >= 1 and line is not None:  # a.b.password=x
         return *span, is_mixed
-    return *span, is_mixed or (len(value) >= 6 and value.isdigit())
+    return *span, is_mixed or (len(value) >= 6 and value.isdigit() and named.kind == "strong")
 
 
 # --- values that pytest shows without their name
@@ -705,8 +770,6 @@ _WHERE = r"where (?P<quote>['\"])(?P<secret>[^'\"\n]{4,200})(?P=quote) = (?P<exp
 
 def _shown(text: str) -> Iterator[tuple[int, int]]:
     """Of pytest's ``where 'x' = user.password`` the value, which stands above without a name."""
-    if "where " not in text:
-        return
     for match in _compiled(_WHERE).finditer(text):
         name = re.search(r"(\w+)(?:['\"]\])?$", match["expression"].rstrip())
         found = _compiled(_NAME).search(name[1]) if name else None
@@ -728,8 +791,9 @@ def _cookies(text: str) -> Iterator[tuple[int, int]]:
 
 # --- the whole
 
-RULES: tuple[Rule, ...] = (*_KEYS, *_SYNTAXES, *_TOKENS)
-_NAMES = tuple(_NAME_GUARDS.split())
+_BY_GUARD = [
+    [(guard, rule) for rule in rules for guard in rule.guards] for rules in (_TOKENS, _SYNTAXES, _COMMANDS)
+]
 
 
 def redact(text: str, numbers: MutableMapping[str, int] | None = None) -> str:
@@ -761,24 +825,29 @@ def _next_number(text: str, numbers: MutableMapping[str, int] | None) -> int:
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
+    # A token is one long word: of most texts little is left to search for so many prefixes.
+    words = " ".join([word for word in text.split() if len(word) >= _SHORTEST])
+    for rule in _guarded(_BY_GUARD[0], words) if words else ():
+        if _compiled(rule.pattern).search(words):
+            yield from _matches(rule, text)
     folded = text.lower()
-    exact, of_any_case = _rules_by_guard()
-    found = {rule for guard, rule in exact if guard in text}
-    found.update(rule for guard, rule in of_any_case if guard in folded)
-    for rule in found:
+    if len(folded) != len(text):  # a few letters have two in lower case
+        folded = re.sub("[A-Z]+", lambda match: match[0].lower(), text)
+    rules = _guarded(_BY_GUARD[1], folded)
+    if " -" in text or "'-" in text or '"-' in text or "pass:" in text:
+        rules += _guarded(_BY_GUARD[2], folded)
+    for rule in rules:
         yield from _matches(rule, text)
-    if any(map(folded.__contains__, _NAMES)):
-        yield from _names(text)
+    yield from _names(text, folded)
+    if "where " in text:
         yield from _shown(text)
-        if "cookie" in folded:
-            yield from _cookies(text)
+    if "cookie" in folded:
+        yield from _cookies(text)
 
 
-@cache
-def _rules_by_guard() -> tuple[list[tuple[str, Rule]], list[tuple[str, Rule]]]:
-    """The rules by their guards, those that count case and those that do not."""
-    pairs = [(guard, rule) for rule in RULES for guard in rule.guards.split()]
-    return [each for each in pairs if not each[0].islower()], [each for each in pairs if each[0].islower()]
+def _guarded(rules: Sequence[tuple[str, Rule]], text: str) -> list[Rule]:
+    """The rules of which the text holds a guard."""
+    return list(dict.fromkeys([rule for guard, rule in rules if guard in text]))
 
 
 def _matches(rule: Rule, text: str) -> Iterator[tuple[int, int]]:
