@@ -211,6 +211,9 @@ _PAIRS = {"]": "[", ")": "(", "}": "{"}
 _NOTES = re.compile(r"\n(?:Falsifying|Failing)(?: explicit)? (?:example|test case): \w+\(")
 
 
+_REDACTED = Rule("redacted", ("<redacted ",), re.compile(r"<redacted [0-9]++>"), "<redacted>")
+
+
 def stabilize(text: str) -> str:
     """Replace what differs between two runs of the same code.
 
@@ -262,7 +265,7 @@ def _apply(rules: Sequence[Rule], text: str) -> str:
 
 
 def _masked(text: str) -> str:
-    text = _apply(_MASKED, stabilize(text))
+    text = _apply((_REDACTED, *_MASKED), stabilize(text))
     if _DIGIT.search(text):
         text = _VALUE.sub(_value, text)
     return _collapse(text)

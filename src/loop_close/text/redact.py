@@ -308,15 +308,17 @@ _COMMANDS: tuple[Rule, ...] = tuple(
             r"curl\b[^\n]{0,200}?[ '\"](?:-u|--user|--proxy-user|-U)(?:['\"]?[ =,]{1,2})?['\"]?"
             r"[^\s:'\"=-][^\s:'\"]{0,80}:@@",
         ),
-        ("mysql mariadb", r"(?:mysql|mariadb)[\w-]*[ \t][^\n]{0,200}?[ \t]-p@@"),
+        ("mysql mariadb", r"(?:mysql|mariadb)[\w-]*(?=[ \t])[^\n]{0,200}?[ \t]-p@@"),
         ("sshpass login", r"(?:sshpass|login)\b[^\n]{0,200}?[ \t]-p[ \t]{0,2}@@"),
         ("redis-cli", r"redis-cli\b[^\n]{0,200}?[ \t]-a[ \t]{1,2}@@"),
-        ("ldap", r"ldap[a-z]{3,10}[ \t][^\n]{0,200}?[ \t]-w[ \t]{1,2}@@"),
+        ("ldap", r"ldap[a-z]{3,10}(?=[ \t])[^\n]{0,200}?[ \t]-w[ \t]{1,2}@@"),
         ("htpasswd", r"htpasswd[ \t]+-\w*b\w*[ \t]+[^\s]{1,200}[ \t]+\S{1,80}[ \t]+@@"),
         ("zip", r"(?:un)?zip[ \t][^\n]{0,100}?-P[ \t]{0,2}@@"),
-        ("7z", r"7za?[ \t][^\n]{0,100}?[ \t]-p@@"),
+        ("7z", r"7za?(?=[ \t])[^\n]{0,100}?[ \t]-p@@"),
         ("pass:", r"\bpass(?:in|out)?['\"]?[ \t,=]{1,3}['\"]?pass:@@"),
-        ("smb", r"smb\w{2,10}[ \t][^\n]{0,200}?-U[ \t]{0,2}['\"]?[^\s%'\"]{1,80}%@@"),
+        ("http", r"https?(?=[ \t])[^\n]{0,100}?[ \t]-a[ \t]{1,2}[^\s:]{1,80}:@@"),
+        ("-user", r"--(?:proxy-)?user(?:name)?[ \t=]['\"]?[^\s:'\"]{1,80}:@@"),
+        ("smb", r"smb\w{2,10}(?=[ \t])[^\n]{0,200}?-U[ \t]{0,2}['\"]?[^\s%'\"]{1,80}%@@"),
     )
 )
 _SYNTAXES: tuple[Rule, ...] = (
@@ -332,7 +334,8 @@ _SYNTAXES: tuple[Rule, ...] = (
     Rule(("thin:",), r"thin:[\w.]{1,60}/(?P<secret>[^\s@'\"/]+)@"),
     Rule(
         ("auth",),
-        r"(?i:auth)=?\((?:\w{1,20}=)?['\"][^'\"\n]{0,80}['\"], ?(?:\w{1,20}=)?['\"](?P<secret>[^'\"\n]+)['\"]\)",
+        r"(?i:auth)\\?['\"]?(?:=|: ?)?\((?:\w{1,20}=)?['\"][^'\"\n]{0,80}['\"], ?(?:\w{1,20}=)?"
+        r"['\"](?P<secret>[^'\"\n]+)['\"]\)",
         lambda match: not _is_test_value(match["secret"]) and not _is_placeholder(match["secret"]),
     ),
     Rule(
@@ -401,20 +404,21 @@ _SIGN = (
     r"|,(?=[ \t]{0,3}[bBuU]?\\{0,3}[\"'])|(?=[ \t(][\"'(]))(?P<gap>[ \t]{0,3})"
 )
 _QUOTED = (
-    _SIGN
-    + r"(?P<paren>\([ \t]{0,3}\n?[ \t]{0,40})?(?:Secret(?:Str|Bytes)?\()?[bBuUrRfF]{0,2}(?P<quote>\\{0,3}[\"']|&quot;)"
+    _SIGN + r"(?P<paren>[(\[][ \t]{0,3}\n?[ \t]{0,40})?(?:(?:Secret(?:Str|Bytes)?|Password\w{0,20})\()?"
+    r"[bBuUrRfF]{0,2}(?P<quote>\\{0,3}[\"']|&quot;)"
     # A truncated repr has no closing quote; its secret then goes to the end of the line.
     r"(?P<secret>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n]))*+)"
 )
 _BARE_VALUE = (
     r"(?:[^\s'\"`,;&(){}\[\]<>|\\]|&(?![\w.-]{1,40}=|amp;|quot;|[lg]t;)|,(?=[^\s,'\"])(?![\w.-]{1,40}[=:]))++"
 )
-_BARE = _SIGN + rf"(?P<secret>{_BARE_VALUE})"
+_BARE = _SIGN + rf"(?:!{{1,2}}\w{{1,20}}[ \t]{{1,3}})?(?P<secret>{_BARE_VALUE})"
 _SHAPED = _SIGN + r"(?:[bBuU]?\\{0,3}[\"'])?(?P<secret>[\w.+=~%/-]{8,}+)"
 _BLOCK = r":[ \t]{1,3}[|>][+-]?\n[ \t]{1,40}(?P<secret>[^\s'\"]+)"
-_ELEMENT = r"(?:>|&gt;)\s{0,20}(?:<!\[CDATA\[)?(?P<secret>[^<>\n&\]]++)(?:\]\]>)?\s{0,20}(?:</|&lt;/)"
+_SAID = r"[ \t]{1,3}(?:is|was|->|\||for [^\n:]{1,60}:)[ \t]{1,20}(?P<secret>[^\s'\"(\[{<,;|]{6,}+)(?=[ \t]*(?:\n|\||$))"
+_ELEMENT = r"[\"']?(?:>|&gt;)\s{0,20}(?:<!\[CDATA\[)?(?P<secret>[^<>\n&\]]++)(?:\]\]>)?\s{0,20}(?:</|&lt;/)"
 _ATTRIBUTE = (
-    r"(?:\\{0,3}[\"'])?,?\s{1,20}\\{0,3}[\"']?(?:value|content|val)\\{0,3}[\"']?[ \t]{0,3}[=:][ \t]{0,3}"
+    r"(?:\\{0,3}[\"'])?(?:,?\s{1,20}\\{0,3}[\"']?(?:value|content|val)\\{0,3}[\"']?[ \t]{0,3}[=:][ \t]{0,3}|\n\n)"
     r"(?P<quote>\\{0,3}[\"'])?(?P<secret>(?(quote)(?:(?!(?P=quote))[^\n])++|[^\s'\",}]++))"
 )
 _ARGUMENT = r"[ \t\n]{1,20}(?P<secret>[^\s'\"<>|`]++)"
@@ -486,7 +490,7 @@ def _is_placeholder(value: str) -> bool:
 
 def _is_test_value(value: str) -> bool:
     """Too short for a credential, or nothing but words that tests use for any."""
-    if len(value) <= 3:
+    if len(value) <= 3 or (len(value) == 4 and value.isdigit()):
         return True
     if len(value) > 60 or re.search(r"[0-9][A-Za-z]|[0-9]{4}|[^\w .:/-]", value):
         return False
@@ -507,7 +511,7 @@ def _is_mixed(value: str) -> bool:
 
 def _is_shaped(value: str, key: str) -> bool:
     """Letters mixed with digits beyond words and their number; for a mere ``key`` no digest and no UUID."""
-    if re.search("[a-z].*[A-Z].*=$", value):  # base64 with its padding
+    if value[:3] not in ("sha", "md5") and re.search("[a-z].*[A-Z].*=$", value):  # base64 with its padding
         return True
     if (
         sum(map(str.isdigit, value)) < 2
@@ -518,6 +522,8 @@ def _is_shaped(value: str, key: str) -> bool:
     if "/" in value and not (
         re.search("[A-Z]", value) and re.search("[a-z]", value) and "." not in value and value[0] != "/"
     ):
+        return False
+    if re.match("(?:sha[0-9]{1,3}|md5)[-=:]", value):
         return False
     if key != "key":
         return True
@@ -597,9 +603,8 @@ def _shaped_value(named: _Name) -> tuple[int, int, bool] | None:
         return found and (*found[:2], found[2] and _is_shaped(named.text[found[0] : found[1]], named.word))
     value, key, prefix = match["secret"], named.text[named.start : named.end], named.prefix
     is_call = named.text[match.end() : match.end() + 1] in tuple("\\([:@")
-    is_setting = (
-        (key.isupper() and prefix != "") or prefix.startswith("--") or named.head.endswith(("?", "&", ";"))
-    )
+    is_setting = prefix.startswith(("--", "X-", "x-")) or named.head.endswith(("?", "&", ";"))
+    is_setting = is_setting or (key.isupper() and prefix != "")
     is_secret = match["sign"] != "" and not is_call and _is_shaped(value, "" if is_setting else named.word)
     if named.word == "key" and _compiled(_OTHER_KEYS).search(prefix):
         is_secret = False
@@ -659,8 +664,10 @@ def _element_value(named: _Name) -> tuple[int, int, bool] | None:
         r"(?i:name|key|id|type)\\{0,3}[\"']?[ \t]{0,2}[=:][ \t]{0,2}\\{0,3}[\"']?[\w.-]*$", before
     ):
         match = _compiled(_ATTRIBUTE).match(named.text, named.end)
-    elif match is not None and not re.search(r"(?:<|&lt;)[\w:.-]*$", before):
+    elif match is not None and not re.search(r"(?:<|&lt;)[^<>&;\n]*$", before):
         match = None
+    elif before.endswith("<" + named.prefix):
+        match = match or _compiled(_ATTRIBUTE).match(named.text, named.end)
     if match is None:
         return None
     value = match["secret"]
@@ -671,6 +678,9 @@ def _other_value(named: _Name) -> tuple[int, int, bool] | None:
     """A block of YAML, an option with its argument, a line of netrc."""
     match = _compiled(_BLOCK).match(named.text, named.end)
     if match is not None:
+        return *match.span("secret"), not _is_test_value(match["secret"])
+    match = _compiled(_SAID).match(named.text, named.end)
+    if match is not None and re.search("[0-9]", match["secret"]) and _is_mixed(match["secret"]):
         return *match.span("secret"), not _is_test_value(match["secret"])
     return _argument_value(named)
 
@@ -692,7 +702,7 @@ def _argument_value(named: _Name) -> tuple[int, int, bool] | None:
         after = named.text[match.end() : match.end() + 3].strip("'\"")
         is_last = not after.strip() or "\n" in after or after.lstrip().startswith("-")
         is_secret = _is_mixed(value) or (is_last and not value.isupper() and value.lower() not in _SENTENCE)
-    elif re.search(r"(?:\bENV|\bsetenv|\bset -\w+|\bSET)[ \t]+$", head):
+    elif re.search(r"(?:\bENV|\bsetenv|\bset -\w+|\bSET|\bconfig(?:ure)? set)[ \t]+$", head):
         is_secret = True
     else:
         is_secret = re.search(r"\blogin\s+\S+\s+$", head) is not None
@@ -751,6 +761,7 @@ def _bare_value(named: _Name) -> tuple[int, int, bool] | None:
     is_setting = (
         after in (";", "&") or sign != "=" or prefix.startswith("--") or head.endswith((";", "&", "?"))
     )
+    is_setting = is_setting or re.search(r"(?:\bexport|\bset|\bENV|\bARG|-e|--env)[ \t]$", head) is not None
     is_setting = is_setting or (
         after == " "
         and re.search(r"\w=\S+ $", head) is not None
@@ -814,9 +825,9 @@ def redact(text: str, numbers: MutableMapping[str, int] | None = None) -> str:
     return _numbered(text, hidden, {} if numbers is None else numbers, first) if hidden else text
 
 
-def unnumbered(text: str) -> str:
-    """The text with ``<redacted>`` for each credential, to compare whether two differ in anything else."""
-    return MARK.sub("<redacted>", text)
+def mark(value: str, numbers: MutableMapping[str, int]) -> str:
+    """What stands for a part of a credential, which by itself does not look like one."""
+    return f"<redacted {numbers.setdefault(value, max(numbers.values(), default=0) + 1)}>"
 
 
 def _next_number(text: str, numbers: MutableMapping[str, int] | None) -> int:
@@ -834,7 +845,7 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
     if len(folded) != len(text):  # a few letters have two in lower case
         folded = re.sub("[A-Z]+", lambda match: match[0].lower(), text)
     rules = _guarded(_BY_GUARD[1], folded)
-    if " -" in text or "'-" in text or '"-' in text or "pass:" in text:
+    if text[:1] == "-" or " -" in text or "'-" in text or '"-' in text or "pass:" in text:
         rules += _guarded(_BY_GUARD[2], folded)
     for rule in rules:
         yield from _matches(rule, text)
