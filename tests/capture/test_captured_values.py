@@ -166,7 +166,7 @@ def test_text(value, text):
     ],
 )
 def test_text_is_safe(value, label, text):
-    assert TEXTS.of(value, label) == text
+    assert Texts(TEXTS._project).of(value, label) == text
 
 
 @pytest.mark.parametrize("kind", [*hostile.instances()])

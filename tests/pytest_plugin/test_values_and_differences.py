@@ -240,4 +240,4 @@ def test_credentials_are_in_neither(run):
     found = told(run({"test_a.py": source}).report)
     assert found["test_a"] == ([("password", "'<redacted 1>'")], [("", "'<redacted 1>'", "'hunter3'")])
     assert found["test_b"][0] == [("config", "{'api_key': '<redacted 1>', 'x': 1}")]
-    assert found["test_b"][1] == [('["api_key"]', "'<redacted 1>'", "another '<redacted 1>'")]
+    assert found["test_b"][1] == [('["api_key"]', "'<redacted 1>'", "'<redacted 2>'")]

@@ -202,14 +202,14 @@ _TOKENS: tuple[Rule, ...] = (
     *map(_with_middle, _MIDDLES.strip().splitlines()),
     Rule(
         ("s.",),
-        rf"(?P<secret>s\.(?:(?<![\w.)\]]s\.)|(?<=\\ns\.)){_WORD}{{24}})(?![A-Za-z0-9_(])",
+        rf"(?P<secret>s\.(?:(?<![\w.)\]]s\.)|(?<=\\ns\.)|(?<=%[0-9A-Fa-f][0-9A-Fa-f]s\.)){_WORD}{{24}})(?![A-Za-z0-9_(])",
         _random,
     ),
     # RFC 7519 and 7516: the header is a JSON object, so base64url of '{"'. A signed token has three parts, an encrypted
     # one five, the second of which may be empty; an unsigned one ends in its dot.
     Rule(
         ("eyJ",),
-        rf"(?P<secret>eyJ(?:(?<!{_WORDS}eyJ)|(?<=\\[nrt]eyJ)){_WORDS}{{6,}}+\.(?:eyJ{_WORDS}{{2,}}+\.{_WORDS}*+"
+        rf"(?P<secret>eyJ(?:(?<!{_WORDS}eyJ)|(?<=\\[nrt]eyJ)|(?<=%[0-9A-Fa-f][0-9A-Fa-f]eyJ)){_WORDS}{{6,}}+\.(?:eyJ{_WORDS}{{2,}}+\.{_WORDS}*+"
         rf"|{_WORDS}*+\.{_WORDS}{{12,}}+(?:\.{_WORDS}{{8,}}+){{0,2}}))",
     ),
 )
@@ -503,16 +503,16 @@ def _is_sentence(value: str) -> bool:
 
 
 def _is_mixed(value: str) -> bool:
-    return (
-        re.search("[A-Za-z]", value) is not None
-        and re.search(r"[0-9!@#$%^&*?+~]|[A-Za-z]{7}={1,2}$", value) is not None
-    )
+    if re.search("[A-Za-z]", value) is None:
+        return False
+    is_padded = re.search("[A-Za-z]{7}={1,2}$", value) is not None and value.lower() != value != value.upper()
+    return is_padded or re.search("[0-9!@#$%^&*?+~]", value) is not None
 
 
 def _is_shaped(value: str, key: str) -> bool:
     """Letters mixed with digits beyond words and their number; for a mere ``key`` no digest and no UUID."""
-    if value[:3] not in ("sha", "md5") and re.search("[a-z].*[A-Z].*=$", value):  # base64 with its padding
-        return True
+    if value[-1] == "=" and value[:3] not in ("sha", "md5") and value.lower() != value != value.upper():
+        return "." not in value[:-1] and "=" not in value[:-2]  # base64 with its padding
     if (
         sum(map(str.isdigit, value)) < 2
         or not _is_mixed(value)
@@ -629,7 +629,7 @@ def _quoted_value(named: _Name) -> tuple[int, int, bool] | None:
     is_secret = (
         bool(value) and value[0] not in " ),]" and not _is_placeholder(value) and not _is_test_value(value)
     )
-    is_secret = is_secret and not _is_sentence(value)
+    is_secret = is_secret and not _is_sentence(value) and not re.fullmatch("[a-z_.-]+[=:]|[A-Z_]+[=:]", value)
     if sign in ("==", "===", "!=", "!=="):
         is_secret = is_secret and _is_mixed(value)
     elif sign == ",":
