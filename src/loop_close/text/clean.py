@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 
 from loop_close.text.redact import redact
-from loop_close.text.sanitize import sanitize
+from loop_close.text.sanitize import sanitize, stripped
 
 _HEAD_SHARE = 0.6
 
@@ -19,7 +19,10 @@ def clean(text: str, limit: int | None = None, numbers: MutableMapping[str, int]
     """
     # First visible, as escape sequences hide credentials; then redacted while each is still whole: half a
     # key no longer looks like one, and half a key is still a secret. Only then cut.
-    text = redact(sanitize(text), numbers)
+    shown = sanitize(text)
+    # An invisible character in the middle hides them too: around a credential these characters are left out.
+    bare = shown if text.isascii() else stripped(text)
+    text = redact(bare if bare != shown and redact(bare) != bare else shown, numbers)
     if limit is None or len(text) <= limit:
         return text
     # The cut may put a CI command at the start of a line.
