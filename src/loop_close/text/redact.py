@@ -1,8 +1,7 @@
 r"""Credentials out of text, before anything is stored or shown.
 
 A credential is found by its shape (tokens of vendors, keys of several lines), by its syntax (headers, URLs, options of
-commands), or by the name it is assigned to. A name such as ``password`` is enough for most quoted values; ``token`` and
-``key`` need a value that looks random, as parsers have tokens and dicts have keys. ``docs/secrets.md`` has the limits.
+commands), or by the name it is assigned to (:mod:`loop_close.text.assigned`). ``docs/secrets.md`` has the limits.
 """
 
 from __future__ import annotations
@@ -10,26 +9,32 @@ from __future__ import annotations
 import re
 from binascii import a2b_base64
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from functools import cache
 from typing import NamedTuple
+
+from loop_close.text.assigned import (
+    LONG,
+    SHORTEST,
+    compiled,
+    cookie_values,
+    introspected_values,
+    is_mixed,
+    is_placeholder,
+    is_random,
+    is_test_value,
+    named_values,
+    words,
+)
 
 #: What stands for a credential: equal numbers are equal credentials, in the order in which they first appear.
 MARK = re.compile(r"<redacted ([1-9][0-9]{0,8})>")
 
-# A refused match this long is passed over whole, so that nested refusals cannot add up to quadratic time.
-_LONG = 256
 # So many different values are also looked for elsewhere in the text.
 _REPEATED = 20
 _ROUNDS = 4
-# No token is shorter.
-_SHORTEST = 15
 
 
 def _always(match: re.Match[str]) -> bool:
     return True
-
-
-_compiled = cache(re.compile)
 
 
 class Rule(NamedTuple):
@@ -45,18 +50,8 @@ class Rule(NamedTuple):
     accept: Callable[[re.Match[str]], bool | int] = _always
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-def _is_random(value: str) -> bool:
-    """Letters of both cases and digits, or many digits and letters in a row: no word, no name of a CSS class."""
-    mixed = bool(re.search("[0-9]", value) and re.search("[A-Z]", value) and re.search("[a-z]", value))
-    return mixed or bool(re.search("[A-Za-z0-9]{20}", value) and re.search("[0-9]", value))
-
-
 def _random(match: re.Match[str]) -> bool:
-    return _is_random(match["secret"])
+    return is_random(match["secret"])
 
 
 def _has_digit(match: re.Match[str]) -> bool:
@@ -245,7 +240,7 @@ _KEYS: tuple[Rule, ...] = (
 
 # --- syntaxes
 
-_NOT_CREDENTIALS = _words(
+_NOT_CREDENTIALS = words(
     """
     realm token auth authentication required credentials scheme header or and is not only
     """
@@ -268,7 +263,7 @@ def _url_password(match: re.Match[str]) -> bool | int:
     end = value.find("@")
     while (following := value.find("@", end + 1)) >= 0 and "?" not in value[end:following]:
         end = following
-    if end < 1 or match[0].startswith("://[") or _is_test_value(value[:end]):
+    if end < 1 or match[0].startswith("://[") or is_test_value(value[:end]):
         return False
     if re.match(r"\*+@|port\b|\[redacted\]@|[{$<%]|[0-9]+[/?#]|x-(?:oauth-basic|token-auth)@", value):
         return False
@@ -286,16 +281,16 @@ def _is_basic(match: re.Match[str]) -> bool:
 
 
 def _url_user(match: re.Match[str]) -> bool:
-    return _is_random(match["secret"]) and not match["secret"].startswith(("%", "$"))
+    return is_random(match["secret"]) and not match["secret"].startswith(("%", "$"))
 
 
 def _command(match: re.Match[str]) -> bool:
     value = match["secret"]
     return (
-        not _is_placeholder(value)
+        not is_placeholder(value)
         and not value.isdigit()
         and not value.startswith("-")
-        and not _is_test_value(value)
+        and not is_test_value(value)
     )
 
 
@@ -336,7 +331,7 @@ _SYNTAXES: tuple[Rule, ...] = (
         ("auth",),
         r"(?i:auth)\\?['\"]?(?:=|: ?)?\((?:\w{1,20}=)?['\"][^'\"\n]{0,80}['\"], ?(?:\w{1,20}=)?"
         r"['\"](?P<secret>[^'\"\n]+)['\"]\)",
-        lambda match: not _is_test_value(match["secret"]) and not _is_placeholder(match["secret"]),
+        lambda match: not is_test_value(match["secret"]) and not is_placeholder(match["secret"]),
     ),
     Rule(
         ("authorization",),
@@ -377,431 +372,6 @@ _SYNTAXES: tuple[Rule, ...] = (
     ),
 )
 
-# --- names
-
-_NAME_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
-# Where one of the names below may begin, in lower case. A search for it is much faster than one for the names.
-_CORE = (
-    r"p(?:ass|w|riv|re.?s)|s(?:ecret|ess|id|ig|hared|ubscription|ecurity)|a(?:pi.?k|ccess|ccount|uth)|cred|cookie|csrf"
-    r"|encr|master|refresh|token|key|xsrf"
-)
-# A name may have anything before it (``DB_PASSWORD``, ``stripeApiKey``), which need not be matched. After it comes only
-# what starts a new word.
-_NAME = (
-    r"[acekmprstxACEKMPRSTX](?i:(?P<strong>(?<=p)(?:ass(?:word|wd|phrase|code)|wd)|(?<=s)ecret|(?<=c)redential"
-    r"|(?<=a)(?:pi[_-]?key|ccess[_-]?(?:key|token)|uth[_-]?token|ccount[_-]?key)"
-    r"|(?<=p)(?:rivate[_-]?key|re[_-]?shared[_-]?key)|(?<=e)ncryption[_-]?key|(?<=m)aster[_-]?key"
-    r"|(?<=r)efresh[_-]?token"
-    r"|(?<=s)(?:hared[_-]?(?:access[_-]?)?key|ession[_-]?token|igning[_-]?key|ubscription[_-]?key|ecurity[_-]?token))"
-    r"|(?P<short>(?<=p)(?:ass|w))"
-    r"|(?P<weak>(?<=t)oken|(?<=k)ey|(?<=a)uth|(?<=s)(?:ess(?:ion)?|id|ig(?:nature)?)|(?<=c)(?:ookie|srf)|(?<=x)srf))"
-    r"(?P<tail>(?:s|[kK]ey)?[0-9]{0,4}(?:[_-][\w-]{0,40}|(?<=[a-z0-9])[A-Z]\w{0,40}|ID|id)?+)(?!\w)"
-)
-# What may stand between a name and its value. A type annotation may be between; a comparison shows the value, too.
-_SIGN = (
-    r"(?P<close>\\{0,3}[\"']|&quot;)?\]?[ \t]{0,3}"
-    r"(?P<sign>=>|:=|[=!]==?|=|%3[dD]|:[ \t]{0,3}[A-Za-z][\w.\[\], |]{0,40}=(?!=)|:(?!:)"
-    r"|,(?=[ \t]{0,3}[bBuU]?\\{0,3}[\"'])|(?=[ \t(][\"'(]))(?P<gap>[ \t]{0,3})"
-)
-_QUOTED = (
-    _SIGN + r"(?P<paren>[(\[][ \t]{0,3}\n?[ \t]{0,40})?(?:(?:Secret(?:Str|Bytes)?|Password\w{0,20})\()?"
-    r"[bBuUrRfF]{0,2}(?P<quote>\\{0,3}[\"']|&quot;)"
-    # A truncated repr has no closing quote; its secret then goes to the end of the line.
-    r"(?P<secret>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n]))*+)"
-)
-_BARE_VALUE = (
-    r"(?:[^\s'\"`,;&(){}\[\]<>|\\]|&(?![\w.-]{1,40}=|amp;|quot;|[lg]t;)|,(?=[^\s,'\"])(?![\w.-]{1,40}[=:]))++"
-)
-_BARE = _SIGN + rf"(?:!{{1,2}}\w{{1,20}}[ \t]{{1,3}})?(?P<secret>{_BARE_VALUE})"
-_SHAPED = _SIGN + r"(?:[bBuU]?\\{0,3}[\"'])?(?P<secret>[\w.+=~%/-]{8,}+)"
-_BLOCK = r":[ \t]{1,3}[|>][+-]?\n[ \t]{1,40}(?P<secret>[^\s'\"]+)"
-_SAID = r"[ \t]{1,3}(?:is|was|->|\||for [^\n:]{1,60}:)[ \t]{1,20}(?P<secret>[^\s'\"(\[{<,;|]{6,}+)(?=[ \t]*(?:\n|\||$))"
-_ELEMENT = r"[\"']?(?:>|&gt;)\s{0,20}(?:<!\[CDATA\[)?(?P<secret>[^<>\n&\]]++)(?:\]\]>)?\s{0,20}(?:</|&lt;/)"
-_ATTRIBUTE = (
-    r"(?:\\{0,3}[\"'])?(?:,?\s{1,20}\\{0,3}[\"']?(?:value|content|val)\\{0,3}[\"']?[ \t]{0,3}[=:][ \t]{0,3}|\n\n)"
-    r"(?P<quote>\\{0,3}[\"'])?(?P<secret>(?(quote)(?:(?!(?P=quote))[^\n])++|[^\s'\",}]++))"
-)
-_ARGUMENT = r"[ \t\n]{1,20}(?P<secret>[^\s'\"<>|`]++)"
-_WHOLE_LINE = r"(?:=|[ \t]{0,3}[:=][ \t]{1,3})(?P<secret>[^\s'\"`#$*(\[{<|>%][^\s'\"`]*+)(?=[ \t]*(?:\n|$))"
-
-# ``password_hash`` and the like are about a secret, and say something in a failing test.
-_ABOUT = (
-    r"(?i)[_-](?:hash(?:ed|er|ers|es)?|ids?|names?|files?|paths?|dir|fields?|labels?|policy|length|len|min|max|url|uri"
-    r"|env|var|types?|counts?|resets?|errors?|messages?|regex|pattern|prefix|manager|backend|validators?|strength"
-    r"|version|required|expir\w*|rotation|valid|invalid|changed\w*|hint|help|input|form|at|arn|class|store)$"
-    r"|(?:Hash|Id|Name|File|Path|Field|Label|Policy|Length|Url|Type|Count|Reset|Error|Message)$"
-)
-# What a name may go on with and still be that of a secret; "secret_santa" is not.
-_SAME = _words(
-    """
-    s key keys value values val new old current confirm confirmation again repeat base prod production staging live dev
-    test primary secondary b64 base64 plain raw text string str default encrypted db admin user root ro rw data
-    """
-)
-_OTHER_KEYS = (
-    r"(?i)(?:primary|foreign|sort|cache|partition|public|pub|s3|object|row|group|natural|unique|hash|range|lookup|dict|registry"
-    r"|websocket|known|react|idempotency|dedup\w*|index|map|job|message|routing|issue|storage|file|host|cursor|page)[_-]?$"
-)
-_CODE = (
-    r"(?s)[/~.$%*:\\?-].*|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)++|[A-Za-z]:.*|None|True|False|null|true|false|\W+"
-)
-_PLACEHOLDER = (
-    r"\*+|\[redacted\]|<[^<>]*>|\{[^{}]*\}|\$\w+|\$\{[^{}]*\}|\$\([^()]*\)|%s|%\(\w+\)s|None|null"
-    r"|\.{2,}|…|\W*|(?i:x+)|\[[A-Z_ ]+\]"
-)
-_PATH = r"[/~.]|[A-Za-z]:[\\/]|$"
-_WORDS_THEN_NUMBER = r"[A-Za-z]++(?:(?:[_.-][A-Za-z]++)++[_.-]?[0-9]*|[0-9]{0,3})"
-_DIGEST = r"[0-9a-f]+"
-_UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-# Words of values that tests use for any credential, and of validation messages.
-_TEST_WORDS = _words(
-    """
-    a an the my your our some any test tests testing tester secret secrets password passwords passwd pass pwd pw key
-    keys api token tokens example sample dummy fake foo bar baz qux abc xyz change changed changeme invalid wrong
-    bad good correct incorrect right old new valid none null nil true false default placeholder value values string
-    str text bytes int bool object required missing blank empty optional unknown expired hidden masked redacted
-    removed filtered user username admin root postgres mysql guest demo here insert something anything not is no yes
-    ok todo tbd hash private public access auth client id app server service session cookie random mock stub first
-    second other another different same plain encrypted weak strong short long too hello world bearer basic
-    credential credentials field error failed login name type number identifier me it x y z
-    """
-)
-_SENTENCE = _words(
-    """
-    is are was were be been must should shall can cannot may might will would not no this that these the a an your
-    field required invalid incorrect wrong too at least most than characters does do did don't doesn't has have had
-    please enter forgot for of to with in on from by it its must match matches need needs provide missing expected
-    got
-    """
-)
-
-
-def _is_same(tail: str) -> bool:
-    words = re.findall("[A-Z]?[a-z]+|[A-Z]+|[0-9]+", tail)
-    return all(
-        len(word) == 1 or word.lower() in _SAME or (word.isdigit() and len(word) < 5) for word in words
-    )
-
-
-def _is_placeholder(value: str) -> bool:
-    rest = re.sub(r"%\(\w+\)s|%[sdr]|\{[^{}]*\}", "", value[:_LONG])  # fields to be filled in
-    return _compiled(_PLACEHOLDER).fullmatch(value) is not None or re.fullmatch(r"\W*", rest) is not None
-
-
-def _is_test_value(value: str) -> bool:
-    """Too short for a credential, or nothing but words that tests use for any."""
-    if len(value) <= 3 or (len(value) == 4 and value.isdigit()):
-        return True
-    if len(value) > 60 or re.search(r"[0-9][A-Za-z]|[0-9]{4}|[^\w .:/-]", value):
-        return False
-    words = re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", value).lower())
-    return bool(words) and _TEST_WORDS.issuperset(words)
-
-
-def _is_sentence(value: str) -> bool:
-    return " " in value and not _SENTENCE.isdisjoint(re.findall("[a-z']+", value[:_LONG].lower()))
-
-
-def _is_mixed(value: str) -> bool:
-    if re.search("[A-Za-z]", value) is None:
-        return False
-    is_padded = re.search("[A-Za-z]{7}={1,2}$", value) is not None and value.lower() != value != value.upper()
-    return is_padded or re.search("[0-9!@#$%^&*?+~]", value) is not None
-
-
-def _is_shaped(value: str, key: str) -> bool:
-    """Letters mixed with digits beyond words and their number; for a mere ``key`` no digest and no UUID."""
-    if value[-1] == "=" and value[:3] not in ("sha", "md5") and value.lower() != value != value.upper():
-        return "." not in value[:-1] and "=" not in value[:-2]  # base64 with its padding
-    if (
-        sum(map(str.isdigit, value)) < 2
-        or not _is_mixed(value)
-        or _compiled(_WORDS_THEN_NUMBER).fullmatch(value)
-    ):
-        return False
-    if "/" in value and not (
-        re.search("[A-Z]", value) and re.search("[a-z]", value) and "." not in value and value[0] != "/"
-    ):
-        return False
-    if re.match("(?:sha[0-9]{1,3}|md5)[-=:]", value):
-        return False
-    if key != "key":
-        return True
-    is_digest = len(value) in (32, 40, 64, 128) and _compiled(_DIGEST).fullmatch(value)
-    return re.search("[A-Za-z0-9]{16}", value) is not None and not is_digest
-
-
-class _Name(NamedTuple):
-    """A name in a text, and what is around it.
-
-    :ivar kind: ``strong`` for a password or a secret, ``short`` for "pass" and "pw", ``weak`` for a token or a key.
-    :ivar prefix: what of the name is before its word: ``DB_``, ``--``; ``head``: some of the text before that.
-    """
-
-    text: str
-    start: int
-    end: int
-    word: str
-    kind: str
-    tail: str
-    prefix: str
-    head: str
-
-
-def _names(text: str, folded: str) -> Iterator[tuple[int, int]]:
-    """The parts of a text that are values of secret names."""
-    position = 0
-    for core in _compiled(_CORE).finditer(folded):
-        match = _compiled(_NAME).match(text, core.start()) if core.start() >= position else None
-        if match is None:
-            continue
-        position = match.end()
-        kind = next(name for name in ("strong", "short", "weak") if match[name] is not None)
-        before = text[max(0, match.start() - 60) : match.start()]
-        head = before.rstrip(_NAME_CHARACTERS)
-        word = text[match.start() : match.start("tail")].lower()
-        found = _value_of(_Name(text, *match.span(), word, kind, match["tail"], before[len(head) :], head))
-        if found is None:
-            continue
-        start, end, is_secret = found
-        if is_secret:
-            yield start, end
-        # What was refused may hold another name and its value.
-        if is_secret or end - start >= _LONG:
-            position = max(position, end)
-
-
-def _value_of(named: _Name) -> tuple[int, int, bool] | None:
-    """Where the value of a name is, and whether it is a credential; None where there is no value."""
-    if named.kind != "strong" and not _is_whole_word(named):
-        return None
-    if _compiled(_ABOUT).search(named.tail):
-        return None
-    if named.kind == "weak":
-        return _shaped_value(named)
-    readers = (_quoted_value, _element_value, _other_value, _bare_value)
-    refused = None
-    for reader in readers:
-        found = reader(named)
-        if found is not None and found[2]:
-            return found
-        refused = refused or found
-    return refused
-
-
-def _is_whole_word(named: _Name) -> bool:
-    if named.word in ("token", "session", "cookie", "auth", "signature", "csrf", "xsrf"):
-        return True
-    before, is_capital = named.prefix[-1:], named.text[named.start].isupper()
-    return not before.isalpha() or (is_capital and (before.islower() or named.word == "sess"))
-
-
-def _shaped_value(named: _Name) -> tuple[int, int, bool] | None:
-    match = _compiled(_SHAPED).match(named.text, named.end)
-    if match is None:
-        found = _element_value(named) or _argument_value(named)
-        return found and (*found[:2], found[2] and _is_shaped(named.text[found[0] : found[1]], named.word))
-    value, key, prefix = match["secret"], named.text[named.start : named.end], named.prefix
-    is_call = named.text[match.end() : match.end() + 1] in tuple("\\([:@")
-    is_setting = prefix.startswith(("--", "X-", "x-")) or named.head.endswith(("?", "&", ";"))
-    is_setting = is_setting or (key.isupper() and prefix != "")
-    is_secret = match["sign"] != "" and not is_call and _is_shaped(value, "" if is_setting else named.word)
-    if named.word == "key" and _compiled(_OTHER_KEYS).search(prefix):
-        is_secret = False
-    if match["sign"] == "," and not _is_pair(named):
-        is_secret = False
-    if len(value) < _SHORTEST + 1 and not (is_setting and match["sign"] != ","):
-        is_secret = False
-    if named.word in ("sess", "session", "sid") and (
-        _compiled(_UUID).fullmatch(value) or value.startswith("S-1-")
-    ):
-        is_secret = False
-    if named.tail and not _is_same(named.tail) and named.tail.lower() not in ("id", "_id", "s"):
-        is_secret = is_secret and _is_random(value) and not _compiled(_UUID).fullmatch(value)
-    return *match.span("secret"), is_secret
-
-
-def _quoted_value(named: _Name) -> tuple[int, int, bool] | None:
-    match = _compiled(_QUOTED).match(named.text, named.end)
-    if match is None:
-        return None
-    value, sign = match["secret"], match["sign"]
-    is_secret = (
-        bool(value) and value[0] not in " ),]" and not _is_placeholder(value) and not _is_test_value(value)
-    )
-    is_secret = is_secret and not _is_sentence(value) and not re.fullmatch("[a-z_.-]+[=:]|[A-Z_]+[=:]", value)
-    if sign in ("==", "===", "!=", "!=="):
-        is_secret = is_secret and _is_mixed(value)
-    elif sign == ",":
-        is_secret = is_secret and _is_pair(named) and _is_mixed(value)
-    elif sign == "":
-        # A call, "password 'x' is wrong", SQL or an option.
-        is_option = named.prefix.startswith("-") or named.word.upper() == named.text[named.start : named.end]
-        is_secret = is_secret and ((_is_mixed(value) and not re.search("[ /]", value)) or is_option)
-        is_secret = is_secret and named.kind == "strong"
-    if named.kind == "short" or not _is_same(named.tail):
-        is_secret = is_secret and (
-            _is_mixed(value) and "(" not in value
-            if named.kind == "short"
-            else len(value) >= 12 and _is_random(value)
-        )
-    if named.word == "pwd" and _compiled(_PATH).match(value):
-        is_secret = False
-    return *match.span("secret"), is_secret
-
-
-def _is_pair(named: _Name) -> bool:
-    """``('password', 'x')``, ``setenv("DB_PASSWORD", "x")``, ``["--password", "x"]``: not two of many words."""
-    is_first = re.search(r"\((?:\w{1,30}, ?)?[bBuU]?\\{0,3}[\"']$", named.head) is not None
-    return is_first or named.prefix.startswith("-")
-
-
-def _element_value(named: _Name) -> tuple[int, int, bool] | None:
-    """``<password>x</password>``, ``<add key="ApiKey" value="x"/>``, ``name: PASSWORD`` over ``value: x``."""
-    before = named.head + named.prefix
-    match = _compiled(_ELEMENT).match(named.text, named.end)
-    if match is None and re.search(
-        r"(?i:name|key|id|type)\\{0,3}[\"']?[ \t]{0,2}[=:][ \t]{0,2}\\{0,3}[\"']?[\w.-]*$", before
-    ):
-        match = _compiled(_ATTRIBUTE).match(named.text, named.end)
-    elif match is not None and not re.search(r"(?:<|&lt;)[^<>&;\n]*$", before):
-        match = None
-    elif before.endswith("<" + named.prefix):
-        match = match or _compiled(_ATTRIBUTE).match(named.text, named.end)
-    if match is None:
-        return None
-    value = match["secret"]
-    return *match.span("secret"), not (_is_placeholder(value) or _is_test_value(value) or _is_sentence(value))
-
-
-def _other_value(named: _Name) -> tuple[int, int, bool] | None:
-    """A block of YAML, an option with its argument, a line of netrc."""
-    match = _compiled(_BLOCK).match(named.text, named.end)
-    if match is not None:
-        return *match.span("secret"), not _is_test_value(match["secret"])
-    match = _compiled(_SAID).match(named.text, named.end)
-    if match is not None and re.search("[0-9]", match["secret"]) and _is_mixed(match["secret"]):
-        return *match.span("secret"), not _is_test_value(match["secret"])
-    return _argument_value(named)
-
-
-def _argument_value(named: _Name) -> tuple[int, int, bool] | None:
-    match = _compiled(_ARGUMENT).match(named.text, named.end)
-    if match is None:
-        return None
-    value, head, prefix = match["secret"], named.head, named.prefix
-    if (
-        _compiled(_CODE).fullmatch(value)
-        or _is_placeholder(value)
-        or _is_test_value(value)
-        or value[-1] in ",:)"
-        or value[0] in "[({="
-    ):
-        return None
-    if prefix.startswith("-") and (not head or head[-1] in " \t\n'\"[("):
-        after = named.text[match.end() : match.end() + 3].strip("'\"")
-        is_last = not after.strip() or "\n" in after or after.lstrip().startswith("-")
-        is_secret = _is_mixed(value) or (is_last and not value.isupper() and value.lower() not in _SENTENCE)
-    elif re.search(r"(?:\bENV|\bsetenv|\bset -\w+|\bSET|\bconfig(?:ure)? set)[ \t]+$", head):
-        is_secret = True
-    else:
-        is_secret = re.search(r"\blogin\s+\S+\s+$", head) is not None
-    return *match.span("secret"), is_secret
-
-
-def _bare_value(named: _Name) -> tuple[int, int, bool] | None:
-    """What looks like a value and not like code: see the tests for where the line is drawn."""
-    text, key = named.text, named.text[named.start : named.end]
-    match = _compiled(_BARE).match(text, named.end)
-    if match is None:
-        return None
-    value, sign, gap = match["secret"], match["sign"], match["gap"]
-    end, prefix, head = match.end(), named.prefix, named.head
-    after = text[end : end + 1]
-    line = (
-        _compiled(_WHOLE_LINE).match(text, named.end)
-        if re.search(r"(?:^|\n)(?:E? {0,20}|[ \t>+-]*)(?:export )?$", head)
-        else None
-    )
-    if line is not None and gap and re.match(r"[A-Za-z_][\w.]*[(\[]", line["secret"]):
-        line = None
-    if line is not None and (
-        (sign == "=" and not gap and key.isupper()) or (gap and _is_mixed(line["secret"]))
-    ):
-        value, end, after = line["secret"], line.end("secret"), "\n"
-    span = match.start("secret"), end
-    if head.endswith("://") or value.endswith("aws4_request"):  # a rule of its own is for these
-        return *span, False
-    if (
-        sign in ("", ",", "==", "===", "!=", "!==")
-        or after in ("(", "[")
-        or _compiled(_CODE).fullmatch(value)
-    ):
-        return *span, False
-    if _is_placeholder(value) or _is_test_value(value) or value[0] == "$":
-        return *span, False
-    if not _is_same(named.tail):
-        return *span, len(value) >= 12 and _is_random(value)
-    if named.word == "pwd" and _compiled(_PATH).match(value):
-        return *span, False
-    is_constant = value.isupper() and value.replace("_", "").isalpha()
-    is_mixed = len(value) >= 6 and _is_mixed(value)
-    if sign.startswith(":") and sign != ":=" and "=" not in sign:
-        if named.kind == "short" and not prefix.rstrip("-") and gap != "":
-            return *span, False
-        if not gap:  # Go and Ruby: "{Password:x Port:1}"
-            return *span, is_mixed and not re.match("[0-9]+$", value)
-        # Prose uses a colon too: "secret: expected str, got int".
-        is_name = key.isupper() and prefix.endswith(("_", "-")) and not is_constant
-        return *span, (is_mixed or is_name) and after in ("", "\n", ",", "}", "'", '"')
-    is_plain_equals = sign in ("=", "%3D", "%3d") and not gap
-    if is_plain_equals and key.isupper():
-        return *span, not is_constant
-    # Of a connection string, a query, an option, or one of several settings in a line.
-    is_setting = (
-        after in (";", "&") or sign != "=" or prefix.startswith("--") or head.endswith((";", "&", "?"))
-    )
-    is_setting = is_setting or re.search(r"(?:\bexport|\bset|\bENV|\bARG|-e|--env)[ \t]$", head) is not None
-    is_setting = is_setting or (
-        after == " "
-        and re.search(r"\w=\S+ $", head) is not None
-        and re.match(r" \w+=", text[end : end + 30]) is not None
-    )
-    if is_plain_equals and is_setting:
-        return *span, not is_constant
-    if is_plain_equals and prefix.count(".") >= 1 and line is not None:  # a.b.password=x
-        return *span, is_mixed
-    return *span, is_mixed or (len(value) >= 6 and value.isdigit() and named.kind == "strong")
-
-
-# --- values that pytest shows without their name
-
-_WHERE = r"where (?P<quote>['\"])(?P<secret>[^'\"\n]{4,200})(?P=quote) = (?P<expression>[^\n]{1,300})"
-
-
-def _shown(text: str) -> Iterator[tuple[int, int]]:
-    """Of pytest's ``where 'x' = user.password`` the value, which stands above without a name."""
-    for match in _compiled(_WHERE).finditer(text):
-        name = re.search(r"(\w+)(?:['\"]\])?$", match["expression"].rstrip())
-        found = _compiled(_NAME).search(name[1]) if name else None
-        is_name = (
-            found is not None and found["strong"] is not None and not _compiled(_ABOUT).search(found["tail"])
-        )
-        if is_name and not _is_test_value(match["secret"]) and not _is_placeholder(match["secret"]):
-            yield match.span("secret")
-
-
-def _cookies(text: str) -> Iterator[tuple[int, int]]:
-    """The values of cookies that look random, whatever their names."""
-    for header in re.finditer(r"(?i:cookie)[\"']?[ \t]{0,3}[:=,][ \t]{0,3}(?P<pairs>[^\n]{1,4000})", text):
-        for match in re.finditer(r"[\w.-]{1,60}=(?P<secret>[\w.%+/=~:-]{16,}+)", header["pairs"]):
-            if _is_shaped(match["secret"], "cookie"):
-                start = header.start("pairs")
-                yield start + match.start("secret"), start + match.end("secret")
-
-
-# --- the whole
-
 _BY_GUARD = [
     [(guard, rule) for rule in rules for guard in rule.guards] for rules in (_TOKENS, _SYNTAXES, _COMMANDS)
 ]
@@ -837,9 +407,9 @@ def _next_number(text: str, numbers: MutableMapping[str, int] | None) -> int:
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
     # A token is one long word: of most texts little is left to search for so many prefixes.
-    words = " ".join([word for word in text.split() if len(word) >= _SHORTEST])
+    words = " ".join([word for word in text.split() if len(word) >= SHORTEST])
     for rule in _guarded(_BY_GUARD[0], words) if words else ():
-        if _compiled(rule.pattern).search(words):
+        if compiled(rule.pattern).search(words):
             yield from _matches(rule, text)
     folded = text.lower()
     if len(folded) != len(text):  # a few letters have two in lower case
@@ -849,11 +419,11 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
         rules += _guarded(_BY_GUARD[2], folded)
     for rule in rules:
         yield from _matches(rule, text)
-    yield from _names(text, folded)
+    yield from named_values(text, folded)
     if "where " in text:
-        yield from _shown(text)
+        yield from introspected_values(text)
     if "cookie" in folded:
-        yield from _cookies(text)
+        yield from cookie_values(text)
 
 
 def _guarded(rules: Sequence[tuple[str, Rule]], text: str) -> list[Rule]:
@@ -862,7 +432,7 @@ def _guarded(rules: Sequence[tuple[str, Rule]], text: str) -> list[Rule]:
 
 
 def _matches(rule: Rule, text: str) -> Iterator[tuple[int, int]]:
-    regex, position = _compiled(rule.pattern), 0
+    regex, position = compiled(rule.pattern), 0
     # A position past the end would be taken for the end, and found again for ever.
     while position < len(text) and (match := regex.search(text, position)):
         start, end = match.span("secret")
@@ -873,7 +443,7 @@ def _matches(rule: Rule, text: str) -> Iterator[tuple[int, int]]:
             position = max(end, match.start() + 1)
         else:
             # What was refused may hold another name and its value.
-            position = max(start if end - start < _LONG else end, match.start() + 1)
+            position = max(start if end - start < LONG else end, match.start() + 1)
 
 
 def _merged(spans: Iterator[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -911,7 +481,7 @@ def _hide(text: str, spans: list[tuple[int, int]], hidden: dict[int, str], first
         done = end
     text = "".join((*parts, text[done:]))
     # The same value may stand elsewhere without its name.
-    values = [value for value in dict.fromkeys(hidden.values()) if len(value) >= 6 and _is_mixed(value)]
+    values = [value for value in dict.fromkeys(hidden.values()) if len(value) >= 6 and is_mixed(value)]
     for value in values[:_REPEATED]:
         if value in text:
             number = first + len(hidden)
