@@ -379,10 +379,16 @@ def _bare_value(named: _Name) -> tuple[int, int, bool] | None:
     is_call = named.text[end : end + 1] in ("(", "[")
     # For a URL and a signed request are rules of their own.
     is_other = named.head.endswith("://") or value.endswith("aws4_request")
-    if is_call or is_other or sign in ("", ",", "==", "===", "!=", "!==") or compiled(_CODE).fullmatch(value) or (
-        is_placeholder(value)
-        or is_test_value(value)
-        or (named.word == "pwd" and compiled(_PATH).match(value))
+    if (
+        is_call
+        or is_other
+        or sign in ("", ",", "==", "===", "!=", "!==")
+        or compiled(_CODE).fullmatch(value)
+        or (
+            is_placeholder(value)
+            or is_test_value(value)
+            or (named.word == "pwd" and compiled(_PATH).match(value))
+        )
     ):
         is_secret = False
     elif not _is_same(named.tail):
