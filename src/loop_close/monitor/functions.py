@@ -72,6 +72,7 @@ def calls_of(
         uses=made.by_failed,
         swallowed=_swallowed(count, is_part=is_part),
         cut=count.cut,
+        passed_over=count.passed_over,
     )
 
 
