@@ -163,6 +163,7 @@ def test_still_has():
     assert [sys.monitoring.get_tool(tool) for tool in range(6)].count("mine now") == 6
 """
 
+
 @pytest.mark.parametrize(
     ("files", "arguments", "why"),
     [

@@ -167,8 +167,12 @@ class Watch:
         return why_not
 
     def _cost_of_a_line(self) -> float:
-        """Seconds that a callback for a line takes, with what is done with the line later: of a few runs the fastest."""
-        arm, code, line = self._monitoring.set_local_events, _some_lines.__code__, self._monitoring.events.LINE
+        """Seconds that a callback for a line takes: of a few runs the fastest."""
+        arm, code, line = (
+            self._monitoring.set_local_events,
+            _some_lines.__code__,
+            self._monitoring.events.LINE,
+        )
         found = []
         for _ in range(5):
             arm(self._tool.id, code, line)
@@ -248,7 +252,7 @@ class Watch:
                 self._count_call(code)
 
     def _count_call(self, code: CodeType) -> None:
-        """Note a call of a function whose lines are not told. One that is called much is told once a test, on return."""
+        """Note a call of a function with too many lines. One that is called much is told once a test, on return."""
         self._long[_ID(code)] += 1
         if self._long[_ID(code)] >= _MANY_CALLS:
             self._odd[_ID(code)] = self._monitoring.events.PY_RETURN | self._monitoring.events.PY_YIELD
@@ -397,7 +401,9 @@ class Watch:
         hits = self._cut(mark)
         self._ran_before |= {_ID(code) for code, _ in hits}
         followed = self._followed
-        return Ran(followed.masks(hits)[0], followed.in_order(hits), followed.nothing(hits)) if hits else NOT_ANY
+        return (
+            Ran(followed.masks(hits)[0], followed.in_order(hits), followed.nothing(hits)) if hits else NOT_ANY
+        )
 
     def rest(self) -> Ran:
         """What ran since the last time, at the end: it is not told again."""
@@ -418,7 +424,7 @@ class Watch:
             code = codes.get(number)
             if code is not None:  # unknown, or another thread is letting go of it
                 arm(tool, code, 0)
-                arm(tool, code, odd[number] if number in odd else both if number in told else line)
+                arm(tool, code, odd.get(number, both if number in told else line))
 
     def _armed(self) -> Iterator[tuple[CodeType, int]]:
         """Every code object that we want to hear of, with its events."""
