@@ -34,7 +34,7 @@ class Count:
         handled and did not reach it.
     :ivar swallowing: how many passing tests swallowed each exception, those of failing tests as well.
     :ivar cut: in how many tests there were more of them than are looked at.
-    :ivar passed_over: how many tests that passed or failed were not tracked.
+    :ivar passed_over: how many tests that passed or failed were not tracked; ``over`` functions that they ran.
     """
 
     def __init__(self, functions: Mapping[int, Function]) -> None:
@@ -51,6 +51,7 @@ class Count:
         self.swallowing: dict[Handled, int] = {}
         self.cut = 0
         self.passed_over = 0
+        self.over: set[int] = set()
         self._omitted: set[str] = set()
         self._last = ""  # of those that are kept the next to go
 
@@ -85,7 +86,7 @@ class Count:
 
         :param ran: what no test ran before it.
         """
-        self.add_outside(ran)
+        self.over |= ran.masks.keys()
         self.passed_over += outcome in ("passed", "failed")
         if outcome == "failed":
             self._omitted.add(nodeid)

@@ -115,7 +115,7 @@ class Monitor:
 
     @_careful
     def mark(self) -> None:
-        """The test is over, or one of its fixtures is set up."""
+        """A fixture of the test is set up."""
         self.tests.mark()
 
     @_careful

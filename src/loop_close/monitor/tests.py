@@ -93,6 +93,7 @@ class Attribution:
 
         One that failed and was run again counts neither way if it passes then.
         """
+        self.mark()
         outcome, when = report.outcome, report.when
         if outcome == "failed":
             self._failed(report)

@@ -195,10 +195,6 @@ class CallWitness:
         outcome = yield
         self._monitor.end_setup(fixturedef, outcome.exception is not None)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_teardown(self) -> None:
-        self._monitor.mark()
-
     # Others may still run for the fixture. What they run counts as the next teardown, or as the test.
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_post_finalizer(self, fixturedef: Any) -> None:
