@@ -140,7 +140,7 @@ def test_function_that_only_a_test_that_is_passed_over_runs_is_known_to_have_run
 
 @needs_monitoring
 def test_setup_that_others_share_is_tracked_in_a_test_that_is_passed_over(told):
-    run, tests, watch = told
+    _, tests, watch = told
     f, g = made("f"), made("g")
     fixture = object()
     f()
