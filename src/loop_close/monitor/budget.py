@@ -11,11 +11,11 @@ from collections.abc import Collection
 from time import perf_counter, process_time
 
 #: Of the CPU time of the process so far.
-SHARE = 0.04
+SHARE = 0.03
 #: Of a run with failing tests, for the files in which they are: what they call is what the run is read for.
 SHARE_AFTER_FAILURE = 0.25
 #: CPU seconds beside the share, so that short runs are tracked in full.
-ALLOWANCE = 0.06
+ALLOWANCE = 0.3
 # A function's return, and a step from a traceback's entry to the next, in callbacks for a line.
 _RETURN, _STEP = 3, 16
 # From so many tests of one function on, the next one needs this much of what is allowed to be left.
