@@ -176,23 +176,14 @@ class SqliteHistory(History):
         last = self.database.read(lambda connection: runs.last_interpreter(connection, source))
         return f"{source}:{interpreter}" if last not in ("", interpreter) else source
 
-    def keep_green(
-        self,
-        begun: Begun,
-        *,
-        passed: int,
-        skipped: int,
-        calls: NewCalls | None = None,
-        interpreter: str = "",
-    ) -> bool:
-        """Remember a green run of all tests with nothing failing before it, and begin a new episode after it.
+    def keep_green(self, begun: Begun, *, calls: NewCalls | None = None, **fields: Any) -> bool:
+        """Remember a green run with nothing failing before it, and begin a new episode after it.
 
+        :param fields: of :class:`loop_close.memory.Run`, plain: ``passed``, ``skipped``, ``selection``.
         :param calls: what its tests called.
         :returns: False, and nothing is remembered, where something has come to be failing since the run began.
         """
-        plain: dict[str, Any] = {"exit_code": 0, "is_good": True, "passed": passed, "skipped": skipped}
-        if interpreter:
-            plain["interpreter"] = interpreter
+        plain: dict[str, Any] = {"exit_code": 0, "is_good": True, **fields}
 
         def work(connection: sqlite3.Connection) -> bool:
             if episodes.watched_by(connection, begun.source):
