@@ -1,3 +1,6 @@
+import os
+import tempfile
+
 from hypothesis import settings
 
 pytest_plugins = ["pytester"]
@@ -5,3 +8,18 @@ pytest_plugins = ["pytester"]
 # The same examples on every run and machine, however slow it is: a red test can be run again.
 settings.register_profile("deterministic", derandomize=True, deadline=None, database=None)
 settings.load_profile("deterministic")
+
+# What the driver keeps outside of a project is kept apart from that of the user, and removed at the end.
+_STATE = tempfile.TemporaryDirectory(prefix="loop-close-state-")
+os.environ["XDG_STATE_HOME"] = _STATE.name
+# Nobody's agent is at work here, whoever runs the tests.
+for _name in (
+    "CLAUDECODE",
+    "GEMINI_CLI",
+    "CODEX_SANDBOX",
+    "CURSOR_AGENT",
+    "OPENCODE",
+    "CLINE_ACTIVE",
+    "LOOP_CLOSE_INSIDE",
+):
+    os.environ.pop(_name, None)

@@ -16,6 +16,7 @@ NOT_CORE |= {
     "monitor",
     "packages",
     "process",
+    "baseline",
     "remember",
     "store",
     "workspace",

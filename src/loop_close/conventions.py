@@ -36,6 +36,12 @@ def is_under_test(relative: str) -> bool:
     return relative.endswith(".py") and not relative.startswith("../") and not is_test_file(relative)
 
 
+def is_of_tests(relative: str) -> bool:
+    """Whether the file decides what the tests demand and which of them run: test code, or their configuration."""
+    is_code = relative.endswith(".py") and not relative.startswith("../") and is_test_file(relative)
+    return is_code or is_configuration(relative)
+
+
 def is_configuration(relative: str) -> bool:
     """Whether pytest is told by the file what to collect and what to skip, wherever it lies."""
     return relative.rpartition("/")[2] in _CONFIGURATION

@@ -203,6 +203,33 @@ def state_folder(root: Path) -> Path:
     return folder
 
 
+def outside(root: Path, name: str) -> Path | None:
+    """A file for what is kept of a project outside of it: in the user's state folder, not made yet.
+
+    :returns: None where that folder lies in the project.
+    """
+    try:
+        from _blake2 import blake2b  # a hook is waited for, and hashlib loads OpenSSL first
+    except ImportError:
+        from hashlib import blake2b
+
+    real = os.path.realpath(root)
+    digest = blake2b(os.fsencode(real), digest_size=12).hexdigest()
+    folder = Path(os.path.realpath(_state_home())) / "loop-close"
+    return None if folder.is_relative_to(real) else folder / f"{name}-{digest}.json"
+
+
+def _state_home() -> Path:
+    given = os.environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(given) and os.name == "nt":
+        given = os.environ.get("LOCALAPPDATA", "")
+    if os.path.isabs(given):
+        return Path(given)
+    with contextlib.suppress(RuntimeError):  # there is no home
+        return Path.home() / ".local" / "state"
+    return Path(tempfile.gettempdir())
+
+
 def forget_run(root: Path) -> None:
     """Remove what the last red run left.
 

@@ -14,7 +14,9 @@ EditKind = Literal["unknown", "none", "ineffective", "effective"]
 Change = Literal["added", "removed", "edited", "moved"]
 Outcome = Literal["passed", "skipped", "xfailed"]
 Status = Literal["failing", "passed", "skipped", "xfailed", "gone"]
+#: ``weakened`` is found in older histories alone.
 Tampering = Literal["", "skipped", "xfailed", "deleted", "uncollected", "weakened"]
+TestState = Literal["open", "asked", "accepted", "hint"]
 #: The groups of tests in :class:`Progress`.
 GROUPS = ("fixed", "new", "broken", "changed", "unresolved", "not_run", "not_fixed")
 BreakerState = Literal["closed", "half_open", "open"]
@@ -58,13 +60,41 @@ class Mark:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ChangedTest:
+    """What was done to a test since its baseline: the tests as they were when the loop began.
+
+    :ivar file: relative to the root; ``test`` the qualified name in it, empty for all of the file.
+    :ivar kind: as in :data:`loop_close.testcode.Kind`.
+    :ivar what: the facts in a clause; ``before`` and ``after`` the lines that differ, bounded; all made fit to show.
+    :ivar line: in the file as it is now, 0 where there is none.
+    :ivar fingerprint: stands for exactly this change, by which a person accepts it.
+    :ivar state: ``open``: a green run is not done; ``asked``: a gate asks about it once; ``accepted`` by a person;
+        ``hint``: it is only named.
+    """
+
+    file: str
+    test: str = ""
+    kind: str = "unclear"
+    what: str = ""
+    before: str = ""
+    after: str = ""
+    line: int = 0
+    fingerprint: str = ""
+    state: TestState = "open"
+
+    @property
+    def id(self) -> str:
+        """The test as a node id: ``tests/test_shop.py::TestCart::test_total``."""
+        return f"{self.file}::{self.test.replace('.', '::')}" if self.test else self.file
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Edit:
     """One function, class body, module body or other file that differs from the run before.
 
     :ivar function: qualified name; ``<module>`` for statements outside of functions and classes; empty for a whole
         file, as for one that is no Python or cannot be parsed.
     :ivar is_effective: more than comments, formatting, docstrings or prose changed.
-    :ivar asserts: assertions in it before and after.
     :ivar moved_to: for ``moved``, the new (file, function).
     :ivar diff: a unified diff without its header, bounded and redacted; empty where it was not kept.
     """
@@ -73,7 +103,6 @@ class Edit:
     function: str = ""
     change: Change = "edited"
     is_effective: bool = True
-    asserts: tuple[int, int] = (0, 0)
     moved_to: tuple[str, str] = ("", "")
     diff: str = ""
 
@@ -106,6 +135,8 @@ class Run:
     :ivar is_killed: it began and was never heard of again.
     :ivar collected: how many tests were selected to run, 0 when not known.
     :ivar interpreter: what ran them, as ``cpython-3.13-linux``; empty when not known.
+    :ivar tests: what was done to the tests since the baseline, bounded; ``is_compared``: they were compared with it.
+    :ivar accepted: fingerprints of changes that a person accepted.
     """
 
     number: int
@@ -126,6 +157,9 @@ class Run:
     skipped: int = 0
     collected: int = 0
     interpreter: str = ""
+    tests: tuple[ChangedTest, ...] = ()
+    is_compared: bool = False
+    accepted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -147,8 +181,7 @@ class Known:
     :ivar forms: the shapes it had, in order of appearance, bounded.
     :ivar values: (run, value) where the value that the test saw changed, bounded.
     :ivar flips: runs in which it passed or failed other than before although nothing was edited.
-    :ivar tampered: (run, what was done) where it stopped failing without being fixed, or lost assertions;
-        ``asserts`` says how many it had before and after.
+    :ivar tampered: (run, what was done) where it stopped failing without being fixed, by its outcomes.
     :ivar was_broken: it had passed in the episode before it failed.
     """
 
@@ -160,7 +193,6 @@ class Known:
     values: tuple[tuple[int, str], ...] = ()
     flips: tuple[int, ...] = ()
     tampered: tuple[int, Tampering] = (0, "")
-    asserts: tuple[int, int] = (0, 0)
     was_broken: bool = False
 
 
@@ -229,6 +261,7 @@ class Episode:
     :ivar varied: counted runs in a row after which no fewer tests were failing than ever before.
     :ivar green: the number of the last green run, 0 for none; ``is_green_full``: all tests were meant in it.
     :ivar returned: failures of earlier episodes, those that came back among them; bounded.
+    :ivar asked: fingerprints of changes to tests that were told once and do not keep a green run from being done.
     """
 
     first: int = 0
@@ -242,6 +275,7 @@ class Episode:
     green: int = 0
     is_green_full: bool = False
     returned: tuple[Returned, ...] = ()
+    asked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -308,6 +342,7 @@ class Progress:
     :ivar not_fixed: stopped failing without passing: skipped, expected to fail, gone.
     :ivar advanced: as in :class:`Step`; ``step`` is the run's own.
     :ivar signals: all that are known, fired or not.
+    :ivar tests: what was done to tests, by their source and by their outcomes.
     """
 
     run: int
@@ -323,8 +358,9 @@ class Progress:
     not_fixed: tuple[str, ...] = ()
     signals: tuple[Signal, ...] = ()
     breaker: Breaker = Breaker()
+    tests: tuple[ChangedTest, ...] = ()
 
     @property
     def tampering(self) -> Signal | None:
-        """The signal that tests stopped failing because of what was done to them; None where it is silent."""
+        """The signal that tests are not what they were; None where it is silent."""
         return next((s for s in self.signals if s.is_on and s.kind == "test-tampering"), None)

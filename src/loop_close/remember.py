@@ -19,13 +19,14 @@ from loop_close.text.fault import fault_text
 
 if TYPE_CHECKING:
     from loop_close.calls import Calls
-    from loop_close.memory import Outcome, Thresholds
+    from loop_close.memory import ChangedTest, Episode, Outcome, Run, Thresholds
     from loop_close.model import Report
     from loop_close.settings import Settings
-    from loop_close.store.contract import Begun, KeptCalls
+    from loop_close.store.contract import Begun, KeptCalls, NewBaseline
     from loop_close.store.sqlite import SqliteHistory
 
 _Result = TypeVar("_Result")
+_TAMPERING = "test-tampering"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,7 +72,8 @@ class Memory:
     def is_fresh(self) -> bool:
         """Whether there is nothing that a green run would have to be compared with, nor anything to be told."""
         begun = self._begun
-        return not (self.watched or self.notes or (begun is not None and (begun.killed or begun.elsewhere)))
+        is_told = begun is not None and (begun.killed or begun.elsewhere or begun.tests)
+        return not (self.watched or self.notes or is_told)
 
     def begin(self, path: Path, leave_out: Collection[str], beside: Collection[Path] = ()) -> None:
         """Give the run its number in the history, with the project's files as they are now."""
@@ -145,7 +147,8 @@ class Memory:
                 fields["interpreter"] = self._interpreter
             if selection:
                 fields |= {"selection": selection, "is_full": False}
-            return history.keep_green(begun, calls=self._calls, **fields)
+            baseline = self._baseline() if begun.tests is None else None
+            return history.keep_green(begun, calls=self._calls, baseline=baseline, **fields)
 
     @property
     def is_kept(self) -> bool:
@@ -198,19 +201,24 @@ class Memory:
                 code=seen.code(),
                 **asdict(told),
             )
-            own = replace(own, interpreter=self._interpreter)
+            own = replace(own, interpreter=self._interpreter, accepted=tuple(history.accepted()))
+            changes = self._changes(history, begun, settings, taken[0])
             green, ran = 0, None
             if own.is_good and own.is_full and self._whole is not None:
                 green, ran = edits_run(history, begun, self._whole)
             with history.turn(begun) as turn:
                 killed = [Run(number=n, source=self.source, is_killed=True) for n in turn.killed]
+                own = self._judged(own, changes, turn.episode)
                 report, episode = taken_up(taken[0], turn.episode, [*killed, own], limits_of(settings))
                 report = replace(report, elsewhere=begun.elsewhere)
                 if report.verdict == "green":
                     report = replace(report, edits_run=ran, green_run=green)
                 self.notes += [f"run {run.number} started but did not finish" for run in killed]
                 taken.append(report)
-                turn.save(own, episode, summary_of(report), calls=self._calls)
+                is_over = episode.green == begun.number and not _is_asked(own, turn.episode)
+                is_moved = begun.tests is None or (is_over and begun.tests)
+                baseline = self._baseline() if is_moved else None
+                turn.save(own, episode, summary_of(report), calls=self._calls, baseline=baseline)
             if report.verdict != "green" and report.progress is not None:
                 try:
                     run, edits = since_green(history, begun, seen, report.progress.episode)
@@ -219,6 +227,44 @@ class Memory:
                     self.notes.append(
                         f"the edits since the last green run are not known: {fault_text(fault)}"
                     )
+
+    def _baseline(self) -> NewBaseline | None:
+        """The tests as this run saw them, for later ones to be compared with."""
+        from loop_close.baseline import new_baseline  # late: most often it stays as it is
+
+        seen = self._seen
+        return new_baseline(self._root, seen.entries, seen.contents) if seen is not None else None
+
+    def _changes(
+        self, history: SqliteHistory, begun: Begun, settings: Settings, report: Report
+    ) -> list[ChangedTest]:
+        """What was done to the tests since the baseline; nothing where the signal is off.
+
+        A file that cannot be collected is red for that: what was done to it is judged once it can be. Code that looks
+        made for the tests is looked for when they are green.
+        """
+        is_due = begun.tests or (begun.tests is not None and self.watched and report.verdict == "green")
+        if not is_due or _TAMPERING in settings.signals_off:
+            return []
+        from loop_close.baseline import compared_with_history
+
+        try:
+            found = compared_with_history(self._root, history, begun)
+        except Exception as fault:  # the run is worth more
+            self.notes.append(f"the tests could not be compared: {fault_text(fault)}")
+            return []
+        broken = {each.nodeid or each.file for each in report.observation.failures if each.phase == "collect"}
+        return [change for change in found if change.file not in broken]
+
+    def _judged(self, run: Run, changes: list[ChangedTest], episode: Episode) -> Run:
+        """The run with what was done to the tests, judged by what was told and accepted before."""
+        is_compared = self._begun is not None and self._begun.tests is not None
+        if not changes:
+            return replace(run, is_compared=is_compared)
+        from loop_close.baseline import judged
+
+        tests = judged(changes, run.accepted, episode.asked, is_new=not episode.runs)
+        return replace(run, tests=tests, is_compared=True)
 
     def _safely(self, work: Callable[[], _Result], otherwise: _Result) -> _Result:
         """The result of the work; when it fails, a note, and no history any more."""
@@ -273,6 +319,11 @@ def _below(root: Path, paths: Iterable[Path | None]) -> list[str]:
     """The paths that lie below the root, as they are called there."""
     full = (Path(os.path.abspath(path)) for path in paths if path is not None)
     return [path.relative_to(root).as_posix() for path in full if path.is_relative_to(root)]
+
+
+def _is_asked(run: Run, episode: Episode) -> bool:
+    """Whether the run tells changes to tests for the first time that are to be asked about."""
+    return any(change.state == "asked" and change.fingerprint not in episode.asked for change in run.tests)
 
 
 def limits_of(settings: Settings) -> Thresholds:

@@ -12,7 +12,7 @@ from loop_close.agent.run_outcome import RunOutcome
 from loop_close.agent.said import Said
 from loop_close.agent.strategies.compose import parse_strategy
 from loop_close.agent.tool_results import ToolResult
-from loop_close.memory import Breaker
+from loop_close.memory import Breaker, ChangedTest
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 4
 STALLED = {"dev.loop-close/non-advancing": True}
@@ -30,6 +30,11 @@ STILL = RunOutcome(
 )
 HALF = Breaker(state="half_open", reason="no progress for 2 runs")
 OPEN = Breaker(state="open", reason="no progress for 3 runs")
+
+
+def done(*tests, kind="deleted"):
+    """What was done to tests."""
+    return tuple(ChangedTest(file="test_a.py", test=test, kind=kind) for test in tests)
 
 
 def loop(strategy="auto", limits=None, task=""):
@@ -172,7 +177,7 @@ def test_turns_in_which_nothing_is_edited_get_a_task_nowhere():
 def test_green_runs_that_prove_nothing_are_a_circle():
     judge = loop()
     judge.tested(RED)
-    tested = changed(GREEN, tampered={"test_a.py::test_f": "deleted"}, is_edited=True)
+    tested = changed(GREEN, tests=done("test_f"), is_edited=True)
     decisions = []
     for text in ("All tests pass, done.", "Everything is done and complete.", "The work is finished."):
         told(judge, text)
@@ -187,7 +192,7 @@ def test_green_runs_that_prove_nothing_are_a_circle():
         RED,
         changed(GREEN, missing=2),
         changed(GREEN, is_complete=False),
-        changed(GREEN, tampered={"test_a.py::test_f": "deleted"}),
+        changed(GREEN, tests=done("test_f")),
         changed(GREEN, verdict="error"),
         changed(GREEN, verdict=None),
     ],
@@ -204,7 +209,7 @@ def test_claim_over_what_is_not_proven_sends_back(tested):
 def test_tampering_is_named_to_the_agent():
     judge = loop()
     told(judge, "All tests pass, done.")
-    tested = changed(GREEN, tampered={f"test_a.py::test_{n}": "deleted" for n in range(5)})
+    tested = changed(GREEN, tests=done(*(f"test_{n}" for n in range(5))))
     text = judge.prompt(tested, judge.tested(tested))
     assert "tests were tampered with: deleted: test_a.py::test_0, deleted: test_a.py::test_1" in text
     assert text.rstrip().endswith("2 more.")
@@ -212,9 +217,9 @@ def test_tampering_is_named_to_the_agent():
 
 def test_tampering_is_told_whatever_the_agent_says():
     judge = loop("circuit_breaker")
-    tested = changed(GREEN, tampered={"test_a.py::test_f": "skipped"})
+    tested = changed(GREEN, tests=done("test_f", kind="not-run"))
     text = judge.prompt(tested, judge.tested(tested))
-    assert "- Tests were tampered with: skipped: test_a.py::test_f.\n" in text
+    assert "- Tests were tampered with: no longer run: test_a.py::test_f.\n" in text
 
 
 def test_breaker_that_was_open_before_gives_the_agent_its_turns():
@@ -304,7 +309,7 @@ def test_steps_of_the_plan_are_the_root_causes():
 @pytest.mark.parametrize(
     "tested",
     [
-        changed(GREEN, is_edited=True, tampered={"t.py::t": "deleted"}),
+        changed(GREEN, is_edited=True, tests=done("t")),
         changed(GREEN, is_edited=True, missing=1),
         changed(STILL, causes={}, failing=2, not_run=2),
     ],

@@ -130,7 +130,7 @@ def _foreign(path):
 def _newer(path):
     with database(path) as connection:
         connection.execute(f"PRAGMA application_id = {0x6C6F6F70}")
-        connection.execute("PRAGMA user_version = 3")
+        connection.execute("PRAGMA user_version = 4")
         connection.execute("CREATE TABLE a(b)")
 
 
@@ -142,7 +142,7 @@ USELESS = {
     "garbage": (_garbage, "is not a loop-close history"),
     "short": (_short, "is not a loop-close history"),
     "foreign": (_foreign, "is not a loop-close history"),
-    "newer": (_newer, "was written by a newer loop-close (format 3; this one reads 2)"),
+    "newer": (_newer, "was written by a newer loop-close (format 4; this one reads 3)"),
     "folder": (_folder, "is a folder; name a file"),
 }
 

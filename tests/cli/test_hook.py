@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -492,4 +493,77 @@ def test_edits_that_a_real_run_did_not_run(project):
         "test_shop.py",
     )
     run(project)
+    assert hook(project, stop_hook_active=True) is None
+
+
+# What was done to tests
+
+GUTTED = TEST.replace("    assert", "    return\n    assert")
+
+
+def write(project, **texts):
+    for name, text in texts.items():
+        (project / f"{name}.py").write_text(text)
+
+
+def test_agent_that_gutted_a_test_and_ran_it_twice_is_sent_back_and_then_handed_over(project):
+    run(project)
+    write(project, test_shop=GUTTED)
+    assert [run(project), run(project)] == [0, 0]
+    told = hook(project)
+    assert told["decision"] == "block"
+    assert told["reason"].startswith("# Tests were changed, and pass: 1 passed")
+    assert "- `test_shop.py::test_total` (weakened): " in told["reason"]
+    ended = hook(project, stop_hook_active=True)  # it did nothing
+    assert ended["continue"] is False
+    assert "tests are not what they were when the loop began" in ended["stopReason"]
+    write(project, test_shop=TEST, shop=GREEN)
+    run(project)
+    assert hook(project, session="next") is None
+
+
+def test_change_that_cannot_be_decided_is_asked_about_once(project):
+    write(project, shop=GREEN)
+    run(project)
+    assert hook(project) is None
+    write(project, shop=RED, test_shop=TEST.replace("== 3", "== 2"))
+    assert [run(project) for _ in range(3)] == [0, 0, 0]
+    told = hook(project)
+    assert told["reason"].startswith(
+        "The tests pass.\n\nIt cannot be decided whether these tests still demand"
+    )
+    assert hook(project, stop_hook_active=True) is None
+    assert hook(project) is None
+
+
+@pytest.mark.parametrize("has_git", [True, False])
+@pytest.mark.parametrize("way", ["reset", "remove"])
+def test_history_that_was_taken_away_in_the_session_is_noticed(project, way, has_git):
+    if has_git:
+        about = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
+        for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "start"]):
+            subprocess.run(["git", *about, *words], cwd=project, check=True, capture_output=True)
+    run(project)
+    assert hook(project)["decision"] == "block"
+    write(project, test_shop=GUTTED)
+    if way == "reset":
+        loop_close("reset", cwd=project)
+    else:
+        shutil.rmtree(project / ".loop-close")
+    run(project)
+    told = hook(project)
+    assert told["reason"].startswith("The history of test runs was removed in this session")
+    assert ("`test_shop.py::test_total` (weakened)" in told["reason"]) == has_git
+    (project / "notes.py").write_text("X = 1\n")
+    run(project)
+    assert (hook(project, stop_hook_active=True) is not None) == has_git
+
+
+def test_history_that_is_gone_when_the_agent_stops(project):
+    run(project)
+    assert hook(project)["decision"] == "block"
+    shutil.rmtree(project / ".loop-close")
+    told = hook(project, stop_hook_active=True)
+    assert told["reason"].startswith("The history of test runs was removed in this session")
+    assert told["reason"].endswith("To run the tests: pytest --loop-close")
     assert hook(project, stop_hook_active=True) is None

@@ -29,9 +29,21 @@ def closed(**properties):
 
 SIGNAL = {"kind": TEXT, "runs": {"items": NUMBER}, "tests": {"items": TEXT}, "explanation": TEXT}
 BREAKER = closed(state={"enum": ["closed", "half_open", "open"]}, reason=TEXT)
+CHANGE = closed(
+    file=TEXT,
+    test=TEXT,
+    kind=TEXT,
+    what=TEXT,
+    before=TEXT,
+    after=TEXT,
+    line=NUMBER,
+    state={"enum": ["open", "asked", "accepted", "hint"]},
+    accepted={"type": "boolean"},
+)
 SCHEMA = closed(
     schema={"const": "loop-close.status/1"},
     verdict={"enum": ["green", "failing", "stuck"]},
+    left_by_drive={"items": CHANGE},
     sources={
         "minItems": 1,
         "items": closed(
@@ -53,6 +65,7 @@ SCHEMA = closed(
             best={"anyOf": [{"type": "null"}, closed(failing=NUMBER, run=NUMBER)]},
             breaker=BREAKER,
             signals={"items": closed(**SIGNAL)},
+            test_changes={"items": CHANGE},
             edited_functions={"type": ["integer", "null"]},
             edits_not_run={"items": closed(file=TEXT, function=TEXT)},
             prompt=MAYBE_TEXT,

@@ -52,10 +52,9 @@ def test_tests_that_are_known_by_their_output_alone_are_counted(project, rest):
     loop = project([{"say": CLAIM, "write": {"test_cart.py": rest}}], {**WRONG, "test_cart.py": UNITTEST})
     done = loop.drive("--max-iterations", "2", test=RUN_UNITTEST)
     assert done.returncode == 4, done.stdout
-    assert (
-        "the agent says it is done, but tests were tampered with: 1 fewer test ran than before."
-        in loop.given[1]
-    )
+    assert "the agent says it is done, but tests were tampered with: " in loop.given[1]
+    assert "test_cart.py::TestCart::test_total, " in loop.given[1]
+    assert "1 fewer test ran than before." in loop.given[1]
 
 
 def test_command_that_runs_no_test_any_more_proves_nothing(project):
@@ -74,7 +73,8 @@ def test_history_that_is_taken_away_proves_nothing(project):
     loop = project([], WRONG)
     done = loop.drive("--max-iterations", "2", agent=shlex.join([sys.executable, "-c", code]))
     assert done.returncode == 4, done.stdout
-    assert "tests are not as they were: 1 fewer test ran than before" in done.stdout
+    assert "test_cart.py::test_total, 1 fewer test ran than before" in done.stdout
+    assert "the history of runs was removed during the loop" in done.stdout
 
 
 def test_history_that_the_tests_take_away_proves_nothing(project):
@@ -156,20 +156,32 @@ def test_prompt_is_looked_for_where_the_settings_say_so_now(project):
     assert "assert 4 == 3" not in loop.given[1].partition("## Earlier attempts")[0]
 
 
-def test_new_loop_warns_of_tests_that_the_last_one_found_tampered_with(project):
+def test_new_loop_takes_changed_tests_of_the_last_one_once_a_person_accepts_them(project):
     tests = "from cart import count\n\n\ndef test_count():\n    assert count([1, 2]) == 2\n"
     loop = project([{"say": CLAIM, "write": {"test_cart.py": tests}}], WRONG)
     assert loop.drive("--max-iterations", "1").returncode == 4
-    done = loop.drive()
-    assert done.returncode == 0
-    assert "this loop accepts them as they are: test_cart.py::test_total" in done.stderr
+    done = loop.drive("--max-iterations", "1")
+    assert done.returncode == 4
+    assert (
+        "the last loop ended with changed tests, which are still open: test_cart.py::test_total"
+        in done.stderr
+    )
+    assert loop.run("status").returncode == 1
+    shown = loop.run("accept")
+    assert shown.returncode == 1
+    assert shown.stdout.startswith("deleted: test_cart.py::test_total")
+    assert loop.run("accept", "test_cart.py::test_total").returncode == 0
+    assert loop.run("status").returncode == 0
+    assert loop.run("accept").returncode == 0
+    assert loop.drive().returncode == 0
 
 
-def test_loop_that_only_edits_tests_is_told_as_that(project):
+def test_loop_that_only_edits_what_a_test_expects_is_told_as_that(project):
     weaker = {"test_cart.py": TESTS.replace("== 3", "== 4")}
     loop = project([{"say": CLAIM, "write": weaker}], WRONG)
-    done = loop.drive()
-    assert "  look: only tests were edited: test_cart.py\n" in done.stdout
+    done = loop.drive("--max-iterations", "1")
+    assert done.returncode == 4
+    assert "tests are not as they were: weakened: test_cart.py::test_total\n" in done.stdout
 
 
 def test_limits_are_gone_on_with(project):
@@ -287,7 +299,7 @@ def test_test_that_was_skipped_before_the_loop_can_be_taken_up_again(project):
     loop.put({"test_cart.py": skipped})
     done = loop.drive()
     assert done.returncode == 0, done.stdout
-    assert "skipped: test_cart.py::test_total" in loop.given[0]
+    assert "no longer run: test_cart.py::test_total" in loop.given[0]
 
 
 def test_tests_that_were_not_kept_have_to_be_given_again(project):

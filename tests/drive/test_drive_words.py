@@ -7,7 +7,7 @@ from loop_close.agent.run_outcome import RunOutcome
 from loop_close.agent.strategies.compose import parse_strategy
 from loop_close.drive import words
 from loop_close.drive.screen import spelled
-from loop_close.memory import Breaker, Edit, Edits
+from loop_close.memory import Breaker, ChangedTest, Edit, Edits
 
 
 def loop_of(*failing, limits=None):
@@ -123,11 +123,18 @@ def test_edited_functions_that_no_test_ran_are_named_where_the_loop_is_done():
 
 
 def test_tests_that_are_not_as_they_were_are_told():
-    outcome = RunOutcome(verdict="green", is_complete=True, tampered={"t.py::t": "skipped"}, missing=2)
+    outcome = RunOutcome(
+        verdict="green",
+        is_complete=True,
+        tests=(ChangedTest(file="t.py", test="t", kind="not-run", what="is skipped"),),
+        missing=2,
+    )
     assert list(words.warnings(outcome, None)) == [
-        "  tests are not as they were: skipped: t.py::t, 2 fewer tests ran than before"
+        "  tests are not as they were: no longer run: t.py::t, 2 fewer tests ran than before",
+        "    no longer run: t.py::t: is skipped",
+        "  to see the changes, and to accept them: loop-close accept",
     ]
-    assert words.standing(loop_of(), outcome).startswith("green, but tests were changed: skipped")
+    assert words.standing(loop_of(), outcome).startswith("green, but tests were changed: no longer run")
 
 
 def test_reason_from_outside_is_made_safe():

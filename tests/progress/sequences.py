@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from loop_close.memory import Edit, Edits, Episode, Mark, Progress, Run, Thresholds
+from loop_close.memory import ChangedTest, Edit, Edits, Episode, Mark, Progress, Run, Thresholds
 from loop_close.progress import advance
 from loop_close.progress.verdict import verdict_of
 
@@ -40,6 +40,8 @@ class Did:
     killed: bool = False
     selection: str = ""
     collected: int = 0
+    tests: tuple[ChangedTest, ...] = ()
+    compared: bool = False
     phase: dict[str, str] = field(default_factory=dict)
 
 
@@ -112,6 +114,8 @@ def run_of(step: Did, number: int, episode: Episode) -> Run:
         is_good=not marks and not step.killed,
         is_killed=step.killed,
         collected=step.collected,
+        tests=step.tests,
+        is_compared=step.compared or bool(step.tests),
     )
 
 
@@ -134,6 +138,12 @@ def play(steps: list[Did], limits: Thresholds | None = None) -> list[tuple[str, 
 
 def _file(name: str, function: str, change: str, **fields) -> Edit:
     return Edit(file=name, function=function, change=change, **fields)
+
+
+def _changed(test: str, state: str = "open") -> ChangedTest:
+    return ChangedTest(
+        file="tests/test_a.py", test=test, kind="weakened", what="asserts less", fingerprint=test, state=state
+    )
 
 
 def _test(function: str, change: str, **fields) -> Edit:
@@ -329,7 +339,9 @@ SEQUENCES: dict[str, list[Did]] = {
     ],
     "a new skip": [
         did("first-failure", "a"),
-        did("green test-tampering", "", skip="a", edits=(_test("a", "edited", asserts=(1, 1)),)),
+        did("green test-tampering", "", skip="a", edits=(_test("a", "edited"),)),
+        did("green test-tampering", "", skip="a", edit="none"),
+        did("green test-tampering", "", skip="a", edit="none"),
     ],
     "a new skip beside others": [
         did("first-failure", "a b c"),
@@ -343,8 +355,24 @@ SEQUENCES: dict[str, list[Did]] = {
     ],
     "a removed assertion": [
         did("first-failure", "a b"),
-        did("progress test-tampering", "b", edits=(_test("a", "edited", asserts=(3, 1)),)),
-        did("no-progress regression", "a b", edits=(_test("a", "edited", asserts=(1, 3)),)),
+        did("progress test-tampering", "b", edits=(_test("a", "edited"),), tests=(_changed("a"),)),
+        did("no-progress regression", "a b", edits=(_test("a", "edited"),)),
+    ],
+    "a removed assertion that makes all green": [
+        did("first-failure", "a"),
+        did("green test-tampering", edits=(_test("a", "edited"),), tests=(_changed("a"),)),
+        did("green test-tampering", edit="none", tests=(_changed("a"),)),
+        did("green", edit="none", tests=(_changed("a", state="accepted"),)),
+        did("first-failure", "a"),
+    ],
+    "a deleted test that the comparison explains": [
+        did("first-failure", "a b"),
+        did("no-progress", "b", edits=(_test("a", "removed"),), compared=True),
+    ],
+    "a test that was renamed with the fix": [
+        did("first-failure", "a b"),
+        did("no-progress", "b", edits=(_test("a", "removed"), _test("c", "added")), compared=True),
+        did("green"),
     ],
     "a test file renamed": [
         did("first-failure", "a b"),

@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 
 from loop_close.files import SIGNATURE, without_signature
 
-SECTIONS = {"Earlier attempts", "Other signals"}
+SECTIONS = {"Tests that were changed", "Earlier attempts", "Other signals"}
 _BLOCK = re.compile(r"\d+\. (?:Probably |Possibly |No clear place, at best )?`")
 _FOREIGN = {"html_inline", "link_open", "image", "blockquote_open", "hr", "code_block"}
 PROJECTS = Path(__file__).parent.parent / "projects"

@@ -224,7 +224,7 @@ def test_a_skip_is_no_fix(loop):
     loop()
     done = loop(test_shop=("def test_mean", "@pytest.mark.skip\ndef test_mean"))
     assert signals(done) == ["test-tampering"]
-    assert done.says("failed in this episode, skipped since run 2")
+    assert done.says("## Tests that were changed", "`test_shop.py::test_mean` (no longer run)")
     done = loop(shop=("+ 1", "+ 0"))
     assert done.report["verdict"] == "green"
     assert done.report["decision"] == {"action": "continue", "reason": "test-tampering"}
@@ -233,9 +233,9 @@ def test_a_skip_is_no_fix(loop):
 @pytest.mark.parametrize(
     ("edit", "said"),
     [
-        (("def test_mean():\n    assert shop.mean([]) == 0", ""), "deleted since run 2"),
-        (("assert shop.mean([]) == 0", "shop.mean([])"), "has fewer assertions (1, now 0) since run 2"),
-        (("def test_mean", "def check_mean"), "deleted since run 2"),
+        (("def test_mean():\n    assert shop.mean([]) == 0", ""), "`test_shop.py::test_mean` (deleted)"),
+        (("assert shop.mean([]) == 0", "shop.mean([])"), "`test_shop.py::test_mean` (weakened)"),
+        (("def test_mean", "def check_mean"), "`test_shop.py::test_mean` (no longer run)"),
     ],
 )
 def test_what_is_done_to_a_test_is_told(loop, edit, said):

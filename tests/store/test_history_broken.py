@@ -107,9 +107,9 @@ def test_empty_file_becomes_a_history(path, content):
 def test_newer_format_is_left_alone(path):
     red(path)
     with database(path) as connection:
-        connection.execute("PRAGMA user_version = 3")
+        connection.execute("PRAGMA user_version = 4")
     data = path.read_bytes()
-    reason = r"was written by a newer loop-close \(format 3; this one reads 2\) and is left unchanged"
+    reason = r"was written by a newer loop-close \(format 4; this one reads 3\) and is left unchanged"
     expected = rf"^history\.sqlite3 {reason}$"
     with pytest.raises(HistoryError, match=expected):
         open_history(path)

@@ -16,6 +16,7 @@ from loop_close.calls import Called, Calls
 from loop_close.cli.memory import read
 from loop_close.store import counts
 from loop_close.store.contract import HistoryError, KeptCalls, NewCalls, checksum
+from loop_close.store.schema import FORMAT
 from loop_close.store.sqlite import DAMAGED_CALLS, open_history
 
 
@@ -257,8 +258,9 @@ def test_sound_counts_that_came_meanwhile_stay(path):
 
 
 def to_first_format(path):
-    """As it was before calls were remembered."""
-    ask(path, "DROP TABLE calls")
+    """As it was before calls and tests were remembered."""
+    for table in ("calls", "baselines", "accepted"):
+        ask(path, f"DROP TABLE {table}")
     ask(path, "VACUUM")
     ask(path, "PRAGMA user_version = 1")
 
@@ -278,7 +280,7 @@ def test_history_of_the_first_format_loses_nothing(old):
         assert history.calls("pytest") is None
         assert history.content("d") == b"text"
     assert {name: ask(old, f"SELECT * FROM {name}") for name in tables} == before
-    assert ask(old, "PRAGMA user_version") == [(2,)]
+    assert ask(old, "PRAGMA user_version") == [(FORMAT,)]
     keep(old, new(4), "other")
     assert passed_of(old, "other") == 4
     assert list(old.parent.iterdir()) == [old]
@@ -310,8 +312,9 @@ def test_first_format_with_other_tables_is_damage(old, statement):
         assert begin(history).number == 1
 
 
-def test_second_format_without_its_table_is_damage(old):
-    ask(old, "PRAGMA user_version = 2")
+@pytest.mark.parametrize("version", [2, FORMAT])
+def test_later_format_without_its_tables_is_damage(old, version):
+    ask(old, f"PRAGMA user_version = {version}")
     with open_history(old) as history:
         assert len(history.notes) == 1
 
@@ -361,7 +364,7 @@ def test_journal_of_a_process_killed_while_it_added_the_table(old):
         "c.execute('PRAGMA cache_size = 1')\n"
         "c.execute('BEGIN IMMEDIATE')\n"
         "c.execute('CREATE TABLE calls(a)')\n"
-        "c.execute('PRAGMA user_version = 2')\n"
+        "c.execute('PRAGMA user_version = 3')\n"
         "c.execute('CREATE TABLE t AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 9999)"
         " SELECT i FROM n')\n"
         "os.kill(os.getpid(), 9)\n"
@@ -398,7 +401,7 @@ def test_processes_that_come_at_once_add_the_table_once(old):
         each.stdin.write("\n")
         each.stdin.flush()
     assert [each.communicate()[0] for each in started] == ["1\n"] * 3
-    assert ask(old, "PRAGMA user_version") == [(2,)]
+    assert ask(old, "PRAGMA user_version") == [(FORMAT,)]
     assert list(old.parent.iterdir()) == [old]
 
 
@@ -415,7 +418,7 @@ def test_processes_killed_meanwhile_leave_a_usable_history(old):
                 each.wait(chance.uniform(0.0005, 0.005))
             each.kill()
             each.communicate()
-        assert ask(old, "PRAGMA user_version")[0][0] in (1, 2)
+        assert ask(old, "PRAGMA user_version")[0][0] in (1, FORMAT)
         with open_history(old) as history:
             assert (history.notes, numbers(history.runs())) == ([], [1])
         to_first_format(old)

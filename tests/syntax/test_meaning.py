@@ -189,28 +189,6 @@ def test_definitions_of_one_name_are_one_part():
 
 
 @pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ("assert a", 1),
-        ("assert a\nif b:\n    assert c, d", 2),
-        ("with pytest.raises(E, match='x'):\n    f()", 1),
-        ("with raises(E):\n    f()", 1),
-        ("with pytest.warns(W), pytest.deprecated_call(): f()", 2),
-        ("pytest.fail('no')", 1),
-        ("assert x == pytest.approx(1)", 1),
-        ("self.assertEqual(1, 2); self.assertTrue(x); self.fail()", 3),
-        ("with self.assertRaises(E): f()", 1),
-        ("mock.assert_called_once(); np.testing.assert_allclose(a, b); assert_equal(a, b)", 3),
-        ("job.fail(); queue.raises(); f(fail)", 0),
-        ("def inner():\n    assert a", 0),
-        ("lambda: self.assertTrue(x)", 1),
-    ],
-)
-def test_assertions_are_counted(body, expected):
-    assert read("def f():\n" + textwrap.indent(body, "    "))["f"].asserts == expected
-
-
-@pytest.mark.parametrize(
     ("text", "size"), [("", 0), ("# words\n", 0), ('"""Words."""\n', 0), ("def f(): x\n", 0), ("x\n", 2)]
 )
 def test_module_without_statements_has_no_size(text, size):

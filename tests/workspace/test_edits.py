@@ -176,13 +176,6 @@ def test_diff_of_python_that_cannot_be_read():
     assert edit.diff == "-def f():\n+def f(:\n     x"
 
 
-def test_assertions_are_counted_on_both_sides():
-    edits = of_file(TEST, TEST.replace("    assert y == 3\n", ""), "test_a.py")
-    assert [(e.function, e.asserts) for e in edits.edits] == [("test_one", (2, 1))]
-    edits = compared({"test_a.py": TEST}, {})
-    assert [(e.function, e.asserts) for e in edits.edits] == [("test_one", (2, 0)), ("test_two", (1, 0))]
-
-
 def moves(edits):
     assert {e.change for e in edits.edits} == {"moved"}
     assert {e.diff for e in edits.edits} == {""}
@@ -195,7 +188,6 @@ def test_renamed_test_file_is_moved_function_by_function():
         ("test_a.py", "test_one", "tests/test_b.py", "test_one"),
         ("test_a.py", "test_two", "tests/test_b.py", "test_two"),
     ]
-    assert [e.asserts for e in edits.edits] == [(2, 2), (1, 1)]
 
 
 def test_renamed_function_is_moved_within_its_file():
@@ -253,7 +245,7 @@ def test_edits_are_bounded_and_the_important_ones_are_kept():
     }
     after = {
         **{f"src/m{n:02}.py": f"def f():\n    return {n + 2}\n" for n in range(60)},
-        "tests/test_a.py": TEST.replace("    assert y == 3\n", ""),
+        "tests/test_a.py": TEST[: TEST.index("def test_two")],
         "README.md": "b",
     }
     edits = compared(before, after)

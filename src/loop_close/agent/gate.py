@@ -16,6 +16,10 @@ CAP = 5
 _NAMED = 3
 #: Why an agent is sent back that edited what no test runs.
 NOT_RUN = "edited functions were not run"
+#: Why it is sent back where tests were changed, and it cannot be decided whether they still demand the same.
+ASKED = "tests were changed"
+#: Why it is sent back where the history of runs was taken away.
+LOST = "the history of runs was removed"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,6 +49,9 @@ class Situation:
     :ivar command: what runs the tests.
     :ivar blocks: how often in a row the agent was sent back in this session.
     :ivar not_run: which edited functions no test ran, in words; empty where that is not to be said.
+    :ivar tampered: what was done to tests and is neither undone nor accepted, in words; empty for nothing.
+    :ivar question: about changes to tests that cannot be decided, for once; empty where there is none.
+    :ivar lost: what is known where the history was taken away while the agent was at work; empty where it was not.
     :ivar is_again: it only goes on because it was sent back; ``is_unmoved``: no run and no edit since.
     """
 
@@ -60,6 +67,9 @@ class Situation:
     command: str = "pytest --loop-close"
     blocks: int = 0
     not_run: str = ""
+    tampered: str = ""
+    question: str = ""
+    lost: str = ""
     is_again: bool = False
     is_unmoved: bool = False
 
@@ -69,29 +79,46 @@ def answer(situation: Situation) -> Answer:
 
     The rules in order: nothing is remembered, or a run is under way: it may stop. The loop is stuck, and nothing was
     edited since: it ends. It was sent back as often as the cap says, or was sent back and did nothing since: it may
-    stop, as a gate has to end by itself. The last run was killed, or files were edited since the tests ran: it is told
-    so, with the command. The last run is red: it is given the next prompt. The last run is green, and no test ran
-    some of the edited functions: it is told which.
+    stop, as a gate has to end by itself; what was done to tests is then handed to a person. The history was taken away,
+    the last run was killed, or files were edited since the tests ran: it is told so, with the command. The last run is
+    red, or tests are not what they were: it is given the next prompt. The last run is green, and it cannot be decided
+    whether changed tests demand what they did, or no test ran some of the edited functions: it is asked, or told which.
     """
-    if not situation.run:
+    if not situation.run and not situation.lost:
         return Answer(kind="nothing", why="no runs recorded")
     if situation.is_running:
         return Answer(kind="nothing", why="a run is in progress")
     if situation.stuck and not situation.edited:
         return Answer(kind="end", text=_stuck(situation), why="the loop is stuck")
     if situation.blocks >= CAP:
-        return Answer(kind="nothing", why=f"sent back {situation.blocks} times in a row")
+        return _let_go(situation, f"sent back {situation.blocks} times in a row")
     if situation.is_again and situation.is_unmoved:
-        return Answer(kind="nothing", why="no run and no edit since it was sent back")
+        return _let_go(situation, "no run and no edit since it was sent back")
+    if situation.lost:
+        text = f"{situation.lost}\n\nTo run the tests: {one_line(situation.command, 300)}"
+        return Answer(kind="go_on", text=text, why=LOST)
     if situation.killed:
         return Answer(kind="go_on", text=_killed(situation), why="the last run was killed")
     if situation.edited:
         return Answer(kind="go_on", text=_stale(situation), why="edited since the last run")
     if situation.standing != "green":
         return Answer(kind="go_on", text=_red(situation), why="the last run is red")
+    if situation.question:
+        return Answer(kind="go_on", text=f"The tests pass.\n\n{situation.question}", why=ASKED)
     if situation.not_run:
         return Answer(kind="go_on", text=f"The tests pass. {situation.not_run}", why=NOT_RUN)
     return Answer(kind="nothing", why="green, no edits since")
+
+
+def _let_go(situation: Situation, why: str) -> Answer:
+    """It may stop; a person is told of what was done to tests."""
+    if not situation.tampered or situation.edited:
+        return Answer(kind="nothing", why=why)
+    text = (
+        f"loop-close: tests are not what they were when the loop began ({one_line(situation.tampered, 500)})."
+        " A person decides: loop-close accept shows the changes, and accepts them."
+    )
+    return Answer(kind="end", text=text, why=why)
 
 
 def _stuck(situation: Situation) -> str:

@@ -306,10 +306,11 @@ def _prompt(outcome: RunOutcome) -> str:
     """The next prompt; that of tests that pass in another form than they had says more than that they pass."""
     if outcome.verdict != "green" or not outcome.doubt:
         return outcome.prompt
-    return (
+    text = (
         f"# The tests pass, but tests were changed\n\n{outcome.doubt}.\n\nThe loop is not done until these tests are"
         " restored, run, and pass."
     )
+    return f"{text}\n\n{outcome.changes}" if outcome.changes else text
 
 
 def _repeats(guard: SafetyGuard, outcome: RunOutcome) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from loop_close.agent.tool_results import ToolResult
-from loop_close.memory import Breaker, Tampering
+from loop_close.memory import Breaker, ChangedTest
 from loop_close.model import Verdict
+from loop_close.progress.signals.tampering import KINDS
 from loop_close.text.sanitize import one_line
 
 _CLOSED = Breaker()
@@ -22,7 +23,7 @@ class RunOutcome:
     :ivar failing: how many tests were left failing.
     :ivar is_complete: it came to its end.
     :ivar is_edited: the program was edited since the run before; ``has_advanced``: the run advanced.
-    :ivar tampered: what was done to tests so that they no longer fail, by node id.
+    :ivar tests: what was done to tests since the loop began; ``changes`` the same as Markdown.
     :ivar not_run: how many tests failed before in this loop and did not run now.
     :ivar missing: how many tests fewer ran than in runs before, where that is all that tells of it.
     :ivar causes: what each root cause is, by its id, the first to fix first.
@@ -37,7 +38,8 @@ class RunOutcome:
     is_complete: bool = False
     is_edited: bool = False
     has_advanced: bool = False
-    tampered: Mapping[str, Tampering] = field(default_factory=dict)
+    tests: tuple[ChangedTest, ...] = ()
+    changes: str = ""
     missing: int = 0
     not_run: int = 0
     breaker: Breaker = _CLOSED
@@ -55,8 +57,9 @@ class RunOutcome:
 
     @property
     def doubt(self) -> str:
-        """What was done to tests, in words; empty for nothing."""
-        named = [f"{way or 'changed'}: {one_line(test, 120)}" for test, way in sorted(self.tampered.items())]
+        """What was done to tests, in words; empty where all of it is undone, accepted, or was asked about."""
+        changed = [change for change in self.tests if change.state == "open"]
+        named = [f"{KINDS.get(each.kind, 'changed')}: {one_line(each.id, 120)}" for each in changed]
         more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
         fewer = (
             [f"{self.missing} fewer test{'s' * (self.missing != 1)} ran than before"] if self.missing else []

@@ -46,6 +46,7 @@ def _hook(name: str, streams: Streams, *, is_process: bool) -> int:
     """Answer a host at once: it waits, and to make the parsers of all commands takes a while."""
     if is_process:
         gc.disable()  # it is over before there is anything to collect
+        os.environ["LOOP_CLOSE_INSIDE"] = "hook"  # for what an exit strategy starts
     from loop_close.cli.hook import asked
 
     code = asked(name, streams)

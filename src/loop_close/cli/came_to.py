@@ -44,6 +44,13 @@ def last_numbers(root: Path) -> dict[str, int]:
     return {}
 
 
+def has_run(root: Path, run: str) -> bool:
+    """Whether the history of a project has that run, as :func:`loop_close.store.runs.known_by` makes it."""
+    with contextlib.suppress(UsageError):
+        return read(place_at(root).history, lambda memory: memory.has_run(run))
+    return False
+
+
 def came_to(root: Path, before: Mapping[str, int]) -> CameTo:
     """What came of the sources of a project that have run since.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loop_close import files
-from loop_close.agent.gate import NOT_RUN, Answer, Situation, answer
+from loop_close.agent.gate import LOST, NOT_RUN, Answer, Situation, answer
 from loop_close.cli.host import host_called
 from loop_close.cli.memory import NoRunError, read
 from loop_close.cli.place import Place, place_at
@@ -30,7 +30,7 @@ _LONGEST = 5.0
 _TOO_LONG = f"gave up after {_LONGEST:g} seconds; the agent may stop"
 _SESSIONS = f"{files.STATE_FOLDER}/sessions.json"
 #: So many sets of functions are remembered of a session.
-_MOST_ASKED = 20
+_MOST_ASKED = 100
 
 
 def hook(options: argparse.Namespace, streams: Streams) -> int:
@@ -87,19 +87,55 @@ def _told(host: Host, data: bytes) -> tuple[str, str]:
     place = place_at(Path(payload.cwd) if payload.cwd else Path.cwd())
     if not is_ours_to_judge(place):
         raise UsageError(f"{place.root} belongs to another user, so the hook does not answer")
-    seen = read(place.history, lambda memory: see(place, memory))
     path, key = place.root / _SESSIONS, key_of(host.name, f"{payload.event} {payload.session}")
     before = sessions(path).get(key, Session())
+    # Of the session as a whole, and where whoever removes the history does not look.
+    aside, own = files.outside(place.root, "sessions"), key_of(host.name, payload.session)
+    mark = (sessions(aside).get(own) if aside is not None else None) or Session()
+    try:
+        seen = read(place.history, lambda memory: see(place, memory, mark.known))
+    except NoRunError:
+        if aside is None or not (mark.known and payload.is_stop):
+            raise
+        _keep_aside(aside, own, replace(mark, is_lost=True))
+        return _without_history(host, payload, place, (path, key), before)
+    before = replace(before, is_lost=mark.is_lost or not seen.has_known)
+    if aside is not None and (payload.is_stop or not mark.known):
+        now = Session(known=seen.known, is_lost=before.is_lost)
+        if now != mark:
+            _keep_aside(aside, own, now)
     situation = _situation(host, payload, place, seen, before)
     if payload.is_stop:
         found, heard, complaint = _at_a_stop(situation, _news(payload, before), place, seen, before)
     else:
         found, heard, complaint = _after_a_tool(situation, is_news=seen.latest != before.run), before, ""
     told = mark_of(payload.message) if payload.is_all_said else ""
-    after = _session(found, situation, replace(heard, told=told), seen)
+    before = replace(before, is_lost=False)
+    after = replace(_session(found, situation, replace(heard, told=told), seen), is_lost=False)
     if after != before and not keep(path, key, after) and found.kind == "go_on":
         raise UsageError(f"cannot write {_SESSIONS}, so turns cannot be counted; the agent may stop")
     return _said(host, payload, found), complaint
+
+
+def _keep_aside(path: Path, key: str, session: Session) -> None:
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        keep(path, key, session)
+
+
+def _without_history(
+    host: Host, payload: Payload, place: Place, where: tuple[Path, str], before: Session
+) -> tuple[str, str]:
+    """The answer where the history is gone that there was in this session, and no test has run since."""
+    lost = _of_lost(place, before)
+    known = Situation(command=place.settings.test_command, blocks=before.blocks, lost=lost.get("lost", ""))
+    found = answer(replace(known, tampered=lost.get("tampered", "")))
+    if found.kind == "go_on":
+        files.state_folder(place.root)
+        after = replace(before, blocks=before.blocks + 1, asked=(*before.asked, LOST), is_back=True)
+        if not keep(*where, after):
+            return "", ""  # turns cannot be counted
+    return _said(host, payload, found), ""
 
 
 def _news(payload: Payload, before: Session) -> Payload:
@@ -138,7 +174,7 @@ def _situation(host: Host, payload: Payload, place: Place, seen: Seen, before: S
     # Where it is not told it takes its time for nothing.
     is_told = standing.verdict != "green" and not seen.edited.paths
     is_asked = place.settings.require_edits_run and _set_of(seen) not in before.asked
-    return Situation(
+    situation = Situation(
         run=standing.finished.number if standing.finished is not None else standing.last.number,
         source=standing.last.source,
         standing=standing.verdict,
@@ -155,6 +191,43 @@ def _situation(host: Host, payload: Payload, place: Place, seen: Seen, before: S
         is_again=bool(before.is_back if payload.is_again is None else payload.is_again or payload.loop_count),
         is_unmoved=before.run == seen.latest and before.code == seen.edited.state(),
     )
+    if seen.tests or before.is_lost:
+        return _with_tests(situation, place, seen, before)
+    return situation
+
+
+def _with_tests(situation: Situation, place: Place, seen: Seen, before: Session) -> Situation:
+    """With what was done to tests: in words, and as a question where that cannot be decided and was not yet asked."""
+    from loop_close.progress.signals.tampering import in_words, open_changes
+    from loop_close.prompt.tests import lines_of
+
+    found = open_changes(seen.tests)
+    asked = [each for each in seen.tests if each.state == "asked" and each.fingerprint not in before.asked]
+    lost = _of_lost(place, before) if before.is_lost else {}
+    return replace(
+        situation,
+        tampered=in_words(found) if found else lost.get("tampered", ""),
+        question="\n".join(lines_of(asked)),
+        lost=lost.get("lost", ""),
+    )
+
+
+def _of_lost(place: Place, before: Session) -> dict[str, str]:
+    """What is known of the tests where the history was taken away: how they differ from the last commit.
+
+    Where they do not, or git does not tell, it is said once.
+    """
+    from loop_close.cli.driven_tests import of_last_commit
+    from loop_close.progress.signals.tampering import in_words, open_changes
+    from loop_close.prompt.tests import lines_of
+
+    text = "The history of test runs was removed in this session: what the tests were before is not known from it."
+    found = open_changes(of_last_commit(place.root).judge())
+    if found:
+        lines = "\n".join(lines_of(found))
+        since = f"since the last commit: {in_words(found)}"
+        return {"lost": f"{text} They differ from those of the last commit.\n\n{lines}", "tampered": since}
+    return {"lost": text} if LOST not in before.asked else {}
 
 
 def _set_of(seen: Seen) -> str:
@@ -181,7 +254,8 @@ def _session(found: Answer, situation: Situation, before: Session, seen: Seen) -
         blocks, turns = situation.blocks + 1, before.turns + 1
         code = seen.edited.state()
         asked = [*before.asked, *([_set_of(seen)] if found.why == NOT_RUN else [])]
-        before = replace(before, asked=tuple(asked[-_MOST_ASKED:]))
+        asked += [LOST] if found.why == LOST else [each.fingerprint for each in seen.tests]
+        before = replace(before, asked=tuple(dict.fromkeys(asked))[-_MOST_ASKED:])
         return replace(before, blocks=blocks, run=seen.latest, code=code, turns=turns, is_back=True)
     is_done = found.kind == "end" or (situation.standing == "green" and not situation.edited)
     if is_done:

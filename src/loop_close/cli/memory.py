@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from loop_close.cli.place import NO_RUN
 from loop_close.cli.usage import UsageError
 from loop_close.process import host, is_alive
-from loop_close.store import liveness, project, runs
+from loop_close.store import baseline, liveness, project, runs
 from loop_close.store.columns import to_text, to_whole
 from loop_close.store.contract import Changes, RunRow
 from loop_close.store.guard import seen_at
@@ -28,6 +28,8 @@ T = TypeVar("T")
 #: For a limit: none.
 ALL = -1
 _TIMEOUT = 10.0
+# The first format that knows of accepted changes.
+_ACCEPTED = 3
 _SMALLEST = 512  # to SQLite a file of a few bytes is an empty database
 _UNREADABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
 _HEADER = (
@@ -85,6 +87,17 @@ class Remembered:
         self._watch.start()
         (now,) = self._connection.execute("SELECT snapshot FROM project").fetchone()
         return project.changes_between(self._connection, snapshot, now)
+
+    def has_run(self, known: str) -> bool:
+        """Whether there is the run that goes by this, as :func:`loop_close.store.runs.known_by` makes it."""
+        self._watch.start()
+        return runs.has_run(self._connection, known)
+
+    def accepted(self) -> frozenset[str]:
+        """Fingerprints of changes to tests that a person accepted."""
+        self._watch.start()
+        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        return frozenset(baseline.accepted(self._connection)) if version >= _ACCEPTED else frozenset()
 
     def content(self, digest: str) -> bytes | None:
         """A content of the project's files, by digest; None where it is not kept."""

@@ -10,8 +10,8 @@ _CODES = "exit codes: 0 done, 64 wrong usage or no history, 70 internal error of
 
 
 def add_memory_commands(commands: Commands[Parser]) -> None:
-    """Add ``status``, ``history``, ``explain``, ``replay`` and ``reset``."""
-    for add in (_add_status, _add_history, _add_explain, _add_replay, _add_reset):
+    """Add ``status``, ``history``, ``explain``, ``replay``, ``accept`` and ``reset``."""
+    for add in (_add_status, _add_history, _add_explain, _add_replay, _add_accept, _add_reset):
         add(commands)
 
 
@@ -83,6 +83,20 @@ def _add_thresholds(parser: Parser) -> None:
     )
 
 
+def _add_accept(commands: Commands[Parser]) -> None:
+    parser = commands.add_parser(
+        "accept",
+        help="accept what was done to tests",
+        description="Accepts what was done to tests since the loop began, so that a green run counts as done. Without a"
+        " test, shows the changes. Refused inside a hook, inside drive, and in the shell of an agent.",
+        epilog="exit codes: 0 done, 1 there are changes that were not accepted, 64 wrong usage or refused, 70 internal"
+        " error of loop-close",
+    )
+    parser.add_argument("tests", nargs="*", metavar="TEST", help="a node id, or a file, as status names it")
+    parser.add_argument("--all", action="store_true", help="accept all changes")
+    _finish(parser, "accept", source="")
+
+
 def _add_reset(commands: Commands[Parser]) -> None:
     parser = commands.add_parser(
         "reset",
@@ -97,7 +111,8 @@ def _finish(parser: Parser, name: str, source: str = "use only runs of this sour
     parser.add_argument(
         "--history", metavar="PATH", help="path to the history database (default: from the settings)"
     )
-    parser.add_argument("--source", metavar="NAME", help=source)
+    if source:
+        parser.add_argument("--source", metavar="NAME", help=source)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(command=LateCommand(name))
 

@@ -11,11 +11,14 @@ from loop_close.cli.edited import Edited, edited_since
 from loop_close.cli.memory import Remembered
 from loop_close.cli.place import Place
 from loop_close.cli.standing import Standing, end_of, last_runs, standings
-from loop_close.store.runs import Look
+from loop_close.cli.summary import summary_of
+from loop_close.memory import ChangedTest
+from loop_close.store.runs import Look, known_by
 
 # Of tests; other tools that are run tell nothing of them.
 _TESTS = "pytest"
 _LOOKS = 60
+_BACK = 4
 _WORST = ("green", "failing", "stuck")
 
 
@@ -27,6 +30,8 @@ class Seen:
     :ivar is_complete: its last run that ended came to its end, and all tests were meant to run.
     :ivar is_running: that source, or a run of tests, is under way.
     :ivar latest: the source and number of the last run that ended, of whichever source.
+    :ivar tests: what was done to tests, by the last runs of the source that decides.
+    :ivar known: the last run as it can be known again; ``has_known``: the history has the one that was known before.
     """
 
     standing: Standing
@@ -34,12 +39,18 @@ class Seen:
     is_running: bool
     edited: Edited
     latest: str
+    tests: tuple[ChangedTest, ...] = ()
+    known: str = ""
+    has_known: bool = True
 
 
-def see(place: Place, memory: Remembered) -> Seen:
-    """Look at what is remembered, and at the files."""
+def see(place: Place, memory: Remembered, known: str = "") -> Seen:
+    """Look at what is remembered, and at the files.
+
+    :param known: a run that was seen before; empty for none.
+    """
     looks = memory.looks(_LOOKS)
-    found = list(standings(last_runs(memory, None), place))
+    found = list(standings(last_runs(memory, None), place, memory.accepted()))
     decides = _deciding(found, looks)
     whole = _last_whole(looks)
     later = looks[: looks.index(whole) + 1] if whole is not None else ()
@@ -51,7 +62,23 @@ def see(place: Place, memory: Remembered) -> Seen:
         ),
         edited=edited_since(place, memory, whole, later),
         latest=f"{looks[0].source} {looks[0].number}" if looks else "",
+        tests=_tests(decides, memory),
+        known=known_by(looks[0].source, looks[0].number, looks[0].window[0]) if looks else "",
+        has_known=not known or memory.has_run(known),
     )
+
+
+def _tests(standing: Standing, memory: Remembered) -> tuple[ChangedTest, ...]:
+    """What was done to tests; where the last run tells of nothing, by the green run before it that does.
+
+    What cannot be decided is told by two green runs, and an agent may run the tests as often as it likes.
+    """
+    if standing.summary.tests:
+        return standing.summary.tests
+    accepted = memory.accepted()
+    rows = (row for row in reversed(memory.rows(standing.last.source, _BACK)) if row.state == "done")
+    found = (summary_of(row).judged(accepted) for row in rows)
+    return next((each.tests for each in found if each.verdict == "green" and each.tests), ())
 
 
 def _is_of_tests(standing: Standing) -> bool:

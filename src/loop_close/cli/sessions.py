@@ -30,7 +30,10 @@ class Session:
     :ivar responses: what it said over the last red runs, the oldest first: the end of what was nothing but test
         output, empty for all else.
     :ivar errors: what each of them told of an error, values masked; empty for none.
-    :ivar asked: digests of the sets of functions for which it was sent back, as no test ran them.
+    :ivar asked: digests of the sets of functions for which it was sent back, as no test ran them, and fingerprints of
+        the changes to tests that it was told of.
+    :ivar known: number, start and source of the last run that was seen; ``is_lost``: the history had it no more. They
+        are kept outside of the project alone, of the session as a whole.
     """
 
     blocks: int = 0
@@ -42,6 +45,8 @@ class Session:
     responses: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
+    known: str = ""
+    is_lost: bool = False
 
 
 def key_of(host: str, session: str) -> str:
@@ -88,9 +93,12 @@ def _session(value: Mapping[str, object]) -> Session:
         raise TypeError
     if not (isinstance(is_back, bool) and isinstance(told, str) and _MARK.fullmatch(told)):
         raise TypeError
+    seen, is_lost = value.get("known", ""), value.get("is_lost", False)
+    if not (isinstance(seen, str) and isinstance(is_lost, bool)):
+        raise TypeError
     responses, errors, asked = (_texts(value.get(name, [])) for name in ("responses", "errors", "asked"))
     known = Session(blocks=blocks, run=run, code=code, turns=turns, is_back=is_back, told=told)
-    return replace(known, responses=responses, errors=errors, asked=asked)
+    return replace(known, responses=responses, errors=errors, asked=asked, known=seen, is_lost=is_lost)
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,14 +50,19 @@ def _last_of(memory: Remembered, source: str) -> tuple[RunRow, RunRow | None]:
     return last, next((row for row in reversed(rows) if row.state == "done"), None)
 
 
-def standings(pairs: Sequence[tuple[RunRow, RunRow | None]], place: Place) -> Iterator[Standing]:
-    """Where they stand, each with its prompt where that is still there."""
+def standings(
+    pairs: Sequence[tuple[RunRow, RunRow | None]], place: Place, accepted: Collection[str] = ()
+) -> Iterator[Standing]:
+    """Where they stand, each with its prompt where that is still there.
+
+    :param accepted: fingerprints of changes to tests that a person accepted.
+    """
     newest = max(pairs, key=lambda pair: end_of(pair[1]))[1]
     for last, finished in pairs:
         yield Standing(
             last=last,
             finished=finished,
-            summary=summary_of(finished or last),
+            summary=summary_of(finished or last).judged(accepted),
             prompt=_prompt(place) if finished is not None and finished is newest else None,
         )
 

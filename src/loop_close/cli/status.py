@@ -7,13 +7,16 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from loop_close.cli.driven_tests import left_open
 from loop_close.cli.memory import read
 from loop_close.cli.place import Place, from_here, place_of
 from loop_close.cli.standing import Standing, last_runs, standings
 from loop_close.cli.streams import Streams
 from loop_close.cli.summary import Summary, edits_document, loop_words, shown, signal_document
-from loop_close.memory import GROUPS
+from loop_close.memory import GROUPS, ChangedTest
+from loop_close.prompt.tests import plain_line, tests_document
 
+_ACCEPT = "to see the changes to tests, and to accept them: loop-close accept"
 _CODES = {"green": 0, "failing": 1, "stuck": 3}
 _MOVED = {"fixed": "fixed", "new": "new", "changed": "changed", "unresolved": "unresolved"}
 _REST = {"not_run": "not run", "not_fixed": "skipped or gone"}
@@ -23,12 +26,13 @@ def status(options: argparse.Namespace, streams: Streams) -> int:
     """Print where the sources stand, the worst first: 0 all green, 1 one is not, 3 one is stuck."""
     place = place_of(options)
     found = worst_first(place, options.source)
-    text = json.dumps(document_of(found), indent=2) if options.json else _text(found)
+    left = left_open(place.root)
+    text = json.dumps(document_of(found, left), indent=2) if options.json else _text(found, left)
     try:
         streams.say(text)
     except BrokenPipeError:  # who reads only the beginning still wants to know by the exit code
         streams.forget_output()
-    return _CODES[found[0].verdict]
+    return _CODES[found[0].verdict] or int(bool(left))
 
 
 def worst_first(place: Place, source: str | None = None) -> list[Standing]:
@@ -36,12 +40,19 @@ def worst_first(place: Place, source: str | None = None) -> list[Standing]:
 
     :raises UsageError: when nothing is remembered, or cannot be read.
     """
-    pairs = read(place.history, lambda memory: last_runs(memory, source), source)
-    return sorted(standings(pairs, place), key=lambda s: (-_CODES[s.verdict], -s.last.started))
+    known = read(place.history, lambda memory: (last_runs(memory, source), memory.accepted()), source)
+    return sorted(standings(known[0], place, known[1]), key=lambda s: (-_CODES[s.verdict], -s.last.started))
 
 
-def _text(standings: Sequence[Standing]) -> str:
-    return "\n\n".join("\n".join(_lines(standing)) for standing in standings)
+def _text(standings: Sequence[Standing], left: Sequence[ChangedTest]) -> str:
+    blocks = ["\n".join(_lines(standing)) for standing in standings]
+    told = {change.fingerprint for standing in standings for change in standing.summary.tests}
+    more = [change for change in left if change.fingerprint not in told]
+    if more:
+        lines = [f"  {shown(plain_line(change), 600)}" for change in more]
+        blocks.append("\n".join(["drive: tests are not as they were when the last loop began", *lines]))
+    is_open = left or any(each.state == "open" for s in standings for each in s.summary.tests)
+    return "\n\n".join([*blocks, *([_ACCEPT] if is_open else [])])
 
 
 def _lines(standing: Standing) -> Iterator[str]:
@@ -54,7 +65,13 @@ def _lines(standing: Standing) -> Iterator[str]:
     if summary.not_run:
         yield f"  {summary.not_run}"
     for signal in summary.fired:
+        if signal.kind == "test-tampering" and summary.tests:
+            continue
         yield f"  {shown(signal.kind)}: {shown(signal.explanation)}"
+    for change in summary.tests:
+        if change.state in ("open", "asked"):
+            told = "changed" if change.state == "open" else "look"
+            yield f"  {told}: {shown(plain_line(change), 600)}"
     if standing.last.state != "done":
         state = "is running" if standing.last.state == "running" else "was killed before it finished"
         yield f"  run {standing.last.number} {state}"
@@ -84,11 +101,16 @@ def _counts(summary: Summary) -> str:
     return f"{summary.failing} failing{moved}{best}"
 
 
-def document_of(standings: Sequence[Standing]) -> dict[str, Any]:
-    """The same as plain values, as ``--json`` prints them."""
+def document_of(standings: Sequence[Standing], left: Sequence[ChangedTest] = ()) -> dict[str, Any]:
+    """The same as plain values, as ``--json`` prints them.
+
+    :param left: what the last ``drive`` found done to tests, and is still open.
+    """
+    verdict = standings[0].verdict
     return {
         "schema": "loop-close.status/1",
-        "verdict": standings[0].verdict,
+        "verdict": "failing" if left and verdict == "green" else verdict,
+        "left_by_drive": tests_document(left),
         "sources": [_source_document(standing) for standing in standings],
     }
 
@@ -109,6 +131,7 @@ def _source_document(standing: Standing) -> dict[str, Any]:
         "best": {"failing": least, "run": run} if run else None,
         "breaker": {"state": summary.breaker.state, "reason": shown(summary.breaker.reason)},
         "signals": [signal_document(signal) for signal in summary.fired],
+        "test_changes": tests_document(summary.tests),
         **edits_document(summary),
         "prompt": None if standing.prompt is None else from_here(standing.prompt),
     }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from loop_close.memory import GROUPS, Breaker, Signal
+from loop_close.memory import GROUPS, Breaker, ChangedTest, Signal
 from loop_close.store.contract import RunRow
 from loop_close.store.records import RecordError, T, to_record
 
@@ -27,6 +27,7 @@ class Summary:
     :ivar counts: how many tests moved, by group; empty for a run that was compared with nothing.
     :ivar best: the fewest failures and the run that had them; zeros where that is not known.
     :ivar signals: all that were asked, fired or not.
+    :ivar tests: what was done to tests since the loop began.
     :ivar edits_run: which edited functions the tests ran; None where none was edited, or it is not known.
     """
 
@@ -37,7 +38,19 @@ class Summary:
     best: tuple[int, int]
     breaker: Breaker
     signals: tuple[Signal, ...]
+    tests: tuple[ChangedTest, ...] = ()
     edits_run: EditsRun | None = None
+
+    def judged(self, accepted: Collection[str]) -> Summary:
+        """The summary, what was done to tests judged by what a person has accepted since."""
+        if not any(change.fingerprint in accepted for change in self.tests):
+            return self
+        tests = tuple(
+            replace(each, state="accepted") if each.fingerprint in accepted else each for each in self.tests
+        )
+        is_open = any(each.state == "open" for each in tests)
+        signals = tuple(s for s in self.signals if is_open or s.kind != "test-tampering")
+        return replace(self, tests=tests, signals=signals)
 
     @property
     def not_run(self) -> str:
@@ -74,8 +87,14 @@ def summary_of(row: RunRow) -> Summary:
         best=_best(plain.get("best")),
         breaker=_record(Breaker, plain.get("breaker")) or Breaker(),
         signals=tuple(signal for signal in found if signal is not None),
+        tests=_tests(plain.get("tests")),
         edits_run=_edits_run(plain.get("edits_run")),
     )
+
+
+def _tests(value: object) -> tuple[ChangedTest, ...]:
+    found = (_record(ChangedTest, each) for each in value) if isinstance(value, list) else ()
+    return tuple(change for change in found if change is not None)
 
 
 def _edits_run(value: object) -> EditsRun | None:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from loop_close.agent.loop import AgentLoop
+from loop_close.cli import driven_tests
+from loop_close.cli.driven_tests import DrivenTests
 from loop_close.cli.parser_parts import UsageError
 from loop_close.cli.place import root_of
 from loop_close.cli.streams import Streams
@@ -41,16 +43,46 @@ def _driver(root: Path, options: argparse.Namespace, streams: Streams, stop: Sto
     plan = plan_of(options, state.given if options.resume and state is not None else {})
     if state is not None and end_leftover(*state.child):
         streams.complain("stopped a process that the last loop left running")
-    if state is not None and state.watch.tampered and not options.resume:
-        streams.complain(_taken_over(state.watch))
     loop, watch = _loop(plan, state if options.resume else None)
+    tests = _tests(root, state if options.resume else None, streams)
     stop.check()
-    return Driver(plan, loop, watch, Screen(streams), stop)
+    return Driver(plan, loop, watch, tests, Screen(streams), stop)
 
 
-def _taken_over(watch: Watch) -> str:
-    named = shown(", ".join(sorted(watch.tampered)[:5]))
-    return f"the last loop ended with changed or removed tests; this loop accepts them as they are: {named}"
+def _tests(root: Path, state: State | None, streams: Streams) -> DrivenTests:
+    """The tests that the loop is judged by: those at its start.
+
+    A new loop goes by those of the last one where that ended with changes to tests that nobody undid or accepted.
+
+    :param state: of the loop that is gone on with; None for a new one.
+    """
+    last = driven_tests.kept(root)
+    if state is None:
+        left = (
+            [change for change in last.judge() if change.state == "open"]
+            if last is not None and last.changes
+            else []
+        )
+        if last is None or not left:
+            return driven_tests.begin(root)
+        named = shown(", ".join(change.id for change in left[:5]))
+        streams.complain(
+            f"the last loop ended with changed tests, which are still open: {named}; to take them as they are:"
+            " loop-close accept --all"
+        )
+        return last
+    if last is not None:
+        if state.tests not in ("", last.digest):
+            streams.complain(
+                f"{STATE} names other tests than those kept at the start; the loop goes by those kept"
+            )
+        return last
+    at_head = driven_tests.of_last_commit(root)
+    streams.complain(
+        "the tests at the start of the loop are not kept any more; this loop goes by the tests of the last commit, and"
+        " by those as they are that git does not have"
+    )
+    return at_head
 
 
 def _last(root: Path, options: argparse.Namespace) -> State | None:

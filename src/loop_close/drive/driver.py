@@ -14,9 +14,10 @@ from loop_close.agent.loop import AgentLoop
 from loop_close.agent.run_outcome import RunOutcome
 from loop_close.agent.said import Said, said_in
 from loop_close.cli.came_to import CameTo, came_to, last_numbers
+from loop_close.cli.driven_tests import DrivenTests
 from loop_close.cli.parser_parts import UsageError
 from loop_close.cli.summary import shown
-from loop_close.cli.testing import environment, remembered
+from loop_close.cli.testing import INSIDE, environment, remembered
 from loop_close.drive import saved, words
 from loop_close.drive.agent import failure, prepared
 from loop_close.drive.child import Child, Ended, run
@@ -26,6 +27,7 @@ from loop_close.drive.stopping import InterruptionError, Stop
 from loop_close.drive.testing import outcome_of, unknown_outcome, with_plugin
 from loop_close.drive.watch import Watch
 from loop_close.process import birth_of
+from loop_close.prompt.tests import lines_of
 
 Ending = Literal["done", "stuck", "limit", "interrupted"]
 #: What shells answer for a command that cannot be run, and for one that is not there.
@@ -37,16 +39,19 @@ _LAST_TESTS = 600.0
 class Driver:
     """One loop at work.
 
-    :param watch: what is known from run to run.
+    :param watch: what is known from run to run; ``tests`` what the tests were when the loop began.
     """
 
-    def __init__(self, plan: Plan, loop: AgentLoop, watch: Watch, screen: Screen, stop: Stop) -> None:
+    def __init__(
+        self, plan: Plan, loop: AgentLoop, watch: Watch, tests: DrivenTests, screen: Screen, stop: Stop
+    ) -> None:
         self._plan = plan
         self._loop = loop
         self._watch = watch
+        self._tests = tests
         self._screen = screen
         self._stop = stop
-        self._environment = environment()
+        self._environment = {**environment(), INSIDE: "drive"}
         self._test: list[str] = []
         self._child = (0, "")
         self._outcome = RunOutcome()
@@ -65,7 +70,11 @@ class Driver:
         name = self._plan.targets.name
         lines = [
             *words.summary(self._loop, ended, reason),
-            *words.warnings(self._outcome, self._watch.edits(self._plan.root) if ended == "done" else None),
+            *words.warnings(
+                self._outcome,
+                self._watch.edits(self._plan.root) if ended == "done" else None,
+                is_lost=self._watch.is_lost,
+            ),
             *(() if ended == "done" else words.left(self._outcome, name, self._loop.work)),
         ]
         self._screen.say("\n".join(lines))
@@ -89,8 +98,9 @@ class Driver:
         self._screen.heed_readers()
         root, before = self._plan.root, last_numbers(self._plan.root)
         self._watch.notice_loss(before)
+        self._watch.notice_other(root)
         ended = self._run_tests()
-        outcome = self._outcome_of(ended, came_to(root, before))
+        outcome = self._with_tests(self._outcome_of(ended, came_to(root, before)))
         self._outcome = outcome
         steps = steps_now(self._plan.steps_file) if self._plan.steps_file else []
         if steps:  # one that was taken away leaves the plan as it was
@@ -108,11 +118,23 @@ class Driver:
         if not is_run and not self._watch.is_begun:
             raise UsageError(_no_tests(self._test, ended.exit_code))
         if not came.standings:
-            return self._watch.unknown(unknown_outcome(self._plan, ended, came))
+            return unknown_outcome(self._plan, ended, came)
         self._watch.begin(came)
         is_elsewhere = self._watch.is_rest_elsewhere(came)
         outcome = outcome_of(self._plan, ended, came, is_rest_elsewhere=is_elsewhere)
         return self._watch.ended(self._plan.root, last_numbers(self._plan.root), came, outcome)
+
+    def _with_tests(self, outcome: RunOutcome) -> RunOutcome:
+        """The outcome with what was done to tests: as the driver sees it, then what only the history knows.
+
+        The agent can reach the history: what it says of acceptances counts for nothing.
+        """
+        own = self._tests.judge()
+        places = {(change.file, change.test) for change in own}
+        more = (c for c in outcome.tests if c.state in ("open", "hint") and (c.file, c.test) not in places)
+        more = (c for c in more if c.fingerprint not in self._tests.accepted | self._tests.asked)
+        tests = (*own, *more)
+        return replace(outcome, tests=tests, changes="\n".join(lines_of(tests)))
 
     def _run_tests(self) -> Ended:
         left = self._loop.limits.max_runtime - self._loop.runtime
@@ -138,6 +160,7 @@ class Driver:
         at = f"{words.turn(self._loop)}: {self._plan.agent[0]}"
         self._screen.step(f"{at} ({decision.reason})" if self._loop.turns else at)
         self._screen.wait_for(at)
+        self._tests.told()
         seconds = min(self._plan.agent_seconds, self._loop.limits.max_runtime - self._loop.runtime)
         ended = self._run_agent(given, data, seconds)
         self._screen.done()
@@ -190,7 +213,12 @@ class Driver:
             child=(0, "") if ended else self._child,
             ended=ended,
             reason=reason,
+            tests=self._tests.digest,
         )
+        if not self._tests.keep(is_running=not ended) and ended and ended != "done":
+            self._screen.step("the tests at the start of the loop could not be kept for --resume")
+        if ended == "done":
+            self._tests.forget()
         try:
             saved.keep(self._plan.root, state)
         except OSError as error:

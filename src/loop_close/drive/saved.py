@@ -33,6 +33,7 @@ class State:
     :ivar loop: what :meth:`loop_close.agent.loop.AgentLoop.state` gave.
     :ivar watch: what is known from run to run.
     :ivar child: number and birth of the process that was running; 0 for none.
+    :ivar tests: a digest of the tests at the loop's start, which are kept elsewhere.
     :ivar ended: how the loop ended, empty while it has not; ``reason`` why.
     """
 
@@ -40,6 +41,7 @@ class State:
     loop: Mapping[str, Any]
     watch: Watch = field(default_factory=Watch)
     child: tuple[int, str] = (0, "")
+    tests: str = ""
     ended: str = ""
     reason: str = ""
 
@@ -56,6 +58,7 @@ def keep(root: Path, state: State) -> None:
         "loop": state.loop,
         "watch": state.watch.state(),
         "child": state.child,
+        "tests": state.tests,
         "ended": state.ended,
         "reason": clean(state.reason, 2_000),
     }
@@ -94,6 +97,7 @@ def _state(document: Any) -> State:
         loop=saved.plain("loop"),
         watch=Watch.from_saved(saved.record("watch")),
         child=(pid, birth) if isinstance(pid, int) and isinstance(birth, str) else (0, ""),
+        tests=saved.text("tests") if "tests" in saved.names() else "",
         ended=saved.text("ended", _ENDINGS),
         reason=saved.text("reason"),
     )

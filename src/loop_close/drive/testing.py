@@ -18,7 +18,6 @@ from loop_close.cli.summary import shown
 from loop_close.cli.targets import targets_of
 from loop_close.drive.child import Ended
 from loop_close.drive.plan import Plan, runs_pytest
-from loop_close.memory import Tampering
 from loop_close.model import Verdict
 from loop_close.prompt.progress_json import attempts_document
 from loop_close.text.sanitize import one_line
@@ -77,7 +76,7 @@ def outcome_of(plan: Plan, ended: Ended, came: CameTo, *, is_rest_elsewhere: boo
         is_complete=_is_complete(came, ended),
         is_edited=progress is not None and progress.step.edits.kind == "effective",
         has_advanced=progress is not None and bool(progress.step.advanced),
-        tampered=_tampered(came),
+        tests=tuple(change for each in came.standings for change in each.summary.tests),
         breaker=came.standings[0].summary.breaker if came.standings else RunOutcome().breaker,
         causes={} if is_green else causes_in(plan.root),
         state=progress.step.state if progress is not None else "",
@@ -117,14 +116,6 @@ def _verdict(came: CameTo, ended: Ended, *, is_rest_elsewhere: bool) -> Verdict 
 def _is_complete(came: CameTo, ended: Ended) -> bool:
     are_done = all(each.last.state == "done" for each in came.standings)
     return bool(came.standings) and are_done and not ended.is_late and not (came.run and came.run.incomplete)
-
-
-def _tampered(came: CameTo) -> dict[str, Tampering]:
-    """What was done to tests, by node id; of the worst source it is known what."""
-    tests = came.progress.episode.tests if came.progress is not None else {}
-    fired = (signal for each in came.standings for signal in each.summary.fired)
-    named = (test for signal in fired if signal.kind == "test-tampering" for test in signal.tests)
-    return {test: tests[test].tampered[1] if test in tests else "" for test in named}
 
 
 def _told(plan: Plan, ended: Ended, came: CameTo, *, is_green: bool) -> str:

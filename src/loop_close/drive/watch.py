@@ -1,4 +1,4 @@
-"""What a driver knows of its loop that no single run tells: how it began, what was tampered with, what was run."""
+"""What a driver knows of its loop that no single run tells: how it began, and what was run."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from loop_close.agent.run_outcome import RunOutcome
 from loop_close.agent.saved import Saved
-from loop_close.agent.tampered import still_tampered
-from loop_close.cli.came_to import CameTo
+from loop_close.cli.came_to import CameTo, has_run
 from loop_close.cli.memory import Remembered, read
 from loop_close.cli.parser_parts import UsageError
 from loop_close.cli.place import place_at
-from loop_close.memory import Edits, Run, Tampering
+from loop_close.memory import Edits, Run
+from loop_close.store.runs import known_by
 
 _UNKNOWN = -1
 _MAX_TESTS = 5_000
@@ -27,22 +27,21 @@ class Watch:
 
     States of the project's files go by the numbers that the history gives them, -1 where they are not known.
 
-    :ivar first: when the loop began; ``last`` when the tests ran last; ``clean`` before any test was tampered with.
-    :ivar tampered: what was done to tests and is not undone, by node id.
+    :ivar first: when the loop began; ``last`` when the tests ran last.
     :ivar selection: how the first run chose its tests; ``elsewhere`` what was known then to fail and did not run.
     :ivar most: tests that ran in the run with the most of them.
     :ivar numbers: of the last run of every source: they only grow.
+    :ivar own: what the last run of the loop is known by.
     :ivar is_lost: the history was taken away: it tells nothing of before.
     """
 
     first: int = _UNKNOWN
     last: int = _UNKNOWN
-    clean: int = _UNKNOWN
-    tampered: dict[str, Tampering] = field(default_factory=dict)
     selection: str = ""
     elsewhere: list[str] = field(default_factory=list)
     most: int = 0
     numbers: dict[str, int] = field(default_factory=dict)
+    own: str = ""
     is_lost: bool = False
     is_begun: bool = False
 
@@ -56,14 +55,14 @@ class Watch:
 
         :raises StateError: naming the field that is damaged.
         """
-        tampered, numbers = saved.record("tampered"), saved.record("numbers")
+        numbers = saved.record("numbers")
         return cls(
-            **{name: saved.whole_or(name, _UNKNOWN) for name in ("first", "last", "clean")},
-            tampered={test: cast(Tampering, tampered.text(test)) for test in tampered.names()},
+            **{name: saved.whole_or(name, _UNKNOWN) for name in ("first", "last")},
             selection=saved.text("selection"),
             elsewhere=saved.texts("elsewhere"),
             most=saved.whole("most"),
             numbers={source: numbers.whole(source) for source in numbers.names()},
+            own=saved.text("own") if "own" in saved.names() else "",
             is_lost=saved.flag("is_lost"),
             is_begun=saved.flag("is_begun"),
         )
@@ -103,47 +102,39 @@ class Watch:
         """
         self.notice_loss(numbers, may_let_go=True)
         edited: Edits | None = None
-        now = before = _UNKNOWN
+        now = _UNKNOWN
         with contextlib.suppress(UsageError):
-            now, before, edited = read(place_at(root).history, self._look)
-        self.tampered |= outcome.tampered
-        if not self.tampered:
-            self.clean = now
-        elif self.first == _UNKNOWN:  # it was done before the loop began
-            self.clean = before
+            now, edited = read(place_at(root).history, self._look)
+        if came.standings:
+            last = came.standings[0].last
+            self.own = known_by(last.source, last.number, last.started)
         self.first = now if self.first == _UNKNOWN else self.first
         self.last = now
         if came.progress is not None:  # what ran once is the loop's
             self.elsewhere = [test for test in self.elsewhere if test in came.progress.not_run]
         return replace(
             outcome,
-            tampered=dict(self.tampered),
             missing=self._missing(came.run, outcome),
             not_run=len(set(came.progress.not_run) - set(self.elsewhere)) if came.progress else 0,
             is_edited=outcome.is_edited if edited is None else edited.kind == "effective",
         )
 
-    def unknown(self, outcome: RunOutcome) -> RunOutcome:
-        """The outcome of a run of which nothing was remembered."""
-        return replace(outcome, tampered=dict(self.tampered))
+    def notice_other(self, root: Path) -> None:
+        """Before a run: whether the history is the one that has the last run of the loop."""
+        self.is_lost |= bool(self.own) and not has_run(root, self.own)
 
     def edits(self, root: Path) -> Edits | None:
         """What was edited since the loop began; None where that is not known."""
+        if self.is_lost:
+            return None
         with contextlib.suppress(UsageError):
             return read(place_at(root).history, lambda memory: _edits(memory, self.first))
         return None
 
-    def _look(self, memory: Remembered) -> tuple[int, int, Edits | None]:
-        """The files' state now and at the run before, and what was edited since the tests ran last.
-
-        What was done to tests and is undone by now is forgotten.
-        """
-        seen = [_UNKNOWN if each.snapshot is None else each.snapshot for each in memory.looks(2)]
-        now, before = [*seen, _UNKNOWN, _UNKNOWN][:2]
-        if self.tampered:
-            edits = _edits(memory, self.clean)
-            self.tampered = still_tampered(self.tampered, edits.edits if edits is not None else None)
-        return now, before, _edits(memory, self.last)
+    def _look(self, memory: Remembered) -> tuple[int, Edits | None]:
+        """The files' state now, and what was edited since the tests ran last."""
+        seen = [_UNKNOWN if each.snapshot is None else each.snapshot for each in memory.looks(1)]
+        return next(iter(seen), _UNKNOWN), None if self.is_lost else _edits(memory, self.last)
 
     def _missing(self, run: Run | None, outcome: RunOutcome) -> int:
         """How many tests fewer ran than before, where nothing else tells that tests are gone."""

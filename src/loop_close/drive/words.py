@@ -11,9 +11,11 @@ from loop_close.cli.summary import loop_words, shown
 from loop_close.conventions import is_test_file
 from loop_close.drive.screen import spelled
 from loop_close.memory import Edits
+from loop_close.prompt.tests import plain_line
 
 _SHOWN = 8
 _MAX_STEPS = 12
+_STATES = {"open": "  ", "asked": "look: ", "hint": "look: "}
 _ENDED = {
     "done": "done",
     "stuck": "stuck",
@@ -63,13 +65,21 @@ def summary(loop: AgentLoop, ended: str, reason: str) -> Iterator[str]:
     yield from (f"  {line}" for line in _steps(loop.plan))
 
 
-def warnings(outcome: RunOutcome, edits: Edits | None) -> Iterator[str]:
+def warnings(outcome: RunOutcome, edits: Edits | None, *, is_lost: bool = False) -> Iterator[str]:
     """What a person should look at.
 
     :param edits: of a loop that is done, all that was edited in it; None where that is not known, or it is not done.
+    :param is_lost: the history was taken away during the loop.
     """
     if outcome.doubt:
         yield f"  tests are not as they were: {shown(outcome.doubt)}"
+    for change in outcome.tests:
+        if change.state in _STATES:
+            yield f"  {_STATES[change.state]}{shown(plain_line(change), 600)}"
+    if any(change.state == "open" for change in outcome.tests):
+        yield "  to see the changes, and to accept them: loop-close accept"
+    if is_lost:
+        yield "  look: the history of runs was removed during the loop; what was edited in it is not known"
     if edits is None:
         return
     if outcome.edits_not_run:

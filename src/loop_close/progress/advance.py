@@ -11,11 +11,13 @@ from loop_close.progress.attempt import Attempt, advanced, is_attempt, is_return
 from loop_close.progress.compare import Changes, compare, failing
 from loop_close.progress.signals import check_all
 from loop_close.progress.signals.contract import View
+from loop_close.progress.signals.tampering import KIND, changed_tests, open_changes
 from loop_close.progress.steps import LAST_FAILED, attempts, stretch
 
 _MAX_STEPS = 60
 _MAX_EDITED = 12
 _MAX_NAMED = 20
+_MAX_ASKED = 200
 # Of earlier episodes: failures, episodes that each was in, and those in a row after which it is let go.
 _MAX_RETURNED, _MAX_RETURNS, _MAX_MISSED = 200, 5, 5
 _DEFAULT = Thresholds()
@@ -38,6 +40,7 @@ def advance(episode: Episode, run: Run, limits: Thresholds = _DEFAULT) -> Advanc
     left = failing(changes.tests)
     step = _step(episode, run, changes, left, limits)
     after = _episode(episode, run, changes, step)
+    tests = () if KIND in limits.off else changed_tests(run, after)
     view = View(run=run, before=episode, after=after, changes=changes, step=step, limits=limits)
     progress = Progress(
         run=run.number,
@@ -53,8 +56,10 @@ def advance(episode: Episode, run: Run, limits: Thresholds = _DEFAULT) -> Advanc
         not_fixed=tuple(changes.not_fixed),
         signals=check_all(view),
         breaker=breaker_of(after, step, limits),
+        tests=tests,
     )
-    is_over = run.is_good and not left and (run.is_full or _is_same_selection(run, after))
+    is_whole = run.is_full or _is_same_selection(run, after)
+    is_over = run.is_good and not left and is_whole and not open_changes(tests)
     return Advanced(progress=progress, episode=_fresh(run, after) if is_over else after)
 
 
@@ -65,7 +70,8 @@ def _is_same_selection(run: Run, episode: Episode) -> bool:
 
 def _fresh(run: Run, ended: Episode) -> Episode:
     """The next episode, which knows what failed in those before it."""
-    return Episode(green=run.number, is_green_full=run.is_full, returned=_returned(ended))
+    asked = ended.asked if run.tests else ()
+    return Episode(green=run.number, is_green_full=run.is_full, returned=_returned(ended), asked=asked)
 
 
 def _returned(ended: Episode) -> tuple[Returned, ...]:
@@ -124,10 +130,17 @@ def _episode(episode: Episode, run: Run, changes: Changes, step: Step) -> Episod
         runs=episode.runs + 1,
         steps=_kept((*episode.steps, step)),
         tests=changes.tests,
+        asked=_asked(episode, run),
         best=best,
         stalled=_stalled(episode, step),
         varied=_varied(episode, step, is_better=best[1] == step.run),
     )
+
+
+def _asked(episode: Episode, run: Run) -> tuple[str, ...]:
+    """With those that this run tells for the first time: what cannot be decided is asked once."""
+    told = (each.fingerprint for each in run.tests if each.state == "asked" or each.kind == "unclear")
+    return tuple(dict.fromkeys((*episode.asked, *told)))[-_MAX_ASKED:]
 
 
 def _kept(steps: tuple[Step, ...]) -> tuple[Step, ...]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from loop_close.conventions import is_test_file, is_test_module
 from loop_close.facts import file_of, qualname
 from loop_close.memory import Edit, Edits, Episode, Known, Mark, Run, Step, Thresholds
-from loop_close.progress.known import failed, flipped, is_flaky, is_worded_alike, settled, weakened
-from loop_close.progress.outcome import is_about, outcome_of, renamed, touches_tests
+from loop_close.progress.known import failed, flipped, is_flaky, is_worded_alike, settled
+from loop_close.progress.outcome import is_about, is_by_runner, outcome_of, renamed
 from loop_close.progress.steps import UNEDITED
 from loop_close.syntax.meaning import MODULE
 
@@ -56,18 +56,7 @@ def compare(episode: Episode, run: Run, limits: Thresholds) -> Changes:
             _failing(changes, episode, run, known.get(test), marks[test], limits, is_moved=test in moved)
         else:
             _not_failing(changes, episode, run, test, known[test])
-    _weaken(changes, run, {test for test, about in known.items() if about.status == "failing"})
     return changes
-
-
-def _weaken(changes: Changes, run: Run, failed_before: set[str]) -> None:
-    """Note which of the tests that failed have other numbers of assertions than when they failed."""
-    for edit in run.edits.edits:
-        if edit.change == "edited" and edit.function and edit.asserts[0] != edit.asserts[1]:
-            for test, known in changes.tests.items():
-                is_known = test in failed_before or known.tampered[0]
-                if is_known and is_about(edit, test):
-                    changes.tests[test] = weakened(known, edit.asserts, run.number)
 
 
 def _failing(
@@ -189,7 +178,7 @@ def _not_failing(changes: Changes, episode: Episode, run: Run, test: str, known:
         _carry(changes, test, known)
         changes.tests[test] = known
         return
-    after = settled(known, outcome, run.number, is_touched=touches_tests(run.edits, test))
+    after = settled(known, outcome, run.number, is_touched=is_by_runner(test, outcome, run))
     if known.status == "failing":
         after = _no_longer_failing(changes, episode, run, test, known, after)
     changes.tests[test] = after

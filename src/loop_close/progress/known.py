@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from loop_close.memory import Form, Known, Mark, Status, Tampering
+from loop_close.memory import Form, Known, Mark, Status
 from loop_close.text.similarity import similar
 
 #: What became of a test that did not fail.
@@ -38,7 +38,7 @@ def failed(known: Known | None, mark: Mark, run: int) -> Known:
         was_broken=known.was_broken or is_again,
         forms=_with_form(known.forms, mark, run),
         values=_with_value(() if is_other else known.values, mark.got, run),
-        tampered=_lasting(known),
+        tampered=(0, ""),
     )
 
 
@@ -49,25 +49,12 @@ def settled(known: Known, outcome: Became, run: int, *, is_touched: bool = True)
     """
     known = replace(known, ran=run)
     if outcome == "passed":
-        return replace(known, status="passed", tampered=_lasting(known))
+        return replace(known, status="passed", tampered=(0, ""))
     if known.status in ("skipped", "xfailed", "gone"):
         return known
     is_touched = is_touched and known.status == "failing"
     status: Status = outcome if outcome in ("skipped", "xfailed") else "gone"
     return replace(known, status=status, tampered=(run, outcome) if is_touched else known.tampered)
-
-
-def weakened(known: Known, asserts: tuple[int, int], run: int) -> Known:
-    """Its function was edited, and held other numbers of assertions before and after."""
-    before, after = asserts
-    if after < before:
-        return replace(known, tampered=(run, "weakened"), asserts=asserts)
-    return replace(known, tampered=(0, "")) if after > before and _lasting(known)[0] else known
-
-
-def _lasting(known: Known) -> tuple[int, Tampering]:
-    """What was done to it, as far as that is not undone by its running again."""
-    return known.tampered if known.tampered[1] == "weakened" else (0, "")
 
 
 def form_now(known: Known) -> Form | None:

@@ -28,6 +28,18 @@ def outcome_of(test: str, known: Known, run: Run, episode: Episode) -> Became | 
     return "uncollected" if run.is_full and touches_tests(run.edits, test) else None
 
 
+def is_by_runner(test: str, outcome: Became, run: Run) -> bool:
+    """Whether a test that no longer fails shows by its outcome alone that it was silenced.
+
+    What was done to the source of a test is judged by its source, where that was compared: a test that is gone may
+    have been renamed, or made the case of another one.
+    """
+    own = (edit for edit in run.edits.edits if is_about(edit, test) or edit.moved_to == _place(test))
+    is_edited = outcome == "uncollected" and any(own)
+    is_by_source = run.is_compared and (outcome == "deleted" or is_edited)
+    return not is_by_source and touches_tests(run.edits, test)
+
+
 def touches_tests(edits: Edits, test: str) -> bool:
     """Whether what decides which tests run was edited: the test's own file, a conftest, pytest's configuration."""
     file = file_of(test)

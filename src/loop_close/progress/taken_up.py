@@ -102,6 +102,7 @@ def summary_of(report: Report) -> dict[str, Any]:
         "edit": progress.step.edits.kind,
         "breaker": asdict(progress.breaker),
         "signals": [asdict(signal) for signal in progress.signals],
+        **({"tests": [asdict(change) for change in progress.tests]} if progress.tests else {}),
         **_edits_run(report),
     }
 

@@ -149,8 +149,10 @@ def state_lines(report: Report, tokens: int) -> Iterator[str]:
     progress = report.progress
     if progress is None:
         return
-    fired = [signal for signal in progress.signals if signal.is_on]
-    if report.verdict == "green":  # also where tests were deleted, skipped or weakened for it
+    fired = [
+        s for s in progress.signals if s.is_on and s.kind != "test-tampering"
+    ]  # that has its own section
+    if report.verdict == "green":
         yield from _fixed(progress)
         yield from (f"- {_named(signal, progress)}." for signal in fired)
         return

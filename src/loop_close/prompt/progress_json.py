@@ -9,6 +9,7 @@ from loop_close.model import Report
 from loop_close.progress.steps import same_code_as, worth_telling
 from loop_close.prompt.loop import effect
 from loop_close.prompt.show import safe
+from loop_close.prompt.tests import tests_document
 from loop_close.syntax.meaning import MODULE
 
 #: So many edits of an attempt are named.
@@ -33,6 +34,7 @@ def standing_document(report: Report) -> dict[str, Any]:
             for file, function in (ran.not_run if ran is not None else ())
         ],
         "signals": [signal_document(s) for s in progress.signals if s.is_on] if progress is not None else [],
+        "test_changes": tests_document(progress.tests if progress is not None else ()),
         "breaker": {
             "state": progress.breaker.state if progress is not None else "closed",
             "reason": progress.breaker.reason if progress is not None else "",

@@ -15,6 +15,7 @@ from loop_close.prompt.place import in_words, name_of, percent, place_of, repres
 from loop_close.prompt.rerun import command_for, rerun_command
 from loop_close.prompt.section import Section
 from loop_close.prompt.show import line_of, safe, span
+from loop_close.prompt.tests import changed_tests
 from loop_close.text.budget import estimate_tokens
 from loop_close.text.markdown import fence
 from loop_close.text.sanitize import one_line
@@ -43,7 +44,9 @@ def title(report: Report, tokens: int) -> Iterator[str]:
     code = report.observation.exit_code
     known = "exit code unknown" if code is None else f"exit {code}"
     if report.verdict == "green":
-        yield green_title(report.observation.counts, known, has_tests=report.observation.expects_tests)
+        said = green_title(report.observation.counts, known, has_tests=report.observation.expects_tests)
+        is_changed = report.progress is not None and report.progress.tampering is not None
+        yield said.replace("The tests pass", "Tests were changed, and pass", 1) if is_changed else said
         return
     said = in_numbers(report)
     if not report.causes:
@@ -336,6 +339,14 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
     return (
         Section(id="title", position=10, render=title, tokens=120, keep=True),
         Section(id="since-green", position=20, render=since_green, tokens=400, keep=True),
+        Section(
+            id="tests",
+            position=25,
+            title="Tests that were changed",
+            render=changed_tests,
+            tokens=500,
+            keep=True,
+        ),
         Section(id="loop", position=30, render=state_lines, tokens=400, keep=True),
         Section(id="facts", position=40, render=facts, tokens=220, keep=True),
         Section(id="root-causes", position=50, render=lambda r, t: root_causes(r, t, advisers), tokens=0),

@@ -37,6 +37,8 @@ class Begun:
     :ivar is_edited: code under test differs from that of the source's last green run of all tests; without one, from
         that of its previous run. So it is where no test of that green run ran some of what had been edited then. Not
         asked where tests are watched.
+    :ivar tests: files of tests that differ from the source's baseline: path, digest of what it held (None: it was not
+        there), digest now; None where there is no baseline.
     """
 
     id: int
@@ -48,6 +50,7 @@ class Begun:
     running: tuple[int, ...] = ()
     elsewhere: tuple[tuple[str, int, str], ...] = ()
     is_edited: bool = False
+    tests: Changes | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,6 +105,18 @@ class NewCalls:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class NewBaseline:
+    """The tests of a project, to be kept as what later runs of the source are compared with.
+
+    :ivar files: digest of the file, and of what is kept of it, by path.
+    :ivar contents: by digest; those that are kept already may be missing.
+    """
+
+    files: Mapping[str, tuple[str, str]]
+    contents: Mapping[str, bytes]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class KeptCalls:
     """What the tests of an earlier run called.
 
@@ -136,7 +151,13 @@ class Turn(Protocol):
         """As in :class:`Begun`, as it is now: another run may have told them."""
 
     def save(
-        self, run: Run, episode: Episode, summary: Mapping[str, Any], *, calls: NewCalls | None = None
+        self,
+        run: Run,
+        episode: Episode,
+        summary: Mapping[str, Any],
+        *,
+        calls: NewCalls | None = None,
+        baseline: NewBaseline | None = None,
     ) -> None:
         """Remember the run and what the episode came to; it lasts once the turn ends without an exception."""
 

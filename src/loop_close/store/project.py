@@ -24,7 +24,7 @@ def take_down(connection: sqlite3.Connection, entries: Entries, contents: Mappin
     known = known_files(connection)
     touched = [path for path, entry in entries.items() if known.get(path) != entry]
     gone = known.keys() - entries.keys()
-    _store_contents(connection, contents)
+    store_contents(connection, contents)
     connection.executemany("DELETE FROM files WHERE path = ?", [(from_text(path),) for path in gone])
     connection.executemany(
         "REPLACE INTO files(path, size, mtime_ns, digest) VALUES(?, ?, ?, ?)",
@@ -63,7 +63,8 @@ def _snapshot(connection: sqlite3.Connection, changes: list[tuple[str, str | Non
     return int(current)
 
 
-def _store_contents(connection: sqlite3.Connection, contents: Mapping[str, bytes]) -> None:
+def store_contents(connection: sqlite3.Connection, contents: Mapping[str, bytes]) -> None:
+    """Keep contents by digest; those that are there already are not written again."""
     kept = _kept(connection, list(contents))
     connection.executemany(
         "INSERT INTO blobs(digest, size, data) VALUES(?, ?, ?)",

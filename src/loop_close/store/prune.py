@@ -19,7 +19,10 @@ _FEW_RUNS, _MANY_RUNS = 8, 100
 _MARKS, _SNAPSHOTS, _BLOBS, _PAGES = 20_000, 200, 1_000, 256
 
 # In the order of their names; ``project`` stays, as it counts on.
-_EMPTIED = ("blobs", "calls", "changes", "episodes", "failures", "files", "marks", "runs", "sources")
+_EMPTIED = (
+    *("accepted", "baselines", "blobs", "calls", "changes", "episodes", "failures", "files", "marks", "runs"),
+    "sources",
+)
 
 
 def prune(connection: sqlite3.Connection, bounds: Bounds) -> None:
@@ -162,7 +165,8 @@ def _remove_blobs(connection: sqlite3.Connection) -> int:
     return connection.execute(
         "DELETE FROM blobs WHERE id IN (SELECT id FROM blobs WHERE digest NOT IN"
         " (SELECT digest FROM files UNION ALL SELECT before FROM changes WHERE before IS NOT NULL"
-        " UNION ALL SELECT after FROM changes WHERE after IS NOT NULL) LIMIT ?)",
+        " UNION ALL SELECT after FROM changes WHERE after IS NOT NULL UNION ALL SELECT content FROM baselines)"
+        " LIMIT ?)",
         (_BLOBS,),
     ).rowcount
 

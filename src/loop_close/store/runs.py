@@ -125,6 +125,16 @@ def snapshots(connection: sqlite3.Connection, begun: Begun) -> tuple[int | None,
     return before and before[0], now and now[0]
 
 
+def first_snapshot(connection: sqlite3.Connection, source: str) -> int | None:
+    """The state of the files in the first run that the source's episode needs; None where it is not known."""
+    row = connection.execute(
+        "SELECT r.snapshot FROM runs r JOIN sources s ON r.source = s.source WHERE s.source = ? AND r.number >= s.keeps"
+        " ORDER BY r.number LIMIT 1",
+        (from_text(source),),
+    ).fetchone()
+    return row[0] if row else None
+
+
 def last_green(
     connection: sqlite3.Connection, source: str, before: int, selections: Collection[str] | None = None
 ) -> GreenRun | None:
@@ -314,6 +324,22 @@ def recorded(connection: sqlite3.Connection, source: str, limit: int) -> tuple[R
     return tuple(_run(source, row, marks.get(row[0], ())) for row in rows)
 
 
+def has_run(connection: sqlite3.Connection, known: str) -> bool:
+    """Whether there is the run that goes by its number, start and source, as :func:`known_by` has them."""
+    number, _, rest = known.partition(" ")
+    started, _, source = rest.partition(" ")
+    (count,) = connection.execute(
+        "SELECT count(*) FROM runs WHERE source = ? AND number = ? AND started = ?",
+        (from_text(source), int(number), float(started)),
+    ).fetchone()
+    return bool(count)
+
+
+def known_by(source: str, number: int, started: float) -> str:
+    """What tells a run from all others, also from one of its number in another history."""
+    return f"{number} {started!r} {source}"
+
+
 def looks(connection: sqlite3.Connection, limit: int) -> tuple[Look, ...]:
     """The last runs that came to their end, the newest first, with what they saw of the files."""
     rows = connection.execute(
@@ -347,6 +373,6 @@ def forget(connection: sqlite3.Connection, source: str) -> int:
     name = (from_text(source),)
     connection.execute("DELETE FROM failures WHERE run IN (SELECT id FROM runs WHERE source = ?)", name)
     count = connection.execute("DELETE FROM runs WHERE source = ?", name).rowcount
-    for table in ("calls", "episodes", "sources"):
+    for table in ("baselines", "calls", "episodes", "sources"):
         connection.execute(f"DELETE FROM {table} WHERE source = ?", name)
     return count

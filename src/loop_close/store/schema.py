@@ -9,7 +9,7 @@ from loop_close.store.contract import HistoryError
 from loop_close.store.records import RecordError
 
 APPLICATION_ID = 0x6C6F6F70  # "loop"
-FORMAT = 2
+FORMAT = 3
 _OLDEST = 1
 
 # marks: a failure is kept once, however many runs have it; last: a run that had it, at most STAMP runs ago.
@@ -19,6 +19,7 @@ _OLDEST = 1
 # project.floor: what changed up to this snapshot is not kept; one that is still to come: nothing is known;
 # project.pruned: the id of the run after which it was last done.
 # calls.passed: how many passing tests are counted in the data.
+# baselines.content: the digest of a blob; accepted.accepted: when, in seconds since 1970.
 _FIRST = (
     "CREATE TABLE project(snapshot INTEGER NOT NULL, floor INTEGER NOT NULL, pruned INTEGER NOT NULL,"
     " root TEXT NOT NULL)",
@@ -49,6 +50,12 @@ _ADDED = {
     2: (
         "CREATE TABLE calls(id INTEGER PRIMARY KEY, source TEXT NOT NULL UNIQUE, passed INTEGER NOT NULL,"
         " digest BLOB NOT NULL, data TEXT NOT NULL)",
+    ),
+    3: (
+        "CREATE TABLE baselines(source TEXT NOT NULL, path TEXT NOT NULL, digest TEXT NOT NULL,"
+        " content TEXT NOT NULL, PRIMARY KEY(source, path)) WITHOUT ROWID",
+        "CREATE TABLE accepted(fingerprint TEXT PRIMARY KEY, accepted REAL NOT NULL, data TEXT NOT NULL)"
+        " WITHOUT ROWID",
     ),
 }
 _LOOK = (

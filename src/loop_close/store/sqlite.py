@@ -11,6 +11,7 @@ from time import time  # here: a program under test may put another one in its p
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from loop_close.store import baseline as tests
 from loop_close.store import counts, episodes, liveness, project, runs
 from loop_close.store.bounds import Bounds, is_due
 from loop_close.store.columns import moment_of
@@ -21,6 +22,7 @@ from loop_close.store.contract import (
     History,
     HistoryError,
     KeptCalls,
+    NewBaseline,
     NewCalls,
     RunRow,
     SinceGreen,
@@ -128,6 +130,7 @@ class SqliteHistory(History):
                 watched=watched,
                 killed=runs.killed_before(connection, source, number),
                 elsewhere=runs.red_elsewhere(connection, source, snapshot),
+                tests=tests.changes_since(connection, source, entries, snapshot),
             )
 
         return self.database.write(work)
@@ -162,6 +165,15 @@ class SqliteHistory(History):
 
         return self.database.read(work)
 
+    def changes_of_loop(self, begun: Begun) -> Changes | None:
+        """How the files differ from those of the first run of the source's episode; None where that is not known."""
+
+        def work(connection: sqlite3.Connection) -> Changes | None:
+            first = runs.first_snapshot(connection, begun.source)
+            return project.changes_between(connection, first, runs.snapshots(connection, begun)[1])
+
+        return self.database.read(work)
+
     def window_before(self, begun: Begun) -> tuple[float, float]:
         """From when to when the run before went on, whatever its source, in seconds since 1970; zeros for none."""
         return self.database.read(lambda connection: runs.window_before(connection, begun))
@@ -176,11 +188,19 @@ class SqliteHistory(History):
         last = self.database.read(lambda connection: runs.last_interpreter(connection, source))
         return f"{source}:{interpreter}" if last not in ("", interpreter) else source
 
-    def keep_green(self, begun: Begun, *, calls: NewCalls | None = None, **fields: Any) -> bool:
+    def keep_green(
+        self,
+        begun: Begun,
+        *,
+        calls: NewCalls | None = None,
+        baseline: NewBaseline | None = None,
+        **fields: Any,
+    ) -> bool:
         """Remember a green run with nothing failing before it, and begin a new episode after it.
 
         :param fields: of :class:`loop_close.memory.Run`, plain: ``passed``, ``skipped``, ``selection``.
         :param calls: what its tests called.
+        :param baseline: what later runs are compared with from now on.
         :returns: False, and nothing is remembered, where something has come to be failing since the run began.
         """
         plain: dict[str, Any] = {"exit_code": 0, "is_good": True, **fields}
@@ -192,6 +212,8 @@ class SqliteHistory(History):
             episodes.keep_green_episode(connection, begun.source, begun.number)
             if calls is not None:
                 counts.keep_calls(connection, begun.source, calls)
+            if baseline is not None:
+                tests.keep(connection, begun.source, baseline)
             return True
 
         is_kept = self.database.write(work)
@@ -201,6 +223,18 @@ class SqliteHistory(History):
     def content(self, digest: str) -> bytes | None:
         """A content that was taken down and is still kept."""
         return self.database.read(lambda connection: project.content(connection, digest))
+
+    def baseline(self, source: str) -> dict[str, str]:
+        """The digest of what each file of the source's baseline held, by path; for :meth:`content`."""
+        return self.database.read(lambda connection: tests.contents_of(connection, source))
+
+    def accepted(self) -> dict[str, Any]:
+        """The changes to tests that a person accepted, by fingerprint."""
+        return self.database.read(tests.accepted)
+
+    def accept(self, changes: Mapping[str, Mapping[str, Any]], now: float) -> None:
+        """Write down that a person accepted these changes to tests, by fingerprint."""
+        self.database.write(lambda connection: tests.accept(connection, changes, now))
 
     def calls(self, source: str) -> KeptCalls | None:
         """What the tests of the source's last fuller run called; None where that is not kept, or damaged."""

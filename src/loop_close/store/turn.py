@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from time import time  # here: a program under test may put another one in its place
 from typing import TYPE_CHECKING, Any
 
+from loop_close.store import baseline as tests
 from loop_close.store import counts, episodes, runs
 from loop_close.store.columns import moment_of
-from loop_close.store.contract import Begun, NewCalls
+from loop_close.store.contract import Begun, NewBaseline, NewCalls
 from loop_close.store.database import Database
 
 if TYPE_CHECKING:
@@ -43,12 +44,14 @@ class SqliteTurn:
         summary: Mapping[str, Any],
         *,
         calls: NewCalls | None = None,
+        baseline: NewBaseline | None = None,
         now: float | None = None,
     ) -> None:
         """Remember the run and what the episode came to.
 
         :param summary: a plain JSON value, given back in :class:`~loop_close.store.contract.RunRow`.
         :param calls: what its tests called.
+        :param baseline: what later runs are compared with from now on.
         :param now: when the run ended; this moment by default.
         :raises HistoryError: when it cannot be written; the turn is over then.
         """
@@ -59,6 +62,8 @@ class SqliteTurn:
             episodes.keep_episode(connection, self._begun.source, self._begun.number, episode)
             if calls is not None:
                 counts.keep_calls(connection, self._begun.source, calls)
+            if baseline is not None:
+                tests.keep(connection, self._begun.source, baseline)
 
         self._database.hold(work)
         self.is_saved = True

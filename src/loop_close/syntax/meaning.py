@@ -19,7 +19,6 @@ _SILENT = {"ctx", "kind", "type_comment", "type_ignores"}
 _PLACEHOLDER = "<"  # no other token begins so: the rest are names of node classes, marks and reprs
 # An example of a docstring is a test: as far as the next blank line, as doctest reads it.
 _EXAMPLE = re.compile(r"^[ \t]*>>>.*(?:\n(?![ \t]*$).*)*", re.MULTILINE)
-_CHECKS = {"raises", "warns", "fail", "deprecated_call"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,7 +30,6 @@ class Part:
     :ivar meaning: digest of its syntax tree without its own name; the parts inside it count by name and place.
     :ivar statements: the digest without the parts inside it; ``inner`` are their names.
     :ivar size: how many nodes its tree has; 0 for a module that consists of definitions and idle statements.
-    :ivar asserts: how many assertions it makes, without those of the parts inside it.
     :ivar source: its own lines, without those of the parts inside it.
     :ivar is_function: a function, or several definitions of its name of which one is.
     """
@@ -43,7 +41,6 @@ class Part:
     statements: str = ""
     inner: frozenset[str] = frozenset()
     size: int = 0
-    asserts: int = 0
     source: tuple[str, ...] = ()
     is_function: bool = False
 
@@ -57,7 +54,6 @@ class _Scope:
     tokens: list[str] = field(default_factory=list)
     inner: set[str] = field(default_factory=set)
     size: int = -1
-    asserts: int = 0
     is_function: bool = False
 
 
@@ -118,8 +114,6 @@ def _read(node: ast.AST, scope: _Scope) -> list[ast.AST]:
     add = scope.tokens.append
     add(kind.__name__)
     scope.size += 1
-    if isinstance(node, ast.Assert) or (isinstance(node, ast.Call) and _is_check(node.func)):
-        scope.asserts += 1
     for name in _fields(kind):
         value = getattr(node, name, None)
         if isinstance(value, list):
@@ -164,18 +158,6 @@ def _examples(value: object) -> list[str]:
     return [repr([line.strip() for line in text.splitlines()]) for text in _EXAMPLE.findall(value)]
 
 
-def _is_check(called: ast.expr) -> bool:
-    """Whether a call makes sure of something: of ``unittest``, of mocks, of numpy, of pytest."""
-    if isinstance(called, ast.Name):
-        return called.id in _CHECKS or called.id.startswith("assert_")
-    if not isinstance(called, ast.Attribute):
-        return False
-    owner = called.value.id if isinstance(called.value, ast.Name) else ""
-    if called.attr.startswith("fail"):
-        return owner in ("self", "pytest")
-    return called.attr.startswith("assert") or (owner == "pytest" and called.attr in _CHECKS)
-
-
 def _parts(scopes: dict[str, _Scope], lines: list[str]) -> dict[str, Part]:
     owners = [MODULE] * len(lines)
     spans = ((*span, name) for name, scope in scopes.items() if name != MODULE for span in scope.spans)
@@ -196,7 +178,6 @@ def _part(name: str, scope: _Scope, own: list[str]) -> Part:
         statements=_digest([token for token in scope.tokens if not token.startswith(_PLACEHOLDER)]),
         inner=frozenset(scope.inner),
         size=scope.size,
-        asserts=scope.asserts,
         source=tuple(own),
         is_function=scope.is_function,
     )

@@ -74,20 +74,14 @@ def _is_abstract(part: Part) -> bool:
 
 
 def _importance(difference: Difference) -> tuple[bool, bool, bool, str, int, str]:
-    """What has to be known first: a check that was taken out, then code, then tests."""
-    before, after = _asserts(difference)
+    """What has to be known first: a test that was taken out, then code, then tests."""
     is_test = is_test_file(difference.path)
-    is_weaker = after < before or (is_test and difference.change == "removed")
-    return (not difference.is_effective, not is_weaker, is_test, *_place(difference))
+    is_gone = is_test and difference.change == "removed"
+    return (not difference.is_effective, not is_gone, is_test, *_place(difference))
 
 
 def _place(difference: Difference) -> tuple[str, int, str]:
     return difference.path, difference.part.start, difference.part.name
-
-
-def _asserts(difference: Difference) -> tuple[int, int]:
-    before, after = difference.old, difference.new
-    return before.asserts if before else 0, after.asserts if after else 0
 
 
 def _edit(difference: Difference, *, has_diff: bool) -> Edit:
@@ -101,7 +95,6 @@ def _edit(difference: Difference, *, has_diff: bool) -> Edit:
         function=(old or difference.part).name,
         change=difference.change,
         is_effective=difference.is_effective,
-        asserts=_asserts(difference),
         moved_to=(difference.path_after, difference.part.name) if is_moved else ("", ""),
         diff=diff,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -13,6 +13,7 @@ MAX_FILES = 20_000
 _MAX_DEPTH = 25
 _MAX_SEEN = 200_000  # of whatever kind: a tree of empty folders has no files to count
 _SECONDS = 3.0
+_LIST = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
 
 # A git hook sets these for its own repository; settings, such as safe.directory of a CI machine, stay.
 _MISLEADING = {
@@ -125,15 +126,45 @@ def _by_git(root: Path) -> tuple[list[str], str]:
     return [path for path in map(_named, paths, [root] * len(paths)) if path], ""
 
 
-def _asked(root: Path) -> subprocess.CompletedProcess[bytes]:
+def contents_at_head(
+    root: Path, is_wanted: Callable[[str], bool], most: int, most_bytes: int
+) -> dict[str, bytes]:
+    """What files of the last commit held, by path from the root; nothing where git cannot tell.
+
+    :param most: so many files at most, of ``most_bytes`` in all.
+    """
+    try:
+        listed = _asked(root, "ls-tree", "-r", "-z", "-l", "HEAD")
+        rows = (row.partition("\t") for row in os.fsdecode(listed.stdout).split("\0"))
+        blobs = [(path, about.split()) for about, _, path in rows if path and is_wanted(path)][:most]
+        names = [(path, about[2]) for path, about in blobs if about[1] == "blob" and about[0] != "120000"]
+        if listed.returncode or sum(int(about[3]) for _, about in blobs if about[3].isdecimal()) > most_bytes:
+            return {}
+        told = _asked(root, "cat-file", "--batch", data="".join(f"{name}\n" for _, name in names).encode())
+    except (OSError, ValueError, IndexError, subprocess.SubprocessError):
+        return {}
+    found, rest = {}, told.stdout
+    for path, name in names:
+        head, _, rest = rest.partition(b"\n")
+        about = head.split()
+        if about[:2] != [name.encode(), b"blob"]:
+            return {}
+        size = int(about[2])
+        found[path], rest = rest[:size], rest[size + 1 :]
+    return found
+
+
+def _asked(root: Path, *words: str, data: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
     # A file system monitor would be started as a daemon that holds our pipe open.
     options = ("-c", "core.fsmonitor=false", "-C", str(root))
     return subprocess.run(
-        ["git", *options, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        stdin=subprocess.DEVNULL,
+        ["git", *options, *(words or _LIST)],
+        stdin=subprocess.DEVNULL if data is None else None,
+        input=data,
         capture_output=True,
         timeout=_SECONDS,
         env=_environment(),
+        check=False,
     )
 
 

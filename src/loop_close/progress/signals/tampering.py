@@ -1,41 +1,76 @@
-"""``test-tampering``: a test stopped failing because of what was done to the test."""
+"""``test-tampering``: tests are not what they were when the loop began, and nobody accepted it."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from loop_close.memory import Known, Signal
+from loop_close.facts import file_of, qualname
+from loop_close.memory import ChangedTest, Episode, Run, Signal
 from loop_close.progress.signals.contract import View, fired, silent
 
 KIND = "test-tampering"
+#: The kinds of changes in words.
+KINDS = {
+    "deleted": "deleted",
+    "not-run": "no longer run",
+    "weakened": "weakened",
+    "replaced": "tests a replacement",
+    "unclear": "changed",
+    "hint": "look",
+}
 _WAYS = {
     "skipped": "skipped",
     "xfailed": "marked as expected to fail",
     "deleted": "deleted",
     "uncollected": "no longer collected",
-    "weakened": "has fewer assertions",
-    "": "changed",
 }
 
 
 def test_tampering(view: View) -> Signal:
-    """Tests that failed in the episode and were since deleted, skipped, marked, left out, or lost assertions.
+    """Tests were deleted, kept from running, or demand less than when the loop began.
 
-    A fact and no alarm: it is told in the run that shows it, and until the test fails or passes as it was.
+    It is told in every run until the change is undone, or a person accepts it.
     """
-    found = {t: k for t, k in view.after.tests.items() if k.tampered[0]}
+    found = open_changes(changed_tests(view.run, view.after))
     if not found:
-        return silent(KIND, "all tests that failed in this episode still exist")
-    ways = Counter(f"{_told(known)} since run {known.tampered[0]}" for known in found.values())
-    told = [way if number == len(found) else f"{number} {way}" for way, number in sorted(ways.items())]
-    text = f"failed in this episode, {' and '.join(told)}"
-    return fired(KIND, {known.tampered[0] for known in found.values()}, found, text)
+        return silent(KIND, "the tests demand what they did when the loop began")
+    runs = {view.run.number, *(known.tampered[0] for known in view.after.tests.values())} - {0}
+    return fired(KIND, runs, (change.id for change in found), in_words(found))
 
 
-def _told(known: Known) -> str:
-    before, after = known.asserts
-    return (
-        f"{_WAYS[known.tampered[1]]} ({before}, now {after})"
-        if known.asserts[0]
-        else _WAYS[known.tampered[1]]
-    )
+def open_changes(changes: Sequence[ChangedTest]) -> list[ChangedTest]:
+    """Those that keep a green run from being done."""
+    return [change for change in changes if change.state == "open"]
+
+
+def in_words(changes: Sequence[ChangedTest]) -> str:
+    """What was done: the facts of a single one, ``2 weakened, 1 deleted`` of several, with the facts of the first."""
+    if len(changes) == 1:
+        return changes[0].what or KINDS.get(changes[0].kind, "changed")
+    ways = Counter(KINDS.get(change.kind, "changed") for change in changes)
+    counted = ", ".join(f"{number} {way}" for way, number in sorted(ways.items()))
+    return f"{counted}; of {changes[0].id}: {changes[0].what}"
+
+
+def changed_tests(run: Run, after: Episode) -> tuple[ChangedTest, ...]:
+    """What was done to tests by their source, then what their outcomes alone show."""
+    return (*run.tests, *_by_outcome(run, after))
+
+
+def _by_outcome(run: Run, after: Episode) -> Iterator[ChangedTest]:
+    told = {(change.file, change.test) for change in run.tests if change.state != "hint"}
+    for test, known in sorted(after.tests.items()):
+        since, way = known.tampered
+        place = file_of(test), qualname(test)
+        if not since or way not in _WAYS or place in told or (place[0], "") in told:
+            continue
+        print_ = f"{way} {test}"
+        yield ChangedTest(
+            file=place[0],
+            test=place[1],
+            kind="deleted" if way == "deleted" else "not-run",
+            what=f"failed in this episode, {_WAYS[way]} since run {since}",
+            fingerprint=print_,
+            state="accepted" if print_ in run.accepted else "open",
+        )

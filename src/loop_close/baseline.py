@@ -1,0 +1,194 @@
+"""The tests of a project as a baseline: which files they are, what they hold, and what was done to them since.
+
+A run of the plugin or of ``loop-close run`` is compared with what the history keeps, the runs of ``loop-close drive``
+with what the driver keeps itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from loop_close.conventions import is_of_tests, is_under_test
+
+if TYPE_CHECKING:
+    from loop_close.memory import ChangedTest
+    from loop_close.store.contract import Begun, Entries, NewBaseline
+    from loop_close.store.sqlite import SqliteHistory
+
+#: Files of tests that are compared at most, and their characters in all: what is left out is never judged.
+MAX_FILES, MAX_TEXT = 3_000, 16_000_000
+_MAX_CHANGES = 40
+_MAX_CODE = 100
+_LONGEST_WHAT, _LONGEST_LINES = 300, 1_500
+# Of files that configure other tools as well only these sections are kept: the rest may hold anything.
+_OWN_SECTION = re.compile(r"\s*\[+\s*(?:pytest|tool:pytest|tool\s*\.\s*pytest\b[^\]]*)\s*\]")
+_SECTION = re.compile(r"\s*\[+[^\[\]\"',]+\]+\s*(?:[#;].*)?$")
+# Of other sections, such as those of tox, what turns assertions off.
+_OPTIMIZED = re.compile(r"PYTHONOPTIMIZE|\bpython[\d.]*\s[^\n]*-OO?\b")
+_SHARED = ("pyproject.toml", "tox.ini", "setup.cfg")
+
+
+def text_of(path: str, data: bytes) -> str:
+    """What is kept of a file of tests: of a configuration the part for pytest, without credentials."""
+    from loop_close.workspace.decode import decoded
+
+    if path.endswith(".py"):
+        return decoded(data)
+    from loop_close.text.redact import redact
+
+    text = data.decode("utf-8", "replace").replace("\r\n", "\n")
+    if path.rpartition("/")[2] in _SHARED:
+        text = "".join(_own_lines(text.splitlines(keepends=True)))
+    return redact(text)
+
+
+def _own_lines(lines: Sequence[str]) -> Iterator[str]:
+    is_own = False
+    for line in lines:
+        if _SECTION.match(line):
+            is_own = _OWN_SECTION.match(line) is not None
+        if is_own:
+            yield line
+        elif _OPTIMIZED.search(line):
+            yield f"# {line.lstrip()}"  # as a remark: it would not be valid where it stands now
+
+
+def texts_now(root: Path, known: Collection[str] = ()) -> dict[str, str]:
+    """The tests of a project as they are, by path.
+
+    :param known: paths that are read although nothing lists them: what is ignored by git now may have been a test.
+    """
+    from loop_close.workspace.listing import list_files
+
+    return _read(root, {*filter(is_of_tests, list_files(root).paths), *known})
+
+
+def _read(root: Path, paths: Collection[str]) -> dict[str, str]:
+    from loop_close.workspace.scan import read
+
+    found: dict[str, str] = {}
+    left = MAX_TEXT
+    for path in sorted(paths)[:MAX_FILES]:
+        data = read(str(root / path))
+        if data is not None and len(data) <= left:
+            left -= len(data)
+            found[path] = text_of(path, data)
+    return found
+
+
+def texts_at_head(root: Path) -> dict[str, str]:
+    """The tests as git has them at HEAD, by path; nothing without git."""
+    from loop_close.workspace.listing import contents_at_head
+
+    found = contents_at_head(root, is_of_tests, MAX_FILES, MAX_TEXT)
+    return {path: text_of(path, data) for path, data in found.items()}
+
+
+def new_baseline(root: Path, entries: Entries | None, contents: Mapping[str, bytes]) -> NewBaseline | None:
+    """The tests as a run saw them, to be kept in the history.
+
+    :param entries: all files of the project; None where they are not known.
+    :param contents: by digest, of Python files that were read now; of others the history has them.
+    """
+    if entries is None:
+        return None
+    from hashlib import blake2b
+
+    from loop_close.store.contract import NewBaseline
+
+    files = {path: (entry[2], entry[2]) for path, entry in entries.items() if is_of_tests(path)}
+    kept: dict[str, bytes] = {}
+    for path, text in _read(root, [path for path in files if not path.endswith(".py")]).items():
+        data = text.encode("utf-8", "surrogatepass")
+        digest = blake2b(data, digest_size=16, person=b"tests").hexdigest()
+        files[path], kept[digest] = (files[path][0], digest), data
+    return NewBaseline(files=dict(sorted(files.items())[:MAX_FILES]), contents=kept)
+
+
+def compared_with_history(root: Path, history: SqliteHistory, begun: Begun) -> list[ChangedTest]:
+    """What was done to the tests since the source's baseline, and what the code under test looks like since."""
+    now = {path: after for path, _, after in begun.tests or ()}
+    digests = history.baseline(begun.source)
+    before: dict[str, str] = {}
+    left = MAX_TEXT
+    for path in (*now, *(path for path in digests if path not in now)):
+        data = history.content(digests[path]) if path in digests else None
+        if data is not None and len(data) <= left:
+            left -= len(data)
+            before[path] = text_of(path, data) if path.endswith(".py") else data.decode("utf-8", "replace")
+    after = {path: text for path, text in before.items() if path not in now}
+    # From the disk: what git ignores by now is no longer listed, and is collected all the same.
+    unknown = [path for path in now if path in digests and path not in before]
+    after |= _read(root, [path for path in now if path not in unknown])
+    return compared(before, after, _code(history, begun))
+
+
+def _code(history: SqliteHistory, begun: Begun) -> tuple[dict[str, str], dict[str, str]]:
+    """The code under test that was edited in the loop, as it was and as it is."""
+    sides: tuple[dict[str, str], dict[str, str]] = ({}, {})
+    edited = [change for change in history.changes_of_loop(begun) or () if is_under_test(change[0])]
+    for path, *digests in edited[:_MAX_CODE]:
+        for side, digest in zip(sides, digests, strict=True):
+            data = history.content(digest) if digest is not None else None
+            if data is not None:
+                side[path] = text_of(path, data)
+    return sides
+
+
+def compared(
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    code: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
+) -> list[ChangedTest]:
+    """What was done to the tests, as yet all of it open that is no hint; those that block come first, bounded.
+
+    :param code: edited code under test, as it was and as it is, for hints.
+    """
+    if before == after and not code[1]:
+        return []
+    from loop_close.memory import ChangedTest
+    from loop_close.testcode import compare_tests, fingerprint
+    from loop_close.text.clean import clean
+    from loop_close.text.sanitize import one_line
+
+    found = sorted(compare_tests(before, after, *code), key=lambda change: not change.blocks)
+    return [
+        ChangedTest(
+            file=clean(change.file, _LONGEST_WHAT),
+            test=clean(change.test, _LONGEST_WHAT),
+            kind=change.kind,
+            what=one_line(clean(change.what), _LONGEST_WHAT),
+            before=clean(change.before, _LONGEST_LINES),
+            after=clean(change.after, _LONGEST_LINES),
+            line=change.line,
+            fingerprint=fingerprint(change),
+            state="open" if change.blocks else "hint",
+        )
+        for change in found[:_MAX_CHANGES]
+    ]
+
+
+def judged(
+    changes: Sequence[ChangedTest], accepted: Collection[str], asked: Collection[str], *, is_new: bool = False
+) -> tuple[ChangedTest, ...]:
+    """The changes with their states.
+
+    :param accepted: fingerprints that a person accepted; ``asked`` those that were told before.
+    :param is_new: no run of this loop was before them, so that no failure can be what they were made for.
+    """
+    return tuple(_judged(change, accepted, asked, is_new=is_new) for change in changes)
+
+
+def _judged(
+    change: ChangedTest, accepted: Collection[str], asked: Collection[str], *, is_new: bool
+) -> ChangedTest:
+    if change.state == "hint":
+        return change
+    if change.fingerprint in accepted:
+        return replace(change, state="accepted")
+    is_asked = is_new or (change.fingerprint in asked)
+    return replace(change, state="asked") if is_asked else change

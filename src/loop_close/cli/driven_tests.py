@@ -1,0 +1,176 @@
+"""The tests as they were when ``loop-close drive`` began: kept by the driver, and out of the project's folder.
+
+While it runs, the driver goes by what it holds itself. The file serves ``--resume``, ``accept`` and ``status`` after
+it has ended.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from loop_close import files
+from loop_close.baseline import compared, judged, texts_at_head, texts_now
+from loop_close.memory import ChangedTest
+from loop_close.process import birth_of, is_alive
+from loop_close.store.records import RecordError, to_plain, to_record
+
+_SCHEMA = "loop-close.tests/1"
+_LARGEST, _LARGEST_TEXTS = 20_000_000, 40_000_000
+
+
+@dataclass(kw_only=True, slots=True)
+class DrivenTests:
+    """The baseline of a driver's loop.
+
+    :ivar texts: the tests at its start, by path.
+    :ivar accepted: fingerprints of changes that a person accepted; ``asked`` of those that the agent was asked about.
+    :ivar changes: what was done to the tests, as it was last judged.
+    :ivar packed: the texts as they are written down; made once.
+    """
+
+    root: Path
+    texts: Mapping[str, str]
+    accepted: set[str] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set)
+    changes: tuple[ChangedTest, ...] = ()
+    packed: str = ""
+
+    def __post_init__(self) -> None:
+        """Pack the texts: they are written down after each step of a loop, and stay the same."""
+        self.packed = self.packed or _packed(self.texts)
+
+    def judge(self) -> tuple[ChangedTest, ...]:
+        """Compare the tests with what they are now."""
+        found = compared(self.texts, texts_now(self.root, self.texts))
+        self.changes = judged(found, self.accepted, self.asked)
+        return self.changes
+
+    def told(self) -> None:
+        """The agent was told of the changes: what cannot be decided is asked once."""
+        self.asked |= {change.fingerprint for change in self.changes if change.kind == "unclear"}
+
+    @property
+    def digest(self) -> str:
+        """Of the texts, by which a loop knows them again."""
+        from hashlib import blake2b
+
+        return blake2b(self.packed.encode(), digest_size=16).hexdigest()
+
+    def keep(self, *, is_running: bool) -> bool:
+        """Write them down; whether that could be done."""
+        path = path_of(self.root)
+        if path is None:
+            return False
+        pid = os.getpid()
+        document = {
+            "schema": _SCHEMA,
+            "root": os.fsencode(self.root).hex(),
+            "running": [pid, birth_of(pid)] if is_running else None,
+            "accepted": sorted(self.accepted),
+            "asked": sorted(self.asked),
+            "changes": [to_plain(change) for change in self.changes],
+            "tests": self.packed,
+        }
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            files.write_private(path, json.dumps(document) + "\n")
+        except OSError:
+            return False
+        return True
+
+    def forget(self) -> None:
+        """Remove what was written down."""
+        path = path_of(self.root)
+        if path is not None:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+def begin(root: Path) -> DrivenTests:
+    """The tests as they are, for a loop that begins."""
+    return DrivenTests(root=root, texts=texts_now(root))
+
+
+def of_last_commit(root: Path) -> DrivenTests:
+    """The tests as git has them, where what was kept is gone; those that git does not have as they are."""
+    return DrivenTests(root=root, texts={**texts_now(root), **texts_at_head(root)})
+
+
+def kept(root: Path) -> DrivenTests | None:
+    """The tests that the last driver kept of this project; None where there are none."""
+    document = _document(root)
+    try:
+        if document is None or document["schema"] != _SCHEMA or document["root"] != os.fsencode(root).hex():
+            return None
+        changes = tuple(to_record(ChangedTest, each) for each in document["changes"])
+        return DrivenTests(
+            root=root,
+            texts=_unpacked(document["tests"]),
+            packed=document["tests"],
+            accepted=_texts(document["accepted"]),
+            asked=_texts(document["asked"]),
+            changes=changes,
+        )
+    except (KeyError, TypeError, ValueError, RecordError, zlib.error):
+        return None
+
+
+def left_open(root: Path) -> tuple[ChangedTest, ...]:
+    """What the last driver found done to tests and is neither undone nor accepted."""
+    document = _document(root)
+    if document is None or not document.get("changes"):  # most often; to compare takes a while
+        return ()
+    last = kept(root)
+    return tuple(change for change in last.judge() if change.state == "open") if last is not None else ()
+
+
+def is_driven(root: Path) -> bool:
+    """Whether a driver is at work in the project now."""
+    document = _document(root)
+    running = document.get("running") if document is not None else None
+    if not isinstance(running, list) or len(running) != 2 or not isinstance(running[1], str):
+        return False
+    return is_alive(running[0], running[1])
+
+
+def path_of(root: Path) -> Path | None:
+    """Where they are kept; None where there is no such place."""
+    return files.outside(root, "tests")
+
+
+def _document(root: Path) -> dict[str, Any] | None:
+    path = path_of(root)
+    try:
+        if path is None or not path.is_file():
+            return None
+        with path.open("rb") as file:
+            data = file.read(_LARGEST + 1)
+        document = json.loads(data) if len(data) <= _LARGEST else None
+    except (OSError, ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _packed(texts: Mapping[str, str]) -> str:
+    data = json.dumps(dict(sorted(texts.items())), separators=(",", ":")).encode()
+    return base64.b85encode(zlib.compress(data, 6)).decode()
+
+
+def _unpacked(text: str) -> dict[str, str]:
+    data = zlib.decompressobj().decompress(base64.b85decode(text), _LARGEST_TEXTS)
+    found = json.loads(data)
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise TypeError
+    return found
+
+
+def _texts(values: Iterable[object]) -> set[str]:
+    return {value for value in values if isinstance(value, str)}

@@ -1,0 +1,6 @@
+"""Compare the tests of a project at the start of a loop with those of now, and say what was done to them."""
+
+from loop_close.testcode.change import Kind, TestChange, fingerprint
+from loop_close.testcode.compare import compare_tests
+
+__all__ = ["Kind", "TestChange", "compare_tests", "fingerprint"]

@@ -1,0 +1,427 @@
+"""What an assertion demands, in a form that does not depend on how it is written."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from loop_close.testcode.nodes import constant, dotted, text_of
+
+_OPERATORS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="} | {op: op for op in ("==", "!=", "is", "is not")}
+_NEGATED = {"==": "!=", "!=": "==", "is": "is not", "is not": "is", "in": "not in", "not in": "in"}
+_NEGATED |= {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_UNITTEST = {
+    "assertNotEqual": "!=",
+    "assertIs": "is",
+    "assertIsNot": "is not",
+    "assertIn": "in",
+    "assertNotIn": "not in",
+    "assertGreater": ">",
+    "assertGreaterEqual": ">=",
+    "assertLess": "<",
+    "assertLessEqual": "<=",
+}
+_UNITTEST |= dict.fromkeys(
+    (
+        *(
+            "assertEqual",
+            "assertEquals",
+            "assertListEqual",
+            "assertDictEqual",
+            "assertTupleEqual",
+            "assertSetEqual",
+        ),
+        *("assertSequenceEqual", "assertMultiLineEqual", "assert_equal", "assert_array_equal"),
+    ),
+    "==",
+)
+_CLOSE = {"assertAlmostEqual", "isclose", "allclose", "assert_allclose", "assert_almost_equal"}
+_MAX_ELEMENTS = 200
+_MAX_SHOWN = 100
+
+
+def _built_in(kind: type[BaseException] = BaseException) -> Iterator[tuple[str, frozenset[str]]]:
+    yield kind.__name__, frozenset(base.__name__ for base in kind.__mro__)
+    for derived in kind.__subclasses__():
+        if derived.__module__ == "builtins":
+            yield from _built_in(derived)
+
+
+_BASES: dict[str, frozenset[str]] = dict(_built_in()) | {
+    "IOError": frozenset({"OSError", "IOError"}),
+    "EnvironmentError": frozenset({"OSError"}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """One thing that has to hold for a test to pass.
+
+    :ivar subject: what is tested, normalized; ``expected`` what it is compared with.
+    :ivar value: the expected literal; ... where it is none. Of an exception, the pattern of its message.
+    :ivar tolerance: relative and absolute, of a comparison that is not exact.
+    :ivar text: the statement as it is written, at ``line``.
+    :ivar guards: conditions under which alone it is reached.
+    """
+
+    op: str
+    subject: str
+    expected: str = ""
+    value: Any = field(default=..., compare=False)
+    tolerance: tuple[Any, Any] = field(default=(0, 0), compare=False)
+    text: str = field(default="", compare=False)
+    line: int = field(default=0, compare=False)
+    guards: frozenset[str] = field(default=frozenset(), compare=False)
+
+    @property
+    def shown(self) -> str:
+        """The demand as an expression; as it is written where that is shorter."""
+        full = self.normal
+        is_clear = len(full) <= _MAX_SHOWN and not re.search(r"long_|each\(|fstring\(", full)
+        return full if is_clear or not self.text else self.text
+
+    @property
+    def normal(self) -> str:
+        """The demand as an expression of what its names stand for."""
+        if self.op in ("runs", "call"):
+            return self.subject
+        if self.op == "raises":
+            return f"raises {self.expected}: {self.subject}"
+        if self.op in ("truthy", "falsy"):
+            return self.subject if self.op == "truthy" else f"not {self.subject}"
+        if self.op == "isinstance":
+            return f"isinstance({self.subject}, {self.expected})"
+        if self.op == "~=":
+            return f"{self.subject} == approx({self.expected})"
+        return f"{self.subject} {self.op} {self.expected}"
+
+
+def demands_of(test: ast.expr, positive: bool = True) -> list[Demand]:
+    """What has to hold for a normalized expression to be true.
+
+    :param positive: False where it has to be false.
+    :returns: empty where it always holds. ``False`` as a demand is one that always fails.
+    """
+    value = constant(test)
+    if value is not ...:
+        return [] if bool(value) is positive else [Demand("truthy", "False")]
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return demands_of(operand, not positive)
+        case ast.BoolOp(op=op, values=values):
+            if isinstance(op, ast.And) is positive:
+                return [demand for part in values for demand in demands_of(part, positive)]
+            return _either([demands_of(part, positive) for part in values])
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            sides = [left, *others]
+            pairs = [(sides[i], _OPERATORS[type(op)], sides[i + 1]) for i, op in enumerate(ops)]
+            if positive or len(pairs) == 1:
+                return [d for a, op, b in pairs for d in compared(a, op if positive else _NEGATED[op], b)]
+        case ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(elt=elt) | ast.ListComp(elt=elt)]) if (
+            positive
+        ):
+            return demands_of(elt)
+        case ast.Call() if positive:
+            return of_call(test) or [Demand("truthy", text_of(test))]
+        case ast.GeneratorExp() | ast.Tuple(elts=[_, *_]) | ast.List(elts=[_, *_]) | ast.JoinedStr() if (
+            positive
+        ):
+            return []
+        case ast.Dict(keys=[_, *_]) | ast.Set() if positive:
+            return []
+    return [Demand("truthy" if positive else "falsy", text_of(test))]
+
+
+def _either(options: list[list[Demand]]) -> list[Demand]:
+    if any(not option for option in options):
+        return []
+    keys = {(d.op, d.subject, d.expected) for option in options for d in option if len(option) == 1}
+    if any((_opposite(op), subject, expected) in keys for op, subject, expected in keys):
+        return []  # x or not x
+    shown = sorted(" and ".join(d.normal for d in option) for option in options)
+    return options[0] if len(set(shown)) == 1 else [Demand("truthy", " or ".join(shown))]
+
+
+def _opposite(op: str) -> str:
+    return {"truthy": "falsy", "falsy": "truthy"}.get(op) or _NEGATED.get(op, "")
+
+
+def compared(left: ast.expr, op: str, right: ast.expr) -> list[Demand]:
+    """What a comparison demands; a sequence compared with a literal one is split into its elements."""
+    if op in _FLIPPED and _rank(left) > _rank(right):
+        left, op, right = right, _FLIPPED[op], left
+    here, there = text_of(left), text_of(right)
+    if op in ("==", "!=", "is") and here > there and _rank(left) == _rank(right):
+        left, right, here, there = right, left, there, here
+    if op in ("==", "is", ">=", "<=") and here == there:  # by chance alone it may fail
+        return [Demand(op, here, there)] if constant(left) is ... else []
+    if "ANY" in (dotted(right).rpartition(".")[2], dotted(left)) and op == "==":
+        return []
+    if op == "==" and isinstance(left, (ast.Tuple, ast.List)) and isinstance(right, (ast.Tuple, ast.List)):
+        is_whole = not any(isinstance(e, ast.Starred) for e in (*left.elts, *right.elts))
+        if is_whole and len(left.elts) == len(right.elts):
+            return [d for a, b in zip(left.elts, right.elts, strict=True) for d in compared(a, op, b)]
+    if op == "==" and isinstance(left, ast.Dict) and isinstance(right, ast.Dict):
+        known, wanted = _items(left), _items(right)
+        if known is not None and wanted is not None and known.keys() == wanted.keys():
+            return [d for key in known for d in compared(known[key], op, wanted[key])]
+    if (
+        op == "=="
+        and isinstance(right, ast.Call)
+        and dotted(right).rpartition(".")[2] == "approx"
+        and right.args
+    ):
+        wanted_node = right.args[0]
+        return [_close(left, wanted_node, _tolerance(right, 1, 1e-6, 1e-12, ("rel", "abs")))]
+    match left, op:  # abs(a - b) < 0.1
+        case ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(left=a, op=ast.Sub(), right=b)]), "<" | "<=":
+            return [_close(a, b, (0, _literal(right)))]
+        case ast.Call(func=ast.Name(id="type"), args=[subject]), "is" | "==":
+            return [Demand("isinstance", text_of(subject), there)]
+        case ast.Call(func=ast.Name(id="bool"), args=[subject]), "is" | "==" if constant(right) in (
+            True,
+            False,
+        ):
+            return demands_of(subject, bool(constant(right)))
+    both = constant(left), constant(right)
+    if ... not in both:
+        holds = _holds(both[0], op, both[1])
+        if holds is not None:
+            return [] if holds else [Demand("truthy", "False")]
+    return [
+        Demand(op, here, there, constant(right) if op not in ("in", "not in") or both[0] is ... else both[0])
+    ]
+
+
+def _items(node: ast.Dict) -> dict[str, ast.expr] | None:
+    if any(key is None for key in node.keys):
+        return None
+    return {text_of(key): value for key, value in zip(node.keys, node.values, strict=True) if key is not None}
+
+
+def _rank(node: ast.expr) -> int:
+    """How much an expression looks like the expected side: a literal more than what is called."""
+    if constant(node) is not ...:
+        return 3
+    names = [n for n in ast.walk(node) if isinstance(n, (ast.Name, ast.Attribute))]
+    called = [dotted(n.func).rpartition(".")[2] for n in ast.walk(node) if isinstance(n, ast.Call)]
+    if all(
+        name[:1].isupper() or name in ("approx", "set", "dict", "list", "tuple", "frozenset")
+        for name in called
+    ):
+        is_built = len(names) <= sum(1 for _ in called) or (bool(called) and called[0] == "approx")
+        return 2 if is_built else 1 if not called else 0
+    return 0
+
+
+def _literal(node: ast.expr | None) -> Any:
+    value = constant(node)
+    return value if value is not ... else ("" if node is None else text_of(node))
+
+
+def _tolerance(call: ast.Call, skip: int, rel: Any, absolute: Any, names: Sequence[str]) -> tuple[Any, Any]:
+    given = {keyword.arg: _literal(keyword.value) for keyword in call.keywords}
+    given |= {name: _literal(arg) for name, arg in zip(names, call.args[skip:], strict=False)}
+    if names[0] not in given and names[1] in given and names == ("rel", "abs"):
+        rel = 0  # an absolute tolerance alone replaces the relative one
+    return given.get(names[0], rel), given.get(names[1], absolute)
+
+
+def _close(left: ast.expr, right: ast.expr, tolerance: tuple[Any, Any]) -> Demand:
+    if _rank(left) > _rank(right):
+        left, right = right, left
+    return Demand("~=", text_of(left), text_of(right), constant(right), tolerance)
+
+
+def of_call(call: ast.Call) -> list[Demand] | None:
+    """What a call of an assertion demands: of unittest, of mocks, of numpy; None where it is no assertion.
+
+    An assertion that always holds gives an empty list.
+    """
+    name = dotted(call.func).rpartition(".")[2] or (
+        call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    )
+    args = [
+        *call.args,
+        *(k.value for k in call.keywords if k.arg in ("first", "second", "expr", "member", "container")),
+    ]
+    match name, args:
+        case _, [first, second, *_] if name in _UNITTEST:
+            return compared(first, _UNITTEST[name], second)
+        case (("assertTrue" | "assertFalse"), [first, *_]):
+            return demands_of(first, name == "assertTrue")
+        case (("assertIsNone" | "assertIsNotNone"), [first, *_]):
+            return compared(first, "is" if name == "assertIsNone" else "is not", ast.Constant(None))
+        case (("isinstance" | "assertIsInstance"), [first, second, *_]):
+            return [Demand("isinstance", text_of(first), text_of(second))]
+        case "assertCountEqual", [first, second, *_]:
+            return [Demand("==", f"sorted({text_of(first)})", f"sorted({text_of(second)})")]
+        case "assertRegex", [first, second, *_]:
+            return [Demand("truthy", f"search({text_of(second)}, {text_of(first)})")]
+        case (("assertRaises" | "assertRaisesRegex" | "raises" | "warns"), [kind, function, *rest]) if (
+            not isinstance(function, ast.Constant)
+        ):
+            return [raising(kind, ast.Call(function, rest, call.keywords))]
+        case (("assertAlmostEqual" | "assertAlmostEquals" | "assert_almost_equal"), [first, second, *_]):
+            delta = next((_literal(k.value) for k in call.keywords if k.arg == "delta"), None)
+            places = _tolerance(call, 2, 7, 0, ("places", "msg"))[0]
+            wide = delta if delta is not None else 0.5 * 10.0**-places if isinstance(places, int) else places
+            return [_close(first, second, (0, wide))]
+        case _, [first, second, *_] if name in _CLOSE:
+            names = ("rel_tol", "abs_tol") if name == "isclose" else ("rtol", "atol")
+            return [_close(first, second, _tolerance(call, 2, 1e-9 if name == "isclose" else 1e-7, 0, names))]
+        case "fail", _:
+            return [Demand("truthy", "False")]
+    if re.match(r"assert|expect(?:_|$)", name):
+        return [Demand("call", text_of(call))]
+    return None
+
+
+def raising(kind: ast.expr | None, body: ast.AST | None, match: ast.expr | None = None) -> Demand:
+    """The demand that something raises an exception."""
+    expected = text_of(kind) if kind is not None else "Exception"
+    return Demand("raises", text_of(body) if body is not None else "", expected, _literal(match) or ...)
+
+
+def elements(demand: Demand) -> Iterator[Demand]:
+    """What the elements of a literal have to be for the whole to be equal to it."""
+    if demand.op == "==" and isinstance(demand.value, (tuple, list)) and len(demand.value) <= _MAX_ELEMENTS:
+        for index, item in enumerate(demand.value):
+            yield Demand("==", f"{demand.subject}[{index}]", repr(item), item)
+    elif demand.op == "==" and isinstance(demand.value, dict) and len(demand.value) <= _MAX_ELEMENTS:
+        for key, item in demand.value.items():
+            yield Demand("==", f"{demand.subject}[{key!r}]", repr(item), item)
+
+
+def implies(strong: Demand, weak: Demand) -> bool:
+    """Whether what the first demands includes what the second does, guards aside."""
+    if strong == weak:
+        return is_narrower(strong, weak)
+    if strong.subject != weak.subject:
+        return _implies_other(strong, weak)
+    if weak.op == "raises":
+        return strong.op == "raises" and is_narrower(strong, weak)
+    if weak.op == "~=":
+        return strong.op in ("==", "is") and strong.expected == weak.expected
+    if strong.op in ("==", "is") and strong.value is not ...:
+        if weak.op in ("truthy", "falsy"):
+            return bool(strong.value) is (weak.op == "truthy")
+        if weak.op == "isinstance":
+            return type(strong.value).__name__ == weak.expected
+        if weak.value is not ...:
+            return _holds(strong.value, weak.op, weak.value) is True
+    if strong.op == "is" and weak.op == "==":
+        return strong.expected == weak.expected
+    if weak.op == "is not" and weak.value is None:
+        return strong.op in ("isinstance", "truthy", "<", ">", "<=", ">=", "~=") or (
+            strong.op == "==" and strong.value is not None
+        )
+    if (
+        strong.op in ("<", ">", "<=", ">=")
+        and weak.op[:1] == strong.op[:1]
+        and ... not in (strong.value, weak.value)
+    ):
+        is_inside = _holds(strong.value, weak.op, weak.value)
+        return is_inside is True or (strong.value == weak.value and weak.op.startswith(strong.op))
+    return False
+
+
+def _implies_other(strong: Demand, weak: Demand) -> bool:
+    if (
+        strong.op == "=="
+        and strong.value is not ...
+        and isinstance(strong.value, (str, list, tuple, dict, set))
+    ):
+        if weak.op in ("in", "not in") and weak.expected == strong.subject and weak.value is not ...:
+            return _holds(weak.value, weak.op, strong.value) is True
+        if weak.subject == f"len({strong.subject})" and weak.value is not ...:
+            return _holds(len(strong.value), weak.op, weak.value) is True
+        return any(implies(element, weak) for element in elements(strong) if element.subject == weak.subject)
+    return False
+
+
+def _holds(left: Any, op: str, right: Any) -> bool | None:
+    try:
+        match op:
+            case "==" | "is":
+                return bool(left == right and isinstance(left, bool) == isinstance(right, bool))
+            case "!=" | "is not":
+                return bool(left != right)
+            case "<":
+                return bool(left < right)
+            case "<=":
+                return bool(left <= right)
+            case ">":
+                return bool(left > right)
+            case ">=":
+                return bool(left >= right)
+            case "in":
+                return bool(left in right)
+            case "not in":
+                return bool(left not in right)
+    except (TypeError, ValueError):
+        pass
+    return None
+
+
+def is_narrower(strong: Demand, weak: Demand) -> bool:
+    """Whether a tolerance is not wider, and an exception not more general, than that of the other demand."""
+    if weak.op == "raises":
+        is_matched = (
+            weak.value is ...
+            or strong.value == weak.value
+            or (strong.value is not ... and _has(strong, weak))
+        )
+        return is_matched and set(_kinds(strong.expected)) <= set(_kinds(weak.expected)) | _derived(
+            strong, weak
+        )
+    (rel, absolute), (rel_was, abs_was) = strong.tolerance, weak.tolerance
+    if strong.tolerance == weak.tolerance:
+        return True
+    try:
+        size = abs(weak.value) if isinstance(weak.value, (int, float)) else 1
+        return bool(max(rel * size, absolute) <= max(rel_was * size, abs_was) * (1 + 1e-9))
+    except TypeError:
+        return False
+
+
+def _has(strong: Demand, weak: Demand) -> bool:
+    return str(weak.value).strip("^$") in str(strong.value)
+
+
+def _kinds(expected: str) -> list[str]:
+    return re.findall(r"\w+", expected)
+
+
+#: Names that no rename explains.
+_WORDS = (
+    "any all len sorted set list min max sum round abs int str float bool tuple dict isinstance True False None"
+    " approx ANY type not and or in is repr bytes frozenset range zip iter next hash id each entered caught"
+)
+BUILT_IN = frozenset(_BASES) | set(_WORDS.split())
+
+
+def _derived(strong: Demand, weak: Demand) -> set[str]:
+    """Those of the exceptions that are a case of what was expected; of one that is not built in, only of Exception."""
+    wide = set(_kinds(weak.expected))
+    found = set()
+    for name in _kinds(strong.expected):
+        bases = _BASES.get(name, frozenset({"Exception", "BaseException"}))
+        if bases & wide:
+            found.add(name)
+    return found

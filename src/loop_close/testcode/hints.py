@@ -1,0 +1,105 @@
+"""Product code that looks made for the tests: reported as a hint, never as a verdict."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+
+from loop_close.testcode.change import TestChange, excerpt
+from loop_close.testcode.nodes import constant, dotted
+from loop_close.testcode.suite import FUNCTIONS, Module
+
+_DETECTS = re.compile(
+    r"PYTEST_CURRENT_TEST|PYTEST_VERSION|PYTEST_XDIST|['\"](?:_pytest|pytest|unittest)['\"]\s+(?:not\s+)?in\s+sys\.modules"
+    r"|sys\.modules\.get\(['\"](?:_?pytest|unittest)['\"]|(?:pytest|unittest)[^\n]{0,40}sys\.argv|sys\.argv[^\n]{0,40}(?:py)?test"
+    r"|sys\.modules\[['\"](?:_?pytest|unittest)['\"]"
+)
+
+
+def hints(
+    before: Mapping[str, str], after: Mapping[str, str], tests: Mapping[str, str]
+) -> Iterator[TestChange]:
+    """What stands in edited product files since.
+
+    :param before: path and text of product files, as they were; ``after``: as they are.
+    :param tests: the tests, whose inputs and expectations are looked for.
+    """
+    wanted: set[tuple[str, str]] | None = None
+    for path, text in sorted(after.items()):
+        was = before.get(path, "")
+        if not path.endswith(".py") or text == was:
+            continue
+        old, new = Module(path, was), Module(path, text)
+        if new.tree is None:
+            continue
+        known = set(was.splitlines())
+        for number, line in enumerate(text.splitlines(), 1):
+            if line not in known and _DETECTS.search(line):
+                yield TestChange(
+                    path, "", "hint", f"detects the test run: `{line.strip()[:120]}`", "", line, number
+                )
+        earlier = {ast.dump(node) for node in ast.walk(old.tree or ast.Module([], []))}
+        for node in ast.walk(new.tree):
+            if not isinstance(node, (*FUNCTIONS, ast.If, ast.Dict)) or ast.dump(node) in earlier:
+                continue
+            if isinstance(node, FUNCTIONS) and node.name in ("__eq__", "__ne__", "__bool__", "__contains__"):
+                returned = [constant(n.value) for n in ast.walk(node) if isinstance(n, ast.Return)]
+                if (
+                    returned
+                    and all(value is (node.name != "__ne__") for value in returned)
+                    and node.name != "__bool__"
+                ):
+                    what = f"`{node.name}` always returns {returned[0]}"
+                    yield TestChange(path, "", "hint", what, "", excerpt(new.source(node)), node.lineno)
+                continue
+            if isinstance(node, FUNCTIONS):
+                continue
+            if wanted is None:
+                wanted = set(_answers(tests))
+            for asked, answer in _literal_answers(node):
+                if (repr(asked), repr(answer)) in wanted:
+                    what = f"returns {answer!r} for exactly {asked!r}, as a test has it"
+                    yield TestChange(path, "", "hint", what, "", excerpt(new.source(node)), node.lineno)
+
+
+def _literal_answers(node: ast.AST) -> Iterator[tuple[object, object]]:
+    """Input and result of ``if x == INPUT: return RESULT``, and of a table of them."""
+    match node:
+        case ast.If(
+            test=ast.Compare(ops=[ast.Eq()], comparators=[right], left=left),
+            body=[*_, ast.Return(value=value)],
+        ):
+            for side in (left, right):
+                if constant(side) is not ... and constant(value) is not ...:
+                    yield constant(side), constant(value)
+        case ast.Dict(keys=keys, values=values):
+            for key, value in zip(keys, values, strict=True):
+                if constant(key) is not ... and constant(value) is not ...:
+                    yield constant(key), constant(value)
+
+
+def _answers(tests: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Arguments and expectations of the tests: of each comparison of a call with a literal, and of parameters."""
+    for path, text in sorted(tests.items()):
+        tree = Module(path, text).tree if path.endswith(".py") else None
+        for node in ast.walk(tree) if tree is not None else ():
+            match node:
+                case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+                    yield from _pairs(left, right)
+                case ast.Call(args=[left, right, *_]) if dotted(node.func).endswith("assertEqual"):
+                    yield from _pairs(left, right)
+                case ast.Tuple(elts=[*inputs, expected]) if constant(expected) is not ...:
+                    for given in inputs:
+                        if constant(given) is not ...:
+                            yield repr(constant(given)), repr(constant(expected))
+
+
+def _pairs(left: ast.expr, right: ast.expr) -> Iterator[tuple[str, str]]:
+    for call, expected in ((left, right), (right, left)):
+        if isinstance(call, ast.Call) and constant(expected) is not ...:
+            values = [constant(arg) for arg in call.args]
+            for value in values if ... not in values else []:
+                yield repr(value), repr(constant(expected))
+            if len(values) > 1 and ... not in values:
+                yield repr(tuple(values)), repr(constant(expected))

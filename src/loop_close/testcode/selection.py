@@ -1,0 +1,560 @@
+"""What decides beside the tests which of them run and what becomes of their outcome: configuration and hooks."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from configparser import ConfigParser, Error
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from typing import Any
+
+from loop_close.testcode.change import Kind, TestChange, excerpt
+from loop_close.testcode.nodes import constant, dotted
+from loop_close.testcode.suite import FUNCTIONS, Function, Module, Patterns, Suite, Test
+
+_FILES = (
+    "pytest.toml",
+    ".pytest.toml",
+    "pytest.ini",
+    ".pytest.ini",
+    "pyproject.toml",
+    "tox.ini",
+    "setup.cfg",
+)
+_VALUED = {
+    "-k",
+    "-m",
+    "-p",
+    "-c",
+    "-o",
+    "-n",
+    "-W",
+    "-r",
+    "--ignore",
+    "--ignore-glob",
+    "--deselect",
+    "--override-ini",
+}
+_VALUED |= {
+    "--maxfail",
+    "--rootdir",
+    "--confcutdir",
+    "--basetemp",
+    "--tb",
+    "--cov",
+    "--cov-report",
+    "--durations",
+}
+_NOT_RUN = {
+    "--collect-only": "only collects",
+    "--co": "only collects",
+    "--setup-only": "runs no test body",
+    "--setup-plan": "runs no test body",
+    "--fixtures": "runs no test",
+    "--markers": "runs no test",
+    "--version": "runs no test",
+    "--help": "runs no test",
+    "-h": "runs no test",
+    "--lf": "runs last failures only",
+    "--last-failed": "runs last failures only",
+    "--sw": "stops at the first failure",
+    "--stepwise": "stops at the first failure",
+    "--noconftest": "reads no conftest",
+    "-p no:python": "collects no tests",
+    "-p no:unittest": "collects no unittest classes",
+    "-p no:skipping": "changes what skip and xfail mean",
+}
+_NO_ASSERTS = re.compile(r"PYTHONOPTIMIZE|\bpython[\d.]*\s+(?:-\w+\s+)*-OO?\b")
+_DEFAULT_NORECURSE = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}")
+
+
+@dataclass
+class Selection:
+    """What one configuration file selects.
+
+    :ivar options: the options of ``addopts`` with their values, ``("-k", "not slow")``.
+    """
+
+    path: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    options: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def choice(self) -> tuple[object, ...]:
+        """All by which it selects."""
+        names = ("testpaths", "norecursedirs", "python_files", "python_classes", "python_functions")
+        return self.path, self.options, [self.listed(name) for name in names]
+
+    @property
+    def folder(self) -> str:
+        """Where its paths begin."""
+        return self.path.rpartition("/")[0]
+
+    def listed(self, name: str, default: Sequence[str] = ()) -> tuple[str, ...]:
+        """A setting that is a list of words."""
+        value = self.settings.get(name)
+        if value is None:
+            return tuple(default)
+        return tuple(str(v) for v in value) if isinstance(value, list) else tuple(str(value).split())
+
+    def lines(self, name: str) -> list[str]:
+        """A setting that is a list of lines."""
+        value = self.settings.get(name, [])
+        return [str(v) for v in value] if isinstance(value, list) else str(value).strip().splitlines()
+
+    @property
+    def patterns(self) -> Patterns:
+        """The names that are collected."""
+        default = Patterns()
+        return Patterns(
+            self.listed("python_files", default.files),
+            self.listed("python_classes", default.classes),
+            self.listed("python_functions", default.functions),
+        )
+
+    def leaves_out(self, path: str, paths: Sequence[str]) -> str:
+        """The setting by which a file is not collected; empty where it is."""
+        inside = path.removeprefix(f"{self.folder}/") if self.folder else path
+        given = [value for name, value in self.options if not name]
+        for name, roots in (("addopts", given), ("testpaths", self.listed("testpaths"))):
+            known = [root.removeprefix("./").rstrip("/") for root in roots]
+            known = [root for root in known if any(_is_in(p, root) for p in paths)]
+            if known and not any(_is_in(inside, root) for root in known):
+                return f"`{name} = {' '.join(roots)}`"
+            if known:
+                break
+        skipped = self.listed("norecursedirs", _DEFAULT_NORECURSE)
+        for part in inside.split("/")[:-1]:
+            if any(fnmatch(part, pattern) for pattern in skipped):
+                return f"`norecursedirs = {' '.join(skipped)}`"
+        for name, value in self.options:
+            if (name == "--ignore" and _is_in(inside, value)) or (
+                name == "--ignore-glob" and fnmatch(inside, value)
+            ):
+                return f"`{name}={value}`"
+        return ""
+
+    def deselects(self, test: Test) -> str:
+        """The option by which a test of a collected file is left out."""
+        inside = test.module.path.removeprefix(f"{self.folder}/") if self.folder else test.module.path
+        node_id = "::".join([inside, *test.name.split(".")])
+        for name, value in self.options:
+            if name == "--deselect" and (node_id == value or node_id.startswith((f"{value}::", f"{value}/"))):
+                return f"`--deselect {value}`"
+            if name == "-k" and not _holds(value, lambda word: word.lower() in node_id.lower()):
+                return f"`-k {value!r}`"
+            if name == "-m" and not _holds(value, lambda word: word in _marks_of(test)):
+                return f"`-m {value!r}`"
+        return ""
+
+
+def _is_in(path: str, root: str) -> bool:
+    root = root.partition("::")[0].removeprefix("./").rstrip("/")
+    return (
+        root in ("", ".", path)
+        or path.startswith(f"{root}/")
+        or fnmatch(path, f"{root}/*")
+        or fnmatch(path, root)
+    )
+
+
+def _marks_of(test: Test) -> set[str]:
+    marks = [d for owner in (*test.owners, test.node) for d in owner.decorator_list]
+    value = test.home.scope.bound.get("pytestmark")
+    if isinstance(value, ast.expr):
+        marks += value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
+    return {dotted(mark).rpartition(".")[2] for mark in marks}
+
+
+def _holds(expression: str, known: Any) -> bool:
+    """Whether an expression of ``-k`` or ``-m`` selects; one that cannot be read selects all."""
+    words: dict[str, str] = {}
+
+    def word(match: re.Match[str]) -> str:
+        if match[0] in ("and", "or", "not"):
+            return match[0]
+        return words.setdefault(match[0], f"w{len(words)}")
+
+    try:
+        tree = ast.parse(re.sub(r"[^\s()]+", word, expression) or "True", mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
+    names = {short: bool(known(full)) for full, short in words.items()}
+
+    def value(node: ast.AST) -> bool:
+        match node:
+            case ast.BoolOp(op=ast.And(), values=values):
+                return all(value(v) for v in values)
+            case ast.BoolOp(values=values):
+                return any(value(v) for v in values)
+            case ast.UnaryOp(operand=operand):
+                return not value(operand)
+            case ast.Name(id=name):
+                return names.get(name, True)
+        return True
+
+    return value(tree)
+
+
+def selections(texts: Mapping[str, str]) -> list[Selection]:
+    """The configurations of pytest among the texts, those that go first first."""
+    found = []
+    for path in texts:
+        name = path.rpartition("/")[2]
+        settings = _settings(name, texts[path]) if name in _FILES else None
+        if settings is not None:
+            selection = Selection(path, settings)
+            selection.options = _options(settings.get("addopts", ""))
+            for option, value in selection.options:
+                key, equals, given = value.partition("=")
+                if option in ("-o", "--override-ini") and equals:
+                    selection.settings[key.strip()] = given
+            found.append((path.count("/"), _FILES.index(name), selection))
+    return [selection for *_, selection in sorted(found, key=lambda item: (item[0], item[1], item[2].path))]
+
+
+def selection_of(path: str, known: Sequence[Selection]) -> Selection:
+    """The configuration that holds for a file."""
+    return next((s for s in known if not s.folder or path.startswith(f"{s.folder}/")), Selection())
+
+
+def _settings(name: str, text: str) -> dict[str, Any] | None:
+    try:
+        if name.endswith(".toml"):
+            table: Any = tomllib.loads(text)
+            if name == "pyproject.toml":
+                table = {
+                    "pytest": {
+                        **_table(table, "tool", "pytest"),
+                        **_table(table, "tool", "pytest", "ini_options"),
+                    }
+                }
+            found = dict(_table(table, "pytest"))
+            found.pop("ini_options", None)
+            return found or None if name == "pyproject.toml" else found
+        parser = ConfigParser(interpolation=None, strict=False, allow_no_value=True)
+        parser.read_string(text)
+    except (tomllib.TOMLDecodeError, Error, ValueError, RecursionError):
+        return None
+    section = "tool:pytest" if name == "setup.cfg" else "pytest"
+    if parser.has_section(section):
+        return {key: value or "" for key, value in parser.items(section)}
+    return {} if name in ("pytest.ini", ".pytest.ini") else None
+
+
+def _table(table: Any, *names: str) -> dict[str, Any]:
+    for name in names:
+        table = table.get(name, {}) if isinstance(table, dict) else {}
+    return table if isinstance(table, dict) else {}
+
+
+def _options(value: Any) -> list[tuple[str, str]]:
+    if isinstance(value, list):
+        words = [str(word) for word in value]
+    else:
+        try:
+            words = shlex.split(str(value))
+        except ValueError:
+            words = str(value).split()
+    found: list[tuple[str, str]] = []
+    while words:
+        word = words.pop(0)
+        name, equals, given = word.partition("=")
+        if not word.startswith("-"):
+            found.append(("", word))
+        elif equals and word.startswith("--"):
+            found.append((name, given))
+        elif word in _VALUED and words:
+            found.append((word, words.pop(0)))
+        elif word[:2] in _VALUED and not word.startswith("--"):
+            found.append((word[:2], word[2:].removeprefix("=")))
+        else:
+            found.append((word, ""))
+    return found
+
+
+def configuration_changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[TestChange]:
+    """What the configuration does to all tests, whichever it selects."""
+    for path in sorted(set(before) | set(after)):
+        was, now = before.get(path, ""), after.get(path, "")
+        if was != now and _NO_ASSERTS.search(now) and not _NO_ASSERTS.search(was):
+            yield difference(path, "not-run", "turns assertions off", was, now, _NO_ASSERTS)
+    old, new = selections(before), selections(after)
+    for selection in new:
+        if selection_of(selection.path, new) is not selection:
+            continue  # pytest reads that of a folder above
+        held = selection_of(selection.path, old)
+        was, now = before.get(held.path, ""), after[selection.path]
+        if (held.path, was) == (selection.path, now):
+            continue
+        shown = {f"{name} {value}".strip() for name, value in held.options}
+        for name, value in selection.options:
+            full = f"{name} {value}".strip()
+            what = _NOT_RUN.get(full) or _NOT_RUN.get(name)
+            if what and full not in shown:
+                yield difference(
+                    selection.path, "not-run", f"`addopts` has `{full}`: pytest {what}", was, now
+                )
+            elif name == "-c" and full not in shown:
+                yield difference(selection.path, "unclear", f"`addopts` has `{full}`", was, now)
+        yield from _weaker_settings(held, selection, was, now)
+    for selection in old:
+        if selection_of(selection.path, old) is selection and not selection_of(selection.path, new).path:
+            now = after.get(selection.path, "")
+            yield from _weaker_settings(
+                selection, selection_of(selection.path, new), before[selection.path], now
+            )
+
+
+def _weaker_settings(held: Selection, selection: Selection, was: str, now: str) -> Iterator[TestChange]:
+    path = selection.path or held.path
+    names = {name for name, _ in selection.options}
+    for option in ("--doctest-modules", "--doctest-glob", "--runxfail"):
+        if option in {name for name, _ in held.options} - names:
+            yield difference(path, "not-run", f"`addopts` lost `{option}`", was, now)
+    if _is_true(held.settings.get("xfail_strict")) and not _is_true(selection.settings.get("xfail_strict")):
+        yield difference(path, "weakened", "`xfail_strict` is off", was, now, re.compile("xfail_strict"))
+    old, new = held.lines("filterwarnings"), selection.lines("filterwarnings")
+    if any(line.strip().startswith("error") for line in old):
+        lost = [line for line in old if line.strip().startswith("error") and line not in new]
+        added = [
+            line for line in new if line.strip().startswith(("ignore", "default", "once")) and line not in old
+        ]
+        if lost or added:
+            what = f"lost `{lost[0].strip()}`" if lost else f"has `{added[0].strip()}`"
+            yield difference(
+                path, "weakened", f"`filterwarnings` {what}", was, now, re.compile("filterwarnings")
+            )
+    limits = [_number(dict(s.options).get("--cov-fail-under")) for s in (held, selection)]
+    if limits[0] > limits[1]:
+        yield difference(
+            path, "weakened", f"`--cov-fail-under` fell from {limits[0]:g} to {limits[1]:g}", was, now
+        )
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return 0.0
+
+
+def _is_true(value: Any) -> bool:
+    return str(value).strip().lower() in ("true", "1", "yes", "on")
+
+
+def difference(
+    path: str, kind: Kind, what: str, was: str, now: str, at: re.Pattern[str] | None = None, test: str = ""
+) -> TestChange:
+    """A change of a whole file, with the lines that differ; the first one that matches is where it is."""
+    old, new = set(was.splitlines()), set(now.splitlines())
+    gone = "\n".join(line for line in was.splitlines() if line not in new)
+    added = "\n".join(line for line in now.splitlines() if line not in old)
+    lines = now.splitlines()
+    line = next(
+        (i for i, text in enumerate(lines, 1) if text not in old and (at is None or at.search(text))), 0
+    )
+    return TestChange(path, test, kind, what, excerpt(gone), excerpt(added), line)
+
+
+def ignored_by_conftest(suite: Suite, path: str) -> str:
+    """What a conftest leaves a file out by."""
+    for conftest in suite.conftests(path):
+        folder = conftest.path.rpartition("/")[0]
+        inside = path.removeprefix(f"{folder}/") if folder else path
+        for name in ("collect_ignore", "collect_ignore_glob"):
+            for value in _values(conftest, name):
+                if inside == value or _is_in(inside, value) or fnmatch(inside, value):
+                    return f"`{name}` of `{conftest.path}`"
+    return ""
+
+
+def _values(module: Module, name: str) -> list[str]:
+    found = constant(module.scope.bound.get(name))
+    values = [str(v) for v in found] if isinstance(found, (list, tuple)) else []
+    for node in ast.walk(module.tree) if module.tree and name in module.text else ():
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=owner), attr="append" | "extend"), args=[item]
+            ):
+                added = constant(item) if owner == name else ...
+                values += (
+                    [str(v) for v in added]
+                    if isinstance(added, (list, tuple))
+                    else [str(added)] * (added is not ...)
+                )
+            case ast.AugAssign(target=ast.Name(id=owner), value=item) if owner == name:
+                added = constant(item)
+                values += [str(v) for v in added] if isinstance(added, (list, tuple)) else []
+    return values
+
+
+# Hooks
+
+_OUTCOMES = {"outcome", "wasxfail", "excinfo", "exitstatus", "testsfailed", "ret"}
+_FORCED = {"force_result", "force_exception", "from_call", "TestReport"}
+_HOOKS: dict[str, tuple[Kind, str]] = {
+    "pytest_collection_modifyitems": ("not-run", "removes or skips tests"),
+    "pytest_itemcollected": ("not-run", "removes or skips tests"),
+    "pytest_collection_finish": ("not-run", "removes or skips tests"),
+    "pytest_deselected": ("not-run", "removes or skips tests"),
+    "pytest_ignore_collect": ("not-run", "leaves files out"),
+    "pytest_collect_file": ("not-run", "collects files in its own way"),
+    "pytest_collect_directory": ("not-run", "collects folders in its own way"),
+    "pytest_pycollect_makeitem": ("not-run", "collects tests in its own way"),
+    "pytest_pycollect_makemodule": ("not-run", "collects modules in its own way"),
+    "pytest_collection": ("not-run", "collects in its own way"),
+    "pytest_runtestloop": ("not-run", "runs the tests in its own way"),
+    "pytest_runtest_protocol": ("not-run", "runs tests in its own way"),
+    "pytest_pyfunc_call": ("weakened", "calls test functions in its own way"),
+    "pytest_runtest_call": ("weakened", "swallows the failures of tests"),
+    "pytest_runtest_setup": ("not-run", "skips tests"),
+    "pytest_runtest_makereport": ("weakened", "changes the outcome of tests"),
+    "pytest_runtest_logreport": ("weakened", "changes the outcome of tests"),
+    "pytest_report_teststatus": ("weakened", "changes the outcome that is shown"),
+    "pytest_exception_interact": ("weakened", "changes the outcome of failures"),
+    "pytest_assertrepr_compare": ("weakened", "changes the outcome of comparisons"),
+    "pytest_assertion_pass": ("weakened", "changes the outcome of assertions"),
+    "pytest_sessionfinish": ("weakened", "changes the exit status"),
+    "pytest_terminal_summary": ("weakened", "changes the exit status"),
+    "pytest_unconfigure": ("weakened", "changes the exit status"),
+    "pytest_sessionstart": ("weakened", "changes options or outcomes"),
+    "pytest_configure": ("weakened", "changes the options of the run"),
+    "pytest_cmdline_main": ("not-run", "ends the run itself"),
+    "pytest_cmdline_parse": ("weakened", "changes the options of the run"),
+    "pytest_cmdline_preparse": ("weakened", "changes the options of the run"),
+    "pytest_load_initial_conftests": ("weakened", "changes the options of the run"),
+    "pytest_generate_tests": ("not-run", "takes parameters away"),
+    "pytest_fixture_setup": ("replaced", "makes fixtures in its own way"),
+    "pytest_runtest_teardown": ("weakened", "changes the outcome of tests"),
+}
+#: Where a result other than None takes the place of what pytest would do.
+_FIRST_RESULT = {
+    *("pytest_ignore_collect", "pytest_pyfunc_call", "pytest_runtest_protocol", "pytest_runtest_makereport"),
+    *("pytest_collection", "pytest_runtestloop", "pytest_cmdline_main", "pytest_pycollect_makeitem"),
+    *("pytest_report_teststatus", "pytest_fixture_setup", "pytest_pycollect_makemodule"),
+}
+
+
+def hook_changes(was: Suite, now: Suite) -> Iterator[TestChange]:
+    """The hooks that are new or changed and have an effect on which tests run or on their outcome."""
+    for path, module in sorted(now.modules.items()):
+        old = was.modules.get(path)
+        if "pytest_" not in module.text or (old is not None and old.text == module.text):
+            continue
+        for name, node in module.scope.bound.items():
+            if name not in _HOOKS or not isinstance(node, FUNCTIONS):
+                continue
+            before = old.scope.bound.get(name) if old is not None else None
+            effects = _effects(name, node)
+            if effects and not effects <= (
+                _effects(name, before) if isinstance(before, FUNCTIONS) else set()
+            ):
+                kind, what = _HOOKS[name]
+                is_new = not isinstance(before, FUNCTIONS)
+                text = old.source(before) if old is not None and isinstance(before, FUNCTIONS) else ""
+                what = f"{'a new' if is_new else 'the'} hook `{name}` {what}: {min(effects)}"
+                yield TestChange(
+                    path, name, kind, what, excerpt(text), excerpt(module.source(node)), node.lineno
+                )
+
+
+def _effects(name: str, node: Function) -> set[str]:
+    """The statements of a hook by which it changes what runs or what comes of it."""
+    found: set[str] = set()
+    first = node.args.args[0].arg if node.args.args else ""
+    items = {arg.arg for arg in node.args.args} & {"items", "item", "session"}
+    is_wrapper = any("wrapper" in ast.unparse(d) for d in node.decorator_list)
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Assign(targets=[target, *_], value=value) | ast.AugAssign(target=target, value=value):
+                if _is_outcome(target) or _is_removal(target, value, items) or _is_option(target):
+                    found.add(f"`{_line(inner)}`")
+            case ast.Delete(targets=targets):
+                if any(
+                    isinstance(t, ast.Subscript) and dotted(t.value) in ("items", "session.items")
+                    for t in targets
+                ):
+                    found.add(f"`{_line(inner)}`")
+            case ast.Call() if _is_effective_call(inner):
+                found.add(f"`{_line(inner)}`")
+            case ast.Attribute(value=owner, attr="skip" | "skipif" | "xfail") if dotted(owner).endswith(
+                "mark"
+            ):
+                found.add(f"`{_line(inner)}`")
+            case ast.Return(value=ast.expr() as value) if name in _FIRST_RESULT and not is_wrapper:
+                result = constant(value)
+                is_default = (
+                    result is None or result is False or (isinstance(value, ast.Name) and value.id == first)
+                )
+                if not is_default:
+                    found.add(f"`{_line(inner)}`")
+            case ast.Try() | ast.TryStar() if any(
+                isinstance(n, (ast.Yield, ast.YieldFrom)) for s in inner.body for n in ast.walk(s)
+            ):
+                for handler in inner.handlers:
+                    if not any(isinstance(n, ast.Raise) for n in ast.walk(handler)):
+                        found.add(
+                            f"`except {ast.unparse(handler.type) if handler.type else ''}".rstrip()
+                            + "` around `yield`"
+                        )
+            case ast.With(items=contexts) if any("suppress" in ast.unparse(i) for i in contexts):
+                found.add(f"`{_line(inner)}`")
+            case ast.Raise(exc=exc) if re.search("skip|exit", dotted(exc), re.IGNORECASE):
+                found.add(f"`{_line(inner)}`")
+    return found
+
+
+def _line(node: ast.AST) -> str:
+    return ast.unparse(node).partition("\n")[0][:120]
+
+
+def _is_outcome(target: ast.expr) -> bool:
+    return (isinstance(target, ast.Attribute) and target.attr in _OUTCOMES) or (
+        isinstance(target, ast.Subscript) and constant(target.slice) in _OUTCOMES
+    )
+
+
+def _is_option(target: ast.expr) -> bool:
+    path = dotted(target)
+    is_option = (
+        ".option." in path
+        or path.endswith((".args", ".known_args_namespace"))
+        or ".known_args_namespace." in path
+    )
+    return is_option or (
+        isinstance(target, ast.Subscript) and dotted(target.value) in ("args", "config.args", "sys.modules")
+    )
+
+
+def _is_removal(target: ast.expr, value: ast.expr, items: set[str]) -> bool:
+    """Whether fewer items are left: not where they are sorted or put in another order."""
+    is_items = isinstance(target, ast.Subscript) and dotted(target.value) in ("items", "session.items")
+    is_items |= dotted(target) in ("session.items",)
+    if isinstance(target, ast.Attribute) and target.attr in ("obj", "runtest") and items:
+        return True
+    return (
+        is_items and dotted(value) not in ("sorted", "reversed", "list") and not isinstance(value, ast.BinOp)
+    )
+
+
+def _is_effective_call(call: ast.Call) -> bool:
+    owner, _, last = dotted(call.func).rpartition(".")
+    words = {str(n.value) for n in ast.walk(call) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    if (
+        last in _FORCED
+        or last in ("skip", "xfail", "skipif")
+        or f"{owner}.{last}" in ("os._exit", "sys.exit", "pytest.exit")
+    ):
+        return True
+    if last in ("remove", "clear", "pop") and owner in ("items", "session.items"):
+        return True
+    if last in ("pytest_deselected", "set_blocked", "unregister"):
+        return True
+    if last == "setattr":
+        return bool(words & (_OUTCOMES | {"passed"}))
+    return last in ("_replace", "replace") and "passed" in words

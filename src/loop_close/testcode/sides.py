@@ -1,0 +1,163 @@
+"""The two states of a suite, what differs between them, and which tests that concerns."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from functools import cached_property
+
+from loop_close.testcode.nodes import dotted
+from loop_close.testcode.reach import read
+from loop_close.testcode.selection import Selection, ignored_by_conftest, selection_of, selections
+from loop_close.testcode.suite import FUNCTIONS, Module, Scope, Suite, Test, is_autouse
+from loop_close.testcode.values import Reading
+
+_MAX_STEPS = 60_000
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+class Side:
+    """One state of the suite, with what was read of it so far."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts = texts
+        self.selections = selections(texts)
+        self.suite = Suite(texts, self.selections[0].patterns if self.selections else Selection().patterns)
+        self.paths = sorted(path for path in texts if path.endswith(".py"))
+        self.steps = 0
+        self._readings: dict[tuple[str, str], Reading] = {}
+
+    def tests(self, path: str) -> dict[str, Test]:
+        """What is collected from a file."""
+        return self.suite.tests(path)
+
+    def reading(self, test: Test, is_brief: bool = False) -> Reading:
+        """What a test demands; read once."""
+        if test.key not in self._readings or (is_brief and not self._readings[test.key].is_brief):
+            reading = read(self.suite, test, is_brief=is_brief or self.steps > _MAX_STEPS)
+            self.steps += reading.steps
+            self._readings[test.key] = reading
+        return self._readings[test.key]
+
+    def mentions(self, name: str) -> bool:
+        """Whether any text has the word."""
+        word = re.compile(rf"\b{re.escape(name)}\b")
+        return any(word.search(self.texts[path]) for path in self.paths)
+
+    def left_out(self, path: str) -> str:
+        """By what the whole file is not collected."""
+        selection = selection_of(path, self.selections)
+        return selection.leaves_out(path, self.paths) or ignored_by_conftest(self.suite, path)
+
+    def deselected(self, test: Test) -> str:
+        """By what option a test is left out."""
+        return selection_of(test.module.path, self.selections).deselects(test)
+
+    def is_live(self, test: Test) -> bool:
+        """Whether it runs at all, whatever its conditions."""
+        stops = self.reading(test).stops
+        return not any(not stop.partition(" ")[2].strip() for stop in stops)
+
+
+class Difference:
+    """What differs between two states."""
+
+    def __init__(self, before: Mapping[str, str], after: Mapping[str, str]) -> None:
+        self.was, self.now = Side(before), Side(after)
+        self.changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
+        self._names: dict[str, set[str]] = {}
+
+    @cached_property
+    def _helpers(self) -> dict[str, list[str]]:
+        """The modules that others use, by the word with which they are imported."""
+        found: dict[str, list[str]] = {}
+        for path in dict.fromkeys([*self.was.suite.modules, *self.now.suite.modules]):
+            if path in self.changed or not self.now.suite.is_test_file(path):
+                stem = path.removesuffix("/__init__.py").removesuffix(".py").rpartition("/")[2]
+                found.setdefault(stem, []).append(path)
+        return found
+
+    def _changed_for(self, path: str) -> set[str]:
+        """The names in a file that do not stand for what they stood for, by its own definitions or by others'."""
+        if path in self._names:
+            return self._names[path]
+        names = self._names[path] = set()
+        was, now = self.was.suite.modules.get(path), self.now.suite.modules.get(path)
+        one, other = (_definitions(m) if m is not None and path in self.changed else {} for m in (was, now))
+        names |= {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
+        words = {word for module in (was, now) if module is not None for word in _WORD.findall(module.text)}
+        used = [p for stem in words & self._helpers.keys() for p in self._helpers[stem]]
+        used += [m.path for side in (self.was, self.now) for m in side.suite.conftests(path)]
+        for helper in used:
+            if helper != path:
+                names |= (self._changed_for(helper) - {"*", "pytestmark"}) & words
+        if names:
+            known = [
+                (name, set(_WORD.findall(text)))
+                for m in (was, now)
+                if m
+                for name, text in _definitions(m).items()
+            ]
+            while further := {
+                name for name, text in known if name not in names and text & names and name != "*"
+            }:
+                names |= further
+        return names
+
+    @cached_property
+    def affected(self) -> list[str]:
+        """The files of tests that changed, or that use something that did."""
+        files = [path for path in self.was.paths if self.was.suite.is_test_file(path)]
+        return [path for path in files if path in self.changed or self._changed_for(path)]
+
+    def is_as_it_was(self, test: Test, other: Test) -> bool:
+        """Whether neither a test nor anything that it uses has changed."""
+        names = self._changed_for(test.module.path)
+        if {"pytestmark", "*"} & names:
+            return False
+        source = test.home.source(test.node)
+        same = source == other.home.source(other.node) and len(test.owners) == len(other.owners)
+        shells = all(_shell(a) == _shell(b) for a, b in zip(test.owners, other.owners, strict=False))
+        return same and shells and names.isdisjoint(_WORD.findall(source))
+
+    @cached_property
+    def added(self) -> list[Test]:
+        """The tests that were not there before."""
+        paths = [path for path in self.now.paths if path in self.changed]
+        return [t for p in paths for name, t in self.now.tests(p).items() if name not in self.was.tests(p)]
+
+
+def _definitions(module: Module) -> dict[str, str]:
+    """What others may use of a module, by name; under "*" what it does when it is imported."""
+    if module.tree is None:
+        return {}
+    scope = module.scope
+    found: dict[str, str] = {}
+    for name, node in scope.bound.items():
+        if isinstance(node, ast.ClassDef):
+            members = Scope(node.body).bound.items()
+            found |= {n: ast.dump(m) for n, m in members if not n.startswith("test")}
+            found[name] = _shell(node)
+        elif not name.startswith(("test_", "pytest_")):
+            found[name] = ast.dump(node)
+    found |= {name: str(origin) for name, origin in scope.imports.items() if name not in found}
+    rest = [
+        s
+        for s in module.tree.body
+        if not isinstance(s, (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom))
+    ]
+    found["*"] = "".join(
+        ast.dump(s) for s in rest if not isinstance(s, ast.Assign) or "skip" in dotted(s.value)
+    )
+    found["*"] += str(sorted((owner, *values) for owner, values in scope.attributes.items()))
+    found["*"] += "".join(
+        ast.dump(n) for n in scope.bound.values() if isinstance(n, FUNCTIONS) and is_autouse(n)
+    )
+    return found
+
+
+def _shell(node: ast.ClassDef) -> str:
+    """A class without its tests."""
+    own = [s for s in node.body if not (isinstance(s, FUNCTIONS) and s.name.startswith("test"))]
+    return ast.dump(ast.ClassDef(node.name, node.bases, node.keywords, own, node.decorator_list))

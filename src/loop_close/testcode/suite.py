@@ -1,0 +1,365 @@
+"""The tests of a project, read from texts: what pytest would collect, and where a name of them is defined."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from functools import cached_property
+
+from loop_close.testcode.nodes import constant, dotted, parse
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def flat(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module or class, those under conditions included unless they never hold."""
+    for statement in body:
+        yield statement
+        match statement:
+            case ast.If():
+                value = constant(statement.test)
+                if value is ... or value:
+                    yield from flat(statement.body)
+                if value is ... or not value:
+                    yield from flat(statement.orelse)
+            case ast.Try() | ast.TryStar():
+                for part in (statement.body, *(h.body for h in statement.handlers), statement.orelse):
+                    yield from flat(part)
+                yield from flat(statement.finalbody)
+            case ast.With():
+                yield from flat(statement.body)
+
+
+@dataclass
+class Scope:
+    """What the names of a module or class are bound to at its end: the last definition counts.
+
+    :ivar attributes: what was set on a name afterwards: ``{"TestCart": {"test_total": <value>}}``.
+    """
+
+    body: Sequence[ast.stmt]
+    bound: dict[str, ast.AST] = field(default_factory=dict)
+    imports: dict[str, tuple[str, str]] = field(default_factory=dict)
+    attributes: dict[str, dict[str, ast.AST]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for statement in flat(self.body):
+            self._read(statement)
+
+    def _bind(self, name: str, value: ast.AST) -> None:
+        self.bound[name] = value
+
+    def _read(self, statement: ast.stmt) -> None:
+        match statement:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                self._bind(statement.name, statement)
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    self._assign(target, value)
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                self._assign(target, value)
+            case ast.Delete(targets=targets):
+                for target in targets:
+                    if isinstance(target, ast.Name):
+                        self._bind(target.id, statement)
+                    else:
+                        self._assign(target, ast.Constant(None))
+            case ast.ImportFrom(module=module, names=names):
+                for alias in names:
+                    self.imports[alias.asname or alias.name] = (module or "", alias.name)
+                    self.bound.pop(alias.asname or alias.name, None)
+            case ast.Import(names=names):
+                for alias in names:
+                    whole = alias.name if alias.asname else alias.name.partition(".")[0]
+                    self.imports[alias.asname or whole] = (whole, "")
+            case ast.Expr(value=ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[owner, name, *rest])):
+                if isinstance(name, ast.Constant):
+                    self._set(dotted(owner), str(name.value), rest[0] if rest else statement)
+
+    def _assign(self, target: ast.expr, value: ast.expr) -> None:
+        match target:
+            case ast.Name(id=name):
+                self._bind(name, value)
+            case ast.Attribute(value=owner, attr=name):
+                self._set(dotted(owner), name, value)
+            case ast.Subscript(
+                value=ast.Call(func=ast.Name(id="globals" | "vars")), slice=ast.Constant(value=name)
+            ):
+                self._bind(str(name), value)
+            case ast.Tuple(elts=parts) | ast.List(elts=parts):
+                values = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
+                for part, item in zip(
+                    parts, values if len(values) == len(parts) else [value] * len(parts), strict=True
+                ):
+                    self._assign(part, item if values else ast.Constant(...))
+
+    def _set(self, owner: str, name: str, value: ast.AST) -> None:
+        if owner:
+            self.attributes.setdefault(owner, {})[name] = value
+
+
+class Module:
+    """A Python file of the suite, parsed when it is first asked about."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+
+    @cached_property
+    def tree(self) -> ast.Module | None:
+        """None where it is not Python."""
+        return parse(self.text)
+
+    @cached_property
+    def scope(self) -> Scope:
+        """What its names are bound to."""
+        return Scope(self.tree.body if self.tree else [])
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of its text."""
+        return self.text.split("\n")
+
+    def source(self, node: ast.AST) -> str:
+        """The lines of a definition, its decorators included."""
+        start = min([getattr(node, "lineno", 1), *(d.lineno for d in getattr(node, "decorator_list", ()))])
+        return "\n".join(self.lines[start - 1 : getattr(node, "end_lineno", start)])
+
+
+@dataclass(frozen=True)
+class Test:
+    """A function that pytest would collect.
+
+    :ivar module: where it is collected; ``home``: where it is written, another one for a method of a base class.
+    :ivar owners: the classes around it, from the outside in.
+    """
+
+    __test__ = False
+
+    module: Module
+    home: Module
+    name: str
+    node: Function
+    owners: tuple[ast.ClassDef, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """File and qualified name."""
+        return self.module.path, self.name
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """Which names pytest collects, as the configuration has it."""
+
+    files: tuple[str, ...] = ("test_*.py", "*_test.py")
+    classes: tuple[str, ...] = ("Test",)
+    functions: tuple[str, ...] = ("test",)
+
+
+def matches(name: str, patterns: Sequence[str]) -> bool:
+    """Whether a name begins with one of the prefixes, or is matched by one of the globs."""
+    return any(fnmatch(name, p) if set(p) & set("*?[") else name.startswith(p) for p in patterns)
+
+
+class Suite:
+    """All texts of one side of the comparison."""
+
+    def __init__(self, texts: Mapping[str, str], patterns: Patterns = Patterns()) -> None:
+        self.texts = texts
+        self.patterns = patterns
+        self.modules = {path: Module(path, text) for path, text in texts.items() if path.endswith(".py")}
+        self._tests: dict[str, dict[str, Test]] = {}
+        self._by_stem: dict[str, list[Module]] = {}
+        for path, module in sorted(self.modules.items()):
+            stem = path.removesuffix("/__init__.py").removesuffix(".py").rpartition("/")[2]
+            self._by_stem.setdefault(stem, []).append(module)
+
+    def is_test_file(self, path: str) -> bool:
+        """Whether tests are collected from the file."""
+        name = path.rpartition("/")[2]
+        return path.endswith(".py") and any(fnmatch(name, pattern) for pattern in self.patterns.files)
+
+    def tests(self, path: str) -> dict[str, Test]:
+        """What is collected from a file, by qualified name."""
+        if path not in self._tests:
+            module = self.modules.get(path)
+            found: dict[str, Test] = {}
+            if module is not None and self.is_test_file(path) and not _is_off(module.scope):
+                found = {test.name: test for test in self._in_module(module)}
+            self._tests[path] = found
+        return self._tests[path]
+
+    def _in_module(self, module: Module) -> Iterator[Test]:
+        scope = module.scope
+        for name, node in scope.bound.items():
+            if _is_off_by(scope, name):
+                continue
+            if isinstance(node, FUNCTIONS) and matches(name, self.patterns.functions):
+                if not any(dotted(d).endswith("fixture") for d in node.decorator_list):
+                    yield Test(module, module, name, node)
+            elif isinstance(node, ast.ClassDef):
+                yield from self._in_class(module, node, (), scope.attributes.get(name, {}))
+        for name, (origin, attribute) in scope.imports.items():  # tests that are imported are collected, too
+            if (
+                name not in scope.bound
+                and attribute
+                and matches(name, (*self.patterns.functions, *self.patterns.classes))
+            ):
+                home, found = self.exported(origin, attribute)
+                if home and isinstance(found, FUNCTIONS):
+                    yield Test(module, home, name, found)
+                elif home and isinstance(found, ast.ClassDef):
+                    yield from self._in_class(module, found, (), {}, home)
+
+    def _in_class(
+        self,
+        module: Module,
+        node: ast.ClassDef,
+        owners: tuple[ast.ClassDef, ...],
+        changed: Mapping[str, ast.AST],
+        home: Module | None = None,
+    ) -> Iterator[Test]:
+        members = dict(self.members(home or module, node))
+        is_unittest = self.is_unittest(home or module, node)
+        if not is_unittest and not matches(node.name, self.patterns.classes):
+            return
+        if not is_unittest and {"__init__", "__new__"} & {*members, *changed}:
+            return  # pytest does not collect it
+        switch = changed.get("__test__", members.get("__test__", (module, None))[1])
+        if switch is not None and not constant(switch):
+            return
+        prefix = "".join(f"{owner.name}." for owner in (*owners, node))
+        for name, (place, member) in members.items():
+            if name in changed and not isinstance(changed[name], FUNCTIONS):
+                continue
+            if isinstance(member, FUNCTIONS) and matches(
+                name, ("test",) if is_unittest else self.patterns.functions
+            ):
+                yield Test(module, place, prefix + name, member, (*owners, node))
+            elif isinstance(member, ast.ClassDef) and member in node.body:
+                yield from self._in_class(module, member, (*owners, node), {}, home)
+
+    def bases(self, module: Module, node: ast.ClassDef) -> Iterator[tuple[Module, ast.ClassDef]]:
+        """The base classes that are written in the texts."""
+        for base in node.bases:
+            home, definition = self.resolve(module, dotted(base))
+            if home and isinstance(definition, ast.ClassDef) and definition is not node:
+                yield home, definition
+
+    def members(
+        self, module: Module, node: ast.ClassDef, depth: int = 0
+    ) -> dict[str, tuple[Module, ast.AST]]:
+        """What the class and its known bases define, by name."""
+        found: dict[str, tuple[Module, ast.AST]] = {}
+        for home, base in reversed(list(self.bases(module, node)) if depth < 5 else []):
+            found.update(self.members(home, base, depth + 1))
+        found.update((name, (module, value)) for name, value in Scope(node.body).bound.items())
+        return found
+
+    def is_unittest(self, module: Module, node: ast.ClassDef, depth: int = 0) -> bool:
+        """Whether the class derives from a TestCase."""
+        if any(dotted(base).endswith("TestCase") for base in node.bases):
+            return True
+        return depth < 5 and any(self.is_unittest(*base, depth + 1) for base in self.bases(module, node))
+
+    def resolve(self, module: Module, name: str) -> tuple[Module | None, ast.AST | None]:
+        """Where a name of a module is defined within the texts: the definition, or the value it is bound to."""
+        first, _, rest = name.partition(".")
+        if not rest and first in module.scope.bound:
+            return module, module.scope.bound[first]
+        if first in module.scope.imports:
+            origin, attribute = module.scope.imports[first]
+            if rest and "." not in rest:  # helpers.check
+                return self.exported(f"{origin}.{attribute}" if attribute else origin, rest)
+            if not rest and attribute:
+                return self.exported(origin, attribute)
+        return None, None
+
+    def exported(self, origin: str, name: str, depth: int = 0) -> tuple[Module | None, ast.AST | None]:
+        """The definition of a name in a module that is known by its last part."""
+        for module in self._by_stem.get(origin.rpartition(".")[2], []) if depth < 4 else []:
+            if name in module.scope.bound:
+                return module, module.scope.bound[name]
+            if name in module.scope.imports:
+                further, attribute = module.scope.imports[name]
+                return self.exported(further, attribute or name, depth + 1)
+        return None, None
+
+    def conftests(self, path: str) -> list[Module]:
+        """The conftest files that hold for a file, the nearest first."""
+        found = []
+        folder = path
+        while folder:
+            folder = folder.rpartition("/")[0]
+            module = self.modules.get(f"{folder}/conftest.py" if folder else "conftest.py")
+            if module is not None:
+                found.append(module)
+        return found
+
+    def fixture(self, test: Test, name: str) -> tuple[Module | None, Function | None]:
+        """The fixture that a parameter of a test asks for."""
+        for owner in reversed(test.owners):
+            place, member = self.members(test.home, owner).get(name, (None, None))
+            if place and isinstance(member, FUNCTIONS) and is_fixture(member):
+                return place, member
+        for module in (test.home, test.module, *self.conftests(test.module.path)):
+            home, node = self.resolve(module, name)
+            if home and isinstance(node, FUNCTIONS) and is_fixture(node):
+                return home, node
+            for other in module.scope.bound.values():
+                if isinstance(other, FUNCTIONS) and any(
+                    fixture_name(d) == name for d in other.decorator_list
+                ):
+                    return module, other
+        return None, None
+
+    def autouse(self, test: Test) -> Iterator[tuple[Module, Function]]:
+        """The fixtures that the test gets without asking, but for those of conftest files."""
+        for node in test.home.scope.bound.values():
+            if isinstance(node, FUNCTIONS) and is_autouse(node):
+                yield test.home, node
+        for owner in test.owners:
+            for place, member in self.members(test.home, owner).values():
+                if isinstance(member, FUNCTIONS) and is_autouse(member):
+                    yield place, member
+
+
+def is_fixture(node: Function) -> bool:
+    """Whether it is decorated as a fixture."""
+    return any(
+        dotted(decorator).rpartition(".")[2] in ("fixture", "yield_fixture")
+        for decorator in node.decorator_list
+    )
+
+
+def fixture_name(decorator: ast.expr) -> str:
+    """The ``name=`` of a fixture's decorator."""
+    if isinstance(decorator, ast.Call) and dotted(decorator).endswith("fixture"):
+        for keyword in decorator.keywords:
+            if keyword.arg == "name" and isinstance(keyword.value, ast.Constant):
+                return str(keyword.value.value)
+    return ""
+
+
+def is_autouse(node: Function) -> bool:
+    """Whether every test around gets the fixture."""
+    return is_fixture(node) and any(
+        keyword.arg == "autouse" and constant(keyword.value) is not False
+        for decorator in node.decorator_list
+        if isinstance(decorator, ast.Call)
+        for keyword in decorator.keywords
+    )
+
+
+def _is_off(scope: Scope) -> bool:
+    switch = scope.bound.get("__test__")
+    return switch is not None and not constant(switch)
+
+
+def _is_off_by(scope: Scope, name: str) -> bool:
+    switch = scope.attributes.get(name, {}).get("__test__")
+    return switch is not None and not constant(switch)
