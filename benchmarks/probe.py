@@ -41,9 +41,10 @@ def pytest_plugin_registered(plugin: Any, manager: Any) -> None:
     for caller in manager.get_hookcallers(plugin) or ():
         hooks.setdefault(owner, []).append(caller.name)
         for implementation in caller.get_hookimpls():
-            if implementation.plugin is plugin and not implementation.hookwrapper:
+            if implementation.plugin is plugin:
                 total = spent.setdefault(owner, {}).setdefault(caller.name, [0, 0.0])
-                clock = _clocked_wrapper if implementation.wrapper else _clocked
+                is_wrapper = implementation.wrapper or implementation.hookwrapper
+                clock = _clocked_wrapper if is_wrapper else _clocked
                 implementation.function = clock(implementation.function, total)
 
 

@@ -209,6 +209,14 @@ def test_settings_that_are_no_toml_are_refused(tmp_path, data):
             "a.py::t[\u202e]",
             "日本.py::é",
         ],
+        [
+            "",
+            " ",
+            "a.py::t[\x00\x1b[0m]",
+            "a.py::t[\u200b\ue000\U000e0041\u0378\ud800]",
+            "a.py::t[\ufe0f\u3164]",
+        ],
+        ["a.py::t[password='hunter2']", "a.py::t[ghp" + "_" + "a1B2" * 9 + "]", "a.py::t[\\n\t\r\n]"],
     ],
 )
 def test_list_of_failing_tests_is_read_as_it_was_written(tmp_path, nodeids):

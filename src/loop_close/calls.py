@@ -96,7 +96,7 @@ class Calls:
     :ivar functions: every function that ran, sorted by file, line and name.
     :ivar failed: of each failing test, by node id, the lines that it ran, as (index in ``functions``, line), in the
         order in which they ran for the first time.
-    :ivar omitted: failing tests beyond the bound, of which nothing was kept.
+    :ivar omitted: failing tests of which nothing is known: those beyond the bound, and those that were not tracked.
     :ivar remembered: how many of ``passed`` were counted in an earlier run, 0 for none.
     :ivar modules: files whose modules ran, test code left out; empty where that is not known.
     :ivar gave_none: of failing tests, the functions that gave None (see :class:`Called`), by index in ``functions``.
@@ -106,6 +106,7 @@ class Calls:
         of modules that cannot be collected.
     :ivar swallowed: exceptions that never reached a failing test, sorted by place and type; bounded. Their counts of
         passing tests are those of this run alone, also where ``passed`` is of an earlier one.
+    :ivar passed_over: how many tests that passed or failed were not tracked, as tracking them would have cost too much.
     :ivar cut: in how many tests more exceptions were handled than are looked at: ``swallowed`` may lack some of theirs.
     """
 
@@ -120,3 +121,4 @@ class Calls:
     uses: Mapping[str, frozenset[int]] = field(default_factory=dict)
     swallowed: tuple[Swallowed, ...] = ()
     cut: int = 0
+    passed_over: int = 0

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from time import time  # now: a test may leave its own in the place of it
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from loop_close import files
 from loop_close.look import Look, edits_run, edits_since, look, since_green
@@ -126,29 +126,29 @@ class Memory:
             with self._opened() as history:
                 history.abandon(begun)
 
-    def keep_green(self, passed: int, skipped: int) -> bool:
+    def keep_green(self, passed: int, skipped: int, selection: str = "") -> bool:
         """Remember a plain green run with nothing before it that it could be compared with.
 
+        :param selection: how tests were chosen, of plain characters; empty for all.
         :returns: False where there is something by now: then it has to be taken up.
         """
-        is_kept = self._safely(lambda: self._keep_green(passed, skipped), True)
+        is_kept = self._safely(lambda: self._keep_green(passed, skipped, selection), True)
         if is_kept:
             self._begun = None
         return is_kept
 
-    def _keep_green(self, passed: int, skipped: int) -> bool:
+    def _keep_green(self, passed: int, skipped: int, selection: str) -> bool:
         begun = self._own()
         if begun is None:
             return True
         with self._opened() as history:
-            return history.keep_green(
-                begun,
-                passed=passed,
-                skipped=skipped,
-                calls=self._calls,
-                baseline=self._baseline() if begun.tests is None else None,
-                interpreter=self._interpreter,
-            )
+            fields: dict[str, Any] = {"passed": passed, "skipped": skipped}
+            if self._interpreter:
+                fields["interpreter"] = self._interpreter
+            if selection:
+                fields |= {"selection": selection, "is_full": False}
+            baseline = self._baseline() if begun.tests is None else None
+            return history.keep_green(begun, calls=self._calls, baseline=baseline, **fields)
 
     @property
     def is_kept(self) -> bool:

@@ -150,9 +150,9 @@ def test_one_unknown_object(name):
 def test_text_is_safe_to_show():
     hostile = "\x1b]0;title\x07\x1b[31mDone\u202e.\x00"
     event = json.loads(RESULT) | {"result": hostile}
-    assert said_in(json.dumps(event)).text == "Done."
-    assert said_in(json.dumps({"text": hostile})).text == "Done."
-    assert said_in(hostile).text == "Done."
+    assert said_in(json.dumps(event)).text == r"Done\u202e."
+    assert said_in(json.dumps({"text": hostile})).text == r"Done\u202e."
+    assert said_in(hostile).text == r"Done\u202e."
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_says_what_and_how_often(fields, first):
 
 
 def test_nothing_is_shown_of_an_empty_result():
-    assert "last result" not in said(content=" \u200b\n")
+    assert "last result" not in said(content=" \x1b[0m\n")
 
 
 def test_credentials_are_not_shown():

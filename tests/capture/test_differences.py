@@ -172,7 +172,7 @@ DIFFERENT: list[tuple[Any, Any, list[tuple[str, str, str]]]] = [
     ("a\n" * 50 + "b", "a\n" * 49 + "a", [('.split("\\n")[50]', "'b'", "")]),
     ({"t": LONG + "a"}, {"t": LONG + "b"}, [('["t"][80:140]', f"'{'x' * 20}a'", f"'{'x' * 20}b'")]),
     # redacted
-    ({"password": "abc"}, {"password": 3}, [('["password"]', "'[redacted]'", "3")]),
+    ({"password": "hunter2"}, {"password": 3}, [('["password"]', "'<redacted 1>'", "3")]),
 ]
 
 

@@ -54,18 +54,17 @@ def test_command_is_repeated_as_it_was():
     [
         (["pytest"], ["pytest"]),
         (["pytest", "tests"], ["pytest"]),
-        (["uv", "run", "pytest", "-x", "tests"], ["uv", "run", "pytest", "-x"]),
+        (["uv", "run", "pytest", "-x", "tests"], ["uv", "run", "pytest"]),
+        (["pytest", "-vx", "--maxfail", "2", "--lf", "--maxfail=3", "tests"], ["pytest", "-v"]),
+        (["pytest", "-m", "not slow", "-kfast", "--sw", "-p", "plug"], ["pytest", "-p", "plug"]),
         (["uv", "run", "--with", "pytest", "pytest"], ["uv", "run", "--with", "pytest", "pytest"]),
         (["coverage", "run", "-m", "pytest", "tests"], ["coverage", "run", "-m", "pytest"]),
         (["pytest", "-q", "tests/test_a.py::test_x"], ["pytest", "-q"]),
         (["pytest", "--tb=short", "tests"], ["pytest", "--tb=short"]),
         (["pytest", "-c", "pytest.ini", "tests"], ["pytest", "-c", "pytest.ini"]),
-        (["pytest", "-k", "tests", "gone"], ["pytest", "-k", "tests", "gone"]),
+        (["pytest", "-k", "tests", "gone"], ["pytest", "gone"]),
         (["/venv/bin/python3.11", "-m", "pytest", "tests"], ["/venv/bin/python3.11", "-m", "pytest"]),
-        (
-            ["python", "-X", "dev", "-m", "pytest", "-x", "tests"],
-            ["python", "-X", "dev", "-m", "pytest", "-x"],
-        ),
+        (["python", "-X", "dev", "-m", "pytest", "-x", "tests"], ["python", "-X", "dev", "-m", "pytest"]),
     ],
 )
 def test_tests_that_failed_take_the_place_of_those_that_were_chosen(words, kept):

@@ -3,6 +3,7 @@
 import pytest
 from records import failure, observed, raised
 
+from loop_close import close_loop
 from loop_close.detectors import lint_error, typecheck_error
 from loop_close.model import Failure
 
@@ -43,3 +44,13 @@ def test_own_tools_and_no_other(kind):
 
 def test_type_errors_block_more_than_lint():
     assert (typecheck_error.DETECTOR.priority, lint_error.DETECTOR.priority) == (50, 110)
+
+
+def test_body_that_a_type_checker_calls_empty_is_an_incomplete_function():
+    text = "shop.py:3: error: Missing return statement  [empty-body]\nFound 1 error in 1 file (checked 1 source file)\n"
+    report = close_loop(text, exit_code=1)
+    assert [(each.kind, each.file, each.line) for each in report.evidence] == [
+        ("typecheck-error", "shop.py", 3),
+        ("incomplete-function", "shop.py", 3),
+    ]
+    assert "- 1 function without a body: `mypy empty-body` at `shop.py:3`" in report.next_prompt

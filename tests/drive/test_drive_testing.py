@@ -40,7 +40,7 @@ def test_causes_of_a_report(reported):
         ({"exception": "ValueError"}, "ValueError"),
         ({"message": "assert 3\n  == 4"}, "assert 3"),
         ({"exception": "E", "message": "x" * 200}, f"E: {'x' * 79}…"),
-        ({"message": "password=hunter2hunter2"}, "password=[redacted]"),
+        ({"message": "password=hunter2hunter2"}, "password=<redacted 1>"),
         ({"location": {"file": "a.py", "line": 3, "function": "f"}}, "crash (a.py:3)"),
     ],
 )

@@ -193,13 +193,10 @@ SETTINGS = (
         "[tool.loop-close] test_command is not a valid command line: No closing quotation",
     ),
     ("test_command = 5", "[tool.loop-close] test_command must be"),
-    ("file = 'README.md'", "README.md exists and was not written by loop-close"),
 )
 
 
 def test_settings_are_read_at_each_call_and_told_where_they_are_wrong(tmp_path):
-    (tmp_path / "README.md").write_text("mine\n")
-
     async def work(client):
         found = []
         for setting, _ in SETTINGS:
@@ -210,7 +207,21 @@ def test_settings_are_read_at_each_call_and_told_where_they_are_wrong(tmp_path):
     for result, (_, said) in zip(session(project(tmp_path), work), SETTINGS, strict=True):
         assert result.is_error
         assert said in text_of(result)
-    assert (tmp_path / "README.md").read_text() == "mine\n"
+
+
+def test_a_file_that_is_not_ours_is_left_alone_and_the_tests_run(tmp_path):
+    path = project(tmp_path, more="file = 'README.md'")
+    (path / "README.md").write_text("mine\n")
+
+    async def work(client):
+        return await client.call_tool("loop_run")
+
+    result = session(path, work)
+    assert not result.is_error
+    assert result.structured_content["standing"] == "failing"
+    assert "README.md exists and was not written by loop-close" in text_of(result)
+    assert "test_total" in text_of(result)
+    assert (path / "README.md").read_text() == "mine\n"
 
 
 def test_a_command_without_the_plugin_is_remembered_too(tmp_path):

@@ -218,7 +218,7 @@ def test_ids_of_others_are_left_alone(watch):
 def test_python_that_cannot(monkeypatch):
     monkeypatch.delattr(sys, "monitoring", raising=False)
     monitor = Monitor("/project")
-    monitor.begin_test()
+    monitor.begin_test("t")
     monitor.saw(SimpleNamespace(outcome="failed", when="call"))
     monitor.end_test("t", ())
     assert monitor.calls() is None

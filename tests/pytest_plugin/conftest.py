@@ -22,13 +22,17 @@ for _module in pkgutil.walk_packages(loop_close.__path__, "loop_close."):
 
 #: Plugins that take time to load and are no part of most runs; PYTEST_ADDOPTS does not show in the command.
 OTHERS = ("asyncio", "hypothesispytest", "rerunfailures", "timeout", "xdist", "xdist.looponfail")
+OUTER = (
+    *("PYTEST_XDIST_WORKER", "PYTEST_XDIST_TESTRUNUID", "PYTEST_XDIST_WORKER_COUNT", "CI"),
+    *("TOX_ENV_NAME", "NOX_CURRENT_SESSION", "HATCH_ENV_ACTIVE"),
+)
 ASKED = ("--loop-close", "--loop-close-json=report.json")
 
 
 @pytest.fixture(autouse=True)
 def no_outer_run(monkeypatch):
-    """The inner runs are not workers of the outer one and take no options from it."""
-    for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_TESTRUNUID", "PYTEST_XDIST_WORKER_COUNT", "CI"):
+    """The inner runs are no part of the outer one: neither its workers nor its environment of tox."""
+    for name in OUTER:
         monkeypatch.delenv(name, raising=False)
 
 

@@ -181,6 +181,26 @@ def test_many_failing_tests_are_selected_by_the_option(run):
     assert "1 deselected" in again.stdout
 
 
+ODD = """
+import pytest
+TOKEN = "ghp" + "_" + "a1B2" * 9
+IDS = ["new\\nline", "sep\\u2028", "bidi\\u202e", "zero\\u200b", "own\\ue000", "tab\\t", "'", '"', " "]
+IDS += [TOKEN, "password='hunter2'"]
+@pytest.mark.parametrize("x", range(len(IDS)), ids=IDS)
+def test_x(x): assert 0
+def test_fine(): pass
+"""
+
+
+def test_list_of_failing_tests_names_each_whatever_its_name(run):
+    as_is = "disable_test_id_escaping_and_forfeit_all_rights_to_community_support=true"
+    done = run({"test_a.py": ODD}, "-o", as_is)
+    listed = (done.folder / ".loop-close" / "failed.txt").read_text(encoding="utf-8")
+    assert len(listed.split("\n")) == done.report["counts"]["failed"] + 1 == 12
+    again = run({}, "-o", as_is, asked=("--loop-close-failed", "--loop-close-json=report.json"))
+    assert (again.report["counts"]["failed"], again.report["counts"]["passed"]) == (11, 0)
+
+
 def test_command_fits_whatever_script_the_names_are_in(run):
     name = "日本語" * 60
     done = run({"test_a.py": f"def test_{name}(): assert 1 == 2\ndef test_日本(): assert 3 == 4\n"})

@@ -238,6 +238,6 @@ def test_credentials_are_in_neither(run):
         assert config == {"api_key": "aB3dE5aB3dE6", "x": 1}
     """
     found = told(run({"test_a.py": source}).report)
-    assert found["test_a"] == ([("password", "'[redacted]'")], [("", "'[redacted]'", "'hunter3'")])
-    assert found["test_b"][0] == [("config", "{'api_key': '[redacted]', 'x': 1}")]
-    assert found["test_b"][1] == [('["api_key"]', "'[redacted]'", "another '[redacted]'")]
+    assert found["test_a"] == ([("password", "'<redacted 1>'")], [("", "'<redacted 1>'", "'hunter3'")])
+    assert found["test_b"][0] == [("config", "{'api_key': '<redacted 1>', 'x': 1}")]
+    assert found["test_b"][1] == [('["api_key"]', "'<redacted 1>'", "'<redacted 2>'")]

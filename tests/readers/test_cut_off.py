@@ -119,3 +119,25 @@ def test_no_output_and_exit_code_0_is_good_news():
 )
 def test_hostile_text_is_read_in_time(text):
     output_corpus.check_total(READER, text)
+
+
+_FINDING = """\
+  {{
+    "code": "F401",
+    "filename": "/x/a{0}.py",
+    "location": {{"column": 8, "row": 1}},
+    "message": "`os` imported but unused",
+    "noqa_row": 1,
+    "url": "https://docs.astral.sh/ruff/rules/unused-import"
+  }}"""
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "number"), [(0, 20, 2), (-4, None, 1), (-14, None, 2), (5, 22, 2), (0, None, 3)]
+)
+@pytest.mark.parametrize("code", [0, 1])
+def test_pieces_of_json_of_ruff_are_not_green(first, last, number, code):
+    whole = "[\n" + ",\n".join(_FINDING.format(n) for n in range(3)) + "\n]"
+    report = close_loop("\n".join(whole.split("\n")[first:last]), exit_code=code)
+    assert report.verdict == "first-failure"
+    assert report.stall_reason == f"{number} lint error{'s' * (number > 1)} detected"

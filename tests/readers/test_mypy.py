@@ -75,4 +75,4 @@ def test_escapes_spelled_in_json_are_stripped():
         ' "hint": null, "code": null, "severity": "error"}'
     )
     failure = one(line)
-    assert (failure.message, failure.raised.details) == ("Bad", {})
+    assert (failure.message, failure.raised.details) == (r"Bad\u202e", {})

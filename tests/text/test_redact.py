@@ -1,36 +1,14 @@
 import pytest
+from credential_forms import HARMLESS, NAMED, TOKENS, UNDETECTABLE, fake
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.text.redact import REDACTED, SECRETS, _hide, redact
+from loop_close.text.redact import _COMMANDS, _SYNTAXES, _TOKENS, _matches, redact
 
-# Made up, or from the vendors' documentation. Put together here, so that no scanner takes this file for a leak.
-ALNUM = "a1b2c3d4e5f6g7h8i9j0ABCDEFGHIJ0123456789"
-JWT = ".".join(("eyJ" + "hbGciOiJIUzI1NiJ9", "eyJ" + "zdWIiOiIxIn0", "dozjgNryP4J3jVmNHl0w5N"))
-BARE = {
-    "aws": "AKIA" + "IOSFODNN7EXAMPLE",
-    "aws-session": "ASIA" + "IOSFODNN7EXAMPLE",
-    **{prefix: f"{prefix}_{ALNUM[:36]}" for prefix in ("ghp", "gho", "ghu", "ghs", "ghr")},
-    "github-pat": f"github_pat_{ALNUM[:22]}_{ALNUM}",
-    "gitlab": f"glpat-{ALNUM[:20]}",
-    "slack-bot": "xoxb-" + "123456789012-abcdefABCDEF",
-    "slack-user": "xoxp-" + "123456789012-abcdefABCDEF",
-    "stripe": f"sk_live_{ALNUM[:24]}",
-    "stripe-restricted": f"rk_live_{ALNUM[:24]}",
-    "openai": f"sk-{ALNUM}",
-    "openai-project": f"sk-proj-{ALNUM}-{ALNUM}",
-    "anthropic": f"sk-ant-api03-{ALNUM}_{ALNUM}-AA",
-    "google": f"AIza{ALNUM[:35]}",
-    "hugging-face": f"hf_{ALNUM[:34]}",
-    "sendgrid": f"SG.{ALNUM[:22]}.{ALNUM}",
-    "google-oauth": f"ya29.{ALNUM}",
-    "digitalocean": "dop_v1_" + "0123456789abcdef" * 4,
-    "npm": f"npm_{ALNUM[:36]}",
-    "pypi": f"pypi-AgEI{ALNUM}-{ALNUM}",
-    "jwt": JWT,
-}
+ONE = "<redacted 1>"
+RULES = (*_SYNTAXES, *_COMMANDS, *_TOKENS)
 KEY = "MIIEpAIBAAKCAQEA75aTmOxs0ERCOJH1wZ"
-BEGIN, END = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
+BEGIN, END = "-----BEGIN RSA " + "PRIVATE KEY-----", "-----END RSA " + "PRIVATE KEY-----"
 
 LEFT_ALONE = [
     "",
@@ -79,6 +57,8 @@ LEFT_ALONE = [
     "password=[redacted]",
     "postgres://user:***@host/db",
     "postgres://user:[redacted]@host/db",
+    "postgres://user:<redacted 2>@host/db",
+    "password='<redacted 7>', token=<redacted 1>",
     "postgres://user:{password}@host/db",
     "http://localhost:8080/?mail=a@b",
     # about a secret
@@ -99,106 +79,93 @@ LEFT_ALONE = [
     "-----BEGIN CERTIFICATE-----\nMIIBIjANBgkqhkiG9w0B\n-----END CERTIFICATE-----",
 ]
 
-# Text with the secret as "@@": it goes, and all the rest stays.
-ASSIGNED = [
-    ("password='@@'", "hunter2"),
-    ('password = "@@"', "correct horse"),
-    ("password=b'@@'", "x"),
-    ("password='@@'", r"it\'s"),
-    ("password=SecretStr('@@')", "x"),
-    ("password: str = '@@'", "x"),
-    ("{'password': '@@', 'user': 'me'}", "hunter2"),
-    ('{"api_key": "@@", "id": 1}', "k"),
-    (r'"{\"password\": \"@@\"}"', "hunter2"),
-    ("Config(user='me', client_secret='@@', n=1)", "x"),
-    ('os.environ["DB_PASSWORD"] = "@@"', "x"),
-    ("E     'passwd': '@@',", "x"),
-    ("{'password': '@@", "hunter2..."),  # cut by pytest
-    ("stripeApiKey: '@@'", "x"),
-    ("headers={'X-Api-Key': '@@'}", "x"),
-    ("aws_secret_access_key = @@", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
-    ("AWS_SECRET_ACCESS_KEY=@@", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
-    ("access_token=@@&state=x", "abc123def"),
-    ("refresh_token='@@'", "x"),
-    ("auth_token='@@'", "x"),
-    ("private_key='@@'", "x"),
-    ("credentials='@@'", "me:x"),
-    ("DB_PASSWORD=@@", "hunter"),
-    ("export PGPASSWORD=@@ PGUSER=me", "s3cr3t"),
-    ("password=@@", "hunter2"),
-    ("password = @@\nuser = me", "hunter2"),
-    ("password: @@", "hunter2hunter2"),
-    ("pwd=@@;database=x", "p@ssw0rd"),
-    ("password=@@, n=1", "12345678"),
-    ("token='@@'", ALNUM[:16]),
-    ("TOKEN=@@", ALNUM[:20]),
-    ("session: @@", ALNUM[:20]),
-    ("Cookie: sessionid=@@; theme=dark", ALNUM[:24]),
-    ("csrftoken=@@", ALNUM[:32]),
-    ("key='@@'", ALNUM[:24]),
-    ("Authorization: Bearer @@", "abc"),
-    ("Authorization: Basic @@", "dXNlcjpwYXNz"),
-    ("{'Authorization': 'Bearer @@'}", "abc.def"),
-    ("(b'authorization', b'Basic @@')", "dXNlcjpwYXNz"),
-    ("-H 'Proxy-Authorization: Bearer @@'", "abc"),
-    ("got Bearer @@", ALNUM[:20]),
-    ("postgres://user:@@@host:5432/db", "pa:ss"),
-    ("postgres://user:@@@host/db", "p@ss"),
-    ("redis://:@@@host", "x"),
-    (f"{BEGIN}@@{END}", f"\n{KEY}\n{KEY}\n"),
-    (f"{BEGIN}@@{END}", f"\\n{KEY}\\n{KEY}\\n"),
-    (f"{BEGIN}@@{END}", f"\nProc-Type: 4,ENCRYPTED\n\n{KEY}\n"),
+
+AROUND = ["@@", "x = '@@'", "see @@, and", "https://@@@host/x", "a\n@@\nb", r"'a\n@@\nb'", "x%20@@", "(@@)"]
+FRAMES = ["{}", "E       {}", "{}\nnext line", "first line\n{}"]
+# The rest of a name, a value, or a key that was cut.
+MORE = [
     (f"{BEGIN}@@ and so on", f"\\n{KEY}\\n{KEY}..."),
     (f"{BEGIN}@@\nE   and so on", f"\nE   {KEY}\nE   {KEY}"),
     (f"… cut …\n@@{END}", f"{KEY}\n{KEY}\nab==\n"),
+    ("password='@@'", r"it\'s"),
+    ("password=@@, n=1", "12345678"),
+    ("pwd=@@;database=x", "p@ssw0rd"),
+    ("curl -uadmin:@@ https://x", "hunter2"),
+    ("me:@@@tcp(127.0.0.1:3306)/db", "hunter2"),
+    ("Basic @@", "dXNlcjpwYXNzd29yZA=="),
+    ("MY_TOKEN=@@", "abc123def4"),
+    ("secret: !vault @@", "hunter2x"),
+    ("'password': ['@@']", "hunter2"),
+    ("password | @@ |", "hunter2"),
+    ("Password for me: @@", "hunter2"),
+    ('Content-Disposition: form-data; name="password"\n\n@@', "hunter2"),
+    ("<param name='db.password'>@@</param>", "hunter2"),
+    ("otpauth://totp/x?secret=@@", "JBSWY3DPEHPK3PXP"),
 ]
 
 
-@pytest.mark.parametrize("text", LEFT_ALONE)
+@pytest.mark.parametrize("text", [*LEFT_ALONE, *HARMLESS])
 def test_leaves_alone(text):
     assert redact(text) == text
 
 
-@pytest.mark.parametrize("secret", BARE.values(), ids=BARE)
-@pytest.mark.parametrize("around", ["@@", "x = '@@'", "see @@, and", "https://@@@host/x", "a\n@@\nb"])
-def test_hides_what_has_a_shape(around, secret):
-    assert redact(around.replace("@@", secret, 1)) == around.replace("@@", REDACTED, 1)
+def test_figures_of_the_docs():
+    """What docs/secrets.md says: forms, leaks, harmless texts, those redacted."""
+    leaks = [text for text, secret in NAMED if secret in redact(text.replace("@@", secret))]
+    leaks += [name for name, token in TOKENS.items() if token in redact(f"got {token} here")]
+    wrong = [text for text in HARMLESS if redact(text) != text]
+    assert (len(NAMED) + len(TOKENS), leaks) == (307, [])
+    assert (len(HARMLESS), wrong) == (114, [])
 
 
-@pytest.mark.parametrize(("around", "secret"), ASSIGNED)
-@pytest.mark.parametrize("frame", ["{}", "E       {}", "{}\nnext line", "first line\n{}"])
-def test_hides_what_has_a_name(frame, around, secret):
-    text = frame.replace("{}", around)
-    assert redact(text.replace("@@", secret, 1)) == text.replace("@@", REDACTED, 1)
+@pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
+def test_hides_what_has_a_shape(token):
+    for around in AROUND:
+        assert redact(around.replace("@@", token, 1)) == around.replace("@@", ONE, 1)
 
 
-@pytest.mark.parametrize("start", range(len(KEY)))
+@pytest.mark.parametrize(("around", "secret"), [*NAMED, *MORE])
+def test_hides_what_has_a_name(around, secret):
+    for frame in FRAMES:
+        text = frame.replace("{}", around)
+        assert redact(text.replace("@@", secret)) == text.replace("@@", ONE)
+
+
+@pytest.mark.parametrize(("text", "secret", "why"), UNDETECTABLE)
+def test_what_cannot_be_detected(text, secret, why):
+    assert secret in redact(text), f"{why}: now it is detected, which docs/secrets.md has to say"
+
+
+@pytest.mark.parametrize("start", range(0, len(KEY), 5))
 def test_hides_the_rest_of_a_key_cut_anywhere(start):
-    assert redact(f"{KEY[start:]}\n{KEY}\nab==\n{END}\nnext") == f"{REDACTED}{END}\nnext"
-
-
-KNOWN_WRONG = [
-    ("--password hunter2", "--password [redacted]", "an option's value after a space looks like prose"),
-    (
-        "('password', 'hunter2')",
-        "('password', '[redacted]')",
-        "pairs: a list of words would lose every other",
-    ),
-    ("password: hunter2", "password: [redacted]", "short bare values after a colon are prose more often"),
-    ("password=hunter", "password=[redacted]", "a bare word in lower case is a variable more often"),
-    ("assert user.password == 'hunter2'", "assert user.password == '[redacted]'", "comparisons are the test"),
-    ("{'password': 'is required'}", "{'password': 'is required'}", "a message under a field's name"),
-    ("token='AbCdEfGhIjKlMnOpQrSt'", "token='[redacted]'", "without digits it may be a name"),
-    ("secret = (\n    'hunter2'\n)", "secret = (\n    '[redacted]'\n)", "a value on the next line"),
-]
+    assert redact(f"{KEY[start:]}\n{KEY}\nab==\n{END}\nnext") == f"{ONE}{END}\nnext"
 
 
 @pytest.mark.parametrize(
-    ("text", "desired"),
-    [pytest.param(t, d, marks=pytest.mark.xfail(reason=why)) for t, d, why in KNOWN_WRONG],
+    ("text", "shown"),
+    [
+        ("a_password='hunter2' b_password='hunter3'", "a_password='<redacted 1>' b_password='<redacted 2>'"),
+        ("a_password='hunter2' b_password='hunter2'", "a_password='<redacted 1>' b_password='<redacted 1>'"),
+        ("-password='hunter2'\n+password='hunter3'", "-password='<redacted 1>'\n+password='<redacted 2>'"),
+        # in the order of the text, not of the rules
+        (f"x_password='hunter2' {TOKENS['npm']}", "x_password='<redacted 1>' <redacted 2>"),
+        (f"{TOKENS['npm']} x_password='hunter2'", "<redacted 1> x_password='<redacted 2>'"),
+        # the same value without its name; not within a word
+        (
+            "assert 'hunter2' == 'x', password='hunter2', hunter22",
+            "assert '<redacted 1>' == 'x', password='<redacted 1>', hunter22",
+        ),
+        ("a='<redacted 3>', password='hunter2'", "a='<redacted 3>', password='<redacted 4>'"),
+    ],
 )
-def test_known_wrong(text, desired):
-    assert redact(text) == desired
+def test_numbers_tell_credentials_apart(text, shown):
+    assert redact(text) == shown
+
+
+def test_texts_that_are_compared_share_their_numbers():
+    numbers = {}
+    texts = ["password='hunter2'", "password='hunter3'", "password='hunter2'"]
+    assert [redact(text, numbers) for text in texts] == [f"password='<redacted {n}>'" for n in (1, 2, 1)]
 
 
 WORDS = [
@@ -215,8 +182,32 @@ WORDS = [
         "Basic ",
     ),
     *("=", ":", " ", "'", '"', "\\", "(", "[", "]", "{", "}", ",", "\n", "://", "@", "/", "_hash", "://u:"),
-    *("hunter2", "12345678", ALNUM[:16], "AKIA" + "IOSFODNN7EXAMPLE", "sk-", "eyJ", ".", "-", "E", REDACTED),
-    *(BEGIN, END, KEY, JWT, "ghp_" + ALNUM[:36], "xoxb-", "pypi-AgEI", "glpat-", "AIza", "é", "\ud800"),
+    *(
+        "hunter2",
+        "12345678",
+        fake(40)[:16],
+        "AKIA" + "IOSFODNN7EXAMPLE",
+        "sk-",
+        "eyJ",
+        ".",
+        "-",
+        "E",
+        "<redacted 1>",
+        "<redacted 12>",
+    ),
+    *(
+        BEGIN,
+        END,
+        KEY,
+        TOKENS["jwt"],
+        "ghp_" + fake(40)[:36],
+        "xoxb-",
+        "pypi-AgEI",
+        "glpat-",
+        "AIza",
+        "é",
+        "\ud800",
+    ),
 ]
 pieces = st.lists(st.sampled_from(WORDS), max_size=12).map("".join)
 
@@ -227,17 +218,48 @@ def test_twice_is_once(text):
     assert redact(once) == once
 
 
+@pytest.mark.parametrize(("around", "secret"), NAMED)
+def test_joined_texts_are_left_alone(around, secret):
+    one, two = redact(around.replace("@@", secret)), redact("a_password='hunter3'")
+    for joined in (f"{one}\n{two}", f"{two}\n{one}", f"{two}, {one}"):
+        assert redact(joined) == joined
+
+
+@given(pieces)
+def test_numbers_begin_at_one_and_leave_none_out(text):
+    numbers = {}
+    redact(text.replace("<redacted", ""), numbers)
+    assert sorted(numbers.values()) == list(range(1, len(numbers) + 1))
+
+
 def test_guards_let_through_what_the_patterns_find():
-    texts = [*BARE.values(), *(around.replace("@@", secret, 1) for around, secret in ASSIGNED)]
+    texts = [*TOKENS.values(), *(around.replace("@@", secret) for around, secret in (*NAMED, *MORE))]
     for text in texts:
-        for secret in SECRETS:
-            found = secret.regex.search(text)
-            is_guarded = any(guard in text.lower() for guard in secret.guards)
-            assert is_guarded or not (found and secret.accept(found)), (secret.name, text)
+        for rule in RULES:
+            is_guarded = any(guard in (text if rule in _TOKENS else text.lower()) for guard in rule.guards)
+            assert is_guarded or not list(_matches(rule, text)), (rule.guards, text)
 
 
 HOSTILE = [
-    *("x", "(", "\x1b[", "A", "\n", " ", "'", '"', "\\", "-", "a/", "eyJ", "sk-", "://", "://a:", "://a:@"),
+    *(
+        "x",
+        "(",
+        "\x1b[",
+        "A",
+        "\n",
+        " ",
+        "'",
+        '"',
+        "\\",
+        "-",
+        "a/",
+        "eyJ",
+        "sk-",
+        "://",
+        "://a:",
+        "://a:@",
+        "://a:b@/",
+    ),
     *(
         "password=",
         'password="',
@@ -249,31 +271,55 @@ HOSTILE = [
         "token: str",
         "pwd ",
     ),
-    *(BEGIN, END, KEY + "\n", BEGIN + "\n" + KEY + "\n", "Bearer ", "authorization: bearer ", "pypi-AgEI"),
+    *(
+        BEGIN,
+        END,
+        KEY + "\n",
+        BEGIN + "\n" + KEY + "\n",
+        "Bearer ",
+        "authorization: bearer ",
+        "pypi-" + "AgEI",
+    ),
+    *(
+        "token=(",
+        "token=a1",
+        "password: |\n ",
+        "password is ",
+        "--password ",
+        "<password>",
+        "name='password' value='",
+    ),
+    *(
+        "curl -u ",
+        "mysql -p",
+        "where 'aaaa' = a.password\n",
+        "cookie: a=b;",
+        "Digest ",
+        "basic YTph",
+        "auth=('",
+        "eyJa.",
+    ),
+    *(prefix for rule in _TOKENS for prefix in rule.guards[:1]),
 ]
 
 
-@pytest.mark.timeout(60)
-@pytest.mark.parametrize("piece", HOSTILE)
-def test_a_megabyte_of_the_same_comes_back(piece):
-    # Quadratic time would be minutes: the timeout is for that, not for speed.
-    redact(piece * (1_000_000 // len(piece)))
+@pytest.mark.timeout(120)
+def test_megabytes_of_the_same_come_back():
+    # Quadratic time would be minutes for each: the timeout is for that, not for speed.
+    for piece in HOSTILE:
+        redact(piece * (50_000 // len(piece)))
+    redact("".join(HOSTILE) * (1_000_000 // len("".join(HOSTILE))))
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-@pytest.mark.parametrize("secret", SECRETS, ids=lambda secret: secret.name)
-def test_refused_matches_are_not_read_again_and_again(secret, piece):
+def test_refused_matches_are_not_read_again_and_again(piece):
     """Characters matched per character of text stay bounded as the text doubles."""
     text = piece * (4_000 // len(piece))
-    assert _read(secret, text * 2) <= 2 * _read(secret, text) + 2_000
+    for rule in RULES:
+        assert _read(rule, text * 2) <= 2 * _read(rule, text) + 2_000, rule.guards
 
 
-def _read(secret, text):
+def _read(rule, text):
     lengths = []
-    _hide(secret._replace(accept=lambda match: bool(lengths.append(len(match[0])))), text)
+    list(_matches(rule._replace(accept=lambda match: bool(lengths.append(len(match[0])))), text))
     return sum(lengths)
-
-
-def test_slack_webhook():
-    url = f"https://hooks.slack.com/services/T00000000/B00000000/{ALNUM[:24]}"
-    assert redact(f"POST {url} failed") == f"POST https://hooks.slack.com/services/{REDACTED} failed"

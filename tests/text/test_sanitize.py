@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from loop_close.text.sanitize import one_line, sanitize
+from loop_close.text.sanitize import one_line, sanitize, stripped
 
 ESC = "\x1b"
 PIECES = [
@@ -39,7 +39,7 @@ hostile = st.lists(st.sampled_from(PIECES)).map("".join) | st.text(st.characters
         "plain",
         "tab\tand\nline",
         "naïve café, 日本語, 😀, ✓ × –",
-        "combining e\u0301 and an emoji presentation \u26a0\ufe0f",
+        "combining e\u0301",
         "ns::name and std::vector<int>::size_type",
         "tests/test_a.py::TestA::test_x[1]",
         "FAILED tests/test_a.py::test_x - assert",
@@ -97,14 +97,23 @@ def test_leaves_alone(text):
         ("a\r\nb\rc\vd\fe\x85f\u2028g\u2029h", "a\nb\nc\nd\ne\nf\ng\nh"),
         ("50%\r100%\r\n", "50%\n100%\n"),
         # bidirectional, zero width, tags, selectors, annotation
-        ("a\u202eb\u2066c\u200fd\u061ce", "abcde"),
-        ("a\u200bb\u200dc\u2060d\ufeffe\u00adf", "abcdef"),
-        ("a" + "".join(chr(0xE0000 + ord(c)) for c in "ignore") + "b", "ab"),
-        ("a\U000e0100b\U000e01efc", "abc"),
-        ("a\ufff9b\ufffac\ufffbd", "abcd"),
+        ("a\u202eb\u2066c\u200fd\u061ce", r"a\u202eb\u2066c\u200fd\u061ce"),
+        ("a\u200bb\u200dc\u2060d\ufeffe\u00adf", r"a\u200bb\u200dc\u2060d\ufeffe\xadf"),
+        ("a" + "".join(chr(0xE0000 + ord(c)) for c in "no") + "b", r"a\U000e006e\U000e006fb"),
+        ("\u26a0\ufe0f a\U000e0100b", "\u26a0\\ufe0f a\\U000e0100b"),
+        ("a\ufff9b\ufffac\ufffbd", r"a\ufff9b\ufffac\ufffbd"),
+        ("\U0001f468\u200d\U0001f469", "\U0001f468\\u200d\U0001f469"),
+        # fillers, which are letters, and a joiner, which is a mark
+        ("a\u3164b\u115fc\uffa0d\u034fe\u17b4", r"a\u3164b\u115fc\uffa0d\u034fe\u17b4"),
+        # a number sign that is seen, but is a format character
+        ("\u0600", r"\u0600"),
+        # private use
+        ("a\ue000b\U000f0000c\U0010fffd", r"a\ue000b\U000f0000c\U0010fffd"),
+        # the signature of an encoding, and the same within a text
+        ("\ufeffa\ufeff", r"a\ufeff"),
         # no characters
-        ("a\ud800b\udfffc", "a\ufffdb\ufffdc"),
-        ("\ufffe\uffff\ufdd0\U0010ffff", "\ufffd" * 4),
+        ("a\ud800b\udfffc", r"a\ud800b\udfffc"),
+        ("\ufffe\uffff\ufdd0\U0010ffff\u0378", r"\ufffe\uffff\ufdd0\U0010ffff\u0378"),
     ],
 )
 def test_strips(text, expected):
@@ -117,7 +126,8 @@ def test_strips(text, expected):
         ("::error file=a.py::message", ": :error file=a.py::message"),
         ("ok\n  ::set-output name=x::y", "ok\n  : :set-output name=x::y"),
         ("\u00a0\t::error::x", "\u00a0\t: :error::x"),
-        (":\u200b:error::x", ": :error::x"),
+        (":\u200b:error::x", r":\u200b:error::x"),
+        ("\ufeff::error::x", ": :error::x"),
         (f"{ESC}[0m::error::x", ": :error::x"),
         ("a\r::error::x", "a\n: :error::x"),
         ("##[error]x", "# #[error]x"),
@@ -141,12 +151,26 @@ def test_nothing_unseen_is_left_and_twice_is_once(text):
     result.encode("utf-8")
 
 
-def test_format_characters_of_all_unicode_are_gone_or_letters_of_a_script():
-    left = [c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c) == "Cf" and sanitize(c)]
-    # What is left is seen: signs in front of Arabic, Syriac, Kaithi and Egyptian numbers and words, shorthand and
-    # musical notation.
-    blocks = {unicodedata.name(c).split()[0] for c in left}
-    assert blocks <= {"ARABIC", "SYRIAC", "KAITHI", "EGYPTIAN", "SHORTHAND", "MUSICAL"}
+def test_every_character_without_a_glyph_is_an_escape():
+    characters = [chr(code) for code in range(0x20, sys.maxunicode + 1)]
+    unseen = [c for c in characters if unicodedata.category(c) in ("Cf", "Co", "Cs", "Cn")]
+    # Variation selectors, fillers and joiners, by name: what Unicode has no category for.
+    named = re.compile("VARIATION SELECTOR|FILLER|GRAPHEME JOINER|VOWEL INHERENT")
+    unseen += [c for c in characters if named.search(unicodedata.name(c, "")) and sanitize(c) != c]
+    selectors = [c for c in characters if "VARIATION SELECTOR" in unicodedata.name(c, "")]
+    assert len(selectors) > 250
+    assert [c for c in selectors if sanitize(c) == c] == []
+    assert [c for c in unseen[1:] if c != "\ufeff" and sanitize(c) != ascii(c)[1:-1]] == []
+    letters = [
+        c
+        for c in characters
+        if unicodedata.category(c)[0] in "LNPS" and not named.search(unicodedata.name(c, ""))
+    ]
+    assert [c for c in letters if sanitize(c) != c] == []
+
+
+def test_stripped_leaves_out_what_is_escaped():
+    assert stripped("a\u200bb\ufe0fc\ud800d\x1b[0m\r\ne") == "abcd\ne"
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ from loop_close.capture.values import (
     tuple_names,
 )
 from loop_close.model import Difference
-from loop_close.text.redact import redact
+from loop_close.text.redact import mark, redact
 
 MAX_DIFFERENCES = 3
 _MAX_PATH = 200
@@ -346,7 +346,7 @@ class _Walk:
         for whole, part in ((around, piece), (repr(around), repr(piece)[1:-1])):
             hidden = redact(whole) if type(whole) is str else whole
             if hidden != whole and part not in hidden:
-                return "[redacted]"
+                return mark(part, self._texts.numbers)
         return self._texts.fit(repr(piece[:_AROUND]), label)
 
     def _key(self, key: Any) -> str:
@@ -378,7 +378,7 @@ class _Walk:
 
     def _difference(self, path: str, left: Any, right: Any) -> Difference:
         one, two = ("" if side is MISSING else self._texts.of(side, path) for side in (left, right))
-        return Difference(path=self._path(path), left=one, right=f"another {two}" if one == two else two)
+        return Difference(path=self._path(path), left=one, right=_other(one, two))
 
 
 class _Known(NamedTuple):
@@ -549,7 +549,13 @@ def differences_of(
 def _named(difference: Difference, sides: Sequence[ast.expr], texts: Texts) -> Difference:
     """The difference without credentials that only the names in the assertion give away."""
     one, two = (f"{ast.unparse(side)}{difference.path}" for side in sides)
-    return replace(difference, left=texts.fit(difference.left, one), right=texts.fit(difference.right, two))
+    left, right = texts.fit(difference.left, one), texts.fit(difference.right, two)
+    return replace(difference, left=left, right=_other(left, right))
+
+
+def _other(left: str, right: str) -> str:
+    """The text of the right one, which differs, though its text may not show it."""
+    return f"another {right}" if left == right else right
 
 
 def _of_unittest(live: Sequence[Live]) -> tuple[Any, Any] | None:

@@ -144,6 +144,8 @@ class Texts:
 
     def __init__(self, project: Project) -> None:
         self._project = project
+        #: Of the credentials in the texts: what differs has another number.
+        self.numbers: dict[str, int] = {}
 
     def of(self, value: Any, label: str = "") -> str:
         """The text of a value, at most :data:`MAX_TEXT` characters.
@@ -167,8 +169,9 @@ class Texts:
     def fit(self, text: str, label: str = "", limit: int = MAX_TEXT) -> str:
         """The text without credentials, volatile values and paths of this machine, cut to ``limit`` characters."""
         text, label = self._project.tidy(text).replace("\n", " "), label and f"{label} = "
-        shown = clean(label + text)
-        shown = display(shown[len(label) :] if shown.startswith(label) else clean(text))
+        shown = clean(label + text, numbers=self.numbers)
+        shown = shown[len(label) :] if shown.startswith(label) else clean(text, numbers=self.numbers)
+        shown = display(shown)
         return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
 
     def is_of_project(self, cls: type) -> bool:

@@ -15,6 +15,11 @@ _PYTEST = ("pytest", "py.test")
 _LAUNCHERS = ("uv", "poetry", "pdm", "pipenv", "rye", "hatch", "coverage", "env", "timeout", "xvfb-run")
 # Not the flags of pytest that are given most, nor an option with its value.
 _MAY_TAKE_VALUE = re.compile(r"(?!-[qvsxl]+\Z)-[^=]*\Z")
+# Options of pytest itself that choose tests or stop before all have run, with how many values they take.
+_LIMITS = {
+    **dict.fromkeys(("-k", "-m", "--maxfail"), 1),
+    **dict.fromkeys(("-x", "--exitfirst", "--lf", "--last-failed", "--sw", "--stepwise", "--sw-skip"), 0),
+}
 
 
 def rerun_words(source: str, words: Sequence[str], *, by_test: bool) -> tuple[str, ...]:
@@ -46,10 +51,22 @@ def start_of(words: Sequence[str]) -> int:
 
 
 def _without_paths(words: Sequence[str]) -> Iterator[str]:
-    """The words but for what selects tests; behind an option, a path may be its value."""
+    """The words but for what selects tests or stops early; behind an option, a path may be its value."""
     start = start_of(words) + 1
     yield from words[:start]
+    values = 0
     for number, word in enumerate(words[start:], start):
+        if values:
+            values -= 1
+            continue
+        name, equals, _ = word.partition("=")
+        if name in _LIMITS:
+            values = 0 if equals else _LIMITS[name]
+            continue
+        if re.match("-[km].", word):
+            continue
+        if re.fullmatch("-[qvsl]*x[qvsxl]*", word):  # flags in one word
+            word = word.replace("x", "").rstrip("-")
         is_value = number > start and _MAY_TAKE_VALUE.match(words[number - 1]) is not None
         if word.startswith("-") or is_value or not os.path.exists(word.partition("::")[0]):
             yield word

@@ -40,6 +40,7 @@ def added(parts: Iterable[Calls]) -> Calls:
         uses=_uses(parts, kept, spots),
         swallowed=_swallowed(parts),
         cut=sum(part.cut for part in parts),
+        passed_over=sum(part.passed_over for part in parts),
     )
 
 

@@ -50,11 +50,11 @@ def _owner(code: CodeType, around: CodeType | None) -> CodeType | None:
     return around if around is not None and is_part(code) else code
 
 
-def begins_on_its_line(code: CodeType) -> bool:
-    """Whether the body begins on the line of ``def`` itself."""
+def single_start(code: CodeType) -> int:
+    """Where the body begins, as an offset, if that is on the line of ``def`` itself; else 0."""
     begin = 2 * code.co_code[::2].index(opmap["RESUME"])
     lines = [line for start, end, line in code.co_lines() if start <= begin + 2 and end > begin]
-    return len(set(lines)) == 1
+    return begin + 2 if len(set(lines)) == 1 else 0
 
 
 def is_told_by_its_maker(code: CodeType, owner: CodeType, owners: dict[int, set[int]]) -> bool:

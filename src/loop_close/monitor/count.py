@@ -34,6 +34,7 @@ class Count:
         handled and did not reach it.
     :ivar swallowing: how many passing tests swallowed each exception, those of failing tests as well.
     :ivar cut: in how many tests there were more of them than are looked at.
+    :ivar passed_over: how many tests that passed or failed were not tracked; ``over`` functions that they ran.
     """
 
     def __init__(self, functions: Mapping[int, Function]) -> None:
@@ -49,6 +50,8 @@ class Count:
         self.swallowed: dict[str, Mapping[Handled, Note]] = {}
         self.swallowing: dict[Handled, int] = {}
         self.cut = 0
+        self.passed_over = 0
+        self.over: set[int] = set()
         self._omitted: set[str] = set()
         self._last = ""  # of those that are kept the next to go
 
@@ -77,6 +80,16 @@ class Count:
             self.nothing[nodeid] = ran.nothing
         elif outcome != "failed":
             self.add_outside(ran)
+
+    def pass_over(self, nodeid: str, ran: Ran, outcome: str) -> None:
+        """Take down a test that was not tracked.
+
+        :param ran: what no test ran before it.
+        """
+        self.over |= ran.masks.keys()
+        self.passed_over += outcome in ("passed", "failed")
+        if outcome == "failed":
+            self._omitted.add(nodeid)
 
     def _count_swallowed(
         self, nodeid: str, swallowed: Mapping[Handled, Note], *, is_failed: bool, is_cut: bool

@@ -38,10 +38,10 @@ def calls_of(
     :param is_part: other processes run other tests, which may fail.
     """
     imports = imports or Imports()
-    outside = count.outside | imports.functions
     nothing = count.nothing_before | imports.nothing
-    passed = count.passing.by_function()
-    ran = {*passed, *outside, *count.ran_in_failed()}
+    passed, failed = count.passing.by_function(), count.ran_in_failed()
+    outside = count.outside | imports.functions | (count.over - passed.keys() - failed)
+    ran = {*passed, *outside, *failed}
     places = sorted((_place(count.functions[number].code, ownership), number) for number in ran)
     order = {number: index for index, (_, number) in enumerate(places)}
     is_green = count.passed and not count.failed  # then sources need not be read
@@ -72,6 +72,7 @@ def calls_of(
         uses=made.by_failed,
         swallowed=_swallowed(count, is_part=is_part),
         cut=count.cut,
+        passed_over=count.passed_over,
     )
 
 

@@ -121,6 +121,11 @@ class HandledExceptions:
         """Whether not all exceptions of this test were looked at."""
         return self.left < 0 or bool(self.many)
 
+    @property
+    def steps(self) -> int:
+        """How many steps were taken since the last test began."""
+        return self._allowed - self.left
+
     def begin_test(self) -> None:
         """A test begins; what is allowed in it depends on how much the session has taken."""
         if self._spent < MOST_IN_SESSION:

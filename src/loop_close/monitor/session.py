@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
+from loop_close.monitor.budget import Budget
 from loop_close.monitor.faults import is_of_program
 from loop_close.monitor.followed import too_many
 from loop_close.monitor.ownership import Ownership
@@ -35,15 +36,18 @@ class Monitor:
     """Counts which functions of the code under test each test calls, from now on.
 
     :param root: absolute path of the project's root.
+    :param likely: node ids of tests that are likely to fail: what they call is always tracked.
+    :param is_whole: track all tests, whatever it costs.
     :ivar why_off: why it does not count, empty when it does.
     """
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, likely: Collection[str] = (), *, is_whole: bool = False) -> None:
         self.why_off = ""
         self._why_less = ""
         self._ownership = Ownership(root)
-        self._watch = Watch(self._ownership)
-        self.tests = Attribution(self._watch)
+        budget = Budget(likely, is_unlimited=is_whole)
+        self._watch = Watch(self._ownership, budget)
+        self.tests = Attribution(self._watch, budget)
         try:
             self.why_off = self._watch.start()
         except Exception as fault:
@@ -61,11 +65,11 @@ class Monitor:
 
     # The next three are called for every test, where a call less is worth a line more.
 
-    def begin_test(self) -> None:
+    def begin_test(self, nodeid: str) -> None:
         """A test begins."""
         if not self.why_off:
             try:
-                self.tests.begin_test()
+                self.tests.begin_test(nodeid)
             except Exception as fault:
                 self._take_fault(fault)
 
@@ -92,24 +96,27 @@ class Monitor:
                 self._take_fault(fault)
 
     @_careful
-    def begin_setup(self, fixture: Any) -> None:
-        """A fixture of wider scope is about to be set up. It is told of its teardown by finalizers around its own."""
-        fixture.addfinalizer(lambda: self._end_teardown(fixture))
+    def begin_setup(self) -> None:
+        """A fixture of wider scope is about to be set up."""
         self.tests.begin_setup()
 
     @_careful
     def end_setup(self, fixture: Any, is_broken: bool) -> None:
         """It is set up, or raised."""
         self.tests.end_setup(fixture, is_broken=is_broken)
-        fixture.addfinalizer(self._begin_teardown)
 
     @_careful
-    def _begin_teardown(self) -> None:
-        self.tests.begin_teardown()
+    def torn_down(self, fixture: Any, *, is_shared: bool) -> None:
+        """A fixture is torn down.
+
+        :param is_shared: its scope is wider than a function.
+        """
+        self.tests.torn_down(fixture, is_shared=is_shared)
 
     @_careful
-    def _end_teardown(self, fixture: Any) -> None:
-        self.tests.end_teardown(fixture)
+    def mark(self) -> None:
+        """A fixture of the test is set up."""
+        self.tests.mark()
 
     @_careful
     def collected(self, nodeid: str, *, is_failed: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from loop_close.monitor.budget import Budget
 from loop_close.monitor.count import Count
 from loop_close.monitor.ran import NOT_ANY, Ran, joined
 from loop_close.monitor.watch import Watch
@@ -21,15 +22,19 @@ class Attribution:
     for none, unless the test in which it happens fails there.
     """
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch, budget: Budget) -> None:
         self.count = Count(watch.functions)
         self._watch = watch
+        self._budget = budget
+        self._nodeid = ""
         self._shared: dict[Any, _Shared] = {}
         self._gone: set[Any] = set()
         self._has_begun = False
         self._forget()
 
     def _forget(self) -> None:
+        self._mark = 0
+        self._is_tracked = True
         self._open: list[Ran] = []  # the test, and the fixtures of wider scope that are being set up in it
         self._set_up: list[Any] = []
         self._left = NOT_ANY
@@ -43,6 +48,7 @@ class Attribution:
         A failing test that is over only tidies up: where that fails as well it is no matter of the first failure.
         """
         ran = self._watch.take(in_order=in_order)
+        self._mark = 0
         if not self._open:
             self._add_outside(ran)
         elif not self._is_told or len(self._open) > 1:
@@ -50,8 +56,8 @@ class Attribution:
 
     @property
     def is_sharing(self) -> bool:
-        """Whether it matters which fixtures a test uses."""
-        return bool(self._shared)
+        """Whether it matters which fixtures the test uses."""
+        return self._is_tracked and bool(self._shared)
 
     def collected(self, nodeid: str, *, is_failed: bool) -> None:
         """A module was collected, or could not be: then what it ran until it failed counts as that of a test."""
@@ -63,8 +69,11 @@ class Attribution:
             self.count.add(nodeid, ran, "failed", is_cut=self._watch.is_cut)
         self._watch.begin_test()
 
-    def begin_test(self) -> None:
+    def begin_test(self, nodeid: str) -> None:
         """What ran until now belongs to no test."""
+        self._nodeid = nodeid
+        is_tracked = self._budget.allows(nodeid)
+        self._watch.rest_from(is_on=not is_tracked)
         if self._watch.is_due:
             self._take()
         if not self._has_begun:
@@ -72,12 +81,19 @@ class Attribution:
             self._has_begun = True
         self._watch.begin_test()
         self._open = [NOT_ANY]
+        self._mark = 0
+        self._is_tracked = is_tracked
+
+    def mark(self) -> None:
+        """What runs from now on belongs to the fixture that is torn down next, if one is."""
+        self._mark = len(self._watch.hits)
 
     def saw(self, report: Any) -> None:
         """A report of the test that runs: it failed if any of its phases or subtests did.
 
         One that failed and was run again counts neither way if it passes then.
         """
+        self.mark()
         outcome, when = report.outcome, report.when
         if outcome == "failed":
             self._failed(report)
@@ -91,6 +107,7 @@ class Attribution:
     def _failed(self, report: Any) -> None:
         self._fails_leaving |= report.when == "teardown"
         self._outcome = "failed"
+        self._budget.failed(self._nodeid)
         if not hasattr(report, "context"):  # after a subtest the test goes on
             self._take()
             self._is_told = True
@@ -111,7 +128,10 @@ class Attribution:
             own = joined((own, self._left))
         elif self._left.is_any:
             self.count.add_outside(self._left)
-        self.count.add(nodeid, own, self._outcome, is_cut=self._watch.is_cut)
+        if self._is_tracked:
+            self.count.add(nodeid, own, self._outcome, is_cut=self._watch.is_cut)
+        else:
+            self.count.pass_over(nodeid, own, self._outcome)
         while self._gone:
             self._shared.pop(self._gone.pop(), None)
         self._forget()
@@ -136,8 +156,9 @@ class Attribution:
             self.count.add_before(ran)
 
     def begin_setup(self) -> None:
-        """A fixture of wider scope is about to be set up."""
+        """A fixture of wider scope is about to be set up: other tests may be tracked that use it."""
         self._take()
+        self._watch.rest_from(is_on=False)
         self._open.append(NOT_ANY)
 
     def end_setup(self, fixture: Any, *, is_broken: bool) -> None:
@@ -146,23 +167,22 @@ class Attribution:
         ran = self._open.pop()
         if len(self._open) > 1:  # another fixture asked for it in its own setup
             self._open[-1] = joined((self._open[-1], ran))
+        else:
+            self._watch.rest_from(is_on=not self._is_tracked)
+        self._mark = 0
         self._gone.discard(fixture)
         self._shared.pop(fixture, None)
         if ran.is_any:
             self._shared[fixture] = ran, is_broken
             self._set_up.append(fixture)
 
-    def begin_teardown(self) -> None:
-        """A fixture of wider scope is about to be torn down."""
-        self._take()
-        self._open.append(NOT_ANY)
-
-    def end_teardown(self, fixture: Any) -> None:
-        """It is torn down; the test may still ask what its setup ran."""
-        self._take()
-        ran = self._open.pop()
-        self._gone.add(fixture)
-        if self._open:
-            self._left = joined((self._left, ran))
-        else:
-            self.count.add_outside(ran)
+    def torn_down(self, fixture: Any, *, is_shared: bool) -> None:
+        """A fixture is torn down; the test may still ask what the setup of a shared one ran."""
+        if is_shared:
+            ran = self._watch.since(self._mark)
+            self._gone.add(fixture)
+            if self._open:
+                self._left = joined((self._left, ran))
+            else:
+                self.count.add_outside(ran)
+        self.mark()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Set
+from time import perf_counter
 from types import CodeType, FrameType
 from typing import Any
 
 from loop_close.monitor.bodies import Bodies
-from loop_close.monitor.codes import LONGEST_TABLE, begins_on_its_line, hides_singles, is_told_by_its_maker
+from loop_close.monitor.budget import Budget
+from loop_close.monitor.codes import LONGEST_TABLE, hides_singles, is_told_by_its_maker, single_start
 from loop_close.monitor.faults import is_of_program
 from loop_close.monitor.followed import Followed, Hit
 from loop_close.monitor.handled import HandledExceptions
@@ -20,7 +23,11 @@ from loop_close.monitor.tool import Tool
 
 _HANDLED = "EXCEPTION_HANDLED"
 _TAKEN = "the program took over our tool id of sys.monitoring"
-_ID, _FRAME = id, sys._getframe  # tests may put other ones in their place
+# In one test so many calls of a function with many lines are told; after that only returns are, one in each test.
+_MANY_CALLS = 100
+# New functions of tests that are passed over which wait to be followed.
+_MOST_UNMET = 5_000
+_ID, _FRAME, _CLOCK = id, sys._getframe, perf_counter  # tests may put other ones in their place
 
 
 class TakenError(RuntimeError):
@@ -37,17 +44,22 @@ class Watch:
     :ivar hits: what ran since the last time, by code objects.
     :ivar imports: what ran while modules were imported.
     :ivar fault: what went wrong where it could not be raised; empty for nothing.
+    :ivar is_idle: a test is passed over: only lines that no test ran since they were armed are told.
     """
 
-    def __init__(self, ownership: Ownership) -> None:
+    def __init__(self, ownership: Ownership, budget: Budget | None = None) -> None:
         self.hits: list[Hit] = []
         self.fault = ""
+        self.is_idle = False
+        self._budget = budget or Budget(is_unlimited=True)
         self._ownership = ownership
         self._followed = Followed(ownership)
         self._telling = Telling()
         self._ran_before: set[int] = set()
-        self._singles: set[int] = set()
-        self._long: set[int] = set()
+        self._odd: dict[int, int] = {}  # the events of those that are not told by lines alone
+        self._singles: dict[int, int] = {}  # of them, the offsets of the first instructions
+        self._long: dict[int, int] = {}  # of them, 1 and how often they were called in this test
+        self._unmet: deque[CodeType] = deque(maxlen=_MOST_UNMET)
         self._silent: set[int] = set()
         self._hides_singles = False
         self._monitoring: Any = getattr(sys, "monitoring", None)
@@ -86,13 +98,51 @@ class Watch:
         Python, pytest and pluggy handle some 80 in each test. In a test they are heard of from its first line of the
         code under test on: before that line it raises none.
         """
+        self._budget.spend(0, steps=self._handled.steps)
+        for number in self._long if self._long else ():
+            self._long[number] = 1 if self._long[number] < _MANY_CALLS else _MANY_CALLS
         self._handled.begin_test()
-        if self._is_collecting:
+        if self.is_idle:
+            self._sleep()
+        elif self._is_collecting:
             self._handled.hear(is_on=True)
         elif self._is_awake or self._handled.is_heard:
             self._is_awake = False
             self._tool.replace("LINE", self._on_first_line)
             self._handled.hear(is_on=False)
+
+    def rest_from(self, *, is_on: bool) -> None:
+        """Pass over what runs from now on, or track it again.
+
+        Lines that ran stay disabled meanwhile, exceptions are not heard of, and new functions wait to be followed.
+        """
+        if is_on == self.is_idle:
+            return
+        self.is_idle = is_on
+        if is_on:
+            self._sleep()
+        else:
+            begun = _CLOCK()
+            self._meet_later()
+            self._rearm(set())
+            self._is_awake = True
+            self._budget.spend(_CLOCK() - begun)
+            self.begin_test()
+
+    def _sleep(self) -> None:
+        if self._is_awake or self._handled.is_heard:
+            self._tool.replace("LINE", self._on_line)
+            self._handled.hear(is_on=False)
+        self._is_awake = False
+
+    def _meet_later(self) -> None:
+        """Follow the functions that ran first in tests that were passed over, of which no line is known."""
+        while self._unmet:
+            code = self._unmet.popleft()
+            file = self._ownership.file_of(code.co_filename)
+            if file is not None and _ID(code) not in self._followed.codes:
+                self._follow(code, file)
+                self.hits.append((code, code.co_firstlineno))
 
     def _wake(self) -> None:
         self._is_awake = True
@@ -112,14 +162,38 @@ class Watch:
         why_not = self._tool.start()
         if not why_not:
             self._hides_singles = hides_singles(self._monitoring, self._tool.id, self.hits)
+            self._budget.line = self._cost_of_a_line()
             self._tool.listen()
         return why_not
+
+    def _cost_of_a_line(self) -> float:
+        """Seconds that a callback for a line takes: of a few runs the fastest."""
+        arm, code, line = (
+            self._monitoring.set_local_events,
+            _some_lines.__code__,
+            self._monitoring.events.LINE,
+        )
+        found = []
+        for _ in range(5):
+            arm(self._tool.id, code, line)
+            begun = _CLOCK()
+            _some_lines()
+            told = _CLOCK()
+            arm(self._tool.id, code, 0)
+            _some_lines()
+            plain = _CLOCK()
+            _some_lines()
+            found.append(((told - begun) - (_CLOCK() - plain)) / max(1, len(self.hits)))
+            self.hits.clear()
+        return max(min(found), 2e-8)
 
     def _callbacks(self) -> dict[str, Callable[..., Any] | None]:
         return {
             "LINE": self._bodies.on_line(self._on_line, self._monitoring.DISABLE, self._take_fault),
             "PY_START": self._on_start(),
             "PY_RETURN": self._on_return(),
+            "PY_YIELD": self._on_return(),
+            "INSTRUCTION": self._on_instruction(),
             _HANDLED: self._on_handled,
         }
 
@@ -150,21 +224,19 @@ class Watch:
         self._is_awake = True
 
     def _on_start(self) -> Callable[[CodeType, int], Any]:
-        telling, singles, long = self._telling.codes, self._singles, self._long
+        telling, long = self._telling.codes, self._long
         files, disable, id, frame_above = self._ownership.files, self._monitoring.DISABLE, _ID, _FRAME
 
         def on_start(code: CodeType, offset: int) -> Any:
             try:
                 if files.get(code.co_filename, "") is None and id(code) not in telling:
                     return disable
-                if id(code) in singles:
-                    return None  # each time
                 self._started(code, frame_above(1))
             except RecursionError:  # the program is at the end of its stack; the next call will do
                 return None
             except Exception as fault:
                 self._take_fault(fault)
-            return None if id(code) in telling or id(code) in singles or id(code) in long else disable
+            return None if id(code) in telling or long.get(id(code), _MANY_CALLS) < _MANY_CALLS else disable
 
         return on_start
 
@@ -172,14 +244,35 @@ class Watch:
         if _ID(code) in self._telling.codes:
             self._telling.begin(frame, len(self.hits))
             self._handled.hear(is_on=self._telling.frame is None)
-        elif _ID(code) in self._long:
-            if all(last is not code for last, _ in self.hits[-1:]):  # it is told each time
-                self._on_first_line(code, code.co_firstlineno)
+        elif self.is_idle and code.co_name != "<module>" and _ID(code) not in self._followed.codes:
+            self._unmet.append(code)
         else:
             self._meet(code, frame)
+            if _ID(code) in self._long:
+                self._count_call(code)
+
+    def _count_call(self, code: CodeType) -> None:
+        """Note a call of a function with too many lines. One that is called much is told once a test, on return."""
+        self._long[_ID(code)] += 1
+        if self._long[_ID(code)] >= _MANY_CALLS:
+            self._odd[_ID(code)] = self._monitoring.events.PY_RETURN | self._monitoring.events.PY_YIELD
+            self._monitoring.set_local_events(self._tool.id, code, self._odd[_ID(code)])
+        if not self.is_idle and all(last is not code for last, _ in self.hits[-1:]):
+            self._on_first_line(code, code.co_firstlineno)
+
+    def _on_instruction(self) -> Callable[[CodeType, int], Any]:
+        """For functions of one line, where Python does not tell the line: its first instruction stands for it."""
+        singles, append, disable, id = self._singles, self.hits.append, self._monitoring.DISABLE, _ID
+
+        def on_instruction(code: CodeType, offset: int) -> Any:
+            if singles.get(id(code)) == offset:
+                append((code, code.co_firstlineno))
+            return disable
+
+        return on_instruction
 
     def _on_return(self) -> Callable[[CodeType, int, object], Any]:
-        telling, id, frame_above = self._telling, _ID, _FRAME
+        telling, long, id, frame_above = self._telling, self._long, _ID, _FRAME
         returns, disable, append = self._returns, self._monitoring.DISABLE, self.hits.append
 
         def on_return(code: CodeType, offset: int, value: object) -> Any:
@@ -187,6 +280,9 @@ class Watch:
                 if id(code) in returns.codes:
                     if value is None and returns.is_missed(code, frame_above(1)):
                         append((code, NOTHING))
+                    return disable
+                if id(code) in long:
+                    append((code, code.co_firstlineno))
                     return disable
                 if id(code) not in telling.codes:
                     self._end_body(code)
@@ -229,7 +325,7 @@ class Watch:
         owners: dict[int, set[int]] = {}
         for inner, owner in self._followed.add(code):
             if len(inner.co_linetable) > LONGEST_TABLE:
-                self._long.add(_ID(inner))
+                self._long[_ID(inner)], self._odd[_ID(inner)] = 1, 0
                 continue
             if (
                 _ID(owner) not in self._long
@@ -240,9 +336,11 @@ class Watch:
                 continue
             if inner is owner:
                 self._returns.follow(inner)
-            if self._hides_singles and begins_on_its_line(inner):
-                self._singles.add(_ID(inner))
-            self._monitoring.set_local_events(self._tool.id, inner, self._returns.events_of(_ID(inner)))
+            events = self._returns.events_of(_ID(inner))
+            if self._hides_singles and (begin := single_start(inner)):
+                events |= self._monitoring.events.INSTRUCTION
+                self._singles[_ID(inner)], self._odd[_ID(inner)] = begin, events
+            self._monitoring.set_local_events(self._tool.id, inner, events)
 
     def _release(self) -> None:
         """Let go of code objects that nobody else holds, those that ran since the last time as well."""
@@ -251,8 +349,11 @@ class Watch:
         self.hits[: len(ran)] = self._followed.by_first_codes(ran)
         ran.clear()
         self._followed.release()
-        for numbers in (self._ran_before, self._singles, self._long, self._silent):
+        for numbers in (self._ran_before, self._silent):
             numbers.intersection_update(self._followed.codes)
+        for known in (self._odd, self._singles, self._long):
+            for number in known.keys() - self._followed.codes.keys():
+                del known[number]
         self._returns.keep(self._followed.codes.keys())
         self.imports.keep(self._followed.codes.keys())
 
@@ -272,10 +373,11 @@ class Watch:
         return hits
 
     def take(self, *, in_order: bool = True) -> Ran:
-        """What ran since the last time; it is told again from now on.
+        """What ran since the last time; it is told again from now on, unless the test is passed over.
 
         :raises TakenError: when the program took our tool id.
         """
+        begun = _CLOCK()
         if self._telling.frame is not None:
             self._telling.forget()
             self._handled.hear(is_on=True)
@@ -284,13 +386,28 @@ class Watch:
             return Ran(swallowed=swallowed) if swallowed else NOT_ANY
         hits = self._cut(0)
         masks, codes = self._followed.masks(hits)
-        self._rearm(codes)
-        if not in_order:
-            return Ran(masks, swallowed=swallowed)
-        return Ran(masks, self._followed.in_order(hits), self._followed.nothing(hits), swallowed)
+        if self.is_idle:
+            self._ran_before |= codes
+        else:
+            self._rearm(codes)
+        ran = Ran(masks, swallowed=swallowed)
+        if in_order:
+            ran = Ran(masks, self._followed.in_order(hits), self._followed.nothing(hits), swallowed)
+        self._budget.spend(_CLOCK() - begun, len(hits), len(codes))
+        return ran
+
+    def since(self, mark: int) -> Ran:
+        """What ran since there was so much; its lines are told again once the rest is taken."""
+        hits = self._cut(mark)
+        self._ran_before |= {_ID(code) for code, _ in hits}
+        followed = self._followed
+        return (
+            Ran(followed.masks(hits)[0], followed.in_order(hits), followed.nothing(hits)) if hits else NOT_ANY
+        )
 
     def rest(self) -> Ran:
         """What ran since the last time, at the end: it is not told again."""
+        self._meet_later()
         return self._followed.ran(self._cut(0))
 
     def _rearm(self, numbers: Set[int]) -> None:
@@ -298,16 +415,16 @@ class Watch:
         if not self._tool.is_ours():
             raise TakenError(_TAKEN)
         arm, tool = self._monitoring.set_local_events, self._tool.id
-        codes, returns = self._followed.codes, self._returns
+        codes, returns, odd = self._followed.codes, self._returns, self._odd
         told, line, both = returns.codes, returns.line, returns.both
         before, self._ran_before = self._ran_before, set()
-        if before or self._long:
-            numbers = (numbers | before) - self._long
+        if before:
+            numbers = numbers | before
         for number in numbers:
             code = codes.get(number)
             if code is not None:  # unknown, or another thread is letting go of it
                 arm(tool, code, 0)
-                arm(tool, code, both if number in told else line)
+                arm(tool, code, odd.get(number, both if number in told else line))
 
     def _armed(self) -> Iterator[tuple[CodeType, int]]:
         """Every code object that we want to hear of, with its events."""
@@ -315,8 +432,8 @@ class Watch:
         for number, code in list(self._followed.codes.items()):
             if self.imports.is_open(number):
                 yield code, self._bodies.events(self._monitoring, code)
-            elif code.co_name != "<module>" and number not in self._long and number not in self._silent:
-                yield code, self._returns.events_of(number)
+            elif code.co_name != "<module>" and number not in self._silent:
+                yield code, self._odd.get(number, self._returns.events_of(number))
         for code in self._telling.codes.values():
             yield code, events.PY_RETURN
 
@@ -324,3 +441,25 @@ class Watch:
         """Leave everything as it was; more than once is fine."""
         if not self._tool.stop() and not self.fault:
             self.fault = f"TakenError: {_TAKEN}"
+
+
+def _some_lines() -> int:
+    """What the cost of a line is measured on."""
+    a = 0
+    a += 1
+    a += 2
+    a += 3
+    a += 4
+    a += 5
+    a += 6
+    a += 7
+    a += 8
+    a += 9
+    a += 10
+    a += 11
+    a += 12
+    a += 13
+    a += 14
+    a += 15
+    a += 16
+    return a

@@ -38,6 +38,7 @@ def to_wire(calls: Calls) -> dict[str, Any]:
         "uses": {nodeid: sorted(each) for nodeid, each in calls.uses.items()},
         "swallowed": [_row(each, _SWALLOWED_FIELDS) for each in calls.swallowed],
         "cut": calls.cut,
+        "passed_over": calls.passed_over,
     }
 
 
@@ -101,4 +102,5 @@ def from_wire(plain: Mapping[str, Any]) -> Calls:
         uses={nodeid: frozenset(each) for nodeid, each in plain["uses"].items()},
         swallowed=tuple(map(_swallowed, plain["swallowed"])),
         cut=plain["cut"],
+        passed_over=plain["passed_over"],
     )

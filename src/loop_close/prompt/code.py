@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 
 from loop_close.model import Source
-from loop_close.prompt.show import safe, short
+from loop_close.prompt.show import safe_lines, short
 from loop_close.syntax.heads import body_line
 from loop_close.syntax.index import Function, first_line, index_source, statement_at
 from loop_close.text.markdown import fence
@@ -303,11 +303,7 @@ def _is_silent(statement: ast.stmt) -> bool:
 
 @lru_cache(maxsize=512)
 def _safe_lines(source: Source) -> tuple[str, ...]:
-    """The lines, each safe by itself and as part of the whole: a private key is known by its first and last line."""
-    text = "\n".join(source.lines)
-    whole = safe(text, 2 * len(text) + _MAX_LINE)  # whole: a line that is cut out would be held back
-    shown = (safe(line).replace("\n", " ") for line in source.lines)
-    return tuple(line if line in whole else "[redacted]" for line in shown)
+    return safe_lines(source.lines)
 
 
 def _line(source: Source, number: int) -> str:

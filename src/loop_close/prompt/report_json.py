@@ -86,6 +86,7 @@ def _calls(observation: Observation) -> dict[str, Any]:
     return {
         "failing": len(calls.failed) if calls is not None else 0,
         "omitted": calls.omitted if calls is not None else 0,
+        "passed_over": calls.passed_over if calls is not None else 0,
         "passing": calls.passed if calls is not None else 0,
         "remembered": calls.remembered if calls is not None else 0,
         "why_off": safe(observation.why_no_calls),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from loop_close.calls import Calls
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.model import Evidence, Observation, Report, RootCause
 from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line, second_place
@@ -166,9 +167,20 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
     why, calls = observation.why_no_calls, observation.calls
     if why and (observation.asks_for_calls or _is_first(report)):
         yield f"Call data is missing or partial: {line_of(why, 160)}."
-    elif calls is not None and calls.omitted:
-        yield f"Call data covers {len(calls.failed)} of {len(calls.failed) + calls.omitted} failing tests."
+    elif calls is not None and (calls.omitted or (calls.passed_over and _is_first(report))):
+        yield _coverage(calls)
     yield from (f"History: {line_of(note, 300)}" for note in report.notes)
+
+
+def _coverage(calls: Calls) -> str:
+    """Of how many tests the calls are known, and why not of all."""
+    failing = f"{len(calls.failed):,} of {len(calls.failed) + calls.omitted:,} failing tests"
+    if not calls.passed_over:
+        return f"Call data covers {failing}."
+    return (
+        f"Call data covers {failing} and {calls.passed:,} passing ones. Tracking all would have slowed the run;"
+        " `--loop-close-suspects on` does it."
+    )
 
 
 def _is_first(report: Report) -> bool:

@@ -33,6 +33,23 @@ def _safe(text: str, limit: int) -> str:
     return display(clean(text, limit))
 
 
+def safe_lines(lines: Sequence[str]) -> tuple[str, ...]:
+    """Each line safe by itself and as part of the whole: a private key is known by its first and last line."""
+    from loop_close.text.clean import clean
+    from loop_close.text.normalize import display
+    from loop_close.text.redact import mark
+
+    numbers: dict[str, int] = {}
+    whole = display(clean("\n".join(lines), numbers=numbers))
+    keys = [value for value in numbers if "\n" in value]
+    shown = (display(clean(line, _MAX_TEXT, numbers)).replace("\n", " ") for line in lines)
+    # A line that is not in the whole is part of a longer credential.
+    return tuple(
+        line if line in whole else mark(next((key for key in keys if line in key), line), numbers)
+        for line in shown
+    )
+
+
 # Files, functions and tests come again and again in thousands of failures; long messages twice in a row.
 _safe_name = lru_cache(maxsize=16_384)(_safe)
 _safe_text = lru_cache(maxsize=64)(_safe)

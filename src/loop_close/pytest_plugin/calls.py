@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from loop_close.files import UnusablePathError
+from loop_close.files import UnusablePathError, read_failed
 from loop_close.pytest_plugin.options import settings_table
-from loop_close.settings import AUTO, OFF
+from loop_close.settings import AUTO, OFF, ON
 
 if TYPE_CHECKING:
     from loop_close.calls import Calls
@@ -41,7 +41,10 @@ def start_monitor(config: pytest.Config) -> None:
 def _watch(config: pytest.Config) -> None:
     from loop_close.monitor.session import Monitor
 
-    monitor = Monitor(str(config.rootpath))
+    likely: list[str] = []
+    with contextlib.suppress(OSError, ValueError):
+        likely = read_failed(config.rootpath)
+    monitor = Monitor(str(config.rootpath), likely, is_whole=setting_of(config) == ON)
     config.add_cleanup(monitor.stop)  # however pytest ends, even before a session
     plugin = Nothing(monitor.why_off) if monitor.why_off else CallWitness(monitor)
     config.pluginmanager.register(plugin, _NAME)
@@ -176,7 +179,7 @@ class CallWitness:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
         request = getattr(item, "_request", None)  # now, as pytest takes it away at the end
         monitor = self._monitor
-        monitor.begin_test()
+        monitor.begin_test(item.nodeid)
         yield
         used = fixtures_of(item, request) if monitor.tests.is_sharing else ()
         monitor.end_test(item.nodeid, used)
@@ -186,10 +189,16 @@ class CallWitness:
     def pytest_fixture_setup(self, fixturedef: Any) -> Any:
         if fixturedef.scope == "function":
             yield
+            self._monitor.mark()
             return
-        self._monitor.begin_setup(fixturedef)
+        self._monitor.begin_setup()
         outcome = yield
         self._monitor.end_setup(fixturedef, outcome.exception is not None)
+
+    # Others may still run for the fixture. What they run counts as the next teardown, or as the test.
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_post_finalizer(self, fixturedef: Any) -> None:
+        self._monitor.torn_down(fixturedef, is_shared=fixturedef.scope != "function")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:

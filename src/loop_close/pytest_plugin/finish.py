@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 _TESTS_FAILED, _INTERNAL_ERROR, _USAGE_ERROR = 1, 3, 4
 #: The exit codes of pytest itself (``pytest.ExitCode``; 6: too many warnings).
 _OWN_STATUS = range(7)
+# A selection that can be remembered as it is: nothing in it has to be escaped or redacted.
+_PLAIN = re.compile(r"(?:(?![A-Za-z0-9]{20})[A-Za-z0-9_./ ,:-]){0,200}")
 #: What is said of a run that leaves the prompt of the last one.
 UNCHANGED = "pytest was called wrongly; {} still shows the last run"
 
@@ -102,7 +105,7 @@ def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
         and not told
         and bool(tally.passed + tally.xfailed + tally.xpassed)
         and not _incomplete(recorder, session)
-        and not selection(recorder.config)
+        and _PLAIN.fullmatch(selection(recorder.config)) is not None
     )
 
 
@@ -120,10 +123,11 @@ def _keep_green(recorder: Recorder, session: pytest.Session) -> bool:
     tally, memory = recorder.tally, recorder.memory
     if memory is None:
         return True
+    from loop_close.pytest_plugin.command import selection
     from loop_close.pytest_plugin.recall import called
 
     called(recorder, session, "")
-    return memory.keep_green(tally.passed, tally.skipped)
+    return memory.keep_green(tally.passed, tally.skipped, selection(recorder.config))
 
 
 def _green(recorder: Recorder) -> tuple[str, ...]:

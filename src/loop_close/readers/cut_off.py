@@ -28,6 +28,10 @@ _RUFF = re.compile(
     r"|^(?P<unformatted>\d{1,9}) files? would be reformatted(?:, \d{1,9} files? already formatted)?$",
     re.MULTILINE,
 )
+# The end of each finding of ``ruff --output-format json``, which is no JSON any more where a piece of it is missing.
+_RUFF_JSON = re.compile(
+    r'"noqa_row": ?\d{1,9},\s{0,20}"url": ?"https://docs\.astral\.sh/ruff/rules/[\w-]{1,100}"'
+)
 _TY = re.compile(r"^Found (?P<all>\d{1,9}) diagnostics?$", re.MULTILINE)
 # What tox says of an environment, when it ended and in the summary, and below the summary.
 _TOX = re.compile(
@@ -78,6 +82,10 @@ def read(text: str, root: str) -> Reading:
         what = "file to reformat" if match["unformatted"] else "error"
         if number:
             found.take(match.span(), _checked("ruff", number, what))
+    if found_json := list(_RUFF_JSON.finditer(text)):
+        span = found_json[0].start(), found_json[-1].end()
+        found.take(span, _checked("ruff", len(found_json), "error"))
+        found.is_certain = found.is_certain or not is_quoted_until(text[span[1] :])
     for match in _TY.finditer(text):
         if int(match["all"]):
             found.take(match.span(), _checked("ty", int(match["all"]), "diagnostic"))

@@ -208,7 +208,7 @@ DEFAULT_READERS: tuple[LazyReader, ...] = (
         id="cut_off",
         marks=(
             *("\nFAILED ", "\nERROR ", "\nSUBFAIL", "= short test summary", "evaluation failed"),
-            *("\nE   ", "INTERNALERROR>", "+ Timeout +", "t: error: ", ".py: error: "),
+            *("\nE   ", "INTERNALERROR>", "+ Timeout +", "t: error: ", ".py: error: ", '"noqa_row"'),
         ),
         last_marks=(
             *(" failed", " error", "FAILED (", "\nFound ", " would be reformatted", "evaluation failed"),

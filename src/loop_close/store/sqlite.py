@@ -192,21 +192,18 @@ class SqliteHistory(History):
         self,
         begun: Begun,
         *,
-        passed: int,
-        skipped: int,
         calls: NewCalls | None = None,
         baseline: NewBaseline | None = None,
-        interpreter: str = "",
+        **fields: Any,
     ) -> bool:
-        """Remember a green run of all tests with nothing failing before it, and begin a new episode after it.
+        """Remember a green run with nothing failing before it, and begin a new episode after it.
 
+        :param fields: of :class:`loop_close.memory.Run`, plain: ``passed``, ``skipped``, ``selection``.
         :param calls: what its tests called.
         :param baseline: what later runs are compared with from now on.
         :returns: False, and nothing is remembered, where something has come to be failing since the run began.
         """
-        plain: dict[str, Any] = {"exit_code": 0, "is_good": True, "passed": passed, "skipped": skipped}
-        if interpreter:
-            plain["interpreter"] = interpreter
+        plain: dict[str, Any] = {"exit_code": 0, "is_good": True, **fields}
 
         def work(connection: sqlite3.Connection) -> bool:
             if episodes.watched_by(connection, begun.source):

@@ -16,5 +16,7 @@ def cut(text: str, limit: int = MAX_MESSAGE) -> str:
     head = limit * 3 // 5
     tail = limit - head
     # Half a key no longer looks like one: what the cuts go through is redacted before.
-    first, last = clean(text[: head + _CUT_ROOM])[:head], clean(text[-tail - _CUT_ROOM :])[-tail:]
+    numbers: dict[str, int] = {}
+    first = clean(text[: head + _CUT_ROOM], numbers=numbers)[:head]
+    last = clean(text[-tail - _CUT_ROOM :], numbers=numbers)[-tail:]
     return f"{first}\n… {len(text) - limit} characters left out …\n{last}"

@@ -8,12 +8,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import NamedTuple
 
-from loop_close.text._collapse import collapse
-from loop_close.text._paths import LIBRARY, PYTEST_TEMPORARY, TEMPORARY, WINDOWS_TEMPORARY
-from loop_close.text._paths import relativize as relativize
-from loop_close.text.notes import without_notes
+# Paths are read from their start: the lookbehind in front keeps each pattern from trying every directory of a path
+# again. Separators are "/", "\" and, in reprs, "\\".
+# A placeholder in front ("<n>") is the start of that path.
+_WITHIN = r"[\w.+@~/\\-]"
+_START = rf"(?:(?<=://)|(?<!{_WITHIN})(?<![a-z]>))"
+_SEP = r"[/\\]{1,2}"
+
+# ``tmp_path`` up to the test's own directory, below whatever ``--basetemp`` or TMPDIR is.
+_PYTEST_TEMPORARY = re.compile(
+    rf"(?:(?<=[\"'])(?:[A-Za-z]:)?[/\\][^\"'\n:]*?|{_START}(?:[A-Za-z]:)?[/\\]{_WITHIN}*?)pytest-of-[^/\\\s'\"]{{1,60}}{_SEP}pytest-(?:[0-9]+|current)"
+    rf"(?:{_SEP}popen-gw[0-9]+)?(?:{_SEP}[^/\\\s'\":,;)\]]{{0,80}}(?:[0-9]|current)(?![^/\\\s'\":,;)\]>]))?"
+)
+# ``tempfile`` makes names of "tmp" and eight of these characters.
+_MADE = r"(?:[/\\]{1,2}tmp[a-z0-9_]{6,8}(?![a-z0-9_]))?"
+_TEMPORARY = re.compile(
+    rf"{_START}(?:/private)?/(?:var/folders/[^/\s'\"]{{1,40}}/[^/\s'\"]{{1,60}}/T|(?:var/)?tmp)(?![\w.-]){_MADE}"
+)
+_WINDOWS_TEMPORARY = re.compile(
+    rf"(?<!\w)(?<![a-z]>)[A-Za-z]:{_SEP}(?:[^/\\'\"\n:<>]{{1,60}}{_SEP}){{0,6}}?(?:Temp|TEMP)(?![\w.-]){_MADE}"
+)
+_LIBRARY_END = (
+    rf"(?:lib(?:64)?{_SEP}python3(?:\.[0-9]+)?t?{_SEP}(?:(?:site|dist)-packages{_SEP})?"
+    rf"|[Pp]ython3[0-9]*{_SEP}[Ll]ib{_SEP}(?:site-packages{_SEP})?|(?:site|dist)-packages{_SEP})(?=[\w.])"
+)
+# The absolute prefix of an installed module. Between quotes it may have spaces ("C:\\Program Files").
+_LIBRARY = re.compile(
+    rf"(?:(?<=[\"'])(?:[A-Za-z]:)?[/\\][^\"'\n:]*?|{_START}(?:[A-Za-z]:)?[/\\](?:[^\s\"'<>:]*?[/\\])??){_LIBRARY_END}"
+)
+_FOLLOWS = r"[\w.@+~-]"
 
 
 class Rule(NamedTuple):
@@ -40,14 +67,14 @@ _ADDRESSES = (
 )
 # How many threads came before depends on what else ran in the process: "Thread-3 (worker)" (Python 3.10).
 _THREAD = Rule("thread", ("Thread-",), re.compile(r"\bThread-[0-9]+(?= \()"), "Thread-…")
-_PYTEST_TMP = Rule("pytest_tmp", ("pytest-of-",), PYTEST_TEMPORARY, "<tmp>")
+_PYTEST_TMP = Rule("pytest_tmp", ("pytest-of-",), _PYTEST_TEMPORARY, "<tmp>")
 
 # Ordered: what comes first is not seen by what comes later. Patterns that start with a digit look back after
 # it, as "re" searches fast only for a pattern that starts with a character class.
 VOLATILE: tuple[Rule, ...] = (
     _PYTEST_TMP,
-    Rule("tmp", ("/tmp", "/var/folders"), TEMPORARY, "<tmp>"),
-    Rule("windows_tmp", ("Temp", "TEMP"), WINDOWS_TEMPORARY, "<tmp>"),
+    Rule("tmp", ("/tmp", "/var/folders"), _TEMPORARY, "<tmp>"),
+    Rule("windows_tmp", ("Temp", "TEMP"), _WINDOWS_TEMPORARY, "<tmp>"),
     *_ADDRESSES,
     Rule(
         "uuid",
@@ -172,6 +199,20 @@ _WORDS = frozenset(
     )
 )
 
+# The literals of placeholders, for "_collapse".
+_TOKEN = re.compile(
+    r"(?P<plain>(?:<[a-z]{1,9}>|\b(?:None|True|False|null|true|false|nan|inf)\b|[\s,:.+-])++)"
+    r"|(?P<open>[\[({])|(?P<close>[\])}])|(?P<other>[^\[\](){}<\s,:.+-]++|.)",
+    re.DOTALL,
+)
+_PAIRS = {"]": "[", ")": "(", "}": "{"}
+# Hypothesis notes the example that it found as a call of the test, and how to have it again. Other words of that kind
+# are a program's own.
+_NOTES = re.compile(r"\n(?:Falsifying|Failing)(?: explicit)? (?:example|test case): \w+\(")
+
+
+_REDACTED = Rule("redacted", ("<redacted ",), re.compile(r"<redacted [0-9]++>"), "<redacted>")
+
 
 def stabilize(text: str) -> str:
     """Replace what differs between two runs of the same code.
@@ -212,7 +253,7 @@ def display(text: str) -> str:
     """
     text = _apply((_PYTEST_TMP, *_ADDRESSES, _THREAD), text)
     if "-packages" in text or "ython3" in text:
-        text = LIBRARY.sub("", text)
+        text = _LIBRARY.sub("", text)
     return text
 
 
@@ -224,10 +265,10 @@ def _apply(rules: Sequence[Rule], text: str) -> str:
 
 
 def _masked(text: str) -> str:
-    text = _apply(_MASKED, stabilize(text))
+    text = _apply((_REDACTED, *_MASKED), stabilize(text))
     if _DIGIT.search(text):
         text = _VALUE.sub(_value, text)
-    return collapse(text)
+    return _collapse(text)
 
 
 def _value(match: re.Match[str]) -> str:
@@ -235,3 +276,92 @@ def _value(match: re.Match[str]) -> str:
     if token is None:
         return "<n>"
     return token if token.lower() in _WORDS else "<id>"
+
+
+@dataclass(slots=True)
+class _Open:
+    bracket: str
+    at: int
+    is_literal: bool
+
+
+def _collapse(text: str) -> str:
+    """Fold lists, tuples, sets and dicts that hold nothing but placeholders and constants, inside out.
+
+    :returns: the text with ``<list>`` or ``<dict>`` for each, whatever it held and however much of it. Calls
+        and indexes keep their brackets: ``f(<n>)``, ``a[<n>]``.
+    """
+    if not any(closing in text for closing in _PAIRS):
+        return text
+    pieces: list[str] = []
+    opened: list[_Open] = []
+    for match in _TOKEN.finditer(text):
+        piece = match[0]
+        if match.lastgroup == "open":
+            opened.append(_Open(piece, len(pieces), not pieces or not _is_called(pieces[-1][-1])))
+        elif match.lastgroup == "close" and opened:
+            piece = _close(piece, pieces, opened)
+        elif match.lastgroup == "other" and opened:
+            opened[-1].is_literal = False
+        pieces.append(piece)
+    return "".join(pieces)
+
+
+def _close(bracket: str, pieces: list[str], opened: list[_Open]) -> str:
+    """Close the innermost bracket: its pieces go, if they fold to what is returned."""
+    start = opened.pop()
+    inside = "".join(pieces[start.at + 1 :]) if start.is_literal else ""
+    if start.bracket == _PAIRS[bracket] and start.is_literal and _is_container(bracket, inside):
+        del pieces[start.at :]
+        return "<dict>" if bracket == "}" and (":" in inside or not inside.strip()) else "<list>"
+    if opened:
+        opened[-1].is_literal = False
+    return bracket
+
+
+def _is_container(bracket: str, inside: str) -> bool:
+    return bracket != ")" or "," in inside or not inside.strip()
+
+
+def _is_called(before: str) -> bool:
+    # After one of these a bracket is a call or an index, not a literal.
+    return before.isalnum() or before in "_)]…"
+
+
+def without_notes(message: str) -> str:
+    """The message up to the first line that tells of an example; all of it where there is none."""
+    found = _NOTES.search(message)
+    return message[: found.start()] if found is not None and found.start() else message
+
+
+def relativize(text: str, roots: Sequence[tuple[str, str]]) -> str:
+    """Replace absolute directories by what they are called.
+
+    :param roots: ``(directory, name)``; the longest directory that fits wins. An empty name is the project's
+        own root: ``/home/me/proj/a.py`` becomes ``a.py`` and a bare ``/home/me/proj`` becomes ``.``.
+    :returns: the text; a directory is only replaced where a path starts with it, and not within a longer name
+        (``/home/me/project2``). On Windows roots either slash matches, also doubled as in reprs.
+    """
+    for directory, name in sorted(roots, key=lambda root: -len(root[0].rstrip("/\\"))):
+        directory = directory.rstrip("/\\")
+        # The last part alone is a cheap way to know that a text has nothing to replace.
+        if directory and re.split(r"[/\\]", directory)[-1] in text:
+            text = _root_pattern(directory).sub(partial(_renamed, name), text)
+    return text
+
+
+def _renamed(name: str, match: re.Match[str]) -> str:
+    separator = match["separator"]
+    if separator is None:
+        return name or "."
+    return name + separator if name else ""
+
+
+@lru_cache(maxsize=32)
+def _root_pattern(directory: str) -> re.Pattern[str]:
+    is_windows = directory[1:2] == ":" or directory.startswith("\\")
+    between = _SEP if is_windows else "/"
+    body = between.join(re.escape(part) for part in re.split(r"[/\\]+" if is_windows else "/", directory))
+    # Written in front the lookbehind costs time at each character; behind, it needs a fixed width.
+    body = rf"{_START}{body}" if is_windows else rf"{body}(?:(?<=://{body})|(?<!{_WITHIN}{body}))"
+    return re.compile(rf"{body}(?:(?P<separator>{between})(?={_FOLLOWS})|(?![\w@+~-]|\.\w))")

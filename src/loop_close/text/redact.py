@@ -1,201 +1,508 @@
-"""Credentials out of text, before anything is stored or shown.
+r"""Credentials out of text, before anything is stored or shown.
 
-One ordered table. What has a shape of its own (vendor tokens, keys, headers) is found by its shape;
-everything else by the name it is assigned to. A name such as ``password`` is enough for a quoted value; an
-ambiguous one such as ``token`` needs a value that looks like a credential, as parsers have tokens and dicts
-have keys.
+A credential is found by its shape (tokens of vendors, keys of several lines), by its syntax (headers, URLs, options of
+commands), or by the name it is assigned to (:mod:`loop_close.text.assigned`). ``docs/secrets.md`` has the limits.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from binascii import a2b_base64
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from typing import NamedTuple
 
-from loop_close.text import _assigned
+from loop_close.text.assigned import (
+    LONG,
+    SHORTEST,
+    compiled,
+    cookie_values,
+    introspected_values,
+    is_mixed,
+    is_placeholder,
+    is_random,
+    is_test_value,
+    named_values,
+    words,
+)
 
-REDACTED = "[redacted]"
+#: What stands for a credential: equal numbers are equal credentials, in the order in which they first appear.
+MARK = re.compile(r"<redacted ([1-9][0-9]{0,8})>")
 
-# A refused match this long is passed over whole, so that nested refusals cannot add up to quadratic time.
-_LONG = 256
+# So many different values are also looked for elsewhere in the text.
+_REPEATED = 20
+_ROUNDS = 4
 
 
-class Secret(NamedTuple):
+def _always(match: re.Match[str]) -> bool:
+    return True
+
+
+class Rule(NamedTuple):
     """One way a credential is written.
 
-    :ivar guards: lower case; a text that holds none of them is not searched at all.
-    :ivar regex: with a group ``secret``, the part to hide.
-    :ivar accept: has the last word on a match.
+    :ivar guards: a text that holds none of them is not searched. Those of tokens are exact, others in lower case.
+    :ivar pattern: with a group ``secret``, the part to hide. Compiled when it is first needed.
+    :ivar accept: has the last word on a match, and may say that only a part is to be hidden, by its end.
     """
 
-    name: str
     guards: tuple[str, ...]
-    regex: re.Pattern[str]
-    accept: Callable[[re.Match[str]], bool] = lambda match: True
+    pattern: str
+    accept: Callable[[re.Match[str]], bool | int] = _always
 
 
-def _is_random(match: re.Match[str]) -> bool:
-    # "sk-" also starts the CSS classes of scikit-learn's HTML reprs.
-    value = match["secret"]
-    mixed = bool(re.search("[0-9]", value) and re.search("[A-Z]", value) and re.search("[a-z]", value))
-    return mixed or bool(re.search("[A-Za-z0-9]{20}", value) and re.search("[0-9]", value))
+def _random(match: re.Match[str]) -> bool:
+    return is_random(match["secret"])
 
 
 def _has_digit(match: re.Match[str]) -> bool:
     return re.search("[0-9]", match["secret"]) is not None
 
 
-def _is_password(match: re.Match[str]) -> bool:
-    # Not a placeholder, and not "host:8080?mail=a@b".
-    return re.match(r"\*+$|\[redacted\]$|[{$<%]|[0-9]+[?#]", match["secret"]) is None
+def _is_key(match: re.Match[str]) -> bool:
+    return match["secret"].strip("\\nr \n") != ""
 
 
-# The prefixes are those of the vendors' documentation and of GitHub's list of supported secret scanning
-# patterns. A left boundary keeps each pattern from starting again inside what it just refused; it is written
-# after the prefix, as "re" searches fast only for a pattern that starts with its literal.
-# Ordered: names before shapes, and shapes without boundaries before those that another secret can touch.
-SECRETS: tuple[Secret, ...] = (
-    Secret(
-        "private_key",
-        ("private key-----",),
-        # Without its END line a key goes as far as there are lines of base64, or to the end of a quoted run.
-        re.compile(
-            r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY-----"
-            r"(?P<secret>(?:[^-]|-(?!----))*+(?=-----END )"
-            r"|[^\s-]*+(?:\n[ \tE>+|]*+[A-Za-z0-9+/=]{16,}+(?=\s|$))*+)"
-        ),
-        lambda match: match["secret"].strip("\\nr \n") not in ("", REDACTED),
+# --- shapes
+
+_WORD, _WORDS, _HEX = "[A-Za-z0-9]", "[A-Za-z0-9_-]", "[a-f0-9]"
+
+
+# A token does not start within a word; a repr or a URL may have "\\n" or "%20" in front.
+_EDGE = r"(?:(?<![A-Za-z0-9]{0})|(?<=\\[nrt]{0})|(?<=%[0-9A-Fa-f][0-9A-Fa-f]{0}))"
+
+
+# Prefixes of tokens and what follows, from the vendors' documentation and GitHub's list of supported secret scanning
+# patterns. After "~" the token must look random.
+_PREFIXES = r"""
+ghp_ gho_ ghu_ ghs_ ghr_  [A-Za-z0-9]{20,}+
+github_pat_  [A-Za-z0-9]{20,}+(?:_[A-Za-z0-9]++)?
+glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glimt- glagent- glsoat- gloas- glffct-  [A-Za-z0-9_.-]{20,}+
+GR1348941  [A-Za-z0-9_-]{20,}+
+sk_live_ rk_live_ pk_live_ sk_test_ rk_test_  [A-Za-z0-9]{16,}+
+whsec_  [A-Za-z0-9+/=]{16,}+
+npm_  [A-Za-z0-9]{36,}+
+rubygems_  [a-f0-9]{48}
+pypi-AgEI  (?:(?!pypi-AgEI)[A-Za-z0-9_-])++
+AKIA ASIA AROA AIDA ABIA ACCA  [A-Z2-7]{16}(?![A-Za-z0-9])
+hf_  [A-Za-z0-9]{30,}+
+SG.  [A-Za-z0-9_-]{16,}+\.[A-Za-z0-9_-]{16,}+
+AIza  [A-Za-z0-9_-]{35,}+
+ya29.  [A-Za-z0-9._-]{20,}+
+~ 1//0  [A-Za-z0-9_-]{30,}+
+GOCSPX-  [A-Za-z0-9_-]{20,}+
+hvs. hvb. hvr.  [A-Za-z0-9_-]{24,}+
+pul-  [a-f0-9]{40}(?![A-Za-z0-9])
+dapi  [a-f0-9]{32}(?:-[0-9])?(?![A-Za-z0-9])
+dckr_pat_ dckr_oat_  [A-Za-z0-9_-]{20,}+
+dop_v1_ doo_v1_ dor_v1_  [a-f0-9]{64}
+SK  [a-f0-9]{32}(?![A-Za-z0-9])
+key-  [a-f0-9]{32}(?![A-Za-z0-9])
+shpat_ shpss_ shpca_ shppa_  [a-fA-F0-9]{32,}+
+lin_api_  [A-Za-z0-9]{32,}+
+secret_  [A-Za-z0-9]{43}(?![A-Za-z0-9])
+ntn_  [A-Za-z0-9]{40,}+
+figd_ figo_ figu_  [A-Za-z0-9_-]{30,}+
+glsa_  [A-Za-z0-9]{32}_[A-Fa-f0-9]{8}
+~ glc_  [A-Za-z0-9+/=]{32,}+
+eyJrIjoi  [A-Za-z0-9+/=_-]{40,}+
+NRAK- NRII- NRIQ- NRRA- NRSP- NRJS-  [A-Za-z0-9_-]{19,}+
+sntrys_ sntryu_  [A-Za-z0-9+/=_-]{32,}+
+ATATT3 ATCTT3  [A-Za-z0-9_=-]{32,}+
+ATBB  [A-Za-z0-9]{28,}+(?![A-Za-z0-9])
+~ EAA  [A-Za-z0-9]{30,}+
+xai-  [A-Za-z0-9]{40,}+
+gsk_  [A-Za-z0-9]{40,}+
+r8_  [A-Za-z0-9]{37}(?![A-Za-z0-9])
+pplx-  [A-Za-z0-9]{32,}+
+AGE-SECRET-KEY-1  [A-Za-z0-9]{20,}+
+HRKU-  [A-Za-z0-9_-]{30,}+
+PMAK-  [a-f0-9]{24}-[a-f0-9]{34}
+pscale_tkn_ pscale_pw_ pscale_oauth_  [A-Za-z0-9_=.-]{30,}+
+pat  [A-Za-z0-9]{14}\.[a-f0-9]{64}
+dt0c01. dt0s01. dt0s02.  [A-Z0-9]{24}\.[A-Z0-9]{64}
+EZAK EZTK  [A-Za-z0-9]{54}
+dp.  (?:pt|ct|st|sa|scim|audit)\.[A-Za-z0-9_-]{40,}+
+fo1_  [A-Za-z0-9_-]{43}
+sbp_  [a-f0-9]{40}
+ops_eyJ  [A-Za-z0-9+/=_-]{60,}+
+v1.0-  [a-f0-9]{24}-[a-f0-9]{146}
+AKCp  [A-Za-z0-9]{60,}+
+sq0atp- sq0csp- sq0idp-  [A-Za-z0-9_-]{22,}+
+xkeysib- xsmtpsib-  [a-f0-9]{64}-[A-Za-z0-9]{16}
+access-sandbox- access-development- access-production-  [a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}
+xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-  [A-Za-z0-9%-]{10,}+
+xoxe.  xox[bp]-[A-Za-z0-9-]{10,}+
+nvapi-  [A-Za-z0-9_-]{40,}+
+tvly-  [A-Za-z0-9_-]{24,}+
+pcsk_  [A-Za-z0-9_]{40,}+
+csk-  [a-z0-9]{40,}+
+lsv2_pt_ lsv2_sk_  [a-f0-9]{32}_[a-f0-9]{10}
+phx_ phc_  [A-Za-z0-9]{40,}+
+squ_ sqp_ sqa_  [a-f0-9]{40}
+CCIPAT_ CCIPRJ_  [A-Za-z0-9_]{30,}+
+bkua_ bkct_  [a-z0-9]{40}
+tskey-  [a-z]{3,10}-[A-Za-z0-9]{10,}+-[A-Za-z0-9]{20,}+
+nfp_  [A-Za-z0-9]{36,}+
+rnd_  [A-Za-z0-9]{28,}+
+napi_  [a-z0-9]{50,}+
+sgp_  [a-f0-9_]{40,}+
+dnkey-  [A-Za-z0-9_=-]{26}-[A-Za-z0-9_=-]{52}
+LTAI  [A-Za-z0-9]{20}
+sm_pat_ sm_aat_ sm_sat_  [A-Za-z0-9]{16}
+tfp_  [A-Za-z0-9_-]{44}_[A-Za-z0-9_-]{14}
+pnu_ pnb_  [A-Za-z0-9]{36}
+sk.eyJ pk.eyJ  [A-Za-z0-9_-]{20,}+\.[A-Za-z0-9_-]{20,}+
+sha256~  [A-Za-z0-9_-]{43}
+rpa_  [A-Z0-9a-z]{40,}+
+lin_oauth_  [A-Za-z0-9]{32,}+
+sk_  [a-f0-9]{48}
+CLOJARS_  [a-f0-9]{60}
+eyJhdXRocyI6  [A-Za-z0-9+/=]{20,}+
+FLWSECK-  [A-Za-z0-9]{32}-X
+shippo_live_ shippo_test_  [a-f0-9]{40}
+~ sk-  [A-Za-z0-9_-]{20,}+
+"""
+# Tokens known by a part in their middle: that part, and the whole.
+_MIDDLES = r"""
+Q~  [A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,40}
+.atlasv1.  [A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}+
+-us  [a-f0-9]{32}-us[0-9]{1,2}
+AZDO  [A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}
+JQQJ99  [A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{10,}+
+:APA91b  [A-Za-z0-9_-]{11}:APA91b[A-Za-z0-9_-]{100,}+
+~ .  [MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,40}
+:AA  [0-9]{8,10}:AA[A-Za-z0-9_-]{33}
+"""
+
+
+def _prefixed(row: str) -> Rule:
+    # The edge is written after the prefix, as "re" searches fast only for a pattern that starts with its literal.
+    prefixes, _, body = row.removeprefix("~ ").partition("  ")
+    starts = (re.escape(prefix) for prefix in prefixes.split())
+    start = "|".join(start + _EDGE.replace("{0}", start) for start in starts)
+    return Rule(
+        tuple(prefixes.split()), f"(?P<secret>(?:{start}){body})", _random if row[0] == "~" else _always
+    )
+
+
+def _with_middle(row: str) -> Rule:
+    guard, _, pattern = row.removeprefix("~ ").partition("  ")
+    edge = _EDGE.replace("{0}", "")
+    pattern = f"{edge}(?P<secret>{pattern})(?![A-Za-z0-9])"
+    return Rule((guard,), pattern, _random if row[0] == "~" else _always)
+
+
+_TOKENS: tuple[Rule, ...] = (
+    *map(_prefixed, _PREFIXES.strip().splitlines()),
+    *map(_with_middle, _MIDDLES.strip().splitlines()),
+    Rule(
+        ("s.",),
+        rf"(?P<secret>s\.(?:(?<![\w.)\]]s\.)|(?<=\\ns\.)|(?<=%[0-9A-Fa-f][0-9A-Fa-f]s\.)){_WORD}{{24}})(?![A-Za-z0-9_(])",
+        _random,
     ),
-    Secret(
-        "private_key_tail",
-        ("private key-----",),
-        # The start was cut off, perhaps within a line: the lines of base64 before END. Without END it matches
-        # too, to be refused at once.
-        re.compile(
-            r"^(?P<secret>(?:\A[A-Za-z0-9+/=]++\n)?(?:[ \tE>+|]*+[A-Za-z0-9+/=]{16,}+\n)*+"
-            r"(?:[ \tE>+|]*+[A-Za-z0-9+/=]++\n)?)"
-            r"(?P<end>[ \tE>+|]*+-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY-----)?",
-            re.MULTILINE,
-        ),
+    # RFC 7519 and 7516: the header is a JSON object, so base64url of '{"'. A signed token has three parts, an encrypted
+    # one five, the second of which may be empty; an unsigned one ends in its dot.
+    Rule(
+        ("eyJ",),
+        rf"(?P<secret>eyJ(?:(?<!{_WORDS}eyJ)|(?<=\\[nrt]eyJ)|(?<=%[0-9A-Fa-f][0-9A-Fa-f]eyJ)){_WORDS}{{6,}}+\.(?:eyJ{_WORDS}{{2,}}+\.{_WORDS}*+"
+        rf"|{_WORDS}*+\.{_WORDS}{{12,}}+(?:\.{_WORDS}{{8,}}+){{0,2}}))",
+    ),
+)
+_BEGIN = r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+_END = r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+_BASE64_LINES = r"(?:\n[ \tE>+|]*+[A-Za-z0-9+/=]{16,}+(?=\s|$))*+"
+_KEYS: tuple[Rule, ...] = (
+    # Without its END line a key goes as far as there are lines of base64, or to the end of a quoted run.
+    Rule(
+        ("private key",),
+        rf"{_BEGIN}(?P<secret>(?:[^-]|-(?!----))*+(?=-----END )|[^\s-]*+{_BASE64_LINES})",
+        _is_key,
+    ),
+    # The start was cut off, perhaps within a line: the lines of base64 before END. Without END it matches too, to be
+    # refused at once.
+    Rule(
+        ("private key",),
+        r"(?m)^(?P<secret>(?:\A[A-Za-z0-9+/=]++\n)?(?:[ \tE>+|]*+[A-Za-z0-9+/=]{16,}+\n)*+"
+        rf"(?:[ \tE>+|]*+[A-Za-z0-9+/=]++\n)?)(?P<end>[ \tE>+|]*+{_END})?",
         lambda match: bool(match["secret"] and match["end"]),
     ),
-    Secret(
-        "url_password", ("://",), re.compile(r"://[^\s/?#@:'\"<>]*+:(?P<secret>[^\s/'\"<>]+)@"), _is_password
+    Rule(
+        ("begin ssh2",),
+        r"---- BEGIN SSH2 (?:ENCRYPTED )?PRIVATE KEY ----(?P<secret>(?:[^-]|-(?!--- ))*+)",
+        _is_key,
     ),
-    Secret(
-        "authorization",
-        ("authorization",),
-        re.compile(
-            r"(?i:authorization)\\?[\"']?[ \t]{0,3}[:=,][ \t]{0,3}[bBuU]?\\?[\"']?"
-            r"(?i:bearer|basic|token|digest|negotiate|apikey)[ \t]{1,3}(?P<secret>[A-Za-z0-9._~+/=:-]+)"
-        ),
-    ),
-    Secret(
-        "bearer",
-        ("bearer",),
-        re.compile(r"\b[Bb](?:earer|EARER)[ \t]{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{16,}+)"),
-        _has_digit,
-    ),
-    Secret("quoted", _assigned.GUARDS, _assigned.QUOTED, _assigned.is_quoted_secret),
-    Secret("bare", _assigned.GUARDS, _assigned.BARE, _assigned.is_bare_secret),
-    Secret("ambiguous", _assigned.AMBIGUOUS_GUARDS, _assigned.AMBIGUOUS, _assigned.is_shaped_secret),
-    Secret(
-        "github",
-        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        re.compile(
-            r"(?P<secret>gh[pousr]_[A-Za-z0-9]{20,}+|github_pat_[A-Za-z0-9]{20,}+(?:_[A-Za-z0-9]++)?)"
-        ),
-    ),
-    Secret(
-        "stripe",
-        ("_live_", "_test_", "whsec_"),
-        re.compile(r"(?P<secret>(?:[srp]k_(?:live|test)|whsec)_[A-Za-z0-9]{16,}+)"),
-    ),
-    Secret("npm", ("npm_",), re.compile(r"(?P<secret>npm_[A-Za-z0-9]{36,}+)")),
-    Secret("pypi", ("pypi-agei",), re.compile(r"(?P<secret>pypi-AgEI(?:(?!pypi-AgEI)[A-Za-z0-9_-])++)")),
-    Secret(
-        "aws_access_key_id",
-        ("akia", "asia", "aroa", "aida"),
-        re.compile(r"(?P<secret>A(?<![A-Za-z0-9]A)(?:KI|SI|RO|ID)A[A-Z2-7]{16})(?![A-Za-z0-9])"),
-    ),
-    Secret(
-        "gitlab", ("glpat-",), re.compile(r"(?P<secret>glpat-(?<![A-Za-z0-9_-]glpat-)[A-Za-z0-9_.-]{20,}+)")
-    ),
-    Secret("hugging_face", ("hf_",), re.compile(r"(?P<secret>hf_(?<![A-Za-z0-9]hf_)[A-Za-z0-9]{30,}+)")),
-    Secret(
-        "sendgrid",
-        ("sg.",),
-        re.compile(r"(?P<secret>SG\.(?<![A-Za-z0-9]SG\.)[A-Za-z0-9_-]{16,}+\.[A-Za-z0-9_-]{16,}+)"),
-    ),
-    Secret("google_oauth", ("ya29.",), re.compile(r"(?P<secret>ya29\.[A-Za-z0-9_-]{20,}+)")),
-    Secret("digitalocean", ("_v1_",), re.compile(r"(?P<secret>do[opr]_v1_[a-f0-9]{64})")),
-    Secret(
-        "slack_webhook",
-        ("hooks.slack.com",),
-        re.compile(
-            r"hooks\.slack\.com/services/(?P<secret>[A-Za-z0-9]{6,}+/[A-Za-z0-9]{6,}+/[A-Za-z0-9]{16,}+)"
-        ),
-    ),
-    Secret("slack", ("xox",), re.compile(r"(?P<secret>xox(?<![A-Za-z0-9-]xox)[a-z]-[A-Za-z0-9-]{10,}+)")),
-    Secret(
-        "sk", ("sk-",), re.compile(r"(?P<secret>sk-(?<![A-Za-z0-9_-]sk-)[A-Za-z0-9_-]{20,}+)"), _is_random
-    ),
-    Secret("google", ("aiza",), re.compile(r"(?P<secret>AIza(?<![A-Za-z0-9_-]AIza)[A-Za-z0-9_-]{35,}+)")),
-    Secret(
-        "jwt",
-        ("eyj",),
-        # RFC 7519: header and payload are JSON objects, so base64url of '{"'. An unsigned one ends in its
-        # dot.
-        re.compile(
-            r"(?P<secret>eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{6,}+\.eyJ[A-Za-z0-9_-]{2,}+\.[A-Za-z0-9_-]*+)"
-        ),
+    Rule(("private-lines",), rf"Private-Lines: [0-9]{{1,4}}(?P<secret>{_BASE64_LINES})", _is_key),
+    Rule(
+        ("$ansible_vault",),
+        r"\$ANSIBLE_VAULT;[0-9.]{1,5};AES256?[^\n]{0,80}(?P<secret>(?:\n[ \t]*+[0-9a-f]{8,}+(?=\s|$))++)",
     ),
 )
 
+# --- syntaxes
 
-def _shortest(guards: Iterable[str]) -> tuple[str, ...]:
-    """Stems of which every guard holds one: a text without them holds none, and most texts are without."""
-    kept: list[str] = []
-    for guard in sorted((_stem(guard) for guard in guards), key=len):
-        if not any(shorter in guard for shorter in kept):
-            kept.append(guard)
-    return tuple(kept)
-
-
-def _stem(guard: str) -> str:
-    stem = guard.rstrip("=:'\"] \t_-\\")
-    return stem if len(stem) > 2 else guard  # "sk" alone is in every task
+_NOT_CREDENTIALS = words(
+    """
+    realm token auth authentication required credentials scheme header or and is not only
+    """
+)
 
 
-_HINTS = _shortest(guard for secret in SECRETS for guard in secret.guards)
+def _authorization(match: re.Match[str]) -> bool:
+    value, scheme = match["secret"], (match["scheme"] or "").strip().lower()
+    is_call = match.string[match.end() : match.end() + 1] in tuple("_([")
+    if is_call or value.lower() in _NOT_CREDENTIALS or scheme == "digest" or value.startswith("AWS4-"):
+        return False
+    if scheme in ("bearer", "basic", "token", "negotiate", "apikey", "api-key", "splunk", "ntlm", "jwt"):
+        return True
+    return len(value) >= 8 and _has_digit(match)
 
 
-def redact(text: str) -> str:
-    """Replace each credential by ``[redacted]``; the name it has stays.
+def _url_password(match: re.Match[str]) -> bool | int:
+    # Not a placeholder, not "host:8080/@x" or "host:8080?mail=a@b". It goes to the last "@" that is not in a query.
+    value = match["secret"]
+    end = value.find("@")
+    while (following := value.find("@", end + 1)) >= 0 and "?" not in value[end:following]:
+        end = following
+    if end < 1 or match[0].startswith("://[") or is_test_value(value[:end]):
+        return False
+    if re.match(r"\*+@|port\b|\[redacted\]@|[{$<%]|[0-9]+[/?#]|x-(?:oauth-basic|token-auth)@", value):
+        return False
+    return match.start("secret") + end
+
+
+def _is_basic(match: re.Match[str]) -> bool:
+    """Whether it is the base64 of ``user:password``."""
+    value = match["secret"]
+    try:
+        user, colon, password = a2b_base64(value + "=" * (-len(value) % 4)).decode().partition(":")
+    except ValueError:
+        return False
+    return bool(user and colon and password) and (user + password).isprintable()
+
+
+def _url_user(match: re.Match[str]) -> bool:
+    return is_random(match["secret"]) and not match["secret"].startswith(("%", "$"))
+
+
+def _command(match: re.Match[str]) -> bool:
+    value = match["secret"]
+    return (
+        not is_placeholder(value)
+        and not value.isdigit()
+        and not value.startswith("-")
+        and not is_test_value(value)
+    )
+
+
+# What a command is called, and how it takes a password, for which "@@" stands.
+_COMMANDS: tuple[Rule, ...] = tuple(
+    Rule(tuple(guards.split()), pattern.replace("@@", r"(?P<secret>[^\s'\"`]+)"), _command)
+    for guards, pattern in (
+        (
+            "curl",
+            r"curl\b[^\n]{0,200}?[ '\"](?:-u|--user|--proxy-user|-U)(?:['\"]?[ =,]{1,2})?['\"]?"
+            r"[^\s:'\"=-][^\s:'\"]{0,80}:@@",
+        ),
+        ("mysql mariadb", r"(?:mysql|mariadb)[\w-]*(?=[ \t])[^\n]{0,200}?[ \t]-p@@"),
+        ("sshpass login", r"(?:sshpass|login)\b[^\n]{0,200}?[ \t]-p[ \t]{0,2}@@"),
+        ("redis-cli", r"redis-cli\b[^\n]{0,200}?[ \t]-a[ \t]{1,2}@@"),
+        ("ldap", r"ldap[a-z]{3,10}(?=[ \t])[^\n]{0,200}?[ \t]-w[ \t]{1,2}@@"),
+        ("htpasswd", r"htpasswd[ \t]+-\w*b\w*[ \t]+[^\s]{1,200}[ \t]+\S{1,80}[ \t]+@@"),
+        ("zip", r"(?:un)?zip[ \t][^\n]{0,100}?-P[ \t]{0,2}@@"),
+        ("7z", r"7za?(?=[ \t])[^\n]{0,100}?[ \t]-p@@"),
+        ("pass:", r"\bpass(?:in|out)?['\"]?[ \t,=]{1,3}['\"]?pass:@@"),
+        ("http", r"https?(?=[ \t])[^\n]{0,100}?[ \t]-a[ \t]{1,2}[^\s:]{1,80}:@@"),
+        ("-user", r"--(?:proxy-)?user(?:name)?[ \t=]['\"]?[^\s:'\"]{1,80}:@@"),
+        ("smb", r"smb\w{2,10}(?=[ \t])[^\n]{0,200}?-U[ \t]{0,2}['\"]?[^\s%'\"]{1,80}%@@"),
+    )
+)
+_SYNTAXES: tuple[Rule, ...] = (
+    *_KEYS,
+    Rule(
+        ("://",),
+        r"://[^\s/?#@:'\"<>]*+:(?P<secret>(?:[^\s/'\"<>]++|/(?!/))++)",
+        _url_password,
+    ),
+    Rule(("://",), r"://(?P<secret>[^\s/?#@:'\"<>]{16,}+)(?=(?::[\w-]{0,40})?@)", _url_user),
+    Rule(("@tcp(", "@unix("), r"\b\w{1,60}:(?P<secret>[^\s'\"]{1,200}?)@(?:tcp|unix)\("),
+    Rule(("basic ",), r"\b[Bb]asic[ \t]{1,3}(?P<secret>[A-Za-z0-9+/_-]{6,400}+={0,2})", _is_basic),
+    Rule(("thin:",), r"thin:[\w.]{1,60}/(?P<secret>[^\s@'\"/]+)@"),
+    Rule(
+        ("auth",),
+        r"(?i:auth)\\?['\"]?(?:=|: ?)?\((?:\w{1,20}=)?['\"][^'\"\n]{0,80}['\"], ?(?:\w{1,20}=)?"
+        r"['\"](?P<secret>[^'\"\n]+)['\"]\)",
+        lambda match: not is_test_value(match["secret"]) and not is_placeholder(match["secret"]),
+    ),
+    Rule(
+        ("authorization",),
+        r"(?i:authorization)\\?[\"']?[ \t]{0,3}[:=,][ \t]{0,3}(?:[bBuU](?=[\"']))?\\?[\"']?"
+        r"(?P<scheme>[A-Za-z][A-Za-z-]{1,19}[ \t]{1,3}(?=[A-Za-z0-9._~+/=:-]))?"
+        r"(?P<secret>[A-Za-z0-9._~+/=:-]++)",
+        _authorization,
+    ),
+    Rule(
+        ("digest",),
+        r"(?i:digest)[ \t][^\n]{0,300}?\bresponse=\\?[\"']?(?P<secret>[0-9a-fA-F]{32,}+)",
+    ),
+    Rule(
+        ("bearer",),
+        r"\b[Bb](?:earer|EARER)(?:[ \t]{1,3}|%20|\+)(?P<secret>[A-Za-z0-9._~+/=-]{16,}+)",
+        _has_digit,
+    ),
+    Rule(
+        ("hooks.slack.com",),
+        rf"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>{_WORD}{{6,}}+/[A-Za-z0-9/]{{20,}}+)",
+    ),
+    Rule(
+        ("/webhooks/",),
+        rf"/api/(?:v[0-9]{{1,2}}/)?webhooks/[0-9]{{8,22}}/(?P<secret>{_WORDS}{{50,}}+)",
+    ),
+    Rule(("webhookb2",), r"webhookb2/(?P<secret>[\w@/-]{36,}+)"),
+    Rule(
+        ("x-hub-signature",),
+        rf"(?i:x-hub-signature(?:-256)?)[\"']?: ?[\"']?sha(?:1|256)=(?P<secret>{_HEX}{{40,}}+)",
+    ),
+    Rule(
+        ("identified",),
+        r"(?i:identified[ \t]+by)[ \t]+(?P<quote>['\"])(?P<secret>[^'\"\n]+)(?P=quote)",
+    ),
+    Rule(
+        ("securestring",),
+        r"(?i:securestring)[ \t]+(?P<quote>['\"])(?P<secret>[^'\"\n$]+)(?P=quote)",
+    ),
+)
+
+_BY_GUARD = [
+    [(guard, rule) for rule in rules for guard in rule.guards] for rules in (_TOKENS, _SYNTAXES, _COMMANDS)
+]
+
+
+def redact(text: str, numbers: MutableMapping[str, int] | None = None) -> str:
+    """Replace each credential by ``<redacted 1>``, equal ones by equal numbers; the name it has stays.
 
     :param text: sanitized text; an escape sequence in the middle hides a credential.
-    :returns: the text, longer or shorter. Clean text costs a few substring searches. Applied twice it changes
-        nothing more.
+    :param numbers: the numbers of credentials of texts that are shown or compared together; those of this text are
+        added. Without it each text counts for itself.
+    :returns: the text, longer or shorter. Applied twice it changes nothing more.
     """
+    hidden: dict[int, str] = {}
+    first = _next_number(text, numbers)
+    for _ in range(_ROUNDS):
+        spans = _without_marks(text, _merged(_spans(text)))
+        if not spans:
+            break
+        text = _hide(text, spans, hidden, first)
+    return _numbered(text, hidden, {} if numbers is None else numbers, first) if hidden else text
+
+
+def mark(value: str, numbers: MutableMapping[str, int]) -> str:
+    """What stands for a part of a credential, which by itself does not look like one."""
+    return f"<redacted {numbers.setdefault(value, max(numbers.values(), default=0) + 1)}>"
+
+
+def _next_number(text: str, numbers: MutableMapping[str, int] | None) -> int:
+    taken = [int(number) for number in MARK.findall(text)] if "<redacted " in text else []
+    return max((*taken, *(numbers or {}).values()), default=0) + 1
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    # A token is one long word: of most texts little is left to search for so many prefixes.
+    words = " ".join([word for word in text.split() if len(word) >= SHORTEST])
+    for rule in _guarded(_BY_GUARD[0], words) if words else ():
+        if compiled(rule.pattern).search(words):
+            yield from _matches(rule, text)
     folded = text.lower()
-    if not any(map(folded.__contains__, _HINTS)):
-        return text
-    for secret in SECRETS:
-        if any(map(folded.__contains__, secret.guards)):
-            text = _hide(secret, text)
+    if len(folded) != len(text):  # a few letters have two in lower case
+        folded = re.sub("[A-Z]+", lambda match: match[0].lower(), text)
+    rules = _guarded(_BY_GUARD[1], folded)
+    if text[:1] == "-" or " -" in text or "'-" in text or '"-' in text or "pass:" in text:
+        rules += _guarded(_BY_GUARD[2], folded)
+    for rule in rules:
+        yield from _matches(rule, text)
+    yield from named_values(text, folded)
+    if "where " in text:
+        yield from introspected_values(text)
+    if "cookie" in folded:
+        yield from cookie_values(text)
+
+
+def _guarded(rules: Sequence[tuple[str, Rule]], text: str) -> list[Rule]:
+    """The rules of which the text holds a guard."""
+    return list(dict.fromkeys([rule for guard, rule in rules if guard in text]))
+
+
+def _matches(rule: Rule, text: str) -> Iterator[tuple[int, int]]:
+    regex, position = compiled(rule.pattern), 0
+    # A position past the end would be taken for the end, and found again for ever.
+    while position < len(text) and (match := regex.search(text, position)):
+        start, end = match.span("secret")
+        accepted = rule.accept(match)
+        if accepted:
+            end = end if accepted is True else accepted
+            yield start, end
+            position = max(end, match.start() + 1)
+        else:
+            # What was refused may hold another name and its value.
+            position = max(start if end - start < LONG else end, match.start() + 1)
+
+
+def _merged(spans: Iterator[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        elif end > start:
+            merged.append((start, end))
+    return merged
+
+
+def _without_marks(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans that hold no part of a mark: what was hidden before is not hidden again."""
+    if "<redacted " not in text:
+        return spans
+    marks = [match.span() for match in MARK.finditer(text)]
+    kept, at = [], 0
+    for start, end in spans:
+        while at < len(marks) and marks[at][1] <= start:
+            at += 1
+        if at == len(marks) or end <= marks[at][0]:
+            kept.append((start, end))
+    return kept
+
+
+def _hide(text: str, spans: list[tuple[int, int]], hidden: dict[int, str], first: int) -> str:
+    """The text with a mark of its own for each credential; ``hidden`` says what each mark stands for."""
+    parts: list[str] = []
+    done = 0
+    for start, end in spans:
+        number = first + len(hidden)
+        hidden[number] = text[start:end]
+        parts += (text[done:start], f"<redacted {number}>")
+        done = end
+    text = "".join((*parts, text[done:]))
+    # The same value may stand elsewhere without its name.
+    values = [value for value in dict.fromkeys(hidden.values()) if len(value) >= 6 and is_mixed(value)]
+    for value in values[:_REPEATED]:
+        if value in text:
+            number = first + len(hidden)
+            changed = re.sub(rf"(?<![\w<]){re.escape(value)}(?!\w)", f"<redacted {number}>", text)
+            if changed != text:
+                hidden[number], text = value, changed
     return text
 
 
-def _hide(secret: Secret, text: str) -> str:
-    parts: list[str] = []
-    done = position = 0
-    # A position past the end would be taken for the end, and found again for ever.
-    while position < len(text) and (match := secret.regex.search(text, position)):
-        start, end = match.span("secret")
-        if secret.accept(match):
-            parts += (text[done:start], REDACTED)
-            done = position = end
-        else:
-            # What was refused may hold another name and its value.
-            position = max(start if end - start < _LONG else end, match.start() + 1)
-    return "".join((*parts, text[done:]))
+def _numbered(text: str, hidden: dict[int, str], numbers: MutableMapping[str, int], first: int) -> str:
+    """The text with marks numbered in the order in which their credentials first appear."""
+    following = first
+
+    def number_of(match: re.Match[str]) -> str:
+        nonlocal following
+        value = hidden.get(int(match[1]))
+        if value is None:
+            return match[0]
+        if value not in numbers:
+            numbers[value] = following
+            following += 1
+        return f"<redacted {numbers[value]}>"
+
+    return MARK.sub(number_of, text)

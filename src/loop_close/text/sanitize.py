@@ -9,10 +9,8 @@ CI log readers.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from functools import cache
-
-#: What a lone surrogate or a noncharacter becomes.
-REPLACEMENT = "\ufffd"
 
 _BREAKS = ("\r\n", "\r", "\v", "\f", "\x85", "\u2028", "\u2029")
 
@@ -34,19 +32,29 @@ _SPELLED = re.compile(
 )
 _SPELLED_START = re.compile(r"#x1B(?=[\[\]])")
 
-_HIDDEN = re.compile(
-    "["
-    "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f"  # C0 without tab and line breaks, DEL, C1
-    "\u00ad\u061c\u180e"
-    "\u200b-\u200f\u202a-\u202e\u2060-\u206f"  # zero width, bidirectional, invisible operators
-    "\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e0fff"  # tags, variation selector supplement, and the unassigned between them
-    "]+"
-)
-_NOT_CHARACTERS = re.compile(
-    "[\ud800-\udfff\ufdd0-\ufdef"
-    + "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
-    + "]"
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]+")  # C0 without tab and line breaks, DEL, C1
+# Format, private use, surrogate, unassigned: characters that show nothing, or nothing that others know.
+_UNSEEN_CATEGORIES = frozenset(("Cf", "Co", "Cs", "Cn"))
+# Default_Ignorable_Code_Point, from DerivedCoreProperties.txt of the Unicode Character Database 16.0: "unicodedata" has
+# no such property. Variation selectors and fillers are in it, which are marks and letters by category.
+_IGNORABLE = (
+    *(
+        (0x00AD, 0x00AD),
+        (0x034F, 0x034F),
+        (0x061C, 0x061C),
+        (0x115F, 0x1160),
+        (0x17B4, 0x17B5),
+        (0x180B, 0x180F),
+    ),
+    *(
+        (0x200B, 0x200F),
+        (0x202A, 0x202E),
+        (0x2060, 0x206F),
+        (0x3164, 0x3164),
+        (0xFE00, 0xFE0F),
+        (0xFEFF, 0xFEFF),
+    ),
+    *((0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
 )
 
 # GitHub: actions/runner ActionCommand.cs trims a line's start, then wants "::name"; "##[name]" counts
@@ -61,12 +69,21 @@ def sanitize(text: str) -> str:
     r"""Strip what is not seen, and defuse what a log reader would execute.
 
     :param text: any string.
-    :returns: the text with ``\n`` and ``\t`` as its only control characters, without escape sequences and
-        invisible characters, each line break a ``\n``. A CI command keeps its words but is broken by a
-        space. Applied twice it changes nothing more.
+    :returns: the text with ``\n`` and ``\t`` as its only control characters, without escape sequences, each line
+        break a ``\n``, and invisible characters as escapes: ``\u200b``. A CI command keeps its words but is broken
+        by a space. Applied twice it changes nothing more.
     """
+    return _safe(text, _escapes)
+
+
+def stripped(text: str) -> str:
+    """As :func:`sanitize`, without the invisible characters: to find what they may split."""
+    return _safe(text, dict.fromkeys)
+
+
+def _safe(text: str, replacements: Callable[[list[int]], Mapping[int, str | None]]) -> str:
     if not text.isascii() or _odd(text):
-        text = _visible(text)
+        text = _visible(text, replacements)
     if "#x1B" in text:
         text = _without_spelled_escapes(text)
     return _defused(text)
@@ -88,17 +105,32 @@ def _odd(text: str) -> str:
     return text.encode("utf-8", "surrogatepass").translate(None, _PLAIN).decode("utf-8", "surrogatepass")
 
 
-def _visible(text: str) -> str:
+def _visible(text: str, replacements: Callable[[list[int]], Mapping[int, str | None]]) -> str:
     if "\x9b" in text:
         text = _escapes_of_8_bits().sub("", text)
     elif "\x1b" in text:
         text = _ESCAPES.sub("", text)
     for line_break in _BREAKS:
         text = text.replace(line_break, "\n")
+    text = text.removeprefix("\ufeff")  # the signature of an encoding
     odd = _odd(text)
-    if _HIDDEN.search(odd):
-        text = _HIDDEN.sub("", text)
-    return _NOT_CHARACTERS.sub(REPLACEMENT, text) if _NOT_CHARACTERS.search(odd) else text
+    if _CONTROLS.search(odd):
+        text = _CONTROLS.sub("", text)
+    unseen = [ord(each) for each in set(odd) if _is_unseen(each)] if not odd.isascii() else []
+    return text.translate(replacements(unseen)) if unseen else text
+
+
+@cache
+def _is_unseen(character: str) -> bool:
+    from unicodedata import category  # late: most text is ASCII
+
+    code = ord(character)
+    return category(character) in _UNSEEN_CATEGORIES or any(low <= code <= high for low, high in _IGNORABLE)
+
+
+def _escapes(codes: list[int]) -> dict[int, str | None]:
+    """How Python spells the characters."""
+    return {code: ascii(chr(code))[1:-1] for code in codes}
 
 
 @cache

@@ -21,8 +21,11 @@ def diff_of(before: Sequence[str], after: Sequence[str]) -> str:
     :returns: cleaned text; a last line ``… 5 more lines`` where it was cut.
     """
     # Whole before they are compared: a line of a key between two of a diff no longer looks like one.
-    old, new = (clean("\n".join(lines)).split("\n") if lines else [] for lines in (before, after))
-    lines = clean("\n".join(_compared(old, new))).split("\n")
+    numbers: dict[str, int] = {}
+    texts = (
+        clean("\n".join(lines), numbers=numbers).split("\n") if lines else [] for lines in (before, after)
+    )
+    lines = clean("\n".join(_compared(*texts)), numbers=numbers).split("\n")
     return _cut(lines) if lines != [""] else ""
 
 

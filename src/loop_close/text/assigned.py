@@ -1,0 +1,468 @@
+"""Credentials known by the name they are assigned to, for :mod:`loop_close.text.redact`.
+
+A name such as ``password`` is enough for most quoted values, however they are assigned: in source code, reprs, JSON,
+YAML, XML, options, queries, connection strings. ``token`` and ``key`` need a value that looks random, as parsers have
+tokens and dicts have keys. So do names that only begin like a secret's, such as ``secret_santa``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+#: A refused match this long is passed over whole, so that nested refusals cannot add up to quadratic time.
+LONG = 256
+#: No token of a vendor is shorter.
+SHORTEST = 15
+#: Patterns are compiled when they are first needed: most texts need few of them.
+compiled = cache(re.compile)
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a list that is written as text."""
+    return frozenset(text.split())
+
+
+_NAME_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
+# Where one of the names below may begin, in lower case. A search for it is much faster than one for the names.
+_CORE = (
+    r"p(?:ass|w|riv|re.?s)|s(?:ecret|ess|id|ig|hared|ubscription|ecurity)|a(?:pi.?k|ccess|ccount|uth)|cred|cookie|csrf"
+    r"|encr|master|refresh|token|key|xsrf"
+)
+# A name may have anything before it (``DB_PASSWORD``, ``stripeApiKey``), which need not be matched. After it comes only
+# what starts a new word.
+_NAME = (
+    r"[acekmprstxACEKMPRSTX](?i:(?P<strong>(?<=p)(?:ass(?:word|wd|phrase|code)|wd)|(?<=s)ecret|(?<=c)redential"
+    r"|(?<=a)(?:pi[_-]?key|ccess[_-]?(?:key|token)|uth[_-]?token|ccount[_-]?key)"
+    r"|(?<=p)(?:rivate[_-]?key|re[_-]?shared[_-]?key)|(?<=e)ncryption[_-]?key|(?<=m)aster[_-]?key"
+    r"|(?<=r)efresh[_-]?token"
+    r"|(?<=s)(?:hared[_-]?(?:access[_-]?)?key|ession[_-]?token|igning[_-]?key|ubscription[_-]?key|ecurity[_-]?token))"
+    r"|(?P<short>(?<=p)(?:ass|w))"
+    r"|(?P<weak>(?<=t)oken|(?<=k)ey|(?<=a)uth|(?<=s)(?:ess(?:ion)?|id|ig(?:nature)?)|(?<=c)(?:ookie|srf)|(?<=x)srf))"
+    r"(?P<tail>(?:s|[kK]ey)?[0-9]{0,4}(?:[_-][\w-]{0,40}|(?<=[a-z0-9])[A-Z]\w{0,40}|ID|id)?+)(?!\w)"
+)
+# What may stand between a name and its value. A type annotation may be between; a comparison shows the value, too.
+_SIGN = (
+    r"(?P<close>\\{0,3}[\"']|&quot;)?\]?[ \t]{0,3}"
+    r"(?P<sign>=>|:=|[=!]==?|=|%3[dD]|:[ \t]{0,3}[A-Za-z][\w.\[\], |]{0,40}=(?!=)|:(?!:)"
+    r"|,(?=[ \t]{0,3}[bBuU]?\\{0,3}[\"'])|(?=[ \t(][\"'(]))(?P<gap>[ \t]{0,3})"
+)
+_QUOTED = (
+    _SIGN + r"(?P<paren>[(\[][ \t]{0,3}\n?[ \t]{0,40})?(?:(?:Secret(?:Str|Bytes)?|Password\w{0,20})\()?"
+    r"[bBuUrRfF]{0,2}(?P<quote>\\{0,3}[\"']|&quot;)"
+    # A truncated repr has no closing quote; its secret then goes to the end of the line.
+    r"(?P<secret>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n]))*+)"
+)
+_BARE_VALUE = (
+    r"(?:[^\s'\"`,;&(){}\[\]<>|\\]|&(?![\w.-]{1,40}=|amp;|quot;|[lg]t;)|,(?=[^\s,'\"])(?![\w.-]{1,40}[=:]))++"
+)
+_BARE = _SIGN + rf"(?:!{{1,2}}\w{{1,20}}[ \t]{{1,3}})?(?P<secret>{_BARE_VALUE})"
+_SHAPED = _SIGN + r"(?:[bBuU]?\\{0,3}[\"'])?(?P<secret>[\w.+=~%/-]{8,}+)"
+_BLOCK = r":[ \t]{1,3}[|>][+-]?\n[ \t]{1,40}(?P<secret>[^\s'\"]+)"
+_SAID = r"[ \t]{1,3}(?:is|was|->|\||for [^\n:]{1,60}:)[ \t]{1,20}(?P<secret>[^\s'\"(\[{<,;|]{6,}+)(?=[ \t]*(?:\n|\||$))"
+_ELEMENT = r"[\"']?(?:>|&gt;)\s{0,20}(?:<!\[CDATA\[)?(?P<secret>[^<>\n&\]]++)(?:\]\]>)?\s{0,20}(?:</|&lt;/)"
+_ATTRIBUTE = (
+    r"(?:\\{0,3}[\"'])?(?:,?\s{1,20}\\{0,3}[\"']?(?:value|content|val)\\{0,3}[\"']?[ \t]{0,3}[=:][ \t]{0,3}|\n\n)"
+    r"(?P<quote>\\{0,3}[\"'])?(?P<secret>(?(quote)(?:(?!(?P=quote))[^\n])++|[^\s'\",}]++))"
+)
+_ARGUMENT = r"[ \t\n]{1,20}(?P<secret>[^\s'\"<>|`]++)"
+_WHOLE_LINE = (
+    r"(?:=|(?P<gap>[ \t]{0,3}[:=][ \t]{1,3}))(?P<secret>[^\s'\"`#$*(\[{<|>%][^\s'\"`]*+)(?=[ \t]*(?:\n|$))"
+)
+
+# ``password_hash`` and the like are about a secret, and say something in a failing test.
+_ABOUT = (
+    r"(?i)[_-](?:hash(?:ed|er|ers|es)?|ids?|names?|files?|paths?|dir|fields?|labels?|policy|length|len|min|max|url|uri"
+    r"|env|var|types?|counts?|resets?|errors?|messages?|regex|pattern|prefix|manager|backend|validators?|strength"
+    r"|version|required|expir\w*|rotation|valid|invalid|changed\w*|hint|help|input|form|at|arn|class|store)$"
+    r"|(?:Hash|Id|Name|File|Path|Field|Label|Policy|Length|Url|Type|Count|Reset|Error|Message)$"
+)
+# What a name may go on with and still be that of a secret; "secret_santa" is not.
+_SAME = words(
+    """
+    s key keys value values val new old current confirm confirmation again repeat base prod production staging live dev
+    test primary secondary b64 base64 plain raw text string str default encrypted db admin user root ro rw data
+    """
+)
+_OTHER_KEYS = (
+    r"(?i)(?:primary|foreign|sort|cache|partition|public|pub|s3|object|row|group|natural|unique|hash|range|lookup|dict|registry"
+    r"|websocket|known|react|idempotency|dedup\w*|index|map|job|message|routing|issue|storage|file|host|cursor|page)[_-]?$"
+)
+_CODE = (
+    r"(?s)[/~.$%*:\\?-].*|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)++|[A-Za-z]:.*|None|True|False|null|true|false|\W+"
+)
+_PLACEHOLDER = (
+    r"\*+|\[redacted\]|<[^<>]*>|\{[^{}]*\}|\$\w+|\$\{[^{}]*\}|\$\([^()]*\)|%s|%\(\w+\)s|None|null"
+    r"|\.{2,}|…|\W*|(?i:x+)|\[[A-Z_ ]+\]"
+)
+_PATH = r"[/~.]|[A-Za-z]:[\\/]|$"
+_WORDS_THEN_NUMBER = r"[A-Za-z]++(?:(?:[_.-][A-Za-z]++)++[_.-]?[0-9]*|[0-9]{0,3})"
+_DIGEST = r"[0-9a-f]+"
+_UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+# Words of values that tests use for any credential, and of validation messages.
+_TEST_WORDS = words(
+    """
+    a an the my your our some any test tests testing tester secret secrets password passwords passwd pass pwd pw key
+    keys api token tokens example sample dummy fake foo bar baz qux abc xyz change changed changeme invalid wrong
+    bad good correct incorrect right old new valid none null nil true false default placeholder value values string
+    str text bytes int bool object required missing blank empty optional unknown expired hidden masked redacted
+    removed filtered user username admin root postgres mysql guest demo here insert something anything not is no yes
+    ok todo tbd hash private public access auth client id app server service session cookie random mock stub first
+    second other another different same plain encrypted weak strong short long too hello world bearer basic
+    credential credentials field error failed login name type number identifier me it x y z
+    """
+)
+_SENTENCE = words(
+    """
+    is are was were be been must should shall can cannot may might will would not no this that these the a an your
+    field required invalid incorrect wrong too at least most than characters does do did don't doesn't has have had
+    please enter forgot for of to with in on from by it its must match matches need needs provide missing expected
+    got
+    """
+)
+
+
+def is_random(value: str) -> bool:
+    """Letters of both cases and digits, or many digits and letters in a row: no word, no name of a CSS class."""
+    mixed = bool(re.search("[0-9]", value) and re.search("[A-Z]", value) and re.search("[a-z]", value))
+    return mixed or bool(re.search("[A-Za-z0-9]{20}", value) and re.search("[0-9]", value))
+
+
+def _is_same(tail: str) -> bool:
+    words = re.findall("[A-Z]?[a-z]+|[A-Z]+|[0-9]+", tail)
+    return all(
+        len(word) == 1 or word.lower() in _SAME or (word.isdigit() and len(word) < 5) for word in words
+    )
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether the value is hidden already, or to be filled in."""
+    rest = re.sub(r"%\(\w+\)s|%[sdr]|\{[^{}]*\}", "", value[:LONG])  # fields to be filled in
+    return compiled(_PLACEHOLDER).fullmatch(value) is not None or re.fullmatch(r"\W*", rest) is not None
+
+
+def is_test_value(value: str) -> bool:
+    """Too short for a credential, or nothing but words that tests use for any."""
+    if len(value) <= 3 or (len(value) == 4 and value.isdigit()):
+        return True
+    if len(value) > 60 or re.search(r"[0-9][A-Za-z]|[0-9]{4}|[^\w .:/-]", value):
+        return False
+    words = re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", value).lower())
+    return bool(words) and _TEST_WORDS.issuperset(words)
+
+
+def _is_sentence(value: str) -> bool:
+    return " " in value and not _SENTENCE.isdisjoint(re.findall("[a-z']+", value[:LONG].lower()))
+
+
+def is_mixed(value: str) -> bool:
+    """Whether it has letters, and digits or signs besides."""
+    if re.search("[A-Za-z]", value) is None:
+        return False
+    is_padded = re.search("[A-Za-z]{7}={1,2}$", value) is not None and value.lower() != value != value.upper()
+    return is_padded or re.search("[0-9!@#$%^&*?+~]", value) is not None
+
+
+def _is_shaped(value: str, key: str) -> bool:
+    """Letters mixed with digits beyond words and their number; for a mere ``key`` no digest and no UUID."""
+    if value[-1] == "=" and value[:3] not in ("sha", "md5") and value.lower() != value != value.upper():
+        return "." not in value[:-1] and "=" not in value[:-2]  # base64 with its padding
+    if (
+        sum(map(str.isdigit, value)) < 2
+        or not is_mixed(value)
+        or compiled(_WORDS_THEN_NUMBER).fullmatch(value)
+    ):
+        return False
+    if "/" in value and not (
+        re.search("[A-Z]", value) and re.search("[a-z]", value) and "." not in value and value[0] != "/"
+    ):
+        return False
+    if re.match("(?:sha[0-9]{1,3}|md5)[-=:]", value):
+        return False
+    if key != "key":
+        return True
+    is_digest = len(value) in (32, 40, 64, 128) and compiled(_DIGEST).fullmatch(value)
+    return re.search("[A-Za-z0-9]{16}", value) is not None and not is_digest
+
+
+class _Name(NamedTuple):
+    """A name in a text, and what is around it.
+
+    :ivar kind: ``strong`` for a password or a secret, ``short`` for "pass" and "pw", ``weak`` for a token or a key.
+    :ivar prefix: what of the name is before its word: ``DB_``, ``--``; ``head``: some of the text before that.
+    """
+
+    text: str
+    start: int
+    end: int
+    word: str
+    kind: str
+    tail: str
+    prefix: str
+    head: str
+
+
+def named_values(text: str, folded: str) -> Iterator[tuple[int, int]]:
+    """The parts of a text that are values of secret names."""
+    position = 0
+    for core in compiled(_CORE).finditer(folded):
+        match = compiled(_NAME).match(text, core.start()) if core.start() >= position else None
+        if match is None:
+            continue
+        position = match.end()
+        kind = next(name for name in ("strong", "short", "weak") if match[name] is not None)
+        before = text[max(0, match.start() - 60) : match.start()]
+        head = before.rstrip(_NAME_CHARACTERS)
+        word = text[match.start() : match.start("tail")].lower()
+        found = _value_of(_Name(text, *match.span(), word, kind, match["tail"], before[len(head) :], head))
+        if found is None:
+            continue
+        start, end, is_secret = found
+        if is_secret:
+            yield start, end
+        # What was refused may hold another name and its value.
+        if is_secret or end - start >= LONG:
+            position = max(position, end)
+
+
+def _value_of(named: _Name) -> tuple[int, int, bool] | None:
+    """Where the value of a name is, and whether it is a credential; None where there is no value."""
+    if named.kind != "strong" and not _is_whole_word(named):
+        return None
+    if compiled(_ABOUT).search(named.tail):
+        return None
+    if named.kind == "weak":
+        return _shaped_value(named)
+    readers = (_quoted_value, _element_value, _other_value, _bare_value)
+    refused = None
+    for reader in readers:
+        found = reader(named)
+        if found is not None and found[2]:
+            return found
+        refused = refused or found
+    return refused
+
+
+def _is_whole_word(named: _Name) -> bool:
+    if named.word in ("token", "session", "cookie", "auth", "signature", "csrf", "xsrf"):
+        return True
+    before, is_capital = named.prefix[-1:], named.text[named.start].isupper()
+    return not before.isalpha() or (is_capital and (before.islower() or named.word == "sess"))
+
+
+def _shaped_value(named: _Name) -> tuple[int, int, bool] | None:
+    match = compiled(_SHAPED).match(named.text, named.end)
+    if match is None:
+        found = _element_value(named) or _argument_value(named)
+        return found and (*found[:2], found[2] and _is_shaped(named.text[found[0] : found[1]], named.word))
+    value, key, prefix = match["secret"], named.text[named.start : named.end], named.prefix
+    is_call = named.text[match.end() : match.end() + 1] in tuple("\\([:@")
+    is_setting = prefix.startswith(("--", "X-", "x-")) or named.head.endswith(("?", "&", ";"))
+    is_setting = is_setting or (key.isupper() and prefix != "")
+    is_secret = match["sign"] != "" and not is_call and _is_shaped(value, "" if is_setting else named.word)
+    if named.word == "key" and compiled(_OTHER_KEYS).search(prefix):
+        is_secret = False
+    if match["sign"] == "," and not _is_pair(named):
+        is_secret = False
+    if len(value) < SHORTEST + 1 and not (is_setting and match["sign"] != ","):
+        is_secret = False
+    if named.word in ("sess", "session", "sid") and (
+        compiled(_UUID).fullmatch(value) or value.startswith("S-1-")
+    ):
+        is_secret = False
+    if named.tail and not _is_same(named.tail) and named.tail.lower() not in ("id", "_id", "s"):
+        is_secret = is_secret and is_random(value) and not compiled(_UUID).fullmatch(value)
+    return *match.span("secret"), is_secret
+
+
+def _quoted_value(named: _Name) -> tuple[int, int, bool] | None:
+    match = compiled(_QUOTED).match(named.text, named.end)
+    if match is None:
+        return None
+    value, sign = match["secret"], match["sign"]
+    is_secret = (
+        bool(value) and value[0] not in " ),]" and not is_placeholder(value) and not is_test_value(value)
+    )
+    is_secret = is_secret and not _is_sentence(value) and not re.fullmatch("[a-z_.-]+[=:]|[A-Z_]+[=:]", value)
+    if sign in ("==", "===", "!=", "!=="):
+        is_secret = is_secret and is_mixed(value)
+    elif sign == ",":
+        is_secret = is_secret and _is_pair(named) and is_mixed(value)
+    elif sign == "":
+        # A call, "password 'x' is wrong", SQL or an option.
+        is_option = named.prefix.startswith("-") or named.word.upper() == named.text[named.start : named.end]
+        is_secret = is_secret and ((is_mixed(value) and not re.search("[ /]", value)) or is_option)
+        is_secret = is_secret and named.kind == "strong"
+    if named.kind == "short" or not _is_same(named.tail):
+        is_secret = is_secret and (
+            is_mixed(value) and "(" not in value
+            if named.kind == "short"
+            else len(value) >= 12 and is_random(value)
+        )
+    if named.word == "pwd" and compiled(_PATH).match(value):
+        is_secret = False
+    return *match.span("secret"), is_secret
+
+
+def _is_pair(named: _Name) -> bool:
+    """``('password', 'x')``, ``setenv("DB_PASSWORD", "x")``, ``["--password", "x"]``: not two of many words."""
+    is_first = re.search(r"\((?:\w{1,30}, ?)?[bBuU]?\\{0,3}[\"']$", named.head) is not None
+    return is_first or named.prefix.startswith("-")
+
+
+def _element_value(named: _Name) -> tuple[int, int, bool] | None:
+    """``<password>x</password>``, ``<add key="ApiKey" value="x"/>``, ``name: PASSWORD`` over ``value: x``."""
+    before = named.head + named.prefix
+    match = compiled(_ELEMENT).match(named.text, named.end)
+    if match is None and re.search(
+        r"(?i:name|key|id|type)\\{0,3}[\"']?[ \t]{0,2}[=:][ \t]{0,2}\\{0,3}[\"']?[\w.-]*$", before
+    ):
+        match = compiled(_ATTRIBUTE).match(named.text, named.end)
+    elif match is not None and not re.search(r"(?:<|&lt;)[^<>&;\n]*$", before):
+        match = None
+    elif before.endswith("<" + named.prefix):
+        match = match or compiled(_ATTRIBUTE).match(named.text, named.end)
+    if match is None:
+        return None
+    value = match["secret"]
+    return *match.span("secret"), not (is_placeholder(value) or is_test_value(value) or _is_sentence(value))
+
+
+def _other_value(named: _Name) -> tuple[int, int, bool] | None:
+    """A block of YAML, an option with its argument, a line of netrc."""
+    match = compiled(_BLOCK).match(named.text, named.end)
+    if match is not None:
+        return *match.span("secret"), not is_test_value(match["secret"])
+    match = compiled(_SAID).match(named.text, named.end)
+    if match is not None and re.search("[0-9]", match["secret"]) and is_mixed(match["secret"]):
+        return *match.span("secret"), not is_test_value(match["secret"])
+    return _argument_value(named)
+
+
+def _argument_value(named: _Name) -> tuple[int, int, bool] | None:
+    match = compiled(_ARGUMENT).match(named.text, named.end)
+    if match is None:
+        return None
+    value, head, prefix = match["secret"], named.head, named.prefix
+    if (
+        compiled(_CODE).fullmatch(value)
+        or is_placeholder(value)
+        or is_test_value(value)
+        or value[-1] in ",:)"
+        or value[0] in "[({="
+    ):
+        return None
+    if prefix.startswith("-") and (not head or head[-1] in " \t\n'\"[("):
+        after = named.text[match.end() : match.end() + 3].strip("'\"")
+        is_last = not after.strip() or "\n" in after or after.lstrip().startswith("-")
+        is_secret = is_mixed(value) or (is_last and not value.isupper() and value.lower() not in _SENTENCE)
+    elif re.search(r"(?:\bENV|\bsetenv|\bset -\w+|\bSET|\bconfig(?:ure)? set)[ \t]+$", head):
+        is_secret = True
+    else:
+        is_secret = re.search(r"\blogin\s+\S+\s+$", head) is not None
+    return *match.span("secret"), is_secret
+
+
+def _bare_value(named: _Name) -> tuple[int, int, bool] | None:
+    match = compiled(_BARE).match(named.text, named.end)
+    if match is None:
+        return None
+    value, sign, end = match["secret"], match["sign"], match.end()
+    is_capital = named.text[named.start : named.end].isupper()
+    line = _whole_line(named)
+    if line is not None and (
+        (sign == "=" and not match["gap"] and is_capital) or (match["gap"] and is_mixed(line))
+    ):
+        end, value = match.start("secret") + len(line), line
+    is_call = named.text[end : end + 1] in ("(", "[")
+    # For a URL and a signed request are rules of their own.
+    is_other = named.head.endswith("://") or value.endswith("aws4_request")
+    if (
+        is_call
+        or is_other
+        or sign in ("", ",", "==", "===", "!=", "!==")
+        or compiled(_CODE).fullmatch(value)
+        or (
+            is_placeholder(value)
+            or is_test_value(value)
+            or (named.word == "pwd" and compiled(_PATH).match(value))
+        )
+    ):
+        is_secret = False
+    elif not _is_same(named.tail):
+        is_secret = len(value) >= 12 and is_random(value)
+    elif sign == ":":
+        is_secret = _is_after_colon(named, value, match["gap"], end)
+    else:
+        is_secret = _is_after_equals(named, value, "" if sign in (":=", "=>") else sign + match["gap"], end)
+    return match.start("secret"), end, is_secret
+
+
+def _whole_line(named: _Name) -> str | None:
+    """The value of a line that holds nothing else, as in a .env file: it may have any character but a space."""
+    if not re.search(r"(?:^|\n)(?:E? {0,20}|[ \t>+-]*)(?:export )?$", named.head):
+        return None
+    match = compiled(_WHOLE_LINE).match(named.text, named.end)
+    is_code = match is not None and match["gap"] and re.match(r"[A-Za-z_][\w.]*[(\[]", match["secret"])
+    return None if match is None or is_code else match["secret"]
+
+
+def _is_after_colon(named: _Name, value: str, gap: str, end: int) -> bool:
+    """Prose uses a colon too: "secret: expected str, got int". Without a gap it is Go's ``{Password:x Port:1}``."""
+    is_value = len(value) >= 6 and is_mixed(value)
+    if not gap:
+        return is_value and not value.isdigit()
+    if named.kind == "short" and not named.prefix.rstrip("-"):
+        return False
+    is_environment = named.text[named.start : named.end].isupper() and named.prefix.endswith(("_", "-"))
+    is_end = named.text[end : end + 1] in ("", "\n", ",", "}", "'", '"')
+    return is_end and (is_value or (is_environment and not _is_constant(value)))
+
+
+def _is_after_equals(named: _Name, value: str, sign: str, end: int) -> bool:
+    """A bare word after a name in lower case is a variable more often, but not in an environment or a setting."""
+    is_value = len(value) >= 6 and (is_mixed(value) or (value.isdigit() and named.kind == "strong"))
+    if sign not in ("=", "%3D", "%3d"):
+        return is_value
+    head, after = named.head, named.text[end : end + 30]
+    is_setting = (
+        named.text[named.start : named.end].isupper()
+        or sign != "="
+        or after.startswith((";", "&"))
+        or named.prefix.startswith("--")
+        or head.endswith((";", "&", "?"))
+        or re.search(r"(?:\bexport|\bset|\bENV|\bARG|-e|--env)[ \t]$", head) is not None
+        or (re.search(r"\w=\S+ $", head) is not None and re.match(r" \w+=", after) is not None)
+    )
+    return is_value or (is_setting and not _is_constant(value))
+
+
+def _is_constant(value: str) -> bool:
+    return value.isupper() and value.replace("_", "").isalpha()
+
+
+# Values that pytest and HTTP show without such a name.
+_WHERE = r"where (?P<quote>['\"])(?P<secret>[^'\"\n]{4,200})(?P=quote) = (?P<expression>[^\n]{1,300})"
+
+
+def introspected_values(text: str) -> Iterator[tuple[int, int]]:
+    """Of pytest's ``where 'x' = user.password`` the value, which stands above without a name."""
+    for match in compiled(_WHERE).finditer(text):
+        name = re.search(r"(\w+)(?:['\"]\])?$", match["expression"].rstrip())
+        found = compiled(_NAME).search(name[1]) if name else None
+        is_name = (
+            found is not None and found["strong"] is not None and not compiled(_ABOUT).search(found["tail"])
+        )
+        if is_name and not is_test_value(match["secret"]) and not is_placeholder(match["secret"]):
+            yield match.span("secret")
+
+
+def cookie_values(text: str) -> Iterator[tuple[int, int]]:
+    """The values of cookies that look random, whatever their names."""
+    for header in re.finditer(r"(?i:cookie)[\"']?[ \t]{0,3}[:=,][ \t]{0,3}(?P<pairs>[^\n]{1,4000})", text):
+        for match in re.finditer(r"[\w.-]{1,60}=(?P<secret>[\w.%+/=~:-]{16,}+)", header["pairs"]):
+            if _is_shaped(match["secret"], "cookie"):
+                start = header.start("pairs")
+                yield start + match.start("secret"), start + match.end("secret")
