@@ -18,7 +18,7 @@ TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in PAGES.glob("*.m
 AGENT = """\
 #!/bin/sh
 cat > prompt-$(ls prompt-* 2>/dev/null | wc -l)
-test -n "$FIXES" && echo 'def test_it(): assert 1 + 1 == 2' > test_it.py
+test -n "$FIXES" && echo 'TOTAL = 2' > shop.py
 true
 """
 
@@ -78,7 +78,8 @@ def test_loop_ends_when_it_is_done_or_stuck(tmp_path, fixes, prompts, verdict):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "my-agent").write_text(AGENT)
     (tmp_path / "bin" / "my-agent").chmod(0o755)
-    (tmp_path / "test_it.py").write_text("def test_it(): assert 1 + 1 == 3\n")
+    (tmp_path / "shop.py").write_text("TOTAL = 3\n")
+    (tmp_path / "test_it.py").write_text("import shop\n\ndef test_it(): assert shop.TOTAL == 2\n")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "TOX_"))}
     path = os.pathsep.join((str(tmp_path / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]))
     env = {**kept, "PATH": path, "FIXES": fixes, "PYTHONDONTWRITEBYTECODE": "1"}
