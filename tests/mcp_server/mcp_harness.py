@@ -21,6 +21,8 @@ ERAS = ("legacy", MODERN)
 LEFT_OUT = ("TOX_ENV_NAME", "PYTEST_", "COLUMNS", "LINES", "PYTHONWARNINGS", "COV_")
 
 RED = "def test_total():\n    total = 1\n    assert total == 2\n"
+#: A test whose value is in shop.py, where a fix belongs.
+TESTS = "from shop import TOTAL\n\ndef test_total():\n    assert TOTAL == 2\n"
 GREEN = "def test_total():\n    total = 2\n    assert total == 2\n"
 # Says where it and a process that it started are, then waits.
 WAITS = """import os, subprocess, sys, time

@@ -87,7 +87,8 @@ def test_ctrl_c_ends_it_though_its_input_is_open(tmp_path):
 
 
 def test_a_cancelled_run_ends_and_another_one_is_refused_meanwhile(tmp_path):
-    path = project(tmp_path, SCRIPT, PYTHON)
+    path = project(tmp_path, GREEN, PYTHON.replace("test_shop.py", "checks.py"))
+    (path / "checks.py").write_text(SCRIPT)
 
     async def work(client):
         async with anyio.create_task_group() as tasks:
@@ -96,7 +97,7 @@ def test_a_cancelled_run_ends_and_another_one_is_refused_meanwhile(tmp_path):
             refused = await client.call_tool("loop_run")
             tasks.cancel_scope.cancel()
         await anyio.to_thread.run_sync(wait_until_gone, pids)
-        (path / "test_shop.py").write_text(GREEN)
+        (path / "checks.py").write_text(GREEN)
         again = await client.call_tool("loop_run")
         while again.is_error:  # until the server has seen the end of what it ended
             again = await client.call_tool("loop_run")

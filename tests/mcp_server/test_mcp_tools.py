@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("mcp_types")
 
 from mcp import MCPError
-from mcp_harness import ERAS, GREEN, MODERN, PYTHON, project, session, text_of
+from mcp_harness import ERAS, GREEN, MODERN, PYTHON, TESTS, project, session, text_of
 
 from loop_close.agent.advancing import NON_ADVANCING_KEYS, OWN_KEY
 from loop_close.files import without_signature
@@ -63,7 +63,8 @@ def test_both_eras_have_the_same_tools_and_answers(tmp_path, era):
 
 
 def test_the_loop_from_red_to_stuck_to_green(tmp_path):
-    path = project(tmp_path, more="thresholds = { half_open_after = 1, open_after = 1 }")
+    path = project(tmp_path, TESTS, more="thresholds = { half_open_after = 1, open_after = 1 }")
+    (path / "shop.py").write_text("TOTAL = 1\n")
 
     async def resource(client):
         (content,) = (await client.read_resource(URI, cache_mode="bypass")).contents
@@ -77,7 +78,7 @@ def test_the_loop_from_red_to_stuck_to_green(tmp_path):
         ]
         found += [await client.call_tool("loop_status"), await client.call_tool("loop_history", {"limit": 1})]
         found.append(await resource(client))
-        (path / "test_shop.py").write_text(GREEN)
+        (path / "shop.py").write_text("TOTAL = 22 - 20\n")
         return [*found, await client.call_tool("loop_run"), await resource(client)]
 
     none, first, stuck, status, history, red, green, told = session(path, work)
@@ -184,7 +185,7 @@ def test_hostile_text_is_shown_safely(told):
     shown = text_of(told.hostile) + json.dumps(document, ensure_ascii=False)
     assert not {"\x1b", "\u202e", "\U000e0041", "\x00"} & set(shown)
     assert KEY not in shown
-    assert document["source"] == "ab"
+    assert document["source"] == "ab\\u202e"
 
 
 SETTINGS = (
