@@ -54,9 +54,10 @@ def test_turn_that_takes_too_long_is_ended_with_all_that_it_started(project):
 @posix
 @pytest.mark.slow
 def test_tests_that_take_too_long_prove_nothing(project):
-    slow = "import time\n\n\ndef test_slow():\n    time.sleep({})\n"
-    fast = {"test_cart.py": slow.format(0)}
-    loop = project([{"say": "All tests pass, done.", "write": fast}], {"test_cart.py": slow.format(600)})
+    slow = "import time\n\n\ndef wait():\n    time.sleep({})\n"
+    tests = {"test_cart.py": "import cart\n\n\ndef test_slow():\n    cart.wait()\n"}
+    fast = {"cart.py": slow.format(0)}
+    loop = project([{"say": "All tests pass, done.", "write": fast}], {**tests, "cart.py": slow.format(600)})
     done = loop.drive("--test-timeout", "8")
     assert done.returncode == 0
     assert len(loop.given) == 1

@@ -89,10 +89,16 @@ def test_agent_that_deletes_the_failing_test_is_not_believed(project):
 @pytest.mark.parametrize(
     ("tests", "way"),
     [
-        (TESTS.replace("def test_total", "import pytest\n\n\n@pytest.mark.skip\ndef test_total"), "skipped"),
-        (TESTS.replace("def test_total", "import pytest\n\n\n@pytest.mark.xfail\ndef test_total"), "xfailed"),
+        (
+            TESTS.replace("def test_total", "import pytest\n\n\n@pytest.mark.skip\ndef test_total"),
+            "no longer run",
+        ),
+        (
+            TESTS.replace("def test_total", "import pytest\n\n\n@pytest.mark.xfail\ndef test_total"),
+            "no longer run",
+        ),
         (TESTS.replace("    assert total([1, 2]) == 3\n", "    total([1, 2])\n"), "weakened"),
-        (TESTS.replace("def test_total", "def total_of_two"), "uncollected"),
+        (TESTS.replace("def test_total", "def total_of_two"), "no longer run"),
     ],
 )
 @pytest.mark.slow
