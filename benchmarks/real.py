@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.localize.fetch import copied, default_cache
@@ -13,20 +14,6 @@ from benchmarks.measure import Sample, cpu, ratio, run
 from benchmarks.rows import Bench, Row
 
 _ON, _OFF = "with", "no tracking"
-
-
-def _of(name: str, *tests: str) -> Project:
-    """A project of the other benchmark, with more of its tests."""
-    known = BY_NAME[name]
-    return Project(
-        name=name,
-        version=known.version,
-        sha256=known.sha256,
-        sources=known.sources,
-        tests=tests,
-        path=known.path,
-        requires=known.requires,
-    )
 
 
 PROJECTS = (
@@ -52,8 +39,8 @@ PROJECTS = (
         sources="lark",
         tests=("tests",),
     ),
-    _of("more-itertools", "tests"),
-    _of("packaging", "tests"),
+    replace(BY_NAME["more-itertools"], tests=("tests",)),
+    replace(BY_NAME["packaging"], tests=("tests",)),
     Project(
         name="parso",
         version="0.8.7",
@@ -69,7 +56,10 @@ PROJECTS = (
         tests=("tests",),
         requires=("wcag_contrast_ratio",),
     ),
-    _of("pyparsing", *BY_NAME["pyparsing"].tests[:3], "-k", "not testUpcaseDowncaseUnicode and not andom"),
+    replace(
+        BY_NAME["pyparsing"],
+        tests=(*BY_NAME["pyparsing"].tests[:3], "-k", "not testUpcaseDowncaseUnicode and not andom"),
+    ),
     BY_NAME["sqlparse"],
     BY_NAME["tomlkit"],
 )

@@ -54,7 +54,7 @@ def _own_lines(lines: Sequence[str]) -> Iterator[str]:
         if is_own:
             yield line
         elif _OPTIMIZED.search(line):
-            yield f"# {line.lstrip()}"  # as a remark: it would not be valid where it stands now
+            yield f"# {line.lstrip()}"  # as a comment: here it would not be valid
 
 
 def texts_now(root: Path, known: Collection[str] = ()) -> dict[str, str]:
@@ -177,7 +177,7 @@ def judged(
 ) -> tuple[ChangedTest, ...]:
     """The changes with their states.
 
-    :param accepted: fingerprints that a person accepted; ``asked`` those that were told before.
+    :param accepted: fingerprints that a person accepted; ``asked`` those that were reported before.
     :param is_new: no run of this loop was before them, so that no failure can be what they were made for.
     """
     return tuple(_judged(change, accepted, asked, is_new=is_new) for change in changes)

@@ -67,7 +67,7 @@ class ChangedTest:
     :ivar kind: as in :data:`loop_close.testcode.Kind`.
     :ivar what: the facts in a clause; ``before`` and ``after`` the lines that differ, bounded; all made fit to show.
     :ivar line: in the file as it is now, 0 where there is none.
-    :ivar fingerprint: stands for exactly this change, by which a person accepts it.
+    :ivar fingerprint: identifies exactly this change; a person accepts the change by it.
     :ivar state: ``open``: a green run is not done; ``asked``: a gate asks about it once; ``accepted`` by a person;
         ``hint``: it is only named.
     """
@@ -86,6 +86,11 @@ class ChangedTest:
     def id(self) -> str:
         """The test as a node id: ``tests/test_shop.py::TestCart::test_total``."""
         return f"{self.file}::{self.test.replace('.', '::')}" if self.test else self.file
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it keeps a green run from being done."""
+        return self.state == "open"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -261,7 +266,7 @@ class Episode:
     :ivar varied: counted runs in a row after which no fewer tests were failing than ever before.
     :ivar green: the number of the last green run, 0 for none; ``is_green_full``: all tests were meant in it.
     :ivar returned: failures of earlier episodes, those that came back among them; bounded.
-    :ivar asked: fingerprints of changes to tests that were told once and do not keep a green run from being done.
+    :ivar asked: fingerprints of changes to tests that were reported once and do not keep a green run from being done.
     """
 
     first: int = 0

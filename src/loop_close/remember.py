@@ -257,7 +257,7 @@ class Memory:
         return [change for change in found if change.file not in broken]
 
     def _judged(self, run: Run, changes: list[ChangedTest], episode: Episode) -> Run:
-        """The run with what was done to the tests, judged by what was told and accepted before."""
+        """The run with what was done to the tests, judged by what was reported and accepted before."""
         is_compared = self._begun is not None and self._begun.tests is not None
         if not changes:
             return replace(run, is_compared=is_compared)

@@ -13,12 +13,6 @@ from loop_close.store.sqlite import open_history
 
 
 @pytest.fixture
-def path(tmp_path):
-    (tmp_path / ".loop-close").mkdir()
-    return tmp_path / ".loop-close" / "history.sqlite3"
-
-
-@pytest.fixture
 def history(path):
     with open_history(path) as opened:
         yield opened

@@ -22,12 +22,6 @@ def started(history, files, contents=(), source="pytest"):
 
 
 @pytest.fixture
-def path(tmp_path):
-    (tmp_path / ".loop-close").mkdir()
-    return tmp_path / ".loop-close" / "history.sqlite3"
-
-
-@pytest.fixture
 def history(path):
     with open_history(path) as history:
         begun = started(history, FILES, CONTENTS)

@@ -15,12 +15,6 @@ from loop_close.store.schema import APPLICATION_ID
 from loop_close.store.sqlite import open_history
 
 
-@pytest.fixture
-def path(tmp_path):
-    (tmp_path / ".loop-close").mkdir()
-    return tmp_path / ".loop-close" / "history.sqlite3"
-
-
 def foreign(path, application=0):
     with database(path) as connection:
         connection.execute(f"PRAGMA application_id = {application}")

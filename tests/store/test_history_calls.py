@@ -20,12 +20,6 @@ from loop_close.store.schema import FORMAT
 from loop_close.store.sqlite import DAMAGED_CALLS, open_history
 
 
-@pytest.fixture
-def path(tmp_path):
-    (tmp_path / ".loop-close").mkdir()
-    return tmp_path / ".loop-close" / "history.sqlite3"
-
-
 def called(function="f", line=10, passed=2, lines=((10, 1), (12, 1)), digest="d", **fields):
     place = {"file": "shop.py", "line": line, "end_line": line + 5}
     return Called(function=function, passed=passed, lines=dict(lines), digest=digest, **place, **fields)

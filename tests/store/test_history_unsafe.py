@@ -16,12 +16,6 @@ from loop_close.store.sqlite import open_history
 
 
 @pytest.fixture
-def path(tmp_path):
-    (tmp_path / ".loop-close").mkdir()
-    return tmp_path / ".loop-close" / "history.sqlite3"
-
-
-@pytest.fixture
 def elsewhere(tmp_path):
     return tmp_path / "app.db"
 

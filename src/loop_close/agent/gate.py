@@ -111,7 +111,7 @@ def answer(situation: Situation) -> Answer:
 
 
 def _let_go(situation: Situation, why: str) -> Answer:
-    """It may stop; a person is told of what was done to tests."""
+    """Let it stop, with a message to a person about what was done to tests."""
     if not situation.tampered or situation.edited:
         return Answer(kind="nothing", why=why)
     text = (

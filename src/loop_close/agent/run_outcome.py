@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from loop_close.agent.tool_results import ToolResult
 from loop_close.memory import Breaker, ChangedTest
 from loop_close.model import Verdict
-from loop_close.progress.signals.tampering import KINDS
+from loop_close.progress.signals.tampering import KINDS, open_changes
 from loop_close.text.sanitize import one_line
 
 _CLOSED = Breaker()
@@ -58,7 +58,7 @@ class RunOutcome:
     @property
     def doubt(self) -> str:
         """What was done to tests, in words; empty where all of it is undone, accepted, or was asked about."""
-        changed = [change for change in self.tests if change.state == "open"]
+        changed = open_changes(self.tests)
         named = [f"{KINDS.get(each.kind, 'changed')}: {one_line(each.id, 120)}" for each in changed]
         more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
         fewer = (

@@ -12,6 +12,8 @@ from loop_close.cli.usage import UsageError
 
 #: Exit codes of the command itself (sysexits.h): wrong usage, internal error.
 USAGE, FAULT = 64, 70
+#: A variable that says in what a command runs: ``drive`` or ``hook``.
+INSIDE = "LOOP_CLOSE_INSIDE"
 _INTERRUPTED = 130
 
 
@@ -46,7 +48,7 @@ def _hook(name: str, streams: Streams, *, is_process: bool) -> int:
     """Answer a host at once: it waits, and to make the parsers of all commands takes a while."""
     if is_process:
         gc.disable()  # it is over before there is anything to collect
-        os.environ["LOOP_CLOSE_INSIDE"] = "hook"  # for what an exit strategy starts
+        os.environ[INSIDE] = "hook"  # for what an exit strategy starts
     from loop_close.cli.hook import asked
 
     code = asked(name, streams)

@@ -8,14 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import time
 
-from loop_close.cli import driven_tests
+from loop_close.cli import INSIDE, driven_tests
 from loop_close.cli.memory import NoRunError
 from loop_close.cli.parser import UsageError
 from loop_close.cli.place import Place, place_of
 from loop_close.cli.status import worst_first
 from loop_close.cli.streams import Streams
 from loop_close.cli.summary import shown
-from loop_close.cli.testing import INSIDE
 from loop_close.memory import ChangedTest
 from loop_close.prompt.tests import diff_of, plain_line, tests_document
 
@@ -118,7 +117,7 @@ def _user() -> str:
 
 
 def _show(changes: Sequence[ChangedTest], streams: Streams, *, as_json: bool) -> int:
-    is_open = any(change.state == "open" for change in changes)
+    is_open = any(change.is_open for change in changes)
     if as_json:
         import json
 

@@ -20,6 +20,7 @@ from loop_close import files
 from loop_close.baseline import compared, judged, texts_at_head, texts_now
 from loop_close.memory import ChangedTest
 from loop_close.process import birth_of, is_alive
+from loop_close.progress.signals.tampering import open_changes
 from loop_close.store.records import RecordError, to_plain, to_record
 
 _SCHEMA = "loop-close.tests/1"
@@ -53,8 +54,12 @@ class DrivenTests:
         self.changes = judged(found, self.accepted, self.asked)
         return self.changes
 
-    def told(self) -> None:
-        """The agent was told of the changes: what cannot be decided is asked once."""
+    def left_open(self) -> tuple[ChangedTest, ...]:
+        """What was done to the tests, as far as it is neither undone nor accepted; to compare takes a while."""
+        return tuple(open_changes(self.judge())) if self.changes else ()
+
+    def mark_asked(self) -> None:
+        """Note that the agent has seen the changes: about what cannot be decided it is asked once."""
         self.asked |= {change.fingerprint for change in self.changes if change.kind == "unclear"}
 
     @property
@@ -126,10 +131,10 @@ def kept(root: Path) -> DrivenTests | None:
 def left_open(root: Path) -> tuple[ChangedTest, ...]:
     """What the last driver found done to tests and is neither undone nor accepted."""
     document = _document(root)
-    if document is None or not document.get("changes"):  # most often; to compare takes a while
+    if document is None or not document.get("changes"):  # most often
         return ()
     last = kept(root)
-    return tuple(change for change in last.judge() if change.state == "open") if last is not None else ()
+    return last.left_open() if last is not None else ()
 
 
 def is_driven(root: Path) -> bool:

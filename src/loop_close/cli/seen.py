@@ -71,7 +71,7 @@ def see(place: Place, memory: Remembered, known: str = "") -> Seen:
 def _tests(standing: Standing, memory: Remembered) -> tuple[ChangedTest, ...]:
     """What was done to tests; where the last run tells of nothing, by the green run before it that does.
 
-    What cannot be decided is told by two green runs, and an agent may run the tests as often as it likes.
+    What cannot be decided is reported by two green runs, and an agent may run the tests as often as it likes.
     """
     if standing.summary.tests:
         return standing.summary.tests

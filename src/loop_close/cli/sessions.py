@@ -31,7 +31,7 @@ class Session:
         output, empty for all else.
     :ivar errors: what each of them told of an error, values masked; empty for none.
     :ivar asked: digests of the sets of functions for which it was sent back, as no test ran them, and fingerprints of
-        the changes to tests that it was told of.
+        the changes to tests that were reported to it.
     :ivar known: number, start and source of the last run that was seen; ``is_lost``: the history had it no more. They
         are kept outside of the project alone, of the session as a whole.
     """

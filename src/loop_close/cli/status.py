@@ -51,7 +51,7 @@ def _text(standings: Sequence[Standing], left: Sequence[ChangedTest]) -> str:
     if more:
         lines = [f"  {shown(plain_line(change), 600)}" for change in more]
         blocks.append("\n".join(["drive: tests are not as they were when the last loop began", *lines]))
-    is_open = left or any(each.state == "open" for s in standings for each in s.summary.tests)
+    is_open = left or any(each.is_open for s in standings for each in s.summary.tests)
     return "\n\n".join([*blocks, *([_ACCEPT] if is_open else [])])
 
 
@@ -70,7 +70,7 @@ def _lines(standing: Standing) -> Iterator[str]:
         yield f"  {shown(signal.kind)}: {shown(signal.explanation)}"
     for change in summary.tests:
         if change.state in ("open", "asked"):
-            told = "changed" if change.state == "open" else "look"
+            told = "changed" if change.is_open else "look"
             yield f"  {told}: {shown(plain_line(change), 600)}"
     if standing.last.state != "done":
         state = "is running" if standing.last.state == "running" else "was killed before it finished"

@@ -48,7 +48,7 @@ class Summary:
         tests = tuple(
             replace(each, state="accepted") if each.fingerprint in accepted else each for each in self.tests
         )
-        is_open = any(each.state == "open" for each in tests)
+        is_open = any(each.is_open for each in tests)
         signals = tuple(s for s in self.signals if is_open or s.kind != "test-tampering")
         return replace(self, tests=tests, signals=signals)
 

@@ -7,9 +7,6 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-#: A variable that says in what a command runs: ``drive`` or ``hook``.
-INSIDE = "LOOP_CLOSE_INSIDE"
-
 
 class CommandError(ValueError):
     """A command that makes no words; the text says why."""

@@ -52,17 +52,13 @@ def _driver(root: Path, options: argparse.Namespace, streams: Streams, stop: Sto
 def _tests(root: Path, state: State | None, streams: Streams) -> DrivenTests:
     """The tests that the loop is judged by: those at its start.
 
-    A new loop goes by those of the last one where that ended with changes to tests that nobody undid or accepted.
+    A new loop goes by those of the last one if changes to them were neither undone nor accepted.
 
     :param state: of the loop that is gone on with; None for a new one.
     """
     last = driven_tests.kept(root)
     if state is None:
-        left = (
-            [change for change in last.judge() if change.state == "open"]
-            if last is not None and last.changes
-            else []
-        )
+        left = last.left_open() if last is not None else ()
         if last is None or not left:
             return driven_tests.begin(root)
         named = shown(", ".join(change.id for change in left[:5]))

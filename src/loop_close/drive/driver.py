@@ -13,11 +13,12 @@ from loop_close.agent.decision import Decision
 from loop_close.agent.loop import AgentLoop
 from loop_close.agent.run_outcome import RunOutcome
 from loop_close.agent.said import Said, said_in
+from loop_close.cli import INSIDE
 from loop_close.cli.came_to import CameTo, came_to, last_numbers
 from loop_close.cli.driven_tests import DrivenTests
 from loop_close.cli.parser_parts import UsageError
 from loop_close.cli.summary import shown
-from loop_close.cli.testing import INSIDE, environment, remembered
+from loop_close.cli.testing import environment, remembered
 from loop_close.drive import saved, words
 from loop_close.drive.agent import failure, prepared
 from loop_close.drive.child import Child, Ended, run
@@ -160,7 +161,7 @@ class Driver:
         at = f"{words.turn(self._loop)}: {self._plan.agent[0]}"
         self._screen.step(f"{at} ({decision.reason})" if self._loop.turns else at)
         self._screen.wait_for(at)
-        self._tests.told()
+        self._tests.mark_asked()
         seconds = min(self._plan.agent_seconds, self._loop.limits.max_runtime - self._loop.runtime)
         ended = self._run_agent(given, data, seconds)
         self._screen.done()

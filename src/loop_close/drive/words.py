@@ -76,7 +76,7 @@ def warnings(outcome: RunOutcome, edits: Edits | None, *, is_lost: bool = False)
     for change in outcome.tests:
         if change.state in _STATES:
             yield f"  {_STATES[change.state]}{shown(plain_line(change), 600)}"
-    if any(change.state == "open" for change in outcome.tests):
+    if any(change.is_open for change in outcome.tests):
         yield "  to see the changes, and to accept them: loop-close accept"
     if is_lost:
         yield "  look: the history of runs was removed during the loop; what was edited in it is not known"

@@ -8,7 +8,7 @@ file after its first failure. Of the others, the parameters of a test function t
 from __future__ import annotations
 
 from collections.abc import Collection
-from time import perf_counter, process_time
+from time import process_time
 
 #: Of the CPU time of the process so far.
 SHARE = 0.03
@@ -20,7 +20,7 @@ ALLOWANCE = 0.3
 _RETURN, _STEP = 3, 16
 # From so many tests of one function on, the next one needs this much of what is allowed to be left.
 _FEW, _RESERVE = 3, 0.4
-_CLOCK, _CPU = perf_counter, process_time  # tests may put other ones in their place
+_CPU = process_time  # tests may put another one in its place
 
 
 class Budget:

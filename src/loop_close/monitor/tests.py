@@ -73,7 +73,7 @@ class Attribution:
         """What ran until now belongs to no test."""
         self._nodeid = nodeid
         is_tracked = self._budget.allows(nodeid)
-        self._watch.rest_from(is_on=not is_tracked)
+        self._watch.track(is_on=is_tracked)
         if self._watch.is_due:
             self._take()
         if not self._has_begun:
@@ -158,7 +158,7 @@ class Attribution:
     def begin_setup(self) -> None:
         """A fixture of wider scope is about to be set up: other tests may be tracked that use it."""
         self._take()
-        self._watch.rest_from(is_on=False)
+        self._watch.track(is_on=True)
         self._open.append(NOT_ANY)
 
     def end_setup(self, fixture: Any, *, is_broken: bool) -> None:
@@ -168,7 +168,7 @@ class Attribution:
         if len(self._open) > 1:  # another fixture asked for it in its own setup
             self._open[-1] = joined((self._open[-1], ran))
         else:
-            self._watch.rest_from(is_on=not self._is_tracked)
+            self._watch.track(is_on=self._is_tracked)
         self._mark = 0
         self._gone.discard(fixture)
         self._shared.pop(fixture, None)

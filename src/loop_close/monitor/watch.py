@@ -23,7 +23,7 @@ from loop_close.monitor.tool import Tool
 
 _HANDLED = "EXCEPTION_HANDLED"
 _TAKEN = "the program took over our tool id of sys.monitoring"
-# In one test so many calls of a function with many lines are told; after that only returns are, one in each test.
+# In one test so many calls of a function with many lines are reported; after that one return in each test.
 _MANY_CALLS = 100
 # New functions of tests that are passed over which wait to be followed.
 _MOST_UNMET = 5_000
@@ -44,7 +44,7 @@ class Watch:
     :ivar hits: what ran since the last time, by code objects.
     :ivar imports: what ran while modules were imported.
     :ivar fault: what went wrong where it could not be raised; empty for nothing.
-    :ivar is_idle: a test is passed over: only lines that no test ran since they were armed are told.
+    :ivar is_idle: a test is passed over: only lines that no test ran since they were armed are reported.
     """
 
     def __init__(self, ownership: Ownership, budget: Budget | None = None) -> None:
@@ -56,7 +56,7 @@ class Watch:
         self._followed = Followed(ownership)
         self._telling = Telling()
         self._ran_before: set[int] = set()
-        self._odd: dict[int, int] = {}  # the events of those that are not told by lines alone
+        self._odd: dict[int, int] = {}  # the events of those that are not reported by lines alone
         self._singles: dict[int, int] = {}  # of them, the offsets of the first instructions
         self._long: dict[int, int] = {}  # of them, 1 and how often they were called in this test
         self._unmet: deque[CodeType] = deque(maxlen=_MOST_UNMET)
@@ -99,8 +99,9 @@ class Watch:
         code under test on: before that line it raises none.
         """
         self._budget.spend(0, steps=self._handled.steps)
-        for number in self._long if self._long else ():
-            self._long[number] = 1 if self._long[number] < _MANY_CALLS else _MANY_CALLS
+        for number, calls in self._long.items():
+            if calls < _MANY_CALLS:
+                self._long[number] = 1
         self._handled.begin_test()
         if self.is_idle:
             self._sleep()
@@ -111,15 +112,15 @@ class Watch:
             self._tool.replace("LINE", self._on_first_line)
             self._handled.hear(is_on=False)
 
-    def rest_from(self, *, is_on: bool) -> None:
-        """Pass over what runs from now on, or track it again.
+    def track(self, *, is_on: bool) -> None:
+        """Track what runs from now on, or pass over it.
 
-        Lines that ran stay disabled meanwhile, exceptions are not heard of, and new functions wait to be followed.
+        Meanwhile lines that ran stay disabled, handled exceptions are not reported, and new functions wait.
         """
-        if is_on == self.is_idle:
+        if is_on is not self.is_idle:
             return
-        self.is_idle = is_on
-        if is_on:
+        self.is_idle = not is_on
+        if self.is_idle:
             self._sleep()
         else:
             begun = _CLOCK()
@@ -178,12 +179,12 @@ class Watch:
             arm(self._tool.id, code, line)
             begun = _CLOCK()
             _some_lines()
-            told = _CLOCK()
+            reported = _CLOCK()
             arm(self._tool.id, code, 0)
             _some_lines()
             plain = _CLOCK()
             _some_lines()
-            found.append(((told - begun) - (_CLOCK() - plain)) / max(1, len(self.hits)))
+            found.append(((reported - begun) - (_CLOCK() - plain)) / max(1, len(self.hits)))
             self.hits.clear()
         return max(min(found), 2e-8)
 
@@ -252,7 +253,7 @@ class Watch:
                 self._count_call(code)
 
     def _count_call(self, code: CodeType) -> None:
-        """Note a call of a function with too many lines. One that is called much is told once a test, on return."""
+        """Note a call of a function with too many lines; one that is called often is reported once, on return."""
         self._long[_ID(code)] += 1
         if self._long[_ID(code)] >= _MANY_CALLS:
             self._odd[_ID(code)] = self._monitoring.events.PY_RETURN | self._monitoring.events.PY_YIELD
@@ -261,7 +262,7 @@ class Watch:
             self._on_first_line(code, code.co_firstlineno)
 
     def _on_instruction(self) -> Callable[[CodeType, int], Any]:
-        """For functions of one line, where Python does not tell the line: its first instruction stands for it."""
+        """For functions of one line, where Python does not report the line: its first instruction does instead."""
         singles, append, disable, id = self._singles, self.hits.append, self._monitoring.DISABLE, _ID
 
         def on_instruction(code: CodeType, offset: int) -> Any:
@@ -397,13 +398,10 @@ class Watch:
         return ran
 
     def since(self, mark: int) -> Ran:
-        """What ran since there was so much; its lines are told again once the rest is taken."""
+        """What ran since there was so much; its lines are reported again once the rest is taken."""
         hits = self._cut(mark)
         self._ran_before |= {_ID(code) for code, _ in hits}
-        followed = self._followed
-        return (
-            Ran(followed.masks(hits)[0], followed.in_order(hits), followed.nothing(hits)) if hits else NOT_ANY
-        )
+        return self._followed.ran(hits)._replace(lines=self._followed.in_order(hits))
 
     def rest(self) -> Ran:
         """What ran since the last time, at the end: it is not told again."""

@@ -72,10 +72,9 @@ def diff_of(change: ChangedTest) -> list[str]:
 
 def plain_line(change: ChangedTest) -> str:
     """A change on one line of plain text: ``weakened: tests/test_a.py::test_f: asserts less``."""
-    what = one_line(safe(change.what), 240)
-    return (
-        f"{KINDS.get(change.kind, 'changed')}: {one_line(safe(change.id), 160)}{f': {what}' if what else ''}"
-    )
+    what = _what(change)
+    name = f"{KINDS.get(change.kind, 'changed')}: {one_line(safe(change.id), 160)}"
+    return f"{name}: {what}" if what else name
 
 
 def tests_document(changes: Sequence[ChangedTest]) -> list[dict[str, Any]]:

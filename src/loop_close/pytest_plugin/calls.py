@@ -26,25 +26,26 @@ _NAME = "loop-close-calls"
 def start_monitor(config: pytest.Config) -> None:
     """Begin to look at calls where that is wanted, and tests are going to run in this process or in workers."""
     options = config.known_args_namespace
-    if setting_of(config) == OFF:
+    setting = setting_of(config)
+    if setting == OFF:
         return
     is_worker = "PYTEST_XDIST_WORKER" in os.environ
     if not is_worker and (getattr(options, "numprocesses", None) or getattr(options, "tx", None)):
         config.pluginmanager.register(Adder(), _NAME)
         return
     try:
-        _watch(config)
+        _watch(config, is_whole=setting == ON)
     except Exception as fault:
         config.pluginmanager.register(Nothing(f"call tracking failed: {fault}"), _NAME)
 
 
-def _watch(config: pytest.Config) -> None:
+def _watch(config: pytest.Config, *, is_whole: bool) -> None:
     from loop_close.monitor.session import Monitor
 
     likely: list[str] = []
     with contextlib.suppress(OSError, ValueError):
         likely = read_failed(config.rootpath)
-    monitor = Monitor(str(config.rootpath), likely, is_whole=setting_of(config) == ON)
+    monitor = Monitor(str(config.rootpath), likely, is_whole=is_whole)
     config.add_cleanup(monitor.stop)  # however pytest ends, even before a session
     plugin = Nothing(monitor.why_off) if monitor.why_off else CallWitness(monitor)
     config.pluginmanager.register(plugin, _NAME)

@@ -1,4 +1,4 @@
-"""``test-tampering``: tests are not what they were when the loop began, and nobody accepted it."""
+"""``test-tampering``: tests are not what they were when the loop began, and no person accepted it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WAYS = {
 def test_tampering(view: View) -> Signal:
     """Tests were deleted, kept from running, or demand less than when the loop began.
 
-    It is told in every run until the change is undone, or a person accepts it.
+    Every run reports it until the change is undone, or a person accepts it.
     """
     found = open_changes(changed_tests(view.run, view.after))
     if not found:
@@ -41,7 +41,7 @@ def test_tampering(view: View) -> Signal:
 
 def open_changes(changes: Sequence[ChangedTest]) -> list[ChangedTest]:
     """Those that keep a green run from being done."""
-    return [change for change in changes if change.state == "open"]
+    return [change for change in changes if change.is_open]
 
 
 def in_words(changes: Sequence[ChangedTest]) -> str:
