@@ -123,7 +123,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name from its home, once."""
+    """Import a public name from its home, once.
+
+    There is no ``__dir__`` beside it: who walks ``sys.modules`` (freezegun, for one) would import them all.
+    """
     if name == "__version__":
         from importlib.metadata import version  # 20 ms that most starts of the command can do without
 
@@ -134,8 +137,3 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
     return value
-
-
-def __dir__() -> list[str]:
-    """Names that are there or can be had."""
-    return sorted({*globals(), *__all__})

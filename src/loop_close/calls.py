@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Called:
+class Called(NamedTuple):
     """One function of the code under test that ran, with the lambdas and comprehensions inside it.
 
     :ivar line: its first line, decorators included; ``end_line`` the last one, 0 where it is not known.
@@ -36,7 +36,7 @@ class Called:
     end_line: int = 0
     digest: str = ""
     passed: int = 0
-    lines: Mapping[int, int] = field(default_factory=dict)
+    lines: Mapping[int, int] = MappingProxyType({})
     in_import: bool = False
     is_changed: bool = False
     gave_none: int = 0
@@ -47,8 +47,7 @@ class Called:
     uses: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Making:
+class Making(NamedTuple):
     """Statements of a module that bind a name in common, with what they ran at import and what they use.
 
     :ivar line: where the first of them begins, ``column`` counted in bytes from 0.
@@ -63,8 +62,7 @@ class Making:
     needs: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Swallowed:
+class Swallowed(NamedTuple):
     """An exception raised in the code under test, or below it, that was handled there and never reached the test.
 
     :ivar line: the line of the code under test where it left or was raised: of its traceback the innermost frame there.
@@ -88,8 +86,7 @@ class Swallowed:
     passed: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Calls:
+class Calls(NamedTuple):
     """What the tests of one run called.
 
     :ivar passed: how many passing tests are counted.
@@ -112,13 +109,13 @@ class Calls:
 
     passed: int = 0
     functions: tuple[Called, ...] = ()
-    failed: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    failed: Mapping[str, tuple[tuple[int, int], ...]] = MappingProxyType({})
     omitted: int = 0
     remembered: int = 0
     modules: frozenset[str] = frozenset()
-    gave_none: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    gave_none: Mapping[str, frozenset[int]] = MappingProxyType({})
     makings: tuple[Making, ...] = ()
-    uses: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    uses: Mapping[str, frozenset[int]] = MappingProxyType({})
     swallowed: tuple[Swallowed, ...] = ()
     cut: int = 0
     passed_over: int = 0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 if TYPE_CHECKING:
     from loop_close.calls import Calls
@@ -23,8 +23,7 @@ _LISTED = "//listed"
 _MOST_NOT_RUN = 40
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """The files as they were when the run began.
 
     :ivar entries: size, time and digest by path; None where they are not all known.

@@ -6,10 +6,11 @@ import contextlib
 import os
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from time import time  # now: a test may leave its own in the place of it
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from loop_close import files
 from loop_close.look import Look, edits_run, edits_since, look, since_green
@@ -29,8 +30,7 @@ _Result = TypeVar("_Result")
 _TAMPERING = "test-tampering"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
+class Told(NamedTuple):
     """What a door tells of a run beside its report.
 
     :ivar outcomes: of watched tests that did not fail, by node id.
@@ -38,7 +38,7 @@ class Told:
     :ivar selection: how tests were chosen, or the command; empty when all were meant.
     """
 
-    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    outcomes: Mapping[str, Outcome] = MappingProxyType({})
     tells_outcomes: bool = True
     selection: str = ""
 
@@ -199,7 +199,7 @@ class Memory:
                 source=self.source,
                 edits=edits_since(history, begun, seen),
                 code=seen.code(),
-                **asdict(told),
+                **told._asdict(),
             )
             own = replace(own, interpreter=self._interpreter, accepted=tuple(history.accepted()))
             changes = self._changes(history, begun, settings, taken[0])

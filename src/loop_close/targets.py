@@ -5,16 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from loop_close import files
 from loop_close.files import UnusablePathError
 from loop_close.settings import OFF, Settings
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Targets:
+class Targets(NamedTuple):
     """Where to write.
 
     :ivar json: None where no JSON report is wanted.

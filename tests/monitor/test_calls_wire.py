@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +8,13 @@ from loop_close.monitor.added import added
 from loop_close.monitor.count import MAX_FAILED, chosen
 from loop_close.monitor.wire import from_wire, to_wire
 
-CALLED = st.builds(
+
+def built(kind, **fields):
+    """A record with these fields drawn and its defaults for the others, which ``st.builds`` would draw as well."""
+    return st.fixed_dictionaries(fields).map(lambda values: kind(**values))
+
+
+CALLED = built(
     Called,
     file=st.sampled_from(["a.py", "b.py"]),
     line=st.integers(1, 3),
@@ -40,7 +45,7 @@ def calls(draw, tests="abc"):
     places = st.frozensets(st.integers(0, len(makings) - 1)) if makings else st.just(frozenset())
     return Calls(
         passed=draw(st.integers(0, 9)),
-        functions=tuple(replace(each, **draw(_told(places))) if makings else each for each in functions),
+        functions=tuple(each._replace(**draw(_told(places))) if makings else each for each in functions),
         makings=makings,
         uses={nodeid: draw(places) for nodeid in sorted(failed)} if makings else {},
         failed=dict(sorted(failed.items())),
@@ -55,7 +60,7 @@ def _swallowed(tests):
     """Each raised by some of the failing tests, sorted by place."""
     if not tests:
         return st.just(())
-    each = st.builds(
+    each = built(
         Swallowed,
         file=st.sampled_from(["a.py", "b.py"]),
         line=st.integers(1, 3),
@@ -91,7 +96,7 @@ def _makings(functions):
     def made(spots):
         needs = st.frozensets(st.integers(0, max(0, len(spots) - 1)), max_size=2)
         each = (
-            st.builds(
+            built(
                 Making, file=st.just(file), line=st.just(line), column=st.just(column), ran=ran, needs=needs
             )
             for file, line, column in sorted(spots)
@@ -146,8 +151,8 @@ def test_no_more_failing_tests_than_one_process_keeps():
 
 def test_functions_of_tests_that_are_not_kept_are_left_out():
     functions = [Called(file="a.py", line=n, function=f"f{n}") for n in range(MAX_FAILED + 9)]
-    functions[0] = replace(functions[0], in_import=True)
-    functions[1] = replace(functions[1], passed=1)
+    functions[0] = functions[0]._replace(in_import=True)
+    functions[1] = functions[1]._replace(passed=1)
     failed = {f"t{n}": ((n, n),) for n in range(2, MAX_FAILED + 9)}
     total = added([Calls(functions=tuple(functions), failed=failed)])
     kept = {int(name[1:]) for name in chosen(failed)}

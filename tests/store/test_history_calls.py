@@ -7,7 +7,6 @@ import sqlite3
 import subprocess
 import sys
 import zlib
-from dataclasses import replace
 
 import pytest
 from history_cases import ask, begin, database, numbers, red, save
@@ -57,7 +56,7 @@ def test_nothing_is_kept_at_first(path):
 
 def test_calls_come_back_without_what_tells_where_functions_stood(path):
     keep(path, new(7, called(passed=5), called("g", 30, 0, ()), failed={"bad": ((0, 10),)}))
-    function = replace(called(passed=5), line=0, end_line=5, lines={0: 1, 2: 1})
+    function = called(passed=5)._replace(line=0, end_line=5, lines={0: 1, 2: 1})
     assert kept(path) == KeptCalls(
         calls=Calls(passed=7, functions=(function,)),
         failed=frozenset({"bad"}),
@@ -78,7 +77,7 @@ def test_tests_that_are_not_known_are_taken_for_passed(path):
 
 @pytest.mark.parametrize("name", ["t\ud800", "t" * 9_000, "it's", "é"])
 def test_names_of_any_kind(path, name):
-    keep(path, new(2, replace(called(name), file=f"{name}.py"), failed={name: ()}, tests=[name]))
+    keep(path, new(2, called(name)._replace(file=f"{name}.py"), failed={name: ()}, tests=[name]))
     found = kept(path)
     assert (found.failed, found.calls.functions[0].function) == ({name}, name)
 

@@ -2,7 +2,6 @@ import os
 import shutil
 import socket
 import subprocess
-from dataclasses import replace
 
 import pytest
 
@@ -354,7 +353,7 @@ def test_of_many_changed_files_those_written_last_are_read(tmp_path):
         True,
     ]
     assert take(tmp_path, {}, most=2).entries == some.entries
-    assert take(tmp_path, whole.entries, most=0) == replace(whole, contents={})
+    assert take(tmp_path, whole.entries, most=0) == whole._replace(contents={})
 
 
 def test_only_what_is_known_is_looked_at(tmp_path):

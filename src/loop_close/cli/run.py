@@ -30,7 +30,7 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
         raise UsageError("run needs a command, for example: loop-close run -- pytest -q")
     targets = targets_of(Path.cwd())
     if options.budget:
-        targets = replace(targets, settings=replace(targets.settings, budget=options.budget))
+        targets = targets._replace(settings=replace(targets.settings, budget=options.budget))
     is_own = not any(word in (_PLUGIN, f"{_PLUGIN}-failed") for word in words)
     memory = begin_memory(targets, options.source or name_of(words), is_own=is_own)
     targets.announce()

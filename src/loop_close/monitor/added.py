@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 
 from loop_close.calls import Called, Calls, Making, Swallowed
 from loop_close.monitor.count import chosen, most_raised
@@ -56,7 +55,7 @@ def _swallowed(parts: Iterable[Calls]) -> tuple[Swallowed, ...]:
                     (known, each), key=lambda one: (not one.failed, min(one.failed, default=""))
                 )
                 failed, passed = first.failed | other.failed, first.passed + other.passed
-                found[key] = replace(first, failed=failed, passed=passed)
+                found[key] = first._replace(failed=failed, passed=passed)
     return most_raised(found[key] for key in sorted(found))
 
 
@@ -71,7 +70,7 @@ def _moved(numbers: Iterable[int], part: Calls, spots: Mapping[_Spot, int]) -> f
 
 def _with_uses(part: Calls, spots: Mapping[_Spot, int]) -> Iterable[Called]:
     return (
-        replace(each, uses=_moved(each.uses, part, spots)) if each.uses else each for each in part.functions
+        each._replace(uses=_moved(each.uses, part, spots)) if each.uses else each for each in part.functions
     )
 
 
@@ -107,14 +106,13 @@ def _only(part: Calls, kept: Collection[str]) -> Calls:
     ran = {index for hits in failed.values() for index, _ in hits}.union(*gave_none.values())
     left = [n for n, each in enumerate(part.functions) if each.passed or each.in_import or n in ran]
     moved = {index: n for n, index in enumerate(left)}
-    return replace(
-        part,
+    return part._replace(
         functions=tuple(part.functions[index] for index in left),
         failed={nodeid: tuple((moved[n], line) for n, line in hits) for nodeid, hits in failed.items()},
         gave_none={nodeid: frozenset(moved[n] for n in each) for nodeid, each in gave_none.items()},
-        makings=tuple(replace(each, ran=frozenset(moved[n] for n in each.ran)) for each in part.makings),
+        makings=tuple(each._replace(ran=frozenset(moved[n] for n in each.ran)) for each in part.makings),
         uses={nodeid: each for nodeid, each in part.uses.items() if nodeid in kept},
-        swallowed=tuple(replace(each, failed=each.failed.intersection(kept)) for each in part.swallowed),
+        swallowed=tuple(each._replace(failed=each.failed.intersection(kept)) for each in part.swallowed),
     )
 
 
@@ -126,8 +124,7 @@ def _sum(one: Called, other: Called) -> Called:
     lines = dict(one.lines)
     for line, passed in other.lines.items():
         lines[line] = lines.get(line, 0) + passed
-    return replace(
-        one,
+    return one._replace(
         passed=one.passed + other.passed,
         lines=dict(sorted(lines.items())),
         in_import=one.in_import or other.in_import,

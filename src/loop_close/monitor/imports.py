@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from loop_close.monitor.ran import Ran
 
@@ -11,7 +10,6 @@ from loop_close.monitor.ran import Ran
 Spot = tuple[str, int]
 
 
-@dataclass(slots=True)
 class _Body:
     """A module's body that is not over.
 
@@ -19,8 +17,11 @@ class _Body:
     :ivar line: the line that it is at, 0 before the first.
     """
 
-    begun: int
-    line: int = 0
+    __slots__ = ("begun", "line")
+
+    def __init__(self, begun: int) -> None:
+        self.begun = begun
+        self.line = 0
 
 
 class Imports:

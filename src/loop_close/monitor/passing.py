@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from loop_close.monitor.ran import Function
 
@@ -12,7 +11,6 @@ from loop_close.monitor.ran import Function
 _MOST = 50_000
 
 
-@dataclass(slots=True)
 class Passed:
     """Numbers of passing tests.
 
@@ -20,8 +18,11 @@ class Passed:
     :ivar lines: those that ran each line, and for which it gave None where a value was wanted.
     """
 
-    tests: int = 0
-    lines: Counter[int] = field(default_factory=Counter)
+    __slots__ = ("lines", "tests")
+
+    def __init__(self) -> None:
+        self.tests = 0
+        self.lines: Counter[int] = Counter()
 
 
 class Passing:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from zlib import crc32
 
 if TYPE_CHECKING:  # a plain green run needs no records
@@ -23,8 +23,7 @@ class HistoryError(Exception):
     """The history cannot be used; the text says why, in one line for a user."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Begun:
+class Begun(NamedTuple):
     """A run that is under way.
 
     :ivar id: its row, of no meaning outside; ``started`` tells it from another run that has the same.
@@ -53,8 +52,7 @@ class Begun:
     tests: Changes | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SinceGreen:
+class SinceGreen(NamedTuple):
     """How the files of a run differ from those of an earlier green run.
 
     :ivar run: the number of the green run.
@@ -91,8 +89,7 @@ class RunRow:
     summary: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NewCalls:
+class NewCalls(NamedTuple):
     """What the tests of a run called, to be kept for later runs of the source.
 
     :ivar most: it takes the place of what counts no more passing tests than these; None: of any.
@@ -104,8 +101,7 @@ class NewCalls:
     tests: Collection[str] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NewBaseline:
+class NewBaseline(NamedTuple):
     """The tests of a project, to be kept as what later runs of the source are compared with.
 
     :ivar files: digest of the file, and of what is kept of it, by path.
@@ -116,8 +112,7 @@ class NewBaseline:
     contents: Mapping[str, bytes]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class KeptCalls:
+class KeptCalls(NamedTuple):
     """What the tests of an earlier run called.
 
     :ivar calls: without failing tests; every function begins in line 0.

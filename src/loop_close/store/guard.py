@@ -6,8 +6,8 @@ import os
 import stat
 import threading
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from loop_close.store.aside import BESIDE
 from loop_close.store.contract import HistoryError
@@ -54,8 +54,7 @@ def identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """What there is to be seen of a file without SQLite.
 
     :ivar file: which one it is; None where there is none.

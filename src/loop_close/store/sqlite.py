@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from time import time  # here: a program under test may put another one in its place
 from types import TracebackType
@@ -122,10 +121,9 @@ class SqliteHistory(History):
             snapshot = None if entries is None else project.take_down(connection, entries, contents)
             number = runs.next_number(connection, source)
             begun = Begun(id=0, number=number, source=source, started=moment, running=running)
-            begun = replace(begun, id=runs.add_row(connection, begun, snapshot, process))
+            begun = begun._replace(id=runs.add_row(connection, begun, snapshot, process))
             watched = episodes.watched_by(connection, source)
-            return replace(
-                begun,
+            return begun._replace(
                 is_edited=not watched and _is_edited(connection, begun),
                 watched=watched,
                 killed=runs.killed_before(connection, source, number),

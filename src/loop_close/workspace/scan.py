@@ -6,7 +6,6 @@ import os
 import stat
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -40,8 +39,7 @@ class Entry(NamedTuple):
     digest: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     r"""The files of a project at one time.
 
     :ivar entries: by path relative to the root, with ``/``, sorted; bytes that are no UTF-8 stand as ``\udcNN``.

@@ -1,7 +1,5 @@
 """What failing tests ran themselves, and what ran at import and made what they use."""
 
-from dataclasses import replace
-
 import pytest
 from called import called, calls, nodeid
 from hypothesis import given
@@ -26,7 +24,7 @@ MAKINGS = (
 def known(*functions, makings=MAKINGS, uses=(), passed=99, **failed):
     found = calls(*functions, passed=passed, **failed)
     uses = {nodeid(test): frozenset(numbers) for test, numbers in dict(uses).items()}
-    return Counted(replace(found, makings=makings, uses=uses))
+    return Counted(found._replace(makings=makings, uses=uses))
 
 
 def of(counted, *tests):
@@ -61,14 +59,14 @@ def test_passing_tests_that_ran_what_uses_it_are_estimated():
 
 
 def test_passing_tests_that_name_it_count():
-    counted = known(LOOK_UP, replace(MAKE, named=12), READ, OTHER, test_a=[(0, 1)])
+    counted = known(LOOK_UP, MAKE._replace(named=12), READ, OTHER, test_a=[(0, 1)])
     assert (counted.used(1), counted.used(3)) == (12, 9)
 
 
 def test_what_tests_ran_is_surer_than_what_they_may_use():
     """Most passing tests may use what it made, and only the failing one runs it."""
     counts = of(
-        known(LOOK_UP, replace(MAKE, named=19), test_a=[(0, 1), (1, 1)], makings=MAKINGS[:2]), "test_a"
+        known(LOOK_UP, MAKE._replace(named=19), test_a=[(0, 1), (1, 1)], makings=MAKINGS[:2]), "test_a"
     )
     assert [index for index, _ in counts.traces[0].hits] == [0, 1]
     assert (counts.passed(1), counts.made[1]) == (0, 0)
@@ -76,7 +74,7 @@ def test_what_tests_ran_is_surer_than_what_they_may_use():
 
 def test_of_an_earlier_run_it_is_not_known_who_used_it():
     counted = known(*FUNCTIONS, test_a=[(0, 1)])
-    earlier = Counted(replace(counted.calls, remembered=99))
+    earlier = Counted(counted.calls._replace(remembered=99))
     assert [index for index, _ in of(earlier, "test_a").traces[0].hits] == [0]
 
 
@@ -88,7 +86,7 @@ def test_what_many_passing_tests_may_use_tells_nothing(passed, is_told):
 
 
 def test_import_tells_where_few_of_the_failing_tests_ran_it():
-    functions = replace(LOOK_UP, passed=0), MAKE
+    functions = LOOK_UP._replace(passed=0), MAKE
     counted = known(*functions, makings=MAKINGS[:2], test_a=[(0, 1)], test_b=[(0, 1), (1, 1)])
     counts = of(counted, "test_a", "test_b")
     assert (counts.failed[1], counts.made[1]) == (2, 1)
@@ -114,7 +112,7 @@ def test_no_test_has_more_than_all_and_no_function_more_than_all_tests(needs, us
     makings = tuple(Making(file="a.py", line=n, ran=frozenset({1}), needs=needs[n]) for n in range(5))
     counted = known(
         called("f", passed=3, uses=uses),
-        replace(MAKE, named=named),
+        MAKE._replace(named=named),
         makings=makings,
         passed=9,
         test_a=[(0, 1)],

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +35,7 @@ def test_test_that_passed_then_is_taken_out():
 
 def test_line_that_a_test_ran_twice_is_taken_out_once():
     before = calls(5, called(line=0, passed=4, lines={1: 4}))
-    twice = replace(ALONE, failed={"t": ((0, 11), (0, 11))})
+    twice = ALONE._replace(failed={"t": ((0, 11), (0, 11))})
     assert completed(twice, before, ()).functions[0].lines == {11: 3}
 
 
@@ -47,13 +45,13 @@ def test_line_that_a_test_ran_twice_is_taken_out_once():
 def test_what_gave_none_then(not_passed, gives_now, expected):
     """Less the test that fails now, if it passed then and gives None now."""
     before = calls(5, called(line=0, passed=4, gave_none=3))
-    now = replace(ALONE, gave_none={"t": frozenset(gives_now)})
+    now = ALONE._replace(gave_none={"t": frozenset(gives_now)})
     assert completed(now, before, not_passed).functions[0].gave_none == expected
 
 
 def test_what_gave_none_is_within_what_passed():
     before = calls(2, called(line=0, passed=2, gave_none=2))
-    now = replace(ALONE, failed={"t": ((0, 11),)}, gave_none={})
+    now = ALONE._replace(failed={"t": ((0, 11),)}, gave_none={})
     (found,) = completed(now, before, ()).functions
     assert (found.passed, found.gave_none) == (1, 1)
 
@@ -62,12 +60,12 @@ def test_fuller_run_is_returned_as_it_is():
     now = calls(4, called(passed=2, lines={11: 2}), failed={"t": ((0, 11),)})
     same = calls(4, called(line=0, passed=4, lines={1: 4}))
     assert completed(now, same, {"t"}) is now
-    assert completed(now, replace(same, passed=5), ()) is now  # the fifth is the one that fails now
-    assert completed(now, replace(same, passed=5), {"t"}).passed == 5
+    assert completed(now, same._replace(passed=5), ()) is now  # the fifth is the one that fails now
+    assert completed(now, same._replace(passed=5), {"t"}).passed == 5
 
 
 def test_tests_of_which_nothing_was_kept_are_taken_for_passed():
-    now = replace(ALONE, omitted=3)
+    now = ALONE._replace(omitted=3)
     assert completed(now, calls(4, called(line=0, passed=4)), {"t"}).passed == 1
     assert completed(now, calls(3, called(line=0, passed=3)), {"t"}) is now
 
@@ -75,16 +73,16 @@ def test_tests_of_which_nothing_was_kept_are_taken_for_passed():
 def test_function_that_is_not_as_it_was_keeps_its_counts():
     before = called(line=0, passed=4, lines={1: 4})
     others = [
-        replace(before, digest="other"),
-        replace(before, function="g"),
-        replace(before, file="other.py"),
-        replace(before, end_line=8),
-        replace(before, digest=""),
+        before._replace(digest="other"),
+        before._replace(function="g"),
+        before._replace(file="other.py"),
+        before._replace(end_line=8),
+        before._replace(digest=""),
     ]
     for other in others:
         assert counts(completed(ALONE, calls(5, other), {"t"})) == counts(ALONE)
-    unknown = replace(ALONE, functions=(called(digest=""),))
-    assert counts(completed(unknown, calls(5, replace(before, digest="")), {"t"})) == counts(unknown)
+    unknown = ALONE._replace(functions=(called(digest=""),))
+    assert counts(completed(unknown, calls(5, before._replace(digest="")), {"t"})) == counts(unknown)
 
 
 def counts(found):
@@ -96,7 +94,7 @@ def counts(found):
     [({}, False), ({"digest": "other"}, True), ({"end_line": 8}, True), ({"function": "g"}, False)],
 )
 def test_a_function_that_was_counted_otherwise_is_marked(change, is_changed):
-    before = replace(called(line=0, passed=4, lines={1: 4}), **change)
+    before = called(line=0, passed=4, lines={1: 4})._replace(**change)
     (found,) = completed(ALONE, calls(5, before), {"t"}).functions
     assert found.is_changed == is_changed
 
@@ -104,7 +102,7 @@ def test_a_function_that_was_counted_otherwise_is_marked(change, is_changed):
 def test_functions_that_cannot_be_told_apart_keep_their_counts():
     before = called(line=0, passed=4, lines={1: 4})
     assert counts(completed(ALONE, calls(5, before, before), {"t"})) == counts(ALONE)
-    twins = replace(ALONE, functions=(called(), called(line=30)))
+    twins = ALONE._replace(functions=(called(), called(line=30)))
     assert counts(completed(twins, calls(5, before), {"t"})) == counts(twins)
 
 
@@ -146,7 +144,7 @@ def test_counts_stay_within_those_of_the_two_runs(now, before, not_passed):
     then = {(each.function, each.digest): each for each in before.functions}
     for own, each in zip(now.functions, found.functions, strict=True):
         old = then.get((own.function, own.digest))
-        assert replace(each, passed=own.passed, lines=own.lines, is_changed=False) == own
+        assert each._replace(passed=own.passed, lines=own.lines, is_changed=False) == own
         assert own.passed <= each.passed <= max(own.passed, old.passed if old else 0)
         assert all(count <= each.lines[line] for line, count in own.lines.items())
         assert all(0 < count <= each.passed <= found.passed for count in each.lines.values())
@@ -162,15 +160,14 @@ def test_what_is_not_counted_is_as_it_was(now, before, not_passed):
 @given(runs(), runs(), NOT_PASSED, st.integers(0, 99))
 def test_where_functions_stood_then_does_not_count(now, before, not_passed, moved):
     shifted = [
-        replace(
-            each,
+        each._replace(
             line=each.line + moved,
             end_line=each.end_line + moved,
             lines={line + moved: count for line, count in each.lines.items()},
         )
         for each in before.functions
     ]
-    assert completed(now, replace(before, functions=tuple(shifted)), not_passed) == completed(
+    assert completed(now, before._replace(functions=tuple(shifted)), not_passed) == completed(
         now, before, not_passed
     )
 

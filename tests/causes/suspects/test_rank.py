@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 from called import CART, called, calls, nodeid
 from records import SRC, failure, frame, in_test, raised, verdict
@@ -163,7 +161,7 @@ def after(*edits):
 )
 def test_an_edit_outweighs_the_counts(edits, order):
     ran = calls(TAX, TOTAL, called("idle", 70), passed=40, test_a=[(0, 1), (1, 1)])
-    known = replace(ran, modules=frozenset({CART}))
+    known = ran._replace(modules=frozenset({CART}))
     assert ranked(cause(failure(WRONG, nodeid("test_a"))), known, after(*edits))[: len(order)] == order
 
 
@@ -210,9 +208,9 @@ def test_the_failing_test_is_no_suspect_of_its_own():
 
 
 def test_of_two_alike_the_one_that_lost_its_value():
-    alike = [called("f", 10, passed=3), replace(called("g", 30, passed=3), owes=True, gave_none=1)]
-    known = replace(
-        calls(*alike, passed=40, test_a=[(0, 1), (1, 1)]), gave_none={nodeid("test_a"): frozenset({0, 1})}
+    alike = [called("f", 10, passed=3), called("g", 30, passed=3)._replace(owes=True, gave_none=1)]
+    known = calls(*alike, passed=40, test_a=[(0, 1), (1, 1)])._replace(
+        gave_none={nodeid("test_a"): frozenset({0, 1})}
     )
     found = found_for(cause(failure(WRONG, nodeid("test_a"))), Counted(known))
     assert [round(each.features["lost"], 2) for each in found] == [0.5, 0.71]
@@ -246,8 +244,7 @@ def test_before_the_tests_or_in_them(passed, expected):
 
 @pytest.mark.parametrize(("wrong", "expected"), [(WRONG, 0.5), (OF_NONE, 1)])
 def test_what_need_not_give_a_value_in_failures_that_speak_of_none(wrong, expected):
-    known = replace(
-        calls(called("f", 10, passed=3), passed=40, test_a=[(0, 1)]),
+    known = calls(called("f", 10, passed=3), passed=40, test_a=[(0, 1)])._replace(
         gave_none={nodeid("test_a"): frozenset({0})},
     )
     (found,) = found_for(cause(failure(wrong, nodeid("test_a"))), Counted(known))

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 from called import called, calls, nodeid
 
@@ -69,8 +67,9 @@ def test_a_line_that_not_all_of_them_ran():
 
 @pytest.mark.parametrize(("owes", "reasons"), [(True, 1), (False, 0)])
 def test_none_where_a_value_is_wanted(owes, reasons):
-    known = replace(
-        calls(replace(called("f", 10, passed=9), owes=owes), passed=9, test_a=[(0, 1)], test_b=[(0, 1)]),
+    known = calls(
+        called("f", 10, passed=9)._replace(owes=owes), passed=9, test_a=[(0, 1)], test_b=[(0, 1)]
+    )._replace(
         gave_none={nodeid("test_a"): frozenset({0})},
     )
     (spectrum,) = spectra(Counted(known), [nodeid("test_a"), nodeid("test_b")])

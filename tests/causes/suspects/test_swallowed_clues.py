@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 from called import CART, called, calls, nodeid
 from records import failure, frame, in_test, raised, verdict
@@ -28,7 +26,7 @@ def lost(failed=TESTS, passed=0, line=12, **fields):
 
 def known(*swallowed, passed=36, **fields):
     ran = {name: [(0, 1), (0, 2), (1, 1)] for name in TESTS}
-    return replace(calls(TOTAL, HANDLE, passed=passed, **ran), swallowed=swallowed, **fields)
+    return calls(TOTAL, HANDLE, passed=passed, **ran)._replace(swallowed=swallowed, **fields)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 
 from loop_close.calls import Called, Calls
 
@@ -36,8 +35,8 @@ def completed(now: Calls, before: Calls, not_passed: Collection[str]) -> Calls:
         if key in own and key in then:
             functions[index] = _with_counts(each, then[key], less.get(index, {}), gave[index], passed)
         elif _name(each) in names and not each.passed:
-            functions[index] = replace(each, is_changed=True)
-    return replace(now, passed=passed, functions=tuple(functions), remembered=passed)
+            functions[index] = each._replace(is_changed=True)
+    return now._replace(passed=passed, functions=tuple(functions), remembered=passed)
 
 
 def _counted(traces: Iterable[Iterable[tuple[int, int]]]) -> dict[int, Counter[int]]:
@@ -79,4 +78,4 @@ def _with_counts(now: Called, before: Called, less: Mapping[int, int], gave: int
         if count > 0:
             lines[number] = count
     gave_none = max(now.gave_none, min(before.gave_none - gave, passed))
-    return replace(now, passed=passed, lines=dict(sorted(lines.items())), gave_none=gave_none)
+    return now._replace(passed=passed, lines=dict(sorted(lines.items())), gave_none=gave_none)

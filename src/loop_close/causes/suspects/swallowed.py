@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 from math import sqrt
 from typing import NamedTuple
 
@@ -108,7 +107,7 @@ def _telling(failures: Collection[Failure], calls: Calls | None) -> list[tuple[S
         if contrast >= _LEAST:
             sure = _UNKNOWN if passed is None else 1
             found.append(
-                (-contrast, replace(each, failed=failed), sure * ochiai(len(failed), passed or 0, len(tests)))
+                (-contrast, each._replace(failed=failed), sure * ochiai(len(failed), passed or 0, len(tests)))
             )
     found.sort(key=lambda one: (one[0], one[1].file, one[1].line, one[1].function, one[1].type))
     return [(each, share) for _, each, share in found]
