@@ -69,6 +69,11 @@ class Memory:
         return self._begun is not None and self._begun.is_edited
 
     @property
+    def is_as_green(self) -> bool:
+        """Whether no file differs from the last green run of all tests."""
+        return self._begun is not None and self._begun.is_as_green
+
+    @property
     def is_fresh(self) -> bool:
         """Whether there is nothing that a green run would have to be compared with, nor anything to be told."""
         begun = self._begun

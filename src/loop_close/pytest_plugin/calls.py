@@ -160,6 +160,7 @@ class CallWitness:
         self._monitor = monitor
         self._items: list[pytest.Item] = []
         self.saw = monitor.saw
+        self.spare = monitor.spare
 
     def collected(self) -> tuple[Calls | None, str]:
         """What was counted, and why that is not all; None with the reason where the monitor failed."""

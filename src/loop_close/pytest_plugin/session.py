@@ -17,7 +17,7 @@ from loop_close.pytest_plugin.finish import finish
 from loop_close.pytest_plugin.options import targets_of
 from loop_close.pytest_plugin.tally import Tally
 from loop_close.pytest_plugin.witness import Witness, fixtures_of
-from loop_close.pytest_plugin.worker import received
+from loop_close.pytest_plugin.worker import IS_AS_GREEN, received
 from loop_close.remember import Memory
 from loop_close.targets import Targets
 
@@ -81,7 +81,14 @@ class Recorder:
         self._session = session
         self.memory = begin_memory(self.config, self.targets)
         self.tally.watched = self.memory.watched
+        if self._calls is not None and self.memory.is_as_green:
+            self._calls.spare()
         self.former = self.targets.announce()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of xdist, before it starts."""
+        node.workerinput[IS_AS_GREEN] = self.memory is not None and self.memory.is_as_green
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -36,6 +36,7 @@ class Begun(NamedTuple):
     :ivar is_edited: code under test differs from that of the source's last green run of all tests; without one, from
         that of its previous run. So it is where no test of that green run ran some of what had been edited then. Not
         asked where tests are watched.
+    :ivar is_as_green: no file differs from that run: the tests probably pass again.
     :ivar tests: files of tests that differ from the source's baseline: path, digest of what it held (None: it was not
         there), digest now; None where there is no baseline.
     """
@@ -49,6 +50,7 @@ class Begun(NamedTuple):
     running: tuple[int, ...] = ()
     elsewhere: tuple[tuple[str, int, str], ...] = ()
     is_edited: bool = False
+    is_as_green: bool = False
     tests: Changes | None = None
 
 

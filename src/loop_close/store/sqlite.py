@@ -123,8 +123,10 @@ class SqliteHistory(History):
             begun = Begun(id=0, number=number, source=source, started=moment, running=running)
             begun = begun._replace(id=runs.add_row(connection, begun, snapshot, process))
             watched = episodes.watched_by(connection, source)
+            is_edited, is_as_green = (False, False) if watched else _compared(connection, begun)
             return begun._replace(
-                is_edited=not watched and _is_edited(connection, begun),
+                is_edited=is_edited,
+                is_as_green=is_as_green,
                 watched=watched,
                 killed=runs.killed_before(connection, source, number),
                 elsewhere=runs.red_elsewhere(connection, source, snapshot),
@@ -312,12 +314,14 @@ class SqliteHistory(History):
         return self.database.write(lambda connection: runs.forget(connection, source))
 
 
-def _is_edited(connection: sqlite3.Connection, begun: Begun) -> bool:
-    """Whether code under test differs from that of the last green run of all tests, else of the previous run."""
+def _compared(connection: sqlite3.Connection, begun: Begun) -> tuple[bool, bool]:
+    """How the files differ from those of the last green run of all tests, else of the previous run.
+
+    :returns: whether code under test does, and whether there was a green run and nothing does.
+    """
     green = runs.last_green(connection, begun.source, begun.number, ("",))
     if green is not None and green.not_run_since:
-        return True
+        return True, False
     before, now = runs.snapshots(connection, begun)
-    return project.is_code_changed(
-        project.changes_between(connection, before if green is None else green.snapshot, now)
-    )
+    changes = project.changes_between(connection, before if green is None else green.snapshot, now)
+    return project.is_code_changed(changes), green is not None and changes == ()
