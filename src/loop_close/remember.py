@@ -70,7 +70,7 @@ class Memory:
 
     @property
     def is_as_green(self) -> bool:
-        """Whether no file differs from the last green run of all tests."""
+        """Whether no file differs from the last green run of these tests, or of all."""
         return self._begun is not None and self._begun.is_as_green
 
     @property
@@ -80,11 +80,15 @@ class Memory:
         is_told = begun is not None and (begun.killed or begun.elsewhere or begun.tests)
         return not (self.watched or self.notes or is_told)
 
-    def begin(self, path: Path, leave_out: Collection[str], beside: Collection[Path] = ()) -> None:
+    def begin(
+        self, path: Path, leave_out: Collection[str], beside: Collection[Path] = (), selection: str = ""
+    ) -> None:
         """Give the run its number in the history, with the project's files as they are now."""
-        self._safely(lambda: self._begin(path, leave_out, beside), None)
+        self._safely(lambda: self._begin(path, leave_out, beside, selection), None)
 
-    def _begin(self, path: Path, leave_out: Collection[str], beside: Collection[Path]) -> None:
+    def _begin(
+        self, path: Path, leave_out: Collection[str], beside: Collection[Path], selection: str
+    ) -> None:
         if path.parent == self._root / files.STATE_FOLDER:
             files.state_folder(self._root)
         self._path = path
@@ -101,6 +105,7 @@ class Memory:
                 host=host(),
                 now=time(),
                 is_alive=is_alive,
+                selection=selection,
             )
         self.watched = frozenset(self._begun.watched)
 
@@ -302,6 +307,7 @@ def begin(
     leave_out: Iterable[Path | None],
     beside: Collection[Path] = (),
     interpreter: str = "",
+    selection: str = "",
 ) -> Memory:
     """The memory of a run that is about to start.
 
@@ -309,11 +315,12 @@ def begin(
     :param leave_out: absolute paths that are no part of the program, such as what we write; None for what is not.
     :param beside: folders outside of the root that hold code of the program.
     :param interpreter: what runs the tests; runs of another one are of another source.
+    :param selection: how the tests are chosen, empty for all.
     """
     memory = Memory(root, source, interpreter)
     if path is not None:
         try:
-            memory.begin(path, _below(root, leave_out), beside)
+            memory.begin(path, _below(root, leave_out), beside, selection)
         except BaseException:  # Ctrl-C: no run began
             memory.abandon()
             raise

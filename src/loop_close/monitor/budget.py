@@ -16,8 +16,6 @@ SHARE = 0.03
 SHARE_AFTER_FAILURE = 0.25
 #: CPU seconds beside the share, so that short runs are tracked in full.
 ALLOWANCE = 0.3
-#: Of a run that probably passes: nothing was edited since the same tests did.
-SHARE_UNCHANGED = 0.01
 # A function's return, and a step from a traceback's entry to the next, in callbacks for a line.
 _RETURN, _STEP = 3, 16
 # From so many tests of one function on, the next one needs this much of what is allowed to be left.
@@ -39,7 +37,6 @@ class Budget:
         self.line = 0.0
         self._likely = frozenset(likely)
         self._is_unlimited = is_unlimited
-        self._share, self._allowance = SHARE, ALLOWANCE
         self._failing: set[str] = set()
         self._times: dict[str, int] = {}
 
@@ -50,7 +47,7 @@ class Budget:
         now = _CPU()
         if nodeid.partition("::")[0] in self._failing:
             return self.spent < SHARE_AFTER_FAILURE * now + ALLOWANCE
-        allowed = self._share * now + self._allowance
+        allowed = SHARE * now + ALLOWANCE
         function = nodeid.partition("[")[0]
         if self._times.get(function, 0) >= _FEW:
             allowed *= 1 - _RESERVE
@@ -58,10 +55,6 @@ class Budget:
             return False
         self._times[function] = self._times.get(function, 0) + 1
         return True
-
-    def spare(self) -> None:
-        """The run probably passes: what its tests call will hardly be asked for, and was counted when it passed."""
-        self._share, self._allowance = SHARE_UNCHANGED, 0.0
 
     def failed(self, nodeid: str) -> None:
         """A test failed: the others of its file are likely to."""

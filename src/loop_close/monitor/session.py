@@ -46,7 +46,6 @@ class Monitor:
         self._why_less = ""
         self._ownership = Ownership(root)
         budget = Budget(likely, is_unlimited=is_whole)
-        self.spare = budget.spare
         self._watch = Watch(self._ownership, budget)
         self.tests = Attribution(self._watch, budget)
         try:

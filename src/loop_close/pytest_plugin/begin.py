@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from loop_close import files
+from loop_close.pytest_plugin.command import selection
 from loop_close.remember import Memory, begin
 from loop_close.targets import Targets
 
@@ -29,7 +30,8 @@ def begin_memory(config: pytest.Config, targets: Targets) -> Memory:
         return memory
     beside = list(islice(_beside(targets.root), _MAX_BESIDE))
     written = _written(config, targets)
-    return begin(targets.root, source_name(), targets.history, written, beside, _interpreter())
+    chosen = selection(config)
+    return begin(targets.root, source_name(), targets.history, written, beside, _interpreter(), chosen)
 
 
 def _beside(root: Path) -> Iterator[Path]:

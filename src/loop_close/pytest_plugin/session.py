@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from loop_close.pytest_plugin.begin import begin_memory
-from loop_close.pytest_plugin.calls import witness_of
+from loop_close.pytest_plugin.calls import spare, witness_of
 from loop_close.pytest_plugin.finish import finish
 from loop_close.pytest_plugin.options import targets_of
 from loop_close.pytest_plugin.tally import Tally
@@ -81,8 +81,9 @@ class Recorder:
         self._session = session
         self.memory = begin_memory(self.config, self.targets)
         self.tally.watched = self.memory.watched
-        if self._calls is not None and self.memory.is_as_green:
-            self._calls.spare()
+        if self.memory.is_as_green:
+            spare(self.config)
+            self._calls = witness_of(self.config)
         self.former = self.targets.announce()
 
     @pytest.hookimpl(optionalhook=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loop_close.pytest_plugin.calls import send, witness_of
+from loop_close.pytest_plugin.calls import send, spare, witness_of
 from loop_close.pytest_plugin.witness import Witness, fixtures_of
 
 #: The attribute that carries the exception from the worker to the controller.
@@ -25,8 +25,9 @@ class Courier:
         self._calls = witness_of(config)
 
     def pytest_sessionstart(self) -> None:
-        if self._calls is not None and getattr(self._config, "workerinput", {}).get(IS_AS_GREEN):
-            self._calls.spare()
+        if getattr(self._config, "workerinput", {}).get(IS_AS_GREEN):
+            spare(self._config)
+            self._calls = witness_of(self._config)
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
         if call.excinfo is not None:

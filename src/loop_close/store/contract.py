@@ -36,7 +36,7 @@ class Begun(NamedTuple):
     :ivar is_edited: code under test differs from that of the source's last green run of all tests; without one, from
         that of its previous run. So it is where no test of that green run ran some of what had been edited then. Not
         asked where tests are watched.
-    :ivar is_as_green: no file differs from that run: the tests probably pass again.
+    :ivar is_as_green: no file differs from the last green run of these tests, or of all: they probably pass again.
     :ivar tests: files of tests that differ from the source's baseline: path, digest of what it held (None: it was not
         there), digest now; None where there is no baseline.
     """

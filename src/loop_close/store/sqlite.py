@@ -104,6 +104,7 @@ class SqliteHistory(History):
         host: str,
         now: float,
         is_alive: Callable[[int, str], bool],
+        selection: str = "",
     ) -> Begun:
         """Give a run its number and take down the project's files.
 
@@ -112,6 +113,7 @@ class SqliteHistory(History):
         :param contents: by digest, what is to be had again by :meth:`content`; those it has it does not need.
         :param pid: this process, with ``birth`` to tell it from an earlier one of that number, and ``host``.
         :param is_alive: whether the process of that number and birth still runs on this host.
+        :param selection: how its tests are chosen, empty for all.
         """
         process = pid, birth, host
         moment = moment_of(now)
@@ -123,10 +125,9 @@ class SqliteHistory(History):
             begun = Begun(id=0, number=number, source=source, started=moment, running=running)
             begun = begun._replace(id=runs.add_row(connection, begun, snapshot, process))
             watched = episodes.watched_by(connection, source)
-            is_edited, is_as_green = (False, False) if watched else _compared(connection, begun)
             return begun._replace(
-                is_edited=is_edited,
-                is_as_green=is_as_green,
+                is_edited=not watched and _is_edited(connection, begun),
+                is_as_green=not watched and _is_as_green(connection, begun, selection),
                 watched=watched,
                 killed=runs.killed_before(connection, source, number),
                 elsewhere=runs.red_elsewhere(connection, source, snapshot),
@@ -314,14 +315,19 @@ class SqliteHistory(History):
         return self.database.write(lambda connection: runs.forget(connection, source))
 
 
-def _compared(connection: sqlite3.Connection, begun: Begun) -> tuple[bool, bool]:
-    """How the files differ from those of the last green run of all tests, else of the previous run.
-
-    :returns: whether code under test does, and whether there was a green run and nothing does.
-    """
+def _is_edited(connection: sqlite3.Connection, begun: Begun) -> bool:
+    """Whether code under test differs from that of the last green run of all tests, else of the previous run."""
     green = runs.last_green(connection, begun.source, begun.number, ("",))
     if green is not None and green.not_run_since:
-        return True, False
+        return True
     before, now = runs.snapshots(connection, begun)
-    changes = project.changes_between(connection, before if green is None else green.snapshot, now)
-    return project.is_code_changed(changes), green is not None and changes == ()
+    return project.is_code_changed(
+        project.changes_between(connection, before if green is None else green.snapshot, now)
+    )
+
+
+def _is_as_green(connection: sqlite3.Connection, begun: Begun, selection: str) -> bool:
+    """Whether no file differs from the last green run of these tests, or of all."""
+    green = runs.last_green(connection, begun.source, begun.number, ("", selection))
+    _, now = runs.snapshots(connection, begun)
+    return green is not None and project.changes_between(connection, green.snapshot, now) == ()
