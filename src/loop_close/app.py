@@ -142,8 +142,8 @@ def _keep_failed(report: Report, root: Path, problems: list[str]) -> bool:
     After a complete run without a root cause the report of the run before is removed.
     """
     failed = {failure.nodeid for failure in report.observation.failures} - {""}
-    if not failed and report.progress is not None and not report.causes:
-        failed = {test for test in report.progress.not_run if "::" in test}
+    if report.progress is not None and (report.observation.incomplete or not (failed or report.causes)):
+        failed |= {test for test in report.progress.not_run if "::" in test}
     try:
         if report.causes or failed:
             files.state_folder(root)

@@ -116,9 +116,9 @@ def is_green(path: Path) -> bool:
     return _ends(path)[0].startswith(_GREEN)
 
 
-def is_running_or_green(text: str) -> bool:
-    """Whether the text of a prompt shows no failure: tests are running, were killed, or pass."""
-    return text.startswith((RUNNING, FAULT, *_GREEN))
+def is_fault_or_green(text: str) -> bool:
+    """Whether the text of a prompt shows no failure: the tests pass, or loop-close had a fault."""
+    return text.startswith((FAULT, *_GREEN))
 
 
 def is_report(path: Path) -> bool:

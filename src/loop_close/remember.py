@@ -62,6 +62,7 @@ class Memory:
         self._seen: Look | None = None
         self._calls: NewCalls | None = None
         self._whole: Calls | None = None
+        self._red: Report | None = None
 
     @property
     def is_edited(self) -> bool:
@@ -187,10 +188,17 @@ class Memory:
         self._calls = NewCalls(calls=calls, most=most, tests=tests)
 
     def take_up(self, report: Report, settings: Settings, told: Told) -> Report:
-        """The report with what the run comes to against those before it, which is remembered."""
+        """The report with what the run comes to against those before it, which is remembered.
+
+        A run that is reported again, for an error after its end, comes to what it came to.
+        """
         taken = [report]
+        if self._red is not None:
+            known = ("progress", "verdict", "elsewhere", "since_green", "green_run")
+            taken.append(replace(report, **{name: getattr(self._red, name) for name in known}))
         self._safely(lambda: self._take_up(taken, settings, told), None)
         self._begun = None
+        self._red = taken[-1] if taken[-1].progress is not None and taken[-1].verdict != "green" else None
         return replace(taken[-1], notes=(*report.notes, *dict.fromkeys(self.notes)))
 
     def _take_up(self, taken: list[Report], settings: Settings, told: Told) -> None:

@@ -105,12 +105,12 @@ def targets_of(root: Path, settings: Settings, given: Mapping[str, Path]) -> Tar
 
 
 def shows_failing_tests(former: Mapping[Path, bytes], targets: Targets) -> bool:
-    """Whether the prompt before this run is one of a run with failing tests, and their list is there.
+    """Whether the prompt before this run is of one with failing tests, or that was killed, and their list is there.
 
     :param former: what :meth:`Targets.announce` returned.
     """
     text = former.get(targets.prompt, b"").decode("utf-8", "replace")
-    if not text.startswith("# ") or files.is_running_or_green(text):
+    if not text.startswith("# ") or files.is_fault_or_green(text):
         return False
     try:
         return bool(files.read_failed(targets.root))

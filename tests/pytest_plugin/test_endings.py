@@ -77,6 +77,37 @@ def test_wrong_call_of_pytest_leaves_what_shows_failing_tests(run, wrong):
     assert said in f"{done.stdout}\n{done.stderr}".splitlines()
 
 
+def test_wrong_call_after_a_killed_run_leaves_the_list_of_failing_tests(run):
+    run({"test_a.py": "import os\ndef test_a(): assert 'old news' == ''\ndef test_b(): pass\n"})
+    done = run({"test_b.py": "import os\ndef test_b(): os._exit(3)\n"}, own_process=True)
+    before = contents(done.folder)
+    assert before["nextprompt.md"].startswith(b"# Tests are running")
+    assert b"test_a" in before[".loop-close/failed.txt"]
+    assert run({}, "no_such_test.py").ret == 4
+    assert contents(done.folder) == before
+
+
+@pytest.mark.parametrize("words", [("-k", "no_such_name"), ("-m", "no_such_mark")])
+def test_choice_that_no_test_matches_leaves_what_shows_failing_tests(run, words):
+    done = run({"test_a.py": "def test_a(): assert 'old news' == ''\n"})
+    before = contents(done.folder)
+    done = run({}, *words)
+    assert done.ret == 5
+    assert contents(done.folder) == before
+    assert done.summary == ["loop-close: no test matches -k or -m; nextprompt.md still shows the last run"]
+
+
+@pytest.mark.parametrize("option", ["-x", "--stepwise"])
+def test_list_of_failing_tests_keeps_those_that_a_stopped_run_did_not_come_to(run, option):
+    run({"test_a.py": THREE}, remembers=True)
+    done = run({}, option, remembers=True)
+    assert done.report["counts"]["failed"] == 1
+    assert (done.folder / ".loop-close/failed.txt").read_text().split() == [
+        "test_a.py::test_a",
+        "test_a.py::test_b",
+    ]
+
+
 def test_plugin_that_cannot_be_loaded_leaves_no_stale_prompt(run, pytester, monkeypatch):
     before = run({"test_a.py": "def test_a(): assert 'old news' == ''\n"}, "--loop-close-file=next.md")
     assert "old news" in (before.folder / "next.md").read_text()
@@ -236,7 +267,7 @@ def test_too_many_warnings_are_no_green(run, ini):
     done = (
         run({**files, "pytest.ini": "[pytest]\nmax_warnings = 0\n"})
         if ini
-        else run(files, "--max-warnings=0")
+        else run({**files, "conftest.py": "def pytest_sessionfinish(): pass\n"}, "--max-warnings=0")
     )
     assert done.ret == 6
     assert done.title == "# Maximum number of warnings exceeded, 1 passes (exit 6)"
@@ -299,6 +330,46 @@ def test_exit_status_of_a_run_whose_loop_a_plugin_fails_is_explained(run):
     done = run({"conftest.py": conftest, "test_a.py": FINE})
     assert done.ret == 1
     assert done.report["exit_reason"] == "conftest.py set it to 1 (pytest_runtestloop)"
+
+
+def test_exit_status_set_in_the_summary_names_who_takes_part_in_it(run):
+    conftest = """
+        pytest_plugins = ["other_plugin"]
+        def pytest_terminal_summary(terminalreporter): terminalreporter._session.exitstatus = 8
+        """
+    other = "def pytest_sessionfinish(): pass\n"
+    done = run({"conftest.py": conftest, "other_plugin.py": other, "test_a.py": FINE})
+    assert done.ret == 8
+    reason = done.report["exit_reason"]
+    assert reason.endswith("set it to 8 (pytest_terminal_summary)")
+    assert "conftest.py" in reason
+    assert "other" not in reason
+
+
+def test_error_while_plugins_are_unconfigured_is_told(run):
+    conftest = "def pytest_unconfigure(): raise KeyError('unconfigure broke')\n"
+    done = run({"conftest.py": conftest, "test_a.py": FINE}, own_process=True)
+    assert done.ret == 1
+    assert done.title == "# 1 internal error, 1 passes: KeyError at conftest.py:1"
+    assert done.summary
+
+
+def test_error_while_plugins_are_unconfigured_leaves_the_state_of_the_loop(run):
+    conftest = "def pytest_unconfigure(): raise KeyError('unconfigure broke')\n"
+    for _ in range(2):
+        done = run(
+            {"conftest.py": conftest, "test_a.py": "def test_a(): assert 1 == 2\n"},
+            remembers=True,
+            own_process=True,
+        )
+    assert done.says("unconfigure broke", "Run 2 of this loop: 1 unresolved.")
+
+
+def test_ctrl_c_at_the_end_of_the_session_is_no_green(run):
+    conftest = "def pytest_sessionfinish(): raise KeyboardInterrupt\n"
+    done = run({"conftest.py": conftest, "test_a.py": FINE}, own_process=True)
+    assert done.ret != 0
+    assert done.title.startswith("# The run is incomplete")
 
 
 def test_exit_status_that_hides_failures_is_explained(run):

@@ -320,3 +320,24 @@ def test_title_counts_what_pytest_counts(run, options):
     failing = f"# {counts['failed']} tests and {counts['failed_subtests']} subtests fail"
     errors = f"1 file cannot be collected, {counts['errors'] - 1} errors, {counts['passed']} pass"
     assert done.title.startswith(f"{failing}, {errors}: ")
+
+
+RERUN = """
+from itertools import count
+TIMES = count(1)
+def test_later(subtests):
+    time = next(TIMES)
+    with subtests.test("a"):
+        assert time > {number}
+    assert time > {number}
+"""
+
+
+@pytest.mark.skipif(pytest.version_tuple < (9, 0), reason="subtests are new in pytest 9.0")
+@pytest.mark.parametrize(("number", "failed"), [(1, 0), (9, 1)])
+def test_subtests_of_attempts_that_are_run_again_do_not_count(run, number, failed):
+    pytest.importorskip("pytest_rerunfailures")
+    done = run({"test_a.py": RERUN.format(number=number)}, "--reruns=2", "-p", "rerunfailures")
+    assert done.ret == (1 if failed else 0)
+    counts = done.report["counts"]
+    assert (counts["failed"], counts["failed_subtests"], counts["passed"]) == (failed, failed, 1 - failed)

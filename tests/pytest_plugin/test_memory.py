@@ -648,3 +648,12 @@ def test_what_only_changes_the_wording_changes_no_failure(run, options, is_edite
     found = done.report["progress"]
     assert (found["fixed"], found["new"], found["changed"]) == ([], [], [])
     assert len(found["unresolved"]) == 8
+
+
+def test_a_run_of_other_tests_is_no_attempt(run):
+    files = {"test_a.py": "def test_a(): assert 1 == 2\n", "test_b.py": "def test_b(): assert 3 == 4\n"}
+    run(files, "test_a.py", remembers=True)
+    done = run({}, "test_b.py", remembers=True)
+    assert done.says("Run 2 of this loop: 1 new, 1 not run. It ran other tests than the run before")
+    assert "No progress" not in done.prompt
+    assert "No file of the project changed" not in done.prompt

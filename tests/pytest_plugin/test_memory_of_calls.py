@@ -287,3 +287,16 @@ def test_what_gave_none_is_remembered(run, pytester, monkeypatch):
         "find": (3, 2),
         "has": (3, 0),
     }
+
+
+def test_nothing_is_tracked_while_no_file_changed_since_the_tests_passed(run, monkeypatch):
+    files = {
+        "shop.py": "def total():\n    return 1\n",
+        "test_a.py": "import os, shop\ndef test_a(): assert shop.total() == int(os.environ.get('WANT', '1'))\n",
+    }
+    assert run(files, remembers=True).ret == 0
+    monkeypatch.setenv("WANT", "2")
+    said = "no file changed since these tests passed"
+    untracked, tracked = (run({}, remembers=True) for _ in range(2))
+    assert untracked.says(said)
+    assert said not in tracked.prompt

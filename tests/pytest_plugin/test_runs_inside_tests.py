@@ -29,3 +29,23 @@ def test_a_run_inside_of_a_test_costs_the_outer_one_nothing(tmp_path):
     prompt = (tmp_path / "nextprompt.md").read_text()
     assert prompt.startswith("# 1 test fails, 1 passes: ")
     assert prompt.partition("\n")[0].endswith(" at test_nest.py:13")
+
+
+WRONG = """
+pytest_plugins = ["pytester"]
+
+
+def test_inner(pytester):
+    pytester.makepyfile("def test_a(): pass")
+    pytester.runpytest_inprocess("--loop-close")
+    pytester.runpytest_inprocess("--loop-close", "--no-such-option")
+"""
+
+
+def test_a_run_inside_of_a_test_prints_nothing_behind_the_outer_one(tmp_path):
+    (tmp_path / "test_nest.py").write_text(WRONG)
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "TOX_ENV_NAME"))}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:asyncio"]
+    done = subprocess.run(command, cwd=tmp_path, env=kept, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout
+    assert "loop-close" not in done.stdout + done.stderr

@@ -22,6 +22,8 @@ def test_session(in_session): pass
 def test_module(in_module): pass
 def test_test(in_test): pass
 def test_call(): {}["key"]
+def test_asks(request): request.getfixturevalue("in_test")
+def test_asks_for_a_shared_one(request): request.getfixturevalue("in_session")
 """
 RAISES = "def {hook}:\n    raise KeyError('plugin broke')\n"
 HOOKS = [

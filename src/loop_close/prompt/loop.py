@@ -167,9 +167,20 @@ def state_lines(report: Report, tokens: int) -> Iterator[str]:
 
 def state_line(progress: Progress) -> str:
     """The state in one line: ``Run 5 of this loop: 1 fixed, 2 unresolved. No progress for 2 runs.``."""
-    parts = [f"{_number(progress)} of this loop: {counts(progress)}.", _verdict(progress)]
-    parts.append(_UNEDITED.get(progress.step.edits.kind, ""))
+    parts = [f"{_number(progress)} of this loop: {counts(progress)}."]
+    if _is_of_other_tests(progress):
+        parts.append("It ran other tests than the run before, so it was no attempt.")
+    else:
+        parts += [_verdict(progress), _UNEDITED.get(progress.step.edits.kind, "")]
     return " ".join(part for part in parts if part)
+
+
+def _is_of_other_tests(progress: Progress) -> bool:
+    """Whether it chose its tests otherwise, and ran none that the loop knew, as another shard does."""
+    known = progress.fixed or progress.unresolved or progress.changed or progress.not_fixed
+    steps = progress.episode.steps
+    is_other = len(steps) > 1 and steps[-2].selection != progress.step.selection
+    return is_other and not known and not progress.step.advanced and progress.breaker.state == "closed"
 
 
 def _number(progress: Progress) -> str:

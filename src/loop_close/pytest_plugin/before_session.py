@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import os
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -97,10 +97,18 @@ def _say_last(lines: Iterable[str]) -> None:
         with contextlib.suppress(Exception):
             sys.stderr.write(text)
 
-    if "PYTEST_CURRENT_TEST" in os.environ:  # a run inside of a test: its process goes on
+    if _is_inside_a_test():  # its process goes on
         say()
     else:
         atexit.register(say)
+
+
+def _is_inside_a_test() -> bool:
+    """Whether another run of pytest, in this process, calls this one from a test."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__") != "_pytest.runner":
+        frame = frame.f_back
+    return frame is not None
 
 
 def _failure(config: pytest.Config, error: Exception) -> Failure:

@@ -186,25 +186,41 @@ class CallWitness:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self._items = session.items
 
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
+    # Errors pass through the wrappers and leave without them: see ``without_own_frame``.
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         request = getattr(item, "_request", None)  # now, as pytest takes it away at the end
         monitor = self._monitor
         monitor.begin_test(item.nodeid)
-        yield
-        used = fixtures_of(item, request) if monitor.tests.is_sharing else ()
-        monitor.end_test(item.nodeid, used)
+        try:
+            result = yield
+        except BaseException as error:
+            without_own_frame(error)
+            raise
+        finally:
+            used = fixtures_of(item, request) if monitor.tests.is_sharing else ()
+            monitor.end_test(item.nodeid, used)
+        return result
 
-    # A wrapper of the older kind, as one of the newer kind is on the traceback of every error that passes.
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_fixture_setup(self, fixturedef: Any) -> Any:
-        if fixturedef.scope == "function":
-            yield
-            self._monitor.mark()
-            return
-        self._monitor.begin_setup()
-        outcome = yield
-        self._monitor.end_setup(fixturedef, outcome.exception is not None)
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
+        monitor = self._monitor
+        is_shared = fixturedef.scope != "function"
+        if is_shared:
+            monitor.begin_setup()
+        try:
+            result = yield
+        except BaseException as error:
+            without_own_frame(error)
+            if is_shared:
+                monitor.end_setup(fixturedef, True)
+            raise
+        if is_shared:
+            monitor.end_setup(fixturedef, False)
+        else:
+            monitor.mark()
+        return result
 
     # Others may still run for the fixture. What they run counts as the next teardown, or as the test.
     @pytest.hookimpl(tryfirst=True)
@@ -214,6 +230,15 @@ class CallWitness:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         self._monitor.stop()  # the tests are over, and much is imported from here on
+
+
+def without_own_frame(error: BaseException) -> None:
+    """Take the frame of the wrapper that calls this off the traceback of the error that it is about to raise again.
+
+    ``raise`` alone adds no second one. Without this every error of a fixture would show our frame.
+    """
+    if error.__traceback__ is not None:
+        error.__traceback__ = error.__traceback__.tb_next
 
 
 def fixtures_of(item: Any, request: Any) -> Iterator[tuple[Any, bool]]:

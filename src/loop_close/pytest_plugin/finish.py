@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from loop_close.model import Failure, Observation, Report, Warned
     from loop_close.pytest_plugin.session import Recorder
 
-_TESTS_FAILED, _INTERNAL_ERROR, _USAGE_ERROR = 1, 3, 4
+_TESTS_FAILED, _INTERNAL_ERROR, _USAGE_ERROR, _NO_TESTS, _TOO_MANY_WARNINGS = 1, 3, 4, 5, 6
 #: The exit codes of pytest itself (``pytest.ExitCode``; 6: too many warnings).
 _OWN_STATUS = range(7)
 # A selection that can be remembered as it is: nothing in it has to be escaped or redacted.
 _PLAIN = re.compile(r"(?:(?![A-Za-z0-9]{20})[A-Za-z0-9_./ ,:-]){0,200}")
 #: What is said of a run that leaves the prompt of the last one.
 UNCHANGED = "pytest was called wrongly; {} still shows the last run"
+NO_MATCH = "no test matches -k or -m; {} still shows the last run"
 
 
 def finish(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
@@ -46,10 +47,10 @@ def finish(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
 
 
 def _close(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
-    if is_misused(int(session.exitstatus), recorder.failures) and shows_failing_tests(
-        recorder.former, recorder.targets
-    ):
-        return _kept(recorder)
+    said = UNCHANGED if is_misused(int(session.exitstatus), recorder.failures) else ""
+    said = said or (NO_MATCH if _matches_no_test(session) else "")
+    if said and shows_failing_tests(recorder.former, recorder.targets):
+        return _kept(recorder, said)
     unloadable = load_packages(recorder.config)
     is_plain = not unloadable and not is_extended(recorder.config) and _is_plain(recorder, session)
     if is_plain and _keep_green(recorder, session):
@@ -66,12 +67,18 @@ def is_misused(exit_code: int, failures: Sequence[Failure]) -> bool:
     return all(map(is_misuse, failures))
 
 
-def _kept(recorder: Recorder) -> tuple[str, ...]:
+def _matches_no_test(session: pytest.Session) -> bool:
+    """Whether no test has the name or the mark that was asked for."""
+    is_chosen = any(session.config.getoption(option, "") for option in ("keyword", "markexpr"))
+    return is_chosen and int(session.exitstatus) == _NO_TESTS
+
+
+def _kept(recorder: Recorder, said: str) -> tuple[str, ...]:
     """Leave the evidence of the last run: the failing tests are still what is to be fixed."""
     restore(recorder.former)
     if recorder.memory is not None:
         recorder.memory.abandon()
-    return (f"loop-close: {UNCHANGED.format(recorder.targets.prompt.name)}",)
+    return (f"loop-close: {said.format(recorder.targets.prompt.name)}",)
 
 
 def _judged(recorder: Recorder, session: pytest.Session, unloadable: list[str]) -> tuple[str, ...]:
@@ -240,11 +247,9 @@ def _exit_reason(recorder: Recorder, session: pytest.Session) -> str:
     if not hook and not recorder.interrupted and not (status in _OWN_STATUS and status != _TESTS_FAILED):
         is_explained = recorder.failures or [*coverage_failures(config)]
         hook = "pytest_runtestloop" if status != _TESTS_FAILED or not is_explained else ""
-    if not hook:
+    if not hook or (status == _TOO_MANY_WARNINGS and config.getoption("max_warnings", None) is not None):
         return ""
     names = sorted({*_implementers(config, hook)})
-    if not names and hook == "pytest_sessionfinish":
-        names = sorted({*_implementers(config, "pytest_terminal_summary")})
     return f"{' or '.join(names[:3])} set it to {status} ({hook})" if names else ""
 
 

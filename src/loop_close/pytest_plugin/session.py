@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from loop_close.pytest_plugin.begin import begin_memory
-from loop_close.pytest_plugin.calls import spare, witness_of
+from loop_close.pytest_plugin.calls import spare, without_own_frame, witness_of
 from loop_close.pytest_plugin.finish import finish
 from loop_close.pytest_plugin.options import targets_of
 from loop_close.pytest_plugin.tally import Tally
@@ -71,6 +71,7 @@ class Recorder:
         self._sections_left = _SECTIONS_IN_ALL
         self._unread: list[Any] = []
         self._held: Any = None
+        config.add_cleanup(self._end)
 
     def pytest_plugin_registered(self, plugin: object) -> None:
         if getattr(plugin, "__name__", "") == "_pytest.pytester":  # named by a test module, often
@@ -105,10 +106,19 @@ class Recorder:
             self._witness.forget_comparisons()
             return
         self._release()
+        if str(report.outcome) == "rerun":
+            self._forget_subtests(report.nodeid)
         if report.outcome == "failed" and not self._pending and not hasattr(report, "node"):
             self._held = report  # what was raised is shown next, by pytest_exception_interact
         else:
             self._take(report)
+
+    def _forget_subtests(self, nodeid: str) -> None:
+        """Those of an attempt after which pytest-rerunfailures runs the test again."""
+        kept = [each for each in self.failures if each.nodeid != nodeid or not each.subtest]
+        self.tally.failed_subtests -= len(self.failures) - len(kept)
+        self.tally.failed.discard(nodeid)
+        self.failures = kept
 
     def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> None:
         if op == "==":
@@ -213,22 +223,45 @@ class Recorder:
                 (category, message, str(warning_message.filename), warning_message.lineno, nodeid)
             )
 
-    # The outermost wrapper: what others do to the exit status, or raise, is known then. It is one of the older kind,
-    # as one of the newer kind is on the traceback of every error that passes.
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> Any:
+    # The outermost wrappers: what others do to the exit status, or raise, is known then.
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
         before = session.exitstatus
-        outcome = yield
-        self.exit_hook = "pytest_sessionfinish" if session.exitstatus != before else ""
-        self._take_error(outcome.exception)
+        try:
+            result = yield
+        except BaseException as error:
+            without_own_frame(error)
+            self._note_exit_hook("pytest_sessionfinish", before)
+            self._take_error(error)
+            self._finish(session)
+            raise
+        self._note_exit_hook("pytest_sessionfinish", before)
         self._finish(session)
+        return result
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self) -> Iterator[None]:
+        before = self._session.exitstatus if self._session is not None else 0
+        try:
+            result = yield
+        except BaseException as error:
+            without_own_frame(error)
+            raise
+        self._note_exit_hook("pytest_terminal_summary", before)
+        return result
+
+    def _note_exit_hook(self, hook: str, before: int) -> None:
+        """Remember the innermost hook in which the exit status changed."""
+        if not self.exit_hook and self._session is not None and self._session.exitstatus != before:
+            self.exit_hook = hook
 
     def _take_error(self, error: BaseException | None) -> None:
         """Record the error that ends the session, once."""
         if error is None or error is self._error:
             return
         self._error = error
-        if isinstance(error, pytest.exit.Exception):
+        if isinstance(error, pytest.exit.Exception | KeyboardInterrupt):
             self._interrupted_by(error)
         elif isinstance(error, Exception):
             self.crashed = not isinstance(error, pytest.UsageError)
@@ -246,10 +279,12 @@ class Recorder:
             self._take(report)
         self.lines = finish(self, session)
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_unconfigure(self) -> None:
-        """After pytest's own summary: our lines. Also for a session that never began, or changed its exit status."""
-        error = sys.exc_info()[1]  # raised by a wrapper around ours
+    def _end(self) -> None:
+        """After pytest's own summary: our lines. Also for a session that never began, or changed its exit status.
+
+        Not ``pytest_unconfigure``, which is not called any more where another plugin's raises.
+        """
+        error = sys.exc_info()[1]
         is_new = isinstance(error, Exception) and error is not self._error
         if self._session is not None and (is_new or self._told != int(self._session.exitstatus)):
             self._take_error(error)
