@@ -24,7 +24,7 @@ def test_tests_are_tracked_until_the_share_is_spent_and_again_when_time_went_by(
     assert found.allows("a.py::test_a")
     found.spend(ALLOWANCE + SHARE)
     assert not found.allows("a.py::test_b")
-    now[0] = 2.0
+    now[0] = 2 * ALLOWANCE / SHARE
     assert found.allows("a.py::test_c")
 
 
@@ -52,7 +52,7 @@ def test_the_file_of_a_failure_has_a_share_of_its_own(now):
 def test_parameters_of_a_function_that_is_known_come_last(now):
     found = Budget()
     assert all(found.allows(f"a.py::test_a[{n}]") for n in range(4))
-    found.spend(0.7 * (ALLOWANCE + SHARE))
+    found.spend(0.7 * ALLOWANCE)
     assert not found.allows("a.py::test_a[4]")
     assert found.allows("a.py::test_b[0]")
 

@@ -14,7 +14,7 @@ from time import process_time
 SHARE = 0.03
 #: Of a run with failing tests, for the files in which they are: what they call is what the run is read for.
 SHARE_AFTER_FAILURE = 0.25
-#: CPU seconds beside the share, so that short runs are tracked in full.
+#: CPU seconds at least, so that short runs are tracked in full.
 ALLOWANCE = 0.3
 # A function's return, and a step from a traceback's entry to the next, in callbacks for a line.
 _RETURN, _STEP = 3, 16
@@ -47,7 +47,7 @@ class Budget:
         now = _CPU()
         if nodeid.partition("::")[0] in self._failing:
             return self.spent < SHARE_AFTER_FAILURE * now + ALLOWANCE
-        allowed = SHARE * now + ALLOWANCE
+        allowed = max(SHARE * now, ALLOWANCE)
         function = nodeid.partition("[")[0]
         if self._times.get(function, 0) >= _FEW:
             allowed *= 1 - _RESERVE
