@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from conftest import ASKED
-from plugin_harness import prose
+from plugin_harness import prose, write
 
 IDS = [
     "it's",
@@ -349,3 +349,93 @@ def test_list_of_failing_tests_is_exact_and_private(run):
     assert names[0] not in done.prompt
     assert os.name == "nt" or path.stat().st_mode & 0o077 == 0
     assert failing(again(run, done.rerun)) == failing(done)
+
+
+ONCE = """
+import argparse, pytest
+class Logged(argparse.Action):
+    def __call__(self, parser, namespace, values, option_string=None):
+        with open("calls.txt", "a") as file: file.write(f"{values} ")
+        setattr(namespace, self.dest, values)
+def logged(value):
+    with open("calls.txt", "a") as file: file.write(f"type:{value} ")
+    return {"dev": 1}[value]
+def pytest_addoption(parser):
+    parser.addoption("--out", type=lambda path: open(path, "w"))
+    parser.addoption("--log", action=Logged)
+    parser.addoption("-E", dest="env", type=logged)
+@pytest.fixture(autouse=True)
+def written(request):
+    request.config.getoption("--out").write("kept")
+def pytest_plugin_registered(plugin, manager):
+    with open("plugins.txt", "a") as file: file.write(f"{manager.get_name(plugin)}\\n")
+def pytest_unconfigure(config):
+    config.getoption("--out").close()
+"""
+
+
+@pytest.mark.parametrize("more", [(), ("--deselect", "gone.py")])
+@pytest.mark.parametrize("outcome", [0, 1])
+def test_types_and_actions_of_options_are_called_by_pytest_alone(run, outcome, more):
+    """A type may open a file to write: called once more at the end, it would empty what the tests wrote."""
+    words = ("-W", "error", "--out", "r.txt", "--log=x", "-Edev", "-vx", *more)
+    calls, plugins = [], []
+    for asked in ((), ASKED):
+        files = {
+            "conftest.py": ONCE,
+            "test_a.py": f"def test_a(): assert not {outcome}\n",
+            "calls.txt": "",
+            "plugins.txt": "",
+        }
+        done = run(files, *words, asked=asked, own_process=True)
+        assert (done.ret, (done.folder / "r.txt").read_text()) == (outcome, "kept"), done.stdout
+        calls.append((done.folder / "calls.txt").read_text())
+        names = (done.folder / "plugins.txt").read_text().splitlines()
+        plugins.append(["" if name.isdecimal() else name for name in names if "loop-close-" not in name])
+    assert calls[0] == calls[1] != ""
+    assert plugins[0] == plugins[1]
+    if outcome:
+        assert done.rerun.endswith(" --loop-close-failed -W error --out r.txt --log=x -Edev")
+
+
+def test_option_of_a_plugin_is_not_parsed_where_another_cannot_be_loaded(run, pytester, monkeypatch):
+    """Pytest ends before it parses the options of plugins: nor does the report of that."""
+    write(pytester.path, {"with_option.py": ONCE, "broken_plugin.py": "raise KeyError('cannot be loaded')"})
+    monkeypatch.setenv("PYTEST_PLUGINS", "with_option,broken_plugin")
+    monkeypatch.setenv("PYTHONPATH", str(pytester.path))
+    words = ("--out=r.txt", "--log", "x", "-Edev", "--loop-close-file=next.md")
+    done = run({"r.txt": "old"}, *words, own_process=True, is_prompt=False)
+    assert done.ret != 0
+    assert (done.folder / "r.txt").read_text() == "old"
+    assert not (done.folder / "calls.txt").exists()
+    prompt = (done.folder / "next.md").read_text()
+    assert "cannot be loaded" in prompt
+    assert " --loop-close --out=r.txt --log x -Edev --loop-close-file=next.md\n" in prompt
+
+
+ARITIES = """
+def pytest_addoption(parser):
+    parser.addoption("--two", nargs=2)
+    parser.addoption("--some", nargs="+")
+    parser.addoption("--maybe", nargs="?", const="yes")
+    parser.addoption("-F", dest="flag", action="store_true")
+    parser.addoption("-E", dest="env")
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (("--two", "a", "-1", "test_a.py"), "--two a -1"),
+        (("--some", "a", "-b c", "--", "test_a.py"), "--some a '-b c'"),
+        (("--some=a", "test_a.py"), "--some=a"),
+        (("--maybe", "-v", "test_a.py"), "--maybe"),
+        (("--maybe", "no", "test_a.py"), "--maybe no"),
+        (("-FEdev", "test_a.py"), "-F -Edev"),
+        (("-FE", "dev", "test_a.py"), "-F -E dev"),
+        (("-k", "-z or test_a", "-E=", "test_a.py"), "-E="),
+    ],
+)
+def test_each_option_is_kept_with_the_words_that_it_takes(run, words, kept):
+    done = run({"conftest.py": ARITIES, "test_a.py": TWO}, *words)
+    assert done.rerun == f"pytest --loop-close-failed {kept}"

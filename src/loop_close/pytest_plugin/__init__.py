@@ -7,11 +7,14 @@ options, hook specifications, and, only when asked for, the rest.
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import sys
 
 import pytest
 
+#: Pytest's parser, which has the options of all plugins.
+PARSER = pytest.StashKey[pytest.Parser]()
 #: With these pytest shows something and runs no test.
 _LOOKS = (
     "collectonly",
@@ -62,22 +65,27 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     )
 
     config = pluginmanager.get_plugin("pytestconfig")
-    words = config.invocation_params.args if isinstance(config, pytest.Config) else ()
-    if config is not None and any(str(word).startswith("--loop-close") for word in words):
-        config.add_cleanup(lambda: _end_of_loading(config, parser))
+    if isinstance(config, pytest.Config):
+        config.stash[PARSER] = parser
+        if any(str(word).startswith("--loop-close") for word in config.invocation_params.args):
+            config.add_cleanup(lambda: _end_of_loading(config))
 
 
-def _end_of_loading(config: pytest.Config, parser: pytest.Parser) -> None:
+def _end_of_loading(config: pytest.Config) -> None:
     """Report a plugin that cannot be loaded: pytest ends before any hook is called that could."""
     error = sys.exc_info()[1]
     if not isinstance(error, Exception) or config.pluginmanager.has_plugin("loop-close-watch"):
         return
-    words = [str(word) for word in config.invocation_params.args]
     with contextlib.suppress(Exception):  # what is wrong with the words is pytest's to say
-        config.known_args_namespace = parser.parse_known_args(words)
-        if is_wanted(config.known_args_namespace) and "PYTEST_XDIST_WORKER" not in os.environ:
+        from loop_close.pytest_plugin.command import own_options
+
+        # Pytest has parsed its own options by now, and is not going to parse those of plugins.
+        options = copy.copy(config.known_args_namespace)
+        vars(options).update(own_options(config))
+        if is_wanted(options) and "PYTEST_XDIST_WORKER" not in os.environ:
             from loop_close.pytest_plugin import before_session
 
+            config.known_args_namespace = options
             before_session.report(config, error)
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
+from typing import Any
 
 import pytest
+
+from loop_close.pytest_plugin import PARSER
 
 #: Options that choose tests, or change only what is shown: a re-run selects by itself. How many values each takes is
 #: pytest's parser to say.
@@ -48,6 +52,7 @@ _LIMITING = frozenset(
 )
 #: Options that take one part of all tests: of pytest-split, pytest-shard and pytest-test-groups.
 _SHARDS = (("splits", "group"), ("num_shards", "shard_id"), ("test_group_count", "test_group"))
+_NUMBER = re.compile(r"-\d+|-\d*\.\d+")
 _SECRET = re.compile(r"^-.*(?:pass|secret|token|credential|api-?key)", re.IGNORECASE)
 _MAX_LENGTH = 400
 
@@ -61,7 +66,9 @@ def rerun_words(config: pytest.Config, *, is_worker_dead: bool) -> tuple[tuple[s
     by_module = os.path.basename(sys.argv[0] if sys.argv else "") == "__main__.py"
     start = ("python", "-m", "pytest") if by_module else ("pytest",)
     kept, takes_ids = [], True
-    for name, words in options_of(config, [str(word) for word in config.invocation_params.args]):
+    for name, words in options_of(
+        config.stash[PARSER], [str(word) for word in config.invocation_params.args]
+    ):
         if not name or name in _DROPPED or (name in _WORKERS and not is_worker_dead) or _SECRET.search(name):
             continue
         takes_ids = takes_ids and (name in _PYTEST or name in _WORKERS)
@@ -70,71 +77,67 @@ def rerun_words(config: pytest.Config, *, is_worker_dead: bool) -> tuple[tuple[s
     return (*start, "--loop-close", *(kept if is_short else ())), takes_ids or not is_short
 
 
-def options_of(config: pytest.Config, words: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+def options_of(parser: pytest.Parser, words: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """A command line, taken apart as pytest's parser does: each option by its name with the words that it takes.
 
-    Flags that stand together (``-vx``) come one by one. Words that select tests come with an empty name.
+    Flags that stand together (``-vx``) come one by one. Words that select tests come with an empty name. No value is
+    parsed: types and actions may open files, and pytest has called them.
     """
-    parser = _parser_of(config)
+    actions = actions_of(parser)
     rest = list(words)
     while rest:
         word = rest.pop(0)
         if word == "--":
             yield from (("", [each]) for each in rest)
             return
-        if not word.startswith("-") or word == "-":
-            yield "", [word]
-            continue
-        first, after = (word, "") if word.startswith("--") else _first_flag(parser, word)
-        if after:
-            rest.insert(0, after)
-        following = [] if after or "=" in word else [*takewhile(lambda each: not each.startswith("-"), rest)]
-        taken = len(following) - _positional(parser, [first, *following])
-        yield (first if first[:2] != "--" and len(first) == 2 else _name_of(first)), [first, *rest[:taken]]
+        name, value = _option(actions, word)
+        nargs = actions[name].nargs if name in actions else 0
+        if value and nargs == 0 and not word.startswith("--"):
+            rest.insert(0, f"-{value}")
+            word = name
+        taken = 0 if value is not None else _taken(nargs, rest, actions)
+        yield name, [word, *rest[:taken]]
         del rest[:taken]
 
 
-def _name_of(word: str) -> str:
-    return word.partition("=")[0] if word.startswith("--") else word[:2]
+def own_options(config: pytest.Config) -> dict[str, str | bool]:
+    """The options of this plugin that the command line gives, by their names in pytest's namespace."""
+    words = [str(word) for word in config.invocation_params.args]
+    return {
+        name[2:].replace("-", "_"): taken[-1].removeprefix(f"{name}=") if taken != [name] else True
+        for name, taken in options_of(config.stash[PARSER], words)
+        if name.startswith("--loop-close")
+    }
 
 
-def _first_flag(parser: pytest.Parser, word: str) -> tuple[str, str]:
-    """The first flag of a word as ``-vx`` with its value, if it takes one, and the word for the other flags."""
-    if len(word) == 2 or not _is_flag(parser, word[:2]):
-        return word, ""
-    return word[:2], f"-{word[2:]}"
+def _taken(nargs: int | str | None, rest: list[str], actions: Mapping[str, argparse.Action]) -> int:
+    """How many of the words that follow an option are its values."""
+    if nargs == argparse.REMAINDER:
+        return len(rest)
+    free = sum(1 for _ in takewhile(lambda word: word != "--" and not _option(actions, word)[0], rest))
+    most = 1 if nargs in (None, argparse.OPTIONAL) else nargs
+    return min(most, free) if isinstance(most, int) else free
 
 
-def _is_flag(parser: pytest.Parser, word: str) -> bool:
-    """Whether the option can do without a value, and does not take one that stands behind it."""
-    try:
-        namespace, unknown = parser.parse_known_and_unknown_args([word, "value"])
-    except (pytest.UsageError, SystemExit):
-        return False
-    return not unknown and "value" in (getattr(namespace, "file_or_dir", None) or ())
+def actions_of(parser: pytest.Parser) -> Mapping[str, argparse.Action]:
+    """The options of pytest and of its plugins, by each of their names."""
+    made: Any = parser  # before 9.0, pytest has one for the whole command line only when it has parsed it
+    found: argparse.ArgumentParser = getattr(made, "optparser", None) or made._getparser()
+    return found._option_string_actions
 
 
-def _positional(parser: pytest.Parser, words: Sequence[str]) -> int:
-    """How many words at the end are no values of the option at the beginning."""
-    try:
-        namespace, _ = parser.parse_known_and_unknown_args(list(words))
-    except (pytest.UsageError, SystemExit):
-        return 0
-    return len(getattr(namespace, "file_or_dir", None) or ())
-
-
-def _parser_of(config: pytest.Config) -> pytest.Parser:
-    """Pytest's parser with the options of all plugins: it is handed to whoever adds options, however late."""
-    found: list[pytest.Parser] = []
-
-    class Asker:
-        def pytest_addoption(self, parser: pytest.Parser) -> None:
-            found.append(parser)
-
-    asker = Asker()
-    config.pluginmanager.register(asker)
-    config.pluginmanager.unregister(asker)
-    return found[0]
+def _option(actions: Mapping[str, argparse.Action], word: str) -> tuple[str, str | None]:
+    """The option that a word begins with and the value in the same word; for any other word, an empty name."""
+    if word in actions:
+        return word, None
+    if not word.startswith("-") or word == "-":
+        return "", None
+    name, equals, value = word.partition("=")
+    if equals and name in actions:
+        return name, value
+    if not word.startswith("--") and word[:2] in actions:
+        return word[:2], word[2:]
+    return ("", None) if " " in word or _NUMBER.fullmatch(word) else (name, value if equals else None)
 
 
 def _from_root(config: pytest.Config, word: str) -> str:
@@ -179,10 +182,9 @@ def _limits(config: pytest.Config) -> Iterator[str]:
     except ValueError:  # pytest has refused it by now
         more = []
     words = [*more, *map(str, config.invocation_params.args)]
-    if any(_name_of(word) in _LIMITING for word in words):  # a green run has no other use for the parser
-        for name, taken in options_of(config, words):
-            if name in _LIMITING:
-                yield _shown(" ".join(taken))
+    for name, taken in options_of(config.stash[PARSER], words):
+        if name in _LIMITING:
+            yield _shown(" ".join(taken))
     source = getattr(config, "args_source", None)
     here = config.invocation_params.dir
     if getattr(source, "name", "") == "INVOCATION_DIR" and here != config.rootpath:
