@@ -219,6 +219,7 @@ class Observation:
     :ivar failed_option: the option of the test command that runs exactly the failing tests, such as
         ``--loop-close-failed``; empty when it has none.
     :ivar takes_ids: node ids behind ``rerun`` run just these tests: no option among its words selects by itself.
+    :ivar root: the folder in which ``rerun`` works, where that is not plain: the root from where the run was started.
     :ivar expects_tests: a run of tests, which is green only when some ran; False for other commands.
     :ivar is_good_news: the output says itself that all is well; asked where the exit code is not known.
     :ivar has_output: the command printed something, or left a report.
@@ -237,6 +238,7 @@ class Observation:
     rerun: tuple[str, ...] = ("pytest", "--loop-close")
     failed_option: str = ""
     takes_ids: bool = True
+    root: str = ""
     expects_tests: bool = True
     is_good_news: bool = False
     has_output: bool = True

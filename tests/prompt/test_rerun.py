@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from records import any_text, failure, hostile, observed
 
-from loop_close.prompt.rerun import rerun_command, selected_tests
+from loop_close.prompt.rerun import command_for, rerun_command, selected_tests
 from loop_close.prompt.show import safe
 from loop_close.text.sanitize import sanitize
 
@@ -137,3 +137,17 @@ def test_node_ids_do_not_stand_behind_options_that_may_select_tests_themselves()
 def test_three_of_sixty_cases_are_not_the_whole_function():
     nodeids = [f"tests/test_a.py::test_a_long_name[{'x' * 40}{n}]" for n in range(3)]
     assert words(*nodeids, **HAS_OPTION) == BY_OPTION
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "is_named"),
+    [
+        ("t.py::T::a[b::c]", True),
+        ("t.yml::a[b::c]", True),
+        ("t.yml::a::b", False),
+        ("t[1]/t.py::a", False),
+    ],
+)
+def test_tests_of_an_earlier_run_are_named_where_that_is_sure_to_select_them(nodeid, is_named):
+    found = shlex.split(command_for(observed(**HAS_OPTION), [nodeid]))
+    assert found == ([*START, nodeid] if is_named else BY_OPTION)

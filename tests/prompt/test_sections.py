@@ -281,6 +281,13 @@ def test_the_command_that_runs_what_failed():
     ]
 
 
+def test_the_root_is_named_where_it_is_not_the_folder_of_the_command_or_above():
+    beside = observed(failure(raised(), "t.py::a"), root="../con`fig")
+    assert rendered("next-step", close(beside))[0] == (
+        "Rerun just the failing tests, from the root, ``../con`fig``:"
+    )
+
+
 def test_where_no_command_is_known():
     assert rendered("next-step", close(observed(failure(raised()), rerun=()))) == [
         "Run the failing command again to verify the fix."

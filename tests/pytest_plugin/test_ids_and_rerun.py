@@ -1,5 +1,6 @@
 """Node ids with any characters, and the command that runs the failing tests again."""
 
+import json
 import os
 import shlex
 import shutil
@@ -439,3 +440,157 @@ def pytest_addoption(parser):
 def test_each_option_is_kept_with_the_words_that_it_takes(run, words, kept):
     done = run({"conftest.py": ARITIES, "test_a.py": TWO}, *words)
     assert done.rerun == f"pytest --loop-close-failed {kept}"
+
+
+OUTSIDE = {
+    "config/pytest.ini": "[pytest]\n",
+    "tests/sub/test_few.py": TWO,
+    "tests/test_many.py": MANY,
+    "tests/test_fine.py": "def test_a(): pass\n",
+}
+
+
+@pytest.mark.parametrize("number", ["0", "2"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-c", "config/pytest.ini"),
+        ("-cconfig/pytest.ini", "tests"),
+        ("--rootdir=config", "tests/sub"),
+        ("--rootdir", "config", "tests/sub/test_few.py::test_a", "tests/test_many.py"),
+    ],
+)
+def test_failing_tests_outside_of_the_root_are_run_again(run, pytester, monkeypatch, words, number):
+    """Their node ids depend on what the command line names."""
+    pytest.importorskip("xdist")
+    kept = pytester.path / "config" / ".loop-close" / "report.json"
+    workers = {"own_process": True, "plugins": ("xdist",), "asked": ("-n", number)}
+    run(OUTSIDE, "--loop-close", *words, **workers)
+    first = json.loads(kept.read_text())
+    assert "Rerun just the failing tests, from the root, `config`:\n" in first["next_prompt"]
+    command = plain(first["next_prompt"].split("```sh\n")[-1].split("\n```")[0])
+    tests = [cause["tests"] for cause in first["root_causes"]]
+    assert tests
+    for folder, again in (("config", command[1:]), ("", ["--loop-close-failed", *words])):
+        kept.unlink()
+        monkeypatch.chdir(pytester.path / folder)
+        done = run({}, *again, **workers)
+        more = json.loads(kept.read_text())
+        assert [cause["tests"] for cause in more["root_causes"]] == tests, done.stdout
+        assert (more["counts"]["failed"], more["counts"]["passed"]) == (first["counts"]["failed"], 0)
+
+
+def test_root_stays_the_one_that_was_given(run, pytester):
+    """Below it there is a file of settings, which would make another one of it."""
+    files = {"pkg/pytest.ini": "[pytest]\n", "pkg/test_a.py": TWO}
+    done = run(files, f"--rootdir={pytester.path}", "pkg")
+    assert done.rerun == "pytest --loop-close --rootdir=. pkg/test_a.py::test_a"
+    assert failing(again(run, done.rerun)) == ["pkg/test_a.py::test_a"]
+
+
+CLASS = """
+import pytest
+class TestA:
+    @pytest.mark.parametrize("a,b", [{cases}])
+    def test_x(self, a, b): assert b - a == 1
+    def test_y(self): assert {fine}
+def test_z(): pass
+"""
+
+
+@pytest.mark.parametrize("number", ["0", "2"])
+def test_class_that_could_not_be_collected_is_run_once_it_can(run, number):
+    workers = {"own_process": True, "plugins": ("xdist",)}
+    done = run({"test_c.py": CLASS.format(cases=1, fine=0)}, "-n", number, **workers)
+    assert (done.folder / ".loop-close" / "failed.txt").read_text() == "test_c.py::TestA\n"
+    words = ("--loop-close-failed", "--loop-close-json=report.json", "-n", number)
+    done = run({}, asked=words, **workers)
+    assert not any("not found" in line for line in done.summary), "it is there, and cannot be collected"
+    done = run({"test_c.py": CLASS.format(cases="(1, 2)", fine=0)}, asked=words, **workers)
+    assert failing(done) == ["test_c.py::TestA::test_y"]
+    assert done.report["counts"]["passed"] == 1
+    done = run({"test_c.py": CLASS.format(cases="(1, 2)", fine=1)}, asked=words, **workers)
+    assert (done.ret, done.report["counts"]["passed"]) == (0, 1)
+
+
+COLLECTS = """
+import pathlib, pytest
+class Item(pytest.Item):
+    def runtest(self): assert "fine" in self.name
+    def reportinfo(self): return self.path, 0, self.name
+class Group(pytest.Collector):
+    def collect(self):
+        if pathlib.Path("broken").exists():
+            raise ValueError("cannot be read")
+        for name in ("a::b", "fine", "c[d::e]"):
+            yield Item.from_parent(self, name=name)
+class File(pytest.File):
+    def collect(self):
+        yield Group.from_parent(self, name="first")
+        for name in ("a::b", "fine"):
+            yield Item.from_parent(self, name=name)
+def pytest_collect_file(parent, file_path):
+    if file_path.suffix in (".yml", ".py") and file_path.name.startswith("t."):
+        return File.from_parent(parent, path=file_path)
+"""
+
+
+@pytest.mark.parametrize("name", ["t.yml", "t.py"])
+@pytest.mark.parametrize("number", ["0", "2"])
+def test_items_with_any_names_are_run_again(run, name, number):
+    workers = {"own_process": True, "plugins": ("xdist",)}
+    files = {"conftest.py": COLLECTS, name: "", "test_a.py": "def test_a(): pass\n", "broken": ""}
+    goes_on = "--continue-on-collection-errors"
+    done = run(files, "-n", number, goes_on, **workers)
+    assert plain(done.rerun) == ["pytest", "--loop-close-failed", goes_on]
+    assert failing(done) == [f"{name}::a::b", f"{name}::first"]
+    (done.folder / "broken").unlink()
+    for _ in range(2):
+        done = run({}, "-n", number, *plain(done.rerun)[1:], asked=ASKED[1:], **workers)
+        assert failing(done) == [f"{name}::a::b", f"{name}::first::a::b", f"{name}::first::c[d::e]"]
+    assert done.report["counts"]["passed"] == 0
+
+
+def test_item_that_can_be_selected_is_named_whatever_the_file(run):
+    done = run({"conftest.py": COLLECTS.replace('"a::b", "fine"', '"fine", "fine"'), "t.yml": ""})
+    assert done.rerun == "pytest --loop-close 't.yml::first::c[d::e]'"
+    assert failing(again(run, done.rerun)) == ["t.yml::first::c[d::e]"]
+
+
+def test_item_that_is_left_from_the_run_before_is_run_by_the_option_if_its_id_is_not_clear(run):
+    done = run({"conftest.py": COLLECTS, "t.yml": "", "test_a.py": "def test_a(): pass\n"}, remembers=True)
+    assert len(failing(done)) == 3
+    done = run({}, "test_a.py", remembers=True)
+    assert done.says("Run the tests that failed before and did not run now, from the root:")
+    assert done.rerun == "pytest --loop-close-failed"
+    assert failing(again(run, done.rerun)) == ["t.yml::a::b", "t.yml::first::a::b", "t.yml::first::c[d::e]"]
+
+
+@pytest.mark.parametrize("number", ["0", "2"])
+@pytest.mark.parametrize("many", ["", MANY])
+def test_brackets_in_the_name_of_a_folder(run, many, number):
+    """They are those of a parametrized test in an argument of pytest."""
+    workers = {"own_process": True, "plugins": ("xdist",)}
+    files = {
+        "sub/t[1]/test_x.py": TWO,
+        "sub/t[1]/test_y.py": "import os\ndef test_y(): assert os.path.exists('fine')\n",
+        "test_z.py": many,
+        "fine": "",
+    }
+    done = run(files, "-n", number, **workers)
+    assert plain(done.rerun) == ["pytest", "--loop-close-failed"]
+    (done.folder / "sub/t[1]/test_y.py").write_text("raise ValueError('is not asked for')\n")
+    more = run({}, "-n", number, *plain(done.rerun)[1:], asked=ASKED[1:], **workers)
+    assert failing(more) == failing(done)
+    assert more.report["counts"]["passed"] == more.report["counts"]["errors"] == 0
+    assert "sub/t[1]/test_x.py::test_a" in failing(more)
+
+
+def test_notes_on_the_selection_come_from_workers_too(run):
+    workers = {"own_process": True, "plugins": ("xdist",), "asked": ("--loop-close-failed", "-n", "2")}
+    run({"test_a.py": TWO + "def test_c(): assert 1 == 3\n"})
+    done = run({"test_a.py": TWO}, **workers)
+    assert done.summary.count("loop-close: failed before and not found: test_a.py::test_c") == 1
+    (done.folder / "test_a.py").unlink()
+    done = run({"test_b.py": "def test_b(): pass\n"}, **workers)
+    assert done.summary.count("loop-close: none of the tests that failed was found: all tests ran") == 1

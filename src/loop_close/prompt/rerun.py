@@ -46,7 +46,7 @@ def names_tests(observation: Observation) -> bool:
 def command_for(observation: Observation, tests: Sequence[str]) -> str:
     """The same for tests that are known by name; all tests where they are many or cannot be shown."""
     words, nodeids = _words(observation), sorted({_selectable(test) for test in tests if "::" in test})
-    is_named = observation.takes_ids and "" not in nodeids and {*nodeids} == {*tests}
+    is_named = observation.takes_ids and all(map(_is_argument, nodeids)) and {*nodeids} == {*tests}
     if is_named and _is_short(nodeids, observation):
         return shlex.join([*words, *_arguments(nodeids)])
     if observation.failed_option and tests:
@@ -95,6 +95,15 @@ def _selectable(nodeid: str) -> str:
     """The node id, or what of it can be shown: that of the whole function, or the file; else nothing."""
     candidates = (nodeid, test_function(nodeid), nodeid.split("::", 1)[0])
     return next((c for c in candidates if _is_showable(c)), "")
+
+
+def _is_argument(nodeid: str) -> bool:
+    """Whether a command line is sure to select it: a bracket in a path is none of a test.
+
+    Of files that are no Python, an item may have ``::`` in its own name. Only a run that collects it knows.
+    """
+    path, *names = nodeid.partition("[")[0].split("::")
+    return bool(names) and (path.endswith(".py") or len(names) == 1)
 
 
 def _is_showable(word: str) -> bool:

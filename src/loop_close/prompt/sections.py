@@ -305,11 +305,15 @@ def next_step(report: Report, tokens: int) -> Iterator[str]:
         return
     left = report.progress.not_run if report.progress is not None else ()
     if left and not observation.failures:
-        yield "Run the tests that failed before and did not run now, from the root:"
+        yield f"Run the tests that failed before and did not run now, {_from_root(observation)}:"
         yield from fence(command_for(observation, left), "sh")
         return
-    yield f"Rerun {_what(observation)}, from the root:"
+    yield f"Rerun {_what(observation)}, {_from_root(observation)}:"
     yield from fence(rerun_command(observation), "sh")
+
+
+def _from_root(observation: Observation) -> str:
+    return f"from the root, {span(observation.root)}" if observation.root else "from the root"
 
 
 def _what(observation: Observation) -> str:
@@ -327,7 +331,7 @@ def _rest(report: Report) -> Iterator[str]:
         and not progress.step.is_full
         and report.observation.rerun
     ):
-        yield "The other tests did not run. All of them, from the root:"
+        yield f"The other tests did not run. All of them, {_from_root(report.observation)}:"
         yield from fence(command_for(report.observation, ()), "sh")
 
 

@@ -55,7 +55,7 @@ def _report(config: pytest.Config, error: Exception) -> None:
     from loop_close import app
     from loop_close.model import Counts, Observation
     from loop_close.pytest_plugin.begin import begin_memory
-    from loop_close.pytest_plugin.command import rerun_words
+    from loop_close.pytest_plugin.command import rerun_words, root_name
     from loop_close.pytest_plugin.finish import UNCHANGED, problems, summary
     from loop_close.pytest_plugin.options import targets_of
     from loop_close.remember import Told
@@ -74,6 +74,7 @@ def _report(config: pytest.Config, error: Exception) -> None:
         counts=Counts(errors=0 if is_exit else 1),
         incomplete=ended,
         rerun=rerun_words(config, is_worker_dead=False)[0],
+        root=root_name(config),
     )
     memory = begin_memory(config, targets)
     report = app.close(replace(observation, source=memory.source))

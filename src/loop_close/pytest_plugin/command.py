@@ -9,6 +9,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,16 +28,16 @@ _DROPPED = {
     "--junit-prefix", "--junitprefix", "--report-log", "--pdb", "--pdbcls", "--trace", "--basetemp",
     "--cache-clear", "--debug", "--setup-show", "--reruns", "--reruns-delay", "--only-rerun", "--rerun-except",
     "--html", "--css", "--self-contained-html", "--cov", "--cov-report", "--cov-config", "--cov-fail-under",
-    "--cov-append", "--cov-branch", "--cov-context", "--cov-reset", "--no-cov", "--no-cov-on-fail", "--rootdir",
-    "--pastebin", "--show-progress", "--old-summary", "--force-sugar", "--loop-close", "--loop-close-failed",
+    "--cov-append", "--cov-branch", "--cov-context", "--cov-reset", "--no-cov", "--no-cov-on-fail", "--pastebin",
+    "--show-progress", "--old-summary", "--force-sugar", "--loop-close", "--loop-close-failed",
     "--loop-close-json",
 }  # fmt: skip
 #: Options of pytest-xdist: they matter to a test that ended the process of its worker.
 _WORKERS = frozenset(("-n", "--numprocesses", "--maxprocesses", "--dist", "--tx", "--px", "--maxschedchunk"))
 #: Options of pytest that a re-run keeps. An option of a plugin may select tests: then node ids behind it mean less.
 _PYTEST = {
-    "-p", "-c", "--config-file", "-o", "--override-ini", "-W", "--pythonwarnings", "--import-mode", "--strict",
-    "--strict-config", "--strict-markers", "--confcutdir", "--noconftest", "--keep-duplicates",
+    "-p", "-c", "--config-file", "--rootdir", "-o", "--override-ini", "-W", "--pythonwarnings", "--import-mode",
+    "--strict", "--strict-config", "--strict-markers", "--confcutdir", "--noconftest", "--keep-duplicates",
     "--collect-in-virtualenv", "--ignore", "--ignore-glob", "--pyargs", "--assert", "--runxfail",
     "--continue-on-collection-errors", "--doctest-modules", "--doctest-report", "--doctest-glob",
     "--doctest-ignore-import-errors", "--doctest-continue-on-failure", "--log-level", "--log-format",
@@ -65,16 +66,57 @@ def rerun_words(config: pytest.Config, *, is_worker_dead: bool) -> tuple[tuple[s
     """
     by_module = os.path.basename(sys.argv[0] if sys.argv else "") == "__main__.py"
     start = ("python", "-m", "pytest") if by_module else ("pytest",)
-    kept, takes_ids = [], True
+    kept, takes_ids, is_outside = [], True, reaches_outside(config)
     for name, words in options_of(
         config.stash[PARSER], [str(word) for word in config.invocation_params.args]
     ):
-        if not name or name in _DROPPED or (name in _WORKERS and not is_worker_dead) or _SECRET.search(name):
+        is_dropped = name in _DROPPED if name else not is_outside
+        if is_dropped or (name in _WORKERS and not is_worker_dead) or _SECRET.search(name):
             continue
         takes_ids = takes_ids and (name in _PYTEST or name in _WORKERS)
         kept += [_shown(_from_root(config, word)) for word in words]
+    if is_outside and _is_invocation_dir(config):
+        kept.append(_from_root(config, "."))
     is_short = sum(map(len, kept)) <= _MAX_LENGTH
-    return (*start, "--loop-close", *(kept if is_short else ())), takes_ids or not is_short
+    return (*start, "--loop-close", *(kept if is_short else ())), not is_outside and (
+        takes_ids or not is_short
+    )
+
+
+def reaches_outside(config: pytest.Config) -> bool:
+    """Whether tests from outside of the root are collected: their node ids depend on the arguments of the command."""
+    is_module = config.getoption("pyargs", False)
+    for given in getattr(config, "args", None) or config.getoption("file_or_dir", None) or ():
+        path = Path(os.path.abspath(config.invocation_params.dir / str(given).partition("::")[0]))
+        if not path.is_relative_to(config.rootpath) or (is_module and not path.exists()):
+            return True
+    return False
+
+
+def root_name(config: pytest.Config) -> str:
+    """The root as it is called where pytest was started; empty there and below, where it is the project's."""
+    here = config.invocation_params.dir
+    return (
+        ""
+        if here.is_relative_to(config.rootpath)
+        else Path(os.path.relpath(config.rootpath, here)).as_posix()
+    )
+
+
+def _is_invocation_dir(config: pytest.Config) -> bool:
+    """Whether what is collected is the folder in which pytest was started, as nothing was named."""
+    return getattr(getattr(config, "args_source", None), "name", "") == "INVOCATION_DIR"
+
+
+def is_selectable(node: pytest.Item | pytest.Collector) -> bool:
+    """Whether pytest selects just this by the node id, from the root: it may have ``::`` or brackets of its own."""
+    base, bracket, case = node.nodeid.partition("[")
+    path, *names = base.split("::")
+    if names:
+        names[-1] += bracket + case
+    files = (pytest.Session, pytest.Directory, pytest.File)
+    is_path = node.config.rootpath / path == node.path and (bool(names) or not bracket)
+    return is_path and names == [each.name for each in node.listchain() if not isinstance(each, files)]
 
 
 def options_of(parser: pytest.Parser, words: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
@@ -143,11 +185,12 @@ def _option(actions: Mapping[str, argparse.Action], word: str) -> tuple[str, str
 def _from_root(config: pytest.Config, word: str) -> str:
     """The word with paths as they are from the root, where the command is run again."""
     root, here = config.rootpath, config.invocation_params.dir
-    name, joined, value = word.rpartition("=") if word.startswith("--") else ("", "", word)
-    path = here / value
-    if here != root and value and not os.path.isabs(value) and path.exists():
-        value = os.path.relpath(path, root)
-    return f"{name}{joined}{value}".replace(str(root) + os.sep, "")
+    start = re.match(r"--[^=]*=|-[^-]|", word)
+    option = start[0] if start else ""
+    path, *names = word[len(option) :].split("::")
+    if path and (here != root or os.path.isabs(path)) and (here / path).exists():
+        path = os.path.relpath(here / path, root)
+    return option + "::".join([path, *names])
 
 
 def _shown(word: str) -> str:
@@ -185,7 +228,6 @@ def _limits(config: pytest.Config) -> Iterator[str]:
     for name, taken in options_of(config.stash[PARSER], words):
         if name in _LIMITING:
             yield _shown(" ".join(taken))
-    source = getattr(config, "args_source", None)
     here = config.invocation_params.dir
-    if getattr(source, "name", "") == "INVOCATION_DIR" and here != config.rootpath:
+    if _is_invocation_dir(config) and here != config.rootpath:
         yield f"in {os.path.relpath(here, config.rootpath)}"

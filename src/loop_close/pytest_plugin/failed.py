@@ -4,70 +4,106 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from loop_close import files
+from loop_close.pytest_plugin.command import reaches_outside
 
-#: What the controller of xdist calls the node ids in ``workerinput``.
+#: The name of the node ids in the ``workerinput`` of xdist, and of the notes in ``workeroutput``.
 _INPUT = "loop_close_failed"
 
 
 class FailedTests:
     """Selects the tests, whatever other options and plugins leave out or choose.
 
-    :param nodeids: of the tests that failed, or of the files that could not be collected; empty for all tests.
+    :param nodeids: of the tests that failed, or of what could not be collected; empty for all tests.
     """
 
     def __init__(self, config: pytest.Config, nodeids: list[str]) -> None:
-        self._root = config.rootpath
         self._nodeids = frozenset(nodeids)
         self._config = config
+        self._paths: frozenset[Path] = frozenset()
+        self._collected: set[str] = set()
+        self._closed: set[str] = set()
         self.notes: list[str] = []
 
     def narrow(self) -> None:
-        """Have pytest collect only the files in question, instead of what the command line names."""
-        names = sorted({nodeid.partition("::")[0] for nodeid in self._nodeids})
-        paths = [str(self._root / name) for name in names]
-        found = [path for path in paths if os.path.exists(path)]
-        if found:
-            self._config.args[:] = found
-        elif names:
-            self.notes.append("none of the files of the tests that failed exist any more: all tests ran")
-            self._nodeids = frozenset()
-        else:
+        """Have pytest collect only the files in question, instead of what the command line names.
+
+        Outside of the root the node ids do not tell the files: what the command line names is collected.
+        """
+        if not self._nodeids:
             self.notes.append("no failing test is recorded: all tests ran")
+        elif not reaches_outside(self._config):
+            paths = {self._config.rootpath / nodeid.partition("::")[0] for nodeid in self._nodeids}
+            self._paths = frozenset(path for path in paths if path.exists())
+            if self._paths:
+                self._config.args[:] = sorted({*map(self._argument, self._paths)})
+
+    def _argument(self, path: Path) -> str:
+        """The path, or the nearest folder that can be named: brackets in an argument are those of a test."""
+        if "[" not in str(path):
+            return str(path)
+        parts = Path(os.path.relpath(path, self._config.invocation_params.dir)).parts
+        return str(Path(*takewhile(lambda part: "[" not in part, parts)))
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """Leave out the other files of a folder that stands for one of its files."""
+        is_other = self._paths and self._paths.isdisjoint((collection_path, *collection_path.parents))
+        return True if is_other and not collection_path.is_dir() else None
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        (self._collected if report.passed else self._closed).add(report.nodeid)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Any:
-        if not self._nodeids:
+        wanted = [item for item in items if not self._nodeids.isdisjoint(_chain(item))]
+        missing = self._missing(wanted)
+        if not self._paths and len(missing) == len(self._nodeids):
+            if missing:
+                self.notes.append("none of the tests that failed was found: all tests ran")
             yield
             return
-        wanted = [item for item in items if self._is_wanted(item.nodeid)]
-        others = [item for item in items if not self._is_wanted(item.nodeid)]
-        items[:] = list(wanted)
+        chosen = {*wanted}
+        others = [item for item in items if item not in chosen]
+        items[:] = wanted
         yield
         # Another plugin may have put them into another order, or left some out, as pytest-split does.
         order = {item: number for number, item in enumerate(items)}
         items[:] = sorted(wanted, key=lambda item: order.get(item, len(order)))
         if others:
             self._config.hook.pytest_deselected(items=others)
-        self._report_missing(wanted)
-
-    def _is_wanted(self, nodeid: str) -> bool:
-        return nodeid in self._nodeids or nodeid.partition("::")[0] in self._nodeids
-
-    def _report_missing(self, wanted: list[pytest.Item]) -> None:
-        found = {item.nodeid for item in wanted}
-        missing = sorted(n for n in self._nodeids if "::" in n and n not in found)
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             self.notes.append(f"failed before and not found: {missing[0]}{more}")
 
+    def _missing(self, wanted: list[pytest.Item]) -> list[str]:
+        """What is no longer collected; what stands in something that could not be collected may be there."""
+        found = self._collected.union(*map(_chain, wanted))
+        closed = tuple(f"{nodeid}{separator}" for nodeid in self._closed for separator in ("::", "/"))
+        left = sorted(self._nodeids - found - self._closed)
+        return [nodeid for nodeid in left if not nodeid.startswith(closed)]
+
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput[_INPUT] = sorted(self._nodeids)
+
+    def pytest_sessionfinish(self) -> None:
+        if hasattr(self._config, "workeroutput"):
+            self._config.workeroutput[_INPUT] = self.notes
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        self.notes += getattr(node, "workeroutput", {}).get(_INPUT, ())
+
+
+def _chain(item: pytest.Item) -> set[str]:
+    """The ids of the test and of all that it stands in."""
+    return {node.nodeid for node in item.listchain()}
 
 
 def select_failed(config: pytest.Config) -> None:
@@ -75,13 +111,11 @@ def select_failed(config: pytest.Config) -> None:
 
     :raises pytest.UsageError: when the list of failing tests cannot be read.
     """
-    if hasattr(config, "workerinput"):
-        config.pluginmanager.register(
-            FailedTests(config, config.workerinput.get(_INPUT, [])), "loop-close-failed"
-        )
-        return
     try:
-        nodeids = files.read_failed(config.rootpath)
+        if hasattr(config, "workerinput"):
+            nodeids = config.workerinput.get(_INPUT, [])
+        else:
+            nodeids = files.read_failed(config.rootpath)
     except (OSError, ValueError) as error:
         raise pytest.UsageError(
             f"loop-close: cannot read {files.FAILED}: {error}; run all tests instead"
@@ -94,4 +128,4 @@ def select_failed(config: pytest.Config) -> None:
 def notes_of(config: pytest.Config) -> Iterator[str]:
     """What a user has to know of the selection, in a line each."""
     plugin = config.pluginmanager.get_plugin("loop-close-failed")
-    yield from plugin.notes if isinstance(plugin, FailedTests) else ()
+    yield from dict.fromkeys(plugin.notes) if isinstance(plugin, FailedTests) else ()

@@ -175,7 +175,7 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
     """All that the run said, as one record."""
     from loop_close.detectors.crash import is_dead_worker
     from loop_close.model import Counts, Observation
-    from loop_close.pytest_plugin.command import rerun_words, selection
+    from loop_close.pytest_plugin.command import rerun_words, root_name, selection
     from loop_close.pytest_plugin.recall import called
 
     incomplete = _incomplete(recorder, session)
@@ -204,7 +204,8 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
         selection=selection(config),
         rerun=words,
         failed_option="--loop-close-failed",
-        takes_ids=takes_ids,
+        takes_ids=takes_ids and recorder.takes_ids,
+        root=root_name(config),
         calls=calls if recorder.failures else None,
         asks_for_calls=_asks_for_calls(recorder.targets.settings.suspects),
         why_no_calls=why_no_calls if recorder.failures else "",

@@ -13,6 +13,7 @@ import pytest
 
 from loop_close.pytest_plugin.begin import begin_memory
 from loop_close.pytest_plugin.calls import spare, without_own_frame, witness_of
+from loop_close.pytest_plugin.command import is_selectable
 from loop_close.pytest_plugin.finish import finish
 from loop_close.pytest_plugin.options import targets_of
 from loop_close.pytest_plugin.tally import Tally
@@ -58,6 +59,7 @@ class Recorder:
         self.warnings: list[Any] = []
         self.interrupted = ""
         self.crashed = False
+        self.takes_ids = True
         self.exit_hook = ""
         self._error: BaseException | None = None
         self.lines: tuple[str, ...] = ()
@@ -131,6 +133,7 @@ class Recorder:
         if call.excinfo is None:
             return
         self._witness.saw(report.nodeid, str(report.when), call.excinfo.value, fixtures_of(node))
+        self.takes_ids = self.takes_ids and is_selectable(node)
         if report is self._held:
             self._release()
 
@@ -160,7 +163,8 @@ class Recorder:
             self._unread.append(report)
 
     def _read(self, report: Any) -> None:
-        sent = received(report)
+        sent, is_taken = received(report)
+        self.takes_ids = self.takes_ids and is_taken
         raised = self._witness.testify(report) if self._witness.pending else None
         if report.outcome == "failed" and not self._is_echo(report):
             from loop_close.readers import pytest_reports, wire

@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from loop_close.pytest_plugin.calls import send, spare, witness_of
+from loop_close.pytest_plugin.command import is_selectable
 from loop_close.pytest_plugin.witness import Witness, fixtures_of
 
 #: The attribute that carries the exception from the worker to the controller.
 ATTRIBUTE = "_loop_close"
+#: The attribute of a report whose node id selects nothing, or more.
+_UNSELECTABLE = "_loop_close_unselectable"
 #: What the controller tells in ``workerinput``.
 IS_AS_GREEN = "loop_close_is_as_green"
 
@@ -23,6 +26,7 @@ class Courier:
         self._witness = Witness(str(config.rootpath))
         self._config = config
         self._calls = witness_of(config)
+        self._unselectable: set[str] = set()
 
     def pytest_sessionstart(self) -> None:
         if getattr(self._config, "workerinput", {}).get(IS_AS_GREEN):
@@ -31,13 +35,18 @@ class Courier:
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
         if call.excinfo is not None:
-            self._witness.saw(item.nodeid, call.when, call.excinfo.value, fixtures_of(item))
+            self._saw(item, call.when, call.excinfo.value)
+
+    def _saw(self, node: Any, when: str, exc: BaseException) -> None:
+        self._witness.saw(node.nodeid, when, exc, fixtures_of(node))
+        if not is_selectable(node):
+            self._unselectable.add(node.nodeid)
 
     def pytest_exception_interact(
         self, node: Any, call: pytest.CallInfo[Any], report: pytest.CollectReport | pytest.TestReport
     ) -> None:
         if report.when == "collect" and call.excinfo is not None:
-            self._witness.saw(report.nodeid, "collect", call.excinfo.value)
+            self._saw(node, "collect", call.excinfo.value)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -63,6 +72,8 @@ class Courier:
 
     def _attach(self, report: Any) -> None:
         # What the program patched is still patched. Without our record the controller reads the report's words.
+        if report.nodeid in self._unselectable:
+            setattr(report, _UNSELECTABLE, True)
         with contextlib.suppress(Exception):
             raised = self._witness.testify(report)
             if raised is not None:
@@ -71,6 +82,10 @@ class Courier:
                 setattr(report, ATTRIBUTE, to_wire(raised))
 
 
-def received(report: Any) -> Any:
-    """What a worker attached, taken off the report so that no other plugin meets it."""
-    return vars(report).pop(ATTRIBUTE, None)
+def received(report: Any) -> tuple[Any, bool]:
+    """What a worker attached, taken off the report so that no other plugin meets it.
+
+    :returns: what was raised, None where it sent nothing, and whether the node id selects the test.
+    """
+    attached = vars(report)
+    return attached.pop(ATTRIBUTE, None), not attached.pop(_UNSELECTABLE, False)
