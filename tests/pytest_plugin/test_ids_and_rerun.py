@@ -6,10 +6,14 @@ import shlex
 import shutil
 import subprocess
 import sys
+import venv
+from pathlib import Path
 
 import pytest
 from conftest import ASKED
 from plugin_harness import prose, write
+
+import loop_close
 
 IDS = [
     "it's",
@@ -594,3 +598,27 @@ def test_notes_on_the_selection_come_from_workers_too(run):
     (done.folder / "test_a.py").unlink()
     done = run({"test_b.py": "def test_b(): pass\n"}, **workers)
     assert done.summary.count("loop-close: none of the tests that failed was found: all tests ran") == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="an environment has other folders there")
+@pytest.mark.parametrize("start", [(".venv/bin/pytest",), (".venv/bin/python", "-m", "pytest")])
+@pytest.mark.parametrize("is_active", [False, True])
+def test_environment_of_the_project_is_named_where_it_is_not_active(pytester, monkeypatch, start, is_active):
+    scripts = pytester.path / ".venv" / "bin"
+    venv.create(pytester.path / ".venv")
+    paths = [entry for entry in sys.path if entry.endswith("site-packages")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*paths, str(Path(loop_close.__file__).parents[1])]))
+    script = f"#!{scripts}/python\nimport sys, pytest\nsys.exit(pytest.console_main())\n"
+    write(pytester.path, {".venv/bin/pytest": script, "pytest.ini": "[pytest]\n", "test_a.py": TWO})
+    (scripts / "pytest").chmod(0o755)
+    if is_active:
+        monkeypatch.setenv("PATH", str(scripts), prepend=os.pathsep)
+    done = pytester.run(*start, "--loop-close", "-p", "no:asyncio", "-p", "no:cacheprovider")
+    assert done.ret == 1
+    named = ("pytest",) if len(start) == 1 else ("python", "-m", "pytest")
+    expected = named if is_active else (".venv/bin/python", "-m", "pytest")
+    prompt = (pytester.path / "nextprompt.md").read_text()
+    words = prompt.split("```sh\n")[-1].split("\n```")[0].split(" --loop-close ")
+    assert tuple(words[0].split()) == expected
+    again = pytester.run(*expected, "--loop-close", *words[1].split())
+    again.assert_outcomes(failed=1)

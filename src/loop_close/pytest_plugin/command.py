@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
@@ -64,8 +65,6 @@ def rerun_words(config: pytest.Config, *, is_worker_dead: bool) -> tuple[tuple[s
     :param is_worker_dead: a test ended the process of its xdist worker: without workers it would end the re-run.
     :returns: the words, and whether node ids behind them run just these tests.
     """
-    by_module = os.path.basename(sys.argv[0] if sys.argv else "") == "__main__.py"
-    start = ("python", "-m", "pytest") if by_module else ("pytest",)
     kept, takes_ids, is_outside = [], True, reaches_outside(config)
     for name, words in options_of(
         config.stash[PARSER], [str(word) for word in config.invocation_params.args]
@@ -78,9 +77,20 @@ def rerun_words(config: pytest.Config, *, is_worker_dead: bool) -> tuple[tuple[s
     if is_outside and _is_invocation_dir(config):
         kept.append(_from_root(config, "."))
     is_short = sum(map(len, kept)) <= _MAX_LENGTH
-    return (*start, "--loop-close", *(kept if is_short else ())), not is_outside and (
+    return (*_program(config), "--loop-close", *(kept if is_short else ())), not is_outside and (
         takes_ids or not is_short
     )
+
+
+def _program(config: pytest.Config) -> tuple[str, ...]:
+    """How to start pytest: as it was, or by the environment in the project that ran it and is not active."""
+    by_module = os.path.basename(sys.argv[0] if sys.argv else "") == "__main__.py"
+    python = Path(sys.executable)
+    found = shutil.which("python" if by_module else "pytest")
+    is_active = found is not None and Path(os.path.abspath(found)).parent == python.parent
+    if not is_active and python.is_relative_to(config.rootpath):
+        return python.relative_to(config.rootpath).as_posix(), "-m", "pytest"
+    return ("python", "-m", "pytest") if by_module else ("pytest",)
 
 
 def reaches_outside(config: pytest.Config) -> bool:
