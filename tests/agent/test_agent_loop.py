@@ -130,6 +130,37 @@ def test_equal_words_over_edits_stop_the_loop_at_the_third_time_and_after_a_rest
     assert actions == ["continue", "continue", "stuck"]
 
 
+CLAIM = "I completed everything.\n\n- [x] TASK_COMPLETE"
+
+
+@pytest.mark.parametrize("strategy", ["auto", "done_signals", "auto+circuit_breaker"])
+def test_claim_of_a_turn_that_failed_does_not_end_the_loop(strategy):
+    judge = loop(strategy, task="Add a command.\n\n- [ ] TASK_COMPLETE")
+    judge.tested(RED)
+    told(judge, CLAIM, error="the agent exited with code 1")
+    for judge in (judge, AgentLoop.from_state(judge.state(), parse_strategy(strategy), task="Add a command.")):
+        decision = judge.tested(GREEN)
+        assert (decision.action, decision.reason) == ("continue", "the agent exited with code 1")
+        assert "- The last turn failed: the agent exited with code 1." in judge.prompt(GREEN, decision)
+    told(judge, CLAIM)
+    assert judge.tested(changed(GREEN, is_edited=True)).action == "done"
+
+
+def test_green_tests_end_a_loop_without_a_task_though_the_turn_failed():
+    judge = loop()
+    judge.tested(RED)
+    told(judge, CLAIM, error="the agent exited with code 1")
+    decision = judge.tested(GREEN)
+    assert (decision.action, decision.reason) == ("done", "the tests are green")
+
+
+def test_reason_of_a_turn_that_failed_says_so_and_what_the_tests_show():
+    judge = loop()
+    judge.tested(RED)
+    told(judge, "", error="the agent exited with code 7")
+    assert judge.tested(RED).reason == "the agent exited with code 7; 2 tests fail"
+
+
 @pytest.mark.parametrize("is_error", [True, False])
 def test_agent_that_fails_counts_as_a_failure_and_the_reason_says_so(is_error):
     judge = loop(limits=Limits(max_consecutive_failures=2), task="Add a command.")

@@ -30,6 +30,18 @@ def test_turns_that_fail_in_a_row(project):
     assert done.stderr.count("loop-close: the turn failed: the agent exited with code 7\n") == 2
 
 
+def test_claim_of_an_agent_that_exits_with_an_error_is_not_the_end_of_a_task(project):
+    claim = "I completed everything.\n\n- [x] TASK_COMPLETE"
+    loop = project([{"say": claim, "write": cart(), "exit": 1}, {"say": f"Again: {claim}"}])
+    loop.put({"TASK.md": "Mend the cart.\n\n- [ ] TASK_COMPLETE\n"})
+    done = loop.drive("--task", "TASK.md")
+    assert done.returncode == 0
+    assert len(loop.given) == 2
+    assert "- The last turn failed: the agent exited with code 1." in loop.given[1]
+    assert "(the agent exited with code 1)\n" in done.stderr
+    assert "done after 2 turns" in done.stdout
+
+
 def test_costs_that_the_agent_tells(project):
     answer = '{"type": "result", "subtype": "success", "is_error": false, "result": "Tried.", "total_cost_usd": 0.4}'
     loop = project([{"say": answer}])

@@ -9,7 +9,7 @@ from typing import Any
 from loop_close.agent.analysis import AnalysisContext, AnalysisResult
 from loop_close.agent.analyzer import ResponseAnalyzer
 from loop_close.agent.blocks import lines_of
-from loop_close.agent.decision import Decision, Standing, is_proven
+from loop_close.agent.decision import Decision, Standing, doubts, is_proven
 from loop_close.agent.errors import error_pattern, errors_in
 from loop_close.agent.fix_plan import FixPlan, attempted, followed, updated
 from loop_close.agent.fix_plan_saved import from_dict, to_dict
@@ -136,6 +136,9 @@ class AgentLoop:
         standing = self._standing(outcome)
         trip = self._supervisor.observe(result_of(outcome, TESTS, self.turns))
         decision = self._strategy.decide(standing)
+        if self._error and decision.action != "stuck":  # what a failed turn claims does not count
+            reason = "; ".join((self._error, *doubts(standing)))
+            decision = replace(decision, action="continue", reason=reason)
         if decision.action != "done" and not self._has_more(standing) and is_proven(standing):
             return Decision(action="done", reason="the tests are green", strategy=TESTS)
         if decision.action == "continue":
@@ -162,8 +165,6 @@ class AgentLoop:
         self._errors = [*self._errors, _errors_of(said, error)][-_ERRORS:]
         trips = [self._supervisor.observe(result) for result in said.results]
         self._facts = list(dict.fromkeys(trip.text for trip in trips if trip is not None))
-        if error:
-            self._facts.append(f"The last turn failed: {self._error}")
         self._has_turned = True
 
     def prompt(self, outcome: RunOutcome, decision: Decision) -> str:
@@ -172,7 +173,7 @@ class AgentLoop:
         of_most = "" if most == float("inf") else f" of at most {most:g}"
         facts = [f"Turn {self.turns + 1}{of_most}."]
         if self._has_turned or self.turns:
-            facts.append(f"After the last turn: {decision.reason}.")
+            facts.append(f"{'The last turn failed' if self._error else 'After the last turn'}: {decision.reason}.")
         at, steps = self._own.current_step, self._own.steps
         if at < len(steps):
             facts.append(f"Step {at + 1} of {len(steps)} of the plan is next: {steps[at].description}")
