@@ -173,7 +173,9 @@ class AgentLoop:
         of_most = "" if most == float("inf") else f" of at most {most:g}"
         facts = [f"Turn {self.turns + 1}{of_most}."]
         if self._has_turned or self.turns:
-            facts.append(f"{'The last turn failed' if self._error else 'After the last turn'}: {decision.reason}.")
+            facts.append(
+                f"{'The last turn failed' if self._error else 'After the last turn'}: {decision.reason}."
+            )
         at, steps = self._own.current_step, self._own.steps
         if at < len(steps):
             facts.append(f"Step {at + 1} of {len(steps)} of the plan is next: {steps[at].description}")

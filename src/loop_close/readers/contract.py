@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
 from loop_close.model import Counts, Failure, Warned
 
+#: Why a run is incomplete whose end is missing in the text.
+CUT = "its output ends before the run does"
 # Below a summary stand at most so many lines: what make, tox, a CI system or this plugin add.
 _LAST_LINES, _MAX_BELOW = 8, 4_000
+
+
+_TILDES = re.compile(r"^[ \t]{0,20}~{3,9}\w{0,30}[ \t]{0,20}$", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,16 +54,19 @@ class Reader:
     read: Callable[[str, str], Reading]
 
 
-def is_at_end(text: str, end: int) -> bool:
-    """Whether what ends there is among the last lines of an output, and no quotation that goes on below it."""
+def is_at_end(text: str, end: int, most: int = _LAST_LINES) -> bool:
+    """Whether what ends there is among the last lines of an output, and no quotation that goes on below it.
+
+    :param most: how many lines may be below it.
+    """
     below = text[end : end + _MAX_BELOW + 1]
     lines = [line for line in below.split("\n") if line.strip()]
-    return len(below) <= _MAX_BELOW and len(lines) <= _LAST_LINES and not is_quoted_until(below)
+    return len(below) <= _MAX_BELOW and len(lines) <= most and not is_quoted_until(below)
 
 
 def is_quoted_until(below: str) -> bool:
     """Whether a block of Markdown or a string of Python may end in a text: then it may quote what stands above it."""
-    return any(mark in below for mark in ("```", "~~~", '"""', "'''"))
+    return _TILDES.search(below) is not None or any(mark in below for mark in ("```", '"""', "'''"))
 
 
 def sum_of(counts: Sequence[Counts]) -> Counts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from loop_close.model import Failure
-from loop_close.readers.contract import Reader, Reading
+from loop_close.readers.contract import Reader, Reading, is_at_end
 
 _MAX_TABLE = 16_000
 _SHORT = re.compile(
@@ -28,10 +28,11 @@ def read(text: str, root: str) -> Reading:
     # pytest-cov says it twice; its second sentence has the digits
     told = next((m["message"] for m in found if m["message"]), None) or found[0]["total"]
     table = _table(text)
+    is_certain = bool(table) or is_at_end(text, found[-1].end())
     failure = Failure(
         nodeid="", phase="check", message=told, tool="coverage", code="fail-under", sections=table
     )
-    return Reading(failures=(failure,), spans=tuple(m.span() for m in found), is_certain=bool(table))
+    return Reading(failures=(failure,), spans=tuple(m.span() for m in found), is_certain=is_certain)
 
 
 def _table(text: str) -> tuple[tuple[str, str], ...]:

@@ -9,11 +9,19 @@ from dataclasses import dataclass, field, replace
 from loop_close.model import Counts, Failure
 from loop_close.readers.contract import Reader, Reading, is_at_end, is_quoted_until, sum_of
 from loop_close.readers.good_news import MARK
+from loop_close.readers.pytest_output.counts import counts_of_numbers
 from loop_close.readers.pytest_output.failures import failure_of_entry
-from loop_close.readers.pytest_output.rulers import Ruler, counts_in, rulers
 from loop_close.readers.pytest_output.summary import entries
+from loop_close.readers.unfinished import why_unfinished
 
 _MAX_FAILURES = 20_000
+# pytest's line of counts, as every release and those who pass it on write it.
+_COUNTS = re.compile(
+    r"^(?:[= ]{0,300}|\S{1,100}[:|] {1,4})(?P<counts>\d{1,9} [a-z][a-z -]{0,40}(?:, \d{1,9} [a-z][a-z -]{0,40}){0,20})"
+    r" in \d{1,9}\.\d{1,3} ?s(?:econds)?\b[^\n]{0,300}$",
+    re.MULTILINE,
+)
+_COUNTED = re.compile(r"(\d{1,9}) ([a-z][a-z -]*)")
 _NUMBER = re.compile(
     r"(?P<what>failures|errors|skipped|expected failures|unexpected successes)=(?P<number>\d{1,9})"
 )
@@ -24,7 +32,7 @@ _UNITTEST = re.compile(
 )
 _RUFF = re.compile(
     r"^Found (?P<all>\d{1,9}) errors?(?: \(\d{1,9} fixed, (?P<left>\d{1,9}) remaining\))?\.$"
-    r"|^\[\*\] (?P<fixable>\d{1,9}) fixable with the `--fix` option[^\n]{0,100}$"
+    r"|^\[\*\] (?P<fixable>\d{1,9}) fixable with (?:the )?`--fix`[^\n]{0,100}$"
     r"|^(?P<unformatted>\d{1,9}) files? would be reformatted(?:, \d{1,9} files? already formatted)?$",
     re.MULTILINE,
 )
@@ -32,6 +40,7 @@ _RUFF = re.compile(
 _RUFF_JSON = re.compile(
     r'"noqa_row": ?\d{1,9},\s{0,20}"url": ?"https://docs\.astral\.sh/ruff/rules/[\w-]{1,100}"'
 )
+_PYREFLY = re.compile(r"^[\]}]?\s{0,4}INFO (?P<all>\d{1,9}) errors?(?: \([^\n]{1,200}\))?$", re.MULTILINE)
 _TY = re.compile(r"^Found (?P<all>\d{1,9}) diagnostics?$", re.MULTILINE)
 # What tox says of an environment, when it ended and in the summary, and below the summary.
 _TOX = re.compile(
@@ -40,6 +49,9 @@ _TOX = re.compile(
     r"(?: ✖ in [\d.]{1,12} seconds| \([^\n]{1,200}\))$"
     r"|^(?P<ended>[\w.][\w.,-]{0,100}): exit -?[1-9]\d{0,9} \([\d.]{1,12} seconds\) [^\n]{1,2000}$",
     re.MULTILINE,
+)
+_HEADING = re.compile(
+    r"^(?P<outcome>FAIL|ERROR): \w{1,300} \(\w{1,200}\.[\w.]{1,800}\)[^\n]{0,500}$", re.MULTILINE
 )
 _VERBOSE = re.compile(
     r"^ {0,2}(?:test|setUp|tearDown)\w{0,200} \([\w.]{1,500}\)[^\n]{0,500} \.\.\. (?P<outcome>FAIL|ERROR)$",
@@ -71,8 +83,9 @@ def read(text: str, root: str) -> Reading:
     A number counts even over exit code 0 where it is among the last lines. A lone name does so below or above a number.
     """
     found = _Found(text)
-    for count in _pytest(text):
-        found.take_count(count, _counts_of(count.title))
+    for match in _COUNTS.finditer(text):
+        if numbers := _numbers(match):
+            found.take(match.span(), counts=counts_of_numbers(numbers))
     for match in _UNITTEST.finditer(text):
         found.take(match.span(), counts=_of_unittest(match))
     for match in _RUFF.finditer(text):
@@ -86,9 +99,10 @@ def read(text: str, root: str) -> Reading:
         span = found_json[0].start(), found_json[-1].end()
         found.take(span, _checked("ruff", len(found_json), "error"))
         found.is_certain = found.is_certain or not is_quoted_until(text[span[1] :])
-    for match in _TY.finditer(text):
-        if int(match["all"]):
-            found.take(match.span(), _checked("ty", int(match["all"]), "diagnostic"))
+    for tool, pattern, what in (("ty", _TY, "diagnostic"), ("pyrefly", _PYREFLY, "error")):
+        for match in pattern.finditer(text):
+            if int(match["all"]):
+                found.take(match.span(), _checked(tool, int(match["all"]), what))
     for name, match in {m["name"] or m["ended"] or "": m for m in _TOX.finditer(text)}.items():
         told = f"{name}: the environment failed" if name else "an environment failed"
         found.take(match.span(), Failure(nodeid="", phase="process", tool="tox", code=name, message=told))
@@ -99,17 +113,18 @@ def read(text: str, root: str) -> Reading:
         found.take(match.span(), counts=Counts(failed=1))
     found.take_names(root)
     if (
-        not found.failures and not found.counts and MARK not in text
+        not found.is_certain and not found.counts and MARK not in text
     ):  # a whole output counts what its progress shows
         for match in _RAISED.finditer(text):
             found.take(match.span(), counts=Counts(failed=1))
             found.is_certain = found.is_certain or not is_quoted_until(text[match.end() :])
-        for match in _VERBOSE.finditer(text):
+        for match in (*_VERBOSE.finditer(text), *_HEADING.finditer(text)):
             is_failed = match["outcome"] == "FAIL"
             found.take(match.span(), counts=Counts(failed=is_failed, errors=not is_failed))
         progress = (match for match in _PROGRESS.finditer(text) if _is_red(match))
         for match in (*progress, *_FIRST.finditer(text)):
             found.take(match.span(), counts=_of_progress(match.group()))
+    found.take_end()
     return found.reading()
 
 
@@ -122,6 +137,7 @@ class _Found:
     counts: list[Counts] = field(default_factory=list)
     spans: list[tuple[int, int]] = field(default_factory=list)
     is_certain: bool = False
+    incomplete: str = ""
 
     def take(
         self, span: tuple[int, int], failure: Failure | None = None, *, counts: Counts | None = None
@@ -131,8 +147,12 @@ class _Found:
         self.counts += [counts] if counts is not None else []
         self.is_certain = self.is_certain or is_at_end(self.text, span[1])
 
-    def take_count(self, ruler: Ruler, counts: Counts) -> None:
-        self.take((ruler.start - 1, ruler.end - 1), counts=counts)
+    def take_end(self) -> None:
+        """Why the run ended before its end, where the last lines tell."""
+        told = why_unfinished(self.text)
+        if told is not None:
+            self.incomplete, self.is_certain = told[0], True
+            self.spans.append(told[1:])
 
     def take_names(self, root: str) -> None:
         """The lines of pytest's short summary, as far as they name a test or a file."""
@@ -154,6 +174,7 @@ class _Found:
             counts=sum_of(self.counts) if self.counts else None,
             spans=tuple(_apart(self.spans)),
             is_certain=self.is_certain,
+            incomplete=self.incomplete,
         )
 
 
@@ -177,25 +198,11 @@ def _apart(spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
             last = end
 
 
-def _pytest(text: str) -> Iterator[Ruler]:
-    """Lines that count failures and end a run of pytest."""
-    for ruler in rulers(f"\n{text}"):
-        if ruler.is_final or not ruler.char:
-            numbers = counts_in(ruler.title) or {}
-            if any(word.split()[-1] in _RED for word in numbers):
-                yield ruler
-
-
-def _counts_of(title: str) -> Counts:
-    numbers = counts_in(title) or {}
-    return Counts(
-        passed=numbers.get("passed", 0),
-        failed=numbers.get("failed", 0),
-        errors=numbers.get("error", 0) + numbers.get("errors", 0),
-        skipped=numbers.get("skipped", 0),
-        xfailed=numbers.get("xfailed", 0),
-        xpassed=numbers.get("xpassed", 0),
-    )
+def _numbers(match: re.Match[str]) -> dict[str, int]:
+    """The numbers of a line of counts that tells of a failure; empty for another."""
+    found = {word.strip(): int(number) for number, word in _COUNTED.findall(match["counts"])}
+    is_red = any(number and word.split()[-1] in _RED for word, number in found.items())
+    return found if is_red else {}
 
 
 def _of_unittest(match: re.Match[str]) -> Counts:
@@ -222,6 +229,6 @@ def _checked(tool: str, number: int, what: str) -> Failure:
 
 READER = Reader(
     id="cut_off",
-    description="the last lines of pytest, unittest, Ruff, ty and tox, where the lines above them are missing",
+    description="lines of the tools above, where the lines around them are missing",
     read=read,
 )

@@ -7,14 +7,16 @@ from collections.abc import Iterator
 
 from loop_close.conventions import is_test_file
 from loop_close.model import Failure, Frame, Raised, Site
-from loop_close.readers.contract import Reader, Reading
+from loop_close.readers.contract import Reader, Reading, is_at_end
 from loop_close.readers.paths import project_path
 from loop_close.readers.tracebacks import process_failure
 
 _MAX_FRAMES = 16
 _MAX_LINES = 5_000
 _HEAD = re.compile(
-    r"^(?P<type>Fatal Python error|Windows fatal exception): (?P<message>[^\n]{1,1000})$"
+    # Below the progress of a test runner it begins where that leaves off.
+    r"^(?:\S{1,500}\.py(?:::\S{1,500})? )?(?:[.sxXuFE]{1,400}|\w{1,300} \([\w.]{1,500}\)[^\n]{0,300} \.\.\. )?"
+    r"(?P<type>Fatal Python error|Windows fatal exception): (?P<message>[^\n]{1,1000})$"
     r"|^(?P<timeout>Timeout \([\d:.]{1,20}\)!)$",
     re.MULTILINE,
 )
@@ -40,14 +42,17 @@ def read(text: str, root: str) -> Reading:
         return Reading()
     failures: list[Failure] = []
     spans: list[tuple[int, int]] = []
+    is_fatal = False
     for found in _HEAD.finditer(text):
         if spans and found.start() < spans[-1][1]:
             continue
         dump = _Dump(text, found.end() + 1, root)
         if dump.threads or "Python runtime state:" in text[found.end() : found.end() + 200]:
             failures.append(_failure(found, dump))
-            spans.append((found.start(), dump.end))
-    return Reading(failures=tuple(failures), spans=tuple(spans))
+            spans.append((found.start("timeout" if found["timeout"] else "type"), dump.end))
+            is_fatal = found["timeout"] is None
+    is_last = is_fatal and is_at_end(text, spans[-1][1])
+    return Reading(failures=tuple(failures), spans=tuple(spans), is_certain=is_last)
 
 
 class _Dump:

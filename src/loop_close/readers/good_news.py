@@ -31,10 +31,12 @@ class Log:
     """A text that was read.
 
     :ivar rest: what no reader knows, with :data:`MARK` where a tool's whole output stood.
+    :ivar is_traceback: a traceback is printed in it.
     """
 
     readings: tuple[Reading, ...]
     rest: str
+    is_traceback: bool = False
 
 
 def is_good_news(logs: Sequence[Log]) -> bool:

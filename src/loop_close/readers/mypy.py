@@ -93,6 +93,7 @@ def _location(lines: Sequence[str], at: int, found: Findings) -> int:
     if begin is None or not _is_own(begin, found.is_certain):
         return at + 1
     if begin["kind"] == "note":
+        found.is_certain = found.is_certain or begin["said"].startswith("please use --show-traceback")
         found.cover(at, at + 1)
         return at + 1
     is_crash = begin["said"].startswith(_CRASH)

@@ -39,7 +39,8 @@ def read(text: str, root: str) -> Reading:
         line, first = lines[at], at
         at += 1
         if " INFO " in line and _SUMMARY.match(line):
-            summaries.append((first, at))
+            # Errors that are counted and not shown are for the reader of what was cut off.
+            summaries += [(first, at)] if found.failures or " 0 errors" in line else []
         elif line.lstrip(" ").startswith(_LEVELS):
             at = _diagnostic(lines, first, found)
     if summaries and (found.ranges or found.spans or "pyrefly.toml" in text):

@@ -46,8 +46,8 @@ _SIGNALS = {
     "terminated": "SIGTERM",
 }
 _SIGNAL = rf"(?P<signal>{'|'.join(_SIGNALS)})(?: +\(core dumped\))?"
-# crash.sh: line 1: 18168 Segmentation fault      python3 segv.py
-_ENDED = re.compile(_WHO + rf"\d{{1,10}} {_SIGNAL}(?: +(?P<command>\S.{{0,500}}))?\Z", re.IGNORECASE)
+# crash.sh: line 1: 18168 Segmentation fault      python3 segv.py · the number has a width of 5
+_ENDED = re.compile(_WHO + rf" {{0,9}}\d{{1,10}} {_SIGNAL}(?: +(?P<command>\S.{{0,500}}))?\Z", re.IGNORECASE)
 # zsh: segmentation fault  python3 segv.py
 _ZSH_ENDED = re.compile(rf"zsh: (?:\d{{1,10}} )?{_SIGNAL}(?: +(?P<command>\S.{{0,500}}))?\Z", re.IGNORECASE)
 # make: *** [Makefile:6: crash] Segmentation fault

@@ -12,6 +12,7 @@ from loop_close.model import Counts, Failure, Observation
 from loop_close.readers.contract import Reading, is_quoted_until, sum_of
 from loop_close.readers.good_news import MARK, Log, is_good_news
 from loop_close.readers.prefixes import without_prefixes
+from loop_close.readers.printed_parts import HEADER
 from loop_close.readers.registry import DEFAULT_READERS
 from loop_close.text.sanitize import sanitize
 
@@ -66,23 +67,35 @@ def observe_texts(
 def _is_all_of(log: Log, reading: Reading) -> bool:
     """Whether next to nothing is in the text but what was read: an output that was cut, and no quotation of one.
 
-    A part of a line may be left at each end. A traceback alone is what any program may log.
+    A part of a line may be left at each end. A traceback is what any program may log. What a shell says of a command,
+    and Python of a module that it cannot run, counts where nothing else is printed.
     """
     is_of_tool = reading.counts is not None or any(f.phase != "process" for f in reading.failures)
     rest = [line for line in log.rest.split("\n") if line.strip() and line != MARK]
-    return is_of_tool and len(rest) <= _CUT_LINES and not is_quoted_until("\n".join(rest))
+    if not is_of_tool:
+        return bool(reading.failures) and not rest and not log.is_traceback
+    return len(rest) <= _CUT_LINES and not is_quoted_until("\n".join(rest))
 
 
 def _read(text: str, root: str) -> Log:
     """What each reader makes of a text, in turn; none sees what an earlier one has read."""
     readings: list[Reading] = []
+    is_traceback = HEADER in text
     for reader in DEFAULT_READERS:
         reading = reader.read(text, root)
+        if _ends_in_findings(text, reading):
+            reading = replace(reading, is_certain=True)
         if reading.spans or reading.failures:
             readings.append(reading)
         if reading.spans:
             text = _without(text, reading)
-    return Log(readings=tuple(readings), rest=text)
+    return Log(readings=tuple(readings), rest=text, is_traceback=is_traceback)
+
+
+def _ends_in_findings(text: str, reading: Reading) -> bool:
+    """Whether a text ends with what a checker found: its summary was cut off, or switched off."""
+    is_last = bool(reading.spans) and not text[reading.spans[-1][1] :].strip()
+    return is_last and any(f.phase == "check" for f in reading.failures)
 
 
 def _text(stream: object) -> str:
@@ -144,7 +157,7 @@ def _observation(
 
 def _with_unlisted(failures: tuple[Failure, ...], counts: Counts) -> tuple[Failure, ...]:
     """The failures; where tests are only counted as failing (``--no-summary``), one that says so."""
-    number = counts.failed + counts.errors
+    number = counts.failed + counts.failed_subtests + counts.errors
     if not number or any(f.phase not in ("check", "process") for f in failures):
         return failures
     told = f"{number} failing test{'s' * (number != 1)} counted in the output, none of them shown"
@@ -184,5 +197,5 @@ def with_junit(observation: Observation, junit: JunitReading) -> Observation:
         incomplete=observation.incomplete or junit.incomplete,
         expects_tests=True,
         has_output=True,
-        is_good_news=observation.is_good_news and junit.counts != Counts(),
+        is_good_news=observation.is_good_news and junit.counts != Counts() and not junit.counts_subtests,
     )

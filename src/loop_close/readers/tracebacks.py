@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from loop_close.facts import innermost, links
 from loop_close.model import Failure, Frame, Raised
 from loop_close.readers.builtin_errors import bases_of
-from loop_close.readers.contract import Reader, Reading
+from loop_close.readers.contract import Reader, Reading, is_at_end
 from loop_close.readers.paths import project_path
 from loop_close.readers.printed import printed_tracebacks
 from loop_close.readers.printed_parts import FRAME, MARKERS, Printed, assemble
@@ -48,9 +48,12 @@ def read(text: str, root: str) -> Reading:
     """Each traceback as a failure of the process; equal ones once."""
     found = _apart([*printed_tracebacks(text, root), *_others(text, root)])
     distinct = {text[start:end]: raised for raised, start, end in found}
+    is_stopped = bool(found) and found[-1][0].type == "KeyboardInterrupt" and is_at_end(text, found[-1][2])
     return Reading(
         failures=tuple(process_failure(raised) for raised in distinct.values()),
         spans=tuple((start, end) for _, start, end in found),
+        is_certain=is_stopped,
+        incomplete="interrupted by Ctrl-C" if is_stopped else "",
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from loop_close.model import Counts, Failure, Frame, Phase, Raised
-from loop_close.readers.contract import Reader, Reading, is_quoted_until
+from loop_close.readers.contract import CUT, Reader, Reading, is_at_end, is_quoted_until
 from loop_close.readers.printed import printed_tracebacks, raised_in_line
 from loop_close.text.cut import cut
 
@@ -49,12 +49,17 @@ def read(text: str, root: str) -> Reading:
     summaries = list(_SUMMARY.finditer(text))
     failures = tuple(failure for _, _, found in blocks for failure in _failures(found, root))
     heads = [what for _, _, found in blocks for what in _told(found)]
+    is_open = bool(summaries) and not any(m["verdict"] for m in summaries)
+    is_open = is_open and is_at_end(text, summaries[-1].end())  # the verdict stands below the number of tests
     spans = sorted([(start, end) for start, end, _ in blocks] + [m.span() for m in summaries])
     return Reading(
         failures=failures[:_MAX_FAILURES],
         counts=_counts(text, summaries, heads) if summaries else None,
         spans=tuple(spans),
-        is_certain=any(m["verdict"] for m in summaries) or (not summaries and _is_cut(text, blocks)),
+        is_certain=any(m["verdict"] for m in summaries)
+        or is_open
+        or (not summaries and _is_cut(text, blocks)),
+        incomplete=CUT if is_open else "",
     )
 
 
@@ -91,7 +96,7 @@ def _failures(block: Block, root: str) -> Iterator[Failure]:
         for what in _told(block):
             nodeid, subtest, _ = _names(what)
             yield Failure(nodeid=nodeid, subtest=subtest, phase="call", message="unexpected success")
-    elif head["line"] or not (head["more"] + body).strip():
+    elif head["line"] or not (head["more"] + body).strip("-\n "):
         yield _failure(head["what"], body, root)
 
 

@@ -99,7 +99,7 @@ class _Found:
         if run.final is not None:
             is_cut = is_at_end(self.text, end) and _is_red(run.final)
         else:
-            is_cut = run.has_start and not is_quoted_until(self.text[end:])
+            is_cut = bool(run.has_start or self.incomplete) and not is_quoted_until(self.text[end:])
         self.is_certain = self.is_certain or ((is_whole or is_cut) and not is_doubtful)
         self.spans += _without(run.start, end, parts.foreign)
         first = next((r for r in run.rulers if r.title in (*BLOCKS, *PASSED)), None)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from loop_close.model import Counts, Failure
+from loop_close.readers.contract import CUT
 from loop_close.readers.pytest_output.rulers import counts_in
 from loop_close.readers.pytest_output.runs import Run
 
@@ -34,14 +35,8 @@ def counts_of(text: str, run: Run, failures: Sequence[Failure]) -> Counts | None
         return None
     collected = _collected(text, run)
     twice, passed = _subtests(failures)
-    counted = Counts(
-        passed=max(0, numbers.get("passed", 0) - passed),
-        failed=max(0, numbers.get("failed", 0) - twice),
-        errors=numbers.get("errors", 0) + numbers.get("error", 0),
-        skipped=numbers.get("skipped", 0),
-        xfailed=numbers.get("xfailed", 0),
-        xpassed=numbers.get("xpassed", 0),
-    )
+    counted = counts_of_numbers(numbers)
+    counted = replace(counted, passed=max(0, counted.passed - passed), failed=max(0, counted.failed - twice))
     if collected is None:
         return replace(counted, collected=_told(numbers))
     if any(f.phase == "collect" for f in failures) and _is_stopped(run):
@@ -49,6 +44,19 @@ def counts_of(text: str, run: Run, failures: Sequence[Failure]) -> Counts | None
     setups = {f.nodeid for f in failures if f.phase == "setup"}
     done = counted.passed + counted.failed + counted.skipped + counted.xfailed + counted.xpassed + len(setups)
     return replace(counted, collected=collected, not_run=max(0, collected - done))
+
+
+def counts_of_numbers(numbers: Mapping[str, int]) -> Counts:
+    """The numbers of a line of counts by their words."""
+    return Counts(
+        passed=numbers.get("passed", 0),
+        failed=numbers.get("failed", 0),
+        failed_subtests=numbers.get("subtests failed", 0) + numbers.get("subtest failed", 0),
+        errors=numbers.get("errors", 0) + numbers.get("error", 0),
+        skipped=numbers.get("skipped", 0),
+        xfailed=numbers.get("xfailed", 0),
+        xpassed=numbers.get("xpassed", 0),
+    )
 
 
 def _is_stopped(run: Run) -> bool:
@@ -96,12 +104,13 @@ def incomplete(text: str, run: Run, stops: Sequence[str], counts: Counts | None)
     if too_many := _too_many_warnings(text, run):
         return too_many
     for stop in reversed(stops):  # xdist says it again, and better
-        why = _why(stop)
+        why = why_stopped(stop)
         if why and not (
             _STOPPING.match(why) and counts is not None and counts.collected and not counts.not_run
         ):
             return why
-    return "its output ends before the run does" if run.has_start and run.final is None else ""
+    is_cut = run.has_start or bool(run.rulers and not text[run.rulers[-1].end :].strip())
+    return CUT if is_cut and run.final is None else ""
 
 
 def _too_many_warnings(text: str, run: Run) -> str:
@@ -113,8 +122,8 @@ def _too_many_warnings(text: str, run: Run) -> str:
     return found["why"] if found else ""
 
 
-def _why(stop: str) -> str:
-    """The reason in the words of the plugin."""
+def why_stopped(stop: str) -> str:
+    """The reason that a ``!!!`` ruler gives, in the words of the plugin."""
     if stop == "KeyboardInterrupt":
         return "interrupted by Ctrl-C"
     if found := _EXIT.match(stop):
