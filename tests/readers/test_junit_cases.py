@@ -220,3 +220,16 @@ def test_cases_without_a_name_are_tests_of_their_own(name, is_first):
     reading = read_junit("r.xml", [text.encode()])
     assert [failure.message for failure in reading.failures] == ["m"]
     assert (reading.counts.failed, reading.counts.passed) == (1, 1)
+
+
+@pytest.mark.parametrize("status", ["failed", "FAILED", "error"])
+def test_case_that_fails_by_its_status_alone(status):
+    reading = read("", name="test_x", classname="m.T", suite="other", status=status)
+    (failed_by,) = reading.failures
+    assert failed_by.message == f"its status is {status.lower()}, and nothing says why"
+    assert (reading.counts.failed, reading.counts.passed) == (1, 0)
+
+
+@pytest.mark.parametrize("status", ["", "run", "passed", "completed"])
+def test_case_that_passed_by_its_status(status):
+    assert read("", name="test_x", classname="m.T", status=status).counts == Counts(passed=1, collected=1)

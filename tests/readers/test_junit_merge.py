@@ -1,9 +1,13 @@
 """Tests that are told more than once: run again, in shards, in several elements."""
 
+from dataclasses import replace
+
 import pytest
 
+from loop_close.judge import close
 from loop_close.model import Counts
 from loop_close.readers.junit_xml import JunitReading, merge_junit, read_junit
+from loop_close.readers.streams import observe_texts, with_junit
 
 
 def case(name="test_x", inside="", classname="tests.test_a"):
@@ -157,13 +161,34 @@ def test_files_of_other_runners_are_not_of_pytest():
         ('failures="2" errors="0"', ("r.xml: suite 'lost' says that it has 2 failures, and lists none",)),
         ('failures="1" errors="1"', ("r.xml: suite 'lost' says that it has 2 failures, and lists none",)),
         ('failures="0" errors="0"', ()),
-        ('failures="many"', ()),
+        ('failures=""', ()),
+        ('failures="0.0" tests="1"', ()),
+        ('failures="abc"', ("r.xml: suite 'lost' says that it has failures='abc', which is no number",)),
+        ('tests="5"', ("r.xml: suite 'lost' says that it has 5 tests, and lists 1",)),
     ],
 )
 def test_a_suite_with_failures_that_lists_none_is_a_problem(attributes, expected):
     inner = f'<testsuite name="lost" {attributes}>{case()}</testsuite>'
     reading = read_junit("r.xml", [f"<testsuites>{inner}</testsuites>".encode()])
     assert reading.problems == expected
+    assert reading.incomplete == "".join(expected)
+
+
+def test_suites_around_a_suite_count_its_cases():
+    inner = suite(case(), case("test_b"))
+    assert read(f'<testsuite name="outer" tests="2">{inner}</testsuite>').problems == ()
+    (problem,) = read(f'<testsuite name="outer" tests="3">{inner}</testsuite>').problems
+    assert problem == "r.xml: suite 'outer' says that it has 3 tests, and lists 2"
+
+
+def test_tests_that_pytest_counts_and_does_not_list_may_be_subtests_where_the_exit_code_is_known():
+    reading = merge_junit([read(f'<testsuite name="pytest" tests="4">{case()}</testsuite>')])
+    assert (reading.counts_subtests, reading.incomplete, len(reading.problems)) == (True, "", 1)
+    for code, verdict in ((0, "green"), (None, "error")):
+        observation = replace(observe_texts([], code), is_good_news=True)
+        assert close(with_junit(observation, reading)).verdict == verdict
+    failing = read(f'<testsuite name="pytest" tests="4">{case(inside=failure())}</testsuite>')
+    assert (failing.counts_subtests, failing.problems) == (False, ())
 
 
 def test_a_suite_whose_inner_suite_lists_failures_is_none():

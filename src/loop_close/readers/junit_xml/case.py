@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _MAX_RESULTS = 100
 _JEST_COLLECTION = "Test suite failed to run"
+_FAILED = ("failed", "failure", "fail", "error", "errored", "broken", "timedout")
 _OUTPUTS = {"system-out": "system-out", "system-err": "system-err"}
 _PYTEST_OUTPUTS = {"Log": "Captured log", "Out": "Captured stdout", "Err": "Captured stderr"}
 _CAPTURED = re.compile(r"^-{1,80}+ Captured (?P<what>Log|Out|Err) -{1,80}\n", re.MULTILINE)
@@ -66,8 +67,14 @@ def read_case(element: Element, suite: Suite, root: str) -> Case:
     case: Any = junitparser.TestCase.fromelem(element)  # type: ignore[no-untyped-call]
     results = case.result[:_MAX_RESULTS] if len(element) else []
     wrong = [result for result in results if result._tag in ("failure", "error")]
-    is_pytest = "pytest" in (suite.name, suite.root.partition(" ")[0])
+    is_pytest = suite.is_pytest
     failures = tuple(_failures(case, suite, wrong, is_pytest, root)) if wrong else ()
+    status = element.get("status", "").lower()
+    if not results and status in _FAILED:
+        said = said_by(
+            "", f"its status is {status}, and nothing says why", "", root, name="", is_pytest=is_pytest
+        )
+        failures = (_failure(case, suite, said, _sections(case), root),)
     return Case(
         key=_key(element),
         suite=suite.number,
@@ -83,7 +90,7 @@ def _key(element: Element) -> str:
 
 
 def _outcomes(case: Any, results: list[Any], phases: set[Phase]) -> tuple[str, ...]:
-    if not results:
+    if not results and not phases:
         is_off = case._elem.get("status", "") in ("disabled", "notrun")  # CTest, GoogleTest
         return "skipped" if is_off else "passed", "collected"
     found = ["failed"] if "call" in phases else []

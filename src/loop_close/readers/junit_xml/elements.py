@@ -67,12 +67,14 @@ class Parser:
         return self._handlers.root is not None
 
     def unlisted(self) -> list[str]:
-        """What suites say of failures that none of their cases has."""
-        return [
-            f"suite {suite.name[:100]!r} says that it has {suite.declared} failures, and lists none"
-            for suite in self._handlers.suites
-            if not suite.has_failing
-        ][:_MAX_UNLISTED]
+        """What suites without a failing case say of failures and of tests that they do not list."""
+        told = (_unlisted(suite) for suite in self._handlers.suites if not suite.has_failing)
+        return [words for words in told if words][:_MAX_UNLISTED]
+
+    @property
+    def counts_subtests(self) -> bool:
+        """Whether tests that are counted and not listed may be subtests, which pytest does not list."""
+        return any(s.is_pytest and s.tests > s.cases for s in self._handlers.suites if not s.has_failing)
 
     def _words(self, said: str) -> str:
         said = said.removeprefix("not well-formed (").removesuffix(")")
@@ -81,6 +83,17 @@ class Parser:
         if said.startswith(("no element found", "unclosed")):
             return f"ends in the middle ({said})"
         return f"not well-formed ({said})" if self.is_open else f"not XML ({said})"
+
+
+def _unlisted(suite: Suite) -> str:
+    said = f"suite {suite.name[:100]!r} says that it has"
+    if suite.declared:
+        return f"{said} {suite.declared} failures, and lists none"
+    if suite.wrong:
+        return f"{said} {suite.wrong}, which is no number"
+    if suite.tests > suite.cases and not suite.is_pytest:
+        return f"{said} {suite.tests} tests, and lists {suite.cases}"
+    return ""
 
 
 def read_cases(pieces: Iterable[bytes], parser: Parser) -> Iterator[tuple[Suite, Element]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -19,6 +20,7 @@ _MAX_SUITES = 1_000
 _MAX_NAME = 1_000
 _HEAD = 64_000
 _TAIL = 64_000
+_NUMBER = re.compile(r"(?:\d{1,18}(?:\.0{0,6})?)?", re.ASCII)
 _RESULTS = ("failure", "error", "skipped")
 _ROOTS = ("testsuites", "testsuite")
 
@@ -31,7 +33,9 @@ class Suite:
     :ivar file: its ``file`` attribute.
     :ivar root: the name of the file's root element.
     :ivar prefix: what the class names of its cases begin with (``--junitprefix``), once a case has told.
-    :ivar declared: how many failures and errors it says that it has.
+    :ivar declared: how many failures and errors it says that it has; ``tests``, how many tests.
+    :ivar cases: how many cases are in it and in the suites below it.
+    :ivar wrong: an attribute that should be a number, as it stands.
     :ivar has_failing: a case of it has failed.
     """
 
@@ -41,6 +45,9 @@ class Suite:
     root: str = ""
     prefix: str = ""
     declared: int = 0
+    tests: int = 0
+    cases: int = 0
+    wrong: str = ""
     parent: Suite | None = None
     has_failing: bool = False
 
@@ -50,6 +57,18 @@ class Suite:
         while suite is not None and not suite.has_failing:
             suite.has_failing = True
             suite = suite.parent
+
+    def saw_case(self) -> None:
+        """Count a case, here and in the suites around."""
+        suite: Suite | None = self
+        while suite is not None:
+            suite.cases += 1
+            suite = suite.parent
+
+    @property
+    def is_pytest(self) -> bool:
+        """Whether pytest wrote it, which counts subtests among its tests and lists none of those that pass."""
+        return "pytest" in (self.name, self.root.partition(" ")[0])
 
 
 class RefusedError(Exception):
@@ -97,7 +116,7 @@ class Handlers:
 
     :ivar finished: the test cases that are whole, each with its suite.
     :ivar root: the suite of the root element; None before it.
-    :ivar suites: those that say of themselves that they have failures, bounded.
+    :ivar suites: those that say of themselves that they have failures, or tests that they do not list, bounded.
     """
 
     def __init__(self, finished: list[tuple[Suite, Element]]) -> None:
@@ -155,11 +174,14 @@ class Handlers:
         suite = Suite(number=self._number, name=attributes.get("name", "")[:_MAX_NAME])
         suite.file = attributes.get("file", "")[:_MAX_NAME]
         suite.declared = _count(attributes, "failures") + _count(attributes, "errors")
+        suite.tests = _count(attributes, "tests")
+        numbers = ((name, attributes.get(name, "").strip()) for name in ("tests", "failures", "errors"))
+        suite.wrong = next(
+            (f"{name}={said[:60]!r}" for name, said in numbers if not _NUMBER.fullmatch(said)), ""
+        )
         self.root = self.root or suite
         suite.root = self.root.name
         suite.parent = self._suites[-1] if self._suites else None
-        if suite.declared and len(self.suites) < _MAX_SUITES:
-            self.suites.append(suite)
         self._suites.append(suite)
 
     def _start_inside(self, tag: str, attributes: dict[str, str]) -> None:
@@ -180,9 +202,13 @@ class Handlers:
         elif self._open:
             element = self._open.pop().end()
             if not self._open:
+                self._suites[-1].saw_case()
                 self.finished.append((self._suites[-1], element))
         elif tag.rpartition(":")[2] in _ROOTS:
-            self._suites.pop()
+            suite = self._suites.pop()
+            is_doubtful = suite.declared or suite.wrong or suite.tests > suite.cases
+            if is_doubtful and len(self.suites) < _MAX_SUITES:
+                self.suites.append(suite)
 
     def text(self, text: str) -> None:
         """Text inside of an element, in pieces."""
@@ -191,7 +217,7 @@ class Handlers:
 
 
 def _count(attributes: dict[str, str], name: str) -> int:
-    value = attributes.get(name, "")
+    value = attributes.get(name, "").strip().partition(".")[0]
     return int(value) if value.isascii() and value.isdecimal() and len(value) < 10 else 0
 
 

@@ -16,6 +16,9 @@ _MAX_FAILURES = 20_000
 _MAX_CASES = 100_000
 _MAX_CHARACTERS = 32_000_000
 _SHORT = 1_000
+_SUBTESTS = (
+    "pytest counts more tests than it lists: subtests that passed, or it is not whole; the exit code tells"
+)
 # Of a test that is told twice, the first of these holds.
 _BOTH = ("failed", "errors", "collected")
 _RANKS = ("failed", "errors", "xpassed", "passed", "xfailed", "skipped")
@@ -29,6 +32,7 @@ class JunitReading:
     :ivar problems: what is wrong with the file, each beginning with its name and, where known, line and column.
     :ivar incomplete: the problem that ended the reading before the end of the file, or a suite that counts failures and
         lists none; empty when there is neither.
+    :ivar counts_subtests: pytest counts more tests than it lists: they may be subtests that passed.
     :ivar cases: the outcomes of each test, by a key that is equal for a test in any file; at most 100,000 tests
         that did not fail.
     :ivar is_pytest: every case was written by pytest, so that the node ids can be given to it as arguments.
@@ -40,6 +44,7 @@ class JunitReading:
     incomplete: str = ""
     cases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     is_pytest: bool = False
+    counts_subtests: bool = False
 
 
 def read_junit(name: str, chunks: Iterable[bytes], root: str = "") -> JunitReading:
@@ -67,9 +72,12 @@ def read_junit(name: str, chunks: Iterable[bytes], root: str = "") -> JunitReadi
     fault = _fault(name, parser, number)
     unlisted = [] if fault else parser.unlisted()
     notes += unlisted
+    counts_subtests = not fault and parser.counts_subtests
+    notes += [_SUBTESTS] if counts_subtests else []
     notes += [f"{fold.left_out} more failures are not kept"] if fold.left_out else []
     problems = (*(f"{name}: {note}" for note in notes), *([fault] if fault else []))
-    return fold.reading(problems, fault or (f"{name}: {unlisted[0]}" if unlisted else ""))
+    reading = fold.reading(problems, fault or (f"{name}: {unlisted[0]}" if unlisted else ""))
+    return replace(reading, counts_subtests=counts_subtests)
 
 
 def _fault(name: str, parser: Parser, number: int) -> str:
@@ -179,6 +187,7 @@ def merge_junit(readings: Iterable[JunitReading]) -> JunitReading:
         problems=tuple(problem for reading in readings for problem in reading.problems),
         incomplete="; ".join(reading.incomplete for reading in readings if reading.incomplete),
         cases=cases,
+        counts_subtests=any(r.counts_subtests for r in readings),
         is_pytest=any(r.cases for r in readings) and all(r.is_pytest for r in readings if r.cases),
     )
 
