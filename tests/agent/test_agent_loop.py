@@ -138,10 +138,11 @@ def test_claim_of_a_turn_that_failed_does_not_end_the_loop(strategy):
     judge = loop(strategy, task="Add a command.\n\n- [ ] TASK_COMPLETE")
     judge.tested(RED)
     told(judge, CLAIM, error="the agent exited with code 1")
-    for judge in (judge, AgentLoop.from_state(judge.state(), parse_strategy(strategy), task="Add a command.")):
-        decision = judge.tested(GREEN)
+    again = AgentLoop.from_state(judge.state(), parse_strategy(strategy), task="Add a command.")
+    for each in (judge, again):
+        decision = each.tested(GREEN)
         assert (decision.action, decision.reason) == ("continue", "the agent exited with code 1")
-        assert "- The last turn failed: the agent exited with code 1." in judge.prompt(GREEN, decision)
+        assert "- The last turn failed: the agent exited with code 1." in each.prompt(GREEN, decision)
     told(judge, CLAIM)
     assert judge.tested(changed(GREEN, is_edited=True)).action == "done"
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from loop_close.cli import main
 from loop_close.cli.streams import Streams
 from loop_close.memory import Edits, Mark, Run
+from loop_close.model import Observation
 from loop_close.process import host
 from loop_close.progress import advance
 from loop_close.progress.taken_up import summary_of
@@ -69,6 +70,7 @@ def remember(root, *runs, source="pytest", edit="none", at=0.0, path=None, ran=N
                 verdict = verdict_of(made.progress, "first-failure" if failing else "green")
                 report = SimpleNamespace(
                     progress=made.progress,
+                    observation=Observation(),
                     verdict=verdict,
                     stall_reason=f"{failing} fail",
                     edits_run=ran,

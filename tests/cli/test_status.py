@@ -293,3 +293,12 @@ def test_real_runs_from_red_to_stuck_to_green(tmp_path):
     assert called("status") == (0, "pytest: green in run 5\n  prompt: nextprompt.md\n", "")
     assert called("reset")[1] == "5 runs forgotten\n"
     assert history_path(tmp_path).exists()
+
+
+def test_failures_that_are_only_counted_are_counted(tmp_path):
+    for _ in range(2):
+        words = ["sh", "-c", "echo '2 failed, 2 passed in 0.02s'; exit 1"]
+        loop_close("run", "--source", "tests", "--", *words, cwd=tmp_path)
+    told = loop_close("status", cwd=tmp_path).stdout.decode()
+    assert "2 test failures detected\n  2 failing\n" in told
+    assert "0 fixed" not in told

@@ -49,7 +49,8 @@ def _source_lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield f"{document['source']}: {document['standing']} ({known})"
     if document["failing"]:
         named = ("fixed", "new", "changed", "unresolved")
-        yield f"  {document['failing']} failing: {', '.join(f'{document[name]} {name}' for name in named)}"
+        moved = ", ".join(f"{document[name]} {name}" for name in named if any(map(document.get, named)))
+        yield f"  {document['failing']} failing{': ' if moved else ''}{moved}"
     if document["breaker"]["state"] != "closed":
         yield f"  {loop_words(Breaker(**document['breaker']))}"
     if not_run := document["edits_not_run"]:

@@ -91,12 +91,14 @@ def summary_of(report: Report) -> dict[str, Any]:
     progress = report.progress
     if progress is None:
         return {"verdict": report.verdict, "stall_reason": report.stall_reason}
+    counted = sum(f.number for f in report.observation.failures if is_only_counted(f))
     return {
         "verdict": report.verdict,
         "stall_reason": report.stall_reason,
-        **{group: len(getattr(progress, group)) for group in GROUPS},
+        # Of failures that are only counted nobody knows which of them are new.
+        **({} if counted else {group: len(getattr(progress, group)) for group in GROUPS}),
         "position": progress.position,
-        "failing": progress.step.unresolved,
+        "failing": progress.step.unresolved + counted,
         "best": list(progress.episode.best),
         "advanced": progress.step.advanced,
         "edit": progress.step.edits.kind,
