@@ -302,3 +302,11 @@ def test_failures_that_are_only_counted_are_counted(tmp_path):
     told = loop_close("status", cwd=tmp_path).stdout.decode()
     assert "2 test failures detected\n  2 failing\n" in told
     assert "0 fixed" not in told
+
+
+def test_nothing_is_counted_where_nothing_is_known_to_fail(tmp_path):
+    words = ["sh", "-c", "echo '!!! KeyboardInterrupt !!!'"]
+    loop_close("run", "--source", "tests", "--", *words, cwd=tmp_path)
+    done = loop_close("status", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "tests: error in run 1: the run is incomplete\n  prompt: " in done.stdout.decode()

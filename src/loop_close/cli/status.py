@@ -58,7 +58,8 @@ def _text(standings: Sequence[Standing], left: Sequence[ChangedTest]) -> str:
 def _lines(standing: Standing) -> Iterator[str]:
     summary = standing.summary
     yield f"{shown(standing.last.source)}: {_headline(standing)}"
-    if standing.finished is not None and summary.verdict != "green":
+    is_known = summary.failing != 0 or any(summary.counts.values())
+    if standing.finished is not None and summary.verdict != "green" and is_known:
         yield f"  {_counts(summary)}"
     if summary.breaker.state != "closed":
         yield f"  {loop_words(summary.breaker)}"
