@@ -25,6 +25,7 @@ MAX_STREAM = 1_000_000
 _EXIT_CODES = range(-(2**31), 2**32)
 #: Lines of a text that are not read, the first and the last, when it was cut within them.
 _CUT_LINES = 2
+_EXCERPT = re.compile(r" {0,8}\d{0,7} {0,4}\|(?: |\Z)")
 _NUMBER = re.compile(r"-?[0-9]{1,10}")
 
 
@@ -67,11 +68,14 @@ def observe_texts(
 def _is_all_of(log: Log, reading: Reading) -> bool:
     """Whether next to nothing is in the text but what was read: an output that was cut, and no quotation of one.
 
-    A part of a line may be left at each end. A traceback is what any program may log. What a shell says of a command,
-    and Python of a module that it cannot run, counts where nothing else is printed.
+    A part of a line may be left at each end, and any number of lines of a checker's excerpt. A traceback is what any
+    program may log. What a shell says of a command, and Python of a module that it cannot run, counts where nothing
+    else is printed.
     """
     is_of_tool = reading.counts is not None or any(f.phase != "process" for f in reading.failures)
-    rest = [line for line in log.rest.split("\n") if line.strip() and line != MARK]
+    rest = [
+        line for line in log.rest.split("\n") if line.strip() and line != MARK and not _EXCERPT.match(line)
+    ]
     if not is_of_tool:
         return bool(reading.failures) and not rest and not log.is_traceback
     return len(rest) <= _CUT_LINES and not is_quoted_until("\n".join(rest))
@@ -83,19 +87,11 @@ def _read(text: str, root: str) -> Log:
     is_traceback = HEADER in text
     for reader in DEFAULT_READERS:
         reading = reader.read(text, root)
-        if _ends_in_findings(text, reading):
-            reading = replace(reading, is_certain=True)
         if reading.spans or reading.failures:
             readings.append(reading)
         if reading.spans:
             text = _without(text, reading)
     return Log(readings=tuple(readings), rest=text, is_traceback=is_traceback)
-
-
-def _ends_in_findings(text: str, reading: Reading) -> bool:
-    """Whether a text ends with what a checker found: its summary was cut off, or switched off."""
-    is_last = bool(reading.spans) and not text[reading.spans[-1][1] :].strip()
-    return is_last and any(f.phase == "check" for f in reading.failures)
 
 
 def _text(stream: object) -> str:

@@ -157,7 +157,9 @@ def _begun(text: str, drawn: list[Ruler]) -> tuple[str, int, int] | None:
     for found in marks:
         if is_at_end(text, found.end()):
             return CUT, found.start(), found.end()
-    is_document = text.lstrip()[:1] in ("{", "}", "[", "]", "<", '"')
+    is_document = text.lstrip()[:1] in ("{", "}", "[", "]", "<", '"') or text.rstrip().endswith(
+        "</testsuites>"
+    )
     for found in (*_FINDING.finditer(text), *(_FIELD.finditer(text) if is_document else ())):
         if is_at_end(text, found.end(), *([_FIELD_LINES] if found.re is _FIELD else [])):
             return CUT, found.start(), found.end()
