@@ -17,6 +17,7 @@ NOT_CORE |= {
     "packages",
     "process",
     "baseline",
+    "provenance",
     "remember",
     "store",
     "workspace",

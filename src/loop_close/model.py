@@ -209,6 +209,31 @@ class Counts:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Provenance:
+    """What made a run, and of what: runs that differ in it are different sources, or parts of one run.
+
+    :ivar runner: what made the environment: ``tox``, ``nox``, ``hatch``; empty for none.
+    :ivar environment: its name, such as ``py311``.
+    :ivar interpreter: such as ``cpython-3.11``; ``platform`` as :data:`sys.platform`. Empty where they are not known.
+    :ivar shard: which part of all tests it was, from 1, and of how many; zeros for all of them.
+    :ivar run_id: the CI system's name for the run that it was part of, with the attempt; empty outside of CI.
+    :ivar commit: the commit that was checked out; empty where it is not known.
+    :ivar collected: how many tests there were before any were chosen; ``digest`` of their node ids, the same in any
+        order. 0 and empty where they were not asked for.
+    """
+
+    runner: str = ""
+    environment: str = ""
+    interpreter: str = ""
+    platform: str = ""
+    shard: tuple[int, int] = (0, 0)
+    run_id: str = ""
+    commit: str = ""
+    collected: int = 0
+    digest: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Observation:
     """All that one run of a test command said.
 
@@ -229,6 +254,7 @@ class Observation:
 
     exit_code: int | None = None
     source: str = "pytest"
+    provenance: Provenance = Provenance()
     failures: tuple[Failure, ...] = ()
     warnings: tuple[Warned, ...] = ()
     counts: Counts = Counts()

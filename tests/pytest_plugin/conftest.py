@@ -25,13 +25,14 @@ OTHERS = ("asyncio", "hypothesispytest", "rerunfailures", "timeout", "xdist", "x
 OUTER = (
     *("PYTEST_XDIST_WORKER", "PYTEST_XDIST_TESTRUNUID", "PYTEST_XDIST_WORKER_COUNT", "CI"),
     *("TOX_ENV_NAME", "NOX_CURRENT_SESSION", "HATCH_ENV_ACTIVE"),
+    *("GITHUB_RUN_ID", "CI_PIPELINE_ID", "CIRCLE_WORKFLOW_ID", "BUILDKITE_BUILD_ID", "BUILD_BUILDID"),
 )
 ASKED = ("--loop-close", "--loop-close-json=report.json")
 
 
 @pytest.fixture(autouse=True)
 def no_outer_run(monkeypatch):
-    """The inner runs are no part of the outer one: neither its workers nor its environment of tox."""
+    """The inner runs are no part of the outer one: neither its workers nor its environment of tox or CI."""
     for name in OUTER:
         monkeypatch.delenv(name, raising=False)
 

@@ -23,7 +23,8 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
     """The report as plain values, as ``schema/report-1.json`` describes them."""
     return {
         "schema": SCHEMA,
-        "source": report.observation.source,
+        "source": safe(report.observation.source),
+        "run": _run(report.observation),
         "exit_code": report.observation.exit_code,
         "verdict": report.verdict,
         "stall_reason": report.stall_reason,
@@ -36,6 +37,23 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         "calls": _calls(report.observation),
         "root_causes": [_cause(c, report) for c in report.causes],
         "evidence": [_evidence(e) for e in report.evidence],
+    }
+
+
+def _run(observation: Observation) -> dict[str, Any]:
+    """What made the run, and of what."""
+    made = observation.provenance
+    index, of = made.shard
+    return {
+        "runner": made.runner,
+        "environment": safe(made.environment),
+        "interpreter": made.interpreter,
+        "platform": made.platform,
+        "selection": safe(observation.selection),
+        "shard": {"index": index, "of": of} if of else None,
+        "id": safe(made.run_id),
+        "commit": safe(made.commit),
+        "collected": {"number": made.collected, "digest": made.digest},
     }
 
 

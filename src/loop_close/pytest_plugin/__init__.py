@@ -58,6 +58,12 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         help="path of the history of runs; off: keep none (default: .loop-close/history.sqlite3 in the root folder)",
     )
     group.addoption(
+        "--loop-close-source",
+        metavar="NAME",
+        help="name of what makes the run, whose runs are one loop (default: pytest, and the environment of tox, nox or"
+        " Hatch)",
+    )
+    group.addoption(
         "--loop-close-suspects",
         metavar="auto|on|off",
         help="track which functions each test calls, to find the probable fault; auto: if possible (Python 3.12),"

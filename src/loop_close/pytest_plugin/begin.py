@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from loop_close import files
+from loop_close.provenance import interpreter, source_of
 from loop_close.pytest_plugin.command import selection
 from loop_close.remember import Memory, begin
 from loop_close.targets import Targets
@@ -20,18 +21,21 @@ _MAX_BESIDE = 3
 
 def begin_memory(config: pytest.Config, targets: Targets) -> Memory:
     """The memory of this run; without a history where none is wanted."""
+    source = config.getoption("loop_close_source", None) or source_of("pytest", os.environ)
     if targets.history is None:
-        return begin(targets.root, source_name(), None, ())
+        return begin(targets.root, source, None, ())
     try:
         files.check_inside(targets.root, targets.history)
     except files.UnusablePathError as error:
-        memory = begin(targets.root, source_name(), None, ())
+        memory = begin(targets.root, source, None, ())
         memory.notes.append(f"{error}; this run is not recorded")
         return memory
     beside = list(islice(_beside(targets.root), _MAX_BESIDE))
     written = _written(config, targets)
     chosen = selection(config)
-    return begin(targets.root, source_name(), targets.history, written, beside, _interpreter(), chosen)
+    return begin(
+        targets.root, source, targets.history, written, beside, f"{interpreter()}-{sys.platform}", chosen
+    )
 
 
 def _beside(root: Path) -> Iterator[Path]:
@@ -49,18 +53,6 @@ def _beside(root: Path) -> Iterator[Path]:
             and folder.is_dir()
         ):
             yield folder
-
-
-def source_name() -> str:
-    """Who makes the run: ``pytest``, and the environment under tox, nox or Hatch."""
-    named = (os.environ.get(name, "") for name in ("TOX_ENV_NAME", "NOX_CURRENT_SESSION", "HATCH_ENV_ACTIVE"))
-    environment = next((name for name in named if name and name != "default"), "")
-    return f"pytest:{environment}" if environment else "pytest"
-
-
-def _interpreter() -> str:
-    """What runs the tests, by what may change their results: ``cpython-3.13-linux``."""
-    return f"{sys.implementation.name}-{sys.version_info[0]}.{sys.version_info[1]}-{sys.platform}"
 
 
 def _written(config: pytest.Config, targets: Targets) -> Iterator[Path | None]:

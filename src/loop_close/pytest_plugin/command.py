@@ -46,7 +46,7 @@ _PYTEST = {
     "--log-file-mode", "--log-file-level", "--log-file-format", "--log-file-date-format", "--log-auto-indent",
     "--log-disable", "--disable-warnings", "--disable-pytest-warnings", "--disable-plugin-autoload",
     "--max-warnings", "--loop-close-file", "--loop-close-budget", "--loop-close-history",
-    "--loop-close-suspects",
+    "--loop-close-source", "--loop-close-suspects",
 }  # fmt: skip
 #: Options of pytest that leave tests out, beside those that have a word of their own in :func:`selection`.
 _LIMITING = frozenset(
@@ -201,6 +201,15 @@ def _from_root(config: pytest.Config, word: str) -> str:
     if path and (here != root or os.path.isabs(path)) and (here / path).exists():
         path = os.path.relpath(here / path, root)
     return option + "::".join([path, *names])
+
+
+def shard_of(config: pytest.Config) -> tuple[int, int]:
+    """Which part of all tests runs, from 1, and of how many; zeros for all of them."""
+    for names in _SHARDS:
+        of, number = (config.getoption(name, None) for name in names)
+        if isinstance(of, int) and isinstance(number, int) and of > 1:
+            return (number + 1 if names[1] == "shard_id" else number), of
+    return 0, 0
 
 
 def _shown(word: str) -> str:

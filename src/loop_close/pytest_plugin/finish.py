@@ -175,7 +175,8 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
     """All that the run said, as one record."""
     from loop_close.detectors.crash import is_dead_worker
     from loop_close.model import Counts, Observation
-    from loop_close.pytest_plugin.command import rerun_words, root_name, selection
+    from loop_close.provenance import provenance_of
+    from loop_close.pytest_plugin.command import rerun_words, root_name, selection, shard_of
     from loop_close.pytest_plugin.recall import called
 
     incomplete = _incomplete(recorder, session)
@@ -196,6 +197,9 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
     return Observation(
         exit_code=1 if recorder.crashed else int(session.exitstatus),
         source=recorder.memory.source if recorder.memory is not None else "pytest",
+        provenance=provenance_of(
+            config.rootpath, os.environ, shard=shard_of(config), collected=recorder.collected
+        ),
         failures=(*recorder.failures, *coverage_failures(config)),
         exit_reason=_exit_reason(recorder, session),
         warnings=tuple(_warnings(recorder)),

@@ -18,7 +18,7 @@ from loop_close.pytest_plugin.finish import finish
 from loop_close.pytest_plugin.options import targets_of
 from loop_close.pytest_plugin.tally import Tally
 from loop_close.pytest_plugin.witness import Witness, fixtures_of
-from loop_close.pytest_plugin.worker import IS_AS_GREEN, received
+from loop_close.pytest_plugin.worker import COLLECTED, IS_AS_GREEN, collected, received
 from loop_close.remember import Memory
 from loop_close.targets import Targets
 
@@ -57,6 +57,7 @@ class Recorder:
         self.tally = Tally()
         self.failures: list[Any] = []
         self.warnings: list[Any] = []
+        self.collected: tuple[int, str] = (0, "")
         self.interrupted = ""
         self.crashed = False
         self.takes_ids = True
@@ -88,6 +89,14 @@ class Recorder:
             spare(self.config)
             self._calls = witness_of(self.config)
         self.former = self.targets.announce()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        self.collected = collected(self.config, items)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        self.collected = max(self.collected, tuple(getattr(node, "workeroutput", {}).pop(COLLECTED, (0, ""))))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import os
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from loop_close.provenance import ci_run, digest_of
 from loop_close.pytest_plugin.calls import send, spare, witness_of
-from loop_close.pytest_plugin.command import is_selectable
+from loop_close.pytest_plugin.command import is_selectable, shard_of
 from loop_close.pytest_plugin.witness import Witness, fixtures_of
 
 #: The attribute that carries the exception from the worker to the controller.
 ATTRIBUTE = "_loop_close"
 #: The attribute of a report whose node id selects nothing, or more.
 _UNSELECTABLE = "_loop_close_unselectable"
+#: What a worker calls number and digest of its tests in ``workeroutput``.
+COLLECTED = "loop_close_collected"
 #: What the controller tells in ``workerinput``.
 IS_AS_GREEN = "loop_close_is_as_green"
 
@@ -66,6 +71,10 @@ class Courier:
         if self._witness.pending:
             self._attach(report)
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        self._config.workeroutput[COLLECTED] = collected(self._config, items)  # type: ignore[attr-defined]
+
     def pytest_sessionfinish(self) -> None:
         with contextlib.suppress(Exception):
             send(self._config)
@@ -80,6 +89,12 @@ class Courier:
                 from loop_close.readers.wire import to_wire
 
                 setattr(report, ATTRIBUTE, to_wire(raised))
+
+
+def collected(config: pytest.Config, items: Sequence[pytest.Item]) -> tuple[int, str]:
+    """How many tests there are before any are left out; where others run a part of them, a digest of their node ids."""
+    is_part = shard_of(config) != (0, 0) or ci_run(os.environ) != ("", "")
+    return len(items), digest_of(item.nodeid for item in items) if is_part else ""
 
 
 def received(report: Any) -> tuple[Any, bool]:

@@ -141,6 +141,16 @@ def _by_git(root: Path) -> tuple[list[str], str]:
     return [path for path in map(_named, paths, [root] * len(paths)) if path], ""
 
 
+def commit_at_head(root: Path) -> str:
+    """The commit that is checked out; empty where git cannot tell."""
+    try:
+        done = _asked(root, "rev-parse", "--verify", "HEAD") if _is_in_repository(root) else None
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return ""
+    said = done.stdout.decode("ascii", "replace").strip() if done is not None and not done.returncode else ""
+    return said if said.isalnum() else ""
+
+
 def contents_at_head(
     root: Path, is_wanted: Callable[[str], bool], most: int, most_bytes: int
 ) -> dict[str, bytes]:

@@ -1,0 +1,88 @@
+"""What made this run: the runner's environment, the interpreter, the shard, the CI run and the commit."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # a plain green run needs neither
+    from loop_close.model import Provenance
+
+#: Runners by the variable that names their environment. Of Hatch ``default`` is no name.
+_RUNNERS = (("tox", "TOX_ENV_NAME"), ("nox", "NOX_CURRENT_SESSION"), ("hatch", "HATCH_ENV_ACTIVE"))
+#: CI systems by the variables that name a run and its attempt, and the one that names the commit.
+_CI = (
+    (("GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT"), "GITHUB_SHA"),
+    (("CI_PIPELINE_ID",), "CI_COMMIT_SHA"),  # GitLab
+    (("CIRCLE_WORKFLOW_ID",), "CIRCLE_SHA1"),
+    (("BUILDKITE_BUILD_ID",), "BUILDKITE_COMMIT"),
+    (("BUILD_BUILDID",), "BUILD_SOURCEVERSION"),  # Azure
+)
+
+
+def runner_of(environ: Mapping[str, str]) -> tuple[str, str]:
+    """The runner and the name of its environment; empty for none."""
+    for runner, variable in _RUNNERS:
+        name = environ.get(variable, "")
+        if name and not (runner == "hatch" and name == "default"):
+            return runner, name
+    return "", ""
+
+
+def source_of(tool: str, environ: Mapping[str, str]) -> str:
+    """The name of what makes the run: ``pytest``, or ``pytest:py311`` in an environment of tox, nox or Hatch."""
+    _, environment = runner_of(environ)
+    return f"{tool}:{environment}" if environment else tool
+
+
+def interpreter() -> str:
+    """The Python that runs this, by what may change results: ``cpython-3.13``."""
+    return f"{sys.implementation.name}-{sys.version_info[0]}.{sys.version_info[1]}"
+
+
+def ci_run(environ: Mapping[str, str]) -> tuple[str, str]:
+    """The CI system's name for the run, with the attempt, and the commit; empty outside of CI."""
+    for names, commit in _CI:
+        values = [environ.get(name, "") for name in names]
+        if values[0]:
+            return "-".join(filter(None, values)), environ.get(commit, "")
+    return "", ""
+
+
+def provenance_of(
+    root: Path,
+    environ: Mapping[str, str],
+    *,
+    shard: tuple[int, int] = (0, 0),
+    collected: tuple[int, str] = (0, ""),
+) -> Provenance:
+    """All that is known of this process's run.
+
+    :param collected: number and digest of the tests, see :func:`digest_of`.
+    """
+    from loop_close.model import Provenance
+    from loop_close.workspace.listing import commit_at_head
+
+    runner, environment = runner_of(environ)
+    run_id, commit = ci_run(environ)
+    return Provenance(
+        runner=runner,
+        environment=environment,
+        interpreter=interpreter(),
+        platform=sys.platform,
+        shard=shard,
+        run_id=run_id,
+        commit=commit or commit_at_head(root),
+        collected=collected[0],
+        digest=collected[1],
+    )
+
+
+def digest_of(nodeids: Iterable[str]) -> str:
+    """A digest of node ids, the same in any order."""
+    from hashlib import blake2b
+
+    text = "\n".join(sorted(nodeids)).encode("utf-8", "surrogatepass")
+    return blake2b(text, digest_size=8).hexdigest()

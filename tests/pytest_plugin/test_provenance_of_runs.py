@@ -1,0 +1,56 @@
+"""What a report says of what made the run."""
+
+import sys
+
+import pytest
+
+from loop_close.provenance import digest_of, interpreter
+
+FILES = {
+    "test_a.py": "import pytest\n@pytest.mark.parametrize('n', range(4))\ndef test_a(n): assert n != 3\n",
+    "conftest.py": """
+        def pytest_addoption(parser):
+            parser.addoption("--splits", type=int)
+            parser.addoption("--group", type=int)
+        def pytest_collection_modifyitems(config, items):
+            if config.getoption("splits"):
+                items[:] = items[config.getoption("group") - 1 :: config.getoption("splits")]
+        """,
+}
+IDS = [f"test_a.py::test_a[{n}]" for n in range(4)]
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2", "-p", "xdist"]])
+def test_a_shard_tells_its_number_and_what_was_collected(run, workers):
+    if workers:
+        pytest.importorskip("xdist")
+    made = run(FILES, "--splits=2", "--group=2", *workers, own_process=bool(workers)).report["run"]
+    assert made["shard"] == {"index": 2, "of": 2}
+    assert made["collected"] == {"number": 4, "digest": digest_of(IDS)}
+
+
+def test_a_run_of_all_tests_is_no_shard(run, monkeypatch):
+    monkeypatch.setenv("TOX_ENV_NAME", "py399")
+    report = run(FILES).report
+    made = report["run"]
+    assert report["source"] == "pytest:py399"
+    assert (made["runner"], made["environment"], made["shard"]) == ("tox", "py399", None)
+    assert (made["interpreter"], made["platform"]) == (interpreter(), sys.platform)
+    assert made["collected"] == {"number": 4, "digest": ""}
+
+
+def test_a_run_of_ci_tells_the_run_and_the_commit(run, monkeypatch):
+    for name, value in {"GITHUB_RUN_ID": "7", "GITHUB_RUN_ATTEMPT": "1", "GITHUB_SHA": "abc"}.items():
+        monkeypatch.setenv(name, value)
+    made = run(FILES).report["run"]
+    assert (made["id"], made["commit"]) == ("7-1", "abc")
+    assert made["collected"]["digest"] == digest_of(IDS)
+
+
+def test_the_option_names_the_source(run, monkeypatch):
+    monkeypatch.setenv("TOX_ENV_NAME", "py399")
+    run(FILES, "--loop-close-source=nightly", remembers=True)
+    done = run({}, "--loop-close-source=nightly", remembers=True)
+    assert done.report["source"] == "nightly"
+    assert done.report["progress"]["position"] == 2
+    assert "--loop-close-source=nightly" in done.rerun

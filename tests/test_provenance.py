@@ -1,0 +1,68 @@
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loop_close.provenance import ci_run, digest_of, interpreter, provenance_of, runner_of, source_of
+
+GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
+
+
+@pytest.mark.parametrize(
+    ("environ", "runner", "source"),
+    [
+        ({}, ("", ""), "pytest"),
+        ({"TOX_ENV_NAME": "py311"}, ("tox", "py311"), "pytest:py311"),
+        ({"NOX_CURRENT_SESSION": "tests-3.11"}, ("nox", "tests-3.11"), "pytest:tests-3.11"),
+        ({"HATCH_ENV_ACTIVE": "default"}, ("", ""), "pytest"),
+        ({"HATCH_ENV_ACTIVE": "py311"}, ("hatch", "py311"), "pytest:py311"),
+        ({"TOX_ENV_NAME": "", "NOX_CURRENT_SESSION": "lint"}, ("nox", "lint"), "pytest:lint"),
+    ],
+)
+def test_runner_and_source(environ, runner, source):
+    assert (runner_of(environ), source_of("pytest", environ)) == (runner, source)
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({}, ("", "")),
+        ({"GITHUB_SHA": "abc"}, ("", "")),
+        ({"GITHUB_RUN_ID": "7", "GITHUB_RUN_ATTEMPT": "2", "GITHUB_SHA": "abc"}, ("7-2", "abc")),
+        ({"CI_PIPELINE_ID": "9", "CI_COMMIT_SHA": "def"}, ("9", "def")),
+        ({"BUILD_BUILDID": "3"}, ("3", "")),
+    ],
+)
+def test_run_of_a_ci_system(environ, expected):
+    assert ci_run(environ) == expected
+
+
+def test_provenance_of_this_process(tmp_path):
+    made = provenance_of(tmp_path, {"TOX_ENV_NAME": "py311"}, shard=(2, 3), collected=(5, "d"))
+    assert (made.runner, made.environment, made.shard) == ("tox", "py311", (2, 3))
+    assert (made.interpreter, made.platform) == (interpreter(), sys.platform)
+    assert (made.collected, made.digest, made.commit) == (5, "d", "")
+
+
+def test_commit_that_is_checked_out(tmp_path):
+    subprocess.run([*GIT, "init", "-q", tmp_path], check=True)
+    assert provenance_of(tmp_path, {}).commit == ""
+    subprocess.run([*GIT, "-C", tmp_path, "commit", "-q", "--allow-empty", "-m", "a"], check=True)
+    head = subprocess.run(
+        [*GIT, "-C", tmp_path, "rev-parse", "HEAD"], check=True, capture_output=True, text=True
+    )
+    assert provenance_of(tmp_path, {}).commit == head.stdout.strip()
+    assert provenance_of(tmp_path, {"GITHUB_RUN_ID": "7", "GITHUB_SHA": "abc"}).commit == "abc"
+
+
+@given(st.lists(st.text(max_size=5)), st.randoms())
+def test_digest_does_not_depend_on_the_order(nodeids, random):
+    other = list(nodeids)
+    random.shuffle(other)
+    assert digest_of(nodeids) == digest_of(other)
+
+
+def test_digest_of_other_tests_differs():
+    assert digest_of(["a", "b"]) != digest_of(["a", "c"])
