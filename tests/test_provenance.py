@@ -30,7 +30,7 @@ def test_runner_and_source(environ, runner, source):
     [
         ({}, ("", "")),
         ({"GITHUB_SHA": "abc"}, ("", "")),
-        ({"GITHUB_RUN_ID": "7", "GITHUB_RUN_ATTEMPT": "2", "GITHUB_SHA": "abc"}, ("7-2", "abc")),
+        ({"GITHUB_RUN_ID": "7", "GITHUB_RUN_ATTEMPT": "2", "GITHUB_SHA": "abc"}, ("7.2", "abc")),
         ({"CI_PIPELINE_ID": "9", "CI_COMMIT_SHA": "def"}, ("9", "def")),
         ({"BUILD_BUILDID": "3"}, ("3", "")),
     ],

@@ -13,7 +13,7 @@ from loop_close.capture.sources import MAX_LINE, index_of
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.judge import close, located
 from loop_close.memory import Progress
-from loop_close.model import Report, RootCause, Source, Suspect
+from loop_close.model import Observation, Report, RootCause, Source, Suspect
 from loop_close.prompt.compose import compose
 from loop_close.prompt.place import edited_in
 from loop_close.prompt.report_json import dump, report_document
@@ -75,11 +75,20 @@ def save(
         if full and not _try(lambda: _write_report(root, report, text), files.REPORT, problems):
             text = compose(report, sections, budget=budget)
         if targets.json is not None:
-            document = dump(report_document(report, text))
+            document = dump({**report_document(report, text), **_to_merge(report.observation)})
             _try(lambda: targets.write_json(document), targets.json.name, problems)
         is_written = _try(lambda: targets.write_prompt(text), targets.prompt.name, problems)
         short = "" if is_written else compose(report, sections, budget=min(budget, _SHORT))
         return Saved(report=report, prompt=text, short=short, problems=tuple(problems))
+
+
+def _to_merge(observation: Observation) -> dict[str, str]:
+    """What ``loop-close merge`` needs, of a run that is a part of more."""
+    if not observation.tests:
+        return {}
+    from loop_close.merge import packed
+
+    return {"observation": packed(observation)}
 
 
 def with_sources(report: Report, root: Path) -> Report:

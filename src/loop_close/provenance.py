@@ -47,7 +47,7 @@ def ci_run(environ: Mapping[str, str]) -> tuple[str, str]:
     for names, commit in _CI:
         values = [environ.get(name, "") for name in names]
         if values[0]:
-            return "-".join(filter(None, values)), environ.get(commit, "")
+            return ".".join(filter(None, values)), environ.get(commit, "")
     return "", ""
 
 

@@ -43,7 +43,7 @@ def test_a_run_of_ci_tells_the_run_and_the_commit(run, monkeypatch):
     for name, value in {"GITHUB_RUN_ID": "7", "GITHUB_RUN_ATTEMPT": "1", "GITHUB_SHA": "abc"}.items():
         monkeypatch.setenv(name, value)
     made = run(FILES).report["run"]
-    assert (made["id"], made["commit"]) == ("7-1", "abc")
+    assert (made["id"], made["commit"]) == ("7.1", "abc")
     assert made["collected"]["digest"] == digest_of(IDS)
 
 

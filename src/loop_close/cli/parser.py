@@ -28,7 +28,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="name", parser_class=Parser)
-    for add in (_add_analyze, _add_run, _add_detectors, _add_demo, _add_mcp):
+    for add in (_add_analyze, _add_run, _add_merge, _add_detectors, _add_demo, _add_mcp):
         add(commands)
     add_memory_commands(commands)
     add_host_commands(commands)
@@ -116,6 +116,23 @@ def _add_analyze(commands: Commands[Parser]) -> None:
     )
     _add_budget(parser)
     parser.set_defaults(command=LateCommand("analyze"))
+
+
+def _add_merge(commands: Commands[Parser]) -> None:
+    parser = commands.add_parser(
+        "merge",
+        help="put reports of shards, environments and CI jobs together into one next prompt",
+        description="Reads JSON reports (pytest --loop-close-json), JUnit XML and folders of both, in any order.",
+        epilog="exit codes: 0 green and no shard missing, 1 not, 64 wrong usage, 70 internal error of loop-close",
+    )
+    parser.add_argument(
+        "paths", nargs="+", metavar="PATH", help="a report, a JUnit XML file, or a folder of them"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="PATH", help="write the prompt to this file (default: nextprompt.md)"
+    )
+    parser.add_argument("--json", metavar="PATH", help="also write the merged report as JSON to this path")
+    parser.set_defaults(command=LateCommand("merge"))
 
 
 def _add_run(commands: Commands[Parser]) -> None:

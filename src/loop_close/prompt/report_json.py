@@ -10,7 +10,16 @@ from typing import Any
 from loop_close.calls import Swallowed
 from loop_close.causes.suspects import swallowed_for
 from loop_close.facts import differences, innermost, links, place, values
-from loop_close.model import Difference, Evidence, Observation, Raised, Report, RootCause, Suspect
+from loop_close.model import (
+    Difference,
+    Evidence,
+    Observation,
+    Raised,
+    Report,
+    RootCause,
+    SourceResult,
+    Suspect,
+)
 from loop_close.prompt.block import all_reasons, attempts
 from loop_close.prompt.place import representative
 from loop_close.prompt.progress_json import standing_document
@@ -36,6 +45,7 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         "suspects": [{"cause": c.id, **_suspect(s)} for c in report.causes for s in c.suspects[:1]],
         "calls": _calls(report.observation),
         "root_causes": [_cause(c, report) for c in report.causes],
+        "sources": [_source_result(each) for each in report.sources],
         "evidence": [_evidence(e) for e in report.evidence],
     }
 
@@ -54,6 +64,16 @@ def _run(observation: Observation) -> dict[str, Any]:
         "id": safe(made.run_id),
         "commit": safe(made.commit),
         "collected": {"number": made.collected, "digest": made.digest},
+    }
+
+
+def _source_result(each: SourceResult) -> dict[str, Any]:
+    return {
+        "source": safe(each.source),
+        "verdict": each.verdict,
+        "counts": asdict(each.counts),
+        "root_causes": list(each.causes),
+        "incomplete": safe(each.incomplete),
     }
 
 

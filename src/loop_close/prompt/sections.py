@@ -14,7 +14,7 @@ from loop_close.prompt.loop import attempts, since_green, state_lines
 from loop_close.prompt.place import in_words, name_of, percent, place_of, representative
 from loop_close.prompt.rerun import command_for, rerun_command
 from loop_close.prompt.section import Section
-from loop_close.prompt.show import line_of, safe, span
+from loop_close.prompt.show import line_of, safe, span, spans
 from loop_close.prompt.tests import changed_tests
 from loop_close.text.budget import estimate_tokens
 from loop_close.text.markdown import fence
@@ -170,6 +170,24 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
     elif calls is not None and (calls.omitted or (calls.passed_over and _is_first(report))):
         yield _coverage(calls)
     yield from (f"History: {line_of(note, 300)}" for note in report.notes)
+
+
+def sources(report: Report, tokens: int) -> Iterator[str]:
+    """Of a report of several sources, what each came to: those that are not green by name."""
+    if not report.sources:
+        return
+    green = [each.source for each in report.sources if each.verdict == "green"]
+    for each in report.sources:
+        if each.verdict != "green":
+            counts = each.counts
+            said = [
+                _failing(counts.failed, counts.failed_subtests),
+                _number(counts.errors, "error", "errors"),
+            ]
+            said = [part for part in said if part] or ["incomplete" if each.incomplete else "not green"]
+            yield f"- {span(each.source, 60)}: {', '.join(said)}"
+    if green:
+        yield f"- Green: {spans(green, 8)}"
 
 
 def _coverage(calls: Calls) -> str:
@@ -351,6 +369,7 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
             tokens=500,
             keep=True,
         ),
+        Section(id="sources", position=28, render=sources, tokens=200, keep=True),
         Section(id="loop", position=30, render=state_lines, tokens=400, keep=True),
         Section(id="facts", position=40, render=facts, tokens=220, keep=True),
         Section(id="root-causes", position=50, render=lambda r, t: root_causes(r, t, advisers), tokens=0),

@@ -212,6 +212,9 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
         root=root_name(config),
         calls=calls if recorder.failures else None,
         asks_for_calls=_asks_for_calls(recorder.targets.settings.suspects),
+        tests=tuple(recorder.chosen or [item.nodeid for item in session.items])
+        if recorder.collected[1]
+        else (),
         why_no_calls=why_no_calls if recorder.failures else "",
     )
 

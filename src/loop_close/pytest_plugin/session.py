@@ -58,6 +58,7 @@ class Recorder:
         self.failures: list[Any] = []
         self.warnings: list[Any] = []
         self.collected: tuple[int, str] = (0, "")
+        self.chosen: list[str] = []
         self.interrupted = ""
         self.crashed = False
         self.takes_ids = True
@@ -93,6 +94,10 @@ class Recorder:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         self.collected = collected(self.config, items)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        self.chosen = ids
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

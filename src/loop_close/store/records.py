@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -12,6 +12,8 @@ T = TypeVar("T")
 _Change = Callable[[Any], Any]
 # Types that JSON gives back as they were.
 _EXACT = (str, int, bool)
+# Kinds of records whose codecs are being built.
+_BUILT: list[Any] = []
 
 
 class RecordError(ValueError):
@@ -36,8 +38,14 @@ def to_record(kind: type[T], value: object) -> T:
 def _codec(hint: Any) -> tuple[_Change, _Change]:
     """How values of the type are written and read. Built once: a record takes microseconds after that."""
     origin = get_origin(hint)
-    if is_dataclass(hint):
-        return _record_codec(cast("type[Any]", hint))
+    if is_dataclass(hint) or hasattr(hint, "_field_defaults"):
+        if hint in _BUILT:  # it holds one of its own kind, as an exception holds its cause
+            return lambda value: _codec(hint)[0](value), lambda value: _codec(hint)[1](value)
+        _BUILT.append(hint)
+        try:
+            return _record_codec(cast("type[Any]", hint))
+        finally:
+            _BUILT.remove(hint)
     if hint is Any:
         return _same, _same
     if hint in (str, int, float, bool):
@@ -48,8 +56,11 @@ def _codec(hint: Any) -> tuple[_Change, _Change]:
         return _optional_codec(hint)
     if origin is tuple:
         return _tuple_codec(get_args(hint))
+    if origin is frozenset:
+        write, read = _row_codec(get_args(hint)[0])
+        return lambda value: write(sorted(value)), lambda value: frozenset(read(value))
     if origin is not None and issubclass(origin, Mapping):
-        return _mapping_codec(get_args(hint)[1])
+        return _mapping_codec(*get_args(hint))
     raise TypeError(f"no way to store {hint!r}")
 
 
@@ -123,20 +134,28 @@ def _row_codec(hint: Any) -> tuple[_Change, _Change]:
     return lambda value: [write(item) for item in value], read
 
 
-def _mapping_codec(hint: Any) -> tuple[_Change, _Change]:
+def _mapping_codec(key: Any, hint: Any) -> tuple[_Change, _Change]:
     write, read_item = _codec(hint)
+    read_key = _number if key is int else _same  # JSON has no other keys than strings
 
     def read(value: Any) -> Any:
         if type(value) is not dict:
             raise RecordError(f"expected a mapping, got {type(value).__name__}")
-        return {name: read_item(item) for name, item in value.items()}
+        return {read_key(name): read_item(item) for name, item in value.items()}
 
     return lambda value: {name: write(item) for name, item in value.items()}, read
 
 
+def _number(name: str) -> int:
+    try:
+        return int(name)
+    except ValueError as error:
+        raise RecordError(f"not a whole number: {name!r}") from error
+
+
 def _record_codec(kind: type[Any]) -> tuple[_Change, _Change]:
     hints = get_type_hints(kind)
-    rows = [(each.name, _default(each), _codec(hints[each.name])) for each in fields(kind)]
+    rows = [(name, default, _codec(hints[name])) for name, default in _defaults(kind)]
     writers = [(name, default, None if c[0] is _same else c[0]) for name, default, c in rows]
     # A look at the type saves most calls, and half of the time.
     readers = {name: (hints[name] if hints[name] in _EXACT else None, c[1]) for name, _, c in rows}
@@ -165,6 +184,13 @@ def _record_codec(kind: type[Any]) -> tuple[_Change, _Change]:
     return write, read
 
 
+def _defaults(kind: Any) -> Iterator[tuple[str, Any]]:
+    """The fields with their defaults; for one that has none, what equals no value."""
+    if is_dataclass(kind):
+        yield from ((each.name, _default(each)) for each in fields(kind))
+    else:  # a named tuple
+        yield from ((name, kind._field_defaults.get(name, MISSING)) for name in kind._fields)
+
+
 def _default(each: Field[Any]) -> Any:
-    """The field's default; for one that has none, what equals no value."""
     return each.default_factory() if each.default_factory is not MISSING else each.default

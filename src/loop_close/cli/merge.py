@@ -1,0 +1,98 @@
+"""``loop-close merge``: reports of shards, environments and CI jobs as one next prompt."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from loop_close.cli.parser import UsageError
+from loop_close.cli.streams import Streams
+from loop_close.cli.targets import targets_of
+from loop_close.merge import Merged, Part, RejectedError, joined, part_of, part_of_junit
+
+#: So many files of a folder are read.
+_MOST_FILES = 10_000
+#: No report is larger, in bytes.
+_MOST_BYTES = 200_000_000
+
+
+def merge(options: argparse.Namespace, streams: Streams) -> int:
+    """Read, merge, write. 0 when all is green and whole, else 1."""
+    parts, rejected = [], []
+    for path in _files(options.paths):
+        try:
+            parts.append(_part(path))
+        except RejectedError as error:
+            rejected.append((str(path), str(error)))
+        except OSError as error:
+            rejected.append((str(path), error.strerror or str(error)))
+    merged = joined(parts, rejected)
+    for name, why in merged.rejected:
+        streams.complain(f"{name} was not read: {why}")
+    return _write(merged, options, streams)
+
+
+def _files(paths: list[str]) -> Iterator[Path]:
+    """The files, and of folders all JSON and XML files below them, sorted."""
+    for name in paths:
+        path = Path(name)
+        if not path.exists():
+            raise UsageError(f"{name} does not exist")
+        if not path.is_dir():
+            yield path
+            continue
+        found = [
+            Path(folder, file)
+            for folder, _, files in os.walk(path)
+            for file in files
+            if file.endswith((".json", ".xml"))
+        ]
+        if not found:
+            raise UsageError(f"{name} holds no JSON report and no JUnit XML")
+        yield from sorted(found)[:_MOST_FILES]
+
+
+def _part(path: Path) -> Part:
+    if path.stat().st_size > _MOST_BYTES:
+        raise RejectedError(f"it is larger than {_MOST_BYTES:,} bytes")
+    if path.suffix == ".xml":
+        return _junit(path)
+    return part_of(str(path), path.read_text(encoding="utf-8", errors="replace"))
+
+
+def _junit(path: Path) -> Part:
+    from loop_close.readers.junit_xml import merge_junit, read_junit
+    from loop_close.readers.streams import observe_texts, with_junit
+
+    with path.open("rb") as file:
+        junit = merge_junit([read_junit(str(path), iter(lambda: file.read(1 << 16), b""), os.getcwd())])
+    if junit.problems:
+        raise RejectedError("; ".join(junit.problems))
+    return part_of_junit(str(path), with_junit(observe_texts([], None, root=os.getcwd()), junit))
+
+
+def _write(merged: Merged, options: argparse.Namespace, streams: Streams) -> int:
+    from dataclasses import replace
+
+    from loop_close import app, files
+    from loop_close.cli.targets import begin_memory
+    from loop_close.prompt.sections import in_short
+    from loop_close.remember import Told
+
+    targets = targets_of(Path.cwd())
+    if options.output:
+        targets = targets._replace(prompt=Path(os.path.abspath(options.output)))
+    if options.json:
+        targets = targets._replace(json=Path(os.path.abspath(options.json)))
+    memory = begin_memory(targets, "merge")
+    report = memory.take_up(merged.report, targets.settings, Told(tells_outcomes=False))
+    report = replace(report, sources=merged.report.sources)
+    try:
+        saved = app.save(report, targets)
+    except files.UnusablePathError as error:
+        raise UsageError(str(error)) from None
+    for line in (in_short(saved.report), *report.notes, *saved.problems):
+        streams.complain(line)
+    return 0 if saved.report.verdict == "green" else 1

@@ -1,0 +1,388 @@
+"""Reports of shards and of several sources as one: the same result in any order, and once for an input given twice."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from loop_close.judge import close
+from loop_close.model import (
+    Counts,
+    Evidence,
+    Failure,
+    Observation,
+    Provenance,
+    Report,
+    RootCause,
+    SourceResult,
+    Verdict,
+)
+from loop_close.monitor.added import added
+from loop_close.store.records import RecordError, to_plain, to_record
+from loop_close.text.redact import redact
+
+_SCHEMA = "loop-close.report/1"
+#: No report holds more than this when it is unpacked, in bytes.
+_MOST = 400_000_000
+_NAMED = 3
+#: Options of pytest-split, pytest-shard and pytest-test-groups that choose a part of the tests.
+_SHARD_OPTIONS = frozenset(
+    ("--splits", "--group", "--num-shards", "--shard-id", "--test-group-count", "--test-group")
+)
+
+
+class RejectedError(ValueError):
+    """An input that cannot take part; the text says why, and what would be right."""
+
+
+class Part(NamedTuple):
+    """What one run said, of all tests or of some.
+
+    :ivar name: the input's name, as a user knows it.
+    :ivar digest: the same for the same observation: an input that is given twice counts once.
+    """
+
+    name: str
+    digest: str
+    observation: Observation
+
+
+class Merged(NamedTuple):
+    """All parts as one.
+
+    :ivar rejected: inputs that took no part, each with the reason.
+    """
+
+    report: Report
+    rejected: tuple[tuple[str, str], ...] = ()
+
+
+def packed(observation: Observation) -> str:
+    """All that was observed, as a text of ASCII characters for a report."""
+    plain = to_plain(observation)
+    for key in ("failures", "warnings"):
+        if key in plain:
+            plain[key] = _redacted(plain[key])
+    text = json.dumps(plain, separators=(",", ":")).encode("ascii")
+    return base64.b85encode(zlib.compress(text, 6)).decode("ascii")
+
+
+def _redacted(value: Any) -> Any:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {key: _redacted(each) for key, each in value.items()}
+    return [_redacted(each) for each in value] if isinstance(value, list) else value
+
+
+def unpacked(text: str) -> Observation:
+    """The inverse of :func:`packed`.
+
+    :raises RejectedError: when the text was not made by it.
+    """
+    try:
+        unpacker = zlib.decompressobj()
+        data = unpacker.decompress(base64.b85decode(text), _MOST)
+        if not unpacker.eof:
+            raise RejectedError("its observation is cut off or too large")
+        return to_record(Observation, json.loads(data))
+    except (ValueError, zlib.error, binascii.Error, RecordError, RecursionError) as fault:
+        if isinstance(fault, RejectedError):
+            raise
+        raise RejectedError(
+            "its observation cannot be read; write the report again with --loop-close-json"
+        ) from fault
+
+
+def part_of(name: str, text: str) -> Part:
+    """The part that a JSON report holds.
+
+    :raises RejectedError: for what is no report, cut off, of another version, or without the observation.
+    """
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as fault:
+        raise RejectedError(f"it is no JSON, or cut off ({fault})") from fault
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if not isinstance(schema, str) or not schema.startswith("loop-close.report/"):
+        raise RejectedError("it is no report of loop-close")
+    if schema != _SCHEMA:
+        raise RejectedError(f"its schema is {schema}, this version reads {_SCHEMA}")
+    observed = document.get("observation")
+    if not isinstance(observed, str) or not observed:
+        raise RejectedError(
+            "it has no observation: reports of shards, of CI and of tox, nox or Hatch have one"
+        )
+    return Part(name, _digest(observed), unpacked(observed))
+
+
+def part_of_junit(name: str, observation: Observation) -> Part:
+    """A JUnit file as a part: its source is called as the file, as nothing else tells them apart."""
+    made = replace(observation, source=name.rpartition("/")[2].removesuffix(".xml") or "junit")
+    return Part(name, _digest(packed(made)), made)
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def joined(parts: Iterable[Part], rejected: Sequence[tuple[str, str]] = ()) -> Merged:
+    """What the parts come to together.
+
+    Parts of another commit, or of another run of the CI system, than most are rejected.
+    """
+    known: dict[str, Part] = {}
+    for part in sorted(parts, key=lambda each: (each.name, each.digest)):
+        known.setdefault(part.digest, part)
+    kept, strangers = _of_one_run([*known.values()])
+    sources = {name: _one_run(group) for name, group in _by_source(kept).items()}
+    found = [*rejected, *strangers]
+    reports = {name: close(observation) for name, observation in sources.items()}
+    return Merged(_union(reports, found), tuple(sorted(found)))
+
+
+def _of_one_run(parts: Sequence[Part]) -> tuple[list[Part], list[tuple[str, str]]]:
+    """The parts of the commit and the CI run that most are of, and the others with what is wrong with them."""
+    kept, strangers = list(parts), []
+    for what, of in (("commit", _commit), ("CI run", _run)):
+        values = Counter(value for part in kept if (value := of(part)))
+        if len(values) < 2:
+            continue
+        usual = min(values, key=lambda value: (-values[value], value))
+        others = [part for part in kept if of(part) not in ("", usual)]
+        kept = [part for part in kept if part not in others]
+        strangers += [
+            (part.name, f"it is of {what} {of(part)[:12]}, the others are of {usual[:12]}") for part in others
+        ]
+    return kept, strangers
+
+
+def _commit(part: Part) -> str:
+    return part.observation.provenance.commit
+
+
+def _run(part: Part) -> str:
+    """The CI system's name for the run, without the attempt."""
+    return part.observation.provenance.run_id.partition(".")[0]
+
+
+def _attempt(part: Part) -> int:
+    attempt = part.observation.provenance.run_id.partition(".")[2]
+    return int(attempt) if attempt.isdecimal() else 0
+
+
+def _by_source(parts: Sequence[Part]) -> dict[str, list[Part]]:
+    """The parts by the name of their source, with the interpreter and platform where several have one name."""
+    machines: dict[str, set[str]] = defaultdict(set)
+    for part in parts:
+        machines[part.observation.source].add(_machine(part.observation.provenance))
+    found: dict[str, list[Part]] = defaultdict(list)
+    for part in parts:
+        source, machine = part.observation.source, _machine(part.observation.provenance)
+        is_told = len(machines[source]) > 1 and machine and not source.endswith(machine)
+        found[f"{source}:{machine}" if is_told else source].append(part)
+    return {name: _latest(group) for name, group in sorted(found.items())}
+
+
+def _latest(parts: Sequence[Part]) -> list[Part]:
+    """Of a shard that the CI system ran again, the last attempt."""
+    last: dict[tuple[int, int], int] = {}
+    for part in parts:
+        shard = part.observation.provenance.shard
+        last[shard] = max(last.get(shard, 0), _attempt(part))
+    return [part for part in parts if _attempt(part) == last[part.observation.provenance.shard]]
+
+
+def _machine(made: Provenance) -> str:
+    return f"{made.interpreter}-{made.platform}".strip("-")
+
+
+def _one_run(parts: Sequence[Part]) -> Observation:
+    """The shards of one source as one run; what is missing makes it incomplete."""
+    seen = [part.observation for part in parts]
+    first = seen[0]
+    if len(seen) == 1 and not first.provenance.shard[1]:
+        return first
+    calls = [each.calls for each in seen if each.calls is not None]
+    codes = [each.exit_code for each in seen]
+    wrong = [*_missing(parts), *(each.incomplete for each in seen if each.incomplete)]
+    return replace(
+        first,
+        exit_code=None if None in codes else next((code for code in codes if code), 0),
+        provenance=replace(first.provenance, shard=(0, 0)),
+        failures=_once(failure for each in seen for failure in each.failures),
+        warnings=tuple(dict.fromkeys(warned for each in seen for warned in each.warnings)),
+        counts=_sum([each.counts for each in seen]),
+        exit_reason="; ".join(dict.fromkeys(each.exit_reason for each in seen if each.exit_reason)),
+        incomplete="; ".join(dict.fromkeys(wrong)),
+        selection="",
+        tests=tuple(sorted({test for each in seen for test in each.tests})),
+        calls=added(calls) if calls else None,
+        why_no_calls=next((each.why_no_calls for each in seen if each.why_no_calls), ""),
+    )
+
+
+def _sum(counts: Sequence[Counts]) -> Counts:
+    """Of all shards; how many were collected counts each of them alike."""
+    total = Counts(**{f.name: sum(getattr(each, f.name) for each in counts) for f in fields(Counts)})
+    return replace(total, collected=max((each.collected for each in counts), default=0))
+
+
+def _missing(parts: Sequence[Part]) -> Iterator[str]:
+    """What makes the shards less than one whole run, in a few words each."""
+    made = [part.observation.provenance for part in parts]
+    of = max(each.shard[1] for each in made)
+    have = Counter(each.shard[0] for each in made if each.shard[1] == of)
+    if any(each.shard[1] != of for each in made):
+        yield "the parts are not of one number of shards"
+    missing = [number for number in range(1, of + 1) if number not in have]
+    if missing:
+        named = ", ".join(map(str, missing[:20]))
+        yield f"shard{'s' * (len(missing) > 1)} {named} of {of} {'are' if len(missing) > 1 else 'is'} missing"
+    if any(times > 1 for times in have.values()):
+        yield f"shard {min(n for n, times in have.items() if times > 1)} is there more than once, with other results"
+    if len({(each.collected, each.digest) for each in made if each.digest}) > 1:
+        yield "the shards did not collect the same tests"
+    yield from _twice_or_never(parts, made, is_whole=not missing)
+
+
+def _twice_or_never(parts: Sequence[Part], made: Sequence[Provenance], *, is_whole: bool) -> Iterator[str]:
+    times = Counter(test for part in parts for test in set(part.observation.tests))
+    twice = sorted(test for test, number in times.items() if number > 1)
+    if twice:
+        yield f"{len(twice)} tests ran in two shards, such as {', '.join(twice[:_NAMED])}"
+    collected = max((each.collected for each in made if each.digest), default=0)
+    if is_whole and times and len(times) < collected:
+        yield f"{collected - len(times)} of {collected} tests ran in no shard"
+
+
+def _union(reports: Mapping[str, Report], rejected: Sequence[tuple[str, str]]) -> Report:
+    """The reports of all sources as one, each root cause once."""
+    if not reports:
+        observation = Observation(exit_code=None, incomplete=_rejections(rejected), has_output=False)
+        return Report(observation=observation, verdict="error", stall_reason="unknown")
+    results = tuple(_result(name, report) for name, report in reports.items())
+    first = max(
+        reports.values(), key=lambda report: (report.observation.calls is not None, len(report.causes))
+    )
+    failures = _once(f for report in reports.values() for f in report.observation.failures)
+    incomplete = dict.fromkeys(
+        [
+            *(f"{name}: {why}" for name, r in reports.items() if (why := r.observation.incomplete)),
+            *([_rejections(rejected)] if rejected else []),
+        ]
+    )
+    codes = [report.observation.exit_code for report in reports.values()]
+    observation = replace(
+        first.observation,
+        exit_code=next((code for code in codes if code), None if None in codes else 0),
+        failures=failures,
+        counts=_counts([report.observation for report in reports.values()], failures),
+        incomplete="; ".join(incomplete),
+        rerun=_without_shard(first.observation.rerun),
+    )
+    verdict: Verdict = _verdict([report.verdict for report in reports.values()], is_whole=not incomplete)
+    causes = tuple(_causes(reports))
+    stall = next((r.stall_reason for r in reports.values() if r.causes), "")
+    return Report(
+        observation=observation,
+        verdict=verdict,
+        stall_reason=stall or ("no-stall-detected" if verdict == "green" else "the run is incomplete"),
+        evidence=tuple(e for cause in causes for e in cause.evidence),
+        causes=causes,
+        sources=results if len(results) > 1 else (),
+    )
+
+
+def _rejections(rejected: Sequence[tuple[str, str]]) -> str:
+    named = "; ".join(f"{name} was not read: {why}" for name, why in sorted(rejected)[:_NAMED])
+    more = len(rejected) - _NAMED
+    return f"{named}; {more} more were not read" if more > 0 else named
+
+
+def _once(failures: Iterable[Failure]) -> tuple[Failure, ...]:
+    found: dict[tuple[str, ...], Failure] = {}
+    for failure in failures:
+        found.setdefault(_failure_order(failure), failure)
+    return tuple(found[key] for key in sorted(found))
+
+
+def _failure_order(failure: Failure) -> tuple[str, ...]:
+    return failure.nodeid, failure.phase, failure.subtest, failure.message, failure.tool, failure.code
+
+
+def _result(name: str, report: Report) -> SourceResult:
+    observation = report.observation
+    return SourceResult(
+        source=name,
+        verdict=report.verdict,
+        counts=observation.counts,
+        causes=tuple(cause.id for cause in report.causes),
+        tests=frozenset(observation.tests),
+        incomplete=observation.incomplete,
+        rerun=observation.rerun,
+    )
+
+
+def _counts(observations: Sequence[Observation], failures: Sequence[Failure]) -> Counts:
+    """Each test once: it fails if it does for any source."""
+    if len(observations) == 1:
+        return observations[0].counts
+    most = max((each.counts for each in observations), key=lambda counts: counts.passed + counts.failed)
+    called = {f.nodeid for f in failures if f.phase == "call" and not f.subtest}
+    subtests = {(f.nodeid, f.subtest) for f in failures if f.subtest}
+    errors = {(f.nodeid, f.phase) for f in failures if f.phase in ("setup", "teardown", "collect")}
+    return replace(most, failed=len(called), failed_subtests=len(subtests), errors=len(errors))
+
+
+def _causes(reports: Mapping[str, Report]) -> Iterator[RootCause]:
+    """Each root cause once, with the suspects of the source that is surest; the most widespread first."""
+    found: dict[str, list[RootCause]] = defaultdict(list)
+    for report in reports.values():
+        for cause in report.causes:
+            found[cause.id].append(cause)
+    order = {cause: number for number, cause in enumerate(found)}
+    for name in sorted(found, key=lambda each: (-len(found[each]), order[each])):
+        surest = max(found[name], key=_sureness)
+        evidence: dict[tuple[str, ...], Evidence] = {}
+        for cause in (surest, *found[name]):
+            for each in cause.evidence:
+                evidence.setdefault(_identity(each), each)
+        yield replace(surest, evidence=tuple(evidence.values()))
+
+
+def _identity(evidence: Evidence) -> tuple[str, ...]:
+    """Equal for what two sources found of one test: their messages may differ."""
+    failure = evidence.failure
+    if failure is None or not failure.nodeid:
+        return evidence.kind, evidence.file, str(evidence.line), evidence.snippet
+    return evidence.kind, failure.nodeid, failure.phase, failure.subtest
+
+
+def _sureness(cause: RootCause) -> tuple[float, int]:
+    return max((suspect.score for suspect in cause.suspects), default=0.0), len(cause.evidence)
+
+
+def _without_shard(words: Sequence[str]) -> tuple[str, ...]:
+    """The command without the options that choose one shard, and their values."""
+    kept: list[str] = []
+    rest = list(words)
+    while rest:
+        name, equals, _ = rest[0].partition("=")
+        taken = 2 if name in _SHARD_OPTIONS and not equals else 1
+        kept += [] if name in _SHARD_OPTIONS else rest[:1]
+        del rest[:taken]
+    return tuple(kept)
+
+
+def _verdict(verdicts: Sequence[Verdict], *, is_whole: bool) -> Verdict:
+    if any(verdict not in ("green", "error") for verdict in verdicts):
+        return "first-failure"
+    return "green" if is_whole and all(verdict == "green" for verdict in verdicts) else "error"
