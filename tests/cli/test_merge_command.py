@@ -1,0 +1,111 @@
+"""``loop-close merge`` on reports that pytest wrote."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from cli_harness import environment, loop_close
+
+ALONE = environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_ADDOPTS="-p loop_close -p no:cacheprovider")
+FILES = {
+    "pytest.ini": "[pytest]\n",
+    "shop.py": "def total(items):\n    return sum(items) - (items[0] == 3)\n",
+    "test_shop.py": (
+        "import pytest, shop\n"
+        "@pytest.mark.parametrize('n', range(6))\n"
+        "def test_total(n): assert shop.total([n, 1]) == n + 1\n"
+    ),
+    "conftest.py": (
+        "def pytest_addoption(parser):\n"
+        "    parser.addoption('--splits', type=int)\n"
+        "    parser.addoption('--group', type=int)\n"
+        "def pytest_collection_modifyitems(config, items):\n"
+        "    if config.getoption('splits'):\n"
+        "        items[:] = items[config.getoption('group') - 1 :: config.getoption('splits')]\n"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A project with the reports of its three shards."""
+    root = tmp_path_factory.mktemp("project")
+    for name, content in FILES.items():
+        (root / name).write_text(content)
+    for group in "123":
+        words = [
+            "--splits=3",
+            f"--group={group}",
+            "--loop-close",
+            f"--loop-close-json=reports/{group}/report.json",
+        ]
+        (root / "reports" / group).mkdir(parents=True)
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "--loop-close-history=off",
+            *words,
+        ]
+        subprocess.run(command, cwd=root, env=ALONE, check=False, capture_output=True)
+    return root
+
+
+def merged(project, *words, code=1):
+    (project / "nextprompt.md").unlink(missing_ok=True)
+    done = loop_close("merge", *words, cwd=project)
+    assert done.returncode == code, done.stderr.decode()
+    return done
+
+
+def test_shards_of_a_folder_are_one_prompt_with_a_command_for_this_machine(project):
+    merged(project, "reports", "--json", "merged.json")
+    prompt = (project / "nextprompt.md").read_text()
+    assert prompt.startswith("# 1 test fails, 5 pass: ")
+    assert "--group" not in prompt
+    assert "test_shop.py::test_total[3]" in prompt
+    report = json.loads((project / "merged.json").read_text())
+    assert (report["counts"]["passed"], report["counts"]["failed"]) == (5, 1)
+
+
+def test_the_command_runs_the_failing_test_alone(project):
+    merged(project, "reports")
+    words = ["-q", "--loop-close-failed", "--loop-close-history=off"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *words], cwd=project, env=ALONE, capture_output=True
+    )
+    assert b"1 failed, 5 deselected" in done.stdout
+
+
+def test_a_missing_shard_is_named(project):
+    merged(project, "reports/2/report.json", "reports/3/report.json")
+    assert "shard 1 of 3 is missing" in (project / "nextprompt.md").read_text()
+
+
+def test_what_cannot_be_read_is_named_and_kept(project, tmp_path):
+    cut = tmp_path / "cut.json"
+    cut.write_text((project / "reports/1/report.json").read_text()[:200])
+    done = merged(project, "reports/2/report.json", "reports/3/report.json", cut)
+    assert f"{cut} was not read: it is no JSON, or cut off" in done.stderr.decode()
+    assert cut.exists()
+
+
+def test_junit_files_are_sources_of_their_own(project, tmp_path):
+    for name, words in (("py311", []), ("py312", ["-k", "not 3"])):
+        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={tmp_path / name}.xml", *words]
+        subprocess.run(command, cwd=project, env=ALONE, check=False, capture_output=True)
+    merged(project, tmp_path)
+    prompt = (project / "nextprompt.md").read_text()
+    assert "- `py311`: 1 test fails" in prompt
+    assert "- Green: `py312`" in prompt
+
+
+@pytest.mark.parametrize(("words", "said"), [(["nothing.json"], "nothing.json does not exist"), ([], "PATH")])
+def test_wrong_calls(project, words, said):
+    assert said in merged(project, *words, code=64).stderr.decode()
+
+
+def test_a_folder_without_reports_is_a_wrong_call(project, tmp_path):
+    assert "holds no JSON report" in merged(project, tmp_path, code=64).stderr.decode()

@@ -1,0 +1,194 @@
+"""Parts of a run put together: in any order, each once, never green while something is missing."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from called import called, calls
+from hypothesis import given
+from hypothesis import strategies as st
+from records import failure, frame, in_test, raised
+
+from loop_close.merge import Part, RejectedError, joined, packed, part_of, unpacked
+from loop_close.model import Counts, Observation, Provenance
+from loop_close.prompt.compose import compose
+from loop_close.prompt.sections import DEFAULT_SECTIONS
+
+TESTS = [f"tests/test_cart.py::test_{n}" for n in range(6)]
+BROKEN = raised("ValueError", "bad", [in_test("test_0"), frame()])
+
+
+def part(shard=(0, 0), tests=TESTS, failing=(), name="", **fields):
+    """A run of these tests, of which some fail."""
+    made = Provenance(
+        interpreter=fields.pop("interpreter", "cpython-3.11"),
+        platform="linux",
+        shard=shard,
+        run_id=fields.pop("run_id", ""),
+        commit=fields.pop("commit", ""),
+        collected=len(TESTS),
+        digest=fields.pop("digest", "d"),
+    )
+    found = Observation(
+        exit_code=1 if failing else 0,
+        provenance=made,
+        failures=tuple(failure(BROKEN, nodeid=test) for test in failing),
+        counts=Counts(passed=len(tests) - len(failing), failed=len(failing), collected=len(TESTS)),
+        tests=tuple(tests),
+        **fields,
+    )
+    text = packed(found)
+    return part_of(
+        name or f"{shard[0]}.json", json.dumps({"schema": "loop-close.report/1", "observation": text})
+    )
+
+
+def shards(of=3, **fields):
+    return [part((n + 1, of), TESTS[n::of], **fields) for n in range(of)]
+
+
+def text(merged):
+    return compose(merged.report, DEFAULT_SECTIONS, budget=2000)
+
+
+def test_shards_are_one_run():
+    report = joined(shards()).report
+    assert report.verdict == "green"
+    assert (report.observation.counts.passed, report.observation.counts.collected) == (6, 6)
+    assert report.sources == ()
+
+
+def test_calls_of_shards_add_up():
+    parts = [
+        part(
+            (1, 2),
+            TESTS[:3],
+            failing=TESTS[:1],
+            calls=replace_failed(calls(called(passed=2), passed=2), TESTS[0]),
+        ),
+        part((2, 2), TESTS[3:], calls=calls(called(passed=3), passed=3)),
+    ]
+    counted = joined(parts).report.observation.calls
+    assert (counted.passed, counted.functions[0].passed) == (5, 5)
+    assert [*counted.failed] == TESTS[:1]
+
+
+def replace_failed(found, test):
+    return found._replace(failed={test: ((0, 10),)})
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        (shards()[1:], "shard 1 of 3 is missing"),
+        (shards()[:1], "shards 2, 3 of 3 are missing"),
+        (
+            [*shards()[:2], part((3, 3), TESTS[2::3], digest="other")],
+            "the shards did not collect the same tests",
+        ),
+        ([*shards()[:2], part((3, 3), TESTS[1::3])], "2 tests ran in two shards, such as"),
+        ([*shards()[:2], part((3, 3), TESTS[2:3])], "1 of 6 tests ran in no shard"),
+        ([*shards(), part((3, 3), TESTS[2::3], exit_reason="odd")], "shard 3 is there more than once"),
+        ([*shards()[:2], part((3, 4), TESTS[2::3])], "the parts are not of one number of shards"),
+    ],
+)
+def test_what_is_missing_is_never_green(parts, said):
+    merged = joined(parts)
+    assert merged.report.verdict == "error"
+    assert said in merged.report.observation.incomplete
+    assert said in text(merged)
+
+
+@given(st.permutations(range(6)), st.lists(st.integers(0, 5), max_size=3))
+def test_neither_order_nor_repeated_inputs_change_a_byte(order, again):
+    parts = [*shards(failing=TESTS[:1]), *shards(interpreter="cpython-3.13")]
+    first = joined(parts)
+    other = joined([parts[n] for n in (*order, *again)])
+    assert other == first
+    assert text(other) == text(first)
+
+
+def test_each_cause_once_with_the_sources_in_which_it_fails():
+    merged = joined([part(failing=TESTS[:2], name="a"), part(interpreter="cpython-3.13", name="b")])
+    assert len(merged.report.causes) == 1
+    assert [(each.source, each.verdict) for each in merged.report.sources] == [
+        ("pytest:cpython-3.11-linux", "first-failure"),
+        ("pytest:cpython-3.13-linux", "green"),
+    ]
+    assert merged.report.observation.counts.failed == 2
+    said = text(merged)
+    assert "Fails on `pytest:cpython-3.11-linux`; passes on `pytest:cpython-3.13-linux`." in said
+    assert "- Green: `pytest:cpython-3.13-linux`" in said
+
+
+def test_where_its_tests_did_not_run_it_does_not_pass():
+    parts = [part(failing=TESTS[:1], name="a"), part(tests=TESTS[1:], interpreter="cpython-3.13", name="b")]
+    assert "passes on" not in text(joined(parts))
+
+
+@pytest.mark.parametrize(("field", "what"), [("commit", "commit"), ("run_id", "CI run")])
+def test_parts_of_another_run_are_rejected_by_name(field, what):
+    own = shards(**{field: "aaaa"})
+    stranger = part((3, 3), TESTS[2::3], name="stranger.json", **{field: "bbbb"})
+    merged = joined([*own[:2], stranger])
+    assert merged.rejected == (("stranger.json", f"it is of {what} bbbb, the others are of aaaa"),)
+    assert merged.report.verdict == "error"
+    assert "stranger.json was not read" in text(merged)
+
+
+def test_of_a_shard_that_ran_again_the_last_attempt_counts():
+    first, second = (
+        part((2, 2), TESTS[1::2], run_id="7.1", failing=TESTS[1:2]),
+        part((2, 2), TESTS[1::2], run_id="7.2"),
+    )
+    merged = joined([part((1, 2), TESTS[::2], run_id="7.1"), first, second])
+    assert merged.rejected == ()
+    assert merged.report.verdict == "green"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "it is no JSON, or cut off"),
+        ('{"schema": "loop-close.rep', "it is no JSON, or cut off"),
+        ("[" * 100_000, "it is no JSON, or cut off"),
+        ("[]", "it is no report of loop-close"),
+        ('{"schema": 1}', "it is no report of loop-close"),
+        ('{"schema": "loop-close.report/2"}', "its schema is loop-close.report/2, this version reads"),
+        ('{"schema": "loop-close.report/1"}', "it has no observation"),
+        ('{"schema": "loop-close.report/1", "observation": "0"}', "its observation is cut off"),
+        ('{"schema": "loop-close.report/1", "observation": "é"}', "its observation cannot be read"),
+    ],
+)
+def test_what_cannot_take_part_is_named(content, said):
+    with pytest.raises(RejectedError, match=said):
+        part_of("a.json", content)
+
+
+@given(st.integers(0, 400))
+def test_a_piece_of_an_observation_is_rejected(end):
+    whole = packed(shards(failing=TESTS[:1])[0].observation)
+    if end < len(whole):
+        with pytest.raises(RejectedError):
+            unpacked(whole[:end])
+
+
+def test_nothing_at_all_is_not_green():
+    merged = joined([], [("a.json", "it is no report")])
+    assert merged.report.verdict == "error"
+    assert "a.json was not read: it is no report" in text(merged)
+
+
+def test_what_is_packed_holds_no_credential():
+    secret = "ghp_" + "a1B2" * 9
+    found = Observation(
+        failures=(failure(raised("ValueError", f"token {secret}"), message=f"token {secret}"),)
+    )
+    assert secret not in str(unpacked(packed(found)))
+
+
+def test_there_and_back():
+    found = shards(failing=TESTS[:1])[0].observation
+    assert unpacked(packed(found)) == found
+    assert isinstance(shards()[0], Part)
+    assert replace(found, tests=()) != found
