@@ -108,6 +108,20 @@ def test_list_of_failing_tests_keeps_those_that_a_stopped_run_did_not_come_to(ru
     ]
 
 
+def test_plugin_that_cannot_be_loaded_leaves_no_stale_prompt_where_the_settings_ask_for_ours(
+    run, pytester, monkeypatch
+):
+    ini = "[pytest]\naddopts = --loop-close\n"
+    files = {"test_a.py": "def test_a(): assert 'old news' == ''\n", "pytest.ini": ini}
+    assert "old news" in run(files, asked=()).prompt
+    pytester.makepyfile(broken_plugin="raise KeyError('cannot be loaded')")
+    monkeypatch.setenv("PYTEST_PLUGINS", "broken_plugin")
+    monkeypatch.setenv("PYTHONPATH", str(pytester.path))
+    done = run({}, asked=(), own_process=True)
+    assert "cannot be loaded" in done.prompt
+    assert "old news" not in done.prompt
+
+
 def test_plugin_that_cannot_be_loaded_leaves_no_stale_prompt(run, pytester, monkeypatch):
     before = run({"test_a.py": "def test_a(): assert 'old news' == ''\n"}, "--loop-close-file=next.md")
     assert "old news" in (before.folder / "next.md").read_text()

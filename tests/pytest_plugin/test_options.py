@@ -4,6 +4,8 @@ import os
 
 import pytest
 
+from loop_close.pytest_plugin import words_of
+
 MARK = "import pathlib\ndef test_a():\n    pathlib.Path('test_ran').touch()\n    assert 1 == 2\n"
 
 
@@ -279,3 +281,12 @@ def test_options_are_told_by_help(run):
     done = run({}, "--help")
     for option in ("--loop-close ", "--loop-close-file=", "--loop-close-json=", "--loop-close-budget="):
         assert option in done.stdout
+
+
+def test_words_are_those_of_the_settings_the_environment_and_the_command_line(pytester, monkeypatch):
+    pytester.makeini("[pytest]\naddopts = -p no:doctest\n")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-k 'a or b'")
+    config = pytester.parseconfig()
+    assert words_of(config)[:4] == ["-p", "no:doctest", "-k", "a or b"]
+    monkeypatch.setenv("PYTEST_ADDOPTS", "'")
+    assert words_of(config) == [str(word) for word in config.invocation_params.args]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import os
+import shlex
 import sys
 
 import pytest
@@ -73,8 +74,16 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     config = pluginmanager.get_plugin("pytestconfig")
     if isinstance(config, pytest.Config):
         config.stash[PARSER] = parser
-        if any(str(word).startswith("--loop-close") for word in config.invocation_params.args):
+        if any(word.startswith("--loop-close") for word in words_of(config)):
             config.add_cleanup(lambda: _end_of_loading(config))
+
+
+def words_of(config: pytest.Config) -> list[str]:
+    """The words of the command line, behind those of the settings and of ``PYTEST_ADDOPTS``, as pytest reads them."""
+    words = [str(word) for word in config.invocation_params.args]
+    with contextlib.suppress(ValueError):  # pytest refuses them
+        words = [*config.getini("addopts"), *shlex.split(os.environ.get("PYTEST_ADDOPTS", "")), *words]
+    return words
 
 
 def _end_of_loading(config: pytest.Config) -> None:
@@ -87,7 +96,7 @@ def _end_of_loading(config: pytest.Config) -> None:
 
         # Pytest has parsed its own options by now, and is not going to parse those of plugins.
         options = copy.copy(config.known_args_namespace)
-        vars(options).update(own_options(config))
+        vars(options).update(own_options(config, words_of(config)))
         if is_wanted(options) and "PYTEST_XDIST_WORKER" not in os.environ:
             from loop_close.pytest_plugin import before_session
 

@@ -152,9 +152,8 @@ def options_of(parser: pytest.Parser, words: Sequence[str]) -> Iterator[tuple[st
         del rest[:taken]
 
 
-def own_options(config: pytest.Config) -> dict[str, str | bool]:
-    """The options of this plugin that the command line gives, by their names in pytest's namespace."""
-    words = [str(word) for word in config.invocation_params.args]
+def own_options(config: pytest.Config, words: Sequence[str]) -> dict[str, str | bool]:
+    """The options of this plugin among the words, by their names in pytest's namespace."""
     return {
         name[2:].replace("-", "_"): taken[-1].removeprefix(f"{name}=") if taken != [name] else True
         for name, taken in options_of(config.stash[PARSER], words)
