@@ -39,6 +39,20 @@ def test_a_run_of_all_tests_is_no_shard(run, monkeypatch):
     assert made["collected"] == {"number": 4, "digest": ""}
 
 
+@pytest.mark.parametrize(
+    ("variable", "started"),
+    [
+        ("TOX_ENV_NAME", "tox -e py399 -- --loop-close"),
+        ("NOX_CURRENT_SESSION", "nox -s py399 -- --loop-close"),
+    ],
+)
+def test_the_command_is_that_of_the_runner(run, monkeypatch, variable, started):
+    monkeypatch.setenv(variable, "py399")
+    assert run(FILES).rerun == f"{started} 'test_a.py::test_a[3]'"
+    many = FILES["test_a.py"].replace("n != 3", "n > 99").replace("range(4)", "range(40)")
+    assert run({"test_a.py": many}).rerun == f"{started}-failed"
+
+
 def test_a_run_of_ci_tells_the_run_and_the_commit(run, monkeypatch):
     for name, value in {"GITHUB_RUN_ID": "7", "GITHUB_RUN_ATTEMPT": "1", "GITHUB_SHA": "abc"}.items():
         monkeypatch.setenv(name, value)
@@ -47,8 +61,7 @@ def test_a_run_of_ci_tells_the_run_and_the_commit(run, monkeypatch):
     assert made["collected"]["digest"] == digest_of(IDS)
 
 
-def test_the_option_names_the_source(run, monkeypatch):
-    monkeypatch.setenv("TOX_ENV_NAME", "py399")
+def test_the_option_names_the_source(run):
     run(FILES, "--loop-close-source=nightly", remembers=True)
     done = run({}, "--loop-close-source=nightly", remembers=True)
     assert done.report["source"] == "nightly"

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from loop_close.provenance import runner_of
 from loop_close.pytest_plugin import PARSER
 
 #: Options that choose tests, or change only what is shown: a re-run selects by itself. How many values each takes is
@@ -55,6 +56,8 @@ _LIMITING = frozenset(
 #: Options that take one part of all tests: of pytest-split, pytest-shard and pytest-test-groups.
 _SHARDS = (("splits", "group"), ("num_shards", "shard_id"), ("test_group_count", "test_group"))
 _NUMBER = re.compile(r"-\d+|-\d*\.\d+")
+#: Runners that run one environment again, by the option that names it.
+_RUNNERS = {"tox": "-e", "nox": "-s"}
 _SECRET = re.compile(r"^-.*(?:pass|secret|token|credential|api-?key)", re.IGNORECASE)
 _MAX_LENGTH = 400
 
@@ -65,6 +68,11 @@ def rerun_words(config: pytest.Config, *, is_worker_dead: bool) -> tuple[tuple[s
     :param is_worker_dead: a test ended the process of its xdist worker: without workers it would end the re-run.
     :returns: the words, and whether node ids behind them run just these tests.
     """
+    runner, environment = runner_of(os.environ)
+    if runner in _RUNNERS:  # which passes on the words behind --, and gives the others itself
+        return (runner, _RUNNERS[runner], _shown(environment), "--", "--loop-close"), not reaches_outside(
+            config
+        )
     kept, takes_ids, is_outside = [], True, reaches_outside(config)
     for name, words in options_of(
         config.stash[PARSER], [str(word) for word in config.invocation_params.args]
