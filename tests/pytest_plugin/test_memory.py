@@ -10,7 +10,7 @@ import pytest
 
 from loop_close.pytest_plugin import begin
 
-INTERPRETER = begin._interpreter
+INTERPRETER = begin.interpreter
 PROJECT = {
     "pytest.ini": "",
     "shop.py": """
@@ -302,14 +302,14 @@ def test_sources_have_an_episode_each(loop, monkeypatch):
 
 def test_another_interpreter_is_another_source(loop, monkeypatch):
     loop()
-    monkeypatch.setattr(begin, "_interpreter", lambda: "cpython-3.99-linux")
+    monkeypatch.setattr(begin, "interpreter", lambda: "cpython-3.99")
     done = loop()
     assert done.report["source"] == "pytest:cpython-3.99-linux"
     assert "of this loop" not in done.prompt
     assert "No file of the project changed" not in done.prompt
     done = loop(shop=("+ 1", "+ 0"))
     assert done.says("Run 2 of this loop: 1 fixed, 1 unresolved.")
-    monkeypatch.setattr(begin, "_interpreter", INTERPRETER)
+    monkeypatch.setattr(begin, "interpreter", INTERPRETER)
     done = loop()
     assert done.report["source"] == "pytest"
     assert done.says("Run 2 of this loop: 1 fixed, 1 unresolved.")
@@ -317,7 +317,7 @@ def test_another_interpreter_is_another_source(loop, monkeypatch):
 
 def test_green_runs_of_two_interpreters_are_two_sources(loop, run, monkeypatch):
     run({**OTHERS, "shop.py": OTHERS["shop.py"].replace("return 0", "return 1")}, remembers=True)
-    monkeypatch.setattr(begin, "_interpreter", lambda: "pypy-3.11-linux")
+    monkeypatch.setattr(begin, "interpreter", lambda: "pypy-3.11")
     done = loop(shop=("first(): return 1", "first(): return 0"))
     assert done.report["source"] == "pytest:pypy-3.11-linux"
 
