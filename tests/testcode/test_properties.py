@@ -6,7 +6,8 @@ from cases import CHEATS, HONEST, texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loop_close.testcode import TestChange, compare_tests, fingerprint
+from loop_close.testcode import TestChange, compare, compare_tests, fingerprint
+from loop_close.testcode.matching import Work
 
 TESTS = Path(__file__).parent.parent
 SAMPLE = sorted(path for path in TESTS.glob("*/test_*.py") if path.stat().st_size < 12_000)[::40]
@@ -96,6 +97,57 @@ def test_a_large_suite_is_compared_by_its_changed_files(monkeypatch):
         f"expects 4 where it expected 3: `total({n}, 3)`" for n in range(10)
     ]
     assert len(parsed) <= 50
+
+
+def _all_in(suite, old, new):
+    return {path: text.replace(old, new) for path, text in suite.items()}
+
+
+def _suite(files, body):
+    head = "import shop\n\n\n"
+    return {
+        f"test_{i}.py": head + "".join(f"def test_{j}():\n{body.format(i=i, j=j)}\n\n" for j in range(20))
+        for i in range(files)
+    }
+
+
+ONE_CALL = "    x = shop.f({i}, {j})\n    assert x.a == {j}\n    assert x.b == {i}\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kinds"),
+    [
+        ("x.a ==", "x.c ==", set()),  # renamed everywhere
+        ("def test_", "def test_x", set()),
+        ("x.a == ", "x.a == 1 + ", {"weakened"}),
+        ("f(", "f(1 + ", {"unclear"}),
+        ("assert x.a", "print(x.a)  #", {"weakened"}),
+    ],
+)
+def test_the_work_grows_with_the_size_of_the_change(old, new, kinds, monkeypatch):
+    taken = []
+    spend = Work.spend
+    monkeypatch.setattr(Work, "spend", lambda self, steps=1: taken.append(steps) or spend(self, steps))
+
+    def steps(files):
+        taken.clear()
+        before = _suite(files, ONE_CALL)
+        found = compare_tests(before, _all_in(before, old, new))
+        assert {change.kind for change in found} == kinds
+        return sum(taken)
+
+    assert steps(16) < 5 * steps(4)
+
+
+def test_what_is_too_much_is_not_compared_and_said(monkeypatch):
+    monkeypatch.setattr(compare, "_MAX_WORK", 5_000)
+    before = _suite(4, ONE_CALL)
+    found = compare_tests(before, _all_in(before, "== ", "== 1 + "))
+    assert {change.kind for change in found} == {"weakened", "not-compared"}
+    (left,) = [change for change in found if change.kind == "not-compared"]
+    assert left.blocks
+    assert left.what.startswith("too much changed at once for it to be compared (so in ")
+    assert compare_tests(before, before | {"test_0.py": before["test_0.py"] + "# end\n"}) == ()
 
 
 def test_a_change_has_an_id_and_a_fingerprint():

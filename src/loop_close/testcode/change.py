@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal
 
-Kind = Literal["deleted", "not-run", "weakened", "replaced", "unclear", "hint"]
+Kind = Literal["deleted", "not-run", "weakened", "replaced", "unclear", "not-compared", "hint"]
 
 _MAX_LINES = 12
 _MAX_WIDTH = 200
@@ -20,7 +20,8 @@ class TestChange:
     :ivar test: qualified name, ``TestCart.test_total``; empty for a file or a configuration, the name of a hook or
         fixture for a conftest.
     :ivar kind: ``deleted``, ``not-run`` (skipped, deselected, no longer collected), ``weakened`` (it demands less),
-        ``replaced`` (what it tests is patched away), ``unclear`` (a person has to look), ``hint`` (product code).
+        ``replaced`` (what it tests is patched away), ``unclear`` (a person has to look), ``not-compared`` (it is
+        too large, or too much changed at once), ``hint`` (product code).
     :ivar what: one plain clause with the facts.
     :ivar before: the changed lines as they were; ``after``: as they are now.
     :ivar line: in the file as it is now, 0 where there is none.

@@ -6,44 +6,28 @@ import ast
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from loop_close.testcode.change import Kind, TestChange, excerpt
-from loop_close.testcode.demands import BUILT_IN, Demand, elements, implies, is_narrower
+from loop_close.testcode.demands import Demand
 from loop_close.testcode.hints import hints
-from loop_close.testcode.nodes import LITERAL
+from loop_close.testcode.matching import CALLED, WORD, Demanded, Work, renamed
 from loop_close.testcode.reach import read
 from loop_close.testcode.selection import configuration_changes, difference, hook_changes
 from loop_close.testcode.sides import Difference
-from loop_close.testcode.suite import FUNCTIONS, Module, Test, is_autouse
+from loop_close.testcode.suite import FUNCTIONS, Function, Module, Test, is_autouse
 from loop_close.testcode.values import Reading
 
 _MAX_SEARCHED = 20
 _MAX_FOLLOWED = 40
+_MAX_LIKELY = 8
+_MAX_LINES = 400_000
+_MAX_WORK = 2_500_000
 _SNAPSHOT = re.compile(r"snap|\.ambr$|golden|approved|expected", re.IGNORECASE)
-_CALLED = re.compile(r"([A-Za-z_]\w*)\(")
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_PART = re.compile(r"\w+")
 _DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(test\w*)", re.MULTILINE)
-_TOKEN = re.compile(r"\w+|[^\w\s]")
-_KEYWORD = re.compile(r"\b[A-Za-z_]\w*=(?!=)")
-_CHOICES = (
-    "if",
-    "or",
-    "and",
-    "not",
-    "either",
-    "varying",
-    "round",
-    "abs",
-    "int",
-    "set",
-    "sorted",
-    "len",
-    "any",
-)
-_MADE = re.compile(r"\b([A-Z]\w*)\([^()]+\)(?=\.)")
 
 
 def compare_tests(
@@ -67,7 +51,7 @@ def compare_tests(
             found += hints(code_before or {}, code_after, after)
     except RecursionError:
         changed = [path for path in before if before[path] != after.get(path)]
-        found = [TestChange(path, "", "unclear", "nested too deeply to be compared") for path in changed]
+        found = [TestChange(path, "", "not-compared", "nested too deeply to be compared") for path in changed]
     return tuple(sorted(set(found), key=lambda c: (c.file, c.line, c.test, c.kind, c.what)))
 
 
@@ -75,9 +59,13 @@ class _Comparison(Difference):
     """What differs, test by test."""
 
     def __init__(self, before: Mapping[str, str], after: Mapping[str, str]) -> None:
-        super().__init__(before, after)
+        super().__init__(before, after, Work(_MAX_WORK))
         self._followed: Counter[str] = Counter()
         self._searched: dict[frozenset[str], list[Test]] = {}
+        self._near = Demanded(self.work)
+        self._known_near: set[tuple[str, str]] = set()
+        self._edited: set[tuple[str, str]] = set()
+        self._functions: dict[str, tuple[dict[str, Function], dict[str, Function]]] = {}
 
     def changes(self) -> Iterator[TestChange]:
         yield from configuration_changes(self.was.texts, self.now.texts)
@@ -110,9 +98,8 @@ class _Comparison(Difference):
         """One change for all tests that a changed helper weakens in the same way."""
         groups: dict[tuple[str, ...], list[TestChange]] = {}
         for change in found:
-            is_own = change.before != change.after and change.before in self.was.texts.get(
-                change.file, change.before
-            )
+            is_own = change.kind in ("deleted", "not-run") or (change.file, change.test) in self._edited
+            is_own &= change.kind != "not-compared"
             key = (change.id,) if is_own else (change.kind, change.before, change.after)
             groups.setdefault(key, []).append(change)
         for group in groups.values():
@@ -120,25 +107,35 @@ class _Comparison(Difference):
             yield replace(group[0], what=group[0].what + more)
 
     @cached_property
-    def _demanded(self) -> dict[str, list[Demand]]:
-        """All that new tests demand, by subject."""
-        return self._by_subject(self.added)
-
-    def _by_subject(self, tests: Sequence[Test]) -> dict[str, list[Demand]]:
-        found: dict[str, list[Demand]] = {}
-        for test in tests:
-            is_run = not self.now.left_out(test.module.path) and not self.now.deselected(test)
-            for demand in self.now.reading(test).demands if is_run and self.now.is_live(test) else ():
-                found.setdefault(demand.subject, []).append(demand)
+    def _demanded(self) -> Demanded:
+        """All that new tests demand."""
+        found = Demanded(self.work)
+        for test in self.added:
+            found.add(self._live_demands(test))
         return found
+
+    @cached_property
+    def _made(self) -> str:
+        """All that new tests call."""
+        return "\n".join(call for test in self.added for call in self.now.reading(test).calls)
+
+    def _live_demands(self, test: Test) -> Sequence[Demand]:
+        is_run = not self.now.left_out(test.module.path) and not self.now.deselected(test)
+        return self.now.reading(test).demands if is_run and self.now.is_live(test) else ()
 
     # One test
 
     def _of_test(self, test: Test) -> TestChange | None:
-        path = test.module.path
         other = self._counterpart(test)
         if other is not None and (self.is_as_it_was(test, other) or self._is_enough(test, other)):
             return None
+        change = self._against(test, other) if not self.work.is_spent else None
+        if self.work.is_spent:
+            return TestChange(*test.key, "not-compared", "too much changed at once for it to be compared")
+        return change
+
+    def _against(self, test: Test, other: Test | None) -> TestChange | None:
+        path = test.module.path
         if self.was.left_out(path) or not self.was.is_live(test):
             return None
         was = self.was.reading(test)
@@ -146,7 +143,7 @@ class _Comparison(Difference):
             missing = self._missing(test, None)
             if was.demands and not missing:
                 return None
-            other = self._likely(test, missing)
+            other = self._likely(test)
             if other is None:
                 return self._gone(test)
         now = self.now.reading(other)
@@ -169,7 +166,7 @@ class _Comparison(Difference):
         source = test.home.source(test.node)
         if source != other.home.source(other.node):
             return False
-        names = self._changed_for(test.module.path) & {*_WORD.findall(source), "*", "pytestmark"}
+        names = self._changed_for(test.module.path) & {*WORD.findall(source), "*", "pytestmark"}
         is_enough = bool(names) and all(self._followed[name] >= _MAX_FOLLOWED for name in names)
         self._followed.update(names)
         return is_enough
@@ -178,28 +175,59 @@ class _Comparison(Difference):
         same = self.now.tests(test.module.path).get(test.name)
         if same is not None:
             return same
-        last = test.name.rpartition(".")[2]
-        named = [t for t in self.added if t.name.rpartition(".")[2] == last]
-        return next((t for t in named if t.name == test.name), named[0] if len(named) == 1 else None)
+        named = self._added_by_name.get(test.name.rpartition(".")[2], [])
+        whole = next((t for t in named[:_MAX_SEARCHED] if t.name == test.name), None)
+        return whole or (named[0] if len(named) == 1 else None)
 
-    def _likely(self, test: Test, missing: Sequence[Demand]) -> Test | None:
+    @cached_property
+    def _added_by_name(self) -> dict[str, list[Test]]:
+        found: dict[str, list[Test]] = {}
+        for test in self.added:
+            found.setdefault(test.name.rpartition(".")[2], []).append(test)
+        return found
+
+    @cached_property
+    def _added_about(self) -> dict[str, list[Test]]:
+        """The new tests by what they demand something of, and by the words of their source with their file."""
+        found: dict[str, list[Test]] = {}
+        for test in self.added:
+            reading, (path, _) = self.now.reading(test), test.key
+            subjects = {demand.subject for demand in (*reading.demands, *(d for d, _ in reading.dead))}
+            words = {f"{path}:{word}" for word in _PART.findall(test.home.source(test.node))}
+            self.work.spend(len(words))
+            for key in subjects | words:
+                found.setdefault(key, []).append(test)
+        return found
+
+    def _alike(self, keys: Iterable[str]) -> list[Test]:
+        """The new tests that share most, the rare counting more."""
+        counted: dict[tuple[str, str], float] = {}
+        tests: dict[tuple[str, str], Test] = {}
+        for key in sorted(set(keys)):
+            named = self._added_about.get(key, [])
+            self.work.spend(min(len(named), 2 * _MAX_SEARCHED) + 1)
+            for test in named[: 2 * _MAX_SEARCHED]:
+                tests[test.key] = test
+                counted[test.key] = counted.get(test.key, 0) + 1 / len(named)
+        return [tests[key] for key in sorted(counted, key=lambda key: (-counted[key], key))[:_MAX_LIKELY]]
+
+    def _likely(self, test: Test) -> Test | None:
         """Of the new tests the one that demands most of the same, or says nearly the same."""
-        demands = self.was.reading(test).demands
+        demands, source = self.was.reading(test).demands, test.home.source(test.node)
+        near = self._alike(demand.subject for demand in demands)
+        near += self._alike(f"{test.module.path}:{word}" for word in _PART.findall(source))
         best, most = None, 0.0
-        for other in self.added:
+        for other in dict.fromkeys(near):
             own = self.now.reading(other)
-            every = [*own.demands, *(demand for demand, _ in own.dead)]
-            score = float(sum(any(implies(d, wanted) for d in every) for wanted in demands))
-            if 2 * score < len(demands) and other.module.path == test.module.path:
-                one, two = test.home.source(test.node), other.home.source(other.node)
-                ratio = (
-                    difflib.SequenceMatcher(None, one, two, autojunk=False).ratio()
-                    if len(one) < 4000
-                    else 0.0
-                )
-                score = score + 1 if ratio > 0.75 else 0.0
-            elif 2 * score < len(demands):
-                continue
+            every = Demanded(self.work, [*own.demands, *(demand for demand, _ in own.dead)])
+            score = float(sum(every.find(wanted, is_guarded=False) is not None for wanted in demands))
+            if 2 * score < len(demands):
+                if other.module.path != test.module.path or len(source) >= 4000:
+                    continue
+                self.work.spend(len(source) // 4)
+                matcher = difflib.SequenceMatcher(None, source, other.home.source(other.node), autojunk=False)
+                is_near = matcher.quick_ratio() > 0.75 and matcher.ratio() > 0.75
+                score = score + 1 if is_near else 0.0
             if score > most:
                 best, most = other, score
         return best
@@ -207,115 +235,80 @@ class _Comparison(Difference):
     def _missing(self, test: Test, other: Test | None) -> list[Demand]:
         """What a test demanded that is demanded no more, by itself or by any other."""
         is_run = other is not None and (bool(self.was.deselected(test)) or not self.now.deselected(other))
-        own = self.now.reading(other) if other is not None and is_run else Reading()
+        own = self.now.demanded(other) if other is not None and is_run else Demanded(self.work)
+        calls = "\n".join(self.now.reading(other).calls) if other is not None and is_run else ""
         wanted = dict.fromkeys(self.was.reading(test).demands)
-        missing = [w for w in wanted if not _is_met(w, own.demands, own.calls)]
+        missing = [w for w in wanted if not (own.meets(w) or (w.op == "runs" and w.subject in calls))]
         left = [w for w in missing if not self._is_met_elsewhere(w, test)]
         if left and other is not None:
             is_same = test.home.source(test.node) == other.home.source(other.node)
-            left = [w for w in left if not any(self._is_renamed(w, d, is_same) for d in own.demands)]
+            left = [w for w in left if not any(self._is_renamed(w, d, is_same) for d in own.alike(w))]
         return left
+
+    def _is_renamed(self, wanted: Demand, found: Demand, is_same: bool) -> bool:
+        """Whether it is the same demand, with other names for what has that name nowhere else."""
+        pairs = renamed(wanted, found, is_same)
+        return pairs is not None and not any(a in self.now.words or b in self.was.words for a, b in pairs)
 
     def _is_met_elsewhere(self, wanted: Demand, test: Test) -> bool:
         """Whether a new test demands it, or one in which the same calls stand."""
-        called = set(_CALLED.findall(f"{wanted.subject} {wanted.expected}")) - {
-            "each",
-            "entered",
-            "len",
-            "sorted",
-        }
-        if called and self._has(wanted, self._demanded):
+        called = set(CALLED.findall(f"{wanted.subject} {wanted.expected}"))
+        called -= {"each", "entered", "len", "sorted"}
+        if called and self._demanded.meets(wanted):
             return True
         if wanted.op == "runs":
-            return any(_is_met(wanted, (), self.now.reading(t).calls) for t in self.added)
-        names = frozenset(called & set(_WORD.findall(test.home.source(test.node))))
-        return bool(names) and self._has(wanted, self._by_subject(self._mentioning(names)))
+            self.work.spend(len(self._made) // 1000)
+            return wanted.subject in self._made
+        names = frozenset(called & set(WORD.findall(test.home.source(test.node))))
+        for other in self._mentioning(names) if names else ():
+            if other.key not in self._known_near:
+                self._known_near.add(other.key)
+                self._near.add(self._live_demands(other))
+        return bool(names) and self._near.meets(wanted)
 
     def _mentioning(self, names: frozenset[str]) -> list[Test]:
         """Some tests in which all of the names stand, those of files that changed first."""
         if names not in self._searched:
             found: list[Test] = []
-            for path in sorted(self.now.paths, key=lambda path: (path not in self.changed, path)):
-                is_near = self.now.suite.is_test_file(path) and all(
-                    name in self.now.texts[path] for name in names
-                )
-                for test in self.now.tests(path).values() if is_near and len(found) < _MAX_SEARCHED else ():
-                    if all(name in test.home.source(test.node) for name in names):
-                        found.append(test)
+            paths = set.intersection(*(self.now.words.get(name, set()) for name in names))
+            self.work.spend(len(paths))
+            near = sorted(
+                filter(self.now.suite.is_test_file, paths), key=lambda p: (p not in self.changed, p)
+            )
+            for path in near[: 3 * _MAX_SEARCHED] if not self.work.is_spent else ():
+                if len(found) < _MAX_SEARCHED:
+                    tests = [self.now.tests_with(path).get(name, []) for name in names]
+                    rarest = min(tests, key=len)
+                    self.work.spend(min(len(rarest), 10 * _MAX_SEARCHED))
+                    found += [
+                        t
+                        for t in rarest[: 10 * _MAX_SEARCHED]
+                        if names <= set(WORD.findall(t.home.source(t.node)))
+                    ]
             self._searched[names] = found[: 2 * _MAX_SEARCHED]
         return self._searched[names]
-
-    @staticmethod
-    def _has(wanted: Demand, index: Mapping[str, list[Demand]]) -> bool:
-        near = index.get(wanted.subject, [])
-        if _is_met(wanted, near, ()):
-            return True
-        parts = list(elements(wanted))
-        if parts and all(_is_met(part, index.get(part.subject, []), ()) for part in parts):
-            return True
-        outer = re.sub(r"(\[[^\[\]]*\]|\))$", "", wanted.subject).removeprefix("len(")
-        return _is_met(wanted, index.get(outer, []), ()) or _is_met(
-            wanted, index.get(wanted.expected, []), ()
-        )
-
-    def _is_renamed(self, wanted: Demand, found: Demand, is_same: bool) -> bool:
-        """Whether it is the same demand but for the name of a function or argument, or for how helpers prepare it.
-
-        :param is_same: the test itself is as it was.
-        """
-        if wanted.op != found.op or len(found.guards) > len(wanted.guards):
-            return False
-        if wanted.op == "~=" and not is_narrower(found, wanted):
-            return False
-        if wanted.op == "raises" and wanted.value not in (..., found.value):
-            return False
-        if wanted.text == found.text and wanted.text and _is_prepared(wanted.normal, found.normal, is_same):
-            return True
-        if not found.guards <= wanted.guards:
-            return False
-        one, two = _loose(wanted), _loose(found)
-        if one == two:
-            return True
-        if "=" in wanted.normal + found.normal and sorted(one) == sorted(two):
-            return True
-        if len(one) != len(two):
-            return False
-        pairs = {(a, b) for a, b in zip(one, two, strict=True) if a != b}
-        if (
-            not pairs
-            or len(pairs) > 3
-            or len({a for a, _ in pairs}) != len({b for _, b in pairs}) != len(pairs)
-        ):
-            return False
-        return all(
-            _WORD.fullmatch(a)
-            and _WORD.fullmatch(b)
-            and not {a, b} & BUILT_IN
-            and not self.now.mentions(a)
-            and not self.was.mentions(b)
-            for a, b in pairs
-        )
 
     # In words
 
     def _weaker(self, test: Test, other: Test, missing: list[Demand]) -> TestChange:
-        now = self.now.reading(other)
+        now, own, was = self.now.reading(other), self.now.demanded(other), self.was.demanded(test)
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
         void = [text for text in now.void if text not in self.was.reading(test).void]
-        new = [d for d in now.demands if not any(implies(w, d) for w in self.was.reading(test).demands)]
+        dead = Demanded(self.work, [dead for dead, _ in now.dead])
         for wanted in missing:
-            why = next((why for dead, why in now.dead if implies(dead, wanted) or dead == wanted), "")
-            if why:
+            swallowed = dead.find(wanted, is_guarded=False) or next(iter(dead.same(wanted)), None)
+            if swallowed is not None:
+                why = next(w for d, w in now.dead if d.line == swallowed.line and d.text == swallowed.text)
                 kind: Kind = "not-run" if "does not run" in why or "never calls" in why else "weakened"
                 return self._changed(test, other, kind, f"{why}: `{wanted.shown}`{more}", wanted)
         for wanted in missing:
-            for found in now.demands:
-                if implies(found, wanted) and not found.guards <= wanted.guards:
-                    only = min(found.guards - wanted.guards)
-                    what = f"asserts `{wanted.shown}` only under `{only}`{more}"
-                    return self._changed(test, other, "weakened", what, wanted, found)
+            found = own.find(wanted, is_guarded=False)
+            if found is not None and not found.guards <= wanted.guards:
+                only = min(found.guards - wanted.guards)
+                what = f"asserts `{wanted.shown}` only under `{only}`{more}"
+                return self._changed(test, other, "weakened", what, wanted, found)
         for wanted in missing:
-            near = next((d for d in now.demands if d.subject == wanted.subject), None)
+            near = next(iter(own.about(wanted.subject)), None)
             if near is not None:
                 return self._changed(test, other, "weakened", _became(wanted, near) + more, wanted, near)
         wanted = missing[0]
@@ -323,12 +316,14 @@ class _Comparison(Difference):
             why = next((why for _, why in now.dead), "")
             what = f"asserts nothing any more: {why}" if why else "asserts nothing any more"
             return self._changed(test, other, "weakened", what + more, wanted)
-        weaker = next((d for d in now.demands for w in missing if implies(w, d) and d.op != "runs"), None)
+        lost = Demanded(self.work, missing)
+        weaker = next((d for d in now.demands if d.op != "runs" and lost.find(d, is_guarded=False)), None)
         if weaker is not None and not void:
             what = f"`{wanted.shown}` became `{weaker.shown}`{more}"
             return self._changed(test, other, "weakened", what, wanted, weaker)
         if void:
             return self._changed(test, other, "weakened", f"`{void[0]}` is always true{more}", wanted)
+        new = [d for d in now.demands if was.find(d, is_guarded=False) is None][:_MAX_SEARCHED]
         if new:
             closest = max(
                 new, key=lambda d: difflib.SequenceMatcher(None, d.normal[:400], wanted.normal[:400]).ratio()
@@ -354,20 +349,29 @@ class _Comparison(Difference):
             return TestChange(path, test.name, "deleted", "the file is gone", source)
         if module.tree is None:
             return TestChange(path, test.name, "not-run", "the file is not Python any more", source)
-        body = ast.dump(ast.Module(test.node.body, []))
         last = test.name.rpartition(".")[2]
-        for node in ast.walk(module.tree):
-            is_same = isinstance(node, FUNCTIONS) and ast.dump(ast.Module(node.body, [])) == body
-            if isinstance(node, FUNCTIONS) and (is_same or node.name == last):
-                name = f" as `{node.name}`" if node.name != last else ""
-                what = f"it is still written{name}, but pytest does not collect it"
-                return TestChange(
-                    path, test.name, "not-run", what, source, excerpt(module.source(node)), node.lineno
-                )
+        by_name, by_body = self._written(module)
+        node = by_body.get(ast.dump(ast.Module(test.node.body, []))) or by_name.get(last)
+        if node is not None:
+            name = f" as `{node.name}`" if node.name != last else ""
+            what = f"it is still written{name}, but pytest does not collect it"
+            return TestChange(
+                path, test.name, "not-run", what, source, excerpt(module.source(node)), node.lineno
+            )
         return TestChange(path, test.name, "deleted", "the test is gone", source)
 
-    @staticmethod
+    def _written(self, module: Module) -> tuple[dict[str, Function], dict[str, Function]]:
+        """The functions of a module by their names and by their bodies."""
+        if module.path not in self._functions:
+            nodes = [
+                node for node in ast.walk(module.tree or ast.Module([], [])) if isinstance(node, FUNCTIONS)
+            ]
+            by_body = {ast.dump(ast.Module(node.body, [])): node for node in reversed(nodes)}
+            self._functions[module.path] = {node.name: node for node in reversed(nodes)}, by_body
+        return self._functions[module.path]
+
     def _changed(
+        self,
         test: Test,
         other: Test,
         kind: Kind,
@@ -379,14 +383,13 @@ class _Comparison(Difference):
         if one == two:
             before, after = wanted.text if wanted else "", found.text if found else ""
         else:
-            matcher = difflib.SequenceMatcher(None, one, two, autojunk=False)
-            blocks = [b for b in matcher.get_opcodes() if b[0] != "equal"]
-            before = "\n".join(line for _, i, j, _, _ in blocks for line in one[i:j])
-            after = "\n".join(line for _, _, _, i, j in blocks for line in two[i:j])
+            before, after = _changed_lines(one, two)
         line = found.line if found and found.line and one != two else other.node.lineno
         if other.key != test.key:
             what = f"now `{other.name}`: {what}"
         path, name = (other if other.key != test.key and other.name == test.name else test).key
+        if one != two:
+            self._edited.add((path, name))
         return TestChange(path, name, kind, what, excerpt(before), excerpt(after), line)
 
     # All tests at once
@@ -505,47 +508,18 @@ def _runs_async(test: Test, texts: Mapping[str, str]) -> bool:
     )
 
 
-def _is_met(wanted: Demand, demands: Sequence[Demand], calls: Sequence[str]) -> bool:
-    if wanted.op == "runs" and any(wanted.subject in call for call in calls):
-        return True
-    if any(d.guards <= wanted.guards and implies(d, wanted) for d in demands):
-        return True
-    parts = list(elements(wanted))
-    return bool(parts) and all(_is_met(part, demands, ()) for part in parts)
-
-
-def _is_prepared(was: str, now: str, is_same: bool) -> bool:
-    """Whether two demands that are written alike differ only in how what they are about is prepared.
-
-    Another literal is another input or expectation; another function around it is another demand.
-    """
-    words = [_WORD.findall(LITERAL.sub("", text)) for text in (was, now)]
-    if words[0] == words[1]:
-        return False
-    if _outline(was) == _outline(now):
-        return True
-    called = [set(_CALLED.findall(text)) for text in (was, now)]
-    is_chosen = any(words[1].count(word) > words[0].count(word) for word in _CHOICES)
-    return is_same and not is_chosen and 2 * len(called[0] & called[1]) >= len(called[0])
-
-
-def _outline(text: str) -> str:
-    """An expression without the arguments of its calls."""
-    depth, found = 0, []
-    for letter in LITERAL.sub("0", text):
-        depth -= letter in ")]}"
-        if depth <= 0:
-            found.append(letter)
-        depth += letter in "([{"
-    return "".join(found)
-
-
-def _loose(demand: Demand) -> list[str]:
-    """The words of a demand without the names of arguments and without what an object is made with."""
-    text = demand.normal
-    for _ in range(3):
-        text = _MADE.sub(r"\1()", text)
-    return [token for token in _TOKEN.findall(_KEYWORD.sub("", text)) if token != ","]
+def _changed_lines(was: list[str], now: list[str]) -> tuple[str, str]:
+    """The lines that differ; of very many all between the first and the last that do."""
+    head = next(
+        (i for i, (a, b) in enumerate(zip(was, now, strict=False)) if a != b), min(len(was), len(now))
+    )
+    one, two = was[head:], now[head:]
+    if len(one) * len(two) > _MAX_LINES:
+        return "\n".join(one), "\n".join(two)
+    matcher = difflib.SequenceMatcher(None, one, two, autojunk=False)
+    blocks = [b for b in matcher.get_opcodes() if b[0] != "equal"]
+    before = "\n".join(line for _, i, j, _, _ in blocks for line in one[i:j])
+    return before, "\n".join(line for _, _, _, i, j in blocks for line in two[i:j])
 
 
 def _is_hit(target: str, demands: Sequence[Demand], module: Module) -> bool:
@@ -554,7 +528,7 @@ def _is_hit(target: str, demands: Sequence[Demand], module: Module) -> bool:
     place, last = owner.partition(".")[0], owner.rpartition(".")[2]
     for demand in demands:
         shown = f"{demand.subject} {demand.expected}"
-        called = set(_CALLED.findall(shown))
+        called = set(CALLED.findall(shown))
         origins = {n: module.scope.imports.get(n, ("", ""))[0] for n in called}
         if owner in ("sys.modules", "modules"):
             if any(
@@ -563,7 +537,7 @@ def _is_hit(target: str, demands: Sequence[Demand], module: Module) -> bool:
                 return True
         elif name in called or (demand.op != "runs" and f".{name}" in shown):
             origin = origins.get(name, "")
-            known = {*origin.split("."), *_WORD.findall(shown), *module.scope.imports}
+            known = {*origin.split("."), *WORD.findall(shown), *module.scope.imports}
             if last in known and last not in (
                 "requests",
                 "time",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from loop_close.testcode.nodes import constant, dotted, text_of
@@ -215,16 +215,24 @@ def _items(node: ast.Dict) -> dict[str, ast.expr] | None:
 
 
 def _rank(node: ast.expr) -> int:
-    """How much an expression looks like the expected side: a literal more than what is called."""
+    """How much an expression looks like the expected side, kept on the node: a literal more than what is called."""
+    known: int | None = getattr(node, "_rank", None)
+    if known is None:
+        known = node._rank = _ranked(node)  # type: ignore[attr-defined]
+    return known
+
+
+def _ranked(node: ast.expr) -> int:
     if constant(node) is not ...:
         return 3
-    names = [n for n in ast.walk(node) if isinstance(n, (ast.Name, ast.Attribute))]
-    called = [dotted(n.func).rpartition(".")[2] for n in ast.walk(node) if isinstance(n, ast.Call)]
-    if all(
-        name[:1].isupper() or name in ("approx", "set", "dict", "list", "tuple", "frozenset")
-        for name in called
-    ):
-        is_built = len(names) <= sum(1 for _ in called) or (bool(called) and called[0] == "approx")
+    names, called = 0, []
+    for inner in ast.walk(node):
+        names += isinstance(inner, (ast.Name, ast.Attribute))
+        if isinstance(inner, ast.Call):
+            called.append(dotted(inner.func).rpartition(".")[2])
+    built = ("approx", "set", "dict", "list", "tuple", "frozenset")
+    if all(name[:1].isupper() or name in built for name in called):
+        is_built = names <= len(called) or (bool(called) and called[0] == "approx")
         return 2 if is_built else 1 if not called else 0
     return 0
 
@@ -300,12 +308,13 @@ def raising(kind: ast.expr | None, body: ast.AST | None, match: ast.expr | None 
 
 def elements(demand: Demand) -> Iterator[Demand]:
     """What the elements of a literal have to be for the whole to be equal to it."""
-    if demand.op == "==" and isinstance(demand.value, (tuple, list)) and len(demand.value) <= _MAX_ELEMENTS:
-        for index, item in enumerate(demand.value):
-            yield Demand("==", f"{demand.subject}[{index}]", repr(item), item)
-    elif demand.op == "==" and isinstance(demand.value, dict) and len(demand.value) <= _MAX_ELEMENTS:
-        for key, item in demand.value.items():
-            yield Demand("==", f"{demand.subject}[{key!r}]", repr(item), item)
+    if demand.op != "==" or not isinstance(demand.value, (tuple, list, dict)):
+        return
+    is_dict = isinstance(demand.value, dict)
+    items = demand.value.items() if isinstance(demand.value, dict) else enumerate(demand.value)
+    for key, item in items if len(demand.value) <= _MAX_ELEMENTS else ():
+        shown = f"{demand.subject}[{key!r}]" if is_dict else f"{demand.subject}[{key}]"
+        yield replace(demand, subject=shown, expected=repr(item), value=item)
 
 
 def implies(strong: Demand, weak: Demand) -> bool:

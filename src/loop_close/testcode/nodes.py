@@ -38,6 +38,10 @@ def dotted(node: ast.AST | None) -> str:
 
 def constant(node: ast.AST | None) -> object:
     """The value of a literal, or of a name or expression that is always true or false; ... where it is not one."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if node is None or isinstance(node, (ast.Name, ast.Attribute, ast.Compare)):
+        return ...
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         value = constant(node.operand)
         return ... if value is ... else not value
@@ -76,19 +80,36 @@ def text_of(node: ast.AST) -> str:
     """The expression as source, kept on the node: no node of a normalized expression is changed again."""
     known: str | None = getattr(node, "_text", None)
     if known is None:
-        try:
-            known = ast.unparse(node)
-        except (ValueError, TypeError, AttributeError):  # before 3.12 not every f-string can be written
-            digest = blake2b(ast.dump(node).encode("utf-8", "surrogatepass"), digest_size=6)
-            known = f"<{digest.hexdigest()}>"
+        match node:
+            case ast.Name(id=name):
+                return name
+            case ast.Attribute(value=ast.Name() | ast.Attribute() | ast.Call() as owner, attr=attr):
+                known = f"{text_of(owner)}.{attr}"
+            case ast.Call(func=ast.Name() | ast.Attribute() as function, args=args, keywords=[]) if not any(
+                isinstance(arg, (ast.Starred, ast.GeneratorExp, ast.NamedExpr)) for arg in args
+            ):
+                known = f"{text_of(function)}({', '.join(map(text_of, args))})"
+            case _:
+                known = _unparsed(node)
         node._text = known  # type: ignore[attr-defined]
     return known
 
 
+def _unparsed(node: ast.AST) -> str:
+    try:
+        return ast.unparse(node)
+    except (ValueError, TypeError, AttributeError):  # before 3.12 not every f-string can be written
+        digest = blake2b(ast.dump(node).encode("utf-8", "surrogatepass"), digest_size=6)
+        return f"<{digest.hexdigest()}>"
+
+
 def short(node: ast.AST) -> str:
-    """The first line of a statement, bounded."""
-    text = ast.unparse(node).partition("\n")[0].rstrip(":")
-    return text if len(text) <= 120 else text[:119] + "…"
+    """The first line of a statement, bounded, kept on the node."""
+    known: str | None = getattr(node, "_short", None)
+    if known is None:
+        text = ast.unparse(node).partition("\n")[0].rstrip(":")
+        known = node._short = text if len(text) <= 120 else text[:119] + "…"  # type: ignore[attr-defined]
+    return known
 
 
 def each(iterated: ast.expr) -> ast.expr:
@@ -108,8 +129,8 @@ def size_of(node: ast.AST) -> int:
 def copied(node: ast.expr) -> ast.expr:
     """A new node with the same parts."""
     new = copy.copy(node)
-    vars(new).pop("_text", None)
-    vars(new).pop("_size", None)
+    for kept in ("_text", "_size", "_short", "_rank"):
+        vars(new).pop(kept, None)
     return new
 
 

@@ -11,7 +11,7 @@ from itertools import product
 
 from loop_close.testcode.demands import Demand, demands_of, of_call, raising
 from loop_close.testcode.nodes import constant, copied, dotted, each, folded, short, text_of
-from loop_close.testcode.suite import FUNCTIONS, Function, Scope, Suite, Test, flat
+from loop_close.testcode.suite import FUNCTIONS, Function, Scope, Suite, Test
 from loop_close.testcode.values import (
     MAX_DEPTH,
     MAX_LOOP,
@@ -68,18 +68,17 @@ class Walk(Values):
         """Follow the whole test."""
         test, node = self.test, self.test.node
         decorators = [d for owner in test.owners for d in owner.decorator_list] + list(node.decorator_list)
-        marks = [*decorators, *(mark for scope in self._scopes() for mark in _marks(scope))]
+        marks = [*decorators, *self._marks()]
         rows = [found for mark in marks if (found := self.rows(mark, node)) is not None]
         for mark in marks:
             self.mark(mark)
-        for module_statement in flat(self.module.tree.body if self.module.tree else []):
-            if isinstance(module_statement, (ast.Expr, ast.Assign)):
-                self.stop_by(module_statement.value)
+        for statement in self.module.values:
+            self.stop_by(statement)
         for owner, values in self.module.scope.attributes.items():
             if owner.partition(".")[0] in self.module.scope.imports:
                 for name, value in values.items():
                     self.reading.patched[f"{owner}.{name}"] = f"{owner}.{name} = {text_of(value)}"
-        if _is_generator(node):
+        if "yield" in test.home.source(node) and _is_generator(node):
             self.dead.append("has a `yield`: pytest does not run it")
         for place, fixture in self.suite.autouse(test):
             self.fixture(place, fixture)
@@ -94,11 +93,17 @@ class Walk(Values):
         for name in _AFTER:
             self._method(name)
 
-    def _scopes(self) -> Iterator[Scope]:
-        yield self.module.scope
-        if self.test.module is not self.module:
-            yield self.test.module.scope
-        yield from (Scope(owner.body) for owner in self.test.owners)
+    def _marks(self) -> Iterator[ast.expr]:
+        """The marks of ``pytestmark``, of the module and of the classes."""
+        places = dict.fromkeys((self.module, self.test.module))
+        values: list[ast.AST | None] = [place.scope.bound.get("pytestmark") for place in places]
+        for owner in self.test.owners:
+            values.append(self.suite.members(self.module, owner).get("pytestmark", (None, None))[1])
+        for value in values:
+            if isinstance(value, (ast.List, ast.Tuple)):
+                yield from value.elts
+            elif isinstance(value, ast.expr):
+                yield value
 
     def _method(self, name: str) -> None:
         for owner in self.test.owners:
@@ -486,14 +491,6 @@ class Walk(Values):
         for guard in guards:
             if guard in self.guards:
                 self.guards.remove(guard)
-
-
-def _marks(scope: Scope) -> Iterator[ast.expr]:
-    value = scope.bound.get("pytestmark")
-    if isinstance(value, (ast.List, ast.Tuple)):
-        yield from value.elts
-    elif isinstance(value, ast.expr):
-        yield value
 
 
 def _combined(rows: list[list[Env]]) -> Iterator[Env]:

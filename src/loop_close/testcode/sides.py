@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping
 from functools import cached_property
 
+from loop_close.testcode.matching import WORD, Demanded, Work
 from loop_close.testcode.nodes import dotted
 from loop_close.testcode.reach import read
 from loop_close.testcode.selection import Selection, ignored_by_conftest, selection_of, selections
@@ -14,36 +14,62 @@ from loop_close.testcode.suite import FUNCTIONS, Module, Scope, Suite, Test, is_
 from loop_close.testcode.values import Reading
 
 _MAX_STEPS = 25_000
-_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 class Side:
     """One state of the suite, with what was read of it so far."""
 
-    def __init__(self, texts: Mapping[str, str]) -> None:
+    def __init__(self, texts: Mapping[str, str], work: Work) -> None:
         self.texts = texts
         self.selections = selections(texts)
         self.suite = Suite(texts, self.selections[0].patterns if self.selections else Selection().patterns)
         self.paths = sorted(path for path in texts if path.endswith(".py"))
         self.steps = 0
+        self._work = work
         self._readings: dict[tuple[str, str], Reading] = {}
+        self._demanded: dict[tuple[tuple[str, str], bool], Demanded] = {}
+        self._tests_with: dict[str, dict[str, list[Test]]] = {}
 
     def tests(self, path: str) -> dict[str, Test]:
         """What is collected from a file."""
         return self.suite.tests(path)
 
     def reading(self, test: Test, is_brief: bool = False) -> Reading:
-        """What a test demands; read once."""
+        """What a test demands; read once, and not at all once the work is spent."""
         if test.key not in self._readings or (is_brief and not self._readings[test.key].is_brief):
+            if self._work.is_spent:
+                return Reading()
             reading = read(self.suite, test, is_brief=is_brief or self.steps > _MAX_STEPS)
             self.steps += reading.steps
+            self._work.spend(10 * reading.steps + 50)
             self._readings[test.key] = reading
         return self._readings[test.key]
 
-    def mentions(self, name: str) -> bool:
-        """Whether any text has the word."""
-        word = re.compile(rf"\b{re.escape(name)}\b")
-        return any(word.search(self.texts[path]) for path in self.paths)
+    def demanded(self, test: Test) -> Demanded:
+        """What a test demands, to look it up."""
+        reading = self.reading(test)
+        key = test.key, reading.is_brief
+        if key not in self._demanded:
+            self._demanded[key] = Demanded(self._work, reading.demands)
+        return self._demanded[key]
+
+    @cached_property
+    def words(self) -> dict[str, set[str]]:
+        """All words of the Python files, with the files."""
+        found: dict[str, set[str]] = {}
+        for path in self.paths:
+            for word in set(WORD.findall(self.texts[path])):
+                found.setdefault(word, set()).add(path)
+        return found
+
+    def tests_with(self, path: str) -> dict[str, list[Test]]:
+        """The tests of a file by the words in them."""
+        if path not in self._tests_with:
+            found = self._tests_with[path] = {}
+            for test in self.tests(path).values():
+                for word in dict.fromkeys(WORD.findall(test.home.source(test.node))):
+                    found.setdefault(word, []).append(test)
+        return self._tests_with[path]
 
     def left_out(self, path: str) -> str:
         """By what the whole file is not collected."""
@@ -63,8 +89,9 @@ class Side:
 class Difference:
     """What differs between two states."""
 
-    def __init__(self, before: Mapping[str, str], after: Mapping[str, str]) -> None:
-        self.was, self.now = Side(before), Side(after)
+    def __init__(self, before: Mapping[str, str], after: Mapping[str, str], work: Work) -> None:
+        self.work = work
+        self.was, self.now = Side(before, work), Side(after, work)
         self.changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
         self._names: dict[str, set[str]] = {}
 
@@ -86,7 +113,7 @@ class Difference:
         was, now = self.was.suite.modules.get(path), self.now.suite.modules.get(path)
         one, other = (_definitions(m) if m is not None and path in self.changed else {} for m in (was, now))
         names |= {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
-        words = {word for module in (was, now) if module is not None for word in _WORD.findall(module.text)}
+        words = {word for module in (was, now) if module is not None for word in WORD.findall(module.text)}
         used = [p for stem in words & self._helpers.keys() for p in self._helpers[stem]]
         used += [m.path for side in (self.was, self.now) for m in side.suite.conftests(path)]
         for helper in used:
@@ -94,7 +121,7 @@ class Difference:
                 names |= (self._changed_for(helper) - {"*", "pytestmark"}) & words
         if names:
             known = [
-                (name, set(_WORD.findall(text)))
+                (name, set(WORD.findall(text)))
                 for m in (was, now)
                 if m
                 for name, text in _definitions(m).items()
@@ -119,7 +146,7 @@ class Difference:
         source = test.home.source(test.node)
         same = source == other.home.source(other.node) and len(test.owners) == len(other.owners)
         shells = all(_shell(a) == _shell(b) for a, b in zip(test.owners, other.owners, strict=False))
-        return same and shells and names.isdisjoint(_WORD.findall(source))
+        return same and shells and names.isdisjoint(WORD.findall(source))
 
     @cached_property
     def added(self) -> list[Test]:

@@ -119,6 +119,29 @@ class Module:
         return Scope(self.tree.body if self.tree else [])
 
     @cached_property
+    def values(self) -> list[ast.expr]:
+        """What its statements evaluate or assign when it is imported."""
+        return [
+            s.value
+            for s in flat(self.tree.body if self.tree else [])
+            if isinstance(s, (ast.Expr, ast.Assign))
+        ]
+
+    @cached_property
+    def fixtures(self) -> dict[str, Function]:
+        """Its fixtures that have another name than their function."""
+        nodes = [node for node in self.scope.bound.values() if isinstance(node, FUNCTIONS)]
+        named = ((fixture_name(d), node) for node in reversed(nodes) for d in node.decorator_list)
+        return {name: node for name, node in named if name}
+
+    @cached_property
+    def autouse(self) -> list[Function]:
+        """Its fixtures that every test gets."""
+        return [
+            node for node in self.scope.bound.values() if isinstance(node, FUNCTIONS) and is_autouse(node)
+        ]
+
+    @cached_property
     def lines(self) -> list[str]:
         """The lines of its text."""
         return self.text.split("\n")
@@ -173,6 +196,7 @@ class Suite:
         self.patterns = patterns
         self.modules = {path: Module(path, text) for path, text in texts.items() if path.endswith(".py")}
         self._tests: dict[str, dict[str, Test]] = {}
+        self._members: dict[tuple[str, int], dict[str, tuple[Module, ast.AST]]] = {}
         self._by_stem: dict[str, list[Module]] = {}
         for path, module in sorted(self.modules.items()):
             stem = path.removesuffix("/__init__.py").removesuffix(".py").rpartition("/")[2]
@@ -254,10 +278,15 @@ class Suite:
         self, module: Module, node: ast.ClassDef, depth: int = 0
     ) -> dict[str, tuple[Module, ast.AST]]:
         """What the class and its known bases define, by name."""
+        key = module.path, id(node)
+        if depth == 0 and key in self._members:
+            return self._members[key]
         found: dict[str, tuple[Module, ast.AST]] = {}
         for home, base in reversed(list(self.bases(module, node)) if depth < 5 else []):
             found.update(self.members(home, base, depth + 1))
         found.update((name, (module, value)) for name, value in Scope(node.body).bound.items())
+        if depth == 0:
+            self._members[key] = found
         return found
 
     def is_unittest(self, module: Module, node: ast.ClassDef, depth: int = 0) -> bool:
@@ -310,18 +339,13 @@ class Suite:
             home, node = self.resolve(module, name)
             if home and isinstance(node, FUNCTIONS) and is_fixture(node):
                 return home, node
-            for other in module.scope.bound.values():
-                if isinstance(other, FUNCTIONS) and any(
-                    fixture_name(d) == name for d in other.decorator_list
-                ):
-                    return module, other
+            if name in module.fixtures:
+                return module, module.fixtures[name]
         return None, None
 
     def autouse(self, test: Test) -> Iterator[tuple[Module, Function]]:
         """The fixtures that the test gets without asking, but for those of conftest files."""
-        for node in test.home.scope.bound.values():
-            if isinstance(node, FUNCTIONS) and is_autouse(node):
-                yield test.home, node
+        yield from ((test.home, node) for node in test.home.autouse)
         for owner in test.owners:
             for place, member in self.members(test.home, owner).values():
                 if isinstance(member, FUNCTIONS) and is_autouse(member):

@@ -17,6 +17,7 @@ KINDS = {
     "weakened": "weakened",
     "replaced": "tests a replacement",
     "unclear": "changed",
+    "not-compared": "not compared",
     "hint": "look",
 }
 _WAYS = {
