@@ -8,20 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from loop_close.testcode.nodes import constant, dotted, text_of
+from loop_close.testcode.nodes import constant, dotted, folded, text_of
+from loop_close.testcode.outcomes import holds, operator_of, truth
 
-_OPERATORS: dict[type[ast.cmpop], str] = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Is: "is",
-    ast.IsNot: "is not",
-    ast.In: "in",
-    ast.NotIn: "not in",
-}
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="} | {op: op for op in ("==", "!=", "is", "is not")}
 _NEGATED = {"==": "!=", "!=": "==", "is": "is not", "is not": "is", "in": "not in", "not in": "in"}
 _NEGATED |= {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -52,6 +41,8 @@ _UNITTEST |= dict.fromkeys(
 )
 _CLOSE = {"assertAlmostEqual", "isclose", "allclose", "assert_allclose", "assert_almost_equal"}
 _MAX_ELEMENTS = 200
+#: What pytest, unittest, math and numpy call close if nothing else is asked for.
+_DEFAULT_CLOSE = {(1e-6, 1e-12), (0, 0.5 * 10.0**-7), (1e-9, 0), (1e-7, 0)}
 _MAX_SHOWN = 100
 
 
@@ -117,9 +108,9 @@ def demands_of(test: ast.expr, positive: bool = True) -> list[Demand]:
     :param positive: False where it has to be false.
     :returns: empty where it always holds. ``False`` as a demand is one that always fails.
     """
-    value = constant(test)
-    if value is not ...:
-        return [] if bool(value) is positive else [Demand("truthy", "False")]
+    always = truth(test)
+    if always is not None:
+        return [] if always is positive else [Demand("truthy", "False")]
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return demands_of(operand, not positive)
@@ -129,21 +120,20 @@ def demands_of(test: ast.expr, positive: bool = True) -> list[Demand]:
             return _either([demands_of(part, positive) for part in values])
         case ast.Compare(left=left, ops=ops, comparators=others):
             sides = [left, *others]
-            pairs = [(sides[i], _OPERATORS[type(op)], sides[i + 1]) for i, op in enumerate(ops)]
+            pairs = [(sides[i], operator_of(op), sides[i + 1]) for i, op in enumerate(ops)]
             if positive or len(pairs) == 1:
                 return [d for a, op, b in pairs for d in compared(a, op if positive else _NEGATED[op], b)]
+        case ast.Call(
+            func=ast.Name(id="all" | "any" as name), args=[ast.List(elts=parts) | ast.Tuple(elts=parts)]
+        ) if not any(isinstance(part, ast.Starred) for part in parts):
+            options = [demands_of(part, positive) for part in parts]
+            return [d for o in options for d in o] if (name == "all") is positive else _either(options)
         case ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(elt=elt) | ast.ListComp(elt=elt)]) if (
             positive
         ):
             return demands_of(elt)
         case ast.Call() if positive:
             return of_call(test) or [Demand("truthy", text_of(test))]
-        case ast.GeneratorExp() | ast.Tuple(elts=[_, *_]) | ast.List(elts=[_, *_]) | ast.JoinedStr() if (
-            positive
-        ):
-            return []
-        case ast.Dict(keys=[_, *_]) | ast.Set() if positive:
-            return []
     return [Demand("truthy" if positive else "falsy", text_of(test))]
 
 
@@ -153,6 +143,10 @@ def _either(options: list[list[Demand]]) -> list[Demand]:
     keys = {(d.op, d.subject, d.expected) for option in options for d in option if len(option) == 1}
     if any((_opposite(op), subject, expected) in keys for op, subject, expected in keys):
         return []  # x or not x
+    for option in options:
+        rest = [other for other in options if other is not option]
+        if len(option) == 1 and any(all(implies(option[0], d) for d in other) for other in rest):
+            return _either(rest)  # x == 3 or x > 2
     shown = sorted(" and ".join(d.normal for d in option) for option in options)
     return options[0] if len(set(shown)) == 1 else [Demand("truthy", " or ".join(shown))]
 
@@ -161,11 +155,18 @@ def _opposite(op: str) -> str:
     return {"truthy": "falsy", "falsy": "truthy"}.get(op) or _NEGATED.get(op, "")
 
 
+def side(node: ast.expr) -> str:
+    """The text of a side of a comparison, in brackets where it needs them."""
+    is_loose = isinstance(node, (ast.Compare, ast.BoolOp, ast.Lambda, ast.IfExp, ast.NamedExpr))
+    is_loose |= isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    return f"({text_of(node)})" if is_loose else text_of(node)
+
+
 def compared(left: ast.expr, op: str, right: ast.expr) -> list[Demand]:
     """What a comparison demands; a sequence compared with a literal one is split into its elements."""
     if op in _FLIPPED and _rank(left) > _rank(right):
         left, op, right = right, _FLIPPED[op], left
-    here, there = text_of(left), text_of(right)
+    here, there = side(left), side(right)
     if op in ("==", "!=", "is") and here > there and _rank(left) == _rank(right):
         left, right, here, there = right, left, there, here
     if op in ("==", "is", ">=", "<=") and here == there:  # by chance alone it may fail
@@ -200,9 +201,9 @@ def compared(left: ast.expr, op: str, right: ast.expr) -> list[Demand]:
             return demands_of(subject, bool(constant(right)))
     both = constant(left), constant(right)
     if ... not in both:
-        holds = _holds(both[0], op, both[1])
-        if holds is not None:
-            return [] if holds else [Demand("truthy", "False")]
+        is_true = holds(both[0], op, both[1])
+        if is_true is not None:
+            return [] if is_true else [Demand("truthy", "False")]
     return [
         Demand(op, here, there, constant(right) if op not in ("in", "not in") or both[0] is ... else both[0])
     ]
@@ -278,7 +279,8 @@ def of_call(call: ast.Call) -> list[Demand] | None:
         case (("isinstance" | "assertIsInstance"), [first, second, *_]):
             return [Demand("isinstance", text_of(first), text_of(second))]
         case "assertCountEqual", [first, second, *_]:
-            return [Demand("==", f"sorted({text_of(first)})", f"sorted({text_of(second)})")]
+            sides = [folded(ast.Call(ast.Name("sorted"), [side], [])) for side in (first, second)]
+            return compared(sides[0], "==", sides[1])
         case "assertRegex", [first, second, *_]:
             return [Demand("truthy", f"search({text_of(second)}, {text_of(first)})")]
         case (("assertRaises" | "assertRaisesRegex" | "raises" | "warns"), [kind, function, *rest]) if (
@@ -317,6 +319,21 @@ def elements(demand: Demand) -> Iterator[Demand]:
         yield replace(demand, subject=shown, expected=repr(item), value=item)
 
 
+def consequences(demand: Demand) -> Iterator[Demand]:
+    """What else is demanded by it: of each element of a container, of the message of an exception."""
+    yield from elements(demand)
+    if demand.op == "raises" and isinstance(demand.value, str):
+        pattern, message = demand.value, "str(caught.value)"
+        text = re.sub(r"\\(.)", r"\1", pattern.removeprefix("^").removesuffix("$"))
+        if (
+            re.escape(text) == re.escape(pattern.removeprefix("^").removesuffix("$"))
+            or re.escape(text) in pattern
+        ):
+            if pattern.startswith("^") and pattern.endswith("$"):
+                yield replace(demand, op="==", subject=message, expected=repr(text), value=text)
+            yield replace(demand, op="in", subject=repr(text), expected=message, value=text)
+
+
 def implies(strong: Demand, weak: Demand) -> bool:
     """Whether what the first demands includes what the second does, guards aside."""
     if strong == weak:
@@ -333,7 +350,7 @@ def implies(strong: Demand, weak: Demand) -> bool:
         if weak.op == "isinstance":
             return type(strong.value).__name__ == weak.expected
         if weak.value is not ...:
-            return _holds(strong.value, weak.op, weak.value) is True
+            return holds(strong.value, weak.op, weak.value) is True
     if strong.op == "is" and weak.op == "==":
         return strong.expected == weak.expected
     if weak.op == "is not" and weak.value is None:
@@ -345,7 +362,7 @@ def implies(strong: Demand, weak: Demand) -> bool:
         and weak.op[:1] == strong.op[:1]
         and ... not in (strong.value, weak.value)
     ):
-        is_inside = _holds(strong.value, weak.op, weak.value)
+        is_inside = holds(strong.value, weak.op, weak.value)
         return is_inside is True or (strong.value == weak.value and weak.op.startswith(strong.op))
     return False
 
@@ -357,35 +374,11 @@ def _implies_other(strong: Demand, weak: Demand) -> bool:
         and isinstance(strong.value, (str, list, tuple, dict, set))
     ):
         if weak.op in ("in", "not in") and weak.expected == strong.subject and weak.value is not ...:
-            return _holds(weak.value, weak.op, strong.value) is True
+            return holds(weak.value, weak.op, strong.value) is True
         if weak.subject == f"len({strong.subject})" and weak.value is not ...:
-            return _holds(len(strong.value), weak.op, weak.value) is True
+            return holds(len(strong.value), weak.op, weak.value) is True
         return any(implies(element, weak) for element in elements(strong) if element.subject == weak.subject)
     return False
-
-
-def _holds(left: Any, op: str, right: Any) -> bool | None:
-    try:
-        match op:
-            case "==" | "is":
-                return bool(left == right and isinstance(left, bool) == isinstance(right, bool))
-            case "!=" | "is not":
-                return bool(left != right)
-            case "<":
-                return bool(left < right)
-            case "<=":
-                return bool(left <= right)
-            case ">":
-                return bool(left > right)
-            case ">=":
-                return bool(left >= right)
-            case "in":
-                return bool(left in right)
-            case "not in":
-                return bool(left not in right)
-    except (TypeError, ValueError):
-        pass
-    return None
 
 
 def is_narrower(strong: Demand, weak: Demand) -> bool:
@@ -400,7 +393,7 @@ def is_narrower(strong: Demand, weak: Demand) -> bool:
             strong, weak
         )
     (rel, absolute), (rel_was, abs_was) = strong.tolerance, weak.tolerance
-    if strong.tolerance == weak.tolerance:
+    if strong.tolerance == weak.tolerance or {strong.tolerance, weak.tolerance} <= _DEFAULT_CLOSE:
         return True
     try:
         size = abs(weak.value) if isinstance(weak.value, (int, float)) else 1

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from loop_close.testcode.demands import BUILT_IN, Demand, elements, implies, is_narrower
+from loop_close.testcode.demands import BUILT_IN, Demand, consequences, elements, implies, is_narrower
 from loop_close.testcode.nodes import LITERAL
 
 CALLED = re.compile(r"([A-Za-z_]\w*)\(")
@@ -107,7 +107,7 @@ class Demanded:
 
 
 def _parts(demand: Demand, depth: int = 0) -> Iterator[Demand]:
-    for part in elements(demand) if depth < _MAX_NESTED else ():
+    for part in consequences(demand) if depth < _MAX_NESTED else ():
         yield part
         yield from _parts(part, depth + 1)
 

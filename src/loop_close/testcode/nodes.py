@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import copy
 import re
+import textwrap
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
+from typing import Any
 
 #: A string or number in the text of an expression.
 LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\b\d[\w.]*")
@@ -64,16 +67,11 @@ def constant(node: ast.AST | None) -> object:
             return ()
         return ...
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-        upper = node.slice.upper
-        return (
-            () if isinstance(upper, ast.Constant) and upper.value == 0 and node.slice.lower is None else ...
-        )
+        ends = [None if end is None else _exact(end) for end in (node.slice.lower, node.slice.upper)]
+        return () if ends[1] == 0 and ends[0] is None else ...
     if isinstance(node, ast.Lambda):
         return True
-    try:
-        return ast.literal_eval(node) if isinstance(node, ast.expr) else ...
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return ...
+    return _exact(node) if isinstance(node, ast.expr) else ...
 
 
 def text_of(node: ast.AST) -> str:
@@ -129,7 +127,7 @@ def size_of(node: ast.AST) -> int:
 def copied(node: ast.expr) -> ast.expr:
     """A new node with the same parts."""
     new = copy.copy(node)
-    for kept in ("_text", "_size", "_short", "_rank"):
+    for kept in ("_text", "_size", "_short", "_rank", "_after"):
         vars(new).pop(kept, None)
     return new
 
@@ -151,32 +149,198 @@ def _digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
+#: Built-in functions whose result for literals is a literal.
+_PURE: dict[str, Callable[..., object]] = {f.__name__: f for f in (int, float, str, bool, list, tuple)}
+_PURE |= {f.__name__: f for f in (len, abs, min, max, sum, sorted, round, repr, ord)}
+_METHODS = {
+    "upper",
+    "lower",
+    "strip",
+    "lstrip",
+    "rstrip",
+    "title",
+    "split",
+    "splitlines",
+    "join",
+    "replace",
+    "encode",
+}
+_FORMATS = {"%": re.compile(r"(%[sdr%])"), "format": re.compile(r"(\{\w*\}|\{\{|\}\})")}
+_MAX_FOLDED = 4_000
+
+
+def literal(value: object) -> ast.expr | None:
+    """A value as an expression; None where it is none of a literal, or too large."""
+    text = repr(value)
+    if len(text) > _MAX_FOLDED:
+        return None
+    try:
+        return ast.parse(text, mode="eval").body if ast.literal_eval(text) == value else None
+    except (ValueError, SyntaxError, TypeError):  # nan, an exception, a set in a set
+        return None
+
+
 def folded(node: ast.expr) -> ast.expr:
     """The value of an operation on literals; any other expression as it is."""
     match node:
         case ast.BinOp(left=ast.Constant(value=a), op=op, right=ast.Constant(value=b)):
-            if isinstance(a, (int, float)) and isinstance(b, (int, float)) and max(abs(a), abs(b)) < 1e9:
-                match op:
-                    case ast.Add():
-                        return ast.Constant(a + b)
-                    case ast.Sub():
-                        return ast.Constant(a - b)
-                    case ast.Mult():
-                        return ast.Constant(a * b)
-            if isinstance(a, str) and isinstance(b, str) and isinstance(op, ast.Add):
-                return ast.Constant(a + b)
+            return _operated(a, op, b) or node
+        case ast.BinOp(left=ast.Constant(value=str() as text), op=ast.Mod(), right=right):
+            return _formatted("%", text, right.elts if isinstance(right, ast.Tuple) else [right], {}) or node
+        case ast.BinOp(left=ast.List(elts=one), op=ast.Add(), right=ast.List(elts=two)):
+            return ast.List([*one, *two]) if len(one) + len(two) < _MAX_FOLDED else node
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)) if number >= 0:
             return ast.Constant(-number)
-        case ast.Subscript(
-            value=ast.Tuple(elts=items) | ast.List(elts=items), slice=ast.Constant(value=int() as index)
-        ):
-            if -len(items) <= index < len(items) and not any(isinstance(i, ast.Starred) for i in items):
-                return items[index]
+        case ast.Subscript(value=ast.Tuple(elts=items) | ast.List(elts=items) as owner, slice=index):
+            return _item(owner, items, index) or node
         case ast.Subscript(value=ast.Dict(keys=keys, values=values), slice=ast.Constant(value=wanted)):
             for key, value in zip(keys, values, strict=True):
                 if isinstance(key, ast.Constant) and key.value == wanted:
                     return value
         case ast.JoinedStr(values=parts):
-            if all(isinstance(p, ast.Constant) for p in parts):
-                return ast.Constant("".join(str(p.value) for p in parts if isinstance(p, ast.Constant)))
+            return _joined_text(parts)
+        case ast.Call():
+            return _called(node) or node
     return node
+
+
+def _operated(a: Any, op: ast.operator, b: Any) -> ast.expr | None:
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)) and max(abs(a), abs(b)) < 1e9:
+        match op:
+            case ast.Add():
+                return ast.Constant(a + b)
+            case ast.Sub():
+                return ast.Constant(a - b)
+            case ast.Mult():
+                return ast.Constant(a * b)
+    if isinstance(a, str) and isinstance(b, str) and isinstance(op, ast.Add):
+        return ast.Constant(a + b) if len(a) + len(b) <= _MAX_FOLDED else None
+    if isinstance(a, str) and isinstance(b, int) and isinstance(op, ast.Mult):
+        return ast.Constant(a * b) if len(a) * b <= _MAX_FOLDED else None
+    return (
+        _formatted("%", a, [ast.Constant(b)], {}) if isinstance(a, str) and isinstance(op, ast.Mod) else None
+    )
+
+
+def _item(owner: ast.expr, items: list[ast.expr], index: ast.expr) -> ast.expr | None:
+    if any(isinstance(item, ast.Starred) for item in items):
+        return None
+    match index:
+        case ast.Constant(value=int() as place):
+            return items[place] if -len(items) <= place < len(items) else None
+        case ast.Slice(lower=lower, upper=upper, step=None):
+            ends = [None if end is None else constant(end) for end in (lower, upper)]
+            start, stop = (end if isinstance(end, int) else None for end in ends)
+            if all(end is None or type(end) is int for end in ends):
+                return (
+                    ast.Tuple(items[start:stop])
+                    if isinstance(owner, ast.Tuple)
+                    else ast.List(items[start:stop])
+                )
+    return None
+
+
+def _joined_text(parts: Sequence[ast.expr]) -> ast.expr:
+    """The parts of an f-string or another template, constants put together."""
+    merged: list[ast.expr] = []
+    for part in parts:
+        if isinstance(part, ast.Constant) and merged and isinstance(merged[-1], ast.Constant):
+            merged[-1] = ast.Constant(str(merged[-1].value) + str(part.value))
+        elif not isinstance(part, ast.Constant) or part.value != "":
+            merged.append(ast.Constant(str(part.value)) if isinstance(part, ast.Constant) else part)
+    if len(merged) <= 1 and all(isinstance(part, ast.Constant) for part in merged):
+        return merged[0] if merged else ast.Constant("")
+    return ast.Call(ast.Name("fstring"), merged, [])
+
+
+def _formatted(way: str, text: str, args: list[ast.expr], named: dict[str, ast.expr]) -> ast.expr | None:
+    """What ``%`` and ``format`` make of a template that has no widths and no other directives."""
+    parts: list[ast.expr] = []
+    position = 0
+    for index, piece in enumerate(_FORMATS[way].split(text)):
+        if index % 2 == 0:
+            if "%" in piece if way == "%" else set("{}") & set(piece):
+                return None
+            parts.append(ast.Constant(piece))
+        elif piece in ("%%", "{{", "}}"):
+            parts.append(ast.Constant(piece[0]))
+        else:
+            key = piece[1:-1] if way == "format" else ""
+            found = named.get(key) if key and not key.isdigit() else None
+            place = int(key) if key.isdigit() else position
+            if found is None and (place >= len(args) or (key and not key.isdigit())):
+                return None
+            position += not key
+            value = found if found is not None else args[place]
+            if piece == "%r":
+                value = folded(ast.Call(ast.Name("repr"), [value], []))
+            elif not isinstance(value, ast.Constant) and constant(value) is not ...:
+                value = ast.Constant(str(constant(value)))
+            parts.append(value)
+    return _joined_text(parts) if way == "format" or position == len(args) else None
+
+
+def _exact(node: ast.expr) -> object:
+    """The value of a literal; ... of anything else."""
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return ...
+
+
+def _called(call: ast.Call) -> ast.expr | None:
+    """The result of a call that is known: of a pure function for literals, of a template, of an attribute by name."""
+    match call:
+        case ast.Call(
+            func=ast.Attribute(value=owner, attr="__eq__" | "__ne__" as name), args=[other], keywords=[]
+        ):
+            return ast.Compare(owner, [ast.Eq() if name == "__eq__" else ast.NotEq()], [other])
+        case ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=str() as name), *_]):
+            return ast.Attribute(owner, name) if name.isidentifier() else None
+        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str() as text), attr="format"), args=args):
+            named = {k.arg: k.value for k in call.keywords if k.arg is not None}
+            return _formatted("format", text, args, named) if len(named) == len(call.keywords) else None
+        case ast.Call(func=ast.Name(id="next"), args=[ast.Call(func=ast.Name(id="iter"), args=[inner])]):
+            return (
+                _item(inner, inner.elts, ast.Constant(0))
+                if isinstance(inner, (ast.List, ast.Tuple))
+                else None
+            )
+        case ast.Call(
+            func=ast.Name(id="list" | "tuple" as kind), args=[ast.List(elts=items) | ast.Tuple(elts=items)]
+        ):
+            return ast.List(items) if kind == "list" else ast.Tuple(items)
+        case ast.Call(
+            func=ast.Attribute(value=ast.Call(func=ast.Name(id="open"), args=[path, *mode]), attr="read"),
+            args=[],
+        ):
+            is_binary = bool(mode) and "b" in str(constant(mode[0]))
+            return ast.Call(ast.Attribute(path, "read_bytes" if is_binary else "read_text"), [], [])
+        case ast.Call(func=ast.Name(id="dict"), args=[]) if all(k.arg for k in call.keywords):
+            return ast.Dict([ast.Constant(k.arg) for k in call.keywords], [k.value for k in call.keywords])
+        case ast.Call(func=ast.Name(id="dedent"), args=[ast.Constant(value=str() as text)], keywords=[]):
+            return ast.Constant(textwrap.dedent(text))
+        case ast.Call(keywords=[], args=args) if len(args) <= 4 and sum(map(size_of, args)) < _MAX_FOLDED:
+            function: Callable[..., object] | None = None
+            if isinstance(call.func, ast.Name):
+                function = _PURE.get(call.func.id)
+            elif isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS:
+                owner = call.func.value
+                is_text = isinstance(owner, ast.Constant) and isinstance(owner.value, str)
+                function = getattr(owner.value, call.func.attr) if is_text else None  # type: ignore[attr-defined]
+            values = [_exact(arg) if function is not None else ... for arg in args]
+            is_sized = not any(isinstance(v, (str, bytes)) and len(v) > _MAX_FOLDED for v in values)
+            is_ordered = not any(isinstance(v, set) for v in values) or function in (
+                len,
+                sorted,
+                min,
+                max,
+                sum,
+            )
+            if function is None or any(v is ... for v in values) or not (is_sized and is_ordered):
+                return None
+            try:
+                return literal(function(*values))
+            except Exception:
+                return None
+    return None

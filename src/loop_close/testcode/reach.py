@@ -9,6 +9,7 @@ from dataclasses import replace
 from hashlib import blake2b
 from itertools import product
 
+from loop_close.testcode.containers import after, changed_in, given_in, is_container
 from loop_close.testcode.demands import Demand, demands_of, of_call, raising
 from loop_close.testcode.nodes import constant, copied, dotted, each, folded, short, text_of
 from loop_close.testcode.suite import FUNCTIONS, Function, Scope, Suite, Test
@@ -21,6 +22,7 @@ from loop_close.testcode.values import (
     TooMuchError,
     Values,
     is_context_manager,
+    is_generator,
     returns_true,
 )
 
@@ -78,7 +80,7 @@ class Walk(Values):
             if owner.partition(".")[0] in self.module.scope.imports:
                 for name, value in values.items():
                     self.reading.patched[f"{owner}.{name}"] = f"{owner}.{name} = {text_of(value)}"
-        if "yield" in test.home.source(node) and _is_generator(node):
+        if "yield" in test.home.source(node) and is_generator(node):
             self.dead.append("has a `yield`: pytest does not run it")
         for place, fixture in self.suite.autouse(test):
             self.fixture(place, fixture)
@@ -171,7 +173,7 @@ class Walk(Values):
             case ast.Assert(test=test):
                 if isinstance(test, ast.Constant) and not test.value:
                     return self._fails(node)
-                self._demand(demands_of(self.value(test)), node)
+                self._demand(demands_of(self.judged(test)), node)
             case ast.Expr(value=value):
                 return self._expression(value, node)
             case ast.Assign(targets=targets, value=value):
@@ -203,6 +205,9 @@ class Walk(Values):
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 self.local[node.name] = (node, self.env, self.module)
                 self.env[node.name] = ast.Name(node.name)
+                self.captured[node.name] = [*changed_in(node), *given_in(node)]
+                self.may_change(given_in(node), self.env[node.name])
+                self.may_change(changed_in(node), self.env[node.name], is_any=True)
             case ast.Delete(targets=targets):
                 for target in targets:
                     self.value(_loaded(target))
@@ -216,7 +221,7 @@ class Walk(Values):
             case ast.For() | ast.AsyncFor():
                 return self._for(node)
             case ast.While(test=test):
-                never = constant(self.value(test))
+                never = constant(self.judged(test))
                 if never is not ... and not never:
                     with self.passing(f"`{short(node)}` around it never holds"):
                         self.block(node.body)
@@ -286,7 +291,7 @@ class Walk(Values):
                 self.reading.demands.append(demand)
 
     def _if(self, node: ast.If) -> str:
-        test = self.value(node.test)
+        test = self.judged(node.test)
         value = constant(test)
         if value is not ...:
             taken, other = (node.body, node.orelse) if value else (node.orelse, node.body)
@@ -347,6 +352,10 @@ class Walk(Values):
         for inner in ast.walk(loop):
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store) and inner.id in self.env:
                 self.env[inner.id] = ast.Name("varying")
+        for name in changed_in(loop):
+            if is_container(self.env.get(name)):
+                self.replace(name, after(ast.Name("varying")))
+        self.may_change(given_in(loop), ast.Name("varying"))
 
     def _with(self, node: ast.With | ast.AsyncWith, items: list[ast.withitem]) -> str:
         if not items:
@@ -532,17 +541,6 @@ def _wrapper_of(function: Function, is_factory: bool) -> tuple[Function | None, 
             return None, ""
         return function, parameter
     return nested[0], parameter
-
-
-def _is_generator(node: Function) -> bool:
-    stack: list[ast.AST] = list(node.body)
-    while stack:
-        current = stack.pop()
-        if isinstance(current, (ast.Yield, ast.YieldFrom)):
-            return True
-        if not isinstance(current, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
-            stack.extend(ast.iter_child_nodes(current))
-    return False
 
 
 def _is_failing(node: ast.stmt) -> bool:

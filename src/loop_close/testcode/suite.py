@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import cached_property
 
+from loop_close.testcode.containers import changed_in
 from loop_close.testcode.nodes import constant, dotted, parse
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -117,6 +118,23 @@ class Module:
     def scope(self) -> Scope:
         """What its names are bound to."""
         return Scope(self.tree.body if self.tree else [])
+
+    @cached_property
+    def imports(self) -> dict[str, tuple[str, str]]:
+        """What its names are imported from, those of imports in functions included."""
+        inner = Scope(
+            [
+                n
+                for n in ast.walk(self.tree or ast.Module([], []))
+                if isinstance(n, (ast.Import, ast.ImportFrom))
+            ]
+        )
+        return {n: o for n, o in inner.imports.items() if n not in self.scope.bound} | self.scope.imports
+
+    @cached_property
+    def changed(self) -> set[str]:
+        """The names of its containers that something in it changes."""
+        return set(changed_in(self.tree)) if self.tree else set()
 
     @cached_property
     def values(self) -> list[ast.expr]:
@@ -300,8 +318,8 @@ class Suite:
         first, _, rest = name.partition(".")
         if not rest and first in module.scope.bound:
             return module, module.scope.bound[first]
-        if first in module.scope.imports:
-            origin, attribute = module.scope.imports[first]
+        if first in module.imports:
+            origin, attribute = module.imports[first]
             if rest and "." not in rest:  # helpers.check
                 return self.exported(f"{origin}.{attribute}" if attribute else origin, rest)
             if not rest and attribute:

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from http import HTTPStatus
 
-from loop_close.testcode.demands import Demand
+from loop_close.testcode.containers import (
+    MUTATORS,
+    PURE,
+    after,
+    changed_by,
+    changed_in,
+    given_in,
+    is_container,
+)
+from loop_close.testcode.demands import BUILT_IN, Demand
 from loop_close.testcode.nodes import bounded, constant, copied, dotted, each, folded, short, text_of
 from loop_close.testcode.suite import FUNCTIONS, Function, Module, Scope, Suite, Test, is_fixture
 
 STOPS = {"skip", "skipTest", "SkipTest", "importorskip", "xfail", "Skipped", "skip_module"}
+ASSERTION = re.compile(r"assert|expect(?:_|$)")
 MAX_LOOP = 60
 MAX_DEPTH = 4
 _MAX_STEPS = 12_000
@@ -46,6 +59,14 @@ class Reading:
         return [*subjects, *(text_of(call) for call, why in self.made if not why)]
 
 
+def http_status(name: str, imports: Mapping[str, tuple[str, str]]) -> ast.expr | None:
+    """The number of ``HTTPStatus.OK``, the one of the standard library."""
+    owner, _, member = name.partition(".")
+    if imports.get(owner) == ("http", "HTTPStatus") and member in HTTPStatus.__members__:
+        return ast.Constant(HTTPStatus[member].value)
+    return None
+
+
 class TooMuchError(Exception):
     """A test is too large to be followed."""
 
@@ -67,6 +88,9 @@ class Values:
         self.steps = 0
         self.returned: list[tuple[ast.expr, int]] = []
         self.at_yield: Callable[[ast.expr | None], None] | None = None
+        self.given = given_in(test.node)
+        self.captured: dict[str, list[str]] = {}
+        self.is_judged = False
         self.wrapped: tuple[str, Callable[[], None]] | None = None
 
     def block(self, body: Sequence[ast.stmt]) -> str:
@@ -200,12 +224,23 @@ class Values:
                 owner = self.value(target.value)
                 if isinstance(owner, ast.Name) and owner.id == "self":
                     self.env[f"self.{target.attr}"] = bounded(value)
+                elif target.attr in ("__code__", "__call__", "__dict__"):
+                    self.reading.patched.setdefault(dotted(target.value), short(node))
                 else:
                     self.reading.patched.setdefault(f"{self.path(target.value)}.{target.attr}", short(node))
             case ast.Subscript(value=owner, slice=ast.Constant(value=str() as key)) if (
                 dotted(owner) == "sys.modules"
             ):
                 self.reading.patched[f"sys.modules.{key}"] = short(node)
+            case ast.Subscript(value=owner, slice=index):
+                key = next(self._keys(owner), "")
+                if is_container(self.env.get(key)):
+                    call = ast.Call(
+                        ast.Attribute(self.env[key], "__setitem__"), [self.value(index), value], []
+                    )
+                    is_whole = isinstance(owner, (ast.Name, ast.Attribute))
+                    new = changed_by(self.env[key], "__setitem__", call) if is_whole else after(call)
+                    self.replace(key, new)
 
     def listed(self, value: ast.expr) -> list[ast.expr] | None:
         """The elements of an expression that is written out; None where they are not known."""
@@ -267,17 +302,14 @@ class Values:
             raise TooMuchError
         match node:
             case ast.Name(id=name):
-                return self.env[name] if name in self.env else self._global(node)
+                return self._state(self.env[name]) if name in self.env else self._global(node)
             case ast.Attribute(value=owner, attr=attr):
-                if (
-                    isinstance(owner, ast.Name)
-                    and owner.id in self.module.scope.imports
-                    and owner.id not in self.env
-                ):
+                is_free = isinstance(owner, ast.Name) and owner.id not in self.env
+                if is_free and isinstance(owner, ast.Name) and owner.id in self.module.imports:
                     return self._global(node)
                 found = self.value(owner)
                 if isinstance(found, ast.Name) and f"{found.id}.{attr}" in self.env:
-                    return self.env[f"{found.id}.{attr}"]
+                    return self._state(self.env[f"{found.id}.{attr}"])
                 return ast.Attribute(found, attr)
             case ast.Call():
                 return self._call(node)
@@ -304,9 +336,16 @@ class Values:
                     self.at_yield(self.value(inner) if inner is not None else None)
                 return ast.Name("sent")
             case ast.JoinedStr(values=parts) if not all(isinstance(part, ast.Constant) for part in parts):
-                return bounded(ast.Call(ast.Name("fstring"), [self.value(part) for part in parts], []))
-            case ast.FormattedValue(value=inner):
-                return self.value(inner)
+                return bounded(folded(ast.JoinedStr([self.value(part) for part in parts])))
+            case ast.FormattedValue(value=inner, conversion=conversion, format_spec=form):
+                found = self.value(inner)
+                if form is not None or conversion not in (-1, 115):
+                    return ast.Call(
+                        ast.Name("format"),
+                        [found, ast.Constant(f"{conversion} {form and text_of(form)}")],
+                        [],
+                    )
+                return found if constant(found) is ... else ast.Constant(str(constant(found)))
             case ast.Constant():
                 return node
         return folded(bounded(self._copied(node)))
@@ -322,34 +361,59 @@ class Values:
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> ast.expr:
         kept = dict(self.env)
+        first = node.generators[0]
+        listed = self.value(first.iter)
+        items = self.listed(listed)
+        is_plain = len(node.generators) == 1 and not first.ifs and not isinstance(node, ast.DictComp)
+        if items is not None and not items and is_plain:
+            return ast.List([])
+        if is_plain and items is not None and len(items) <= MAX_LOOP and not self.is_brief:
+            found = []
+            for item in items:
+                self.bind(first.target, item, ast.Pass(lineno=0))
+                found.append(self.value(node.elt))  # type: ignore[union-attr]
+            self.env = kept
+            return bounded(ast.Set(found) if isinstance(node, ast.SetComp) else ast.List(found))
         conditions: list[ast.expr] = []
-        for generator in node.generators:
-            listed = self.value(generator.iter)
-            self.bind(generator.target, each(listed), ast.Pass(lineno=0))
+        for index, generator in enumerate(node.generators):
+            self.bind(
+                generator.target, each(self.value(generator.iter) if index else listed), ast.Pass(lineno=0)
+            )
             conditions.extend(self.value(c) for c in generator.ifs)
         names = ast.comprehension(ast.Name("_"), ast.Name("_"), conditions, 0)
         if isinstance(node, ast.DictComp):
-            found: ast.expr = ast.DictComp(self.value(node.key), self.value(node.value), [names])
+            made: ast.expr = ast.DictComp(self.value(node.key), self.value(node.value), [names])
         else:
-            found = type(node)(self.value(node.elt), [names])
+            made = type(node)(self.value(node.elt), [names])
         self.env = kept
-        return bounded(found)
+        return bounded(made)
 
     def _global(self, node: ast.Name | ast.Attribute) -> ast.expr:
         """A name of the module: an import without its module, a constant as its value."""
         name = dotted(node)
-        imports = self.module.scope.imports
+        imports = self.module.imports
         home, found = self.suite.resolve(self.module, name)
         if home is not None and isinstance(found, ast.expr) and self.depth < MAX_DEPTH:
-            return self._elsewhere(home, found)
+            value = self._elsewhere(home, found)
+            last = name.rpartition(".")[2]
+            is_filled = is_container(value) and not list(ast.iter_child_nodes(value)) and last in self.given
+            is_changed = is_filled or (is_container(value) and last in home.changed)
+            return after(value) if is_changed and self.is_judged else value
+        status = http_status(name, imports)
+        if status is not None:
+            return status
         if isinstance(found, ast.ClassDef) and _is_always_equal(found):
             return ast.Name("ANY")
         if isinstance(node, ast.Attribute):
             owner = node.value.id if isinstance(node.value, ast.Name) else ""
             _, attribute = imports.get(owner, ("", ""))
             is_class = attribute[:1].isupper()
-            return ast.Attribute(ast.Name(attribute), node.attr) if is_class else ast.Name(node.attr)
-        _, attribute = imports.get(name, ("", ""))
+            if is_class or (node.attr in BUILT_IN and owner != "pytest"):
+                return ast.Attribute(ast.Name(attribute or owner), node.attr)
+            return ast.Name(node.attr)
+        origin, attribute = imports.get(name, ("", ""))
+        if attribute in BUILT_IN - {"approx", "ANY"}:  # it is not what is built in
+            return ast.Attribute(ast.Name(origin.rpartition(".")[2]), attribute)
         return ast.Name(attribute) if attribute else ast.Name(name)
 
     def _elsewhere(self, home: Module, node: ast.expr) -> ast.expr:
@@ -378,16 +442,94 @@ class Values:
             found, home = self.local[value.id][0], self.local[value.id][2]
         is_helper = isinstance(found, FUNCTIONS) and not is_fixture(found) and not is_context_manager(found)
         if home is not None and self.depth < MAX_DEPTH and (is_helper or isinstance(found, ast.Lambda)):
-            inlined = self.enter(found, self.arguments(found, node), home)  # type: ignore[arg-type]
+            with self.judging(False):
+                outer, self.at_yield = self.at_yield, None
+                inlined = self.enter(found, self.arguments(found, node), home)  # type: ignore[arg-type]
+                self.at_yield = outer
+            if isinstance(found, FUNCTIONS) and is_generator(found):
+                inlined = None  # nothing of it is run yet
+            if found is not None and (changed_in(found) or given_in(found)):
+                self.may_change((key for arg in node.args for key in self._keys(arg)), node.func)
             if inlined is not None:
-                return inlined
+                return self._state(inlined)
+        if name in ("asyncio.run", "anyio.run") and len(node.args) == 1:
+            return self.value(node.args[0])
         function = self.value(node.func)
-        args = [self.value(arg) for arg in node.args]
-        keywords = [ast.keyword(k.arg, self.value(k.value)) for k in node.keywords]
+        last = dotted(function).rpartition(".")[2] or getattr(function, "attr", "")
+        is_known = last in PURE or ASSERTION.match(last) is not None
+        with self.judging(self.is_judged if last in PURE else is_known):
+            args = [self.value(arg) for arg in node.args]
+            keywords = [ast.keyword(k.arg, self.value(k.value)) for k in node.keywords]
         keywords.sort(key=lambda k: k.arg or "~")
         if name in ("pytest.approx", "approx"):
             function = ast.Name("approx")
-        return bounded(ast.Call(function, args, keywords))
+        found_call = ast.Call(function, args, keywords)
+        if not is_known:
+            self._pass_on(node, found_call)
+        return bounded(folded(found_call))
+
+    # What may change a container
+
+    @contextmanager
+    def judging(self, is_judged: bool = True) -> Iterator[None]:
+        """What is read within is what the test demands something of, or not."""
+        kept, self.is_judged = self.is_judged, is_judged
+        yield
+        self.is_judged = kept
+
+    def judged(self, node: ast.expr) -> ast.expr:
+        """The expression, as what the test demands something of."""
+        with self.judging():
+            return self.value(node)
+
+    def _state(self, value: ast.expr) -> ast.expr:
+        """What a name stands for; where something is demanded of a container, what may have become of it."""
+        changed: ast.expr | None = getattr(value, "_after", None)
+        return changed if changed is not None and self.is_judged else value
+
+    def _keys(self, node: ast.AST) -> Iterator[str]:
+        """The names and attributes in an argument through which a container can be changed."""
+        match node:
+            case ast.Name(id=name):
+                yield name
+                yield from self.captured.get(name, ())
+            case ast.Attribute(value=ast.Name(id="self"), attr=attr):
+                yield f"self.{attr}"
+            case ast.Call(func=ast.Name(id=name)) if name in PURE:
+                return
+            case ast.Lambda():
+                yield from (*changed_in(node), *given_in(node))
+            case _:
+                for child in ast.iter_child_nodes(node):
+                    yield from self._keys(child)
+
+    def _pass_on(self, node: ast.Call, call: ast.Call) -> None:
+        """A call is given a container that it may change, or changes one itself."""
+        if isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
+            key = next(self._keys(node.func.value), "")
+            if isinstance(node.func.value, (ast.Name, ast.Attribute)) and is_container(self.env.get(key)):
+                self.replace(key, changed_by(self.env[key], node.func.attr, call))
+            else:
+                self.may_change([key], call)
+        given = (key for arg in (*node.args, *(k.value for k in node.keywords)) for key in self._keys(arg))
+        self.may_change(given, call)
+
+    def may_change(self, keys: Iterable[str], by: ast.expr, *, is_any: bool = False) -> None:
+        """Containers are no longer known where something is demanded of them.
+
+        :param is_any: also what is no container: a name that a function binds again.
+        """
+        for key in dict.fromkeys(keys):
+            value = self.env.get(key)
+            if value is not None and (is_any or is_container(value) or hasattr(value, "_after")):
+                new = copied(value)
+                new._after = after(by)  # type: ignore[attr-defined]
+                self.replace(key, new)
+
+    def replace(self, key: str, new: ast.expr) -> None:
+        """Give a name, and all others for the same object, what it stands for now."""
+        old = self.env[key]
+        self.env |= {other: new for other, value in self.env.items() if value is old}
 
     def arguments(self, function: Function | ast.Lambda, call: ast.Call) -> Env:
         """What a call gives to the parameters of a function."""
@@ -501,6 +643,18 @@ def is_context_manager(node: Function) -> bool:
     return any(
         dotted(d).rpartition(".")[2] in ("contextmanager", "asynccontextmanager") for d in node.decorator_list
     )
+
+
+def is_generator(node: Function) -> bool:
+    """Whether a call of the function runs nothing of it."""
+    stack: list[ast.AST] = list(node.body)
+    while stack:
+        current = stack.pop()
+        if isinstance(current, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(current, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
+            stack.extend(ast.iter_child_nodes(current))
+    return False
 
 
 def returns_true(node: Function) -> bool:
