@@ -11,9 +11,10 @@ from dataclasses import replace
 from functools import cached_property
 
 from loop_close.testcode.change import Kind, TestChange, excerpt
-from loop_close.testcode.demands import Demand
+from loop_close.testcode.demands import BASES, Demand
 from loop_close.testcode.hints import hints
 from loop_close.testcode.matching import CALLED, WORD, Demanded, Work, renamed
+from loop_close.testcode.nodes import TOO_DEEP, TOO_LARGE
 from loop_close.testcode.reach import read
 from loop_close.testcode.selection import configuration_changes, difference, hook_changes
 from loop_close.testcode.sides import Difference
@@ -24,9 +25,16 @@ _MAX_SEARCHED = 20
 _MAX_FOLLOWED = 40
 _MAX_LIKELY = 8
 _MAX_LINES = 400_000
-_MAX_WORK = 2_500_000
+_MAX_WORK = 3_500_000
 _SNAPSHOT = re.compile(r"snap|\.ambr$|golden|approved|expected", re.IGNORECASE)
 _PART = re.compile(r"\w+")
+# A condition that is about another platform, or an older version, than that of most machines.
+_ELSEWHERE = re.compile(
+    r"(?:sys\.)?platform (?:==|in) \(?(?:['\"](?:win32|darwin|cygwin)['\"](?:, )?)+\)?"
+    r"|(?:sys\.)?platform\.startswith\(['\"](?:win|darwin|cygwin)\w*['\"]\)|(?:os\.)?name == ['\"]nt['\"]"
+    r"|(?:platform\.)?system\(\) == ['\"](?:Windows|Darwin)['\"]|(?:sys\.)?version_info < \(3, \d+[^)]*\)"
+)
+_CONSTANT = re.compile(r"(?:\w+\.)*[A-Z][A-Z\d_]*")
 _DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(test\w*)", re.MULTILINE)
 
 
@@ -79,7 +87,10 @@ class _Comparison(Difference):
                     path, "unclear", "the snapshot changed" if now else "the snapshot is gone", text, now
                 )
         found: list[TestChange] = []
+        yield from self._not_read()
         for path in self.affected:
+            if self._fault(path):
+                continue
             tests = self.was.tests(path)
             own = [change for test in tests.values() if (change := self._of_test(test)) is not None]
             if self.was.suite.modules[path].tree is None:  # then all that is known are the names
@@ -93,6 +104,24 @@ class _Comparison(Difference):
                 own = [TestChange(path, "", "deleted", what, excerpt(self.was.texts[path]))]
             found += own
         yield from self._by_helper(found)
+
+    def _fault(self, path: str) -> str:
+        """In words why a file that changed cannot be compared, if it is Python."""
+        modules = (side.suite.modules.get(path) for side in (self.now, self.was))
+        faults = [module.fault for module in modules if module is not None and path in self.changed]
+        return next((fault for fault in faults if fault in (TOO_LARGE, TOO_DEEP)), "")
+
+    def _not_read(self) -> Iterator[TestChange]:
+        """The files that cannot be compared, and statements that may define anything."""
+        for path in sorted(self.changed & self.now.suite.modules.keys()):
+            if self._fault(path):
+                yield TestChange(path, "", "not-compared", f"the file {self._fault(path)}")
+                continue
+            old = self.was.suite.modules.get(path)
+            for text in self.now.suite.modules[path].scope.dynamic:
+                if old is None or text not in old.scope.dynamic:
+                    what = f"`{excerpt(text)}` may define or replace anything"
+                    yield TestChange(path, "", "unclear", what, "", excerpt(text))
 
     def _by_helper(self, found: Sequence[TestChange]) -> Iterator[TestChange]:
         """One change for all tests that a changed helper weakens in the same way."""
@@ -149,7 +178,14 @@ class _Comparison(Difference):
         now = self.now.reading(other)
         if was.is_brief != now.is_brief:  # both or none: the rows of a brief one are demands
             was, now = self.was.reading(test, is_brief=True), self.now.reading(other, is_brief=True)
-        stop = next((what for key, what in sorted(now.stops.items()) if key not in was.stops), "")
+        if was.excess != now.excess:
+            return self._changed(test, other, "not-compared", "is too large to be compared")
+        stops = [
+            (what, _is_doubtful(key, was, now))
+            for key, what in sorted(now.stops.items())
+            if key not in was.stops
+        ]
+        stop = next((what for what, is_doubtful in stops if not is_doubtful), "")
         missing = self._missing(test, other)
         is_async = isinstance(other.node, ast.AsyncFunctionDef) and isinstance(test.node, ast.FunctionDef)
         if is_async and not _runs_async(other, self.now.texts):
@@ -159,7 +195,9 @@ class _Comparison(Difference):
         replaced = self._replaced(was, now, other)
         if replaced:
             return self._changed(test, other, "replaced", replaced)
-        return self._weaker(test, other, missing) if missing else None
+        if missing:
+            return self._weaker(test, other, missing)
+        return self._changed(test, other, "unclear", stops[0][0]) if stops else None
 
     def _is_enough(self, test: Test, other: Test) -> bool:
         """Whether a test is as it was, and of what it uses so many tests were followed that one more says no more."""
@@ -304,13 +342,17 @@ class _Comparison(Difference):
         for wanted in missing:
             found = own.find(wanted, is_guarded=False)
             if found is not None and not found.guards <= wanted.guards:
-                only = min(found.guards - wanted.guards)
+                only = min(found.guards - wanted.guards, key=lambda guard: (guard in now.contexts, guard))
+                if only in now.contexts:
+                    what = f"`{wanted.shown}` is inside `{now.contexts[only]}`, which may swallow its failure{more}"
+                    return self._changed(test, other, "unclear", what, wanted, found)
                 what = f"asserts `{wanted.shown}` only under `{only}`{more}"
                 return self._changed(test, other, "weakened", what, wanted, found)
         for wanted in missing:
             near = next(iter(own.about(wanted.subject)), None)
             if near is not None:
-                return self._changed(test, other, "weakened", _became(wanted, near) + more, wanted, near)
+                kind = "unclear" if _is_open(wanted, near) else "weakened"
+                return self._changed(test, other, kind, _became(wanted, near) + more, wanted, near)
         wanted = missing[0]
         if wanted.op != "runs" and all(d.op == "runs" for d in now.demands) and not void:
             why = next((why for _, why in now.dead), "")
@@ -328,8 +370,10 @@ class _Comparison(Difference):
             closest = max(
                 new, key=lambda d: difflib.SequenceMatcher(None, d.normal[:400], wanted.normal[:400]).ratio()
             )
-            is_wrapped = wanted.subject in closest.subject or closest.op == wanted.op == "=="
-            is_wrapped &= wanted.subject in closest.subject and wanted.op == closest.op
+            sides = (closest.subject, closest.expected)
+            is_wrapped = wanted.op == closest.op and (
+                wanted.subject in sides or wanted.subject in closest.subject
+            )
             kind = "weakened" if is_wrapped else "unclear"
             what = _became(wanted, closest) + more
             return self._changed(test, other, kind, what, wanted, closest)
@@ -348,7 +392,7 @@ class _Comparison(Difference):
         if module is None:
             return TestChange(path, test.name, "deleted", "the file is gone", source)
         if module.tree is None:
-            return TestChange(path, test.name, "not-run", "the file is not Python any more", source)
+            return TestChange(path, test.name, "not-run", f"the file {module.fault}", source)
         last = test.name.rpartition(".")[2]
         by_name, by_body = self._written(module)
         node = by_body.get(ast.dump(ast.Module(test.node.body, []))) or by_name.get(last)
@@ -553,18 +597,59 @@ def _is_hit(target: str, demands: Sequence[Demand], module: Module) -> bool:
     return False
 
 
+def _is_doubtful(key: str, was: Reading, now: Reading) -> bool:
+    """Whether a skip is one that another took the place of, or is for another platform than those of most."""
+    way, _, condition = key.partition(" ")
+    is_other = any(k.partition(" ")[0] == way and k not in now.stops and k != key for k in was.stops)
+    return bool(condition) and (is_other or _ELSEWHERE.fullmatch(condition) is not None)
+
+
+def _is_open(wanted: Demand, found: Demand) -> bool:
+    """Whether the new expectation may well be the old one: a name of the code under test that has its value."""
+    if wanted.op == found.op == "raises":
+        kinds = set(WORD.findall(found.expected))
+        is_known = bool(kinds & BASES.keys()) or wanted.value not in (..., found.value)
+        return not is_known
+    return wanted.value is not ... and _CONSTANT.fullmatch(found.expected) is not None
+
+
+def _apart(was: str, now: str) -> tuple[str, str]:
+    """Two long texts around the place where they begin to differ."""
+    place = next(
+        (i for i, (a, b) in enumerate(zip(was, now, strict=False)) if a != b), min(len(was), len(now))
+    )
+    start = max(0, place - 20) if max(len(was), len(now)) > 80 else 0
+    cut = [("…" if start else "") + text[start : start + 80] for text in (was, now)]
+    return cut[0], cut[1]
+
+
 def _became(wanted: Demand, found: Demand) -> str:
     """What is demanded now in place of what was, in a clause."""
-    if wanted.text == found.text and wanted.expected == found.expected:
-        return f"`{wanted.text}` is about `{found.subject[:80]}` where it was about `{wanted.subject[:80]}`"
+    one, two = _apart(wanted.subject, found.subject)
+    if wanted.text == found.text and wanted.expected == found.expected and one != two:
+        return f"`{wanted.text}` is about `{two}` where it was about `{one}`"
     is_short = max(len(wanted.expected), len(found.expected)) < 80
-    if wanted.op == found.op == "==" and wanted.subject == found.subject and is_short:
-        return f"expects {found.expected} where it expected {wanted.expected}: `{wanted.subject[:80]}`"
+    if wanted.op == found.op == "==" and is_short:
+        if wanted.subject == found.subject:
+            return f"expects {found.expected} where it expected {wanted.expected}: `{wanted.subject[:80]}`"
+        if wanted.subject == found.expected:
+            return (
+                f"expects {found.subject[:80]} where it expected {wanted.expected}: `{wanted.subject[:80]}`"
+            )
     if wanted.op == found.op == "raises":
         if found.expected != wanted.expected:
             return f"expects {found.expected} where it expected {wanted.expected}"
-        return f"no longer matches {wanted.value!r}: `{wanted.shown}`"
+        if found.value != wanted.value:
+            return f"no longer matches {wanted.value!r}: `{wanted.shown}`"
     if wanted.op == found.op == "~=" and wanted.expected == found.expected:
         sides = (f"rel={t[0]}, abs={t[1]}" for t in (found.tolerance, wanted.tolerance))
         return "compares with tolerance {} where it was {}".format(*sides) + f": `{wanted.subject}`"
-    return f"`{wanted.shown}` became `{found.shown}`"
+    if wanted.shown != found.shown:
+        return f"`{wanted.shown}` became `{found.shown}`"
+    one, two = _apart(wanted.normal, found.normal)
+    what = f"`{one}` where it was `{two}`" if one != two else "something else than before"
+    return (
+        f"`{wanted.shown}` demands {what}"
+        if one == two
+        else f"`{wanted.shown}` is about `{two}` where it was `{one}`"
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from loop_close.testcode.nodes import bounded, dotted
+from loop_close.testcode.nodes import bounded, dotted, kept
 
 #: Calls that change no argument.
 PURE = {
@@ -113,6 +113,7 @@ def changed_by(old: ast.expr, method: str, call: ast.Call) -> ast.expr:
     return after(call)
 
 
+@kept
 def changed_in(node: ast.AST) -> list[str]:
     """The names that something changes: by a method, by an item, as a variable around it."""
     found: list[str] = []
@@ -133,6 +134,7 @@ def changed_in(node: ast.AST) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+@kept
 def given_in(node: ast.AST) -> list[str]:
     """The names that something gives to a call that may change them."""
     calls = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call)]

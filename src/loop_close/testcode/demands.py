@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from loop_close.testcode.nodes import constant, dotted, folded, text_of
+from loop_close.testcode.nodes import constant, dotted, folded, kept, text_of
 from loop_close.testcode.outcomes import holds, operator_of, truth
 
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="} | {op: op for op in ("==", "!=", "is", "is not")}
@@ -91,6 +91,8 @@ class Demand:
         """The demand as an expression of what its names stand for."""
         if self.op in ("runs", "call"):
             return self.subject
+        if self.op == "drawn":
+            return f"given {self.subject}"
         if self.op == "raises":
             return f"raises {self.expected}: {self.subject}"
         if self.op in ("truthy", "falsy"):
@@ -215,15 +217,9 @@ def _items(node: ast.Dict) -> dict[str, ast.expr] | None:
     return {text_of(key): value for key, value in zip(node.keys, node.values, strict=True) if key is not None}
 
 
+@kept
 def _rank(node: ast.expr) -> int:
-    """How much an expression looks like the expected side, kept on the node: a literal more than what is called."""
-    known: int | None = getattr(node, "_rank", None)
-    if known is None:
-        known = node._rank = _ranked(node)  # type: ignore[attr-defined]
-    return known
-
-
-def _ranked(node: ast.expr) -> int:
+    """How much an expression looks like the expected side: a literal more than what is called."""
     if constant(node) is not ...:
         return 3
     names, called = 0, []
@@ -415,6 +411,7 @@ _WORDS = (
     "any all len sorted set list min max sum round abs int str float bool tuple dict isinstance True False None"
     " approx ANY type not and or in is repr bytes frozenset range zip iter next hash id each entered caught"
 )
+BASES = _BASES
 BUILT_IN = frozenset(_BASES) | set(_WORDS.split())
 
 

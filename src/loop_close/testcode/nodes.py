@@ -8,20 +8,26 @@ import re
 import textwrap
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeVar
 
 #: A string or number in the text of an expression.
 LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\b\d[\w.]*")
+TOO_LARGE, TOO_DEEP = "is too large to be compared", "is nested too deeply to be compared"
+Found = TypeVar("Found")
 _MAX_TEXT = 2_000_000
 _MAX_SIZE = 120
 
 
-def parse(text: str) -> ast.Module | None:
-    """The syntax tree; None where it is not Python, or nested too deeply."""
+def parse(text: str) -> ast.Module | str:
+    """The syntax tree; in words why there is none."""
+    if len(text) > _MAX_TEXT:
+        return TOO_LARGE
     try:
-        return ast.parse(text) if len(text) <= _MAX_TEXT else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+        return ast.parse(text)
+    except (RecursionError, MemoryError):
+        return TOO_DEEP
+    except (SyntaxError, ValueError) as error:
+        return TOO_DEEP if "too many nested" in str(error) else "is not Python any more"
 
 
 def dotted(node: ast.AST | None) -> str:
@@ -101,13 +107,25 @@ def _unparsed(node: ast.AST) -> str:
         return f"<{digest.hexdigest()}>"
 
 
+def kept(function: Callable[[Any], Found]) -> Callable[[Any], Found]:
+    """A question about a node whose answer is kept on the node."""
+    name = f"_{function.__name__}"
+
+    def answer(node: Any) -> Found:
+        found: Found | None = getattr(node, name, None)
+        if found is None:
+            found = function(node)
+            setattr(node, name, found)
+        return found
+
+    return answer
+
+
+@kept
 def short(node: ast.AST) -> str:
-    """The first line of a statement, bounded, kept on the node."""
-    known: str | None = getattr(node, "_short", None)
-    if known is None:
-        text = ast.unparse(node).partition("\n")[0].rstrip(":")
-        known = node._short = text if len(text) <= 120 else text[:119] + "…"  # type: ignore[attr-defined]
-    return known
+    """The first line of a statement, bounded."""
+    text = ast.unparse(node).partition("\n")[0].rstrip(":")
+    return text if len(text) <= 120 else text[:119] + "…"
 
 
 def each(iterated: ast.expr) -> ast.expr:
@@ -115,26 +133,24 @@ def each(iterated: ast.expr) -> ast.expr:
     return ast.Call(ast.Name("each"), [iterated], [])
 
 
+@kept
 def size_of(node: ast.AST) -> int:
-    """How many nodes an expression has, kept on the node."""
-    known: int | None = getattr(node, "_size", None)
-    if known is None:
-        known = 1 + sum(size_of(child) for child in ast.iter_child_nodes(node))
-        node._size = known  # type: ignore[attr-defined]
-    return known
+    """How many nodes an expression has."""
+    return 1 + sum(size_of(child) for child in ast.iter_child_nodes(node))
 
 
 def copied(node: ast.expr) -> ast.expr:
     """A new node with the same parts."""
     new = copy.copy(node)
-    for kept in ("_text", "_size", "_short", "_rank", "_after"):
-        vars(new).pop(kept, None)
+    for name in [name for name in vars(new) if name.startswith("_")]:
+        del vars(new)[name]
     return new
 
 
 def bounded(node: ast.expr) -> ast.expr:
     """The expression; where it is too long to carry along, its outer function with digests of words and literals."""
-    is_listed = isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict))  # their elements are bounded
+    # Their elements are bounded.
+    is_listed = isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.BoolOp))
     if size_of(node) <= (_MAX_SIZE * 50 if is_listed else _MAX_SIZE):
         return node
     text = text_of(node)

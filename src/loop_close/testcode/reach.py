@@ -14,6 +14,7 @@ from loop_close.testcode.demands import Demand, demands_of, of_call, raising
 from loop_close.testcode.nodes import constant, copied, dotted, each, folded, short, text_of
 from loop_close.testcode.suite import FUNCTIONS, Function, Scope, Suite, Test
 from loop_close.testcode.values import (
+    ASSERTIONS,
     MAX_DEPTH,
     MAX_LOOP,
     STOPS,
@@ -26,7 +27,6 @@ from loop_close.testcode.values import (
     returns_true,
 )
 
-_ASSERTIONS = {"AssertionError", "Exception", "BaseException", "Failed", ""}
 _EXITS = {"sys.exit", "os._exit", "pytest.exit", "exit", "quit", "os.abort", "SystemExit", "os.kill"}
 _RAISES = {"raises", "warns", "deprecated_call"}
 _RAISES |= {"assertRaises", "assertRaisesRegex", "assertWarns", "assertWarnsRegex"}
@@ -47,10 +47,13 @@ def read(suite: Suite, test: Test, is_brief: bool = False) -> Reading:
     except (RecursionError, TooMuchError):
         if not is_brief:
             return read(suite, test, is_brief=True)
-        digest = blake2b(ast.dump(test.node).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-        walk.reading.demands.append(Demand("call", f"<too large to follow: {digest}>"))
+        whole = ast.dump(ast.Module([*test.node.body, *map(ast.Expr, test.node.decorator_list)], []))
+        digest = blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        walk.reading.excess = digest
     reading = walk.reading
-    if not reading.demands and not reading.dead:  # then all it demands is that nothing is raised
+    if (
+        not reading.demands and not reading.dead and not reading.excess
+    ):  # then all it demands is that nothing is raised
         for call, why in reading.made:
             demand = Demand("runs", text_of(call), text=text_of(call), line=test.node.lineno)
             if why:
@@ -82,6 +85,9 @@ class Walk(Values):
                     self.reading.patched[f"{owner}.{name}"] = f"{owner}.{name} = {text_of(value)}"
         if "yield" in test.home.source(node) and is_generator(node):
             self.dead.append("has a `yield`: pytest does not run it")
+        if "__code__" in self.module.scope.attributes.get(test.name, {}):
+            self.dead.append(f"`{test.name}.__code__` is replaced")
+        self.drawn(node)
         for place, fixture in self.suite.autouse(test):
             self.fixture(place, fixture)
         for name in self.used(marks):
@@ -117,6 +123,10 @@ class Walk(Values):
         """Run the body through the decorators that are written in the suite, the outermost first."""
         for index, decorator in enumerate(decorators):
             home, found = self.suite.resolve(self.module, dotted(decorator))
+            if self.is_foreign(decorator):
+                with self.inside(f"@{short(decorator)}"):
+                    self._decorated(decorators[index + 1 :], node)
+                return
             if home is None or not isinstance(found, FUNCTIONS):
                 continue
             wrapper, parameter = _wrapper_of(found, isinstance(decorator, ast.Call))
@@ -145,7 +155,9 @@ class Walk(Values):
         self._parameters_of(node)
         if first:
             self.env[first] = ast.Name("self")
+        kept = len(self.guards)
         self.block(node.body)
+        del self.guards[kept:]
         self.wrapped = wrapped
 
     def _parameters_of(self, node: Function) -> None:
@@ -256,7 +268,9 @@ class Walk(Values):
                 self.at_yield(self.value(value.value) if value.value else None)
             return ""
         if not isinstance(value, ast.Call):
-            self.value(value)
+            unused = isinstance(value, ast.GeneratorExp)
+            with self.passing(f"`{short(value)}` is never consumed") if unused else nullcontext():
+                self.value(value)
             return ""
         name = dotted(value.func)
         last = name.rpartition(".")[2]
@@ -266,14 +280,26 @@ class Walk(Values):
             return f"`{short(value)}` before it"
         if last == "fail" and name.partition(".")[0] in ("pytest", "self", "fail"):
             return self._fails(node)
+        if last == "assume" and value.args and self.is_hypothesis(name):
+            self.guards.append(text_of(self.judged(value.args[0])))
+            return ""
+        _, function = self.resolve(value)
         patched = self.patch(value)
-        found = self.value(value)
+        is_unused = (
+            isinstance(function, FUNCTIONS) and is_generator(function) and not is_context_manager(function)
+        )
+        with self.passing(f"`{short(value)}` is never consumed") if is_unused else nullcontext():
+            found = self.value(value)
         if not patched and isinstance(found, ast.Call):
             demands = of_call(found) if dotted(found.func).rpartition(".")[2] != "isinstance" else None
             if demands is not None:
                 self._demand(demands, node)
             self._made(found)
         return ""
+
+    def is_hypothesis(self, name: str) -> bool:
+        """Whether a name is imported from Hypothesis."""
+        return self.module.imports.get(name.partition(".")[0], ("", ""))[0].partition(".")[0] == "hypothesis"
 
     def _made(self, found: ast.expr) -> None:
         if isinstance(found, ast.Call):
@@ -362,7 +388,14 @@ class Walk(Values):
             return "returns before it" if self.block(node.body) else ""
         item, rest = items[0], items[1:]
         context = item.context_expr
+        if isinstance(context, (ast.Name, ast.Attribute)):  # made before
+            made = self.value(context)
+            context = made if isinstance(made, ast.Call) else context
         last = dotted(context).rpartition(".")[2]
+        if isinstance(context, ast.Call) and not isinstance(
+            self.resolve(context)[1], (*FUNCTIONS, ast.ClassDef)
+        ):
+            last = dotted(self.value(context.func)).rpartition(".")[2] or last
         outcome = ""
 
         def body(value: ast.expr | None = None) -> None:
@@ -401,7 +434,13 @@ class Walk(Values):
                 with self.passing(f"`{short(context)}` around it swallows its failure"):
                     body()
                 return ""
-        body(self.value(context))
+        names = {n.id for n in ast.walk(item.optional_vars or ast.Pass()) if isinstance(n, ast.Name)}
+        is_used = any(isinstance(n, ast.Name) and n.id in names for s in node.body for n in ast.walk(s))
+        is_foreign = self.is_foreign(context) and not is_used
+        kept = len(self.dead)
+        with self.inside(f"with {short(context)}") if is_foreign else nullcontext():
+            body(self.value(context))
+        del self.dead[kept:]
         return outcome
 
     def _raises(self, context: ast.Call, node: ast.stmt, last: str, body: Callable[..., None]) -> None:
@@ -411,7 +450,7 @@ class Walk(Values):
         if last.endswith("Regex") and len(context.args) > 1:
             match = self.value(context.args[1])
         inner = [s for s in getattr(node, "body", []) if not isinstance(s, ast.Pass)]
-        is_expected = last in ("raises", "assertRaises", "assertRaisesRegex") and _ASSERTIONS & set(kinds)
+        is_expected = last in ("raises", "assertRaises", "assertRaisesRegex") and ASSERTIONS & set(kinds)
         position = len(self.reading.demands)
         if is_expected:
             with self.passing(f"`{short(context)}` around it expects it to fail"):
@@ -478,7 +517,7 @@ class Walk(Values):
     @contextmanager
     def _swallowing(self, kinds: list[list[str]], shown: str) -> Iterator[None]:
         names = {name for group in kinds for name in group}
-        if names & _ASSERTIONS:
+        if names & ASSERTIONS:
             with self.passing(f"{shown} around it swallows its failure"):
                 yield
         else:
@@ -488,9 +527,18 @@ class Walk(Values):
     @contextmanager
     def passing(self, reason: str) -> Iterator[None]:
         """What is demanded within does not fail the test."""
+        kept = len(self.dead)
         self.dead.append(reason)
         yield
-        self.dead.pop()
+        del self.dead[kept:]
+
+    @contextmanager
+    def inside(self, shown: str) -> Iterator[None]:
+        """What is demanded within stands in something that may swallow its failure."""
+        guard = f"context {1 + sum(guard.startswith('context ') for guard in self.guards)}"
+        self.reading.contexts.setdefault(guard, shown)
+        with self.guarded(guard):
+            yield
 
     @contextmanager
     def guarded(self, *guards: str) -> Iterator[None]:

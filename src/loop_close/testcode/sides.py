@@ -41,7 +41,7 @@ class Side:
                 return Reading()
             reading = read(self.suite, test, is_brief=is_brief or self.steps > _MAX_STEPS)
             self.steps += reading.steps
-            self._work.spend(10 * reading.steps + 50)
+            self._work.spend(4 * reading.steps + 80)
             self._readings[test.key] = reading
         return self._readings[test.key]
 

@@ -38,6 +38,7 @@ def flat(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 class Scope:
     """What the names of a module or class are bound to at its end: the last definition counts.
 
+    :ivar dynamic: statements that may bind any name.
     :ivar attributes: what was set on a name afterwards: ``{"TestCart": {"test_total": <value>}}``.
     """
 
@@ -45,6 +46,7 @@ class Scope:
     bound: dict[str, ast.AST] = field(default_factory=dict)
     imports: dict[str, tuple[str, str]] = field(default_factory=dict)
     attributes: dict[str, dict[str, ast.AST]] = field(default_factory=dict)
+    dynamic: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for statement in flat(self.body):
@@ -76,9 +78,40 @@ class Scope:
                 for alias in names:
                     whole = alias.name if alias.asname else alias.name.partition(".")[0]
                     self.imports[alias.asname or whole] = (whole, "")
-            case ast.Expr(value=ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[owner, name, *rest])):
-                if isinstance(name, ast.Constant):
-                    self._set(dotted(owner), str(name.value), rest[0] if rest else statement)
+            case ast.Expr(value=ast.Call() as call):
+                self._run(call, statement)
+
+    def _run(self, call: ast.Call, statement: ast.stmt) -> None:
+        """What a call binds."""
+        match call:
+            case ast.Call(
+                func=ast.Name(id="setattr" | "delattr"), args=[owner, ast.Constant(value=name), *rest]
+            ):
+                value = rest[0] if rest else statement
+                if isinstance(owner, ast.Subscript) and dotted(owner.value) == "sys.modules":
+                    self._bind(str(name), value)
+                else:
+                    self._set(dotted(owner), str(name), value)
+            case ast.Call(func=ast.Name(id="exec"), args=[ast.Constant(value=str() as text), *_]):
+                tree = parse(text)
+                for inner in flat(tree.body) if isinstance(tree, ast.Module) else ():
+                    self._read(inner)
+            case ast.Call(
+                func=ast.Attribute(value=ast.Call(func=ast.Name(id="globals" | "vars")), attr="update")
+            ):
+                for arg in call.args:
+                    if isinstance(arg, ast.Dict) and all(isinstance(key, ast.Constant) for key in arg.keys):
+                        for key, value in zip(arg.keys, arg.values, strict=True):
+                            self._bind(str(constant(key)), value)
+                    else:
+                        self.dynamic.append(ast.unparse(call))
+                for keyword in call.keywords:
+                    self._bind(keyword.arg or "**", keyword.value)
+            case (
+                ast.Call(func=ast.Name(id="exec" | "eval"))
+                | ast.Call(func=ast.Name(id="setattr"), args=[ast.Subscript(), *_])
+            ):
+                self.dynamic.append(ast.unparse(call))
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
         match target:
@@ -110,9 +143,18 @@ class Module:
         self.text = text
 
     @cached_property
-    def tree(self) -> ast.Module | None:
-        """None where it is not Python."""
+    def _parsed(self) -> ast.Module | str:
         return parse(self.text)
+
+    @property
+    def tree(self) -> ast.Module | None:
+        """None where it is not Python, or cannot be compared."""
+        return self._parsed if isinstance(self._parsed, ast.Module) else None
+
+    @property
+    def fault(self) -> str:
+        """In words why there is no tree."""
+        return self._parsed if isinstance(self._parsed, str) else ""
 
     @cached_property
     def scope(self) -> Scope:

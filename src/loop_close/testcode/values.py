@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,11 +21,39 @@ from loop_close.testcode.containers import (
     is_container,
 )
 from loop_close.testcode.demands import BUILT_IN, Demand
-from loop_close.testcode.nodes import bounded, constant, copied, dotted, each, folded, short, text_of
+from loop_close.testcode.nodes import bounded, constant, copied, dotted, each, folded, kept, short, text_of
 from loop_close.testcode.suite import FUNCTIONS, Function, Module, Scope, Suite, Test, is_fixture
 
 STOPS = {"skip", "skipTest", "SkipTest", "importorskip", "xfail", "Skipped", "skip_module"}
 ASSERTION = re.compile(r"assert|expect(?:_|$)")
+ASSERTIONS = {"AssertionError", "Exception", "BaseException", "Failed", ""}
+#: Packages whose decorators and context managers do not swallow failures, those aside that are looked for.
+KNOWN_PACKAGES = sys.stdlib_module_names | {
+    *(
+        "pytest",
+        "_pytest",
+        "hypothesis",
+        "mock",
+        "pytest_mock",
+        "parameterized",
+        "ddt",
+        "testfixtures",
+        "attr",
+    ),
+    *(
+        "freezegun",
+        "time_machine",
+        "responses",
+        "requests_mock",
+        "requests",
+        "httpx",
+        "respx",
+        "vcr",
+        "aiohttp",
+    ),
+    *("numpy", "pandas", "anyio", "trio", "django", "flask", "fastapi", "starlette", "sqlalchemy", "moto"),
+    *("pyfakefs", "tornado", "twisted", "click", "typer", "faker", "factory", "pydantic"),
+}
 MAX_LOOP = 60
 MAX_DEPTH = 4
 _MAX_STEPS = 12_000
@@ -41,6 +70,8 @@ class Reading:
     :ivar patched: what it replaces, ``shop.total``, with the statement that does.
     :ivar made: the calls that it makes, normalized, with what lets it pass whatever comes of them.
     :ivar void: its assertions that always hold.
+    :ivar contexts: by guard, what of the code under test stands around it and may swallow its failure.
+    :ivar excess: a digest, where it is too large to be followed.
     """
 
     demands: list[Demand] = field(default_factory=list)
@@ -49,6 +80,8 @@ class Reading:
     patched: dict[str, str] = field(default_factory=dict)
     made: list[tuple[ast.expr, str]] = field(default_factory=list)
     void: list[str] = field(default_factory=list)
+    contexts: dict[str, str] = field(default_factory=dict)
+    excess: str = ""
     steps: int = 0
     is_brief: bool = False
 
@@ -175,6 +208,26 @@ class Values:
             if isinstance(mark, ast.Call) and dotted(mark).endswith("usefixtures"):
                 yield from (str(arg.value) for arg in mark.args if isinstance(arg, ast.Constant))
 
+    def drawn(self, node: Function) -> None:
+        """Note what Hypothesis draws the arguments from, and how often."""
+        given = next((d for d in node.decorator_list if dotted(d).rpartition(".")[2] == "given"), None)
+        if not isinstance(given, ast.Call):
+            return
+        names = [arg.arg for arg in (*node.args.args, *node.args.kwonlyargs)]
+        named = {k.arg: k.value for k in given.keywords if k.arg}
+        if given.args:
+            named |= dict(zip(names[-len(given.args) :], given.args, strict=False))
+        for index, (name, strategy) in enumerate(sorted(named.items(), key=lambda item: text_of(item[1]))):
+            self.env[name] = ast.Name(f"drawn_{index}")
+            demand = Demand("drawn", text_of(self.value(strategy)), text=short(given), line=given.lineno)
+            self.reading.demands.append(demand)
+        examples: ast.expr = ast.Constant(100)
+        for decorator in node.decorator_list:
+            if isinstance(decorator, ast.Call) and dotted(decorator).rpartition(".")[2] == "settings":
+                examples = next((k.value for k in decorator.keywords if k.arg == "max_examples"), examples)
+        count = constant(self.value(examples))
+        self.reading.demands.append(Demand(">=", "max_examples", text_of(examples), count, line=given.lineno))
+
     def ask(self, name: str) -> None:
         """Give a parameter the value of its fixture."""
         home, fixture = self.suite.fixture(self.test, name)
@@ -298,7 +351,7 @@ class Values:
     def value(self, node: ast.expr) -> ast.expr:
         """The expression with its names replaced by what they stand for."""
         self.steps += 1
-        if self.steps > _MAX_STEPS:
+        if self.steps > (3 * _MAX_STEPS if self.is_brief else _MAX_STEPS):
             raise TooMuchError
         match node:
             case ast.Name(id=name):
@@ -348,6 +401,9 @@ class Values:
                 return found if constant(found) is ... else ast.Constant(str(constant(found)))
             case ast.Constant():
                 return node
+            case ast.Compare() | ast.BinOp():
+                with self.judging():
+                    return folded(bounded(self._copied(node)))
         return folded(bounded(self._copied(node)))
 
     def _copied(self, node: ast.expr) -> ast.expr:
@@ -396,7 +452,7 @@ class Values:
         if home is not None and isinstance(found, ast.expr) and self.depth < MAX_DEPTH:
             value = self._elsewhere(home, found)
             last = name.rpartition(".")[2]
-            is_filled = is_container(value) and not list(ast.iter_child_nodes(value)) and last in self.given
+            is_filled = constant(value) in ([], {}, ()) and last in self.given
             is_changed = is_filled or (is_container(value) and last in home.changed)
             return after(value) if is_changed and self.is_judged else value
         status = http_status(name, imports)
@@ -455,9 +511,13 @@ class Values:
         if name in ("asyncio.run", "anyio.run") and len(node.args) == 1:
             return self.value(node.args[0])
         function = self.value(node.func)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "enter_context" and node.args:
+            reason = self.swallower(node.args[0])
+            if reason:
+                self.dead.append(reason)
         last = dotted(function).rpartition(".")[2] or getattr(function, "attr", "")
         is_known = last in PURE or ASSERTION.match(last) is not None
-        with self.judging(self.is_judged if last in PURE else is_known):
+        with self.judging(is_known):
             args = [self.value(arg) for arg in node.args]
             keywords = [ast.keyword(k.arg, self.value(k.value)) for k in node.keywords]
         keywords.sort(key=lambda k: k.arg or "~")
@@ -598,6 +658,25 @@ class Values:
             under = f" under `{self.guards[-1]}`" if self.guards else ""
             self.reading.stops[f"{last} {' and '.join(self.guards)}"] = f"`{short(node)}` in it{under}"
 
+    def swallower(self, context: ast.expr) -> str:
+        """In words, if a context manager swallows the failure of an assertion."""
+        made = self.value(context)
+        last = dotted(made).rpartition(".")[2]
+        if (
+            isinstance(made, ast.Call)
+            and {name for arg in made.args for name in self.names(arg)} & ASSERTIONS
+        ):
+            if last == "suppress":
+                return f"`{short(context)}` around it swallows its failure"
+            if last in ("raises", "assertRaises", "assertRaisesRegex"):
+                return f"`{short(context)}` around it expects it to fail"
+        return ""
+
+    def is_foreign(self, node: ast.expr) -> bool:
+        """Whether something is imported from the code under test, or from a package that is not known."""
+        origin = self.module.imports.get(dotted(node).partition(".")[0], ("", ""))[0].partition(".")[0]
+        return bool(origin) and origin not in KNOWN_PACKAGES and self.resolve(node)[1] is None
+
     def patch(self, call: ast.Call) -> bool:
         """Note what a call replaces; whether it is one that does."""
         owner, _, last = dotted(call.func).rpartition(".")
@@ -645,6 +724,7 @@ def is_context_manager(node: Function) -> bool:
     )
 
 
+@kept
 def is_generator(node: Function) -> bool:
     """Whether a call of the function runs nothing of it."""
     stack: list[ast.AST] = list(node.body)
