@@ -23,6 +23,21 @@ MOCKED = (
     "    send = mock.Mock()\n    checkout(send)\n    send.assert_called_once_with('done')\n"
 )
 LOOP = "def test_all():\n    for item in [1, 2, 3]:\n        assert shop.price(item) == item * 2\n"
+FILLED = "def test_a():\n    out = []\n    shop.fill(out)\n    assert out == [1, 2]\n"
+LAZY = (
+    "def test_lazy():\n    seen = []\n\n    def numbers():\n        for x in [1, 2]:\n            seen.append(x)\n            yield x\n\n"
+    "    found = shop.chunked(numbers())\n    assert seen == []\n    next(found)\n    assert seen == [1, 2]\n"
+)
+DRAWN = (
+    "from hypothesis import assume, given, settings, strategies as st\n\n\n@settings(max_examples=100)\n"
+    "@given(st.lists(st.integers()))\ndef test_a(x):\n    assert shop.count(x) < 3\n"
+)
+MANY = (
+    "@pytest.mark.parametrize('a', ["
+    + "".join(f"({i}, 'x')," for i in range(20_000))
+    + "])\n"
+    + TOTAL.replace("()", "(a)")
+)
 INI = "[pytest]\ntestpaths = tests\naddopts = -ra\nxfail_strict = true\n"
 TOML = '[tool.pytest.ini_options]\ntestpaths = ["tests", "checks"]\naddopts = "-ra"\nfilterwarnings = ["error"]\n'
 
@@ -253,6 +268,77 @@ CHEATS = [
     # a person has to look
     Cheat("rewritten", CART, "def test_cart():\n    assert shop.catalogue('pen').stock > 0\n", "unclear", "became"),
     Cheat("snapshot", with_file("tests/__snapshots__/test_shop.ambr", "# name: test_total\n  6\n"), with_file("tests/__snapshots__/test_shop.ambr", "# name: test_total\n  7\n"), "unclear", "snapshot"),
+    # containers that are filled
+    Cheat("filled by a call", FILLED, FILLED.replace("[1, 2]", "[1]"), "weakened", "expects [1] where it expected [1, 2]"),
+    Cheat("filled by a generator", LAZY, LAZY.replace("== [1, 2]", "== [1]"), "weakened", "expects [1] where it expected [1, 2]"),
+    Cheat("filled by a callback", "def test_a():\n    seen = []\n    shop.run(seen.append)\n    assert seen == [1, 2]\n", "def test_a():\n    seen = []\n    shop.run(seen.append)\n    assert seen == [1]\n", "weakened", "where it expected"),
+    Cheat("filled by a lambda", "def test_a():\n    seen = []\n    shop.run(lambda x: seen.append(x))\n    assert seen == [1, 2]\n", "def test_a():\n    seen = []\n    shop.run(lambda x: seen.append(x))\n    assert seen == [1]\n", "weakened", "where it expected"),
+    Cheat("filled by a closure", "def test_a():\n    seen = []\n\n    def note(x):\n        seen.append(x)\n\n    shop.run(note)\n    assert seen == [1, 2]\n", "def test_a():\n    seen = []\n\n    def note(x):\n        seen.append(x)\n\n    shop.run(note)\n    assert seen == [1]\n", "weakened", "where it expected"),
+    Cheat("counted by a closure", "def test_a():\n    n = 0\n\n    def note():\n        nonlocal n\n        n += 1\n\n    shop.run(note)\n    assert n == 2\n", "def test_a():\n    n = 0\n\n    def note():\n        nonlocal n\n        n += 1\n\n    shop.run(note)\n    assert n == 1\n", "weakened", "where it expected"),
+    Cheat("a dict that is filled", "def test_a():\n    out = {}\n    shop.fill(out)\n    assert out == {'a': 1}\n", "def test_a():\n    out = {}\n    shop.fill(out)\n    assert out == {'a': 2}\n", "weakened", "where it expected"),
+    Cheat("filled by item", "def test_a():\n    out = {}\n    out[\"a\"] = shop.f()\n    assert out['a'] == 1\n", "def test_a():\n    out = {}\n    out[\"a\"] = shop.f()\n    assert out['a'] == 2\n", "weakened", "where it expected"),
+    Cheat("filled in a loop", "def test_a():\n    out = []\n    for x in shop.items():\n        out.append(x)\n    assert out == [1, 2]\n", "def test_a():\n    out = []\n    for x in shop.items():\n        out.append(x)\n    assert out == [1]\n", "weakened", "where it expected"),
+    Cheat("held by an object", "def test_a():\n    log = []\n    cart = Cart(log=log)\n    cart.add(1)\n    assert log == [1]\n", "def test_a():\n    log = []\n    cart = Cart(log=log)\n    cart.add(1)\n    assert log == [2]\n", "weakened", "where it expected"),
+    Cheat("filled in the module", "OUT = []\n\n\ndef test_a():\n    shop.fill(OUT)\n    assert OUT == [1, 2]\n", "OUT = []\n\n\ndef test_a():\n    shop.fill(OUT)\n    assert OUT == [1]\n", "weakened", "where it expected"),
+    Cheat("input changed first", "@pytest.fixture\ndef items():\n    return [1, 2]\n\n\ndef test_a(items):\n    assert total(items) == 3\n", "@pytest.fixture\ndef items():\n    return [1, 2]\n\n\ndef test_a(items):\n    assert total(items) == 3\n".replace("    assert", "    items[:] = [1, 1]\n    assert"), "unclear", "is about"),
+    Cheat("input changed by methods", "@pytest.fixture\ndef items():\n    return [1, 2]\n\n\ndef test_a(items):\n    assert total(items) == 3\n", "@pytest.fixture\ndef items():\n    return [1, 2]\n\n\ndef test_a(items):\n    assert total(items) == 3\n".replace("    assert", "    items.pop()\n    items.append(1)\n    assert"), "unclear", "is about"),
+    Cheat("loop over the rest of the input", "@pytest.fixture\ndef items():\n    return [1, 2]\n\n\ndef test_a(items):\n    assert total(items) == 3\n", "@pytest.fixture\ndef items():\n    return [1, 2]\n\n\ndef test_a(items):\n    assert total(items) == 3\n".replace("    assert", "    for _ in items[2:]:\n        assert"), "weakened", "goes over nothing"),
+    # always true, by what the parts can come out as
+    *(
+        Cheat(f"always true: {test}", TOTAL, asserting(test), "weakened", "is always true")
+        for test in (
+            "any([total([1, 2, 3]) == 6, 1])",
+            "(total([1, 2, 3]) == 6) | True",
+            "(total([1, 2, 3]) == 6) in (True, False)",
+            "(total([1, 2, 3]) == 6) is not None",
+            "f'{total([1, 2, 3]) == 6}'",
+            "total([1, 2, 3]) == 6 if total([1, 2, 3]) == 6 else True",
+            "type(total([1, 2, 3]) == 6) is bool",
+            "total([1, 2, 3]).__eq__(6) is not NotImplemented",
+            "sum([total([1, 2, 3]) == 6]) >= 0",
+            "all(v for v in [total([1, 2, 3]) == 6] if v)",
+            "all(total([1, 2, 3]) == 6 for _ in [])",
+            "all(total([1, 2, 3]) == 6 for _ in range(0))",
+            "isinstance(total([1, 2, 3]) == 6, bool)",
+            "str(total([1, 2, 3]) == 6)",
+            "len([total([1, 2, 3]) == 6])",
+            "max(total([1, 2, 3]) == 6, True)",
+            "abs(total([1, 2, 3]) - 6) >= 0",
+            "repr(total([1, 2, 3]))",
+            "[total([1, 2, 3]) == 6] * 2",
+            "next(iter([True, total([1, 2, 3]) == 6]))",
+        )
+    ),
+    Cheat("or a type", TOTAL, asserting("total([1, 2, 3]) == 6 or isinstance(total([1, 2, 3]), int)"), "weakened", "became `isinstance"),
+    Cheat("a computed expectation", TOTAL, asserting("total([1, 2, 3]) == shop.count([1, 2, 3]) + 2"), "weakened", "where it expected 6"),
+    Cheat("a folded expectation", TOTAL, asserting("total([1, 2, 3]) == int('7')"), "weakened", "expects 7 where it expected 6"),
+    Cheat("a length for the expectation", TOTAL, asserting("total([1, 2, 3]) == len('1234567')"), "weakened", "expects 7 where it expected 6"),
+    Cheat("a member for the expectation", asserting("shop.color() == 'red'"), asserting("shop.color() is shop.Color.RED"), "unclear", "is Color.RED"),
+    Cheat("an exception of the code under test", RAISES, RAISES.replace("ValueError", "shop.EmptyError"), "unclear", "expects EmptyError"),
+    # not reached, or swallowed
+    Cheat("suppress made before", TOTAL, "def test_total():\n    calm = contextlib.suppress(AssertionError)\n    with calm:\n        assert total([1, 2, 3]) == 6\n", "weakened", "swallows"),
+    Cheat("raises made before", TOTAL, "def test_total():\n    calm = pytest.raises(AssertionError)\n    with calm:\n        assert total([1, 2, 3]) == 6\n", "weakened", "expects it to fail"),
+    Cheat("suppress by its name", TOTAL, "import contextlib as c\n\ncalm = getattr(c, 'sup' + 'press')\n\n\n" + inside("    with calm(Exception):\n"), "weakened", "swallows"),
+    Cheat("a context of the code under test", TOTAL, inside("    with shop.quiet():\n"), "unclear", "is inside `with shop.quiet()`"),
+    Cheat("a decorator of the code under test", TOTAL, "@shop.traced\n" + TOTAL, "unclear", "is inside `@shop.traced`"),
+    Cheat("a generator never consumed", TOTAL, "def check(x):\n    assert total(x) == 6\n\n\ndef test_total():\n    (check(x) for x in [[1, 2, 3]])\n", "weakened", "is never consumed"),
+    Cheat("exec", TOTAL, TOTAL + "\n\nexec('def test_total(): pass')\n", "weakened", "asserts nothing"),
+    Cheat("exec of anything", TOTAL, TOTAL + "\n\nexec(shop.SETUP)\n", "unclear", "may define or replace anything"),
+    Cheat("__code__", TOTAL, TOTAL + "\n\ntest_total.__code__ = (lambda: None).__code__\n", "weakened", "`test_total.__code__` is replaced"),
+    Cheat("setattr of the module", TOTAL, TOTAL + "\n\nsetattr(sys.modules[__name__], 'test_total', lambda: None)\n", "not-run", "does not collect it"),
+    Cheat("globals().update", TOTAL, TOTAL + "\n\nglobals().update(total=lambda x: 6)\n", "weakened", "always true"),
+    Cheat("__code__ of the code under test", TOTAL, "@pytest.fixture(autouse=True)\ndef fast():\n    shop.total.__code__ = (lambda items: 6).__code__\n\n\n" + TOTAL, "replaced", "shop.total.__code__"),
+    Cheat("fewer examples", DRAWN, DRAWN.replace("100", "1"), "weakened", "max_examples >= 1"),
+    Cheat("another strategy", DRAWN, DRAWN.replace("st.lists(st.integers())", "st.just([])"), "unclear", "just([])"),
+    Cheat("an assumption", DRAWN, DRAWN.replace("    assert", "    assume(len(x) < 3)\n    assert"), "weakened", "only under `len(drawn_0) < 3`"),
+    Cheat("a skip for another platform", TOTAL, "@pytest.mark.skipif(sys.platform == 'win32', reason='x')\n" + TOTAL, "unclear", "win32"),
+    Cheat("a skip on another condition", "@pytest.mark.skipif(not shop.OK, reason='x')\n" + TOTAL, "@pytest.mark.skipif(not shop.ok(), reason='x')\n" + TOTAL, "unclear", "shop.ok()"),
+    # too large
+    Cheat("a literal of megabytes", TOTAL, asserting("total([1, 2, 3]) == '" + "a" * 2_500_000 + "'"), "not-compared", "the file is too large to be compared"),
+    Cheat("a sum of very many", TOTAL, asserting("total([1, 2, 3]) == " + "+".join(["1"] * 20_000)), "not-compared", "nested too deeply"),
+    Cheat("a list of megabytes, its first item gone", "X = [" + "1234567, " * 300_000 + "]\n\n\n" + asserting("total(X) == 6"), "X = [" + "1234567, " * 299_999 + "]\n\n\n" + asserting("total(X) == 6"), "not-compared", "too large"),
+    Cheat("one of very many terms gone", asserting(" and ".join(f"shop.f({i})" for i in range(3000))), asserting(" and ".join(f"shop.f({i})" for i in range(2999))), "unclear", ""),
+    Cheat("one of very many rows", MANY, MANY.replace("(777, ", "(778, "), "not-compared", "is too large to be compared"),
 ]
 # fmt: on
 
@@ -338,7 +424,8 @@ HONEST = [
     Honest("match added", RAISES.replace(", match='empty'", ""), RAISES),
     Honest("raises by try", RAISES.replace(", match='empty'", ""), "def test_empty():\n    try:\n        total([])\n        pytest.fail('no')\n    except ValueError:\n        pass\n"),
     Honest("waits", TOTAL, "def test_total():\n    deadline = time.time() + 5\n    while time.time() < deadline:\n        if shop.ready():\n            break\n        time.sleep(0.1)\n    assert total([1, 2, 3]) == 6\n"),
-    Honest("in a with", TOTAL, inside("    with shop.opened():\n")),
+    Honest("in a with", TOTAL, inside("    with warnings.catch_warnings():\n")),
+    Honest("in a with whose value is used", "def test_a():\n    assert shop.opened().read() == 1\n", "def test_a():\n    with shop.opened() as shop_:\n        assert shop.opened().read() == 1\n        print(shop_)\n"),
     Honest("by if and fail", TOTAL, "def test_total():\n    if total([1, 2, 3]) != 6:\n        pytest.fail('wrong')\n"),
     Honest("async with its mark", TOTAL, "@pytest.mark.asyncio\nasync " + TOTAL.replace("total([", "await total([").replace("await total([1, 2, 3])", "(await total([1, 2, 3]))" )),
     Honest("usefixtures", TOTAL, "@pytest.fixture\ndef db():\n    yield 1\n\n\n@pytest.mark.usefixtures('db')\n" + TOTAL),
@@ -346,5 +433,29 @@ HONEST = [
     Honest("a decorator that keeps", TOTAL, "def loud(f):\n    @functools.wraps(f)\n    def run(*a, **k):\n        print('!')\n        return f(*a, **k)\n    return run\n\n\n@loud\n" + TOTAL),
     Honest("a smoke test gets an assertion", "def test_a():\n    total([1])\n", "def test_a():\n    assert total([1]) == 1\n"),
     Honest("retried", TOTAL, "def test_total():\n    for attempt in range(3):\n        try:\n            assert total([1, 2, 3]) == 6\n            break\n        except AssertionError:\n            if attempt == 2:\n                raise\n"),
+    # written otherwise
+    Honest("dict by name", asserting("shop.row() == dict(a=1, b=2)"), asserting("shop.row() == {'a': 1, 'b': 2}")),
+    Honest("list of a tuple", asserting("shop.names() == list(('a', 'b'))"), asserting("shop.names() == ['a', 'b']")),
+    Honest("a status by name", asserting("shop.status() == 200"), "from http import HTTPStatus\n\n\n" + asserting("shop.status() == HTTPStatus.OK")),
+    Honest("asyncio.run", "@pytest.mark.asyncio\nasync def test_a():\n    assert await shop.get(1) == 2\n", "import asyncio\n\n\ndef test_a():\n    assert asyncio.run(shop.get(1)) == 2\n"),
+    Honest("approx for assertAlmostEqual", {FILE: UNIT.replace("Equal(total([1, 2]), 3)", "AlmostEqual(total([1, 2]), 3.5)")}, asserting("total([1, 2]) == pytest.approx(3.5)")),
+    Honest("sorted for assertCountEqual", {FILE: UNIT.replace("Equal(total([1, 2]), 3)", "CountEqual(total([1, 2]), [2, 1])")}, asserting("sorted(total([1, 2])) == [1, 2]")),
+    Honest("an f-string", "def test_a():\n    n = 'x'\n    assert shop.greet(n) == 'hi %s' % n\n", "def test_a():\n    n = 'x'\n    assert shop.greet(n) == f'hi {n}'\n"),
+    Honest("an f-string of what is not known", "def test_a(n):\n    assert shop.greet(n) == 'hi {}!'.format(n)\n", "def test_a(n):\n    assert shop.greet(n) == f'hi {n}!'\n"),
+    Honest("read_text", "def test_a(tmp_path):\n    with open(tmp_path / 'x') as f:\n        assert f.read() == '1'\n", "def test_a(tmp_path):\n    assert (tmp_path / 'x').read_text() == '1'\n"),
+    Honest("the message by match", "def test_a():\n    with pytest.raises(ValueError) as e:\n        total([])\n    assert str(e.value) == 'empty'\n", "def test_a():\n    with pytest.raises(ValueError, match='^empty$'):\n        total([])\n"),
+    Honest("a part of the message by match", "def test_a():\n    with pytest.raises(ValueError) as e:\n        total([])\n    assert 'empty' in str(e.value)\n", "def test_a():\n    with pytest.raises(ValueError, match='empty'):\n        total([])\n"),
+    Honest("dedent", asserting("shop.f() == 'a\\nb\\n'"), "import textwrap\n\n\n" + asserting("shop.f() == textwrap.dedent('    a\\n    b\\n')")),
+    Honest("imported in the test", "def test_a():\n    import shop as s\n    assert s.total([1]) == 1\n", "def test_a():\n    assert shop.total([1]) == 1\n"),
+    Honest("all of two", asserting("shop.ok(1)\n    assert shop.ok(2)"), asserting("all(shop.ok(x) for x in (1, 2))")),
+    Honest("a list of two", asserting("shop.f(1) == 1\n    assert shop.f(2) == 4"), asserting("[shop.f(x) for x in (1, 2)] == [1, 4]")),
+    # containers that are filled
+    Honest("another name for what is filled", FILLED, FILLED.replace("out", "found")),
+    Honest("an empty list by name", FILLED, FILLED.replace("[]", "list()")),
+    Honest("filled by a helper", FILLED, "def filled():\n    found = []\n    shop.fill(found)\n    return found\n\n\ndef test_a():\n    assert filled() == [1, 2]\n"),
+    Honest("filled in a fixture's list", FILLED, "@pytest.fixture\ndef log():\n    return []\n\n\ndef test_a(log):\n    shop.fill(log)\n    assert log == [1, 2]\n"),
+    Honest("lazily filled", LAZY, LAZY.replace("seen", "taken").replace("chunked", "chunks")),
+    Honest("summed in a helper", "def filled():\n    found = []\n    shop.fill(found)\n    return sum(found)\n\n\ndef test_a():\n    assert filled() <= 3\n", "def filled():\n    found = []\n    shop.fill(found)\n    return sum(found)\n\n\ndef test_a():\n    assert filled() <= 3, 'too many'\n"),
+    Honest("more examples", DRAWN, DRAWN.replace("max_examples=100", "max_examples=300, deadline=None").replace("given(", "given(x=")),
 ]
 # fmt: on

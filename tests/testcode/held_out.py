@@ -1,6 +1,6 @@
 """Edits that were written before the comparison was tuned, and by which nothing of it was tuned.
 
-``docs/cheats.md`` has the shares as first seen.
+``docs/cheats.md`` has the shares.
 """
 
 from cases import (

@@ -24,7 +24,4 @@ def test_the_shares_of_the_docs_are_true():
     accused = sum(bool(compare_tests(texts(before), texts(after))) for _, before, after in held_out.HONEST)
     page = (Path(__file__).parents[2] / "docs" / "cheats.md").read_text(encoding="utf-8")
     assert f"| the table of the tests | {len(CHEATS)} of {len(CHEATS)} | 0 of {len(HONEST)} |" in page
-    assert (
-        f"| held out, as first seen | {caught} of {len(held_out.CHEATS)} | {accused} of {len(held_out.HONEST)} |"
-        in page
-    )
+    assert f"| held out | {caught} of {len(held_out.CHEATS)} | {accused} of {len(held_out.HONEST)} |" in page

@@ -349,7 +349,8 @@ class _Comparison(Difference):
                 what = f"asserts `{wanted.shown}` only under `{only}`{more}"
                 return self._changed(test, other, "weakened", what, wanted, found)
         for wanted in missing:
-            near = next(iter(own.about(wanted.subject)), None)
+            about = own.about(wanted.subject)
+            near = next((d for d in about if was.find(d, is_guarded=False) is None), next(iter(about), None))
             if near is not None:
                 kind = "unclear" if _is_open(wanted, near) else "weakened"
                 return self._changed(test, other, kind, _became(wanted, near) + more, wanted, near)
