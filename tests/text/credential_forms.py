@@ -188,6 +188,18 @@ NAMED = [
     ("_auth=@@", "bWU6aHVudGVyMg=="),
     ("PrivateKey = @@", "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB" + "3fBmk="),
     ("PresharedKey = @@", "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB" + "3fBmk="),
+    # aligned: locals as pytest shows them, TOML, Terraform, YAML
+    ("api_key    = '@@'\nurl        = 'x'", fake(24)),
+    ("token      = '@@'", fake(24)),
+    ("secret     = '@@'", "correct horse"),
+    ("pwd        = '@@'", H),
+    ('  password             = "@@"', P),
+    ("access_key           = @@", fake(20)),
+    ("password:        @@", H),
+    ("DB_PASSWORD:       @@\nDB_PORT:           5432", P),
+    ("user:      me\npassword:  '@@'", P),
+    ("passphrase: |\n  @@\n", H),
+    ('environ.get("DB_PASS") == "@@"', "hunter2-x"),
     # JSON, also within strings
     ('{"password": "@@"}', H),
     ('{"api_key": "@@", "id": 1}', fake(16)),
@@ -477,6 +489,13 @@ HARMLESS = [
     "for key, token in zip(keys, tokens):",
     "secret: SecretStr",
     "self.assertEqual(token.type, 'PLUS')",
+    # aligned
+    "key        = 'value1'\nsecret     = load_secret(2)\ntoken      = <Token 'abc123'>",
+    "password        str      the password, at most 64 characters",
+    "token           NAME     'password2'",
+    "pwd        = '/home/me/project2'",
+    "password   = settings.password2",
+    "assert tokens.get('key') == 'value-number-12'",
     # tokens of parsers and models
     "token='PLUS'",
     "Token(type='NUMBER', value='42', line=1, column=12)",

@@ -44,10 +44,11 @@ _NAME = (
     r"(?P<tail>(?:s|[kK]ey)?[0-9]{0,4}(?:[_-][\w-]{0,40}|(?<=[a-z0-9])[A-Z]\w{0,40}|ID|id)?+)(?!\w)"
 )
 # What may stand between a name and its value. A type annotation may be between; a comparison shows the value, too.
+# Both are aligned often: by "pytest --showlocals", in TOML, YAML and Terraform.
 _SIGN = (
-    r"(?P<close>\\{0,3}[\"']|&quot;)?\]?[ \t]{0,3}"
+    r"(?P<close>\\{0,3}[\"']|&quot;)?[\])]?[ \t]{0,40}"
     r"(?P<sign>=>|:=|[=!]==?|=|%3[dD]|:[ \t]{0,3}[A-Za-z][\w.\[\], |]{0,40}=(?!=)|:(?!:)"
-    r"|,(?=[ \t]{0,3}[bBuU]?\\{0,3}[\"'])|(?=[ \t(][\"'(]))(?P<gap>[ \t]{0,3})"
+    r"|,(?=[ \t]{0,3}[bBuU]?\\{0,3}[\"'])|(?=[ \t(][\"'(]))(?P<gap>[ \t]{0,40})"
 )
 _QUOTED = (
     _SIGN + r"(?P<paren>[(\[][ \t]{0,3}\n?[ \t]{0,40})?(?:(?:Secret(?:Str|Bytes)?|Password\w{0,20})\()?"
@@ -60,16 +61,16 @@ _BARE_VALUE = (
 )
 _BARE = _SIGN + rf"(?:!{{1,2}}\w{{1,20}}[ \t]{{1,3}})?(?P<secret>{_BARE_VALUE})"
 _SHAPED = _SIGN + r"(?:[bBuU]?\\{0,3}[\"'])?(?P<secret>[\w.+=~%/-]{8,}+)"
-_BLOCK = r":[ \t]{1,3}[|>][+-]?\n[ \t]{1,40}(?P<secret>[^\s'\"]+)"
+_BLOCK = r":[ \t]{1,40}[|>][+-]?\n[ \t]{1,40}(?P<secret>[^\s'\"]+)"
 _SAID = r"[ \t]{1,3}(?:is|was|->|\||for [^\n:]{1,60}:)[ \t]{1,20}(?P<secret>[^\s'\"(\[{<,;|]{6,}+)(?=[ \t]*(?:\n|\||$))"
 _ELEMENT = r"[\"']?(?:>|&gt;)\s{0,20}(?:<!\[CDATA\[)?(?P<secret>[^<>\n&\]]++)(?:\]\]>)?\s{0,20}(?:</|&lt;/)"
 _ATTRIBUTE = (
-    r"(?:\\{0,3}[\"'])?(?:,?\s{1,20}\\{0,3}[\"']?(?:value|content|val)\\{0,3}[\"']?[ \t]{0,3}[=:][ \t]{0,3}|\n\n)"
+    r"(?:\\{0,3}[\"'])?(?:,?\s{1,20}\\{0,3}[\"']?(?i:value|content|val)\\{0,3}[\"']?[ \t]{0,40}[=:][ \t]{0,40}|\n\n)"
     r"(?P<quote>\\{0,3}[\"'])?(?P<secret>(?(quote)(?:(?!(?P=quote))[^\n])++|[^\s'\",}]++))"
 )
 _ARGUMENT = r"[ \t\n]{1,20}(?P<secret>[^\s'\"<>|`]++)"
 _WHOLE_LINE = (
-    r"(?:=|(?P<gap>[ \t]{0,3}[:=][ \t]{1,3}))(?P<secret>[^\s'\"`#$*(\[{<|>%][^\s'\"`]*+)(?=[ \t]*(?:\n|$))"
+    r"(?:=|(?P<gap>[ \t]{0,40}[:=][ \t]{1,40}))(?P<secret>[^\s'\"`#$*(\[{<|>%][^\s'\"`]*+)(?=[ \t]*(?:\n|$))"
 )
 
 # ``password_hash`` and the like are about a secret, and say something in a failing test.
