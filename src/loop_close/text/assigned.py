@@ -51,7 +51,8 @@ _SIGN = (
     r"|,(?=[ \t]{0,3}[bBuU]?\\{0,3}[\"'])|(?=[ \t(][\"'(]))(?P<gap>[ \t]{0,40})"
 )
 _QUOTED = (
-    _SIGN + r"(?P<paren>[(\[][ \t]{0,3}\n?[ \t]{0,40})?(?:(?:Secret(?:Str|Bytes)?|Password\w{0,20})\()?"
+    _SIGN
+    + r"(?P<paren>[(\[][ \t]{0,3}(?:\n[ \tE>+|-]{0,60})?)?(?:(?:Secret(?:Str|Bytes)?|Password\w{0,20})\()?"
     r"[bBuUrRfF]{0,2}(?P<quote>\\{0,3}[\"']|&quot;)"
     # A truncated repr has no closing quote; its secret then goes to the end of the line.
     r"(?P<secret>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n]))*+)"
@@ -67,6 +68,11 @@ _ELEMENT = r"[\"']?(?:>|&gt;)\s{0,20}(?:<!\[CDATA\[)?(?P<secret>[^<>\n&\]]++)(?:
 _ATTRIBUTE = (
     r"(?:\\{0,3}[\"'])?(?:,?\s{1,20}\\{0,3}[\"']?(?i:value|content|val)\\{0,3}[\"']?[ \t]{0,40}[=:][ \t]{0,40}|\n\n)"
     r"(?P<quote>\\{0,3}[\"'])?(?P<secret>(?(quote)(?:(?!(?P=quote))[^\n])++|[^\s'\",}]++))"
+)
+# What pydantic says of a field: its name, and in the next line the value that it did not accept.
+_INPUT = (
+    r"\n[ \tE>|]{1,40}[^\n]{1,400}?\[type=\w{1,60}, input_value=(?:b?(?P<quote>\\{0,3}[\"']))?"
+    r"(?P<secret>(?(quote)(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n]))++|[^\s,'\"{}()\[\]<>]++))"
 )
 _ARGUMENT = r"[ \t\n]{1,20}(?P<secret>[^\s'\"<>|`]++)"
 _WHOLE_LINE = (
@@ -154,6 +160,15 @@ def is_test_value(value: str) -> bool:
     return bool(words) and _TEST_WORDS.issuperset(words)
 
 
+def _is_scrambled(value: str) -> bool:
+    """Letters of both cases in no order: in ``camelCase`` words have three small letters, and vowels."""
+    if len(value) < 20 or not value.isalnum() or value.islower() or value.isupper():
+        return False
+    runs = re.findall("[a-z]+", value)
+    is_cut_short = len(runs) >= 4 and sum(len(run) < 3 for run in runs) * 2 > len(runs)
+    return is_cut_short or re.search("(?i)[b-df-hj-np-tv-xz]{6}", value) is not None
+
+
 def _is_sentence(value: str) -> bool:
     return " " in value and not _SENTENCE.isdisjoint(re.findall("[a-z']+", value[:LONG].lower()))
 
@@ -170,6 +185,8 @@ def _is_shaped(value: str, key: str) -> bool:
     """Letters mixed with digits beyond words and their number; for a mere ``key`` no digest and no UUID."""
     if value[-1] == "=" and value[:3] not in ("sha", "md5") and value.lower() != value != value.upper():
         return "." not in value[:-1] and "=" not in value[:-2]  # base64 with its padding
+    if key != "key" and _is_scrambled(value):
+        return True
     if (
         sum(map(str.isdigit, value)) < 2
         or not is_mixed(value)
@@ -336,6 +353,9 @@ def _other_value(named: _Name) -> tuple[int, int, bool] | None:
     match = compiled(_BLOCK).match(named.text, named.end)
     if match is not None:
         return *match.span("secret"), not is_test_value(match["secret"])
+    match = compiled(_INPUT).match(named.text, named.end)
+    if match is not None:
+        return *match.span("secret"), not (is_placeholder(match["secret"]) or is_test_value(match["secret"]))
     match = compiled(_SAID).match(named.text, named.end)
     if match is not None and re.search("[0-9]", match["secret"]) and is_mixed(match["secret"]):
         return *match.span("secret"), not is_test_value(match["secret"])
@@ -444,7 +464,8 @@ def _is_constant(value: str) -> bool:
     return value.isupper() and value.replace("_", "").isalpha()
 
 
-# Values that pytest and HTTP show without such a name.
+# Values that pytest, HTTP and JSON show without such a name.
+_PRIVATE_MEMBER = r"[\"'](?:k|d|p|q|dp|dq|qi)\\{0,3}[\"']\s{0,20}:\s{0,20}\\{0,3}[\"'](?P<secret>[\w-]{16,}+)(?=\\{0,3}[\"'])"
 _WHERE = r"where (?P<quote>['\"])(?P<secret>[^'\"\n]{4,200})(?P=quote) = (?P<expression>[^\n]{1,300})"
 
 
@@ -466,4 +487,13 @@ def cookie_values(text: str) -> Iterator[tuple[int, int]]:
         for match in re.finditer(r"[\w.-]{1,60}=(?P<secret>[\w.%+/=~:-]{16,}+)", header["pairs"]):
             if _is_shaped(match["secret"], "cookie"):
                 start = header.start("pairs")
+                yield start + match.start("secret"), start + match.end("secret")
+
+
+def jwk_values(text: str) -> Iterator[tuple[int, int]]:
+    """The private members of JSON Web Keys (RFC 7517): ``d`` and the primes, and ``k`` of a symmetric key."""
+    for members in re.finditer(r"\{(?P<members>[^{}]*+)", text):
+        if "kty" in members["members"]:
+            for match in compiled(_PRIVATE_MEMBER).finditer(members["members"]):
+                start = members.start("members")
                 yield start + match.start("secret"), start + match.end("secret")

@@ -21,6 +21,7 @@ from loop_close.text.assigned import (
     is_placeholder,
     is_random,
     is_test_value,
+    jwk_values,
     named_values,
     words,
 )
@@ -30,6 +31,12 @@ MARK = re.compile(r"<redacted ([1-9][0-9]{0,8})>")
 
 # So many different values are also looked for elsewhere in the text.
 _REPEATED = 20
+# pprint and formatters wrap a long string over literals of several lines.
+_BETWEEN_LITERALS = r"['\"][ \t]{0,3}\\?\n[ \tE>+|-]{0,200}[bBuUrRfF]{0,2}['\"]"
+_NEXT_LITERAL = (
+    r"['\"][ \t]{0,3}\\?\n[ \tE>+|-]{0,200}[bBuUrRfF]{0,2}(?P<quote>['\"])"
+    r"(?P<more>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n]))++)(?=(?P=quote)(?![ \t]{0,3}[:=]))"
+)
 _ROUNDS = 4
 
 
@@ -201,10 +208,10 @@ _TOKENS: tuple[Rule, ...] = (
         _random,
     ),
     # RFC 7519 and 7516: the header is a JSON object, so base64url of '{"'. A signed token has three parts, an encrypted
-    # one five, the second of which may be empty; an unsigned one ends in its dot.
+    # one five, the second of which may be empty; an unsigned one ends in its dot. The rest may be in the next line.
     Rule(
         ("eyJ",),
-        rf"(?P<secret>eyJ(?:(?<!{_WORDS}eyJ)|(?<=\\[nrt]eyJ)|(?<=%[0-9A-Fa-f][0-9A-Fa-f]eyJ)){_WORDS}{{6,}}+\.(?:eyJ{_WORDS}{{2,}}+\.{_WORDS}*+"
+        rf"(?P<secret>eyJ(?:(?<!{_WORDS}eyJ)|(?<=\\[nrt]eyJ)|(?<=%[0-9A-Fa-f][0-9A-Fa-f]eyJ)){_WORDS}{{6,}}+\.(?:eyJ{_WORDS}{{2,}}+(?:\.{_WORDS}*+)?"
         rf"|{_WORDS}*+\.{_WORDS}{{12,}}+(?:\.{_WORDS}{{8,}}+){{0,2}}))",
     ),
 )
@@ -294,26 +301,36 @@ def _command(match: re.Match[str]) -> bool:
     )
 
 
-# What a command is called, and how it takes a password, for which "@@" stands.
+# What a command is called, and how it takes a password, for which "@@" stands. A list of arguments has quotes and
+# commas between them: "~" is what is before an option, "&&" what is between it and its value.
+_ARGUMENTS = {
+    "~": r"[ \t'\"]",
+    "&&": r"(?:[ \t]{1,2}|['\"],[ \t]?)",
+    "@@": r"(?P<open>['\"](?![ ,)\]]))?(?P<secret>(?(open)(?:(?!(?P=open))[^\n])+|[^\s'\"`]+))",
+}
 _COMMANDS: tuple[Rule, ...] = tuple(
-    Rule(tuple(guards.split()), pattern.replace("@@", r"(?P<secret>[^\s'\"`]+)"), _command)
+    Rule(tuple(guards.split()), re.sub("~|&&|@@", lambda part: _ARGUMENTS[part[0]], pattern), _command)
     for guards, pattern in (
         (
             "curl",
             r"curl\b[^\n]{0,200}?[ '\"](?:-u|--user|--proxy-user|-U)(?:['\"]?[ =,]{1,2})?['\"]?"
             r"[^\s:'\"=-][^\s:'\"]{0,80}:@@",
         ),
-        ("mysql mariadb", r"(?:mysql|mariadb)[\w-]*(?=[ \t])[^\n]{0,200}?[ \t]-p@@"),
-        ("sshpass login", r"(?:sshpass|login)\b[^\n]{0,200}?[ \t]-p[ \t]{0,2}@@"),
-        ("redis-cli", r"redis-cli\b[^\n]{0,200}?[ \t]-a[ \t]{1,2}@@"),
-        ("ldap", r"ldap[a-z]{3,10}(?=[ \t])[^\n]{0,200}?[ \t]-w[ \t]{1,2}@@"),
+        ("mysql mariadb", r"(?:mysql|mariadb)[\w-]*(?=[ \t'\"])[^\n]{0,200}?~-p@@"),
+        ("sshpass login", r"(?:sshpass|login)\b[^\n]{0,200}?~-p(?:&&|[ \t])?@@"),
+        ("mongo", r"\bmongo(?:sh|dump|restore|export|import)\b[^\n]{0,200}?~-p&&@@"),
+        ("redis-cli", r"redis-cli\b[^\n]{0,200}?~-a&&@@"),
+        ("ldap", r"ldap[a-z]{3,10}(?=[ \t'\"])[^\n]{0,200}?~-w&&@@"),
         ("htpasswd", r"htpasswd[ \t]+-\w*b\w*[ \t]+[^\s]{1,200}[ \t]+\S{1,80}[ \t]+@@"),
-        ("zip", r"(?:un)?zip[ \t][^\n]{0,100}?-P[ \t]{0,2}@@"),
-        ("7z", r"7za?(?=[ \t])[^\n]{0,100}?[ \t]-p@@"),
+        ("zip", r"(?:un)?zip[ \t'\"][^\n]{0,100}?-P(?:&&|[ \t])?@@"),
+        ("7z", r"7za?(?=[ \t'\"])[^\n]{0,100}?~-p@@"),
+        ("ssh-keygen", r"ssh-keygen\b[^\n]{0,200}?~-[NP]&&@@"),
+        ("openssl", r"openssl['\"]?,?[ \t]['\"]?enc\b[^\n]{0,200}?~-k&&@@"),
+        ("keypass storepass", r"-(?:src|dest)?(?:key|store)pass&&@@"),
         ("pass:", r"\bpass(?:in|out)?['\"]?[ \t,=]{1,3}['\"]?pass:@@"),
-        ("http", r"https?(?=[ \t])[^\n]{0,100}?[ \t]-a[ \t]{1,2}[^\s:]{1,80}:@@"),
+        ("http", r"https?(?=[ \t'\"])[^\n]{0,100}?~-a&&['\"]?[^\s:'\"]{1,80}:@@"),
         ("-user", r"--(?:proxy-)?user(?:name)?[ \t=]['\"]?[^\s:'\"]{1,80}:@@"),
-        ("smb", r"smb\w{2,10}(?=[ \t])[^\n]{0,200}?-U[ \t]{0,2}['\"]?[^\s%'\"]{1,80}%@@"),
+        ("smb", r"smb\w{2,10}(?=[ \t'\"])[^\n]{0,200}?-U[ \t]{0,2}['\"]?[^\s%'\"]{1,80}%@@"),
     )
 )
 _SYNTAXES: tuple[Rule, ...] = (
@@ -388,7 +405,7 @@ def redact(text: str, numbers: MutableMapping[str, int] | None = None) -> str:
     hidden: dict[int, str] = {}
     first = _next_number(text, numbers)
     for _ in range(_ROUNDS):
-        spans = _without_marks(text, _merged(_spans(text)))
+        spans = _without_marks(text, _unwrapped(text, _merged(_spans(text))))
         if not spans:
             break
         text = _hide(text, spans, hidden, first)
@@ -422,6 +439,8 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
     yield from named_values(text, folded)
     if "where " in text:
         yield from introspected_values(text)
+    if '"kty' in folded or "'kty" in folded:
+        yield from jwk_values(text)
     if "cookie" in folded:
         yield from cookie_values(text)
 
@@ -456,6 +475,21 @@ def _merged(spans: Iterator[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
+def _unwrapped(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans, each with the literals of the following lines that its string goes on in."""
+    whole: list[tuple[int, int]] = []
+    for start, end in spans:
+        last = whole[-1][1] if whole else 0
+        if start < last:  # found as well by itself
+            start, end = whole.pop()[0], max(end, last)
+        while end > last and (match := compiled(_NEXT_LITERAL).match(text, end)):
+            if "<redacted " in match["more"]:
+                break
+            end = match.end("more")
+        whole.append((start, end))
+    return whole
+
+
 def _without_marks(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The spans that hold no part of a mark: what was hidden before is not hidden again."""
     if "<redacted " not in text:
@@ -476,7 +510,7 @@ def _hide(text: str, spans: list[tuple[int, int]], hidden: dict[int, str], first
     done = 0
     for start, end in spans:
         number = first + len(hidden)
-        hidden[number] = text[start:end]
+        hidden[number] = compiled(_BETWEEN_LITERALS).sub("", text[start:end])
         parts += (text[done:start], f"<redacted {number}>")
         done = end
     text = "".join((*parts, text[done:]))
