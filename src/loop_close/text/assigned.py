@@ -28,43 +28,77 @@ def words(text: str) -> frozenset[str]:
 _NAME_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 # Where one of the names below may begin, in lower case. A search for it is much faster than one for the names.
 _CORE = (
-    r"p(?:ass|w|riv|re.?s)|s(?:ecret|ess|id|ig|hared|ubscription|ecurity)|a(?:pi.?k|ccess|ccount|uth)|cred|cookie|csrf"
-    r"|encr|master|refresh|token|key|xsrf"
+    r"p(?:ass|w|s[wk]|at(?![a-z])|riv|re.?s)|s(?:ecret|ess|id|ig|hared|ubscription|ecurity)|a(?:pi[_-]?k|ccess|ccount|uth)|cred|cookie|csrf"
+    r"|encr|master|refresh|token|key|xsrf|jwt|otp|client.?assertion|mot.?de.?passe|contrase"
 )
 # A name may have anything before it (``DB_PASSWORD``, ``stripeApiKey``), which need not be matched. After it comes only
 # what starts a new word.
 _NAME = (
-    r"[acekmprstxACEKMPRSTX](?i:(?P<strong>(?<=p)(?:ass(?:word|wd|phrase|code)|wd)|(?<=s)ecret|(?<=c)redential"
+    r"[acejkmoprstxACEJKMOPRSTX](?i:(?P<strong>(?<=p)(?:ass(?:word|wd|wrd|wort|phrase|code)|s?wd)|(?<=s)ecret|(?<=c)redential"
     r"|(?<=a)(?:pi[_-]?key|ccess[_-]?(?:key|token)|uth[_-]?token|ccount[_-]?key)"
     r"|(?<=p)(?:rivate[_-]?key|re[_-]?shared[_-]?key)|(?<=e)ncryption[_-]?key|(?<=m)aster[_-]?key"
-    r"|(?<=r)efresh[_-]?token"
+    r"|(?<=r)efresh[_-]?token|(?<=m)ot[_-]?de[_-]?passe|(?<=c)ontrase(?:ñ|n)a"
     r"|(?<=s)(?:hared[_-]?(?:access[_-]?)?key|ession[_-]?token|igning[_-]?key|ubscription[_-]?key|ecurity[_-]?token))"
-    r"|(?P<short>(?<=p)(?:ass|w))"
-    r"|(?P<weak>(?<=t)oken|(?<=k)ey|(?<=a)uth|(?<=s)(?:ess(?:ion)?|id|ig(?:nature)?)|(?<=c)(?:ookie|srf)|(?<=x)srf))"
-    r"(?P<tail>(?:s|[kK]ey)?[0-9]{0,4}(?:[_-][\w-]{0,40}|(?<=[a-z0-9])[A-Z]\w{0,40}|ID|id)?+)(?!\w)"
+    r"|(?P<short>(?<=p)(?:ass|s?w|sk))"
+    r"|(?P<weak>(?<=t)oken|(?<=k)ey|(?<=a)uth|(?<=p)at|(?<=j)wt|(?<=o)tp|(?<=r)efresh|(?<=c)lient[_-]?assertion|(?<=s)(?:ess(?:ion)?|id|ig(?:nature)?)|(?<=c)(?:ookie|srf)|(?<=x)srf))"
+    r"(?P<tail>(?:s|[kK]ey|KEY)?[0-9]{0,4}(?:[_-][\w-]{0,40}|(?<=[a-z0-9])[A-Z]\w{0,40}|ID|id)?+)(?!\w)"
 )
 # What may stand between a name and its value. A type annotation may be between; a comparison shows the value, too.
 # Both are aligned often: by "pytest --showlocals", in TOML, YAML and Terraform.
 _SIGN = (
-    r"(?P<close>\\{0,3}[\"']|&quot;)?[\])]?[ \t]{0,40}"
-    r"(?P<sign>=>|:=|[=!]==?|=|%3[dD]|:[ \t]{0,3}[A-Za-z][\w.\[\], |]{0,40}=(?!=)|:(?!:)"
+    r"(?:(?P<close>\\{0,3}[\"']|&quot;)[\])]?|\])?[ \t]{0,40}"
+    r"(?P<sign>=>|:=|[=!]==?|=|%3[dD]|:[ \t]{0,3}[A-Za-z][\w.\[\], |]{0,40}=(?!=)|:(?!:)|(?=[ \t]\{)"
     r"|,(?=[ \t]{0,3}[bBuU]?\\{0,3}[\"'])|(?=[ \t(][\"'(]))(?P<gap>[ \t]{0,40})"
 )
+# The next line of a text that pytest shows.
+_NEWLINE = r"\n[ \tE>+|-]{0,60}"
+# What may be around a value: an anchor of YAML, a type of a secret, of Rust or PHP, an object with the value.
+_WRAPPER = (
+    r"(?:&\w{1,40}[ \t]{1,3}|(?:\w{0,20}Secret\w{0,20}|Password\w{0,20}|Some|Just|bytearray|bytes|str)\("
+    rf"|<\w{{0,20}}(?:Secret|Password)\w{{0,20}}[ \t]|string\([0-9]{{1,6}}\)[ \t]|\{{[ \t]{{0,3}}(?:{_NEWLINE})?"
+    r"\\{0,3}[\"']?(?i:v|val|value|plain(?:text)?|raw|default|current)\\{0,3}[\"']?[ \t]{0,40}[:=][ \t]{0,40})?"
+)
 _QUOTED = (
-    _SIGN
-    + r"(?P<paren>[(\[][ \t]{0,3}(?:\n[ \tE>+|-]{0,60})?)?(?:(?:Secret(?:Str|Bytes)?|Password\w{0,20})\()?"
-    r"[bBuUrRfF]{0,2}(?P<quote>\\{0,3}[\"']|&quot;)"
+    _SIGN + rf"(?:\\?{_NEWLINE})?(?P<paren>[(\[][ \t]{{0,3}}(?:{_NEWLINE})?)?{_WRAPPER}"
+    r"[bBuUrRfFN]{0,2}(?P<quote>\"{3}|'{3}|\\{0,3}[\"']|&quot;)"
     # A truncated repr has no closing quote; its secret then goes to the end of the line.
     r"(?P<secret>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n]))*+)"
 )
 _BARE_VALUE = (
     r"(?:[^\s'\"`,;&(){}\[\]<>|\\]|&(?![\w.-]{1,40}=|amp;|quot;|[lg]t;)|,(?=[^\s,'\"])(?![\w.-]{1,40}[=:]))++"
 )
-_BARE = _SIGN + rf"(?:!{{1,2}}\w{{1,20}}[ \t]{{1,3}})?(?P<secret>{_BARE_VALUE})"
+_BARE = (
+    _SIGN
+    + rf"(?:!{{1,2}}\w{{1,20}}[ \t]{{1,3}}|&\w{{1,40}}[ \t]{{1,3}}|Secret\w{{0,20}}\()?(?P<secret>{_BARE_VALUE})"
+)
 _SHAPED = _SIGN + r"(?:[bBuU]?\\{0,3}[\"'])?(?P<secret>[\w.+=~%/-]{8,}+)"
 _BLOCK = r":[ \t]{1,40}[|>][+-]?\n[ \t]{1,40}(?P<secret>[^\s'\"]+)"
-_SAID = r"[ \t]{1,3}(?:is|was|->|\||for [^\n:]{1,60}:)[ \t]{1,20}(?P<secret>[^\s'\"(\[{<,;|]{6,}+)(?=[ \t]*(?:\n|\||$))"
-_ELEMENT = r"[\"']?(?:>|&gt;)\s{0,20}(?:<!\[CDATA\[)?(?P<secret>[^<>\n&\]]++)(?:\]\]>)?\s{0,20}(?:</|&lt;/)"
+_SAID = (
+    r"[ \t]{1,40}(?:is|was|->|[|│]|for [^\n:]{1,60}:)[ \t]{1,20}"
+    r"(?P<secret>[^\s'\"(\[{<,;|]{6,}+)(?=[ \t]*(?:\n|[|│]|$))"
+)
+_ELEMENT = (
+    r"[\"']?(?:[ \t][^<>\n]{1,200})?(?:>|&gt;)\s{0,20}"
+    r"(?:<!\[CDATA\[)?(?P<secret>[^<>\n&\]]++)(?:\]\]>)?\s{0,20}(?:</|&lt;/)"
+)
+# An element with the value for the text before it: a list of properties of macOS.
+_PROPERTY = r"</key>\s{0,40}[E>+| \t-]{0,40}<(?:string|data)>\s{0,20}(?P<secret>[^<>\n]++)"
+# The element whose text is the value: by its own name, or by an attribute that names the value.
+_OF_ELEMENT = (
+    r"(?:<|&lt;)(?:[\w:.-]*|(?!(?:a|p|label|button|legend|option|t[hd]|h[1-6]|li|span|div)\b)"
+    r"[\w:.-]+[ \t][^<>&;\n]*\b(?i:name|key|id|property|path)[ \t]?=[ \t]?[\"']?[\w.-]*)$"
+)
+# The value of a pair before its name.
+_VALUE_BEFORE = (
+    r"(?i:value|val|content)\\{0,3}[\"']?[ \t]{0,3}[=:][ \t]{0,3}(?P<quote>\\{0,3}[\"'])(?P<secret>[^\n\"'\\]{4,120})"
+    r"(?P=quote),?[ \t]{1,3}\\{0,3}[\"']?(?i:name|key)\\{0,3}[\"']?[ \t]{0,3}[=:][ \t]{0,3}\\{0,3}[\"'][\w.-]*$"
+)
+# A list of values, and each further one.
+_LIST = _SIGN + rf"\[[ \t]{{0,3}}(?:{_NEWLINE})?(?=[bBuU]?[\"'])"
+_ITEM = (
+    r"[bBuU]?(?P<quote>[\"'])(?P<secret>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n]))*+)(?P=quote)"
+    rf"(?:[ \t]{{0,3}},[ \t]{{0,3}}(?:{_NEWLINE})?)?"
+)
 _ATTRIBUTE = (
     r"(?:\\{0,3}[\"'])?(?:,?\s{1,20}\\{0,3}[\"']?(?i:value|content|val)\\{0,3}[\"']?[ \t]{0,40}[=:][ \t]{0,40}|\n\n)"
     r"(?P<quote>\\{0,3}[\"'])?(?P<secret>(?(quote)(?:(?!(?P=quote))[^\n])++|[^\s'\",}]++))"
@@ -73,6 +107,10 @@ _ATTRIBUTE = (
 _INPUT = (
     r"\n[ \tE>|]{1,40}[^\n]{1,400}?\[type=\w{1,60}, input_value=(?:b?(?P<quote>\\{0,3}[\"']))?"
     r"(?P<secret>(?(quote)(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n]))++|[^\s,'\"{}()\[\]<>]++))"
+)
+_IN_SENTENCE = (
+    r"(?: provided)?:? (?P<open>[`(\[])?"
+    r"(?P<secret>(?(open)[^\s`()\[\]]{6,}+(?=[`)\]])|[A-Za-z0-9_!@#$%^&*+/=~.-]{8,}+))"
 )
 _ARGUMENT = r"[ \t\n]{1,20}(?P<secret>[^\s'\"<>|`]++)"
 _WHOLE_LINE = (
@@ -90,7 +128,7 @@ _ABOUT = (
 _SAME = words(
     """
     s key keys value values val new old current confirm confirmation again repeat base prod production staging live dev
-    test primary secondary b64 base64 plain raw text string str default encrypted db admin user root ro rw data
+    test primary secondary b64 base64 plain raw text string str default encrypted db admin user root ro rw data seed
     """
 )
 _OTHER_KEYS = (
@@ -234,15 +272,54 @@ def named_values(text: str, folded: str) -> Iterator[tuple[int, int]]:
         before = text[max(0, match.start() - 60) : match.start()]
         head = before.rstrip(_NAME_CHARACTERS)
         word = text[match.start() : match.start("tail")].lower()
-        found = _value_of(_Name(text, *match.span(), word, kind, match["tail"], before[len(head) :], head))
+        named = _Name(text, *match.span(), word, kind, match["tail"], before[len(head) :], head)
+        found = _value_of(named)
+        said = None if found is not None and found[2] else _said_value(named)
+        if said is not None:
+            found = *said, True
         if found is None:
             continue
         start, end, is_secret = found
         if is_secret:
             yield start, end
+        if kind != "weak":
+            for start, end in _values_of_list(text, match.end()):
+                yield start, end
+                is_secret = True
         # What was refused may hold another name and its value.
         if is_secret or end - start >= LONG:
             position = max(position, end)
+
+
+def _values_of_list(text: str, position: int) -> Iterator[tuple[int, int]]:
+    """The values of ``passwords=['one', 'two']`` that look like credentials."""
+    match = compiled(_LIST).match(text, position)
+    position = match.end() if match is not None else len(text)
+    while match := compiled(_ITEM).match(text, position):
+        value, position = match["secret"], match.end()
+        if is_mixed(value) and not (" " in value or is_placeholder(value) or is_test_value(value)):
+            yield match.span("secret")
+
+
+def _said_value(named: _Name) -> tuple[int, int] | None:
+    """The value in "wrong password (x)" and "invalid token x". Any word may follow: only what looks random is one."""
+    if named.prefix or named.tail or named.text[named.end : named.end + 1] not in (" ", ":"):
+        return None
+    if named.word == "key":
+        is_said = re.search("(?i:api|access|auth|secret|signing) $", named.head) is not None
+    else:
+        is_said = named.word in ("password", "passphrase", "token", "secret", "api_key", "api-key", "apikey")
+    match = compiled(_IN_SENTENCE).match(named.text, named.end) if is_said else None
+    if match is None:
+        return None
+    value = match["secret"]
+    if named.word in ("password", "passphrase"):
+        has_both = match["open"] is not None or value.lower() != value != value.upper()
+        is_secret = has_both and re.search("[0-9][A-Za-z].*[0-9]", value) is not None
+    else:
+        is_digest = re.fullmatch("[0-9a-f]+|[0-9A-F-]+", value) is not None
+        is_secret = is_random(value) and not is_digest and re.search("[A-Za-z0-9]{16}", value) is not None
+    return match.span("secret") if is_secret else None
 
 
 def _value_of(named: _Name) -> tuple[int, int, bool] | None:
@@ -263,8 +340,16 @@ def _value_of(named: _Name) -> tuple[int, int, bool] | None:
     return refused
 
 
+# Whose password it is: "dbpass", but not "bypass" or "compass".
+_SHORT_OWNERS = ("db", "ftp", "ldap", "mail", "my", "pg", "root", "smtp", "sql", "user", "admin", "login")
+
+
 def _is_whole_word(named: _Name) -> bool:
-    if named.word in ("token", "session", "cookie", "auth", "signature", "csrf", "xsrf"):
+    if named.word in ("token", "session", "cookie", "auth", "signature", "csrf", "xsrf", "refresh"):
+        return True
+    if named.word == "pat":
+        return named.prefix.endswith(("_", "-"))
+    if named.kind == "short" and named.prefix.lower().endswith(_SHORT_OWNERS):
         return True
     before, is_capital = named.prefix[-1:], named.text[named.start].isupper()
     return not before.isalpha() or (is_capital and (before.islower() or named.word == "sess"))
@@ -313,6 +398,8 @@ def _quoted_value(named: _Name) -> tuple[int, int, bool] | None:
         is_option = named.prefix.startswith("-") or named.word.upper() == named.text[named.start : named.end]
         is_secret = is_secret and ((is_mixed(value) and not re.search("[ /]", value)) or is_option)
         is_secret = is_secret and named.kind == "strong"
+    if "\n" in named.text[match.end("gap") : match.start("quote")] and match["paren"] is None:
+        is_secret = is_secret and is_mixed(value) and " " not in value
     if named.kind == "short" or not _is_same(named.tail):
         is_secret = is_secret and (
             is_mixed(value) and "(" not in value
@@ -334,11 +421,14 @@ def _element_value(named: _Name) -> tuple[int, int, bool] | None:
     """``<password>x</password>``, ``<add key="ApiKey" value="x"/>``, ``name: PASSWORD`` over ``value: x``."""
     before = named.head + named.prefix
     match = compiled(_ELEMENT).match(named.text, named.end)
+    if match is None and before.endswith("<key>" + named.prefix):
+        match = compiled(_PROPERTY).match(named.text, named.end)
     if match is None and re.search(
         r"(?i:name|key|id|type)\\{0,3}[\"']?[ \t]{0,2}[=:][ \t]{0,2}\\{0,3}[\"']?[\w.-]*$", before
     ):
         match = compiled(_ATTRIBUTE).match(named.text, named.end)
-    elif match is not None and not re.search(r"(?:<|&lt;)[^<>&;\n]*$", before):
+        match = match or compiled(_VALUE_BEFORE).search(named.text, max(0, named.start - 250), named.start)
+    elif match is not None and match.re.pattern == _ELEMENT and not compiled(_OF_ELEMENT).search(before):
         match = None
     elif before.endswith("<" + named.prefix):
         match = match or compiled(_ATTRIBUTE).match(named.text, named.end)
@@ -438,7 +528,9 @@ def _is_after_colon(named: _Name, value: str, gap: str, end: int) -> bool:
     if named.kind == "short" and not named.prefix.rstrip("-"):
         return False
     is_environment = named.text[named.start : named.end].isupper() and named.prefix.endswith(("_", "-"))
-    is_end = named.text[end : end + 1] in ("", "\n", ",", "}", "'", '"')
+    is_end = named.text[end : end + 1] in ("", "\n", ",", "}", "'", '"') or (
+        len(value) >= 20 and _is_shaped(value, "")
+    )
     return is_end and (is_value or (is_environment and not _is_constant(value)))
 
 
@@ -484,7 +576,7 @@ def introspected_values(text: str) -> Iterator[tuple[int, int]]:
 def cookie_values(text: str) -> Iterator[tuple[int, int]]:
     """The values of cookies that look random, whatever their names."""
     for header in re.finditer(r"(?i:cookie)[\"']?[ \t]{0,3}[:=,][ \t]{0,3}(?P<pairs>[^\n]{1,4000})", text):
-        for match in re.finditer(r"[\w.-]{1,60}=(?P<secret>[\w.%+/=~:-]{16,}+)", header["pairs"]):
+        for match in re.finditer(r"[\w.-]{1,60}=(?P<secret>[\w.%+/=~:|-]{16,}+)", header["pairs"]):
             if _is_shaped(match["secret"], "cookie"):
                 start = header.start("pairs")
                 yield start + match.start("secret"), start + match.end("secret")

@@ -72,6 +72,7 @@ def _is_key(match: re.Match[str]) -> bool:
 # --- shapes
 
 _WORD, _WORDS, _HEX = "[A-Za-z0-9]", "[A-Za-z0-9_-]", "[a-f0-9]"
+_UUID = "[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}"
 
 
 # A token does not start within a word; a repr or a URL may have "\\n" or "%20" in front.
@@ -218,11 +219,16 @@ _TOKENS: tuple[Rule, ...] = (
 _BEGIN = r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _END = r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _BASE64_LINES = r"(?:\n[ \tE>+|]*+[A-Za-z0-9+/=]{16,}+(?=\s|$))*+"
+# Also as literals one below the other, the last of them perhaps cut.
+_CUT_LINES = (
+    r"(?:\n[ \tE>+|'\"-]*+[A-Za-z0-9+/=]{16,}+(?:\\n)?['\"]?,?(?=\s|$))*+"
+    r"(?:\n[ \tE>+|'\"-]*+[A-Za-z0-9+/=]++(?=\.\.\.|…))?"
+)
 _KEYS: tuple[Rule, ...] = (
     # Without its END line a key goes as far as there are lines of base64, or to the end of a quoted run.
     Rule(
         ("private key",),
-        rf"{_BEGIN}(?P<secret>(?:[^-]|-(?!----))*+(?=-----END )|[^\s-]*+{_BASE64_LINES})",
+        rf"{_BEGIN}(?P<secret>(?:[^-]|-(?!----))*+(?=-----END )|[^\s-]*+{_CUT_LINES})",
         _is_key,
     ),
     # The start was cut off, perhaps within a line: the lines of base64 before END. Without END it matches too, to be
@@ -289,6 +295,17 @@ def _is_basic(match: re.Match[str]) -> bool:
 
 def _url_user(match: re.Match[str]) -> bool:
     return is_random(match["secret"]) and not match["secret"].startswith(("%", "$"))
+
+
+def _is_password(match: re.Match[str]) -> bool:
+    """Whether it has the shape of a password, where nothing but its place tells it from a name."""
+    value = match["secret"]
+    return is_mixed(value) and not (" " in value or is_placeholder(value) or is_test_value(value))
+
+
+def _is_no_field(match: re.Match[str]) -> bool:
+    """Whether braces hold a password of ODBC and not a field of a format: it has a sign that no expression has."""
+    return re.search(r"[^\w.()\[\]'\":!, ]", match["secret"]) is not None
 
 
 def _command(match: re.Match[str]) -> bool:
@@ -361,6 +378,10 @@ _SYNTAXES: tuple[Rule, ...] = (
         ("digest",),
         r"(?i:digest)[ \t][^\n]{0,300}?\bresponse=\\?[\"']?(?P<secret>[0-9a-fA-F]{32,}+)",
     ),
+    Rule(("hawk ",), r"\bHawk[ \t][^\n]{0,300}?\bmac=\\?[\"']?(?P<secret>[A-Za-z0-9+/]{16,}+={0,2})"),
+    Rule(("apikey ",), r"\bApiKey[ \t](?P<secret>[A-Za-z0-9+/_-]{40,}+={0,2})", _random),
+    Rule(("geniekey ",), rf"\bGenieKey[ \t](?P<secret>{_UUID})"),
+    Rule(("ssws ",), r"\bSSWS[ \t](?P<secret>00[A-Za-z0-9_-]{40})"),
     Rule(
         ("bearer",),
         r"\b[Bb](?:earer|EARER)(?:[ \t]{1,3}|%20|\+)(?P<secret>[A-Za-z0-9._~+/=-]{16,}+)",
@@ -374,6 +395,22 @@ _SYNTAXES: tuple[Rule, ...] = (
         ("/webhooks/",),
         rf"/api/(?:v[0-9]{{1,2}}/)?webhooks/[0-9]{{8,22}}/(?P<secret>{_WORDS}{{50,}}+)",
     ),
+    Rule(("hooks.zapier.com",), r"hooks\.zapier\.com/hooks/catch/[0-9]{4,12}/(?P<secret>\w{6,}+)"),
+    Rule(("/hooks/",), r"/hooks/(?P<secret>[a-z0-9]{26})(?!\w)", _has_digit),
+    # What signs a person in, in a query or in a link of a mail.
+    Rule(
+        ("code=", "ticket=", "invite="),
+        r"[?&](?:code|ticket|invite)=(?P<secret>[A-Za-z0-9._~%+/=-]{20,}+)",
+        lambda match: (
+            is_random(match["secret"]) and re.search("[A-Za-z0-9]{16}", match["secret"]) is not None
+        ),
+    ),
+    Rule(
+        ("/reset", "reset/", "/activate", "/magic", "/verify"),
+        r"/(?:[\w-]{0,20}reset|reset[\w-]{0,20}|activate|magic[\w-]{0,10}|verify[\w-]{0,10})/(?:\w{1,20}/)?"
+        r"(?P<secret>(?:[a-z0-9]{3,13}-[a-z0-9]{32,64}|[A-Za-z0-9_-]{24,}+)(?![\w-]))",
+        _random,
+    ),
     Rule(("webhookb2",), r"webhookb2/(?P<secret>[\w@/-]{36,}+)"),
     Rule(
         ("x-hub-signature",),
@@ -386,6 +423,53 @@ _SYNTAXES: tuple[Rule, ...] = (
     Rule(
         ("securestring",),
         r"(?i:securestring)[ \t]+(?P<quote>['\"])(?P<secret>[^'\"\n$]+)(?P=quote)",
+    ),
+    Rule(
+        ("set_password(",),
+        r"set_password\((?:[^,()\n]{1,80},\s{0,20}){2}[bBuU]?(?P<quote>['\"])(?P<secret>[^'\"\n]+)(?P=quote)",
+        _is_password,
+    ),
+    Rule(
+        ("getpass",),
+        r"(?i:getpass)['\"]?[.,][ \t]?return_value[ \t]?=[ \t]?(?P<quote>['\"])(?P<secret>[^'\"\n]+)(?P=quote)",
+        lambda match: not is_test_value(match["secret"]),
+    ),
+    # An argument that is a key.
+    Rule(("fernet(",), r"Fernet\([bB]?['\"](?P<secret>[A-Za-z0-9+/_-]{43}=)['\"]"),
+    Rule(
+        ("jwt.", "hmac.new("),
+        r"(?:jwt\.(?:en|de)code\([^,()\n]{1,200},[ \t]?(?:key=)?|hmac\.new\((?:key=)?)[bB]?(?P<quote>['\"])"
+        r"(?P<secret>[^'\"\n]+)(?P=quote)",
+        _is_password,
+    ),
+    Rule(("pwd={", "password={"), r"(?i:pwd|password)=\{(?P<secret>[^{}\n]{4,80})\}", _is_no_field),
+    # Lines of /etc/shadow, of htpasswd and of network devices.
+    Rule(
+        (":$", "secret 5 $", "secret 8 $", "secret 9 $"),
+        r"(?:(?<=:)|(?<=secret [589] ))"
+        r"(?P<secret>\$(?:1|2[abxy]|5|6|7|8|9|y|gy|apr1|sha1|argon2id?)\$[A-Za-z0-9./$,=+-]{16,}+)",
+    ),
+    Rule(("wpa_passphrase ",), r"wpa_passphrase[ \t]+\S{1,40}[ \t]+(?P<secret>[^\s'\"`]{8,})", _is_password),
+    Rule(
+        ("net use ",),
+        r"(?i:net use)[ \t][^\n]{1,200}?/user:\S{1,80}[ \t]+(?P<secret>[^\s'\"/]+)",
+        _is_password,
+    ),
+    Rule(
+        ("add-mask::",),
+        r"(?i:add-mask)::(?P<secret>[^\n]+)",
+        lambda match: not is_placeholder(match["secret"]),
+    ),
+    Rule(
+        ('"username', "'username"),
+        r"[\"']username\\?[\"']:[ \t]?\\?[\"'][^\"'\n]{1,80}[\"'],[ \t]?"
+        r"\\?[\"']key\\?[\"']:[ \t]?\\?[\"'](?P<secret>[a-f0-9]{32})(?!\w)",
+    ),
+    # Words of a wallet.
+    Rule(
+        ("mnemonic", "seed", "recovery"),
+        r"(?i:mnemonic|(?:seed|recovery)[ _-]?(?:phrase|words?))\\?[\"']?[ \t]{0,20}[:=][ \t]{0,20}\\?[\"']?"
+        r"(?P<secret>[a-z]{3,8}(?: [a-z]{3,8}){11,23})(?![ \w])",
     ),
 )
 
