@@ -121,6 +121,74 @@ TOKENS = {
     "jwe direct": "eyJ" + fake(40) + ".." + fake(16) + "." + fake(80) + "." + fake(22),
 }
 
+#: A UUID, which is a credential behind some prefixes alone.
+UUID = f"{hexed(8)}-{hexed(4)}-{hexed(4)}-{hexed(4)}-{hexed(12)}"
+TOKENS |= {
+    f"{prefix}…": prefix + rest
+    for prefix, rest in (
+        *((prefix, UUID) for prefix in ("sk-lf-", "pk-lf-", "waka_", "sdk-", "api-", "pat-na1-", "pat-eu1-")),
+        ("fw_", fake(24)),
+        ("tgp_v1_", fake(43)),
+        ("wandb_v1_", fake(60)),
+        ("ABSK", fake(80) + "=="),
+        ("bedrock-api-key-", fake(90)),
+        ("AKID", fake(32)),
+        ("AQVN", fake(36)),
+        ("t1.", fake(20) + "." + fake(86)),
+        ("y0_", fake(55)),
+        ("cfut_", fake(44)),
+        ("fm1r_", fake(80)),
+        ("vcp_", fake(56)),
+        ("sb_secret_", fake(31)),
+        ("mdb_sa_sk_", fake(43)),
+        ("dose", hexed(32)),
+        ("cflt", fake(60)),
+        ("ddapp_", fake(34)),
+        ("hcaik_", lower(58)),
+        ("dG9rO", fake(55)),
+        ("00D", fake(15) + "!AQ" + fake(90)),
+        ("5Aep861", fake(80)),
+        ("ATTA", hexed(64)),
+        ("pk_", digits(8) + "_" + fake(32).upper()),
+        ("CFPAT-", fake(43)),
+        ("shpua_", hexed(32)),
+        ("access_token$production$", lower(16) + "$" + hexed(32)),
+        ("AQE", fake(40) + "-" + fake(30) + "=-" + fake(12)),
+        ("rzp_live_", fake(14)),
+        ("FLWSECK_TEST-", hexed(32) + "-X"),
+        ("APP_USR-", digits(16) + "-" + digits(6) + "-" + hexed(32) + "-" + digits(9)),
+        ("A" * 20, "AAAA" + fake(30) + "%3D" + fake(40)),
+        ("WPL_AP1.", fake(16) + "." + fake(6) + "=="),
+        ("re_", fake(8) + "_" + fake(24)),
+        ("mlsn.", hexed(64)),
+        ("pypi-AgENdGVzd", fake(100)),
+        ("cmVmdGtuOj", fake(60)),
+        ("GOOG1E", fake(55).upper()),
+        ("4/0A", fake(70)),
+        ("AGE-PLUGIN-", "YUBIKEY-1" + fake(30).upper()),
+        ("kubeconfig-user-", "abc12:" + lower(54)),
+        ("A3-", "-".join((fake(6), fake(6), *(fake(5) for _ in range(4)))).upper()),
+        ("dbtc_", fake(40)),
+        ("rdme_", lower(70)),
+        ("tk-us-", fake(48)),
+        ("duffel_live_", fake(43)),
+        ("fio-u-", fake(64)),
+        ("aio_", fake(28)),
+        ("jina_", fake(60)),
+        ("pa-", fake(43)),
+        ("crsr_", hexed(64)),
+        ("esecret_", lower(52)),
+        ("hf_oauth_", fake(40)),
+        ("live_", hexed(35)),
+        ("xprv", fake(107)),
+    )
+}
+TOKENS |= {
+    "new relic": hexed(36) + "FFFFNRAL",
+    "azure registry": fake(42) + "+ACR" + fake(6),
+    "azure search": fake(42) + "AzSeA" + fake(5),
+}
+
 BASE64 = "wJal" + "rXUtnFEMI/K7MDENG+bPxRfiCY" + "FAKEKEY123"
 LINES = "\n".join(fake(64)[n:] + fake(64)[:n] for n in range(4))
 _KEY = "PRIVATE" + " KEY"

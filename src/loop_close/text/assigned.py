@@ -557,7 +557,10 @@ def _is_constant(value: str) -> bool:
 
 
 # Values that pytest, HTTP and JSON show without such a name.
-_PRIVATE_MEMBER = r"[\"'](?:k|d|p|q|dp|dq|qi)\\{0,3}[\"']\s{0,20}:\s{0,20}\\{0,3}[\"'](?P<secret>[\w-]{16,}+)(?=\\{0,3}[\"'])"
+_PRIVATE_MEMBER = (
+    r"[\"'](?:k|d|p|q|dp|dq|qi)\\{0,3}[\"']\s{0,20}:\s{0,20}"
+    r"\\{0,3}[\"'](?P<secret>[\w-]{16,}+)(?=\\{0,3}[\"'])"
+)
 _WHERE = r"where (?P<quote>['\"])(?P<secret>[^'\"\n]{4,200})(?P=quote) = (?P<expression>[^\n]{1,300})"
 
 

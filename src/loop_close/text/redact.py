@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from binascii import a2b_base64
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, MutableMapping, Sequence
 
 from loop_close.text.assigned import (
     LONG,
@@ -25,6 +24,7 @@ from loop_close.text.assigned import (
     named_values,
     words,
 )
+from loop_close.text.tokens import TOKENS, UUID, Rule, random_looking
 
 #: What stands for a credential: equal numbers are equal credentials, in the order in which they first appear.
 MARK = re.compile(r"<redacted ([1-9][0-9]{0,8})>")
@@ -40,27 +40,6 @@ _NEXT_LITERAL = (
 _ROUNDS = 4
 
 
-def _always(match: re.Match[str]) -> bool:
-    return True
-
-
-class Rule(NamedTuple):
-    """One way a credential is written.
-
-    :ivar guards: a text that holds none of them is not searched. Those of tokens are exact, others in lower case.
-    :ivar pattern: with a group ``secret``, the part to hide. Compiled when it is first needed.
-    :ivar accept: has the last word on a match, and may say that only a part is to be hidden, by its end.
-    """
-
-    guards: tuple[str, ...]
-    pattern: str
-    accept: Callable[[re.Match[str]], bool | int] = _always
-
-
-def _random(match: re.Match[str]) -> bool:
-    return is_random(match["secret"])
-
-
 def _has_digit(match: re.Match[str]) -> bool:
     return re.search("[0-9]", match["secret"]) is not None
 
@@ -69,153 +48,9 @@ def _is_key(match: re.Match[str]) -> bool:
     return match["secret"].strip("\\nr \n") != ""
 
 
-# --- shapes
+# --- keys of several lines
 
 _WORD, _WORDS, _HEX = "[A-Za-z0-9]", "[A-Za-z0-9_-]", "[a-f0-9]"
-_UUID = "[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}"
-
-
-# A token does not start within a word; a repr or a URL may have "\\n" or "%20" in front.
-_EDGE = r"(?:(?<![A-Za-z0-9]{0})|(?<=\\[nrt]{0})|(?<=%[0-9A-Fa-f][0-9A-Fa-f]{0}))"
-
-
-# Prefixes of tokens and what follows, from the vendors' documentation and GitHub's list of supported secret scanning
-# patterns. After "~" the token must look random.
-_PREFIXES = r"""
-ghp_ gho_ ghu_ ghs_ ghr_  [A-Za-z0-9]{20,}+
-github_pat_  [A-Za-z0-9]{20,}+(?:_[A-Za-z0-9]++)?
-glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glimt- glagent- glsoat- gloas- glffct-  [A-Za-z0-9_.-]{20,}+
-GR1348941  [A-Za-z0-9_-]{20,}+
-sk_live_ rk_live_ pk_live_ sk_test_ rk_test_  [A-Za-z0-9]{16,}+
-whsec_  [A-Za-z0-9+/=]{16,}+
-npm_  [A-Za-z0-9]{36,}+
-rubygems_  [a-f0-9]{48}
-pypi-AgEI  (?:(?!pypi-AgEI)[A-Za-z0-9_-])++
-AKIA ASIA AROA AIDA ABIA ACCA  [A-Z2-7]{16}(?![A-Za-z0-9])
-hf_  [A-Za-z0-9]{30,}+
-SG.  [A-Za-z0-9_-]{16,}+\.[A-Za-z0-9_-]{16,}+
-AIza  [A-Za-z0-9_-]{35,}+
-ya29.  [A-Za-z0-9._-]{20,}+
-~ 1//0  [A-Za-z0-9_-]{30,}+
-GOCSPX-  [A-Za-z0-9_-]{20,}+
-hvs. hvb. hvr.  [A-Za-z0-9_-]{24,}+
-pul-  [a-f0-9]{40}(?![A-Za-z0-9])
-dapi  [a-f0-9]{32}(?:-[0-9])?(?![A-Za-z0-9])
-dckr_pat_ dckr_oat_  [A-Za-z0-9_-]{20,}+
-dop_v1_ doo_v1_ dor_v1_  [a-f0-9]{64}
-SK  [a-f0-9]{32}(?![A-Za-z0-9])
-key-  [a-f0-9]{32}(?![A-Za-z0-9])
-shpat_ shpss_ shpca_ shppa_  [a-fA-F0-9]{32,}+
-lin_api_  [A-Za-z0-9]{32,}+
-secret_  [A-Za-z0-9]{43}(?![A-Za-z0-9])
-ntn_  [A-Za-z0-9]{40,}+
-figd_ figo_ figu_  [A-Za-z0-9_-]{30,}+
-glsa_  [A-Za-z0-9]{32}_[A-Fa-f0-9]{8}
-~ glc_  [A-Za-z0-9+/=]{32,}+
-eyJrIjoi  [A-Za-z0-9+/=_-]{40,}+
-NRAK- NRII- NRIQ- NRRA- NRSP- NRJS-  [A-Za-z0-9_-]{19,}+
-sntrys_ sntryu_  [A-Za-z0-9+/=_-]{32,}+
-ATATT3 ATCTT3  [A-Za-z0-9_=-]{32,}+
-ATBB  [A-Za-z0-9]{28,}+(?![A-Za-z0-9])
-~ EAA  [A-Za-z0-9]{30,}+
-xai-  [A-Za-z0-9]{40,}+
-gsk_  [A-Za-z0-9]{40,}+
-r8_  [A-Za-z0-9]{37}(?![A-Za-z0-9])
-pplx-  [A-Za-z0-9]{32,}+
-AGE-SECRET-KEY-1  [A-Za-z0-9]{20,}+
-HRKU-  [A-Za-z0-9_-]{30,}+
-PMAK-  [a-f0-9]{24}-[a-f0-9]{34}
-pscale_tkn_ pscale_pw_ pscale_oauth_  [A-Za-z0-9_=.-]{30,}+
-pat  [A-Za-z0-9]{14}\.[a-f0-9]{64}
-dt0c01. dt0s01. dt0s02.  [A-Z0-9]{24}\.[A-Z0-9]{64}
-EZAK EZTK  [A-Za-z0-9]{54}
-dp.  (?:pt|ct|st|sa|scim|audit)\.[A-Za-z0-9_-]{40,}+
-fo1_  [A-Za-z0-9_-]{43}
-sbp_  [a-f0-9]{40}
-ops_eyJ  [A-Za-z0-9+/=_-]{60,}+
-v1.0-  [a-f0-9]{24}-[a-f0-9]{146}
-AKCp  [A-Za-z0-9]{60,}+
-sq0atp- sq0csp- sq0idp-  [A-Za-z0-9_-]{22,}+
-xkeysib- xsmtpsib-  [a-f0-9]{64}-[A-Za-z0-9]{16}
-access-sandbox- access-development- access-production-  [a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}
-xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-  [A-Za-z0-9%-]{10,}+
-xoxe.  xox[bp]-[A-Za-z0-9-]{10,}+
-nvapi-  [A-Za-z0-9_-]{40,}+
-tvly-  [A-Za-z0-9_-]{24,}+
-pcsk_  [A-Za-z0-9_]{40,}+
-csk-  [a-z0-9]{40,}+
-lsv2_pt_ lsv2_sk_  [a-f0-9]{32}_[a-f0-9]{10}
-phx_ phc_  [A-Za-z0-9]{40,}+
-squ_ sqp_ sqa_  [a-f0-9]{40}
-CCIPAT_ CCIPRJ_  [A-Za-z0-9_]{30,}+
-bkua_ bkct_  [a-z0-9]{40}
-tskey-  [a-z]{3,10}-[A-Za-z0-9]{10,}+-[A-Za-z0-9]{20,}+
-nfp_  [A-Za-z0-9]{36,}+
-rnd_  [A-Za-z0-9]{28,}+
-napi_  [a-z0-9]{50,}+
-sgp_  [a-f0-9_]{40,}+
-dnkey-  [A-Za-z0-9_=-]{26}-[A-Za-z0-9_=-]{52}
-LTAI  [A-Za-z0-9]{20}
-sm_pat_ sm_aat_ sm_sat_  [A-Za-z0-9]{16}
-tfp_  [A-Za-z0-9_-]{44}_[A-Za-z0-9_-]{14}
-pnu_ pnb_  [A-Za-z0-9]{36}
-sk.eyJ pk.eyJ  [A-Za-z0-9_-]{20,}+\.[A-Za-z0-9_-]{20,}+
-sha256~  [A-Za-z0-9_-]{43}
-rpa_  [A-Z0-9a-z]{40,}+
-lin_oauth_  [A-Za-z0-9]{32,}+
-sk_  [a-f0-9]{48}
-CLOJARS_  [a-f0-9]{60}
-eyJhdXRocyI6  [A-Za-z0-9+/=]{20,}+
-FLWSECK-  [A-Za-z0-9]{32}-X
-shippo_live_ shippo_test_  [a-f0-9]{40}
-~ sk-  [A-Za-z0-9_-]{20,}+
-"""
-# Tokens known by a part in their middle: that part, and the whole.
-_MIDDLES = r"""
-Q~  [A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,40}
-.atlasv1.  [A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}+
--us  [a-f0-9]{32}-us[0-9]{1,2}
-AZDO  [A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}
-JQQJ99  [A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{10,}+
-:APA91b  [A-Za-z0-9_-]{11}:APA91b[A-Za-z0-9_-]{100,}+
-~ .  [MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,40}
-:AA  [0-9]{8,10}:AA[A-Za-z0-9_-]{33}
-"""
-
-
-def _prefixed(row: str) -> Rule:
-    # The edge is written after the prefix, as "re" searches fast only for a pattern that starts with its literal.
-    prefixes, _, body = row.removeprefix("~ ").partition("  ")
-    starts = (re.escape(prefix) for prefix in prefixes.split())
-    start = "|".join(start + _EDGE.replace("{0}", start) for start in starts)
-    return Rule(
-        tuple(prefixes.split()), f"(?P<secret>(?:{start}){body})", _random if row[0] == "~" else _always
-    )
-
-
-def _with_middle(row: str) -> Rule:
-    guard, _, pattern = row.removeprefix("~ ").partition("  ")
-    edge = _EDGE.replace("{0}", "")
-    pattern = f"{edge}(?P<secret>{pattern})(?![A-Za-z0-9])"
-    return Rule((guard,), pattern, _random if row[0] == "~" else _always)
-
-
-_TOKENS: tuple[Rule, ...] = (
-    *map(_prefixed, _PREFIXES.strip().splitlines()),
-    *map(_with_middle, _MIDDLES.strip().splitlines()),
-    Rule(
-        ("s.",),
-        rf"(?P<secret>s\.(?:(?<![\w.)\]]s\.)|(?<=\\ns\.)|(?<=%[0-9A-Fa-f][0-9A-Fa-f]s\.)){_WORD}{{24}})(?![A-Za-z0-9_(])",
-        _random,
-    ),
-    # RFC 7519 and 7516: the header is a JSON object, so base64url of '{"'. A signed token has three parts, an encrypted
-    # one five, the second of which may be empty; an unsigned one ends in its dot. The rest may be in the next line.
-    Rule(
-        ("eyJ",),
-        rf"(?P<secret>eyJ(?:(?<!{_WORDS}eyJ)|(?<=\\[nrt]eyJ)|(?<=%[0-9A-Fa-f][0-9A-Fa-f]eyJ)){_WORDS}{{6,}}+\.(?:eyJ{_WORDS}{{2,}}+(?:\.{_WORDS}*+)?"
-        rf"|{_WORDS}*+\.{_WORDS}{{12,}}+(?:\.{_WORDS}{{8,}}+){{0,2}}))",
-    ),
-)
 _BEGIN = r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _END = r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _BASE64_LINES = r"(?:\n[ \tE>+|]*+[A-Za-z0-9+/=]{16,}+(?=\s|$))*+"
@@ -379,8 +214,8 @@ _SYNTAXES: tuple[Rule, ...] = (
         r"(?i:digest)[ \t][^\n]{0,300}?\bresponse=\\?[\"']?(?P<secret>[0-9a-fA-F]{32,}+)",
     ),
     Rule(("hawk ",), r"\bHawk[ \t][^\n]{0,300}?\bmac=\\?[\"']?(?P<secret>[A-Za-z0-9+/]{16,}+={0,2})"),
-    Rule(("apikey ",), r"\bApiKey[ \t](?P<secret>[A-Za-z0-9+/_-]{40,}+={0,2})", _random),
-    Rule(("geniekey ",), rf"\bGenieKey[ \t](?P<secret>{_UUID})"),
+    Rule(("apikey ",), r"\bApiKey[ \t](?P<secret>[A-Za-z0-9+/_-]{40,}+={0,2})", random_looking),
+    Rule(("geniekey ",), rf"\bGenieKey[ \t](?P<secret>{UUID})"),
     Rule(("ssws ",), r"\bSSWS[ \t](?P<secret>00[A-Za-z0-9_-]{40})"),
     Rule(
         ("bearer",),
@@ -409,7 +244,7 @@ _SYNTAXES: tuple[Rule, ...] = (
         ("/reset", "reset/", "/activate", "/magic", "/verify"),
         r"/(?:[\w-]{0,20}reset|reset[\w-]{0,20}|activate|magic[\w-]{0,10}|verify[\w-]{0,10})/(?:\w{1,20}/)?"
         r"(?P<secret>(?:[a-z0-9]{3,13}-[a-z0-9]{32,64}|[A-Za-z0-9_-]{24,}+)(?![\w-]))",
-        _random,
+        random_looking,
     ),
     Rule(("webhookb2",), r"webhookb2/(?P<secret>[\w@/-]{36,}+)"),
     Rule(
@@ -474,7 +309,7 @@ _SYNTAXES: tuple[Rule, ...] = (
 )
 
 _BY_GUARD = [
-    [(guard, rule) for rule in rules for guard in rule.guards] for rules in (_TOKENS, _SYNTAXES, _COMMANDS)
+    [(guard, rule) for rule in rules for guard in rule.guards] for rules in (TOKENS, _SYNTAXES, _COMMANDS)
 ]
 
 
@@ -508,7 +343,7 @@ def _next_number(text: str, numbers: MutableMapping[str, int] | None) -> int:
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
     # A token is one long word: of most texts little is left to search for so many prefixes.
-    words = " ".join([word for word in text.split() if len(word) >= SHORTEST])
+    words = " ".join(dict.fromkeys([word for word in text.split() if len(word) >= SHORTEST]))
     for rule in _guarded(_BY_GUARD[0], words) if words else ():
         if compiled(rule.pattern).search(words):
             yield from _matches(rule, text)
