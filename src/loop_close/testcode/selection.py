@@ -6,12 +6,13 @@ import ast
 import re
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from configparser import ConfigParser, Error
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from typing import Any
 
+from loop_close.conventions import is_of_tests
 from loop_close.testcode.change import Kind, TestChange, excerpt
 from loop_close.testcode.nodes import constant, dotted
 from loop_close.testcode.suite import FUNCTIONS, Function, Module, Patterns, Suite, Test
@@ -68,6 +69,8 @@ _NOT_RUN = {
     "-p no:unittest": "collects no unittest classes",
     "-p no:skipping": "changes what skip and xfail mean",
 }
+# What makes pytest read other files than before.
+_ELSEWHERE = {"-c", "--rootdir", "--confcutdir", "--import-mode", "--pyargs"}
 _NO_ASSERTS = re.compile(r"PYTHONOPTIMIZE|\bpython[\d.]*\s+(?:-\w+\s+)*-OO?\b")
 _DEFAULT_NORECURSE = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}")
 
@@ -299,8 +302,14 @@ def configuration_changes(before: Mapping[str, str], after: Mapping[str, str]) -
                 yield difference(
                     selection.path, "not-run", f"`addopts` has `{full}`: pytest {what}", was, now
                 )
-            elif name == "-c" and full not in shown:
+            elif full not in shown and (name in _ELSEWHERE or (name == "-p" and not value.startswith("no:"))):
                 yield difference(selection.path, "unclear", f"`addopts` has `{full}`", was, now)
+        for name in ("pythonpath", "usefixtures"):
+            added = [each for each in selection.listed(name) if each not in held.listed(name)]
+            if added:
+                yield difference(
+                    selection.path, "unclear", f"`{name}` has `{added[0]}`", was, now, re.compile(name)
+                )
         yield from _weaker_settings(held, selection, was, now)
     for selection in old:
         if selection_of(selection.path, old) is selection and not selection_of(selection.path, new).path:
@@ -446,21 +455,55 @@ def hook_changes(was: Suite, now: Suite) -> Iterator[TestChange]:
         old = was.modules.get(path)
         if "pytest_" not in module.text or (old is not None and old.text == module.text):
             continue
-        for name, node in module.scope.bound.items():
-            if name not in _HOOKS or not isinstance(node, FUNCTIONS):
-                continue
-            before = old.scope.bound.get(name) if old is not None else None
-            effects = _effects(name, node)
-            if effects and not effects <= (
-                _effects(name, before) if isinstance(before, FUNCTIONS) else set()
-            ):
+        held = {key: (hook, node) for key, hook, node in _hooks(old)} if old is not None else {}
+        for key, name, node in _hooks(module):
+            before = held[key][1] if key in held else None
+            effects = _all_effects(name, node, module)
+            if effects and not (old and before and effects <= _all_effects(name, before, old)):
                 kind, what = _HOOKS[name]
-                is_new = not isinstance(before, FUNCTIONS)
-                text = old.source(before) if old is not None and isinstance(before, FUNCTIONS) else ""
-                what = f"{'a new' if is_new else 'the'} hook `{name}` {what}: {min(effects)}"
+                text = old.source(before) if old is not None and before is not None else ""
+                what = f"{'a new' if before is None else 'the'} hook `{key}` {what}: {min(effects)}"
                 yield TestChange(
-                    path, name, kind, what, excerpt(text), excerpt(module.source(node)), node.lineno
+                    path, key, kind, what, excerpt(text), excerpt(module.source(node)), node.lineno
                 )
+
+
+def _hooks(module: Module) -> Iterator[tuple[str, str, Function]]:
+    """The hooks of a module, those of its classes, and what is bound to the name of one: by name, hook and function."""
+    bound = module.scope.bound
+    members = [
+        (f"{owner}.{each.name}", each)
+        for owner, node in bound.items()
+        if isinstance(node, ast.ClassDef)
+        for each in node.body
+        if isinstance(each, FUNCTIONS)
+    ]
+    for key, node in (*bound.items(), *members):
+        made = bound.get(node.id) if isinstance(node, ast.Name) else node
+        if isinstance(made, ast.Lambda):
+            made = ast.FunctionDef(key, made.args, [ast.Return(made.body)], [], lineno=made.lineno)
+            made.end_lineno = made.lineno
+        if isinstance(made, FUNCTIONS):
+            name = _specname(made) or key.rpartition(".")[2]
+            if name in _HOOKS:
+                yield key, name, made
+
+
+def _specname(node: Function) -> str:
+    calls = (each for each in node.decorator_list if isinstance(each, ast.Call))
+    named = (word.value for call in calls for word in call.keywords if word.arg == "specname")
+    return next((str(constant(value)) for value in named), "")
+
+
+def _all_effects(name: str, node: Function, module: Module) -> set[str]:
+    """The effects of a hook, and of the functions of its module that it calls."""
+    found = _effects(name, node)
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name):
+            called = module.scope.bound.get(inner.func.id)
+            if isinstance(called, FUNCTIONS) and called is not node:
+                found |= _effects("", called)
+    return found
 
 
 def _effects(name: str, node: Function) -> set[str]:
@@ -558,3 +601,96 @@ def _is_effective_call(call: ast.Call) -> bool:
     if last == "setattr":
         return bool(words & (_OUTCOMES | {"passed"}))
     return last in ("_replace", "replace") and "passed" in words
+
+
+# What takes the place of what is tested
+
+_INNER = {"__code__", "__dict__", "__globals__", "__class__", "__bases__"}
+_IMPORTS = re.compile(
+    r"(?:sys\.(?:modules|path|meta_path|path_hooks|path_importer_cache)|.*\.__dict__|.*\.__globals__)"
+    r"\.(?:update|setdefault|pop|insert|append|extend|clear|remove)|site\.addsitedir"
+    r"|.*pluginmanager\.(?:register|import_plugin|load_setuptools_entrypoints)"
+)
+_PLACES = re.compile(
+    r"sys\.(?:modules|path|meta_path|path_hooks)|request\.(?:module|function|cls|instance|node)\b.*"
+)
+
+
+def patch_changes(was: Suite, now: Suite) -> Iterator[TestChange]:
+    """Statements that are new, and may put something else in the place of what is tested.
+
+    Of a test module and a helper those that are executed when it is imported; of a conftest or a plugin all.
+    """
+    for path, module in sorted(now.modules.items()):
+        old = was.modules.get(path)
+        if (old is not None and old.text == module.text) or module.tree is None:
+            continue
+        is_shared = path.endswith("conftest.py") or not is_of_tests(path)
+        held = (
+            {ast.dump(each) for each in _executed(old.tree, is_shared=is_shared)}
+            if old and old.tree
+            else set()
+        )
+        imported = {
+            alias.asname or alias.name.partition(".")[0]
+            for node in ast.walk(module.tree)
+            if isinstance(node, (ast.Import, ast.ImportFrom))
+            for alias in node.names
+        }
+        for node in _executed(module.tree, is_shared=is_shared):
+            what = _patch(node, imported)
+            if what and ast.dump(node) not in held:
+                shown = f"{what}: `{_line(node)}`"
+                yield TestChange(path, "", "unclear", shown, "", excerpt(module.source(node)), node.lineno)
+
+
+def _executed(tree: ast.Module, *, is_shared: bool) -> Iterator[ast.stmt | ast.expr]:
+    """The statements and calls of a module; those in its functions only where it is shared by all tests."""
+    waiting: list[ast.AST] = [*tree.body]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, (ast.stmt, ast.Call)):
+            yield node
+        if is_shared or not isinstance(node, (*FUNCTIONS, ast.Lambda)):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _patch(node: ast.AST, imported: Collection[str]) -> str:
+    """What a statement does to code that stands elsewhere; empty for nothing that is known."""
+    match node:
+        case ast.Assign(targets=targets):
+            pass
+        case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+            targets = [target]
+        case ast.Call(func=func, args=args):
+            name = dotted(func)
+            if name in ("exec", "eval"):
+                return "runs a text as code"
+            if name in ("setattr", "delattr") and args and _is_elsewhere(args[0], imported):
+                return "replaces what is imported"
+            is_vars = isinstance(func, ast.Attribute) and _is_vars(func.value) and func.attr == "update"
+            return "changes what is imported" if is_vars or _IMPORTS.fullmatch(name) else ""
+        case ast.FunctionDef(name="load_tests"):
+            return "collects in its own way"
+        case _:
+            return ""
+    is_patch = any(
+        (isinstance(target, ast.Attribute) and (_is_elsewhere(target, imported) or target.attr in _INNER))
+        or (
+            isinstance(target, ast.Subscript)
+            and (_is_vars(target.value) or _PLACES.fullmatch(dotted(target.value)))
+        )
+        for target in targets
+    )
+    return "replaces what is imported" if is_patch else ""
+
+
+def _is_elsewhere(target: ast.expr, imported: Collection[str]) -> bool:
+    path = dotted(target)
+    return path.partition(".")[0] in imported or _PLACES.fullmatch(path) is not None
+
+
+def _is_vars(node: ast.expr) -> bool:
+    """``vars(x)``, ``x.__dict__``, ``f.__globals__``."""
+    is_call = isinstance(node, ast.Call) and dotted(node.func) == "vars" and bool(node.args)
+    return is_call or (isinstance(node, ast.Attribute) and node.attr in ("__dict__", "__globals__"))
