@@ -91,7 +91,7 @@ def _named(path: str, text: str) -> Iterator[str]:
     if not path.endswith("conftest.py") or not ("pytest_" in text or "import *" in text):
         return
     tree = parse(text)
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in ast.walk(tree) if isinstance(tree, ast.Module) else ():
         match node:
             case ast.Assign(targets=[ast.Name(id="pytest_plugins")], value=value):
                 names = constant(value)
