@@ -94,14 +94,17 @@ class DrivenTests:
         """Pack the texts: they are written down after each step of a loop, and stay the same."""
         self.packed = self.packed or _packed(self.texts)
 
+    def compared(self) -> tuple[ChangedTest, ...]:
+        """What was done to the tests, by what they are now."""
+        return judged(compared(self.texts, texts_now(self.root, self.texts)), self.accepted, self.asked)
+
     def judge(self) -> tuple[ChangedTest, ...]:
-        """Compare the tests with what they are now."""
-        found = compared(self.texts, texts_now(self.root, self.texts))
-        judged_ = judged(found, self.accepted, self.asked)
-        told = {change.file for change in judged_ if is_settled(change)}
+        """What was done to the tests, and what passes without a fix."""
+        found = self.compared()
+        told = {change.file for change in found if is_settled(change)}
         self.unfixed = [each for each in self.unfixed if not each.is_undone(self.root)]
         more = [each.change for each in self.unfixed if not each.files or not each.files.keys() <= told]
-        self.changes = (*judged_, *judged(more, self.accepted, self.asked))
+        self.changes = (*found, *judged(more, self.accepted, self.asked))
         return self.changes
 
     def note(self, found: Unfixed) -> None:

@@ -110,7 +110,7 @@ class Driver:
         root, before = self._plan.root, last_numbers(self._plan.root)
         self._watch.notice_loss(before)
         self._watch.notice_other(root)
-        files, found = self._mending.look(), self._tests.judge()
+        files, found = self._mending.look(), self._tests.compared()
         ended = self._run_tests()
         outcome = self._outcome_of(ended, came_to(root, before))
         self._mending.ran(files, outcome)
@@ -161,10 +161,7 @@ class Driver:
         """
         now = self._tests.judge()
         known = {change.fingerprint for change in now}
-        own = (
-            *now,
-            *(change for change in found if change.fingerprint not in known and change.kind != "not-fixed"),
-        )
+        own = (*now, *(change for change in found if change.fingerprint not in known))
         places = {(change.file, change.test) for change in own}
         more = (c for c in outcome.tests if c.state in ("open", "hint") and (c.file, c.test) not in places)
         more = (c for c in more if c.fingerprint not in self._tests.accepted | self._tests.asked)
@@ -272,7 +269,8 @@ def _bytecode() -> Iterator[dict[str, str]]:
         yield {}
         return
     try:
-        yield {"PYTHONPYCACHEPREFIX": folder}
+        # Written it may be, whatever the user has set: nothing of it comes into the project.
+        yield {"PYTHONPYCACHEPREFIX": folder, "PYTHONDONTWRITEBYTECODE": ""}
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
