@@ -29,12 +29,12 @@ def turn(**written):
     "written",
     [
         {"conftest__py": CONFTEST + "import cart\n\ncart.total.__code__ = (lambda prices: 3).__code__\n"},
-        {"conftest__py": CONFTEST + "\nexec('import cart; cart.total = lambda p: 3')\n"},
+        {"conftest__py": CONFTEST + "import cart\n\nvars(cart).update(total=lambda p: 3)\n"},
         {"conftest__py": CONFTEST + "from zz_plug import *\n", "zz_plug__py": SWALLOW},
         {"pytest__ini": INI + "addopts = -p zz_plug\n", "zz_plug__py": SWALLOW},
         {"test_aaa__py": "import cart\n\ncart.total = lambda p: 3\n\n\ndef test_a():\n    assert True\n"},
     ],
-    ids=["code", "exec", "star import", "-p", "new test"],
+    ids=["code", "update", "star import", "-p", "new test"],
 )
 def test_green_after_an_edit_of_tests_alone_is_not_done(project, written):
     loop = project([turn(**written), {"say": "Done."}], {**WRONG, "conftest.py": CONFTEST})
