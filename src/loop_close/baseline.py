@@ -12,12 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loop_close.conventions import is_of_tests, is_under_test
+from loop_close.conventions import is_configuration, is_of_tests, is_sample, is_under_test
 
 if TYPE_CHECKING:
     from loop_close.memory import ChangedTest
     from loop_close.store.contract import Begun, Entries, NewBaseline
     from loop_close.store.sqlite import SqliteHistory
+    from loop_close.testcode import TestChange
 
 #: Files of tests that are compared at most, and their characters in all: what is left out is never judged.
 MAX_FILES, MAX_TEXT = 3_000, 16_000_000
@@ -29,6 +30,10 @@ _OWN_SECTION = re.compile(r"\s*\[+\s*(?:pytest|tool:pytest|tool\s*\.\s*pytest\b[
 _SECTION = re.compile(r"\s*\[+[^\[\]\"',]+\]+\s*(?:[#;].*)?$")
 # Of other sections, such as those of tox, what turns assertions off.
 _OPTIMIZED = re.compile(r"PYTHONOPTIMIZE|\bpython[\d.]*\s[^\n]*-OO?\b")
+# What a configuration or a conftest names further files of tests by.
+_NAMES = re.compile(
+    r"python_files|testpaths|--doctest-glob|-p[ =]|\"-p|'-p|pytest_plugins|import[ (]+(?:\*|pytest_)"
+)
 _SHARED = ("pyproject.toml", "tox.ini", "setup.cfg")
 
 
@@ -64,15 +69,31 @@ def texts_now(root: Path, known: Collection[str] = ()) -> dict[str, str]:
     """
     from loop_close.workspace.listing import list_files
 
-    return _read(root, {*filter(is_of_tests, list_files(root).paths), *known})
+    paths = list_files(root).paths
+    found = _read(root, {*filter(is_of_tests, paths), *known}, known)
+    return {**found, **_read(root, [path for path in _belonging(root, found, paths) if path not in found])}
 
 
-def _read(root: Path, paths: Collection[str]) -> dict[str, str]:
+def _belonging(root: Path, texts: Mapping[str, str], paths: Collection[str]) -> set[str]:
+    """What belongs to the tests although its name does not say so."""
+    settings = {path: text for path, text in texts.items() if is_configuration(path)}
+    if not any(map(_NAMES.search, settings.values())):
+        return set()
+    from loop_close.testcode.belonging import belonging
+
+    return belonging(settings, set(paths), lambda path: _read(root, [path]).get(path, ""))
+
+
+def _read(root: Path, paths: Collection[str], known: Collection[str] = ()) -> dict[str, str]:
+    """The texts of files.
+
+    :param known: those that come first: however many there are beside them, none of them is to seem gone.
+    """
     from loop_close.workspace.scan import read
 
     found: dict[str, str] = {}
     left = MAX_TEXT
-    for path in sorted(paths)[:MAX_FILES]:
+    for path in sorted(paths, key=lambda path: (path not in known, path))[:MAX_FILES]:
         data = read(str(root / path))
         if data is not None and len(data) <= left:
             left -= len(data)
@@ -101,12 +122,16 @@ def new_baseline(root: Path, entries: Entries | None, contents: Mapping[str, byt
     from loop_close.store.contract import NewBaseline
 
     files = {path: (entry[2], entry[2]) for path, entry in entries.items() if is_of_tests(path)}
+    more = _belonging(root, _read(root, [*filter(is_configuration, files)]), entries) & entries.keys()
+    files |= {path: (entries[path][2], entries[path][2]) for path in more}
     kept: dict[str, bytes] = {}
     for path, text in _read(root, [path for path in files if not path.endswith(".py")]).items():
         data = text.encode("utf-8", "surrogatepass")
         digest = blake2b(data, digest_size=16, person=b"tests").hexdigest()
         files[path], kept[digest] = (files[path][0], digest), data
-    return NewBaseline(files=dict(sorted(files.items())[:MAX_FILES]), contents=kept)
+    # Of too many, what is collected: folders of tests may hold any number of samples.
+    first = sorted(files.items(), key=lambda each: (is_sample(each[0]), each))[:MAX_FILES]
+    return NewBaseline(files=dict(first), contents=kept)
 
 
 def compared_with_history(root: Path, history: SqliteHistory, begun: Begun) -> list[ChangedTest]:
@@ -123,7 +148,10 @@ def compared_with_history(root: Path, history: SqliteHistory, begun: Begun) -> l
     after = {path: text for path, text in before.items() if path not in now}
     # From the disk: what git ignores by now is no longer listed, and is collected all the same.
     unknown = [path for path in now if path in digests and path not in before]
-    after |= _read(root, [path for path in now if path not in unknown])
+    after |= _read(root, [path for path in now if path not in unknown], digests)
+    # Plugins that are new were no tests when the baseline was kept.
+    more = [path for path in _belonging(root, after, history.files()) if path not in digests]
+    after |= _read(root, more)
     return compared(before, after, _code(history, begun))
 
 
@@ -144,32 +172,66 @@ def compared(
     after: Mapping[str, str],
     code: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
 ) -> list[ChangedTest]:
-    """What was done to the tests, as yet all of it open that is no hint; those that block come first, bounded.
+    """What was done to the tests, as yet all of it open that is no hint; what is certain comes first.
+
+    The list is bounded. What is left out, or cannot be compared, is a change that stays open.
 
     :param code: edited code under test, as it was and as it is, for hints.
     """
     if before == after and not code[1]:
         return []
-    from loop_close.memory import ChangedTest
     from loop_close.testcode import compare_tests, fingerprint
+    from loop_close.text.fault import fault_text
+
+    try:
+        found = sorted(
+            compare_tests(before, after, *code), key=lambda each: (not each.blocks, each.kind == "unclear")
+        )
+        changes = [_changed(change) for change in found[:_MAX_CHANGES]]
+    except Exception as fault:  # tests that nobody can compare are not known to be what they were
+        return [not_compared(before, after, fault_text(fault))] if before != after else []
+    left = [change for change in found[_MAX_CHANGES:] if change.blocks]
+    if left:
+        more = f"and {len(left)} more change{'s' * (len(left) != 1)} of tests"
+        changes.append(_unlisted(left[0].file, more, [fingerprint(change) for change in left]))
+    return changes
+
+
+def _changed(change: TestChange) -> ChangedTest:
+    from loop_close.memory import ChangedTest
+    from loop_close.testcode import fingerprint
     from loop_close.text.clean import clean
     from loop_close.text.sanitize import one_line
 
-    found = sorted(compare_tests(before, after, *code), key=lambda change: not change.blocks)
-    return [
-        ChangedTest(
-            file=clean(change.file, _LONGEST_WHAT),
-            test=clean(change.test, _LONGEST_WHAT),
-            kind=change.kind,
-            what=one_line(clean(change.what), _LONGEST_WHAT),
-            before=clean(change.before, _LONGEST_LINES),
-            after=clean(change.after, _LONGEST_LINES),
-            line=change.line,
-            fingerprint=fingerprint(change),
-            state="open" if change.blocks else "hint",
-        )
-        for change in found[:_MAX_CHANGES]
-    ]
+    return ChangedTest(
+        file=clean(change.file, _LONGEST_WHAT),
+        test=clean(change.test, _LONGEST_WHAT),
+        kind=change.kind,
+        what=one_line(clean(change.what), _LONGEST_WHAT),
+        before=clean(change.before, _LONGEST_LINES),
+        after=clean(change.after, _LONGEST_LINES),
+        line=change.line,
+        fingerprint=fingerprint(change),
+        state="open" if change.blocks else "hint",
+    )
+
+
+def not_compared(before: Mapping[str, str], after: Mapping[str, str], why: str) -> ChangedTest:
+    """The one change that is known where tests differ and could not be compared."""
+    paths = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
+    texts = [f"{path}\0{before.get(path)}\0{after.get(path)}" for path in paths]
+    return _unlisted(paths[0] if paths else "", f"the tests could not be compared: {why}", texts)
+
+
+def _unlisted(path: str, what: str, parts: Sequence[str]) -> ChangedTest:
+    """A change that stands for what is not told of singly, and stays open until it is undone or accepted."""
+    from hashlib import blake2b
+
+    from loop_close.memory import ChangedTest
+    from loop_close.text.clean import clean
+
+    print_ = blake2b("\0".join((what, *parts)).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+    return ChangedTest(file=clean(path, _LONGEST_WHAT), kind="not-compared", what=what, fingerprint=print_)
 
 
 def judged(
@@ -190,5 +252,5 @@ def _judged(
         return change
     if change.fingerprint in accepted:
         return replace(change, state="accepted")
-    is_asked = is_new or (change.fingerprint in asked)
+    is_asked = is_new or change.kind == "no-edit" or change.fingerprint in asked
     return replace(change, state="asked") if is_asked else change

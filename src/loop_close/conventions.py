@@ -3,6 +3,49 @@
 from __future__ import annotations
 
 _TEST_FOLDERS = {"test", "tests", "testing"}
+# Of what a program is written in, beside Python; what is in no such language may be data of the tests as well.
+_SOURCE = frozenset(
+    (
+        *(
+            "py",
+            "pyi",
+            "pyx",
+            "pxd",
+            "c",
+            "h",
+            "cc",
+            "cpp",
+            "cxx",
+            "hpp",
+            "cu",
+            "f",
+            "f90",
+            "rs",
+            "go",
+            "swift",
+            "zig",
+        ),
+        *(
+            "java",
+            "kt",
+            "scala",
+            "cs",
+            "js",
+            "mjs",
+            "ts",
+            "jsx",
+            "tsx",
+            "vue",
+            "svelte",
+            "rb",
+            "php",
+            "lua",
+            "r",
+            "jl",
+        ),
+        *("html", "htm", "j2", "jinja", "jinja2", "tmpl", "mako", "css", "scss", "sql", "graphql", "proto"),
+    )
+)
 _CONFIGURATION = (
     "conftest.py",
     "pytest.ini",
@@ -29,6 +72,17 @@ def is_test_module(relative: str) -> bool:
     """Whether pytest looks for tests in the file, unless it is told otherwise."""
     name = relative.rpartition("/")[2]
     return name.startswith("test_") or name.endswith("_test.py")
+
+
+def is_source(relative: str) -> bool:
+    """Whether a file is in a language that programs are written in."""
+    name = relative.rpartition("/")[2]
+    return "." in name and name.rpartition(".")[2].lower() in _SOURCE
+
+
+def is_sample(relative: str) -> bool:
+    """Whether a file of tests is none that pytest looks at by its name: a helper, or data in the form of code."""
+    return not (is_configuration(relative) or is_test_module(relative))
 
 
 def is_under_test(relative: str) -> bool:

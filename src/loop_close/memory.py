@@ -142,6 +142,8 @@ class Run:
     :ivar interpreter: what ran them, as ``cpython-3.13-linux``; empty when not known.
     :ivar tests: what was done to the tests since the baseline, bounded; ``is_compared``: they were compared with it.
     :ivar accepted: fingerprints of changes that a person accepted.
+    :ivar of_tests: files that belong to the tests although their names do not say so, bounded.
+    :ivar differing: files of tests that differ from the baseline, bounded; None where there is none.
     """
 
     number: int
@@ -165,6 +167,8 @@ class Run:
     tests: tuple[ChangedTest, ...] = ()
     is_compared: bool = False
     accepted: tuple[str, ...] = ()
+    of_tests: tuple[str, ...] = ()
+    differing: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _Result = TypeVar("_Result")
 _TAMPERING = "test-tampering"
+_MOST_NAMED = 300
 
 
 class Told(NamedTuple):
@@ -220,6 +221,7 @@ class Memory:
                 **told._asdict(),
             )
             own = replace(own, interpreter=self._interpreter, accepted=tuple(history.accepted()))
+            own = self._with_files_of_tests(own, history, begun)
             changes = self._changes(history, begun, settings, taken[0])
             green, ran = 0, None
             if own.is_good and own.is_full and self._whole is not None:
@@ -269,10 +271,27 @@ class Memory:
         try:
             found = compared_with_history(self._root, history, begun)
         except Exception as fault:  # the run is worth more
+            from loop_close.baseline import not_compared
+
             self.notes.append(f"the tests could not be compared: {fault_text(fault)}")
-            return []
+            before, after = ({each[0]: str(each[at]) for each in begun.tests or ()} for at in (1, 2))
+            return [not_compared(before, after, fault_text(fault))]
         broken = {each.nodeid or each.file for each in report.observation.failures if each.phase == "collect"}
         return [change for change in found if change.file not in broken]
+
+    def _with_files_of_tests(self, run: Run, history: SqliteHistory, begun: Begun) -> Run:
+        """The run with which files belong to the tests against their names, and which of the tests differ."""
+        if begun.tests is None:
+            return run
+        from loop_close.conventions import is_of_tests
+
+        known = [path for path in history.baseline(begun.source) if not is_of_tests(path)]
+        differing = tuple(path for path, _, _ in begun.tests)
+        return replace(
+            run,
+            of_tests=tuple(known[:_MOST_NAMED]),
+            differing=differing if len(differing) <= _MOST_NAMED else None,
+        )
 
     def _judged(self, run: Run, changes: list[ChangedTest], episode: Episode) -> Run:
         """The run with what was done to the tests, judged by what was reported and accepted before."""

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from remembered import START, begin, called, document, opened, run_of
@@ -44,7 +45,7 @@ def remember(root, *changes):
 
 
 class Report:
-    stall_reason, edits_run, green_run = "", None, 0
+    stall_reason, edits_run, green_run, observation = "", None, 0, SimpleNamespace(failures=())
 
     def __init__(self, progress, verdict):
         self.progress, self.verdict = progress, verdict

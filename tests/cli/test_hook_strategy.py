@@ -157,7 +157,7 @@ def test_whatever_else_a_strategy_answers_the_agent_is_sent_back(tmp_path, monke
 def test_nobody_is_asked_over_a_green_run(tmp_path, monkeypatch):
     settings(tmp_path, "mine")
     mine(tmp_path, monkeypatch, "return Decision(action='stuck', reason='never')")
-    remember(tmp_path, "a", "")
+    remember(tmp_path, "a", "", edit="effective")
     assert hook(tmp_path) == ({}, "")
     assert not (tmp_path / "loaded").exists()
     remember(tmp_path, "a", at=100.0)

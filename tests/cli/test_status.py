@@ -127,8 +127,15 @@ def test_text_of_a_stuck_loop(tmp_path):
 
 
 def test_text_of_a_green_run(tmp_path):
-    remember(tmp_path, "a", "")
+    remember(tmp_path, "a", "", edit="effective")
     assert called("status") == (0, "pytest: green in run 2\n", "")
+
+
+def test_green_run_without_an_edit_is_named(tmp_path):
+    remember(tmp_path, "a", "")
+    code, said, _ = called("status")
+    assert code == 0
+    assert "  look: not edited: test_a.py::a: nothing was edited since 1 test failed: " in said
 
 
 def test_edited_functions_that_no_test_ran(tmp_path):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
+import shutil
+import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -22,11 +26,13 @@ from loop_close.cli.testing import environment, remembered
 from loop_close.drive import saved, words
 from loop_close.drive.agent import failure, prepared
 from loop_close.drive.child import Child, Ended, run
+from loop_close.drive.mending import Mending
 from loop_close.drive.plan import Plan, steps_now, task_box
 from loop_close.drive.screen import Screen
 from loop_close.drive.stopping import InterruptionError, Stop
 from loop_close.drive.testing import outcome_of, unknown_outcome, with_plugin
 from loop_close.drive.watch import Watch
+from loop_close.memory import ChangedTest
 from loop_close.process import birth_of
 from loop_close.prompt.tests import lines_of
 
@@ -50,9 +56,11 @@ class Driver:
         self._loop = loop
         self._watch = watch
         self._tests = tests
+        self._mending = Mending(plan.root, plan.targets, tests)
         self._screen = screen
         self._stop = stop
         self._environment = {**environment(), INSIDE: "drive"}
+        self._of_tests = self._environment
         self._test: list[str] = []
         self._child = (0, "")
         self._outcome = RunOutcome()
@@ -62,10 +70,12 @@ class Driver:
 
         :raises UsageError: for a command that cannot be run, and a state that cannot be kept.
         """
-        try:
-            ended, reason = self._turns()
-        except InterruptionError as interrupted:
-            ended, reason = "interrupted", str(interrupted)
+        with _bytecode() as variables:
+            self._of_tests = {**self._environment, **variables}
+            try:
+                ended, reason = self._turns()
+            except InterruptionError as interrupted:
+                ended, reason = "interrupted", str(interrupted)
         self._loop.limit(time.monotonic())  # which also counts the time that has passed
         self._keep(ended, reason)
         name = self._plan.targets.name
@@ -83,7 +93,7 @@ class Driver:
 
     def _turns(self) -> tuple[Ending, str]:
         self._loop.limit(time.monotonic())
-        self._test = with_plugin(self._plan.test, self._plan.root, self._environment)
+        self._test = with_plugin(self._plan.test, self._plan.root, self._of_tests)
         decision = self._tested()
         while decision.action == "continue":
             limit = self._loop.limit(time.monotonic())
@@ -100,18 +110,35 @@ class Driver:
         root, before = self._plan.root, last_numbers(self._plan.root)
         self._watch.notice_loss(before)
         self._watch.notice_other(root)
+        files, found = self._mending.look(), self._tests.compared()
         ended = self._run_tests()
-        outcome = self._with_tests(self._outcome_of(ended, came_to(root, before)))
+        outcome = self._outcome_of(ended, came_to(root, before))
+        self._mending.ran(files, outcome)
+        outcome = self._with_tests(outcome, found)
         self._outcome = outcome
         steps = steps_now(self._plan.steps_file) if self._plan.steps_file else []
         if steps:  # one that was taken away leaves the plan as it was
             self._loop.follow(steps)
         decision = self._loop.tested(outcome)
+        if decision.action == "done":
+            decision = self._without_edit(decision, outcome) or decision
         self._keep()
         self._screen.step(words.standing(self._loop, outcome))
         for warning in decision.warnings:
             self._screen.step(warning)
         return decision
+
+    def _without_edit(self, decision: Decision, outcome: RunOutcome) -> Decision | None:
+        """Where the tests are green and nothing was edited: the agent is asked, once; then a person has to look."""
+        change = next(
+            (each for each in outcome.tests if (each.kind, each.state) == ("no-edit", "asked")), None
+        )
+        if change is None:
+            return None
+        text = "\n".join(("# The tests pass, and nothing was edited", "", *lines_of([change])))
+        self._outcome = replace(outcome, prompt=text)
+        action: Literal["stuck", "continue"] = "stuck" if self._tests.is_asked(change) else "continue"
+        return replace(decision, action=action, reason=f"the tests are green, but {change.what}")
 
     def _outcome_of(self, ended: Ended, came: CameTo) -> RunOutcome:
         """What the run came to; the first has to come to something, later ones the agent may have broken."""
@@ -125,12 +152,16 @@ class Driver:
         outcome = outcome_of(self._plan, ended, came, is_rest_elsewhere=is_elsewhere)
         return self._watch.ended(self._plan.root, last_numbers(self._plan.root), came, outcome)
 
-    def _with_tests(self, outcome: RunOutcome) -> RunOutcome:
+    def _with_tests(self, outcome: RunOutcome, found: Sequence[ChangedTest]) -> RunOutcome:
         """The outcome with what was done to tests: as the driver sees it, then what only the history knows.
 
         The agent can reach the history: what it says of acceptances counts for nothing.
+
+        :param found: what was done to the tests before they ran: they may have restored themselves since.
         """
-        own = self._tests.judge()
+        now = self._tests.judge()
+        known = {change.fingerprint for change in now}
+        own = (*now, *(change for change in found if change.fingerprint not in known))
         places = {(change.file, change.test) for change in own}
         more = (c for c in outcome.tests if c.state in ("open", "hint") and (c.file, c.test) not in places)
         more = (c for c in more if c.fingerprint not in self._tests.accepted | self._tests.asked)
@@ -143,7 +174,7 @@ class Driver:
             Child(
                 words=remembered(self._test),
                 root=self._plan.root,
-                environment=self._environment,
+                environment=self._of_tests,
                 seconds=min(self._plan.test_seconds, max(left, _LAST_TESTS)),
                 forwards=True,
                 started=self._started,
@@ -224,6 +255,24 @@ class Driver:
             saved.keep(self._plan.root, state)
         except OSError as error:
             raise UsageError(f"cannot write {saved.STATE}: {error.strerror or error}") from None
+
+
+@contextlib.contextmanager
+def _bytecode() -> Iterator[dict[str, str]]:
+    """Variables that give the tests a folder of their own for bytecode, as long as the loop lasts.
+
+    Python takes bytecode in the project for that of a source file if size and time agree, and the agent can write it.
+    """
+    try:
+        folder = tempfile.mkdtemp(prefix="loop-close-pycache-")
+    except OSError:
+        yield {}
+        return
+    try:
+        # Written it may be, whatever the user has set: nothing of it comes into the project.
+        yield {"PYTHONPYCACHEPREFIX": folder, "PYTHONDONTWRITEBYTECODE": ""}
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _no_tests(test: list[str], exit_code: int) -> str:

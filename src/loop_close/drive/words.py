@@ -15,7 +15,8 @@ from loop_close.prompt.tests import plain_line
 
 _SHOWN = 8
 _MAX_STEPS = 12
-_STATES = {"open": "  ", "asked": "look: ", "hint": "look: "}
+# A hint is called "look" itself.
+_STATES = {"open": "  ", "asked": "look: ", "hint": ""}
 _ENDED = {
     "done": "done",
     "stuck": "stuck",

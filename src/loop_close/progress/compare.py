@@ -178,7 +178,10 @@ def _not_failing(changes: Changes, episode: Episode, run: Run, test: str, known:
         _carry(changes, test, known)
         changes.tests[test] = known
         return
-    after = settled(known, outcome, run.number, is_touched=is_by_runner(test, outcome, run))
+    # A skip may come from anywhere: the code under test can raise it as well.
+    is_skipped = outcome in ("skipped", "xfailed") and not _is_unedited(episode, run, known)
+    is_touched = is_skipped or is_by_runner(test, outcome, run)
+    after = settled(known, outcome, run.number, is_touched=is_touched)
     if known.status == "failing":
         after = _no_longer_failing(changes, episode, run, test, known, after)
     changes.tests[test] = after

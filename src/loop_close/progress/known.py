@@ -45,7 +45,8 @@ def failed(known: Known | None, mark: Mark, run: int) -> Known:
 def settled(known: Known, outcome: Became, run: int, *, is_touched: bool = True) -> Known:
     """After a run in which it did not fail: passed, skipped, expected to fail, or gone.
 
-    :param is_touched: tests or their configuration were edited: by itself a test may also come to be skipped.
+    :param is_touched: something was edited by which it may have been silenced: a test may also come to be skipped by
+        itself.
     """
     known = replace(known, ran=run)
     if outcome == "passed":

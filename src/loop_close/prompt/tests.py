@@ -20,6 +20,7 @@ _OPEN = (
     " (`loop-close accept`)."
 )
 _ASKED = "It cannot be decided whether these tests still demand what they did. Restore them, or say why they changed."
+_UNEDITED = "These tests failed before. Say why they pass now, or find out whether they fail now and then:"
 _HINTS = "Of the code under test, to be looked at by a person:"
 
 
@@ -33,8 +34,14 @@ def lines_of(changes: Sequence[ChangedTest]) -> list[str]:
     """The same as markdown lines; none where there is nothing to tell."""
     lines: list[str] = []
     room = _MAX_DIFFS
-    for state, words in (("open", _OPEN), ("asked", _ASKED), ("hint", _HINTS)):
-        found = [change for change in changes if change.state == state]
+    groups = (("open", _OPEN), ("asked", _ASKED), ("no-edit", _UNEDITED), ("hint", _HINTS))
+    for state, words in groups:
+        is_group = (c.state not in ("open", "accepted") and c.kind == "no-edit" for c in changes)
+        found = [
+            c
+            for c, is_own in zip(changes, is_group, strict=True)
+            if state == ("no-edit" if is_own else c.state)
+        ]
         if not found:
             continue
         lines += [*([""] if lines else []), words, ""]

@@ -32,7 +32,7 @@ def changes_since(
         return None
     if entries is None or rows[_STATE][0] == str(snapshot):
         return ()
-    now = {path: entry[2] for path, entry in entries.items() if is_of_tests(path)}
+    now = {path: entry[2] for path, entry in entries.items() if path in rows or is_of_tests(path)}
     paths = sorted((now.keys() | rows.keys()) - {_STATE})
     pairs = ((path, rows.get(path, ("", None)), now.get(path)) for path in paths)
     found = tuple((path, before[1], after) for path, before, after in pairs if before[0] != (after or ""))

@@ -13,10 +13,11 @@ from functools import cached_property
 from loop_close.testcode.change import Kind, TestChange, excerpt
 from loop_close.testcode.demands import BASES, Demand
 from loop_close.testcode.hints import hints
+from loop_close.testcode.hooks import hook_changes, patch_changes
 from loop_close.testcode.matching import CALLED, WORD, Demanded, Work, renamed
 from loop_close.testcode.nodes import TOO_DEEP, TOO_LARGE
 from loop_close.testcode.reach import read
-from loop_close.testcode.selection import configuration_changes, difference, hook_changes
+from loop_close.testcode.selection import configuration_changes, difference
 from loop_close.testcode.sides import Difference
 from loop_close.testcode.suite import FUNCTIONS, Function, Module, Test, is_autouse
 from loop_close.testcode.values import Reading
@@ -78,6 +79,7 @@ class _Comparison(Difference):
     def changes(self) -> Iterator[TestChange]:
         yield from configuration_changes(self.was.texts, self.now.texts)
         yield from hook_changes(self.was.suite, self.now.suite)
+        yield from patch_changes(self.was.suite, self.now.suite)
         yield from self._conftest_fixtures()
         yield from self._deselected()
         for path in sorted(self.changed & self.was.texts.keys()):

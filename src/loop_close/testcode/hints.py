@@ -16,6 +16,9 @@ _DETECTS = re.compile(
     r"|sys\.modules\[['\"](?:_?pytest|unittest)['\"]"
 )
 
+_FRAMES = re.compile(r"_getframe|currentframe|inspect\.stack|f_code|co_name")
+_TEST_NAME = re.compile(r"['\"]test_?\w*['\"]")
+
 
 def hints(
     before: Mapping[str, str], after: Mapping[str, str], tests: Mapping[str, str]
@@ -35,13 +38,21 @@ def hints(
             continue
         known = set(was.splitlines())
         for number, line in enumerate(text.splitlines(), 1):
-            if line not in known and _DETECTS.search(line):
-                yield TestChange(
-                    path, "", "hint", f"detects the test run: `{line.strip()[:120]}`", "", line, number
-                )
+            if line in known:
+                continue
+            what = "detects the test run" if _DETECTS.search(line) else _asks_for_test(line, tests)
+            if what:
+                yield TestChange(path, "", "hint", f"{what}: `{line.strip()[:120]}`", "", line, number)
         earlier = {ast.dump(node) for node in ast.walk(old.tree or ast.Module([], []))}
         for node in ast.walk(new.tree):
-            if not isinstance(node, (*FUNCTIONS, ast.If, ast.Dict)) or ast.dump(node) in earlier:
+            if not isinstance(node, (*FUNCTIONS, ast.If, ast.Dict, ast.Return, ast.Assign)):
+                continue
+            if ast.dump(node) in earlier:
+                continue
+            if isinstance(node, (ast.Return, ast.Assign)):
+                what = _equals_all(node)
+                if what:
+                    yield TestChange(path, "", "hint", what, "", excerpt(new.source(node)), node.lineno)
                 continue
             if isinstance(node, FUNCTIONS) and node.name in ("__eq__", "__ne__", "__bool__", "__contains__"):
                 returned = [constant(n.value) for n in ast.walk(node) if isinstance(n, ast.Return)]
@@ -61,6 +72,30 @@ def hints(
                 if (repr(asked), repr(answer)) in wanted:
                     what = f"returns {answer!r} for exactly {asked!r}, as a test has it"
                     yield TestChange(path, "", "hint", what, "", excerpt(new.source(node)), node.lineno)
+
+
+def _asks_for_test(line: str, tests: Mapping[str, str]) -> str:
+    """Whether a line asks which test calls it, or names a file of tests."""
+    if _FRAMES.search(line) and _TEST_NAME.search(line):
+        return "asks which test calls it"
+    named = re.findall(r"[\w./-]+\.py\b", line)
+    return (
+        "names a file of tests"
+        if any(path.endswith(tuple(f"/{n}" for n in named)) for path in tests if named)
+        else ""
+    )
+
+
+def _equals_all(node: ast.Return | ast.Assign) -> str:
+    """Whether what is returned, or an ``__eq__`` that is assigned, is equal to everything."""
+    match node:
+        case ast.Return(value=ast.Name(id="ANY") | ast.Attribute(attr="ANY")):
+            return "returns `ANY`, which is equal to everything"
+        case ast.Assign(targets=[ast.Name(id="__eq__")], value=ast.Lambda(body=body)) if (
+            constant(body) is True
+        ):
+            return "`__eq__` always returns True"
+    return ""
 
 
 def _literal_answers(node: ast.AST) -> Iterator[tuple[object, object]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from loop_close.testcode.change import Kind, TestChange, excerpt
 from loop_close.testcode.nodes import constant, dotted
-from loop_close.testcode.suite import FUNCTIONS, Function, Module, Patterns, Suite, Test
+from loop_close.testcode.suite import Module, Patterns, Suite, Test
 
 _FILES = (
     "pytest.toml",
@@ -68,6 +68,8 @@ _NOT_RUN = {
     "-p no:unittest": "collects no unittest classes",
     "-p no:skipping": "changes what skip and xfail mean",
 }
+# What makes pytest read other files than before.
+_ELSEWHERE = {"-c", "--rootdir", "--confcutdir", "--import-mode", "--pyargs"}
 _NO_ASSERTS = re.compile(r"PYTHONOPTIMIZE|\bpython[\d.]*\s+(?:-\w+\s+)*-OO?\b")
 _DEFAULT_NORECURSE = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}")
 
@@ -299,8 +301,14 @@ def configuration_changes(before: Mapping[str, str], after: Mapping[str, str]) -
                 yield difference(
                     selection.path, "not-run", f"`addopts` has `{full}`: pytest {what}", was, now
                 )
-            elif name == "-c" and full not in shown:
+            elif full not in shown and (name in _ELSEWHERE or (name == "-p" and not value.startswith("no:"))):
                 yield difference(selection.path, "unclear", f"`addopts` has `{full}`", was, now)
+        for name in ("pythonpath", "usefixtures"):
+            added = [each for each in selection.listed(name) if each not in held.listed(name)]
+            if added:
+                yield difference(
+                    selection.path, "unclear", f"`{name}` has `{added[0]}`", was, now, re.compile(name)
+                )
         yield from _weaker_settings(held, selection, was, now)
     for selection in old:
         if selection_of(selection.path, old) is selection and not selection_of(selection.path, new).path:
@@ -391,170 +399,3 @@ def _values(module: Module, name: str) -> list[str]:
                 added = constant(item)
                 values += [str(v) for v in added] if isinstance(added, (list, tuple)) else []
     return values
-
-
-# Hooks
-
-_OUTCOMES = {"outcome", "wasxfail", "excinfo", "exitstatus", "testsfailed", "ret"}
-_FORCED = {"force_result", "force_exception", "from_call", "TestReport"}
-_HOOKS: dict[str, tuple[Kind, str]] = {
-    "pytest_collection_modifyitems": ("not-run", "removes or skips tests"),
-    "pytest_itemcollected": ("not-run", "removes or skips tests"),
-    "pytest_collection_finish": ("not-run", "removes or skips tests"),
-    "pytest_deselected": ("not-run", "removes or skips tests"),
-    "pytest_ignore_collect": ("not-run", "leaves files out"),
-    "pytest_collect_file": ("not-run", "collects files in its own way"),
-    "pytest_collect_directory": ("not-run", "collects folders in its own way"),
-    "pytest_pycollect_makeitem": ("not-run", "collects tests in its own way"),
-    "pytest_pycollect_makemodule": ("not-run", "collects modules in its own way"),
-    "pytest_collection": ("not-run", "collects in its own way"),
-    "pytest_runtestloop": ("not-run", "runs the tests in its own way"),
-    "pytest_runtest_protocol": ("not-run", "runs tests in its own way"),
-    "pytest_pyfunc_call": ("weakened", "calls test functions in its own way"),
-    "pytest_runtest_call": ("weakened", "swallows the failures of tests"),
-    "pytest_runtest_setup": ("not-run", "skips tests"),
-    "pytest_runtest_makereport": ("weakened", "changes the outcome of tests"),
-    "pytest_runtest_logreport": ("weakened", "changes the outcome of tests"),
-    "pytest_report_teststatus": ("weakened", "changes the outcome that is shown"),
-    "pytest_exception_interact": ("weakened", "changes the outcome of failures"),
-    "pytest_assertrepr_compare": ("weakened", "changes the outcome of comparisons"),
-    "pytest_assertion_pass": ("weakened", "changes the outcome of assertions"),
-    "pytest_sessionfinish": ("weakened", "changes the exit status"),
-    "pytest_terminal_summary": ("weakened", "changes the exit status"),
-    "pytest_unconfigure": ("weakened", "changes the exit status"),
-    "pytest_sessionstart": ("weakened", "changes options or outcomes"),
-    "pytest_configure": ("weakened", "changes the options of the run"),
-    "pytest_cmdline_main": ("not-run", "ends the run itself"),
-    "pytest_cmdline_parse": ("weakened", "changes the options of the run"),
-    "pytest_cmdline_preparse": ("weakened", "changes the options of the run"),
-    "pytest_load_initial_conftests": ("weakened", "changes the options of the run"),
-    "pytest_generate_tests": ("not-run", "takes parameters away"),
-    "pytest_fixture_setup": ("replaced", "makes fixtures in its own way"),
-    "pytest_runtest_teardown": ("weakened", "changes the outcome of tests"),
-}
-#: Where a result other than None takes the place of what pytest would do.
-_FIRST_RESULT = {
-    *("pytest_ignore_collect", "pytest_pyfunc_call", "pytest_runtest_protocol", "pytest_runtest_makereport"),
-    *("pytest_collection", "pytest_runtestloop", "pytest_cmdline_main", "pytest_pycollect_makeitem"),
-    *("pytest_report_teststatus", "pytest_fixture_setup", "pytest_pycollect_makemodule"),
-}
-
-
-def hook_changes(was: Suite, now: Suite) -> Iterator[TestChange]:
-    """The hooks that are new or changed and have an effect on which tests run or on their outcome."""
-    for path, module in sorted(now.modules.items()):
-        old = was.modules.get(path)
-        if "pytest_" not in module.text or (old is not None and old.text == module.text):
-            continue
-        for name, node in module.scope.bound.items():
-            if name not in _HOOKS or not isinstance(node, FUNCTIONS):
-                continue
-            before = old.scope.bound.get(name) if old is not None else None
-            effects = _effects(name, node)
-            if effects and not effects <= (
-                _effects(name, before) if isinstance(before, FUNCTIONS) else set()
-            ):
-                kind, what = _HOOKS[name]
-                is_new = not isinstance(before, FUNCTIONS)
-                text = old.source(before) if old is not None and isinstance(before, FUNCTIONS) else ""
-                what = f"{'a new' if is_new else 'the'} hook `{name}` {what}: {min(effects)}"
-                yield TestChange(
-                    path, name, kind, what, excerpt(text), excerpt(module.source(node)), node.lineno
-                )
-
-
-def _effects(name: str, node: Function) -> set[str]:
-    """The statements of a hook by which it changes what runs or what comes of it."""
-    found: set[str] = set()
-    first = node.args.args[0].arg if node.args.args else ""
-    items = {arg.arg for arg in node.args.args} & {"items", "item", "session"}
-    is_wrapper = any("wrapper" in ast.unparse(d) for d in node.decorator_list)
-    for inner in ast.walk(node):
-        match inner:
-            case ast.Assign(targets=[target, *_], value=value) | ast.AugAssign(target=target, value=value):
-                if _is_outcome(target) or _is_removal(target, value, items) or _is_option(target):
-                    found.add(f"`{_line(inner)}`")
-            case ast.Delete(targets=targets):
-                if any(
-                    isinstance(t, ast.Subscript) and dotted(t.value) in ("items", "session.items")
-                    for t in targets
-                ):
-                    found.add(f"`{_line(inner)}`")
-            case ast.Call() if _is_effective_call(inner):
-                found.add(f"`{_line(inner)}`")
-            case ast.Attribute(value=owner, attr="skip" | "skipif" | "xfail") if dotted(owner).endswith(
-                "mark"
-            ):
-                found.add(f"`{_line(inner)}`")
-            case ast.Return(value=ast.expr() as value) if name in _FIRST_RESULT and not is_wrapper:
-                result = constant(value)
-                is_default = (
-                    result is None or result is False or (isinstance(value, ast.Name) and value.id == first)
-                )
-                if not is_default:
-                    found.add(f"`{_line(inner)}`")
-            case ast.Try() | ast.TryStar() if any(
-                isinstance(n, (ast.Yield, ast.YieldFrom)) for s in inner.body for n in ast.walk(s)
-            ):
-                for handler in inner.handlers:
-                    if not any(isinstance(n, ast.Raise) for n in ast.walk(handler)):
-                        found.add(
-                            f"`except {ast.unparse(handler.type) if handler.type else ''}".rstrip()
-                            + "` around `yield`"
-                        )
-            case ast.With(items=contexts) if any("suppress" in ast.unparse(i) for i in contexts):
-                found.add(f"`{_line(inner)}`")
-            case ast.Raise(exc=exc) if re.search("skip|exit", dotted(exc), re.IGNORECASE):
-                found.add(f"`{_line(inner)}`")
-    return found
-
-
-def _line(node: ast.AST) -> str:
-    return ast.unparse(node).partition("\n")[0][:120]
-
-
-def _is_outcome(target: ast.expr) -> bool:
-    return (isinstance(target, ast.Attribute) and target.attr in _OUTCOMES) or (
-        isinstance(target, ast.Subscript) and constant(target.slice) in _OUTCOMES
-    )
-
-
-def _is_option(target: ast.expr) -> bool:
-    path = dotted(target)
-    is_option = (
-        ".option." in path
-        or path.endswith((".args", ".known_args_namespace"))
-        or ".known_args_namespace." in path
-    )
-    return is_option or (
-        isinstance(target, ast.Subscript) and dotted(target.value) in ("args", "config.args", "sys.modules")
-    )
-
-
-def _is_removal(target: ast.expr, value: ast.expr, items: set[str]) -> bool:
-    """Whether fewer items are left: not where they are sorted or put in another order."""
-    is_items = isinstance(target, ast.Subscript) and dotted(target.value) in ("items", "session.items")
-    is_items |= dotted(target) in ("session.items",)
-    if isinstance(target, ast.Attribute) and target.attr in ("obj", "runtest") and items:
-        return True
-    return (
-        is_items and dotted(value) not in ("sorted", "reversed", "list") and not isinstance(value, ast.BinOp)
-    )
-
-
-def _is_effective_call(call: ast.Call) -> bool:
-    owner, _, last = dotted(call.func).rpartition(".")
-    words = {str(n.value) for n in ast.walk(call) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
-    if (
-        last in _FORCED
-        or last in ("skip", "xfail", "skipif")
-        or f"{owner}.{last}" in ("os._exit", "sys.exit", "pytest.exit")
-    ):
-        return True
-    if last in ("remove", "clear", "pop") and owner in ("items", "session.items"):
-        return True
-    if last in ("pytest_deselected", "set_blocked", "unregister"):
-        return True
-    if last == "setattr":
-        return bool(words & (_OUTCOMES | {"passed"}))
-    return last in ("_replace", "replace") and "passed" in words

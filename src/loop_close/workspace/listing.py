@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
+
+from loop_close.conventions import is_of_tests
 
 MAX_FILES = 20_000
 _MAX_DEPTH = 25
@@ -86,10 +88,26 @@ def list_files(root: Path) -> Listing:
         walked = walk(root)
         return Listing(_bounded(walked), "walk", _too_many() if len(walked) > MAX_FILES else "")
     kept = {path for path in paths if not is_noise(path)}
+    kept |= set(_of_tests(root, kept))
     environments = tuple(path.removesuffix("pyvenv.cfg") for path in kept if path.endswith("/pyvenv.cfg"))
     if environments:
         kept = {path for path in kept if not path.startswith(environments)}
     return Listing(_bounded(list(kept)), "git", _too_many() if len(kept) > MAX_FILES else "")
+
+
+def _of_tests(root: Path, paths: Collection[str]) -> Iterator[str]:
+    """What pytest reads in the root and beside its tests although git ignores it."""
+    folders = {""}
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        while folder not in folders and is_of_tests(path):
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
+    for folder in folders:
+        for entry in _entries(os.path.join(root, folder)):
+            path = f"{folder}/{entry.name}" if folder else entry.name
+            if path not in paths and is_of_tests(path) and not is_noise(path) and not entry.is_dir():
+                yield path
 
 
 def is_noise(path: str) -> bool:

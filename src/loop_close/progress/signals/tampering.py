@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from loop_close.facts import file_of, qualname
 from loop_close.memory import ChangedTest, Episode, Run, Signal
+from loop_close.progress.mended import as_change, is_missing, is_settled, unmended
 from loop_close.progress.signals.contract import View, fired, silent
 
 KIND = "test-tampering"
@@ -18,6 +19,8 @@ KINDS = {
     "replaced": "tests a replacement",
     "unclear": "changed",
     "not-compared": "not compared",
+    "not-fixed": "not fixed",
+    "no-edit": "not edited",
     "hint": "look",
 }
 _WAYS = {
@@ -56,7 +59,17 @@ def in_words(changes: Sequence[ChangedTest]) -> str:
 
 def changed_tests(run: Run, after: Episode) -> tuple[ChangedTest, ...]:
     """What was done to tests by their source, then what their outcomes alone show."""
-    return (*run.tests, *_by_outcome(run, after))
+    return (*run.tests, *_by_outcome(run, after), *_without_fix(run, after))
+
+
+def _without_fix(run: Run, after: Episode) -> Iterator[ChangedTest]:
+    """Tests that pass again although no code under test was edited."""
+    passed = {test: known for test, known in sorted(after.tests.items()) if known.status == "passed"}
+    told = {change.file for change in run.tests if is_settled(change)}
+    for each in unmended(after.steps, run, is_missing=is_missing(passed.values())) if passed else ():
+        change = as_change(each, next(iter(passed)), told, run.accepted)
+        if change is not None:
+            yield change
 
 
 def _by_outcome(run: Run, after: Episode) -> Iterator[ChangedTest]:

@@ -1,0 +1,188 @@
+"""Whether tests that pass again were mended: whether code under test was edited since they failed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from loop_close.conventions import is_configuration, is_of_tests, is_source, is_test_file
+from loop_close.memory import ChangedTest, Edit, Known, Run, Step
+from loop_close.progress.steps import UNEDITED
+from loop_close.syntax.meaning import MODULE
+
+#: What a new module alone may mend, or a package that was installed.
+MISSING = ("ModuleNotFoundError", "ImportError")
+_NAMED = 3
+_WHAT = {
+    "not-fixed": "only tests were edited since {}: {}",
+    "unclear": "no source was edited since {}, only: {}",
+    "no-edit": "nothing was edited since {}: it may fail now and then, or depend on what lies outside of the project",
+}
+
+
+class Sides(NamedTuple):
+    """The files that were edited with an effect.
+
+    :ivar code: source of the program; ``tests``: what decides what the tests demand, with data beside them; ``other``:
+        data of which it is not known whose it is.
+    """
+
+    code: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    other: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The kind of change if tests pass by these edits; empty where they may well have been mended."""
+        if self.code:
+            return ""
+        return "not-fixed" if self.tests else "unclear" if self.other else "no-edit"
+
+
+class Unmended(NamedTuple):
+    """Tests pass that had failed, and no source was edited in between.
+
+    :ivar since: the run in which they failed last; ``run``: the first in which they passed.
+    :ivar kind: that of the change; ``files``: what was edited; ``before``: how many tests failed until then.
+    """
+
+    since: int
+    run: int
+    kind: str
+    files: tuple[str, ...]
+    before: int
+
+
+def sides_of(edits: Iterable[Edit], of_tests: Collection[str] = (), *, is_missing: bool = False) -> Sides:
+    """Sort what was edited.
+
+    A new module alone is no source that was edited, unless one was missing: nothing under test uses it yet. Tests may,
+    in the place of what they tested.
+
+    :param of_tests: files that belong to the tests although their names do not say so.
+    :param is_missing: what failed was an import.
+    """
+    named: dict[str, set[str]] = {"code": set(), "tests": set(), "other": set(), "new": set()}
+    made = [edit for edit in edits if edit.is_effective]
+    new = added_files(made)
+    for edit in made:
+        is_test = edit.file in of_tests or is_of_tests(edit.file) or is_test_file(edit.file)
+        side = (
+            "tests"
+            if is_test
+            else "other"
+            if not is_source(edit.file)
+            else "new"
+            if edit.file in new
+            else "code"
+        )
+        named[side].add(edit.file)
+    named["code" if is_missing or named["code"] else "other"] |= named["new"]
+    return Sides(*(tuple(sorted(named[side])) for side in ("code", "tests", "other")))
+
+
+def added_files(edits: Iterable[Edit]) -> set[str]:
+    """The files that were not there before: of a module, its body was added."""
+    return {edit.file for edit in edits if edit.change == "added" and edit.function in ("", MODULE)}
+
+
+def unmended(steps: Sequence[Step], run: Run, *, is_missing: bool = False) -> list[Unmended]:
+    """What passed without a fix in the runs of an episode, and is neither undone nor fixed by now.
+
+    Each run is compared with the last one in which the fewest tests failed. Files of tests that were edited before the
+    first failure are left out, and those that were added since: it may be them that failed.
+
+    :param steps: those that are kept, that of the run last.
+    """
+    found: list[Unmended] = []
+    own: set[str] = set()
+    edits: list[Edit] = []
+    last: Step | None = None
+    is_known, is_broken = True, False
+    for step in steps:
+        made = sides_of(step.edits.edits, run.of_tests)
+        is_back = any(step.unresolved >= each.before for each in found)
+        found = [left for each in found if (left := _left(each, step, made)) is not None]
+        edits += step.edits.edits
+        is_known = is_known and _is_told(step)
+        if last is None:
+            own, is_broken = set(made.tests), bool(made.code)
+        elif step.unresolved < last.unresolved and is_known and not step.is_killed:
+            about = sides_of(edits, run.of_tests, is_missing=is_missing)
+            files = tuple(file for file in about.tests if file not in own and _differs(file, run))
+            kind = about.kind if files or not about.tests else ""
+            is_of_code = is_broken and not any(map(is_configuration, files))
+            if kind == "not-fixed" and (is_of_code or (is_missing and is_only_settings(files))):
+                kind = "unclear"  # tests may have to follow code that was edited before the first failure
+            is_idle = kind == "no-edit" and (is_missing or bool(step.not_fixed))
+            if kind and not is_idle and (step.fixed or kind == "no-edit"):
+                found.append(Unmended(last.run, step.run, kind, files or about.other, last.unresolved))
+        if last is None or step.unresolved <= last.unresolved or is_back:
+            own |= added_files(edits)
+            last, edits, is_known = step, [], True
+    return [each for each in found if each.kind == "not-fixed" or each.run == run.number]
+
+
+def _is_told(step: Step) -> bool:
+    """Whether it is known what was edited before the run."""
+    return step.edits.kind in UNEDITED or any(edit.is_effective for edit in step.edits.edits)
+
+
+def is_only_settings(files: Iterable[str]) -> bool:
+    """Whether they are configuration, which may be what a missing module was missing for."""
+    return all(is_configuration(file) and not file.endswith(".py") for file in files)
+
+
+def _differs(file: str, run: Run) -> bool:
+    """Whether a file of tests is not as it was when the loop began, as far as that is known."""
+    is_kept = file in run.of_tests or is_of_tests(file)
+    return run.differing is None or not is_kept or file in run.differing
+
+
+def _left(each: Unmended, step: Step, made: Sides) -> Unmended | None:
+    """What is left of it after another run: nothing where the tests fail again, or all was edited anew with a fix."""
+    if step.unresolved >= each.before:
+        return None
+    files = tuple(file for file in each.files if not (made.code and file in (*made.tests, *made.other)))
+    is_fixed = bool(made.code) if each.kind == "no-edit" else not files
+    return None if is_fixed else each._replace(files=files)
+
+
+def as_change(
+    each: Unmended, test: str, covered: Collection[str], accepted: Collection[str]
+) -> ChangedTest | None:
+    """The change that keeps the loop from being done, or asks about it.
+
+    :param test: one that passes now, for where no file was edited.
+    :param covered: files of which what was done is told of otherwise.
+    """
+    files = tuple(file for file in each.files if file not in covered)
+    if each.files and not files:
+        return None
+    print_ = f"{each.kind} {each.run} {' '.join(files)}"
+    is_open = each.kind == "not-fixed"
+    return ChangedTest(
+        file=files[0] if files else test.partition("::")[0],
+        test="" if files else test.partition("::")[2].replace("::", "."),
+        kind=each.kind,
+        what=in_words(each.kind, files, each.before),
+        fingerprint=print_,
+        state="accepted" if print_ in accepted else "open" if is_open else "asked",
+    )
+
+
+def is_settled(change: ChangedTest) -> bool:
+    """Whether what was done to a file is known for certain, or was accepted: then no more is to be said of it."""
+    return change.state == "accepted" or (change.state == "open" and change.kind != "unclear")
+
+
+def in_words(kind: str, files: Sequence[str], failing: int) -> str:
+    """What is known of tests that pass without a fix."""
+    named = ", ".join(files[:_NAMED]) + (f" and {len(files) - _NAMED} more" if len(files) > _NAMED else "")
+    since = f"{failing} test{'s' * (failing != 1)} failed"
+    return _WHAT[kind].format(since, named)
+
+
+def is_missing(known: Iterable[Known]) -> bool:
+    """Whether it was imports that failed."""
+    return any(each.mark.exception.rpartition(".")[2] in MISSING for each in known)
