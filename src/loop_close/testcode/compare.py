@@ -11,10 +11,10 @@ from dataclasses import replace
 from functools import cached_property
 
 from loop_close.testcode.change import Kind, TestChange, excerpt
-from loop_close.testcode.demands import BASES, Demand
+from loop_close.testcode.demands import BASES, Demand, became
 from loop_close.testcode.hints import hints
 from loop_close.testcode.hooks import hook_changes, patch_changes
-from loop_close.testcode.matching import CALLED, WORD, Demanded, Work, renamed
+from loop_close.testcode.matching import CALLED, WORD, Demanded, Work, is_about, renamed
 from loop_close.testcode.nodes import TOO_DEEP, TOO_LARGE
 from loop_close.testcode.reach import read
 from loop_close.testcode.selection import configuration_changes, difference
@@ -355,7 +355,7 @@ class _Comparison(Difference):
             near = next((d for d in about if was.find(d, is_guarded=False) is None), next(iter(about), None))
             if near is not None:
                 kind = "unclear" if _is_open(wanted, near) else "weakened"
-                return self._changed(test, other, kind, _became(wanted, near) + more, wanted, near)
+                return self._changed(test, other, kind, became(wanted, near) + more, wanted, near)
         wanted = missing[0]
         if wanted.op != "runs" and all(d.op == "runs" for d in now.demands) and not void:
             why = next((why for _, why in now.dead), "")
@@ -378,13 +378,13 @@ class _Comparison(Difference):
                 wanted.subject in sides or wanted.subject in closest.subject
             )
             kind = "weakened" if is_wrapped else "unclear"
-            what = _became(wanted, closest) + more
+            what = became(wanted, closest) + more
             return self._changed(test, other, kind, what, wanted, closest)
         return self._changed(test, other, "weakened", f"no longer asserts `{wanted.shown}`{more}", wanted)
 
     def _replaced(self, was: Reading, now: Reading, other: Test) -> str:
         for target, text in sorted(now.patched.items()):
-            if target not in was.patched and _is_hit(target, was.demands, other.home):
+            if target not in was.patched and is_about(target, was.demands, other.home):
                 return f"replaces what it tests: `{text}`"
         return ""
 
@@ -537,7 +537,7 @@ class _Comparison(Difference):
             is_below = not folder or path.startswith(f"{folder}/")
             if is_below and self.was.suite.is_test_file(path) and name.search(self.was.texts[path]):
                 for test in self.was.tests(path).values():
-                    if _is_hit(target, self.was.reading(test).demands, test.home):
+                    if is_about(target, self.was.reading(test).demands, test.home):
                         return True
         return False
 
@@ -569,37 +569,6 @@ def _changed_lines(was: list[str], now: list[str]) -> tuple[str, str]:
     return before, "\n".join(line for _, _, _, i, j in blocks for line in two[i:j])
 
 
-def _is_hit(target: str, demands: Sequence[Demand], module: Module) -> bool:
-    """Whether what is replaced is what the demands are about."""
-    owner, _, name = target.rpartition(".")
-    place, last = owner.partition(".")[0], owner.rpartition(".")[2]
-    for demand in demands:
-        shown = f"{demand.subject} {demand.expected}"
-        called = set(CALLED.findall(shown))
-        origins = {n: module.scope.imports.get(n, ("", ""))[0] for n in called}
-        if owner in ("sys.modules", "modules"):
-            if any(
-                origin.partition(".")[0] == name.partition(".")[0] for origin in origins.values() if origin
-            ):
-                return True
-        elif name in called or (demand.op != "runs" and f".{name}" in shown):
-            origin = origins.get(name, "")
-            known = {*origin.split("."), *WORD.findall(shown), *module.scope.imports}
-            if last in known and last not in (
-                "requests",
-                "time",
-                "os",
-                "random",
-                "datetime",
-                "subprocess",
-                "socket",
-            ):
-                return True
-            if origin and place == origin.partition(".")[0]:
-                return True
-    return False
-
-
 def _is_doubtful(key: str, was: Reading, now: Reading) -> bool:
     """Whether a skip is one that another took the place of, or is for another platform than those of most."""
     way, _, condition = key.partition(" ")
@@ -614,45 +583,3 @@ def _is_open(wanted: Demand, found: Demand) -> bool:
         is_known = bool(kinds & BASES.keys()) or wanted.value not in (..., found.value)
         return not is_known
     return wanted.value is not ... and _CONSTANT.fullmatch(found.expected) is not None
-
-
-def _apart(was: str, now: str) -> tuple[str, str]:
-    """Two long texts around the place where they begin to differ."""
-    place = next(
-        (i for i, (a, b) in enumerate(zip(was, now, strict=False)) if a != b), min(len(was), len(now))
-    )
-    start = max(0, place - 20) if max(len(was), len(now)) > 80 else 0
-    cut = [("…" if start else "") + text[start : start + 80] for text in (was, now)]
-    return cut[0], cut[1]
-
-
-def _became(wanted: Demand, found: Demand) -> str:
-    """What is demanded now in place of what was, in a clause."""
-    one, two = _apart(wanted.subject, found.subject)
-    if wanted.text == found.text and wanted.expected == found.expected and one != two:
-        return f"`{wanted.text}` is about `{two}` where it was about `{one}`"
-    is_short = max(len(wanted.expected), len(found.expected)) < 80
-    if wanted.op == found.op == "==" and is_short:
-        if wanted.subject == found.subject:
-            return f"expects {found.expected} where it expected {wanted.expected}: `{wanted.subject[:80]}`"
-        if wanted.subject == found.expected:
-            return (
-                f"expects {found.subject[:80]} where it expected {wanted.expected}: `{wanted.subject[:80]}`"
-            )
-    if wanted.op == found.op == "raises":
-        if found.expected != wanted.expected:
-            return f"expects {found.expected} where it expected {wanted.expected}"
-        if found.value != wanted.value:
-            return f"no longer matches {wanted.value!r}: `{wanted.shown}`"
-    if wanted.op == found.op == "~=" and wanted.expected == found.expected:
-        sides = (f"rel={t[0]}, abs={t[1]}" for t in (found.tolerance, wanted.tolerance))
-        return "compares with tolerance {} where it was {}".format(*sides) + f": `{wanted.subject}`"
-    if wanted.shown != found.shown:
-        return f"`{wanted.shown}` became `{found.shown}`"
-    one, two = _apart(wanted.normal, found.normal)
-    what = f"`{one}` where it was `{two}`" if one != two else "something else than before"
-    return (
-        f"`{wanted.shown}` demands {what}"
-        if one == two
-        else f"`{wanted.shown}` is about `{two}` where it was `{one}`"
-    )

@@ -424,3 +424,45 @@ def _derived(strong: Demand, weak: Demand) -> set[str]:
         if bases & wide:
             found.add(name)
     return found
+
+
+def apart(was: str, now: str) -> tuple[str, str]:
+    """Two long texts around the place where they begin to differ."""
+    place = next(
+        (i for i, (a, b) in enumerate(zip(was, now, strict=False)) if a != b), min(len(was), len(now))
+    )
+    start = max(0, place - 20) if max(len(was), len(now)) > 80 else 0
+    cut = [("…" if start else "") + text[start : start + 80] for text in (was, now)]
+    return cut[0], cut[1]
+
+
+def became(wanted: Demand, found: Demand) -> str:
+    """What is demanded now in place of what was, in a clause."""
+    one, two = apart(wanted.subject, found.subject)
+    if wanted.text == found.text and wanted.expected == found.expected and one != two:
+        return f"`{wanted.text}` is about `{two}` where it was about `{one}`"
+    is_short = max(len(wanted.expected), len(found.expected)) < 80
+    if wanted.op == found.op == "==" and is_short:
+        if wanted.subject == found.subject:
+            return f"expects {found.expected} where it expected {wanted.expected}: `{wanted.subject[:80]}`"
+        if wanted.subject == found.expected:
+            return (
+                f"expects {found.subject[:80]} where it expected {wanted.expected}: `{wanted.subject[:80]}`"
+            )
+    if wanted.op == found.op == "raises":
+        if found.expected != wanted.expected:
+            return f"expects {found.expected} where it expected {wanted.expected}"
+        if found.value != wanted.value:
+            return f"no longer matches {wanted.value!r}: `{wanted.shown}`"
+    if wanted.op == found.op == "~=" and wanted.expected == found.expected:
+        sides = (f"rel={t[0]}, abs={t[1]}" for t in (found.tolerance, wanted.tolerance))
+        return "compares with tolerance {} where it was {}".format(*sides) + f": `{wanted.subject}`"
+    if wanted.shown != found.shown:
+        return f"`{wanted.shown}` became `{found.shown}`"
+    one, two = apart(wanted.normal, found.normal)
+    what = f"`{one}` where it was `{two}`" if one != two else "something else than before"
+    return (
+        f"`{wanted.shown}` demands {what}"
+        if one == two
+        else f"`{wanted.shown}` is about `{two}` where it was `{one}`"
+    )

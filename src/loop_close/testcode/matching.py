@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from loop_close.testcode.demands import BUILT_IN, Demand, consequences, elements, implies, is_narrower
 from loop_close.testcode.nodes import LITERAL
+from loop_close.testcode.suite import Module
 
 CALLED = re.compile(r"([A-Za-z_]\w*)\(")
 WORD = re.compile(r"[A-Za-z_]\w*")
@@ -180,3 +181,34 @@ def loose(demand: Demand) -> list[str]:
     for _ in range(3):
         text = _MADE.sub(r"\1()", text)
     return [token for token in _TOKEN.findall(_KEYWORD.sub("", text)) if token != ","]
+
+
+def is_about(target: str, demands: Sequence[Demand], module: Module) -> bool:
+    """Whether what is replaced is what the demands are about."""
+    owner, _, name = target.rpartition(".")
+    place, last = owner.partition(".")[0], owner.rpartition(".")[2]
+    for demand in demands:
+        shown = f"{demand.subject} {demand.expected}"
+        called = set(CALLED.findall(shown))
+        origins = {n: module.scope.imports.get(n, ("", ""))[0] for n in called}
+        if owner in ("sys.modules", "modules"):
+            if any(
+                origin.partition(".")[0] == name.partition(".")[0] for origin in origins.values() if origin
+            ):
+                return True
+        elif name in called or (demand.op != "runs" and f".{name}" in shown):
+            origin = origins.get(name, "")
+            known = {*origin.split("."), *WORD.findall(shown), *module.scope.imports}
+            if last in known and last not in (
+                "requests",
+                "time",
+                "os",
+                "random",
+                "datetime",
+                "subprocess",
+                "socket",
+            ):
+                return True
+            if origin and place == origin.partition(".")[0]:
+                return True
+    return False

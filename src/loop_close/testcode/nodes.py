@@ -6,8 +6,9 @@ import ast
 import copy
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
+from http import HTTPStatus
 from typing import Any, TypeVar
 
 #: A string or number in the text of an expression.
@@ -359,4 +360,53 @@ def _called(call: ast.Call) -> ast.expr | None:
                 return literal(function(*values))
             except Exception:
                 return None
+    return None
+
+
+def is_failing(node: ast.stmt) -> bool:
+    """Whether the statement always fails the test."""
+    match node:
+        case ast.Raise(exc=exc):
+            return dotted(exc).rpartition(".")[2] == "AssertionError"
+        case ast.Assert(test=ast.Constant(value=value)):
+            return not value
+        case ast.Expr(value=ast.Call(func=function)):
+            return dotted(function) in ("pytest.fail", "self.fail", "fail")
+    return False
+
+
+def escapes(handler: ast.ExceptHandler) -> bool:
+    """Whether the failure goes on from a handler: it raises, fails or keeps the exception for later."""
+    for node in (inner for statement in handler.body for inner in ast.walk(statement)):
+        if isinstance(node, (ast.Raise, ast.Assert)) and constant(getattr(node, "test", None)) is not True:
+            return True
+        if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] in ("fail", "append", "put"):
+            return True
+        if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2].startswith("assert"):
+            return True
+    return False
+
+
+def expression_of(node: ast.stmt) -> ast.expr | None:
+    """The expression that a statement evaluates; of a compound one that of its last statement."""
+    if isinstance(node, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)):
+        return node.value
+    if isinstance(node, (ast.With, ast.AsyncWith, ast.For)) and node.body:
+        return expression_of(node.body[-1])
+    return None
+
+
+def loaded(target: ast.expr) -> ast.expr:
+    """The target of an assignment as an expression that reads it."""
+    new = copied(target)
+    if hasattr(new, "ctx"):
+        new.ctx = ast.Load()
+    return new
+
+
+def http_status(name: str, imports: Mapping[str, tuple[str, str]]) -> ast.expr | None:
+    """The number of ``HTTPStatus.OK``, the one of the standard library."""
+    owner, _, member = name.partition(".")
+    if imports.get(owner) == ("http", "HTTPStatus") and member in HTTPStatus.__members__:
+        return ast.Constant(HTTPStatus[member].value)
     return None

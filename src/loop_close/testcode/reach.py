@@ -11,8 +11,30 @@ from itertools import product
 
 from loop_close.testcode.containers import after, changed_in, given_in, is_container
 from loop_close.testcode.demands import Demand, demands_of, of_call, raising
-from loop_close.testcode.nodes import constant, copied, dotted, each, folded, short, text_of
-from loop_close.testcode.suite import FUNCTIONS, Function, Scope, Suite, Test
+from loop_close.testcode.given import Given
+from loop_close.testcode.nodes import (
+    constant,
+    dotted,
+    each,
+    escapes,
+    expression_of,
+    folded,
+    is_failing,
+    loaded,
+    short,
+    text_of,
+)
+from loop_close.testcode.suite import (
+    FUNCTIONS,
+    Function,
+    Scope,
+    Suite,
+    Test,
+    is_context_manager,
+    is_generator,
+    returns_true,
+    wrapper_of,
+)
 from loop_close.testcode.values import (
     ASSERTIONS,
     MAX_DEPTH,
@@ -21,10 +43,6 @@ from loop_close.testcode.values import (
     Env,
     Reading,
     TooMuchError,
-    Values,
-    is_context_manager,
-    is_generator,
-    returns_true,
 )
 
 _EXITS = {"sys.exit", "os._exit", "pytest.exit", "exit", "quit", "os.abort", "SystemExit", "os.kill"}
@@ -64,7 +82,7 @@ def read(suite: Suite, test: Test, is_brief: bool = False) -> Reading:
     return reading
 
 
-class Walk(Values):
+class Walk(Given):
     """One pass over a test and what it uses."""
 
     # The whole of a test
@@ -129,7 +147,7 @@ class Walk(Values):
                 return
             if home is None or not isinstance(found, FUNCTIONS):
                 continue
-            wrapper, parameter = _wrapper_of(found, isinstance(decorator, ast.Call))
+            wrapper, parameter = wrapper_of(found, isinstance(decorator, ast.Call))
             if wrapper is None:
                 continue
             inner = decorators[index + 1 :]
@@ -196,7 +214,7 @@ class Walk(Values):
             case ast.AnnAssign(target=target, value=ast.expr() as value):
                 self.bind(target, self.value(value), node)
             case ast.AugAssign(target=target, op=op, value=value):
-                left = self.value(_loaded(target))
+                left = self.value(loaded(target))
                 self.bind(target, folded(ast.BinOp(left, op, self.value(value))), node)
             case ast.Return(value=value):
                 self.returned.append((self.value(value) if value else ast.Constant(None), len(self.guards)))
@@ -222,7 +240,7 @@ class Walk(Values):
                 self.may_change(changed_in(node), self.env[node.name], is_any=True)
             case ast.Delete(targets=targets):
                 for target in targets:
-                    self.value(_loaded(target))
+                    self.value(loaded(target))
         return ""
 
     def compound(self, node: ast.stmt) -> str:
@@ -325,7 +343,7 @@ class Walk(Values):
                 self._aside(other)
             return "returns before it" if self.block(taken) else ""
         for body, positive in ((node.body, False), (node.orelse, True)):
-            if len(body) == 1 and _is_failing(body[0]):
+            if len(body) == 1 and is_failing(body[0]):
                 self._demand(demands_of(test, positive), node)
                 self.block(node.orelse if not positive else node.body)
                 return ""
@@ -468,12 +486,12 @@ class Walk(Values):
         """What a statement does, as an expression."""
         match node:
             case ast.Assign(targets=[ast.Attribute() | ast.Subscript() as target], value=value):
-                return ast.Call(ast.Name("set"), [self.value(_loaded(target)), self.value(value)], [])
+                return ast.Call(ast.Name("set"), [self.value(loaded(target)), self.value(value)], [])
             case ast.Delete(targets=[target, *_]):
-                return ast.Call(ast.Name("delete"), [self.value(_loaded(target))], [])
+                return ast.Call(ast.Name("delete"), [self.value(loaded(target))], [])
             case ast.Raise(exc=ast.expr() as exc):
                 return ast.Call(ast.Name("raise_"), [self.value(exc)], [])
-        found = _expression_of(node)
+        found = expression_of(node)
         calls = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call)]
         return self.value(found if found is not None else calls[-1] if calls else ast.Constant(None))
 
@@ -481,7 +499,7 @@ class Walk(Values):
         for handler in node.handlers:  # try: f(), fail() / except ValueError: pass
             kinds = self.names(handler.type)
             tail = [*node.body, *node.orelse]
-            if len(tail) > 1 and _is_failing(tail[-1]) and "BaseException" not in kinds and "" not in kinds:
+            if len(tail) > 1 and is_failing(tail[-1]) and "BaseException" not in kinds and "" not in kinds:
                 is_caught_too = "Exception" in kinds and tail[-1] in node.body
                 if handler.type is not None and not is_caught_too:
                     with self.passing("it is to raise"):
@@ -491,7 +509,7 @@ class Walk(Values):
                     self._aside(handler.body)
                     self.block(node.finalbody)
                     return ""
-        swallowed = [h for h in node.handlers if not _escapes(h)]
+        swallowed = [h for h in node.handlers if not escapes(h)]
         ends = ""
         if any(isinstance(inner, ast.Return) for s in node.finalbody for inner in ast.walk(s)):
             with self.passing("the `return` in `finally` swallows its failure"):
@@ -569,64 +587,6 @@ def _combined(rows: list[list[Env]]) -> Iterator[Env]:
 def _is_known(decorator: ast.expr) -> bool:
     name = dotted(decorator)
     return name.startswith(("pytest.", "mark.")) or ".mark." in name
-
-
-def _wrapper_of(function: Function, is_factory: bool) -> tuple[Function | None, str]:
-    """The function that a decorator puts in the place of another, and the parameter that stands for that one."""
-    if is_context_manager(function):
-        return function, ""
-    nested = [node for node in ast.walk(function) if isinstance(node, FUNCTIONS) and node is not function]
-    if is_factory and nested:
-        inner = [node for node in nested[1:] if node in list(ast.walk(nested[0]))]
-        if inner:
-            return inner[0], nested[0].args.args[0].arg if nested[0].args.args else ""
-    if not function.args.args:
-        return None, ""
-    parameter = function.args.args[0].arg
-    if not nested:
-        returns = [node for node in ast.walk(function) if isinstance(node, ast.Return)]
-        if any(isinstance(r.value, ast.Name) and r.value.id == parameter for r in returns):
-            return None, ""
-        return function, parameter
-    return nested[0], parameter
-
-
-def _is_failing(node: ast.stmt) -> bool:
-    match node:
-        case ast.Raise(exc=exc):
-            return dotted(exc).rpartition(".")[2] == "AssertionError"
-        case ast.Assert(test=ast.Constant(value=value)):
-            return not value
-        case ast.Expr(value=ast.Call(func=function)):
-            return dotted(function) in ("pytest.fail", "self.fail", "fail")
-    return False
-
-
-def _escapes(handler: ast.ExceptHandler) -> bool:
-    """Whether the failure goes on from a handler: it raises, fails or keeps the exception for later."""
-    for node in (inner for statement in handler.body for inner in ast.walk(statement)):
-        if isinstance(node, (ast.Raise, ast.Assert)) and constant(getattr(node, "test", None)) is not True:
-            return True
-        if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] in ("fail", "append", "put"):
-            return True
-        if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2].startswith("assert"):
-            return True
-    return False
-
-
-def _expression_of(node: ast.stmt) -> ast.expr | None:
-    if isinstance(node, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)):
-        return node.value
-    if isinstance(node, (ast.With, ast.AsyncWith, ast.For)) and node.body:
-        return _expression_of(node.body[-1])
-    return None
-
-
-def _loaded(target: ast.expr) -> ast.expr:
-    new = copied(target)
-    if hasattr(new, "ctx"):
-        new.ctx = ast.Load()
-    return new
 
 
 def _joined(one: Env, other: Env) -> Env:

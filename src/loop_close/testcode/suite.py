@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 from functools import cached_property
 
 from loop_close.testcode.containers import changed_in
-from loop_close.testcode.nodes import constant, dotted, parse
+from loop_close.testcode.nodes import constant, dotted, kept, parse
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -447,3 +447,63 @@ def _is_off(scope: Scope) -> bool:
 def _is_off_by(scope: Scope, name: str) -> bool:
     switch = scope.attributes.get(name, {}).get("__test__")
     return switch is not None and not constant(switch)
+
+
+def is_context_manager(node: Function) -> bool:
+    """Whether it is decorated as one."""
+    return any(
+        dotted(d).rpartition(".")[2] in ("contextmanager", "asynccontextmanager") for d in node.decorator_list
+    )
+
+
+@kept
+def is_generator(node: Function) -> bool:
+    """Whether a call of the function runs nothing of it."""
+    stack: list[ast.AST] = list(node.body)
+    while stack:
+        current = stack.pop()
+        if isinstance(current, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(current, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
+            stack.extend(ast.iter_child_nodes(current))
+    return False
+
+
+def returns_true(node: Function) -> bool:
+    """Whether it returns what is always true."""
+    returns = [n.value for n in ast.walk(node) if isinstance(n, ast.Return) and n.value is not None]
+    return any(constant(value) is not ... and bool(constant(value)) for value in returns)
+
+
+def wrapper_of(function: Function, is_factory: bool) -> tuple[Function | None, str]:
+    """The function that a decorator puts in the place of another, and the parameter that stands for that one."""
+    if is_context_manager(function):
+        return function, ""
+    nested = [node for node in ast.walk(function) if isinstance(node, FUNCTIONS) and node is not function]
+    if is_factory and nested:
+        inner = [node for node in nested[1:] if node in list(ast.walk(nested[0]))]
+        if inner:
+            return inner[0], nested[0].args.args[0].arg if nested[0].args.args else ""
+    if not function.args.args:
+        return None, ""
+    parameter = function.args.args[0].arg
+    if not nested:
+        returns = [node for node in ast.walk(function) if isinstance(node, ast.Return)]
+        if any(isinstance(r.value, ast.Name) and r.value.id == parameter for r in returns):
+            return None, ""
+        return function, parameter
+    return nested[0], parameter
+
+
+def is_always_equal(node: ast.ClassDef) -> bool:
+    """Whether objects of the class are equal to anything."""
+    bound = Scope(node.body).bound
+    compares = bound.get("__eq__")
+    if isinstance(compares, ast.Lambda):
+        return bool(constant(compares.body) is True)
+    return isinstance(compares, FUNCTIONS) and bool(compares.body) and _always_true(compares)
+
+
+def _always_true(node: Function) -> bool:
+    returns = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
+    return bool(returns) and all(constant(value) is True for value in returns)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from http import HTTPStatus
 
 from loop_close.testcode.containers import (
     MUTATORS,
@@ -21,8 +20,28 @@ from loop_close.testcode.containers import (
     is_container,
 )
 from loop_close.testcode.demands import BUILT_IN, Demand
-from loop_close.testcode.nodes import bounded, constant, copied, dotted, each, folded, kept, short, text_of
-from loop_close.testcode.suite import FUNCTIONS, Function, Module, Scope, Suite, Test, is_fixture
+from loop_close.testcode.nodes import (
+    bounded,
+    constant,
+    copied,
+    dotted,
+    each,
+    folded,
+    http_status,
+    short,
+    text_of,
+)
+from loop_close.testcode.suite import (
+    FUNCTIONS,
+    Function,
+    Module,
+    Suite,
+    Test,
+    is_always_equal,
+    is_context_manager,
+    is_fixture,
+    is_generator,
+)
 
 STOPS = {"skip", "skipTest", "SkipTest", "importorskip", "xfail", "Skipped", "skip_module"}
 ASSERTION = re.compile(r"assert|expect(?:_|$)")
@@ -92,14 +111,6 @@ class Reading:
         return [*subjects, *(text_of(call) for call, why in self.made if not why)]
 
 
-def http_status(name: str, imports: Mapping[str, tuple[str, str]]) -> ast.expr | None:
-    """The number of ``HTTPStatus.OK``, the one of the standard library."""
-    owner, _, member = name.partition(".")
-    if imports.get(owner) == ("http", "HTTPStatus") and member in HTTPStatus.__members__:
-        return ast.Constant(HTTPStatus[member].value)
-    return None
-
-
 class TooMuchError(Exception):
     """A test is too large to be followed."""
 
@@ -129,131 +140,6 @@ class Values:
     def block(self, body: Sequence[ast.stmt]) -> str:
         """Follow statements, as the heir of this class does."""
         raise NotImplementedError
-
-    # Marks, parameters, fixtures
-
-    def mark(self, node: ast.expr, depth: int = 0) -> None:
-        """Note what a mark skips or replaces."""
-        if isinstance(node, (ast.List, ast.Tuple)):
-            for element in node.elts:
-                self.mark(element, depth)
-            return
-        name = dotted(node)
-        last = name.rpartition(".")[2]
-        if last in ("skip", "skipIf", "skipUnless", "skipif", "xfail", "expectedFailure"):
-            condition = node.args[0] if isinstance(node, ast.Call) and node.args else None
-            is_conditional = last in ("skipif", "skipIf", "skipUnless") or (
-                last == "xfail" and condition is not None
-            )
-            value = constant(condition) if is_conditional and condition is not None else True
-            if value is ... or bool(value) is not (last == "skipUnless"):
-                self.reading.stops[f"{last} {text_of(condition) if is_conditional and condition else ''}"] = (
-                    f"has `@{short(node)}`"
-                )
-        elif last in ("patch", "object", "dict", "multiple") and isinstance(node, ast.Call):
-            self.patch(node)
-        elif depth < 3 and "." not in name and isinstance(node, ast.Name):
-            _, value_node = self.suite.resolve(self.module, name)
-            if isinstance(value_node, ast.expr):
-                self.mark(value_node, depth + 1)
-
-    def rows(self, mark: ast.expr, node: Function) -> list[Env] | None:
-        """The rows of a ``parametrize``; a symbol where they are not written out."""
-        name = dotted(mark).rpartition(".")[2]
-        if not isinstance(mark, ast.Call) or name not in ("parametrize", "expand", "parameterized"):
-            return None
-        args = {k.arg: k.value for k in mark.keywords} | dict(
-            zip(("argnames", "argvalues"), mark.args, strict=False)
-        )
-        if name != "parametrize":
-            own = [arg.arg for arg in node.args.args]
-            names, values = own[1:] if self.test.owners else own, mark.args[0] if mark.args else None
-        else:
-            names, values = _names(args.get("argnames")), args.get("argvalues")
-        listed = self.listed(self.value(values)) if values is not None else None
-        if listed is None:
-            rows = text_of(self.value(values)) if values is not None else ""
-            return [
-                {
-                    n: ast.Name(f"each({rows})[{i}]" if len(names) > 1 else f"each({rows})")
-                    for i, n in enumerate(names)
-                }
-            ]
-        if not listed:
-            self.reading.stops["parametrize"] = "has no parameters left"
-        if self.is_brief:  # the rows themselves are demanded, and one of them is followed
-            self.reading.demands += [
-                Demand("call", f"row {text_of(item)}", text=f"row {short(item)}") for item in listed
-            ]
-            listed = listed[:1]
-        found = []
-        for item in listed:
-            if isinstance(item, ast.Call) and dotted(item).rpartition(".")[2] == "param":
-                marks = next((k.value for k in item.keywords if k.arg == "marks"), None)
-                if marks is not None and any(w in text_of(marks) for w in ("skip", "xfail")):
-                    continue
-                cells = list(item.args)
-            elif (len(names) > 1 or name != "parametrize") and isinstance(item, (ast.Tuple, ast.List)):
-                cells = item.elts
-            else:
-                cells = [item]
-            if len(cells) != len(names):
-                cells = [ast.Subscript(item, ast.Constant(i)) for i in range(len(names))]
-            found.append(dict(zip(names, cells, strict=True)))
-        return found
-
-    def used(self, marks: Sequence[ast.expr]) -> Iterator[str]:
-        """The fixtures of ``usefixtures``."""
-        for mark in marks:
-            if isinstance(mark, ast.Call) and dotted(mark).endswith("usefixtures"):
-                yield from (str(arg.value) for arg in mark.args if isinstance(arg, ast.Constant))
-
-    def drawn(self, node: Function) -> None:
-        """Note what Hypothesis draws the arguments from, and how often."""
-        given = next((d for d in node.decorator_list if dotted(d).rpartition(".")[2] == "given"), None)
-        if not isinstance(given, ast.Call):
-            return
-        names = [arg.arg for arg in (*node.args.args, *node.args.kwonlyargs)]
-        named = {k.arg: k.value for k in given.keywords if k.arg}
-        if given.args:
-            named |= dict(zip(names[-len(given.args) :], given.args, strict=False))
-        for index, (name, strategy) in enumerate(sorted(named.items(), key=lambda item: text_of(item[1]))):
-            self.env[name] = ast.Name(f"drawn_{index}")
-            demand = Demand("drawn", text_of(self.value(strategy)), text=short(given), line=given.lineno)
-            self.reading.demands.append(demand)
-        examples: ast.expr = ast.Constant(100)
-        for decorator in node.decorator_list:
-            if isinstance(decorator, ast.Call) and dotted(decorator).rpartition(".")[2] == "settings":
-                examples = next((k.value for k in decorator.keywords if k.arg == "max_examples"), examples)
-        count = constant(self.value(examples))
-        self.reading.demands.append(Demand(">=", "max_examples", text_of(examples), count, line=given.lineno))
-
-    def ask(self, name: str) -> None:
-        """Give a parameter the value of its fixture."""
-        home, fixture = self.suite.fixture(self.test, name)
-        self.env[name] = ast.Name(name)
-        if home is not None and fixture is not None and self.depth < MAX_DEPTH:
-            value = self.fixture(home, fixture)
-            if value is not None:
-                self.env[name] = value
-
-    def fixture(self, home: Module, node: Function) -> ast.expr | None:
-        """Follow a fixture up to its end; the value it gives."""
-        given: list[ast.expr | None] = []
-        outer, self.at_yield = self.at_yield, given.append
-        kept = dict(self.env)
-        self.depth += 1
-        own = [arg.arg for arg in node.args.args]
-        for name in own:
-            if name not in kept and name != node.name:
-                self.ask(name)
-        arguments = {name: self.env.get(name, ast.Name(name)) for name in own}
-        value = self.enter(node, arguments, home)
-        self.depth -= 1
-        self.at_yield = outer
-        members = {key: item for key, item in self.env.items() if key.startswith("self.")}
-        self.env = kept | members
-        return next((item for item in given if item is not None), value)
 
     # Names
 
@@ -458,7 +344,7 @@ class Values:
         status = http_status(name, imports)
         if status is not None:
             return status
-        if isinstance(found, ast.ClassDef) and _is_always_equal(found):
+        if isinstance(found, ast.ClassDef) and is_always_equal(found):
             return ast.Name("ANY")
         if isinstance(node, ast.Attribute):
             owner = node.value.id if isinstance(node.value, ast.Name) else ""
@@ -491,7 +377,7 @@ class Values:
         self.stop_by(node)
         self.patch(node)
         home, found = self.resolve(node)
-        if isinstance(found, ast.ClassDef) and _is_always_equal(found):
+        if isinstance(found, ast.ClassDef) and is_always_equal(found):
             return ast.Name("ANY")
         value = self.env.get(name)
         if value is not None and isinstance(value, ast.Name) and value.id in self.local:
@@ -708,49 +594,3 @@ class Values:
             case _:
                 return False
         return True
-
-
-def _names(node: ast.expr | None) -> list[str]:
-    value = constant(node)
-    if isinstance(value, str):
-        return [name.strip() for name in value.split(",") if name.strip()]
-    return [str(name) for name in value] if isinstance(value, (list, tuple)) else []
-
-
-def is_context_manager(node: Function) -> bool:
-    """Whether it is decorated as one."""
-    return any(
-        dotted(d).rpartition(".")[2] in ("contextmanager", "asynccontextmanager") for d in node.decorator_list
-    )
-
-
-@kept
-def is_generator(node: Function) -> bool:
-    """Whether a call of the function runs nothing of it."""
-    stack: list[ast.AST] = list(node.body)
-    while stack:
-        current = stack.pop()
-        if isinstance(current, (ast.Yield, ast.YieldFrom)):
-            return True
-        if not isinstance(current, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
-            stack.extend(ast.iter_child_nodes(current))
-    return False
-
-
-def returns_true(node: Function) -> bool:
-    """Whether it returns what is always true."""
-    returns = [n.value for n in ast.walk(node) if isinstance(n, ast.Return) and n.value is not None]
-    return any(constant(value) is not ... and bool(constant(value)) for value in returns)
-
-
-def _is_always_equal(node: ast.ClassDef) -> bool:
-    bound = Scope(node.body).bound
-    compares = bound.get("__eq__")
-    if isinstance(compares, ast.Lambda):
-        return bool(constant(compares.body) is True)
-    return isinstance(compares, FUNCTIONS) and bool(compares.body) and _always_true(compares)
-
-
-def _always_true(node: Function) -> bool:
-    returns = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
-    return bool(returns) and all(constant(value) is True for value in returns)
