@@ -155,7 +155,7 @@ def test_over_a_red_run_it_is_told_once(tmp_path, names):
 
 @pytest.mark.parametrize("name", READ)
 def test_over_a_green_run_nothing_is_said(tmp_path, name):
-    remember(tmp_path, "a", "")
+    remember(tmp_path, "a", "", edit="effective")
     assert asked(tmp_path, name) is None
 
 
