@@ -4,7 +4,6 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -243,7 +242,7 @@ def test_it_is_what_the_monitor_tells(project, branch):
     seen = pickle.loads((project / "calls.pickle").read_bytes())
     # A line of two functions, one in the other, may be of the inner one. That it ran is all that contexts tell.
     told = [each for each in seen.functions if each.function != "tax.<locals>.part"]
-    functions = [replace(each, uses=frozenset(), at_import=(), named=0) for each in told]
+    functions = [each._replace(uses=frozenset(), at_import=(), named=0) for each in told]
     assert found.passed == seen.passed
     assert list(found.functions) == functions
     for nodeid in FAILED:
