@@ -11,6 +11,7 @@ import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from loop_close import Detector, Evidence, Observation
@@ -39,14 +40,21 @@ class _ByField(pickle.Pickler):
     """Writes records by the names of their fields: the standard form of slotted ones goes by their order alone."""
 
     def reducer_override(self, obj: object) -> Any:
-        if is_dataclass(obj) and not isinstance(obj, type):
-            return _record, (type(obj), {f.name: getattr(obj, f.name) for f in fields(obj)})
-        return NotImplemented
+        if isinstance(obj, MappingProxyType):  # the default of a mapping
+            return dict, (dict(obj),)
+        if isinstance(obj, type) or not _names(type(obj)):
+            return NotImplemented
+        return _record, (type(obj), {name: getattr(obj, name) for name in _names(type(obj))})
+
+
+def _names(kind: Any) -> tuple[str, ...]:
+    """The fields of a record: of a dataclass or a named tuple; empty for anything else."""
+    return tuple(f.name for f in fields(kind)) if is_dataclass(kind) else getattr(kind, "_fields", ())
 
 
 def _record(kind: type, values: Mapping[str, Any]) -> object:
     """The record by today's fields: new ones have their defaults, those that are gone are left out."""
-    names = {f.name for f in fields(kind)}
+    names = _names(kind)
     return kind(**{name: value for name, value in values.items() if name in names})
 
 

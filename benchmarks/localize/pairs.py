@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.localize.faults import Fault
@@ -95,8 +95,7 @@ def together(one: Calls, other: Calls) -> Calls:
     return Calls(
         passed=max(0, one.passed - len(failed)),
         functions=tuple(
-            replace(
-                function,
+            function._replace(
                 passed=max(0, function.passed - functions[index]),
                 lines={line: max(0, n - lines[index, line]) for line, n in function.lines.items()},
                 owes=function.owes or index in owing,
