@@ -172,7 +172,7 @@ def compared(
     after: Mapping[str, str],
     code: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
 ) -> list[ChangedTest]:
-    """What was done to the tests, as yet all of it open that is no hint; what is certain comes first.
+    """What was done to the tests, certain changes first. All but hints are open so far.
 
     The list is bounded. What is left out, or cannot be compared, is a change that stays open.
 
@@ -188,7 +188,7 @@ def compared(
             compare_tests(before, after, *code), key=lambda each: (not each.blocks, each.kind == "unclear")
         )
         changes = [_changed(change) for change in found[:_MAX_CHANGES]]
-    except Exception as fault:  # tests that nobody can compare are not known to be what they were
+    except Exception as fault:  # tests that cannot be compared may have been weakened
         return [not_compared(before, after, fault_text(fault))] if before != after else []
     left = [change for change in found[_MAX_CHANGES:] if change.blocks]
     if left:
@@ -224,7 +224,7 @@ def not_compared(before: Mapping[str, str], after: Mapping[str, str], why: str) 
 
 
 def _unlisted(path: str, what: str, parts: Sequence[str]) -> ChangedTest:
-    """A change that stands for what is not told of singly, and stays open until it is undone or accepted."""
+    """One change for all that are not listed. It stays open until they are undone or accepted."""
     from hashlib import blake2b
 
     from loop_close.memory import ChangedTest

@@ -63,7 +63,7 @@ def close(
 
     :param faults: what went wrong with extensions, in a line each; they become ``detector-error`` evidence.
     """
-    ordered = replace(observation, failures=tuple(sorted(observation.failures, key=_failure_order)))
+    ordered = replace(observation, failures=tuple(sorted(observation.failures, key=failure_order)))
     broken = tuple(Evidence(kind=DETECTOR_ERROR.kind, snippet=text) for text in faults)
     return judge(ordered, run_detectors(ordered, detectors) + broken, detectors)
 
@@ -106,7 +106,8 @@ def as_failure(found: Evidence) -> Evidence:
     return replace(found, failure=made)
 
 
-def _failure_order(failure: Failure) -> tuple[str, ...]:
+def failure_order(failure: Failure) -> tuple[str, ...]:
+    """The order in which failures are reported, whatever order they came in."""
     return failure.nodeid, failure.phase, failure.subtest, failure.message
 
 

@@ -12,7 +12,7 @@ from dataclasses import fields, replace
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from loop_close.judge import close
+from loop_close.judge import close, failure_order
 from loop_close.model import (
     Counts,
     Evidence,
@@ -104,7 +104,7 @@ def unpacked(text: str) -> Observation:
 def part_of(name: str, text: str) -> Part:
     """The part that a JSON report holds.
 
-    :raises RejectedError: for what is no report, cut off, of another version, or without the observation.
+    :raises RejectedError: for a text that is not a report, is cut off, has another version, or lacks the observation.
     """
     try:
         document = json.loads(text)
@@ -310,12 +310,8 @@ def _rejections(rejected: Sequence[tuple[str, str]]) -> str:
 def _once(failures: Iterable[Failure]) -> tuple[Failure, ...]:
     found: dict[tuple[str, ...], Failure] = {}
     for failure in failures:
-        found.setdefault(_failure_order(failure), failure)
+        found.setdefault((*failure_order(failure), failure.tool, failure.code), failure)
     return tuple(found[key] for key in sorted(found))
-
-
-def _failure_order(failure: Failure) -> tuple[str, ...]:
-    return failure.nodeid, failure.phase, failure.subtest, failure.message, failure.tool, failure.code
 
 
 def _result(name: str, report: Report) -> SourceResult:

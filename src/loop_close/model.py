@@ -250,7 +250,7 @@ class Observation:
     :ivar has_output: the command printed something, or left a report.
     :ivar calls: which functions each test called; None where that was not looked at, and ``why_no_calls`` says why.
     :ivar asks_for_calls: they were asked for, so that it matters if there are none.
-    :ivar tests: node ids of the tests that were chosen; empty where that is not known, or where it is no part of more.
+    :ivar tests: node ids of the tests that were chosen; empty where that is not known, or where the run is whole.
     """
 
     exit_code: int | None = None
@@ -356,7 +356,7 @@ class EditsRun:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourceResult:
-    """What one of several sources came to.
+    """The result of one of several sources.
 
     :ivar causes: the ids of its root causes.
     :ivar tests: node ids of the tests that were chosen; empty where that is not known.
@@ -382,7 +382,7 @@ class Report:
     :ivar since_green: how the files of a run that is not green differ from those of the source's last green run. Code
         under test comes first, then other files, then tests. None where there was no green run, or its files are not
         known any more.
-    :ivar sources: what each source came to, of a report that is put together from several.
+    :ivar sources: the result of each source, of a report that is put together from several.
     :ivar edits_run: after a green run, which edited functions the tests ran; None where that is not known.
     """
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # a plain green run needs neither
     from loop_close.model import Provenance
 
-#: Runners by the variable that names their environment. Of Hatch ``default`` is no name.
+#: Runners by the variable that names their environment. ``default`` of Hatch does not count.
 _RUNNERS = (("tox", "TOX_ENV_NAME"), ("nox", "NOX_CURRENT_SESSION"), ("hatch", "HATCH_ENV_ACTIVE"))
 #: CI systems by the variables that name a run and its attempt, and the one that names the commit.
 _CI = (

@@ -191,7 +191,7 @@ class Memory:
     def take_up(self, report: Report, settings: Settings, told: Told) -> Report:
         """The report with what the run comes to against those before it, which is remembered.
 
-        A run that is reported again, for an error after its end, comes to what it came to.
+        A run that is reported again, for an error after its end, keeps its result.
         """
         taken = [report]
         if self._red is not None:

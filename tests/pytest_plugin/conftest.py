@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from plugin_harness import PROJECTS, Run, assert_valid, assert_well_formed, write
+from plugin_harness import ASKED, PROJECTS, Run, assert_valid, assert_well_formed, write
 
 import loop_close
 from loop_close.capture import sources
@@ -27,7 +27,6 @@ OUTER = (
     *("TOX_ENV_NAME", "NOX_CURRENT_SESSION", "HATCH_ENV_ACTIVE"),
     *("GITHUB_RUN_ID", "CI_PIPELINE_ID", "CIRCLE_WORKFLOW_ID", "BUILDKITE_BUILD_ID", "BUILD_BUILDID"),
 )
-ASKED = ("--loop-close", "--loop-close-json=report.json")
 
 
 @pytest.fixture(autouse=True)

@@ -21,6 +21,19 @@ from loop_close.files import SIGNATURE, without_signature
 SECTIONS = {"Tests that were changed", "Earlier attempts", "Other signals"}
 _BLOCK = re.compile(r"\d+\. (?:Probably |Possibly |No clear place, at best )?`")
 _FOREIGN = {"html_inline", "link_open", "image", "blockquote_open", "hr", "code_block"}
+#: A conftest that runs a part of the tests, as pytest-split does.
+SHARDS = """
+    def pytest_addoption(parser):
+        parser.addoption("--splits", type=int)
+        parser.addoption("--group", type=int)
+
+
+    def pytest_collection_modifyitems(config, items):
+        if config.getoption("splits"):
+            items[:] = items[config.getoption("group") - 1 :: config.getoption("splits")]
+    """
+#: How the plugin is asked for in most runs.
+ASKED = ("--loop-close", "--loop-close-json=report.json")
 PROJECTS = Path(__file__).parent.parent / "projects"
 
 

@@ -10,8 +10,7 @@ import venv
 from pathlib import Path
 
 import pytest
-from conftest import ASKED
-from plugin_harness import prose, write
+from plugin_harness import ASKED, prose, write
 
 import loop_close
 

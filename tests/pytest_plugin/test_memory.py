@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+from plugin_harness import SHARDS
 
 from loop_close.pytest_plugin import begin
 
@@ -320,18 +321,6 @@ def test_green_runs_of_two_interpreters_are_two_sources(loop, run, monkeypatch):
     monkeypatch.setattr(begin, "interpreter", lambda: "pypy-3.11")
     done = loop(shop=("first(): return 1", "first(): return 0"))
     assert done.report["source"] == "pytest:pypy-3.11-linux"
-
-
-SHARDS = """
-    def pytest_addoption(parser):
-        parser.addoption("--splits", type=int)
-        parser.addoption("--group", type=int)
-
-
-    def pytest_collection_modifyitems(config, items):
-        if config.getoption("splits"):
-            items[:] = items[config.getoption("group") - 1 :: config.getoption("splits")]
-    """
 
 
 def test_a_shard_updates_only_what_it_ran(loop, run):

@@ -3,19 +3,13 @@
 import sys
 
 import pytest
+from plugin_harness import SHARDS
 
 from loop_close.provenance import digest_of, interpreter
 
 FILES = {
     "test_a.py": "import pytest\n@pytest.mark.parametrize('n', range(4))\ndef test_a(n): assert n != 3\n",
-    "conftest.py": """
-        def pytest_addoption(parser):
-            parser.addoption("--splits", type=int)
-            parser.addoption("--group", type=int)
-        def pytest_collection_modifyitems(config, items):
-            if config.getoption("splits"):
-                items[:] = items[config.getoption("group") - 1 :: config.getoption("splits")]
-        """,
+    "conftest.py": SHARDS,
 }
 IDS = [f"test_a.py::test_a[{n}]" for n in range(4)]
 

@@ -20,11 +20,16 @@ def test_outer():
 """
 
 
-def test_a_run_inside_of_a_test_costs_the_outer_one_nothing(tmp_path):
-    (tmp_path / "test_nest.py").write_text(INNER)
+def outer(folder, tests, *words):
+    """The run of tests that run pytest themselves."""
+    (folder / "test_nest.py").write_text(tests)
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "TOX_ENV_NAME"))}
-    command = [sys.executable, "-m", "pytest", "-q", "--loop-close", "--loop-close-history=off"]
-    done = subprocess.run(command, cwd=tmp_path, env=kept, capture_output=True, text=True, timeout=300)
+    command = [sys.executable, "-m", "pytest", "-q", *words]
+    return subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True, timeout=300)
+
+
+def test_a_run_inside_of_a_test_costs_the_outer_one_nothing(tmp_path):
+    done = outer(tmp_path, INNER, "--loop-close", "--loop-close-history=off")
     assert done.returncode == 1, done.stdout
     prompt = (tmp_path / "nextprompt.md").read_text()
     assert prompt.startswith("# 1 test fails, 1 passes: ")
@@ -43,9 +48,6 @@ def test_inner(pytester):
 
 
 def test_a_run_inside_of_a_test_prints_nothing_behind_the_outer_one(tmp_path):
-    (tmp_path / "test_nest.py").write_text(WRONG)
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "TOX_ENV_NAME"))}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:asyncio"]
-    done = subprocess.run(command, cwd=tmp_path, env=kept, capture_output=True, text=True, timeout=300)
+    done = outer(tmp_path, WRONG, "-p", "no:asyncio")
     assert done.returncode == 0, done.stdout
     assert "loop-close" not in done.stdout + done.stderr

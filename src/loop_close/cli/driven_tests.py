@@ -101,9 +101,9 @@ class DrivenTests:
     def judge(self) -> tuple[ChangedTest, ...]:
         """What was done to the tests, and what passes without a fix."""
         found = self.compared()
-        told = {change.file for change in found if is_settled(change)}
+        settled = {change.file for change in found if is_settled(change)}
         self.unfixed = [each for each in self.unfixed if not each.is_undone(self.root)]
-        more = [each.change for each in self.unfixed if not each.files or not each.files.keys() <= told]
+        more = [each.change for each in self.unfixed if not each.files or not each.files.keys() <= settled]
         self.changes = (*found, *judged(more, self.accepted, self.asked))
         return self.changes
 

@@ -64,11 +64,12 @@ def _part(path: Path) -> Part:
 
 
 def _junit(path: Path) -> Part:
+    from loop_close.cli.logs import chunks
     from loop_close.readers.junit_xml import merge_junit, read_junit
     from loop_close.readers.streams import observe_texts, with_junit
 
     with path.open("rb") as file:
-        junit = merge_junit([read_junit(str(path), iter(lambda: file.read(1 << 16), b""), os.getcwd())])
+        junit = merge_junit([read_junit(str(path), chunks(file), os.getcwd())])
     if junit.problems:
         raise RejectedError("; ".join(junit.problems))
     nothing = replace(

@@ -56,8 +56,8 @@ class Unmended(NamedTuple):
 def sides_of(edits: Iterable[Edit], of_tests: Collection[str] = (), *, is_missing: bool = False) -> Sides:
     """Sort what was edited.
 
-    A new module alone is no source that was edited, unless one was missing: nothing under test uses it yet. Tests may,
-    in the place of what they tested.
+    A new module alone does not count as edited source, unless a module was missing: no code under test uses it yet.
+    Tests may use it in place of what they tested.
 
     :param of_tests: files that belong to the tests although their names do not say so.
     :param is_missing: what failed was an import.
@@ -104,7 +104,7 @@ def unmended(steps: Sequence[Step], run: Run, *, is_missing: bool = False) -> li
         is_back = any(step.unresolved >= each.before for each in found)
         found = [left for each in found if (left := _left(each, step, made)) is not None]
         edits += step.edits.edits
-        is_known = is_known and _is_told(step)
+        is_known = is_known and _is_known(step)
         if last is None:
             own, is_broken = set(made.tests), bool(made.code)
         elif step.unresolved < last.unresolved and is_known and not step.is_killed:
@@ -123,7 +123,7 @@ def unmended(steps: Sequence[Step], run: Run, *, is_missing: bool = False) -> li
     return [each for each in found if each.kind == "not-fixed" or each.run == run.number]
 
 
-def _is_told(step: Step) -> bool:
+def _is_known(step: Step) -> bool:
     """Whether it is known what was edited before the run."""
     return step.edits.kind in UNEDITED or any(edit.is_effective for edit in step.edits.edits)
 
@@ -154,7 +154,7 @@ def as_change(
     """The change that keeps the loop from being done, or asks about it.
 
     :param test: one that passes now, for where no file was edited.
-    :param covered: files of which what was done is told of otherwise.
+    :param covered: files whose changes are reported by the comparison of tests.
     """
     files = tuple(file for file in each.files if file not in covered)
     if each.files and not files:
@@ -172,7 +172,7 @@ def as_change(
 
 
 def is_settled(change: ChangedTest) -> bool:
-    """Whether what was done to a file is known for certain, or was accepted: then no more is to be said of it."""
+    """Whether the change of a file is certain, or was accepted: then no second one is reported for the file."""
     return change.state == "accepted" or (change.state == "open" and change.kind != "unclear")
 
 

@@ -95,7 +95,7 @@ def summary_of(report: Report) -> dict[str, Any]:
     return {
         "verdict": report.verdict,
         "stall_reason": report.stall_reason,
-        # Of failures that are only counted nobody knows which of them are new.
+        # Which of the failures are new is not known where they are only counted.
         **({} if counted else {group: len(getattr(progress, group)) for group in GROUPS}),
         "position": progress.position,
         "failing": progress.step.unresolved + counted,

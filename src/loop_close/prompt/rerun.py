@@ -100,7 +100,7 @@ def _selectable(nodeid: str) -> str:
 def _is_argument(nodeid: str) -> bool:
     """Whether a command line is sure to select it: a bracket in a path is none of a test.
 
-    Of files that are no Python, an item may have ``::`` in its own name. Only a run that collects it knows.
+    In files that are not Python, an item may have ``::`` in its own name. Only a run that collects it knows.
     """
     path, *names = nodeid.partition("[")[0].split("::")
     return bool(names) and (path.endswith(".py") or len(names) == 1)

@@ -173,7 +173,7 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
 
 
 def sources(report: Report, tokens: int) -> Iterator[str]:
-    """Of a report of several sources, what each came to: those that are not green by name."""
+    """The result of each source in a report of several: one line for each that is not green, one for all others."""
     if not report.sources:
         return
     green = [each.source for each in report.sources if each.verdict == "green"]

@@ -73,7 +73,7 @@ def spare(config: pytest.Config) -> None:
     """Stop looking: the same tests passed with the same files, and what they call was counted then."""
     found = witness_of(config)
     if found is not None and setting_of(config) != ON:
-        found.pytest_sessionfinish()
+        found.stop()
         config.pluginmanager.unregister(found)
         config.pluginmanager.register(Nothing(_UNCHANGED), _NAME)
 
@@ -170,6 +170,7 @@ class CallWitness:
         self._monitor = monitor
         self._items: list[pytest.Item] = []
         self.saw = monitor.saw
+        self.stop = monitor.stop
 
     def collected(self) -> tuple[Calls | None, str]:
         """What was counted, and why that is not all; None with the reason where the monitor failed."""
@@ -229,7 +230,7 @@ class CallWitness:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        self._monitor.stop()  # the tests are over, and much is imported from here on
+        self.stop()  # the tests are over, and much is imported from here on
 
 
 def without_own_frame(error: BaseException) -> None:

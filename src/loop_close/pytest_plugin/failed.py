@@ -52,7 +52,7 @@ class FailedTests:
         return str(Path(*takewhile(lambda part: "[" not in part, parts)))
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
-        """Leave out the other files of a folder that stands for one of its files."""
+        """Leave out the other files of a folder that is collected for one of its files."""
         is_other = self._paths and self._paths.isdisjoint((collection_path, *collection_path.parents))
         return True if is_other and not collection_path.is_dir() else None
 
@@ -82,7 +82,7 @@ class FailedTests:
             self.notes.append(f"failed before and not found: {missing[0]}{more}")
 
     def _missing(self, wanted: list[pytest.Item]) -> list[str]:
-        """What is no longer collected; what stands in something that could not be collected may be there."""
+        """The tests that are not collected any more, but for those in a file or class that could not be collected."""
         found = self._collected.union(*map(_chain, wanted))
         closed = tuple(f"{nodeid}{separator}" for nodeid in self._closed for separator in ("::", "/"))
         left = sorted(self._nodeids - found - self._closed)
@@ -102,7 +102,7 @@ class FailedTests:
 
 
 def _chain(item: pytest.Item) -> set[str]:
-    """The ids of the test and of all that it stands in."""
+    """The ids of the test and of all collectors above it."""
     return {node.nodeid for node in item.listchain()}
 
 

@@ -149,10 +149,10 @@ class _Found:
 
     def take_end(self) -> None:
         """Why the run ended before its end, where the last lines tell."""
-        told = why_unfinished(self.text)
-        if told is not None:
-            self.incomplete, self.is_certain = told[0], True
-            self.spans.append(told[1:])
+        found = why_unfinished(self.text)
+        if found is not None:
+            self.incomplete, self.is_certain = found[0], True
+            self.spans.append(found[1:])
 
     def take_names(self, root: str) -> None:
         """The lines of pytest's short summary, as far as they name a test or a file."""

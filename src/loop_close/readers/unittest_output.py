@@ -50,7 +50,9 @@ def read(text: str, root: str) -> Reading:
     failures = tuple(failure for _, _, found in blocks for failure in _failures(found, root))
     heads = [what for _, _, found in blocks for what in _told(found)]
     is_open = bool(summaries) and not any(m["verdict"] for m in summaries)
-    is_open = is_open and is_at_end(text, summaries[-1].end())  # the verdict stands below the number of tests
+    is_open = is_open and is_at_end(
+        text, summaries[-1].end()
+    )  # the verdict is the line below the number of tests
     spans = sorted([(start, end) for start, end, _ in blocks] + [m.span() for m in summaries])
     return Reading(
         failures=failures[:_MAX_FAILURES],

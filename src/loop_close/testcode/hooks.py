@@ -263,7 +263,7 @@ def _executed(tree: ast.Module, *, is_shared: bool) -> Iterator[ast.stmt | ast.e
 
 
 def _patch(node: ast.AST, imported: Collection[str]) -> str:
-    """What a statement does to code that stands elsewhere; empty for nothing that is known."""
+    """What a statement does to code in other files; empty where nothing is known."""
     match node:
         case ast.Assign(targets=targets):
             pass

@@ -552,7 +552,7 @@ class Walk(Given):
 
     @contextmanager
     def inside(self, shown: str) -> Iterator[None]:
-        """What is demanded within stands in something that may swallow its failure."""
+        """What is demanded within is inside a context that may swallow its failure."""
         guard = f"context {1 + sum(guard.startswith('context ') for guard in self.guards)}"
         self.reading.contexts.setdefault(guard, shown)
         with self.guarded(guard):

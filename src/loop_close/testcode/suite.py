@@ -153,7 +153,7 @@ class Module:
 
     @property
     def fault(self) -> str:
-        """In words why there is no tree."""
+        """The reason why there is no syntax tree, in words."""
         return self._parsed if isinstance(self._parsed, str) else ""
 
     @cached_property
@@ -476,7 +476,7 @@ def returns_true(node: Function) -> bool:
 
 
 def wrapper_of(function: Function, is_factory: bool) -> tuple[Function | None, str]:
-    """The function that a decorator puts in the place of another, and the parameter that stands for that one."""
+    """The function that a decorator returns in place of another, and the parameter that holds the other."""
     if is_context_manager(function):
         return function, ""
     nested = [node for node in ast.walk(function) if isinstance(node, FUNCTIONS) and node is not function]

@@ -89,7 +89,7 @@ class Reading:
     :ivar patched: what it replaces, ``shop.total``, with the statement that does.
     :ivar made: the calls that it makes, normalized, with what lets it pass whatever comes of them.
     :ivar void: its assertions that always hold.
-    :ivar contexts: by guard, what of the code under test stands around it and may swallow its failure.
+    :ivar contexts: by guard, the context managers and decorators of the code under test that may swallow its failure.
     :ivar excess: a digest, where it is too large to be followed.
     """
 
@@ -429,7 +429,7 @@ class Values:
             return self.value(node)
 
     def _state(self, value: ast.expr) -> ast.expr:
-        """What a name stands for; where something is demanded of a container, what may have become of it."""
+        """The value of a name; for a container of which something is demanded, its possible later value."""
         changed: ast.expr | None = getattr(value, "_after", None)
         return changed if changed is not None and self.is_judged else value
 
@@ -463,7 +463,7 @@ class Values:
     def may_change(self, keys: Iterable[str], by: ast.expr, *, is_any: bool = False) -> None:
         """Containers are no longer known where something is demanded of them.
 
-        :param is_any: also what is no container: a name that a function binds again.
+        :param is_any: also names that are not containers, where a function binds them again.
         """
         for key in dict.fromkeys(keys):
             value = self.env.get(key)
@@ -473,7 +473,7 @@ class Values:
                 self.replace(key, new)
 
     def replace(self, key: str, new: ast.expr) -> None:
-        """Give a name, and all others for the same object, what it stands for now."""
+        """Give a name, and all others for the same object, their new value."""
         old = self.env[key]
         self.env |= {other: new for other, value in self.env.items() if value is old}
 

@@ -153,7 +153,7 @@ def _command(match: re.Match[str]) -> bool:
     )
 
 
-# What a command is called, and how it takes a password, for which "@@" stands. A list of arguments has quotes and
+# The name of a command, and how it takes a password, written as "@@". A list of arguments has quotes and
 # commas between them: "~" is what is before an option, "&&" what is between it and its value.
 _ARGUMENTS = {
     "~": r"[ \t'\"]",

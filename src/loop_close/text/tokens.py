@@ -1,4 +1,4 @@
-"""Tokens of vendors, known by their shape wherever they stand, for :mod:`loop_close.text.redact`.
+"""Tokens of vendors, known by their shape in any surroundings, for :mod:`loop_close.text.redact`.
 
 From the vendors' documentation and GitHub's list of supported secret scanning patterns. A row has a prefix, or a part
 of the middle, and what follows it. A short prefix needs an exact length or a value that looks random, so that ordinary

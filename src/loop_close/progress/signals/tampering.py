@@ -65,9 +65,9 @@ def changed_tests(run: Run, after: Episode) -> tuple[ChangedTest, ...]:
 def _without_fix(run: Run, after: Episode) -> Iterator[ChangedTest]:
     """Tests that pass again although no code under test was edited."""
     passed = {test: known for test, known in sorted(after.tests.items()) if known.status == "passed"}
-    told = {change.file for change in run.tests if is_settled(change)}
+    settled = {change.file for change in run.tests if is_settled(change)}
     for each in unmended(after.steps, run, is_missing=is_missing(passed.values())) if passed else ():
-        change = as_change(each, next(iter(passed)), told, run.accepted)
+        change = as_change(each, next(iter(passed)), settled, run.accepted)
         if change is not None:
             yield change
 

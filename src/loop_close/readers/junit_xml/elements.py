@@ -68,8 +68,8 @@ class Parser:
 
     def unlisted(self) -> list[str]:
         """What suites without a failing case say of failures and of tests that they do not list."""
-        told = (_unlisted(suite) for suite in self._handlers.suites if not suite.has_failing)
-        return [words for words in told if words][:_MAX_UNLISTED]
+        unlisted = (_unlisted(suite) for suite in self._handlers.suites if not suite.has_failing)
+        return [words for words in unlisted if words][:_MAX_UNLISTED]
 
     @property
     def counts_subtests(self) -> bool:

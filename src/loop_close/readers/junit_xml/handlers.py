@@ -35,7 +35,7 @@ class Suite:
     :ivar prefix: what the class names of its cases begin with (``--junitprefix``), once a case has told.
     :ivar declared: how many failures and errors it says that it has; ``tests``, how many tests.
     :ivar cases: how many cases are in it and in the suites below it.
-    :ivar wrong: an attribute that should be a number, as it stands.
+    :ivar wrong: the text of an attribute that should be a number.
     :ivar has_failing: a case of it has failed.
     """
 
