@@ -20,6 +20,17 @@ PICTURE = ROOT / "docs" / "terminal.svg"
 SELECTED = tuple(f"tests/test_{name}.py" for name in ("customers", "cart", "catalog", "money", "tax"))
 BLOCK = re.compile(r"(<!-- prompt:begin -->\n).*?(<!-- prompt:end -->)", re.DOTALL)
 WIDTH = 104
+# Of whoever runs this: an environment of tox, and CI, would show in the command of the prompt.
+LEFT_OUT = (
+    "PYTEST_",
+    "COV_",
+    "CI",
+    "GITHUB_",
+    "BUILD",
+    "TOX_ENV_NAME",
+    "NOX_CURRENT_SESSION",
+    "HATCH_ENV_ACTIVE",
+)
 # The parts of rich's picture, without the fonts that it would fetch from the network.
 SVG = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
 <style>
@@ -61,7 +72,7 @@ def run():
     with tempfile.TemporaryDirectory() as folder:
         shop = Path(folder) / "shop"
         shutil.copytree(ROOT / "examples" / "shop", shop, ignore=shutil.ignore_patterns(".*", "__pycache__"))
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(LEFT_OUT)}
         command = [
             sys.executable,
             "-m",

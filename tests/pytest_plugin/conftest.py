@@ -31,9 +31,14 @@ OUTER = (
 
 @pytest.fixture(autouse=True)
 def no_outer_run(monkeypatch):
-    """The inner runs are no part of the outer one: neither its workers nor its environment of tox or CI."""
+    """The inner runs are no part of the outer one: neither its workers nor its environment of tox or CI.
+
+    They write no bytecode: a test file that is written again within a second, in the same size, counts as unchanged.
+    """
     for name in OUTER:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
 
 
 @pytest.fixture

@@ -161,7 +161,6 @@ def test_flags_that_stand_together_are_taken_apart(run):
 
 
 def test_paths_of_options_count_from_the_root(run, pytester, monkeypatch):
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     done = run({"pytest.ini": "[pytest]\n", "sub/other/test_b.py": TWO, "sub/test_a.py": TWO})
     monkeypatch.chdir(pytester.path / "sub")
     done = run({}, f"--rootdir={pytester.path}", "--ignore", "other")

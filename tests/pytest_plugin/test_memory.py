@@ -38,11 +38,8 @@ PROJECT = {
 
 
 @pytest.fixture
-def loop(run, pytester, monkeypatch):
+def loop(run, pytester):
     """Edit files (replace texts in them), then run pytest."""
-    # Two edits of one size within a second would share one bytecode.
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
 
     def turn(*args, is_prompt=True, **edits):
         for name, (old, new) in edits.items():

@@ -56,9 +56,8 @@ WRONG = ("total > 100", "total > 1000")
 
 
 @pytest.fixture
-def loop(run, pytester, monkeypatch):
+def loop(run, pytester):
     """Edit files (replace texts in them), then run pytest in a process of its own."""
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
 
     def turn(*args, plugins=(), **edits):
         for name, (old, new) in edits.items():

@@ -40,9 +40,8 @@ MORE = ("return 1", "return 2")
 
 
 @pytest.fixture
-def loop(run, pytester, monkeypatch):
+def loop(run, pytester):
     """Edit shop.py (replace texts in it), then run pytest in a process of its own."""
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
 
     def turn(*args, edits=(), plugins=(), **kinds):
         path = pytester.path / "shop.py"
