@@ -11,6 +11,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "loop_close"
 NOT_CORE = {"__main__", "pytest_plugin", "cli", "app", "hookspecs", "capture", "files", "targets", "__init__"}
 NOT_CORE |= {
     "drive",
+    "lock",
     "look",
     "mcp_server",
     "monitor",
@@ -19,6 +20,7 @@ NOT_CORE |= {
     "baseline",
     "provenance",
     "remember",
+    "reports",
     "store",
     "workspace",
 }

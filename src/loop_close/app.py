@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import warnings
 from collections.abc import Callable, Sequence
@@ -12,8 +13,9 @@ from loop_close import files
 from loop_close.capture.sources import MAX_LINE, index_of
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.judge import close, located
+from loop_close.lock import locked
 from loop_close.memory import Progress
-from loop_close.model import Observation, Report, RootCause, Source, Suspect
+from loop_close.model import Observation, OtherRun, Report, RootCause, Source, Suspect
 from loop_close.prompt.compose import compose
 from loop_close.prompt.place import edited_in
 from loop_close.prompt.report_json import dump, report_document
@@ -31,19 +33,24 @@ _MOST_LINES = 200
 _AROUND = 5
 # Tokens of the prompt that the terminal shows where the file cannot be written.
 _SHORT = 600
+_LOCK = "lock"
+# Seconds that a run waits for others that end at the same time.
+_LONGEST = 10.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Saved:
     """What was written.
 
-    :ivar report: the report with the sources that the prompt shows.
+    :ivar report: the report with the source code that the prompt shows, over all sources.
+    :ivar own: that of the run alone.
     :ivar prompt: the next prompt's text.
     :ivar short: a shorter one to be shown where the prompt could not be written; empty where it was.
     :ivar problems: what could not be written, in a line each.
     """
 
     report: Report
+    own: Report
     prompt: str
     short: str = ""
     problems: tuple[str, ...] = ()
@@ -55,31 +62,99 @@ def save(
     *,
     detectors: Sequence[Detector] = DEFAULT_DETECTORS,
     extra_sections: Sequence[Section] = (),
+    others: Callable[[], tuple[OtherRun, ...]] | None = None,
 ) -> Saved:
     """Compose the prompt and write it, with the JSON report where it is wanted or kept.
 
     A red run keeps its report in the state folder, so that nothing the budget cuts is lost. It stays there until
     another run is complete.
+
+    :param others: the last runs of other sources. What they say of the same files is in the prompt as well. Runs that
+        end at the same time write one after the other, so that the last one knows all.
     """
-    root, budget = targets.root, targets.settings.budget
     # What is ignored is what the parser says of odd escapes in source that is shown.
     with warnings.catch_warnings(action="ignore"):
-        report = with_sources(report, root)
-        sections = (*built_in(tuple(detectors)), *extra_sections)
-        problems: list[str] = []
-        kept = _keep_failed(report, root, problems)
-        if not kept:
-            report = replace(report, observation=replace(report.observation, failed_option=""))
-        full = bool(report.causes) and kept
-        text = compose(report, sections, budget=budget, full_report=files.REPORT if full else "")
-        if full and not _try(lambda: _write_report(root, report, text), files.REPORT, problems):
-            text = compose(report, sections, budget=budget)
-        if targets.json is not None:
-            document = dump({**report_document(report, text), **_to_merge(report.observation)})
-            _try(lambda: targets.write_json(document), targets.json.name, problems)
-        is_written = _try(lambda: targets.write_prompt(text), targets.prompt.name, problems)
-        short = "" if is_written else compose(report, sections, budget=min(budget, _SHORT))
-        return Saved(report=report, prompt=text, short=short, problems=tuple(problems))
+        report = with_sources(report, targets.root)
+        known = others() if others is not None else ()
+        if others is None or not (known or report.observation.provenance.environment):
+            return _save(report, targets, detectors, extra_sections, keeps=others is not None)
+        with contextlib.ExitStack() as stack:
+            with contextlib.suppress(OSError):
+                folder = files.state_folder(targets.root)
+                stack.enter_context(locked(folder / _LOCK, _LONGEST))
+            report = replace(report, others=others())  # as they are now that nobody else writes
+            return _save(report, targets, detectors, extra_sections, keeps=True)
+
+
+def _save(
+    own: Report,
+    targets: Targets,
+    detectors: Sequence[Detector],
+    extra_sections: Sequence[Section],
+    *,
+    keeps: bool,
+) -> Saved:
+    """Write all of it.
+
+    :param keeps: the report is kept for prompts over several sources.
+    """
+    root, budget = targets.root, targets.settings.budget
+    sections = (*built_in(tuple(detectors)), *extra_sections)
+    problems: list[str] = []
+    report = _narrowed(_over_sources(own, root), root)
+    kept = _keep_failed(report, own, root, problems)
+    if not kept:
+        report = replace(report, observation=replace(report.observation, failed_option=""))
+    full = bool(report.causes) and kept
+    text = compose(report, sections, budget=budget, full_report=files.REPORT if full else "")
+    if full and not _try(lambda: _write_report(root, report, text), files.REPORT, problems):
+        text = compose(report, sections, budget=budget)
+    if targets.json is not None:
+        document = dump({**report_document(report, text), **_to_merge(own.observation)})
+        _try(lambda: targets.write_json(document), targets.json.name, problems)
+    is_written = _try(lambda: targets.write_prompt(text), targets.prompt.name, problems)
+    if keeps:
+        _keep_report(own, root, problems)
+    short = "" if is_written else compose(report, sections, budget=min(budget, _SHORT))
+    return Saved(report=report, own=own, prompt=text, short=short, problems=tuple(problems))
+
+
+def _over_sources(own: Report, root: Path) -> Report:
+    """The report with what other sources say of the same files; a fault in theirs costs a note."""
+    if not any(each.is_current for each in own.others):
+        return own
+    from loop_close.merge import over
+    from loop_close.reports import of_others
+
+    try:
+        return over(own, of_others(root, own.others))
+    except Exception as fault:
+        from loop_close.text.fault import fault_text
+
+        note = f"reports of other sources could not be read: {fault_text(fault)}"
+        return replace(own, notes=(*own.notes, note))
+
+
+def _narrowed(report: Report, root: Path) -> Report:
+    """A report of several sources, with what these tell of one another, and with the source code that is shown."""
+    if not report.sources:
+        return report
+    from loop_close.matrix import narrowed
+
+    report = narrowed(report, lambda file: index_of(str(root / file)))
+    return replace(report, causes=tuple(_with_lines(cause, report.progress, root) for cause in report.causes))
+
+
+def _keep_report(own: Report, root: Path, problems: list[str]) -> None:
+    """Keep the report for prompts over several sources: of a red run, and of a green one if there are others."""
+    made = own.observation.provenance
+    is_of_several = bool(own.others or made.environment or made.run_id or made.shard[1])
+    if own.verdict == "green" and not is_of_several:
+        _try(lambda: files.forget_source(root, own.observation.source), files.REPORTS, problems)
+        return
+    from loop_close.reports import keep
+
+    _try(lambda: keep(root, report_document(own, ""), own.observation), files.REPORTS, problems)
 
 
 def _to_merge(observation: Observation) -> dict[str, str]:
@@ -145,24 +220,34 @@ def _lines(path: str) -> list[str]:
     return [text.rstrip("\r\n")[:MAX_LINE] for text in linecache.getlines(path)]
 
 
-def _keep_failed(report: Report, root: Path, problems: list[str]) -> bool:
+def _keep_failed(report: Report, own: Report, root: Path, problems: list[str]) -> bool:
     """Write down which tests failed, or are left from the runs before; False when there are none or they are not kept.
 
-    After a complete run without a root cause the report of the run before is removed.
+    An environment of tox or nox has a list of its own as well. After a complete run without a root cause the report of
+    the run before is removed.
     """
-    failed = {failure.nodeid for failure in report.observation.failures} - {""}
-    if report.progress is not None and (report.observation.incomplete or not (failed or report.causes)):
-        failed |= {test for test in report.progress.not_run if "::" in test}
+    failed, of_own = _failed_of(report), _failed_of(own)
+    source = own.observation.source if own.observation.provenance.environment else ""
     try:
         if report.causes or failed:
             files.state_folder(root)
             files.write_failed(root, failed)
+        if source:
+            files.write_failed(root, of_own, source)
         if not report.causes and not report.observation.incomplete:
-            (files.forget_report if failed else files.forget_run)(root)
+            files.forget_report(root) if failed else files.forget_run(root)
     except OSError as error:
         problems.append(f"cannot write the full report: {error.strerror or error}")
         return False
     return bool(report.causes or failed)
+
+
+def _failed_of(report: Report) -> set[str]:
+    """The tests that failed, with those that are known to fail and did not run where that is what keeps it red."""
+    failed = {failure.nodeid for failure in report.observation.failures} - {""}
+    if report.progress is not None and (report.observation.incomplete or not (failed or report.causes)):
+        failed |= {test for test in report.progress.not_run if "::" in test}
+    return failed
 
 
 def _write_report(root: Path, report: Report, text: str) -> None:

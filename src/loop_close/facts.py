@@ -6,7 +6,17 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from loop_close.model import Difference, Failure, Frame, Origin, Raised, Source
+from loop_close.model import (
+    Difference,
+    Failure,
+    Frame,
+    Origin,
+    Raised,
+    Report,
+    RootCause,
+    Source,
+    SourceResult,
+)
 
 #: Of the frames of a traceback these many are kept: where it began, and where it ended.
 MAX_OUTER = 4
@@ -15,6 +25,10 @@ MAX_INNER = 12
 TEST_PHASES = ("setup", "call", "teardown")
 #: A recursion without end ends wherever the stack does: of so many of its last frames any might have been the last.
 TURNING = 6
+#: So many packages are named; where more differ, it is two worlds.
+_MOST_PACKAGES = 4
+#: Packages that tools bring along and programs do not use.
+_TOOLS = frozenset(("pip", "setuptools", "wheel", "uv", "virtualenv"))
 _Frame = TypeVar("_Frame")
 #: How Python says that a module is not loaded to its end (3.11 to 3.14: Objects/moduleobject.c, Python/ceval.c).
 PARTIAL = re.compile(
@@ -193,3 +207,41 @@ def reached(failure: Failure) -> Iterator[tuple[str, str, Source]]:
         for source in (origin.source, origin.body):
             if source is not None and not origin.is_test:
                 yield origin.file, origin.function, source
+
+
+def sides(cause: RootCause, report: Report) -> tuple[list[SourceResult], list[SourceResult]]:
+    """Of several sources, those in which the cause fails, and those in which all of its tests ran and passed."""
+    tests = {e.failure.nodeid for e in cause.evidence if e.failure is not None} - {""}
+    failing = [each for each in report.sources if cause.id in each.causes]
+    return failing, [
+        each for each in report.sources if each not in failing and tests and tests <= _passed(each)
+    ]
+
+
+def _passed(source: SourceResult) -> set[str]:
+    """The tests that passed, as far as they are known."""
+    seen = source.observation
+    return {*seen.tests} - {*seen.spared} - {failure.nodeid for failure in seen.failures}
+
+
+def package_differences(failing: Sequence[SourceResult], passing: Sequence[SourceResult]) -> list[str]:
+    """Packages that all failing sources have in another version than all passing ones: ``attrs 23.1, not 24.2``."""
+    here, there = _packages(failing), _packages(passing)
+    if here is None or there is None:
+        return []
+    found = []
+    for name in sorted({*here, *there} - _TOOLS):
+        ours, theirs = here.get(name, frozenset({""})), there.get(name, frozenset({""}))
+        if not ours & theirs and len(ours) == len(theirs) == 1:
+            (one,), (other,) = ours, theirs
+            found.append(f"{name} {one}, not {other or 'installed'}" if one else f"no {name}, there {other}")
+    return found if len(found) <= _MOST_PACKAGES else []
+
+
+def _packages(sources: Sequence[SourceResult]) -> dict[str, frozenset[str]] | None:
+    """The versions of each package over the sources, empty for none; None where they are not known for all."""
+    tables = [dict(each.observation.provenance.packages) for each in sources]
+    if not all(tables):
+        return None
+    names = {name for table in tables for name in table}
+    return {name: frozenset(table.get(name, "") for table in tables) for name in names}

@@ -13,6 +13,9 @@ STATE_FOLDER = ".loop-close"
 #: What a red run leaves in the state folder: everything, and the failing tests as arguments for pytest.
 REPORT = f"{STATE_FOLDER}/report.json"
 FAILED = f"{STATE_FOLDER}/failed.txt"
+#: The last report of each source, and the failing tests of each that has an environment of its own.
+REPORTS = f"{STATE_FOLDER}/reports"
+LIST = ".failed.txt"
 RUNNING = "# Tests are running"
 FAULT = "# loop-close could not read this run"
 #: The last line of every prompt that we write. A file is replaced only if it ends so, or begins as older ones do.
@@ -27,6 +30,8 @@ RUNNING_TEXT = f"""{RUNNING}
 This file is rewritten when the run ends. If no test run is active, the run was killed.
 The report of the run before, if tests failed in it: `{REPORT}`; the failing tests: `{FAILED}`.
 """
+#: Longer names of sources are cut, and told apart by a digest.
+_LONGEST_NAME = 100
 # Of a file these many bytes say whether it is ours.
 _ENOUGH = 200
 
@@ -203,6 +208,31 @@ def state_folder(root: Path) -> Path:
     return folder
 
 
+def reports_folder(root: Path) -> Path:
+    """The folder for the reports of sources, made if need be.
+
+    :raises OSError: when it cannot be made.
+    """
+    folder = state_folder(root) / "reports"
+    if folder.is_symlink():
+        raise OSError(f"{REPORTS} is a symbolic link")
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def of_source(root: Path, source: str, suffix: str = ".json") -> Path:
+    """The file of a source in the folder of reports, which no other source has: ``pytest@py311.json``."""
+    from urllib.parse import quote  # late: a project with one source, whose tests pass, has none
+
+    name = quote(source, safe=": ", errors="surrogatepass").replace(":", "@").replace(" ", "+")
+    if len(name) > _LONGEST_NAME:
+        from hashlib import blake2b
+
+        digest = blake2b(source.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        name = f"{name[:_LONGEST_NAME]}-{digest}"
+    return root / REPORTS / f"{name}{suffix}"
+
+
 def outside(root: Path, name: str) -> Path | None:
     """A file for what is kept of a project outside of it: in the user's state folder, not made yet.
 
@@ -230,14 +260,30 @@ def _state_home() -> Path:
     return Path(tempfile.gettempdir())
 
 
-def forget_run(root: Path) -> None:
+def forget_run(root: Path, source: str = "") -> None:
     """Remove what the last red run left.
 
+    :param source: whose report and failing tests are removed, too.
     :raises OSError: when it is there and cannot be removed.
     """
     forget_report(root)
     if not (root / STATE_FOLDER).is_symlink():
         (root / FAILED).unlink(missing_ok=True)
+    if source:
+        forget_source(root, source)
+
+
+def forget_source(root: Path, source: str) -> None:
+    """Remove the report of a source and its list of failing tests; the folder, too, when it is the last.
+
+    :raises OSError: when one is there and cannot be removed.
+    """
+    folder = root / REPORTS
+    if folder.is_dir() and not folder.is_symlink():
+        for suffix in (".json", LIST):
+            of_source(root, source, suffix).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it is not empty
+            folder.rmdir()
 
 
 def forget_report(root: Path) -> None:
@@ -249,15 +295,24 @@ def forget_report(root: Path) -> None:
         (root / REPORT).unlink(missing_ok=True)
 
 
-def write_failed(root: Path, nodeids: Collection[str]) -> None:
+def write_failed(root: Path, nodeids: Collection[str], source: str = "") -> None:
     """Write the failing tests, one a line, as pytest takes them from a file (``@failed.txt``).
+
+    :param source: whose list it is; empty for that of all sources. One without failing tests has none.
 
     The ids are exact, as a rerun needs them; so the file is as private as the history. One that a line cannot hold
     is a JSON string, which only ``--loop-close-failed`` reads.
 
     :raises OSError: when it cannot be written.
     """
-    write_private(root / FAILED, "".join(f"{_line_of(nodeid)}\n" for nodeid in sorted(nodeids)))
+    text = "".join(f"{_line_of(nodeid)}\n" for nodeid in sorted(nodeids))
+    path = root / FAILED
+    if source:
+        path = reports_folder(root) / of_source(root, source, LIST).name
+    if source and not nodeids:
+        path.unlink(missing_ok=True)
+    else:
+        write_private(path, text)
 
 
 def _line_of(nodeid: str) -> str:
@@ -269,13 +324,15 @@ def _line_of(nodeid: str) -> str:
     return f"./{nodeid}" if nodeid.startswith(("-", "@")) else nodeid
 
 
-def read_failed(root: Path) -> list[str]:
-    """The node ids of :func:`write_failed`; empty where there is no list.
+def read_failed(root: Path, source: str = "") -> list[str]:
+    """The node ids of :func:`write_failed`, of the source where it has a list; empty where there is none.
 
     :raises ValueError: for a line that is no node id.
     :raises OSError: when the file is there and cannot be read.
     """
-    path = root / FAILED
+    path = of_source(root, source, LIST) if source else root / FAILED
+    if source and not path.is_file():
+        path = root / FAILED
     if not path.is_file():
         return []
     lines = path.read_text(encoding="utf-8").splitlines()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 if TYPE_CHECKING:
     from loop_close.calls import Calls
     from loop_close.memory import Edit, Edits, Episode
-    from loop_close.model import EditsRun
+    from loop_close.model import EditsRun, OtherRun
     from loop_close.store.contract import Begun, Changes
     from loop_close.store.sqlite import SqliteHistory
 
@@ -140,6 +140,22 @@ def _code_first(edit: Edit) -> tuple[bool, bool, bool]:
     from loop_close.conventions import is_test_file
 
     return not edit.is_effective, is_test_file(edit.file), not edit.file.endswith(_PYTHON)
+
+
+def last_runs_of_others(history: SqliteHistory, begun: Begun, seen: Look) -> tuple[OtherRun, ...]:
+    """The last run of each other source, and whether its result is one of the files as this run saw them."""
+    from loop_close.model import OtherRun
+
+    return tuple(
+        OtherRun(
+            source=last.source,
+            run=last.number,
+            verdict=last.verdict,
+            is_current=_are_comparable(last.changes)
+            and all(_is_by_tests(path, seen, last.windows) for path, _, _ in last.changes),
+        )
+        for last in history.others(begun)
+    )
 
 
 def edits_run(history: SqliteHistory, begun: Begun, calls: Calls) -> tuple[int, EditsRun | None]:

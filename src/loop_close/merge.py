@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,11 +13,13 @@ from dataclasses import fields, replace
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from loop_close.facts import links
 from loop_close.judge import close, failure_order
 from loop_close.model import (
     Counts,
     Evidence,
     Failure,
+    Frame,
     Observation,
     Provenance,
     Report,
@@ -32,6 +35,10 @@ _SCHEMA = "loop-close.report/1"
 #: No report holds more than this when it is unpacked, in bytes.
 _MOST = 400_000_000
 _NAMED = 3
+_LINTERS = frozenset(("ruff", "flake8"))
+#: Rules of linters for what fails when it runs: undefined names, syntax errors, wrong format strings, and the like;
+#: not unused imports and variables, nor style.
+_BREAKS = re.compile(r"F(?!401|841|541)|E9|PLE|B0(?:06|15|18|23)")
 #: Options of pytest-split, pytest-shard and pytest-test-groups that choose a part of the tests.
 _SHARD_OPTIONS = frozenset(
     ("--splits", "--group", "--num-shards", "--shard-id", "--test-group-count", "--test-group")
@@ -47,11 +54,13 @@ class Part(NamedTuple):
 
     :ivar name: the input's name, as a user knows it.
     :ivar digest: the same for the same observation: an input that is given twice counts once.
+    :ivar run: its number among the runs of its source, 0 where that is not known.
     """
 
     name: str
     digest: str
     observation: Observation
+    run: int = 0
 
 
 class Merged(NamedTuple):
@@ -120,7 +129,9 @@ def part_of(name: str, text: str) -> Part:
         raise RejectedError(
             "it has no observation: reports of shards, of CI and of tox, nox or Hatch have one"
         )
-    return Part(name, _digest(observed), unpacked(observed))
+    progress = document.get("progress")
+    run = progress.get("run", 0) if isinstance(progress, dict) else 0
+    return Part(name, _digest(observed), unpacked(observed), run if isinstance(run, int) else 0)
 
 
 def part_of_junit(name: str, observation: Observation) -> Part:
@@ -224,6 +235,7 @@ def _one_run(parts: Sequence[Part]) -> Observation:
         incomplete="; ".join(dict.fromkeys(wrong)),
         selection="",
         tests=tuple(sorted({test for each in seen for test in each.tests})),
+        spared=tuple(sorted({test for each in seen for test in each.spared})),
         calls=added(calls) if calls else None,
         why_no_calls=next((each.why_no_calls for each in seen if each.why_no_calls), ""),
     )
@@ -263,13 +275,52 @@ def _twice_or_never(parts: Sequence[Part], made: Sequence[Provenance], *, is_who
         yield f"{collected - len(times)} of {collected} tests ran in no shard"
 
 
-def _union(reports: Mapping[str, Report], rejected: Sequence[tuple[str, str]]) -> Report:
-    """The reports of all sources as one, each root cause once."""
+def over(own: Report, others: Iterable[Part]) -> Report:
+    """The report of a run with what other sources say of the same files; the same report where there are none.
+
+    What is known of the loop stays that of the run.
+    """
+    name = own.observation.source
+    reports = {name: own}
+    for part in others:
+        reports.setdefault(part.observation.source, close(part.observation))
+    if len(reports) == 1:
+        return own
+    union = _union(dict(sorted(reports.items())), (), own)
+    observation = replace(union.observation, exit_code=own.observation.exit_code, rerun=own.observation.rerun)
+    is_own = own.verdict != "green"
+    return replace(
+        own,
+        observation=observation,
+        verdict=own.verdict if is_own else union.verdict,
+        stall_reason=own.stall_reason if is_own else union.stall_reason,
+        evidence=_all_evidence(reports.values()),
+        causes=union.causes,
+        sources=union.sources,
+        others=tuple(each for each in own.others if each.source not in reports),
+    )
+
+
+def _all_evidence(reports: Iterable[Report]) -> tuple[Evidence, ...]:
+    found: dict[tuple[str, ...], Evidence] = {}
+    for report in reports:
+        for each in report.evidence:
+            found.setdefault(_identity(each), each)
+    return tuple(found.values())
+
+
+def _union(
+    reports: Mapping[str, Report], rejected: Sequence[tuple[str, str]], base: Report | None = None
+) -> Report:
+    """The reports of all sources as one, each root cause once.
+
+    :param base: the report whose observation is that of the whole; None for the one that knows most.
+    """
     if not reports:
         observation = Observation(exit_code=None, incomplete=_rejections(rejected), has_output=False)
         return Report(observation=observation, verdict="error", stall_reason="unknown")
     results = tuple(_result(name, report) for name, report in reports.items())
-    first = max(
+    first = base or max(
         reports.values(), key=lambda report: (report.observation.calls is not None, len(report.causes))
     )
     failures = _once(f for report in reports.values() for f in report.observation.failures)
@@ -289,13 +340,13 @@ def _union(reports: Mapping[str, Report], rejected: Sequence[tuple[str, str]]) -
         rerun=_without_shard(first.observation.rerun),
     )
     verdict: Verdict = _verdict([report.verdict for report in reports.values()], is_whole=not incomplete)
-    causes = tuple(_causes(reports))
+    causes, results = explained(tuple(_causes(reports)), results)
     stall = next((r.stall_reason for r in reports.values() if r.causes), "")
     return Report(
         observation=observation,
         verdict=verdict,
         stall_reason=stall or ("no-stall-detected" if verdict == "green" else "the run is incomplete"),
-        evidence=tuple(e for cause in causes for e in cause.evidence),
+        evidence=_all_evidence(reports.values()),
         causes=causes,
         sources=results if len(results) > 1 else (),
     )
@@ -315,15 +366,11 @@ def _once(failures: Iterable[Failure]) -> tuple[Failure, ...]:
 
 
 def _result(name: str, report: Report) -> SourceResult:
-    observation = report.observation
     return SourceResult(
         source=name,
         verdict=report.verdict,
-        counts=observation.counts,
+        observation=report.observation,
         causes=tuple(cause.id for cause in report.causes),
-        tests=frozenset(observation.tests),
-        incomplete=observation.incomplete,
-        rerun=observation.rerun,
     )
 
 
@@ -332,6 +379,11 @@ def _counts(observations: Sequence[Observation], failures: Sequence[Failure]) ->
     if len(observations) == 1:
         return observations[0].counts
     most = max((each.counts for each in observations), key=lambda counts: counts.passed + counts.failed)
+    ran = [each for each in observations if each.expects_tests]
+    if ran and all(each.tests for each in ran):
+        tests = {test for each in ran for test in each.tests}
+        spared = tests.intersection(*({*each.spared} | (tests - {*each.tests}) for each in ran))
+        most = replace(most, passed=len(tests - spared - {failure.nodeid for failure in failures}))
     called = {f.nodeid for f in failures if f.phase == "call" and not f.subtest}
     subtests = {(f.nodeid, f.subtest) for f in failures if f.subtest}
     errors = {(f.nodeid, f.phase) for f in failures if f.phase in ("setup", "teardown", "collect")}
@@ -352,6 +404,67 @@ def _causes(reports: Mapping[str, Report]) -> Iterator[RootCause]:
             for each in cause.evidence:
                 evidence.setdefault(_identity(each), each)
         yield replace(surest, evidence=tuple(evidence.values()))
+
+
+def explained(
+    causes: Sequence[RootCause], sources: Sequence[SourceResult]
+) -> tuple[tuple[RootCause, ...], tuple[SourceResult, ...]]:
+    """Root causes and sources; what a checker found in the probable place of a failure stands with that failure."""
+    tests = [cause for cause in causes if not _is_check(cause)]
+    findings: dict[str, list[Evidence]] = defaultdict(list)
+    left: dict[str, tuple[Evidence, ...]] = {}
+    taken: dict[str, str] = {}
+    for cause in causes:
+        if not _is_check(cause):
+            continue
+        hosts = [next((t.id for t in tests if _explains(each, t)), "") for each in cause.evidence]
+        for host, each in zip(hosts, cause.evidence, strict=True):
+            findings[host].append(each)
+        left[cause.id] = tuple(e for host, e in zip(hosts, cause.evidence, strict=True) if not host)
+        if not left[cause.id]:
+            taken[cause.id] = hosts[0]
+    kept = (
+        replace(each, evidence=left[each.id])
+        if each.id in left
+        else replace(each, findings=tuple(findings[each.id]))
+        for each in causes
+        if each.id not in taken
+    )
+    named = (
+        replace(each, causes=tuple(dict.fromkeys(taken.get(cause, cause) for cause in each.causes)))
+        for each in sources
+    )
+    return tuple(kept), tuple(named)
+
+
+def _is_check(cause: RootCause) -> bool:
+    return all(each.failure is not None and each.failure.phase == "check" for each in cause.evidence)
+
+
+def _explains(finding: Evidence, cause: RootCause) -> bool:
+    """Whether it is a fault that can show at run time, in one of the functions that are probably at fault."""
+    failure = finding.failure
+    if failure is None or not finding.line or (failure.tool in _LINTERS and not _BREAKS.match(failure.code)):
+        return False
+    if any(
+        suspect.file == finding.file and suspect.line <= finding.line <= suspect.end_line
+        for suspect in cause.suspects[:_NAMED]
+    ):
+        return True
+    frames = (f for e in cause.evidence if e.failure is not None for f in _frames(e.failure))
+    return any(
+        frame.file == finding.file
+        and not frame.is_test
+        and (
+            frame.line == finding.line or (frame.source is not None and finding.line in frame.source.numbers)
+        )
+        for frame in frames
+    )
+
+
+def _frames(failure: Failure) -> Iterator[Frame]:
+    for raised in links(failure.raised):
+        yield from raised.frames
 
 
 def _identity(evidence: Evidence) -> tuple[str, ...]:

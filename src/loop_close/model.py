@@ -220,6 +220,7 @@ class Provenance:
     :ivar commit: the commit that was checked out; empty where it is not known.
     :ivar collected: how many tests there were before any were chosen; ``digest`` of their node ids, the same in any
         order. 0 and empty where they were not asked for.
+    :ivar packages: what is installed, as (name, version), sorted; empty where that was not asked for.
     """
 
     runner: str = ""
@@ -231,6 +232,7 @@ class Provenance:
     commit: str = ""
     collected: int = 0
     digest: str = ""
+    packages: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -251,6 +253,7 @@ class Observation:
     :ivar calls: which functions each test called; None where that was not looked at, and ``why_no_calls`` says why.
     :ivar asks_for_calls: they were asked for, so that it matters if there are none.
     :ivar tests: node ids of the tests that were chosen; empty where that is not known, or where the run is whole.
+    :ivar spared: of these, the tests that were skipped or expected to fail.
     """
 
     exit_code: int | None = None
@@ -273,6 +276,7 @@ class Observation:
     why_no_calls: str = ""
     asks_for_calls: bool = False
     tests: tuple[str, ...] = ()
+    spared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -331,12 +335,14 @@ class RootCause:
     :ivar id: eight hexadecimal digits, the same whenever the same cause is met.
     :ivar evidence: one per failure, the one to show first.
     :ivar suspects: the likeliest first; empty where the evidence is weak.
+    :ivar findings: what checkers found in the very functions: it probably explains the failures.
     """
 
     id: str
     kind: str
     evidence: tuple[Evidence, ...]
     suspects: tuple[Suspect, ...] = ()
+    findings: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -358,17 +364,28 @@ class EditsRun:
 class SourceResult:
     """The result of one of several sources.
 
+    :ivar observation: all that its run said.
     :ivar causes: the ids of its root causes.
-    :ivar tests: node ids of the tests that were chosen; empty where that is not known.
     """
 
     source: str
     verdict: Verdict
-    counts: Counts = Counts()
+    observation: Observation = Observation()
     causes: tuple[str, ...] = ()
-    tests: frozenset[str] = frozenset()
-    incomplete: str = ""
-    rerun: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OtherRun:
+    """The last run of another source.
+
+    :ivar run: its number.
+    :ivar is_current: the files are those that it ran on, but for data that tests wrote.
+    """
+
+    source: str
+    run: int
+    verdict: str
+    is_current: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -376,7 +393,7 @@ class Report:
     """What one run comes to: everything the prompt and the JSON report are made from.
 
     :ivar progress: the run against those before it; None where nothing is remembered.
-    :ivar elsewhere: (source, run, verdict) of other sources whose last run was not green on the same files.
+    :ivar others: the last runs of other sources, but for those whose result is in ``sources``.
     :ivar notes: what there is to know of the memory, in a line each.
     :ivar green_run: the number of the green run that the files are compared with, 0 for none.
     :ivar since_green: how the files of a run that is not green differ from those of the source's last green run. Code
@@ -392,7 +409,7 @@ class Report:
     evidence: tuple[Evidence, ...] = ()
     causes: tuple[RootCause, ...] = ()
     progress: Progress | None = None
-    elsewhere: tuple[tuple[str, int, str], ...] = ()
+    others: tuple[OtherRun, ...] = ()
     notes: tuple[str, ...] = ()
     since_green: Edits | None = None
     green_run: int = 0

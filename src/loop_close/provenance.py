@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -86,3 +88,20 @@ def digest_of(nodeids: Iterable[str]) -> str:
 
     text = "\n".join(sorted(nodeids)).encode("utf-8", "surrogatepass")
     return blake2b(text, digest_size=8).hexdigest()
+
+
+def installed(folders: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Names and versions of the packages below these folders of the import path, sorted; each name once.
+
+    Read from the names of their ``.dist-info`` folders (PyPA, "Recording installed projects").
+    """
+    found: dict[str, str] = {}
+    for folder in folders:
+        if Path(folder).name not in ("site-packages", "dist-packages"):
+            continue
+        with contextlib.suppress(OSError):
+            for entry in os.listdir(folder):
+                name, dash, version = entry.removesuffix(".dist-info").rpartition("-")
+                if dash and entry.endswith(".dist-info"):
+                    found.setdefault(name.lower().replace("_", "-"), version)
+    return tuple(sorted(found.items()))

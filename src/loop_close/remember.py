@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from loop_close import files
-from loop_close.look import Look, edits_run, edits_since, look, since_green
+from loop_close.look import Look, edits_run, edits_since, last_runs_of_others, look, since_green
 from loop_close.process import birth_of, host, is_alive
 from loop_close.store.contract import HistoryError, NewCalls
 from loop_close.text.fault import fault_text
@@ -21,7 +21,7 @@ from loop_close.text.fault import fault_text
 if TYPE_CHECKING:
     from loop_close.calls import Calls
     from loop_close.memory import ChangedTest, Episode, Outcome, Run, Thresholds
-    from loop_close.model import Report
+    from loop_close.model import OtherRun, Report
     from loop_close.settings import Settings
     from loop_close.store.contract import Begun, KeptCalls, NewBaseline
     from loop_close.store.sqlite import SqliteHistory
@@ -60,6 +60,7 @@ class Memory:
         self._path: Path | None = None
         self._process = os.getpid()
         self._begun: Begun | None = None
+        self._taken: Begun | None = None
         self._seen: Look | None = None
         self._calls: NewCalls | None = None
         self._whole: Calls | None = None
@@ -79,8 +80,13 @@ class Memory:
     def is_fresh(self) -> bool:
         """Whether there is nothing that a green run would have to be compared with, nor anything to be told."""
         begun = self._begun
-        is_told = begun is not None and (begun.killed or begun.elsewhere or begun.tests)
+        is_told = begun is not None and (begun.killed or begun.has_others or begun.tests)
         return not (self.watched or self.notes or is_told)
+
+    @property
+    def has_others(self) -> bool:
+        """Whether the history knows other sources."""
+        return self._begun is not None and self._begun.has_others
 
     def begin(
         self, path: Path, leave_out: Collection[str], beside: Collection[Path] = (), selection: str = ""
@@ -195,12 +201,23 @@ class Memory:
         """
         taken = [report]
         if self._red is not None:
-            known = ("progress", "verdict", "elsewhere", "since_green", "green_run")
+            known = ("progress", "verdict", "since_green", "green_run")
             taken.append(replace(report, **{name: getattr(self._red, name) for name in known}))
         self._safely(lambda: self._take_up(taken, settings, told), None)
+        self._taken = self._begun or self._taken
         self._begun = None
         self._red = taken[-1] if taken[-1].progress is not None and taken[-1].verdict != "green" else None
         return replace(taken[-1], notes=(*report.notes, *dict.fromkeys(self.notes)))
+
+    def others(self) -> tuple[OtherRun, ...]:
+        """The last runs of other sources as they are now, of a run that was taken up; other runs may end meanwhile."""
+        return self._safely(self._others, ())
+
+    def _others(self) -> tuple[OtherRun, ...]:
+        if self._taken is None or self._seen is None or os.getpid() != self._process:
+            return ()
+        with self._opened() as history:
+            return last_runs_of_others(history, self._taken, self._seen)
 
     def _take_up(self, taken: list[Report], settings: Settings, told: Told) -> None:
         """Put the report that knows its past behind the one that does not: it is good though it cannot be kept."""
@@ -230,7 +247,6 @@ class Memory:
                 killed = [Run(number=n, source=self.source, is_killed=True) for n in turn.killed]
                 own = self._judged(own, changes, turn.episode)
                 report, episode = taken_up(taken[0], turn.episode, [*killed, own], limits_of(settings))
-                report = replace(report, elsewhere=begun.elsewhere)
                 if report.verdict == "green":
                     report = replace(report, edits_run=ran, green_run=green)
                 self.notes += [f"run {run.number} started but did not finish" for run in killed]

@@ -24,7 +24,7 @@ from loop_close.calls import Called, Calls
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.judge import close
 from loop_close.memory import Step
-from loop_close.model import Counts, Evidence, Suspect, Warned
+from loop_close.model import Counts, Evidence, OtherRun, Suspect, Warned
 from loop_close.prompt.block import LEGEND
 from loop_close.prompt.sections import DEFAULT_SECTIONS, MAX_BLOCKS, built_in, in_numbers, root_causes
 from loop_close.text.budget import estimate_tokens
@@ -230,11 +230,17 @@ def test_that_calls_are_not_known_is_said_once_in_a_loop():
 def test_other_sources_and_the_history_have_their_lines():
     report = replace(
         close(observed(failure(raised()))),
-        elsewhere=(("mypy", 3, "stuck"), ("a`\nb", 1, "first-failure")),
+        others=(
+            OtherRun(source="mypy", run=3, verdict="stuck", is_current=True),
+            OtherRun(source="a`\nb", run=1, verdict="first-failure", is_current=True),
+            OtherRun(source="ruff", run=2, verdict="error", is_current=False),
+            OtherRun(source="ty", run=9, verdict="green", is_current=True),
+        ),
         notes=("the history `x` is broken\n# h",),
     )
     assert rendered("facts", report) == [
         "Not green on the same files: `mypy` (stuck in its run 3), ``a` b`` (first-failure in its run 1).",
+        "Not green, and not run on these files: `ruff` (error in its run 2).",
         "History: ``the history `x` is broken # h``",
     ]
 

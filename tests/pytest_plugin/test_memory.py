@@ -343,15 +343,27 @@ def test_an_environment_is_a_source(loop, monkeypatch, variable, value, source):
     assert loop().report["source"] == source
 
 
-def test_a_green_source_does_not_hide_a_red_one(loop, monkeypatch):
+def test_a_green_source_does_not_hide_a_red_one(loop, pytester, monkeypatch):
     monkeypatch.setenv("TOX_ENV_NAME", "py311")
     loop()
     monkeypatch.setenv("TOX_ENV_NAME", "lint")
     done = loop("-k", "nothing or total", shop=("+ 1", "+ 0"))
     assert "Not green on the same files" not in done.prompt  # the code is another one
+    assert done.says("Not green, and not run on these files: `pytest:py311` (first-failure in its run 1).")
     monkeypatch.setenv("TOX_ENV_NAME", "py311")
     loop()
     monkeypatch.setenv("TOX_ENV_NAME", "lint")
+    done = loop("-k", "total")
+    assert done.title.startswith("# 1 test fails, 1 passes")
+    assert done.says(
+        "- `pytest:py311`: 1 test fails, 1 passes", "- Green: `pytest:lint`", "Fails on `pytest:py311`."
+    )
+    assert done.summary[0] == "loop-close: the tests pass: 1 passed"
+    assert done.summary[1].startswith(
+        "loop-close: not green either, on the same files: pytest:py311 (1 test fails"
+    )
+    assert done.report["decision"] == {"action": "continue", "reason": ""}
+    (pytester.path / ".loop-close" / "reports" / "pytest@py311.json").write_text("{")
     done = loop("-k", "total")
     assert done.title == "# The tests pass: 1 passed"
     assert done.says("Not green on the same files: `pytest:py311` (progress in its run 2).")

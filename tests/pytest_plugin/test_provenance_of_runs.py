@@ -30,7 +30,8 @@ def test_a_run_of_all_tests_is_no_shard(run, monkeypatch):
     assert report["source"] == "pytest:py399"
     assert (made["runner"], made["environment"], made["shard"]) == ("tox", "py399", None)
     assert (made["interpreter"], made["platform"]) == (interpreter(), sys.platform)
-    assert made["collected"] == {"number": 4, "digest": ""}
+    assert made["collected"]["number"] == 4
+    assert made["collected"]["digest"]
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def _left(done: Done, words: Sequence[str], targets: Targets, memory: Memory) ->
 def _write(done: Done, words: Sequence[str], source: str, targets: Targets, memory: Memory) -> list[str]:
     from loop_close import app
     from loop_close.cli.rerun import rerun_words
-    from loop_close.prompt.sections import in_short
+    from loop_close.prompt.sections import in_short, of_others
     from loop_close.readers.streams import observe_texts
     from loop_close.text.budget import estimate_tokens
 
@@ -87,11 +87,11 @@ def _write(done: Done, words: Sequence[str], source: str, targets: Targets, memo
     report = app.close(replace(seen, rerun=rerun_words(source, words, by_test=by_test)))
     told = Told(tells_outcomes=False, selection=shlex.join(words))
     report = memory.take_up(report, targets.settings, told)
-    saved = app.save(report, targets)
-    said = [in_short(saved.report)]
-    if saved.short and report.verdict != "green":
+    saved = app.save(report, targets, others=memory.others)
+    said = [in_short(saved.own), *of_others(saved.report, saved.own.observation.source)]
+    if saved.short and saved.report.verdict != "green":
         said += saved.short.rstrip("\n").split("\n")
-    elif report.verdict != "green":
+    elif saved.report.verdict != "green":
         said.append(f"next prompt: {targets.name} (about {estimate_tokens(saved.prompt):,} tokens)")
     return [*said, *report.notes, *saved.problems]
 

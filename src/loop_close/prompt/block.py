@@ -11,9 +11,18 @@ from itertools import dropwhile, takewhile
 from loop_close.causes.suspects import swallowed_for
 from loop_close.causes.suspects.clues import base_name
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
-from loop_close.facts import differences, innermost, is_a, place, test_function, values
+from loop_close.facts import (
+    differences,
+    innermost,
+    is_a,
+    package_differences,
+    place,
+    sides,
+    test_function,
+    values,
+)
 from loop_close.memory import Known, Progress
-from loop_close.model import Failure, Frame, Raised, Report, RootCause, Source, SourceResult, Suspect
+from loop_close.model import Failure, Frame, Raised, Report, RootCause, Source, Suspect
 from loop_close.progress.fingerprints import test_key
 from loop_close.prompt.code import MARKED, NOT_RUN, function_rows, statement_rows
 from loop_close.prompt.message import difference_row, message_rows
@@ -53,6 +62,7 @@ _LEAST_VALUE = 50
 _SHORT = 5
 _MAX_RELATIVES = 3
 _MAX_SWALLOWED = 2
+_MAX_FINDINGS = 3
 _MAX_SOURCES = 6
 _WORDS = re.compile(r"[A-Za-z0-9 .,:;()/%'-]*(?:[A-Za-z0-9]_[A-Za-z0-9][A-Za-z0-9 .,:;()/%'-]*)*", re.ASCII)
 _BRIEF = 120
@@ -86,7 +96,7 @@ def block_lines(
     heading = [] if is_alone else [f"## {number}. {_headline(cause, at)}"]
     if level == 0:
         return [*heading, f"{_brief(failure)}.{_tests(cause, level)}"]
-    lines = [*heading, *_where(cause, report), *_why(cause, is_alone=is_alone)]
+    lines = [*heading, *_where(cause, report), *_why(cause, is_alone=is_alone), *_findings(cause)]
     if level >= 2 and at.source_key not in shown:
         lines += _source(cause, at, report, level)
     lines += _proof(failure, at, level)
@@ -164,21 +174,23 @@ def _where(cause: RootCause, report: Report) -> Iterator[str]:
     """Of several sources, those in which it fails, and those that ran its tests and in which they pass."""
     if not report.sources:
         return
-    tests = {failure.nodeid for failure in _failures(cause)} - {""}
-    failing = [each for each in report.sources if cause.id in each.causes]
-    passing = [
-        each
-        for each in report.sources
-        if each not in failing and tests and tests <= each.tests - _failed(each, report)
-    ]
+    failing, passing = sides(cause, report)
     passes = f"; passes on {spans([each.source for each in passing], _MAX_SOURCES)}" if passing else ""
     yield f"Fails on {spans([each.source for each in failing], _MAX_SOURCES)}{passes}."
+    if passing and (packages := package_differences(failing, passing)):
+        yield f"Installed only where it fails: {', '.join(map(_contained, packages))}."
 
 
-def _failed(source: SourceResult, report: Report) -> set[str]:
-    """The tests that fail for the source, whatever the root cause."""
-    own = [cause for cause in report.causes if cause.id in source.causes]
-    return {failure.nodeid for cause in own for failure in _failures(cause)}
+def _findings(cause: RootCause) -> Iterator[str]:
+    """What checkers found in the functions that are probably at fault."""
+    for each in cause.findings[:_MAX_FINDINGS]:
+        failure = each.failure
+        if failure is not None:
+            rule = f" ({span(failure.code, 40)})" if failure.code else ""
+            at = span(f"{each.file}:{each.line}")
+            yield f"{span(failure.tool, 20)} at {at}: {line_of(failure.message, 200)}{rule}"
+    if len(cause.findings) > _MAX_FINDINGS:
+        yield f"… and {len(cause.findings) - _MAX_FINDINGS} more findings there."
 
 
 def _why(cause: RootCause, *, is_alone: bool) -> Iterator[str]:

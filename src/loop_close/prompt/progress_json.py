@@ -41,8 +41,14 @@ def standing_document(report: Report) -> dict[str, Any]:
         },
         "decision": decision(report),
         "elsewhere": [
-            {"source": safe(source), "run": run, "verdict": safe(verdict)}
-            for source, run, verdict in report.elsewhere
+            {
+                "source": safe(each.source),
+                "run": each.run,
+                "verdict": safe(each.verdict),
+                "current": each.is_current,
+            }
+            for each in report.others
+            if each.verdict != "green"
         ],
     }
 
@@ -140,7 +146,7 @@ def decision(report: Report) -> dict[str, str]:
         return {"action": "stop", "reason": "stuck"}
     if report.verdict != "green":
         return {"action": "continue", "reason": ""}
-    if report.elsewhere:
+    if any(each.verdict != "green" for each in report.others):
         return {"action": "continue", "reason": "elsewhere"}
     if progress is not None and progress.episode.tests and not progress.step.is_full:
         return {"action": "continue", "reason": "subset"}

@@ -23,6 +23,7 @@ from loop_close.model import (
 from loop_close.prompt.block import all_reasons, attempts
 from loop_close.prompt.place import representative
 from loop_close.prompt.progress_json import standing_document
+from loop_close.prompt.rerun import rerun_command
 from loop_close.prompt.show import safe
 
 SCHEMA = "loop-close.report/1"
@@ -71,9 +72,11 @@ def _source_result(each: SourceResult) -> dict[str, Any]:
     return {
         "source": safe(each.source),
         "verdict": each.verdict,
-        "counts": asdict(each.counts),
+        "counts": asdict(each.observation.counts),
         "root_causes": list(each.causes),
-        "incomplete": safe(each.incomplete),
+        "incomplete": safe(each.observation.incomplete),
+        "run": _run(each.observation),
+        "rerun": "" if each.verdict == "green" else rerun_command(each.observation),
     }
 
 
@@ -91,6 +94,7 @@ def _cause(cause: RootCause, report: Report) -> dict[str, Any]:
         "count": len(tests),
         "attempts": attempts(cause, report.progress),
         "suspects": [_suspect(suspect) for suspect in cause.suspects],
+        "findings": [_evidence(each) for each in cause.findings],
         "swallowed": [_swallowed(each) for each in swallowed_for(cause, report.observation.calls)],
     }
 

@@ -35,6 +35,32 @@ def rerun_command(observation: Observation) -> str:
     )
 
 
+def rerun_commands(observations: Sequence[Observation]) -> list[str]:
+    """Commands that run what failed in several sources again; environments of one runner share a command.
+
+    Each of these environments finds its own failing tests by the option that reads them from the state folder.
+    """
+    environments: dict[tuple[str, ...], list[str]] = {}
+    found: dict[tuple[str, ...], None] = {}
+    for each in observations:
+        words, name = each.rerun, each.provenance.environment
+        if words and words[0] == each.provenance.runner and name in words[:3]:
+            option = each.failed_option or _START
+            key = (words[0], words[1], *(option if word == _START else word for word in words[3:]))
+            environments.setdefault(key, []).append(words[2])
+            found.setdefault(key)
+        elif words:
+            found.setdefault((rerun_command(each),))
+    return [_of_environments(key, environments[key]) if key in environments else key[0] for key in found]
+
+
+def _of_environments(words: Sequence[str], names: Sequence[str]) -> str:
+    """``tox -e py311,py312 -- …`` or ``nox -s tests-3.11 tests-3.12 -- …``."""
+    runner, flag, *rest = words
+    named = [",".join(names)] if runner == "tox" else names
+    return shlex.join([runner, flag, *named, *rest])
+
+
 def names_tests(observation: Observation) -> bool:
     """Whether :func:`rerun_command` spells out the node id of every failing test."""
     nodeids = selected_tests(observation)

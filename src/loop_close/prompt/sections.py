@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from loop_close.calls import Calls
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
-from loop_close.model import Evidence, Observation, Report, RootCause
+from loop_close.model import Evidence, Observation, Report, RootCause, SourceResult
 from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line, second_place
 from loop_close.prompt.green import edits_not_run_line, edits_not_run_words, green_title
 from loop_close.prompt.loop import attempts, since_green, state_lines
 from loop_close.prompt.place import in_words, name_of, percent, place_of, representative
-from loop_close.prompt.rerun import command_for, rerun_command
+from loop_close.prompt.rerun import command_for, rerun_command, rerun_commands
 from loop_close.prompt.section import Section
 from loop_close.prompt.show import line_of, safe, span, spans
 from loop_close.prompt.tests import changed_tests
@@ -24,6 +24,7 @@ from loop_close.text.sanitize import one_line
 MAX_BLOCKS = 10
 _RESERVE = 40
 _SIGNALS = 6
+_MAX_SOURCES = 5
 #: Kinds whose advice says more than the failure itself; so does that of detectors of others.
 _ADVICE = frozenset(
     ("crash", "timeout", "coverage-below", "unhandled-async", "internal-error", "collection-error")
@@ -102,6 +103,22 @@ def in_short(report: Report) -> str:
     return f"{in_numbers(report)}{_first_place(report)}{ended}{_loop(report)}"
 
 
+def of_others(report: Report, own: str) -> Iterator[str]:
+    """A line of plain text for the other sources of a report that are not green; nothing where there is none.
+
+    :param own: the source that the run itself was of.
+    """
+    red = [each for each in report.sources if each.verdict != "green" and each.source != own]
+    if red:
+        named = (f"{safe(each.source)} ({in_numbers(_alone(each))})" for each in red[:_MAX_SOURCES])
+        more = f", {len(red) - _MAX_SOURCES} more" if len(red) > _MAX_SOURCES else ""
+        yield f"not green either, on the same files: {', '.join(named)}{more}"
+
+
+def _alone(source: SourceResult) -> Report:
+    return Report(observation=source.observation, verdict=source.verdict, stall_reason="not green")
+
+
 def _tampered(report: Report) -> str:
     """What was done to tests that had failed, where a green run is green for that."""
     found = report.progress.tampering if report.progress is not None else None
@@ -159,11 +176,7 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
         yield f"This run is incomplete ({line_of(observation.incomplete, 160)}){left}."
     if not report.causes and not observation.expects_tests and not observation.rerun:
         yield _NOTHING.get(report.stall_reason, _NOTHING["no-patterns-matched"])
-    others = ", ".join(
-        f"{span(source, 60)} ({verdict} in its run {run})" for source, run, verdict in report.elsewhere
-    )
-    if others:
-        yield f"Not green on the same files: {others}."
+    yield from _others(report)
     why, calls = observation.why_no_calls, observation.calls
     if why and (observation.asks_for_calls or _is_first(report)):
         yield f"Call data is missing or partial: {line_of(why, 160)}."
@@ -179,15 +192,26 @@ def sources(report: Report, tokens: int) -> Iterator[str]:
     green = [each.source for each in report.sources if each.verdict == "green"]
     for each in report.sources:
         if each.verdict != "green":
-            counts = each.counts
-            said = [
-                _failing(counts.failed, counts.failed_subtests),
-                _number(counts.errors, "error", "errors"),
-            ]
-            said = [part for part in said if part] or ["incomplete" if each.incomplete else "not green"]
-            yield f"- {span(each.source, 60)}: {', '.join(said)}"
+            incomplete = "; incomplete" if each.observation.incomplete else ""
+            yield f"- {span(each.source, 60)}: {one_line(in_numbers(_alone(each)), 160)}{incomplete}"
     if green:
         yield f"- Green: {spans(green, 8)}"
+
+
+def _others(report: Report) -> Iterator[str]:
+    """The other sources that are not green, as far as nothing more is known of them."""
+    red = [each for each in report.others if each.verdict != "green"]
+    for what, is_current in (
+        ("Not green on the same files", True),
+        ("Not green, and not run on these files", False),
+    ):
+        named = ", ".join(
+            f"{span(each.source, 60)} ({each.verdict} in its run {each.run})"
+            for each in red
+            if each.is_current == is_current
+        )
+        if named:
+            yield f"{what}: {named}."
 
 
 def _coverage(calls: Calls) -> str:
@@ -316,6 +340,11 @@ def next_step(report: Report, tokens: int) -> Iterator[str]:
     observation = report.observation
     if report.verdict == "green":
         yield from _rest(report)
+        return
+    red = [each.observation for each in report.sources if each.verdict != "green"]
+    if red and any(each.rerun for each in red):
+        yield "Rerun what fails, from the root:"
+        yield from fence("\n".join(rerun_commands(red)), "sh")
         return
     if not observation.rerun:
         if report.causes:

@@ -83,10 +83,7 @@ def _report(config: pytest.Config, error: Exception) -> None:
         memory.abandon()
     else:
         report = memory.take_up(report, targets.settings, Told())
-    saved = app.save(
-        report,
-        targets,
-    )
+    saved = app.save(report, targets, others=memory.others)
     _say_last((*summary(saved, targets, config), *problems(saved.problems)))
 
 

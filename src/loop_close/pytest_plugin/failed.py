@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from loop_close import files
+from loop_close.provenance import runner_of, source_of
 from loop_close.pytest_plugin.command import reaches_outside
 
 #: The name of the node ids in the ``workerinput`` of xdist, and of the notes in ``workeroutput``.
@@ -115,7 +116,7 @@ def select_failed(config: pytest.Config) -> None:
         if hasattr(config, "workerinput"):
             nodeids = config.workerinput.get(_INPUT, [])
         else:
-            nodeids = files.read_failed(config.rootpath)
+            nodeids = files.read_failed(config.rootpath, _own_list(config))
     except (OSError, ValueError) as error:
         raise pytest.UsageError(
             f"loop-close: cannot read {files.FAILED}: {error}; run all tests instead"
@@ -123,6 +124,13 @@ def select_failed(config: pytest.Config) -> None:
     plugin = FailedTests(config, nodeids)
     plugin.narrow()
     config.pluginmanager.register(plugin, "loop-close-failed")
+
+
+def _own_list(config: pytest.Config) -> str:
+    """The source, where it is an environment of a runner: it has a list of its own; else empty."""
+    if not runner_of(os.environ)[1]:
+        return ""
+    return str(config.getoption("loop_close_source", None) or source_of("pytest", os.environ))
 
 
 def notes_of(config: pytest.Config) -> Iterator[str]:

@@ -13,6 +13,7 @@ import pytest
 
 from loop_close import files
 from loop_close.files import FAULT
+from loop_close.provenance import runner_of
 from loop_close.pytest_plugin.failed import notes_of
 from loop_close.pytest_plugin.packages import is_extended, load_packages
 from loop_close.settings import AUTO, ON
@@ -95,6 +96,7 @@ def _judged(recorder: Recorder, session: pytest.Session, unloadable: list[str]) 
         targets,
         detectors=extended.detectors,
         extra_sections=extended.sections,
+        others=recorder.memory.others if recorder.memory is not None else None,
     )
     found = problems((*report.notes, *notes_of(recorder.config), *saved.problems), in_one=bool(saved.short))
     return (*summary(saved, targets, recorder.config), *found)
@@ -110,6 +112,7 @@ def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
         session.exitstatus == 0
         and (recorder.memory is None or (recorder.memory.is_fresh and not _asks_for_edits(recorder)))
         and not told
+        and not runner_of(os.environ)[1]  # whose other environments may be at work
         and bool(tally.passed + tally.xfailed + tally.xpassed)
         and not _incomplete(recorder, session)
         and _PLAIN.fullmatch(selection(recorder.config)) is not None
@@ -147,7 +150,7 @@ def _green(recorder: Recorder) -> tuple[str, ...]:
     lines = [f"{said[0].lower()}{said[1:]}"]
     try:
         targets.write_prompt(f"# {said}\n")
-        files.forget_run(targets.root)
+        files.forget_run(targets.root, recorder.memory.source if recorder.memory is not None else "")
     except files.UnusablePathError as error:
         lines.append(f"not written: {error}")
     except OSError as error:
@@ -175,7 +178,7 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
     """All that the run said, as one record."""
     from loop_close.detectors.crash import is_dead_worker
     from loop_close.model import Counts, Observation
-    from loop_close.provenance import provenance_of
+    from loop_close.provenance import installed, provenance_of
     from loop_close.pytest_plugin.command import rerun_words, root_name, selection, shard_of
     from loop_close.pytest_plugin.recall import called
 
@@ -194,12 +197,14 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
         collected=session.testscollected,
         not_run=max(0, session.testscollected - tally.done()),
     )
+    made = provenance_of(config.rootpath, os.environ, shard=shard_of(config), collected=recorder.collected)
+    is_of_several = bool(recorder.collected[1]) or (
+        recorder.memory is not None and recorder.memory.has_others
+    )
     return Observation(
         exit_code=1 if recorder.crashed else int(session.exitstatus),
         source=recorder.memory.source if recorder.memory is not None else "pytest",
-        provenance=provenance_of(
-            config.rootpath, os.environ, shard=shard_of(config), collected=recorder.collected
-        ),
+        provenance=replace(made, packages=installed(sys.path)) if is_of_several else made,
         failures=(*recorder.failures, *coverage_failures(config)),
         exit_reason=_exit_reason(recorder, session),
         warnings=tuple(_warnings(recorder)),
@@ -210,11 +215,10 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
         failed_option="--loop-close-failed",
         takes_ids=takes_ids and recorder.takes_ids,
         root=root_name(config),
-        calls=calls if recorder.failures else None,
+        calls=calls if recorder.failures or is_of_several else None,
         asks_for_calls=_asks_for_calls(recorder.targets.settings.suspects),
-        tests=tuple(recorder.chosen or [item.nodeid for item in session.items])
-        if recorder.collected[1]
-        else (),
+        tests=tuple(recorder.chosen or [item.nodeid for item in session.items]) if is_of_several else (),
+        spared=tuple(sorted(tally.spared)) if is_of_several else (),
         why_no_calls=why_no_calls if recorder.failures else "",
     )
 
@@ -298,11 +302,11 @@ def summary(saved: Saved, targets: Targets, config: pytest.Config) -> tuple[str,
 
     Where the prompt could not be written, a shorter one stands for it.
     """
-    from loop_close.prompt.sections import in_short
+    from loop_close.prompt.sections import in_short, of_others
     from loop_close.text.budget import estimate_tokens
     from loop_close.text.sanitize import one_line
 
-    lines = [in_short(saved.report)]
+    lines = [in_short(saved.own), *of_others(saved.report, saved.own.observation.source)]
     is_red = saved.report.verdict != "green"
     if is_red and not saved.short:
         path = os.path.relpath(targets.prompt, config.invocation_params.dir)

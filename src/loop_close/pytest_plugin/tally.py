@@ -6,7 +6,10 @@ from typing import Any
 
 
 class Tally:
-    """The counts that pytest's last line shows, without its terminal."""
+    """The counts that pytest's last line shows, without its terminal.
+
+    :ivar spared: node ids of tests that were skipped or expected to fail.
+    """
 
     def __init__(self) -> None:
         self.passed = 0
@@ -17,6 +20,7 @@ class Tally:
         self.failures = 0
         self.failed_subtests = 0
         self.failed: set[str] = set()
+        self.spared: set[str] = set()
         self.watched: frozenset[str] = frozenset()
         self.outcomes: dict[str, Any] = {}
         self._passed_too: list[Any] = []
@@ -36,6 +40,7 @@ class Tally:
         elif report.outcome == "skipped":
             if hasattr(report, "wasxfail"):
                 self.xfailed += 1
+                self.spared.add(report.nodeid)
             elif not hasattr(report, "context"):  # a subtest is not a test of its own
                 self._skip(report)
 
@@ -61,6 +66,7 @@ class Tally:
                 return  # collected twice, as a module and for its doctests; xdist tells it once
             self._skipped_modules.add(reason)
         self.skipped += 1
+        self.spared.add(report.nodeid)
 
     def _pass(self, report: Any) -> None:
         if hasattr(report, "wasxfail"):

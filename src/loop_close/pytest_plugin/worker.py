@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from loop_close.provenance import ci_run, digest_of
+from loop_close.provenance import ci_run, digest_of, runner_of
 from loop_close.pytest_plugin.calls import send, spare, witness_of
 from loop_close.pytest_plugin.command import is_selectable, shard_of
 from loop_close.pytest_plugin.witness import Witness, fixtures_of
@@ -93,7 +93,7 @@ class Courier:
 
 def collected(config: pytest.Config, items: Sequence[pytest.Item]) -> tuple[int, str]:
     """How many tests there are before any are left out; where others run a part of them, a digest of their node ids."""
-    is_part = shard_of(config) != (0, 0) or ci_run(os.environ) != ("", "")
+    is_part = shard_of(config) != (0, 0) or ci_run(os.environ)[0] or runner_of(os.environ)[1]
     return len(items), digest_of(item.nodeid for item in items) if is_part else ""
 
 

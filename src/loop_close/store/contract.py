@@ -32,7 +32,7 @@ class Begun(NamedTuple):
     :ivar killed: numbers of earlier runs of the source that will never finish and are not in the episode yet;
         the last 100.
     :ivar running: numbers of the runs of any source that other processes have under way.
-    :ivar elsewhere: (source, number, verdict) of other sources whose last run was not green on these very files.
+    :ivar has_others: the history knows other sources.
     :ivar is_edited: code under test differs from that of the source's last green run of all tests; without one, from
         that of its previous run. So it is where no test of that green run ran some of what had been edited then. Not
         asked where tests are watched.
@@ -48,10 +48,24 @@ class Begun(NamedTuple):
     watched: tuple[str, ...] = ()
     killed: tuple[int, ...] = ()
     running: tuple[int, ...] = ()
-    elsewhere: tuple[tuple[str, int, str], ...] = ()
+    has_others: bool = False
     is_edited: bool = False
     is_as_green: bool = False
     tests: Changes | None = None
+
+
+class LastRun(NamedTuple):
+    """The last run of a source that has ended.
+
+    :ivar changes: how the files differ between that run and the one that asks; None where that is not known.
+    :ivar windows: when runs went on since that one began, as (begin, end) in seconds since 1970.
+    """
+
+    source: str
+    number: int
+    verdict: str
+    changes: Changes | None
+    windows: tuple[tuple[float, float], ...] = ()
 
 
 class SinceGreen(NamedTuple):

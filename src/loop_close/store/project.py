@@ -107,6 +107,13 @@ def is_code_changed(changes: Changes | None) -> bool:
     return any(is_under_test(path) for path, _, _ in changes)
 
 
+def difference(connection: sqlite3.Connection, one: int | None, other: int | None) -> Changes | None:
+    """How the files of two states differ, whichever is the older one; None where what changed is not kept."""
+    if one is None or other is None:
+        return None
+    return changes_between(connection, min(one, other), max(one, other))
+
+
 def changes_between(connection: sqlite3.Connection, before: int | None, after: int | None) -> Changes | None:
     """How the files of two states differ, by path; None where what changed is not kept."""
     (floor,) = connection.execute("SELECT floor FROM project").fetchone()

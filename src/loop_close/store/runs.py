@@ -20,6 +20,7 @@ _MOST_SOURCES = 20
 #: So many runs back the last green one is looked for.
 _MOST_BACK = 500
 _MOST_WINDOWS = 1_000
+_LAST_ROW = (1 << 63) - 1
 _SHOWN = "number, source, state, started, ended, exit_code, passed, skipped, failures, summary"
 _OWN = "id = ? AND source = ? AND number = ? AND started = ?"
 _NEWEST = (
@@ -54,6 +55,16 @@ class GreenRun(NamedTuple):
     number: int
     snapshot: int | None
     not_run_since: int = 0
+
+
+class LastRow(NamedTuple):
+    """The last run of a source that has ended: its row, and the state of the files then, None where not known."""
+
+    id: int
+    source: str
+    number: int
+    snapshot: int | None
+    verdict: str
 
 
 # Kept in columns of their own.
@@ -165,7 +176,9 @@ def _not_run_since(told: object) -> int:
     return since if isinstance(since, int) else 0
 
 
-def windows(connection: sqlite3.Connection, first: int, before: int) -> tuple[tuple[float, float], ...]:
+def windows(
+    connection: sqlite3.Connection, first: int, before: int = _LAST_ROW
+) -> tuple[tuple[float, float], ...]:
     """When the runs went on whose row is ``first`` or a later one, and earlier than ``before``; the last ones."""
     rows = connection.execute(
         "SELECT started, ended FROM runs WHERE id >= ? AND id < ? AND state = 'done' AND ended IS NOT NULL"
@@ -175,21 +188,27 @@ def windows(connection: sqlite3.Connection, first: int, before: int) -> tuple[tu
     return tuple((float(started), float(ended)) for started, ended in rows)
 
 
-def red_elsewhere(
-    connection: sqlite3.Connection, source: str, snapshot: int | None
-) -> tuple[tuple[str, int, str], ...]:
-    """Source, number and verdict of other sources' last runs that were made on these files and were not green."""
+def has_others(connection: sqlite3.Connection, source: str) -> bool:
+    """Whether another source is known."""
+    row = connection.execute(
+        "SELECT 1 FROM sources WHERE source <> ? LIMIT 1", (from_text(source),)
+    ).fetchone()
+    return row is not None
+
+
+def last_of_others(connection: sqlite3.Connection, source: str) -> tuple[LastRow, ...]:
+    """The last run that has ended of each other source, by name; of those that ran last."""
     rows = connection.execute(
-        "SELECT source, number, summary FROM runs WHERE snapshot = ? AND id IN (SELECT (SELECT r.id FROM runs r"
+        "SELECT id, source, number, snapshot, summary FROM runs WHERE id IN (SELECT (SELECT r.id FROM runs r"
         " WHERE r.source = s.source AND r.state = 'done' ORDER BY r.number DESC LIMIT 1) FROM sources s"
-        " WHERE s.source <> ?) ORDER BY source LIMIT ?",
-        (snapshot, from_text(source), _MOST_SOURCES),
+        " WHERE s.source <> ?) ORDER BY id DESC LIMIT ?",
+        (from_text(source), _MOST_SOURCES),
     ).fetchall()
     found = (
-        (to_text(name), to_whole(number), str(_dictionary(summary).get("verdict")))
-        for name, number, summary in rows
+        LastRow(int(row), to_text(name), to_whole(number), snapshot, str(_dictionary(summary).get("verdict")))
+        for row, name, number, snapshot, summary in rows
     )
-    return tuple(each for each in found if each[2] != "green")
+    return tuple(sorted(found, key=lambda last: last.source))
 
 
 def window_before(connection: sqlite3.Connection, begun: Begun) -> tuple[float, float]:

@@ -21,6 +21,7 @@ from loop_close.store.contract import (
     History,
     HistoryError,
     KeptCalls,
+    LastRun,
     NewBaseline,
     NewCalls,
     RunRow,
@@ -130,7 +131,7 @@ class SqliteHistory(History):
                 is_as_green=not watched and _is_as_green(connection, begun, selection),
                 watched=watched,
                 killed=runs.killed_before(connection, source, number),
-                elsewhere=runs.red_elsewhere(connection, source, snapshot),
+                has_others=runs.has_others(connection, source),
                 tests=tests.changes_since(connection, source, entries, snapshot),
             )
 
@@ -162,6 +163,24 @@ class SqliteHistory(History):
                 changes=project.changes_between(connection, green.snapshot, now),
                 windows=runs.windows(connection, green.id, begun.id),
                 not_run_since=green.not_run_since,
+            )
+
+        return self.database.read(work)
+
+    def others(self, begun: Begun) -> tuple[LastRun, ...]:
+        """The last run of each other source, by name."""
+
+        def work(connection: sqlite3.Connection) -> tuple[LastRun, ...]:
+            now = runs.snapshots(connection, begun)[1]
+            return tuple(
+                LastRun(
+                    source=last.source,
+                    number=last.number,
+                    verdict=last.verdict,
+                    changes=project.difference(connection, last.snapshot, now),
+                    windows=runs.windows(connection, last.id),
+                )
+                for last in runs.last_of_others(connection, begun.source)
             )
 
         return self.database.read(work)

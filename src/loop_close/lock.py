@@ -8,22 +8,24 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+#: In seconds: an agent waits for a hook.
 _LONGEST = 0.5
 _STEP = 0.01
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[bool]:
-    """Hold a lock, with a file that stays; whoever cannot have it within half a second goes on without.
+def locked(path: Path, longest: float | None = None) -> Iterator[bool]:
+    """Hold a lock, with a file that stays; whoever cannot have it in time goes on without.
 
     A process that ends gives it back, however it ends.
 
+    :param longest: seconds to wait for it, half a second by default.
     :returns: whether it is held: not where the system or the file system has no such locks, or somebody else
         holds it all the time.
     """
     number = _opened(path)
     try:
-        yield number >= 0 and _is_taken(number)
+        yield number >= 0 and _is_taken(number, _LONGEST if longest is None else longest)
     finally:
         if number >= 0:
             os.close(number)
@@ -39,12 +41,12 @@ def _opened(path: Path) -> int:
         return -1
 
 
-def _is_taken(number: int) -> bool:
+def _is_taken(number: int, longest: float) -> bool:
     try:
         import fcntl
     except ImportError:  # not every system has it
         return False
-    end = time.monotonic() + _LONGEST
+    end = time.monotonic() + longest
     while True:
         try:
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
