@@ -13,6 +13,8 @@ NOT_CORE |= {
     "drive",
     "lock",
     "look",
+    "nox",
+    "tox_plugin",
     "mcp_server",
     "monitor",
     "packages",

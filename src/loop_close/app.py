@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import linecache
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loop_close import files
 from loop_close.capture.sources import MAX_LINE, index_of
@@ -15,7 +17,7 @@ from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.judge import close, located
 from loop_close.lock import locked
 from loop_close.memory import Progress
-from loop_close.model import Observation, OtherRun, Report, RootCause, Source, Suspect
+from loop_close.model import Observation, OtherRun, Provenance, Report, RootCause, Source, Suspect
 from loop_close.prompt.compose import compose
 from loop_close.prompt.place import edited_in
 from loop_close.prompt.report_json import dump, report_document
@@ -26,7 +28,10 @@ from loop_close.syntax.index import lines_of
 from loop_close.syntax.meaning import MODULE
 from loop_close.targets import Targets
 
-__all__ = ["Saved", "close", "save", "with_sources"]
+if TYPE_CHECKING:
+    from loop_close.remember import Memory
+
+__all__ = ["Saved", "close", "conclude", "save", "with_sources"]
 
 # Of a longer function these many lines are kept, of a module these around the one in question.
 _MOST_LINES = 200
@@ -86,6 +91,31 @@ def save(
             return _save(report, targets, detectors, extra_sections, keeps=True)
 
 
+def conclude(observation: Observation, targets: Targets, memory: Memory, *, selection: str) -> list[str]:
+    """From what a command printed to the next prompt: the run is remembered, and the prompt written.
+
+    :param selection: what tells the run from others of its source, such as the command.
+    :returns: what to show, in a line each.
+    """
+    from loop_close.prompt.sections import in_short, of_others
+    from loop_close.provenance import provenance_of
+    from loop_close.remember import Told
+    from loop_close.text.budget import estimate_tokens
+
+    if observation.provenance == Provenance():
+        observation = replace(observation, provenance=provenance_of(targets.root, os.environ))
+    report = memory.take_up(
+        close(observation), targets.settings, Told(tells_outcomes=False, selection=selection)
+    )
+    saved = save(report, targets, others=memory.others)
+    said = [in_short(saved.own), *of_others(saved.report, observation.source)]
+    if saved.report.verdict != "green":
+        short = saved.short.rstrip("\n").split("\n") if saved.short else ()
+        written = f"next prompt: {targets.name} (about {estimate_tokens(saved.prompt):,} tokens)"
+        said += short or [written]
+    return [*said, *report.notes, *saved.problems]
+
+
 def _save(
     own: Report,
     targets: Targets,
@@ -140,9 +170,11 @@ def _narrowed(report: Report, root: Path) -> Report:
     if not report.sources:
         return report
     from loop_close.matrix import narrowed
+    from loop_close.merge import explained
 
     report = narrowed(report, lambda file: index_of(str(root / file)))
-    return replace(report, causes=tuple(_with_lines(cause, report.progress, root) for cause in report.causes))
+    causes = tuple(_with_lines(cause, report.progress, root) for cause in report.causes)
+    return explained(replace(report, causes=causes))
 
 
 def _keep_report(own: Report, root: Path, problems: list[str]) -> None:

@@ -29,6 +29,7 @@ TURNING = 6
 _MOST_PACKAGES = 4
 #: Packages that tools bring along and programs do not use.
 _TOOLS = frozenset(("pip", "setuptools", "wheel", "uv", "virtualenv"))
+_RUNNERS = ("tox", "nox")
 _Frame = TypeVar("_Frame")
 #: How Python says that a module is not loaded to its end (3.11 to 3.14: Objects/moduleobject.c, Python/ceval.c).
 PARTIAL = re.compile(
@@ -75,6 +76,11 @@ def is_misuse(failure: Failure) -> bool:
 def is_only_counted(failure: Failure) -> bool:
     """Whether the output tells that a test failed and not which."""
     return not failure.nodeid and failure.phase in TEST_PHASES
+
+
+def is_environment(failure: Failure) -> bool:
+    """Whether an environment of a runner failed: it could not be made, or a command in it says no more."""
+    return failure.phase == "process" and failure.tool in _RUNNERS
 
 
 def links(raised: Raised | None) -> Iterator[Raised]:
@@ -210,18 +216,19 @@ def reached(failure: Failure) -> Iterator[tuple[str, str, Source]]:
 
 
 def sides(cause: RootCause, report: Report) -> tuple[list[SourceResult], list[SourceResult]]:
-    """Of several sources, those in which the cause fails, and those in which all of its tests ran and passed."""
+    """Of several sources, those in which the cause fails, and those in which its tests ran and passed.
+
+    Tests that were skipped or expected to fail did not pass; one of the cause's tests has to.
+    """
     tests = {e.failure.nodeid for e in cause.evidence if e.failure is not None} - {""}
     failing = [each for each in report.sources if cause.id in each.causes]
-    return failing, [
-        each for each in report.sources if each not in failing and tests and tests <= _passed(each)
-    ]
+    return failing, [each for each in report.sources if each not in failing and _passes(each, tests)]
 
 
-def _passed(source: SourceResult) -> set[str]:
-    """The tests that passed, as far as they are known."""
+def _passes(source: SourceResult, tests: set[str]) -> bool:
     seen = source.observation
-    return {*seen.tests} - {*seen.spared} - {failure.nodeid for failure in seen.failures}
+    meant = tests - {*seen.spared}
+    return bool(meant) and meant <= {*seen.tests} - {failure.nodeid for failure in seen.failures}
 
 
 def package_differences(failing: Sequence[SourceResult], passing: Sequence[SourceResult]) -> list[str]:

@@ -135,6 +135,15 @@ def is_report(path: Path) -> bool:
     return not begin.strip() or begin.startswith(_OUR_REPORT)
 
 
+def is_ours(path: Path) -> bool:
+    """Whether the file is a prompt or a JSON report that we wrote; False for one that cannot be read."""
+    try:
+        begin, end = _ends(path)
+    except OSError:
+        return False
+    return begin.startswith(_OUR_REPORT) or end.rstrip().endswith(SIGNATURE)
+
+
 def _ends(path: Path) -> tuple[str, str]:
     """The first and the last bytes of a file, as text."""
     with path.open("rb") as file:

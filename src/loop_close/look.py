@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
+from loop_close import files
+
 if TYPE_CHECKING:
     from loop_close.calls import Calls
     from loop_close.memory import Edit, Edits, Episode
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from loop_close.store.sqlite import SqliteHistory
 
 _PYTHON = (".py", ".pyi")
+#: What prompts and reports of ours are called; another command may have named them.
+_WRITTEN = (".json", ".md")
 #: In the place of a file: what listed them. git leaves out what it ignores, so lists of two kinds say nothing.
 _LISTED = "//listed"
 #: So many functions that no test ran are named.
@@ -71,8 +75,12 @@ def _look(root: Path, known: Mapping[str, tuple[int, int, str]], leave_out: Coll
 
     before = {name: Entry(*entry) for name, entry in known.items()}
     seen = take(root, before, leave_out=leave_out)
-    changed = (name for name, entry in seen.entries.items() if before.get(name) != entry)
-    entries = {**seen.entries, _LISTED: Entry(size=0, mtime_ns=0, digest=seen.listed_by)}
+    changed = [name for name, entry in seen.entries.items() if before.get(name) != entry]
+    ours = {name for name in changed if name.endswith(_WRITTEN) and files.is_ours(root / name)}
+    entries = {
+        **{n: e for n, e in seen.entries.items() if n not in ours},
+        _LISTED: Entry(size=0, mtime_ns=0, digest=seen.listed_by),
+    }
     return Look(
         entries=None if seen.problem else entries,
         contents=seen.contents,
@@ -151,8 +159,7 @@ def last_runs_of_others(history: SqliteHistory, begun: Begun, seen: Look) -> tup
             source=last.source,
             run=last.number,
             verdict=last.verdict,
-            is_current=_are_comparable(last.changes)
-            and all(_is_by_tests(path, seen, last.windows) for path, _, _ in last.changes),
+            is_current=_are_comparable(last.changes) and not _edited(last.changes, seen, last.windows),
         )
         for last in history.others(begun)
     )
@@ -202,10 +209,25 @@ def _edits(
     from loop_close.memory import Edits
     from loop_close.workspace.edits import Changed, edits_of
 
-    edited = [each for each in changes if not _is_by_tests(each[0], seen, windows)]
+    edited = _edited(changes, seen, windows)
     if not edited:
         return Edits(kind="none")
     return edits_of([Changed(path=p, before=b, after=a) for p, b, a in edited], history.content)
+
+
+def _edited(changes: Changes, seen: Look, windows: Collection[tuple[float, float]]) -> Changes:
+    """The changes but for data that tests wrote, and new files without content.
+
+    A shell makes such a file for the output of a command to come.
+    """
+    return tuple(
+        (path, before, after)
+        for path, before, after in changes
+        if not _is_by_tests(path, seen, windows)
+        and not (
+            before is None and seen.entries is not None and path in seen.entries and not seen.entries[path][0]
+        )
+    )
 
 
 def _is_by_tests(path: str, seen: Look, windows: Collection[tuple[float, float]]) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import fields, replace
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from loop_close.facts import links
+from loop_close.facts import is_environment, links
 from loop_close.judge import close, failure_order
 from loop_close.model import (
     Counts,
@@ -340,7 +340,7 @@ def _union(
         rerun=_without_shard(first.observation.rerun),
     )
     verdict: Verdict = _verdict([report.verdict for report in reports.values()], is_whole=not incomplete)
-    causes, results = explained(tuple(_causes(reports)), results)
+    causes = tuple(_causes(reports))
     stall = next((r.stall_reason for r in reports.values() if r.causes), "")
     return Report(
         observation=observation,
@@ -391,13 +391,17 @@ def _counts(observations: Sequence[Observation], failures: Sequence[Failure]) ->
 
 
 def _causes(reports: Mapping[str, Report]) -> Iterator[RootCause]:
-    """Each root cause once, with the suspects of the source that is surest; the most widespread first."""
+    """Each root cause once, with the suspects of the source that is surest; the most widespread first.
+
+    Environments that fail as a whole come last: they tell nothing of the program.
+    """
     found: dict[str, list[RootCause]] = defaultdict(list)
     for report in reports.values():
         for cause in report.causes:
             found[cause.id].append(cause)
     order = {cause: number for number, cause in enumerate(found)}
-    for name in sorted(found, key=lambda each: (-len(found[each]), order[each])):
+    last = {name for name, causes in found.items() if _is_environment(causes[0])}
+    for name in sorted(found, key=lambda each: (each in last, -len(found[each]), order[each])):
         surest = max(found[name], key=_sureness)
         evidence: dict[tuple[str, ...], Evidence] = {}
         for cause in (surest, *found[name]):
@@ -406,15 +410,16 @@ def _causes(reports: Mapping[str, Report]) -> Iterator[RootCause]:
         yield replace(surest, evidence=tuple(evidence.values()))
 
 
-def explained(
-    causes: Sequence[RootCause], sources: Sequence[SourceResult]
-) -> tuple[tuple[RootCause, ...], tuple[SourceResult, ...]]:
-    """Root causes and sources; what a checker found in the probable place of a failure stands with that failure."""
-    tests = [cause for cause in causes if not _is_check(cause)]
+def explained(report: Report) -> Report:
+    """The report of several sources; what a checker found in the probable place of a failure stands with that failure.
+
+    The suspects have to have the lines of their definitions.
+    """
+    tests = [cause for cause in report.causes if not _is_check(cause)]
     findings: dict[str, list[Evidence]] = defaultdict(list)
     left: dict[str, tuple[Evidence, ...]] = {}
     taken: dict[str, str] = {}
-    for cause in causes:
+    for cause in report.causes:
         if not _is_check(cause):
             continue
         hosts = [next((t.id for t in tests if _explains(each, t)), "") for each in cause.evidence]
@@ -423,18 +428,22 @@ def explained(
         left[cause.id] = tuple(e for host, e in zip(hosts, cause.evidence, strict=True) if not host)
         if not left[cause.id]:
             taken[cause.id] = hosts[0]
-    kept = (
+    causes = (
         replace(each, evidence=left[each.id])
         if each.id in left
         else replace(each, findings=tuple(findings[each.id]))
-        for each in causes
+        for each in report.causes
         if each.id not in taken
     )
-    named = (
+    sources = (
         replace(each, causes=tuple(dict.fromkeys(taken.get(cause, cause) for cause in each.causes)))
-        for each in sources
+        for each in report.sources
     )
-    return tuple(kept), tuple(named)
+    return replace(report, causes=tuple(causes), sources=tuple(sources))
+
+
+def _is_environment(cause: RootCause) -> bool:
+    return all(each.failure is not None and is_environment(each.failure) for each in cause.evidence)
 
 
 def _is_check(cause: RootCause) -> bool:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:  # a plain green run needs neither
 
 #: Runners by the variable that names their environment. ``default`` of Hatch does not count.
 _RUNNERS = (("tox", "TOX_ENV_NAME"), ("nox", "NOX_CURRENT_SESSION"), ("hatch", "HATCH_ENV_ACTIVE"))
+#: Runners that run one environment again, by the option that names it.
+RUNS_AGAIN = {"tox": "-e", "nox": "-s"}
 #: CI systems by the variables that name a run and its attempt, and the one that names the commit.
 _CI = (
     (("GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT"), "GITHUB_SHA"),

@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from loop_close.prompt.show import safe
+from loop_close.provenance import RUNS_AGAIN, runner_of
 
 _SECRET = re.compile(r"-.{0,200}(?:pass|secret|token|credential|api-?key)", re.IGNORECASE)
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]{0,9}(?:\.exe)?\Z")
-_PYTEST = ("pytest", "py.test")
+PYTEST = ("pytest", "py.test")
 #: Programs that run the program they are given, with all words behind its name.
 _LAUNCHERS = ("uv", "poetry", "pdm", "pipenv", "rye", "hatch", "coverage", "env", "timeout", "xvfb-run")
 # Not the flags of pytest that are given most, nor an option with its value.
@@ -23,15 +24,20 @@ _LIMITS = {
 
 
 def rerun_words(source: str, words: Sequence[str], *, by_test: bool) -> tuple[str, ...]:
-    """``loop-close run -- CMD``; nothing where that cannot be told, or would not run what it says.
+    """``loop-close run -- CMD``, in an environment of tox or nox the runner's own command.
+
+    Nothing where that cannot be told, or would not run what it says.
 
     :param source: the name given by ``--source``, empty for none.
     :param by_test: node ids of failing tests are going to be put behind: few commands take them.
     """
+    runner, environment = runner_of(os.environ)
+    if runner in RUNS_AGAIN and safe(environment) == environment:
+        return runner, RUNS_AGAIN[runner], environment
     again = list(_without_paths(words)) if by_test else list(words)
     told = ("loop-close", "run", *(["--source", source] if source else []), "--", *again)
     is_secret = any(_SECRET.match(word) for word in words) or any(safe(w) != w or "\n" in w for w in told)
-    return () if is_secret or (by_test and name_of(words) not in _PYTEST) else told
+    return () if is_secret or (by_test and name_of(words) not in PYTEST) else told
 
 
 def name_of(words: Sequence[str]) -> str:
@@ -45,7 +51,7 @@ def start_of(words: Sequence[str]) -> int:
     if _PYTHON.match(first) and "-m" in words[:-1]:
         return words.index("-m") + 1
     if first in _LAUNCHERS:
-        named = (n for n, word in enumerate(words) if os.path.basename(word) in _PYTEST)
+        named = (n for n, word in enumerate(words) if os.path.basename(word) in PYTEST)
         return next((n for n in named if not words[n - 1].startswith("--")), 0)
     return 0
 

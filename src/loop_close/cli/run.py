@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from loop_close import files
+from loop_close.cli.came_to import came_to, last_numbers
 from loop_close.cli.parser import UsageError
 from loop_close.cli.passthrough import Done, pass_through
-from loop_close.cli.rerun import name_of
+from loop_close.cli.rerun import PYTEST, name_of, rerun_words
+from loop_close.cli.standing import Standing
 from loop_close.cli.streams import Streams
 from loop_close.cli.targets import begin_memory, is_told, targets_of
-from loop_close.remember import Memory, Told
+from loop_close.model import Counts, Observation
+from loop_close.remember import Memory
 from loop_close.targets import Targets
 
 #: With this word pytest remembers its run itself.
@@ -31,7 +34,8 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     targets = targets_of(Path.cwd())
     if options.budget:
         targets = targets._replace(settings=replace(targets.settings, budget=options.budget))
-    is_own = not any(word in (_PLUGIN, f"{_PLUGIN}-failed") for word in words)
+    is_own = name_of(words) not in PYTEST or not any(word in (_PLUGIN, f"{_PLUGIN}-failed") for word in words)
+    before = last_numbers(targets.root)
     memory = begin_memory(targets, options.source or name_of(words), is_own=is_own)
     targets.announce()
     is_announced = files.is_unfinished(targets.prompt)
@@ -41,7 +45,7 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
         streams.complain(f"cannot run {words[0]}: {error.strerror or error}")
         done = _not_run(words[0], error)
     if is_announced and is_told(targets, done.exit_code):
-        lines = _left(done, words, targets, memory)
+        lines = _beside(done, words, options.source or "", targets, memory, before)
     else:
         lines = _close(done, words, options.source or "", targets, memory)
     if done.is_mid_line:
@@ -67,6 +71,53 @@ def _close(done: Done, words: Sequence[str], source: str, targets: Targets, memo
         return [*done.problems, _fallback(done, targets, fault)]
 
 
+def _beside(
+    done: Done,
+    words: Sequence[str],
+    source: str,
+    targets: Targets,
+    memory: Memory,
+    before: Mapping[str, int],
+) -> list[str]:
+    """Write what the command did not, such as what checkers found, beside what it did; the lines to show."""
+    try:
+        ran = came_to(targets.root, before).standings
+        seen = _without_known(_observed(done, words, source, targets, memory), ran)
+        seen = replace(seen, rerun=rerun_words(source, words, by_test=False))
+        if ran and seen.failures:
+            from loop_close import app
+
+            return [*done.problems, *app.conclude(seen, targets, memory, selection=shlex.join(words))]
+    except (Exception, KeyboardInterrupt) as fault:
+        from loop_close.text.fault import fault_text
+
+        memory.abandon()
+        return [
+            *done.problems,
+            f"internal error of loop-close: {fault_text(fault)}; {targets.name} is unchanged",
+        ]
+    return _left(done, words, targets, memory)
+
+
+def _without_known(seen: Observation, ran: Sequence[Standing]) -> Observation:
+    """What was read but for that which the runs have remembered themselves: tests, and the environments they ran in."""
+    from loop_close.facts import is_environment
+
+    by_runner = any(each.last.source.startswith("tox:") for each in ran)
+    red = {each.last.source.partition(":")[2] for each in ran if each.verdict != "green"}
+    found = [f for f in seen.failures if f.phase == "check" and not by_runner]
+    tools = {failure.tool for failure in found}
+    found += [
+        failure
+        for failure in seen.failures
+        if is_environment(failure)
+        and not by_runner
+        and failure.code not in red
+        and not any(tool in failure.message for tool in tools)
+    ]
+    return replace(seen, failures=tuple(found), counts=Counts(), expects_tests=False, incomplete="")
+
+
 def _left(done: Done, words: Sequence[str], targets: Targets, memory: Memory) -> list[str]:
     """Leave the prompt that the command itself wrote; the lines to show."""
     memory.abandon()  # the command remembers the run itself
@@ -77,23 +128,17 @@ def _left(done: Done, words: Sequence[str], targets: Targets, memory: Memory) ->
 
 def _write(done: Done, words: Sequence[str], source: str, targets: Targets, memory: Memory) -> list[str]:
     from loop_close import app
-    from loop_close.cli.rerun import rerun_words
-    from loop_close.prompt.sections import in_short, of_others
+
+    seen = _observed(done, words, source, targets, memory)
+    return app.conclude(seen, targets, memory, selection=shlex.join(words))
+
+
+def _observed(done: Done, words: Sequence[str], source: str, targets: Targets, memory: Memory) -> Observation:
     from loop_close.readers.streams import observe_texts
-    from loop_close.text.budget import estimate_tokens
 
     seen = observe_texts(done.outputs, done.exit_code, root=str(targets.root), source=memory.source)
     by_test = any(failure.nodeid for failure in seen.failures)
-    report = app.close(replace(seen, rerun=rerun_words(source, words, by_test=by_test)))
-    told = Told(tells_outcomes=False, selection=shlex.join(words))
-    report = memory.take_up(report, targets.settings, told)
-    saved = app.save(report, targets, others=memory.others)
-    said = [in_short(saved.own), *of_others(saved.report, saved.own.observation.source)]
-    if saved.short and saved.report.verdict != "green":
-        said += saved.short.rstrip("\n").split("\n")
-    elif saved.report.verdict != "green":
-        said.append(f"next prompt: {targets.name} (about {estimate_tokens(saved.prompt):,} tokens)")
-    return [*said, *report.notes, *saved.problems]
+    return replace(seen, rerun=rerun_words(source, words, by_test=by_test))
 
 
 def _fallback(done: Done, targets: Targets, fault: BaseException) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loop_close.causes.suspects.clues import base_name
-from loop_close.facts import place
+from loop_close.facts import is_environment, place
 from loop_close.memory import Progress
 from loop_close.model import Failure, Frame, Raised, RootCause, Suspect
 from loop_close.prompt.show import plain
@@ -29,7 +29,7 @@ def representative(cause: RootCause) -> Failure:
 def name_of(cause: RootCause) -> str:
     """What kind of thing went wrong: the exception's type, a checker and its rule, else the detector's kind."""
     failure = representative(cause)
-    if failure.phase == "check":
+    if failure.phase == "check" or is_environment(failure):
         return f"{failure.tool} {failure.code}".strip() or cause.kind
     return failure.raised.type if failure.raised is not None else cause.kind
 

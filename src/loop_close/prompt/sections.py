@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from loop_close.calls import Calls
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
+from loop_close.facts import is_environment
 from loop_close.model import Evidence, Observation, Report, RootCause, SourceResult
 from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line, second_place
 from loop_close.prompt.green import edits_not_run_line, edits_not_run_words, green_title
@@ -71,11 +72,13 @@ def in_numbers(report: Report) -> str:
     for failure in report.observation.failures:
         if failure.tool and failure.phase == "check":
             checks[failure.tool] += failure.number
+    environments = len({f.code for f in report.observation.failures if is_environment(f)})
     parts = [
         _failing(counts.failed, counts.failed_subtests),
         _number(uncollected, "file cannot be collected", "files cannot be collected"),
         _number(errors, "error", "errors"),
         *(_number(n, f"{tool} error", f"{tool} errors") for tool, n in sorted(checks.items())),
+        _number(environments, "environment fails", "environments fail"),
     ]
     parts = [part for part in parts if part]
     if not parts:

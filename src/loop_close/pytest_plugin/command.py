@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from loop_close.provenance import runner_of
+from loop_close.provenance import RUNS_AGAIN, runner_of
 from loop_close.pytest_plugin import PARSER
 
 #: Options that choose tests, or change only what is shown: a re-run selects by itself. How many values each takes is
@@ -56,8 +56,6 @@ _LIMITING = frozenset(
 #: Options that take one part of all tests: of pytest-split, pytest-shard and pytest-test-groups.
 _SHARDS = (("splits", "group"), ("num_shards", "shard_id"), ("test_group_count", "test_group"))
 _NUMBER = re.compile(r"-\d+|-\d*\.\d+")
-#: Runners that run one environment again, by the option that names it.
-_RUNS_AGAIN = {"tox": "-e", "nox": "-s"}
 _SECRET = re.compile(r"^-.*(?:pass|secret|token|credential|api-?key)", re.IGNORECASE)
 _MAX_LENGTH = 400
 
@@ -69,8 +67,8 @@ def rerun_words(config: pytest.Config, *, is_worker_dead: bool) -> tuple[tuple[s
     :returns: the words, and whether node ids behind them run just these tests.
     """
     runner, environment = runner_of(os.environ)
-    if runner in _RUNS_AGAIN:  # which passes on the words behind --, and gives the others itself
-        return (runner, _RUNS_AGAIN[runner], _shown(environment), "--", "--loop-close"), not reaches_outside(
+    if runner in RUNS_AGAIN:  # which passes on the words behind --, and gives the others itself
+        return (runner, RUNS_AGAIN[runner], _shown(environment), "--", "--loop-close"), not reaches_outside(
             config
         )
     kept, takes_ids, is_outside = [], True, reaches_outside(config)

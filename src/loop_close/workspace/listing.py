@@ -46,7 +46,7 @@ _OFFLINE = {
 # modules, configuration, data, and what has no suffix.
 # Sets, as a pattern of all this takes 2 ms to compile, at the start of each run.
 _FOLDERS = frozenset(("__pycache__", "node_modules", "site-packages", "htmlcov"))
-_NAMES = frozenset((".ds_store", "coverage.xml", "coverage.json", "coverage.lcov"))
+_NAMES = frozenset((".ds_store", ".venv", "coverage.xml", "coverage.json", "coverage.lcov"))
 _BEGINNINGS = (".git", ".coverage", ".#")
 _OF_TEST_RESULTS = ("testresult", "test-result", "testreport", "test-report")
 _DATABASES = frozenset(("db", "sqlite", "sqlite3"))

@@ -1,0 +1,278 @@
+"""The plugin for tox: every environment takes part in one next prompt, with no edit of its commands. Off unless asked.
+
+tox loads it always, so it imports little. Environments of ``tox -p`` are threads of one process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import os
+import shlex
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tox.plugin import impl
+from tox.tox_env.runner import RunToxEnv
+
+if TYPE_CHECKING:
+    from tox.config.cli.parser import ToxParser
+    from tox.config.sets import ConfigSet
+    from tox.execute import Outcome
+    from tox.session.state import State
+    from tox.tox_env.api import ToxEnv
+    from tox.tox_env.installer import InstallArguments
+
+    from loop_close.model import Observation
+    from loop_close.remember import Memory
+    from loop_close.targets import Targets
+
+_HELP = "collect the results of all environments in one nextprompt.md (loop-close)"
+_PLUGIN = "pytest_loop_close-*.dist-info"
+_PYTEST = ("pytest", "py.test")
+_LOGGER = "tox.session.cmd.run.single"
+_LONGEST = 300
+
+
+class _Begun(NamedTuple):
+    """An environment whose commands run.
+
+    :ivar reports: the reports of its tests that are there already, as (name, time of the last change in ns).
+    """
+
+    targets: Targets
+    memory: Memory
+    reports: frozenset[tuple[str, int]]
+
+
+class _Environments:
+    """What is known of the environments of this call of tox, by name."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.begun: dict[str, _Begun] = {}
+        self.is_told: set[str] = set()
+        self.installing: dict[str, str] = {}
+        self.errors = _Errors()
+
+
+class _Errors(logging.Handler):
+    """The last error that tox logged in each thread: why an environment could not be made."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.last = threading.local()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with contextlib.suppress(Exception):
+            self.last.text = record.getMessage()
+
+
+_STATE = _Environments()
+
+
+@impl
+def tox_add_option(parser: ToxParser) -> None:
+    """``tox --loop-close``, or ``TOX_LOOP_CLOSE=1``."""
+    parser.add_argument("--loop-close", dest="loop_close", action="store_true", default=False, help=_HELP)
+
+
+@impl
+def tox_add_core_config(core_conf: ConfigSet, state: State) -> None:
+    """``loop_close = true`` below ``[tox]``."""
+    core_conf.add_config("loop_close", of_type=bool, default=False, desc=_HELP)
+    logger = logging.getLogger(_LOGGER)
+    if _STATE.errors not in logger.handlers:
+        logger.addHandler(_STATE.errors)
+
+
+@impl
+def tox_on_install(tox_env: ToxEnv, arguments: InstallArguments, section: str, of_type: str) -> None:
+    """Take down what is about to be installed: it is named where that fails."""
+    _safely(tox_env, lambda: _STATE.installing.update({_name(tox_env): _in_words(arguments, of_type)}))
+
+
+@impl
+def tox_before_run_commands(tox_env: ToxEnv) -> None:
+    """Have pytest write its report, where the environment has our plugin for it."""
+    _safely(tox_env, lambda: _before(tox_env))
+
+
+@impl
+def tox_after_run_commands(tox_env: ToxEnv, exit_code: int, outcomes: list[Outcome]) -> None:
+    """Take up what the commands printed, but for that of tests whose plugin wrote a report."""
+    _safely(tox_env, lambda: _after(tox_env, exit_code, outcomes))
+
+
+@impl
+def tox_env_teardown(tox_env: ToxEnv) -> None:
+    """Take up an environment that could not be made: its commands never ran."""
+    error = sys.exc_info()[1]
+    _safely(tox_env, lambda: _torn_down(tox_env, error))
+
+
+def _safely(tox_env: ToxEnv, work: Callable[[], object]) -> None:
+    """Do it where it was asked for; a fault of ours costs a line, and no environment."""
+    try:
+        if isinstance(tox_env, RunToxEnv) and (
+            getattr(tox_env.options, "loop_close", False) or tox_env.core["loop_close"]
+        ):
+            work()
+    except Exception as fault:
+        _say([f"internal error in {_name(tox_env)}: {type(fault).__name__}: {str(fault)[:_LONGEST]}"])
+
+
+def _say(lines: Sequence[str]) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write("".join(f"loop-close: {line}\n" for line in lines))
+
+
+def _name(tox_env: ToxEnv) -> str:
+    return str(tox_env.conf["env_name"])
+
+
+def _in_words(arguments: Any, of_type: str) -> str:
+    """What is installed: requirements by name, as far as tox hands them over."""
+    lines = getattr(arguments, "lines", None)
+    found = lines() if callable(lines) else arguments if isinstance(arguments, list | tuple) else ()
+    return f"{of_type}: {', '.join(map(str, found))}" if found else of_type
+
+
+def _before(tox_env: ToxEnv) -> None:
+    name = _name(tox_env)
+    with _STATE.lock:
+        _STATE.begun[name] = _begin(tox_env)
+    site = tox_env.env_site_package_dir() if hasattr(tox_env, "env_site_package_dir") else None
+    if site is not None and any(site.glob(_PLUGIN)):
+        options = tox_env.environment_variables.get("PYTEST_ADDOPTS", "")
+        tox_env.conf["set_env"].update({"PYTEST_ADDOPTS": f"{options} --loop-close".strip()})
+
+
+def _begin(tox_env: ToxEnv) -> _Begun:
+    from loop_close import files
+    from loop_close.remember import begin
+    from loop_close.settings import parse_settings
+    from loop_close.targets import targets_of
+
+    root = Path(tox_env.core["tox_root"])
+    targets = targets_of(root, parse_settings(files.settings_table(root)), {})
+    ours = (targets.prompt, targets.json, targets.history, Path(tox_env.core["work_dir"]))
+    memory = begin(root, f"tox:{_name(tox_env)}", targets.history, ours)
+    return _Begun(targets, memory, _reports(root, _name(tox_env)))
+
+
+def _reports(root: Path, name: str) -> frozenset[tuple[str, int]]:
+    """The reports of the environment's tests; runs of another interpreter have its name at the end."""
+    from loop_close import files
+
+    path = files.of_source(root, f"pytest:{name}", "")
+    others = (path.name, f"{path.name}@")
+    found = set()
+    with contextlib.suppress(OSError):
+        for each in os.scandir(path.parent):
+            if each.name.endswith(".json") and (
+                each.name == f"{others[0]}.json" or each.name.startswith(others[1])
+            ):
+                found.add((each.name, each.stat().st_mtime_ns))
+    return frozenset(found)
+
+
+def _after(tox_env: ToxEnv, exit_code: int, outcomes: Sequence[Outcome]) -> None:
+    name = _name(tox_env)
+    begun = _STATE.begun.get(name)
+    if begun is None:
+        return
+    _STATE.is_told.add(name)
+    has_reported = _reports(begun.targets.root, name) != begun.reports
+    rest = [each for each in outcomes if not (has_reported and _is_pytest(each.cmd))]
+    failed = next((each for each in rest if each.exit_code), None)
+    if has_reported and (not rest or (exit_code and failed is None)):
+        with _STATE.lock:
+            begun.memory.abandon()
+        return
+    code = exit_code if failed is not None or not has_reported else 0
+    _take_up(tox_env, begun, _observed(tox_env, begun, code, rest, failed))
+
+
+def _is_pytest(words: Sequence[str]) -> bool:
+    names = [os.path.basename(word).removesuffix(".exe") for word in words]
+    return any(
+        name in _PYTEST for name in (*names[:1], *(b for a, b in itertools.pairwise(names) if a == "-m"))
+    )
+
+
+def _observed(
+    tox_env: ToxEnv, begun: _Begun, code: int, outcomes: Sequence[Outcome], failed: Outcome | None
+) -> Observation:
+    """What the commands printed; without anything that a reader knows, the command that failed."""
+    from dataclasses import replace
+
+    from loop_close.model import Failure
+    from loop_close.readers.streams import observe_texts
+
+    name = _name(tox_env)
+    texts = [text for each in outcomes for text in (each.out, each.err)]
+    seen = observe_texts(texts, code, root=str(begun.targets.root), source=begun.memory.source)
+    if code and not seen.failures:
+        command = shlex.join(map(str, failed.cmd)) if failed is not None else "a command"
+        said = Failure(
+            nodeid="", phase="process", tool="tox", code=name, message=f"{name}: exit {code}: {command}"
+        )
+        seen = replace(seen, failures=(said,))
+    return seen
+
+
+def _torn_down(tox_env: ToxEnv, error: BaseException | None) -> None:
+    """An environment whose commands did not run, where something failed before them: not one that is skipped."""
+    name = _name(tox_env)
+    logged = getattr(_STATE.errors.last, "text", "")
+    _STATE.errors.last.text = ""
+    if name in _STATE.is_told or not (logged or isinstance(error, SystemExit)):
+        return
+    _STATE.is_told.add(name)
+    from loop_close.model import Failure, Observation
+
+    code = error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else 1
+    what = _STATE.installing.get(name, "")
+    why = (
+        f"could not install {what} (exit {code})" if what and not logged else logged or "it could not be made"
+    )
+    with _STATE.lock:
+        begun = _STATE.begun.get(name) or _begin(tox_env)
+    failure = Failure(nodeid="", phase="process", tool="tox", code=name, message=f"{name}: {why}")
+    seen = Observation(exit_code=code, source=begun.memory.source, failures=(failure,), expects_tests=False)
+    _take_up(tox_env, begun, seen)
+
+
+def _take_up(tox_env: ToxEnv, begun: _Begun, seen: Observation) -> None:
+    from dataclasses import replace
+
+    from loop_close import app
+    from loop_close.model import Provenance
+    from loop_close.workspace.listing import commit_at_head
+
+    name, root = _name(tox_env), begun.targets.root
+    made = Provenance(
+        runner="tox",
+        environment=name,
+        interpreter=_interpreter(tox_env),
+        platform=sys.platform,
+        commit=commit_at_head(root),
+    )
+    observation = replace(seen, provenance=made, rerun=("tox", "-e", name), failed_option="", takes_ids=False)
+    with _STATE.lock:
+        lines = app.conclude(observation, begun.targets, begun.memory, selection=name)
+    if seen.exit_code:
+        _say(lines)
+
+
+def _interpreter(tox_env: ToxEnv) -> str:
+    """Such as ``cpython-3.11``; empty for an environment without Python, or whose Python was not found."""
+    with contextlib.suppress(Exception):
+        python: Any = getattr(tox_env, "base_python", None)
+        return f"{python.implementation.lower()}-{python.version_info.major}.{python.version_info.minor}"
+    return ""

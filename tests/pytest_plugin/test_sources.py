@@ -1,0 +1,132 @@
+"""One prompt over several sources, as runs in environments of tox, nox and others come to write it."""
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+FILES = {
+    "shop.py": """
+        import os
+
+        def price(text):
+            if os.environ.get("OLD"):
+                return text[-1]
+            return text[0]
+
+        def total(prices):
+            return sum(prices) + 1
+        """,
+    "test_shop.py": """
+        import os, pytest, shop
+
+        def test_price(): assert shop.price("ab") == "a"
+        def test_total(): assert shop.total([1]) == 1
+        def test_fine(): pass
+        @pytest.mark.skipif(not os.environ.get("OLD"), reason="new")
+        def test_of_old(): assert shop.price("ab") == "a"
+        """,
+}
+
+
+@pytest.fixture
+def in_environment(run, monkeypatch, pytester):
+    """Run the tests in an environment of tox."""
+
+    def start(name, *args, files=None, old="", **fields):
+        monkeypatch.setenv("TOX_ENV_NAME", name)
+        monkeypatch.setenv("OLD", old)
+        sys.modules.pop("shop", None)
+        return run(
+            files or ({} if (pytester.path / "shop.py").exists() else FILES), *args, remembers=True, **fields
+        )
+
+    return start
+
+
+def test_a_cause_is_shown_once_with_where_it_fails_and_passes(in_environment):
+    in_environment("py311", old="1")
+    done = in_environment("py312")
+    assert done.title.startswith("# 3 tests fail, 1 passes: ")
+    assert done.says("- `pytest:py311`: 3 tests fail, 1 passes", "- `pytest:py312`: 1 test fails, 2 pass")
+    assert done.says(
+        "Fails on `pytest:py311`, `pytest:py312`.", "Fails on `pytest:py311`; passes on `pytest:py312`."
+    )
+    assert done.prompt.count("`total()` at `shop.py") == 1
+    assert done.rerun == "tox -e py311,py312 -- --loop-close-failed"
+    sources = {each["source"]: each for each in done.report["sources"]}
+    assert [*sources] == ["pytest:py311", "pytest:py312"]
+    assert sources["pytest:py311"]["run"]["environment"] == "py311"
+    assert sources["pytest:py312"]["rerun"] == "tox -e py312 -- --loop-close test_shop.py::test_total"
+
+
+def test_each_environment_runs_its_own_failing_tests(in_environment):
+    in_environment("py311", old="1")
+    done = in_environment("py312")
+    both = ["test_shop.py::test_of_old", "test_shop.py::test_price", "test_shop.py::test_total"]
+    assert (done.folder / ".loop-close/failed.txt").read_text().splitlines() == both
+    again = in_environment("py312", asked=("--loop-close-failed", "--loop-close-json=report.json"))
+    assert again.stdout.count("1 failed") == 1
+    assert " passed" not in again.stdout.splitlines()[-4]
+    again = in_environment("py311", old="1", asked=("--loop-close-failed", "--loop-close-json=report.json"))
+    assert "3 failed" in again.stdout
+
+
+def test_after_an_edit_the_others_have_not_run(in_environment, pytester):
+    in_environment("py311")
+    path = pytester.path / "shop.py"
+    path.write_text(path.read_text().replace(" + 1", ""))
+    done = in_environment("py312")
+    assert done.title == "# The tests pass: 3 passed, 1 skipped"
+    assert done.says("Not green, and not run on these files: `pytest:py311` (first-failure in its run 1).")
+    assert done.report["decision"] == {"action": "continue", "reason": "elsewhere"}
+    done = in_environment("py311")
+    assert done.title == "# The tests pass: 3 passed, 1 skipped"
+    assert done.says("- Green: `pytest:py311`, `pytest:py312`")
+    assert done.report["decision"]["action"] == "stop"
+
+
+def test_a_green_environment_says_so_and_what_is_not(in_environment):
+    in_environment("py311", "-k", "total")
+    done = in_environment("py312", "-k", "fine")
+    assert done.ret == 0
+    assert done.summary[0] == "loop-close: the tests pass: 1 passed"
+    assert done.summary[1].startswith(
+        "loop-close: not green either, on the same files: pytest:py311 (1 test fails"
+    )
+    assert done.report["verdict"] == "first-failure"
+
+
+def test_what_a_checker_says_of_the_place_stands_with_the_failure(run, pytester):
+    run(FILES, remembers=True)
+    finding = (
+        "shop.py:10: error: Unsupported operand types  [operator]\nFound 1 error in 1 file (checked 1 file)"
+    )
+    words = [sys.executable, "-c", f"print({finding!r}); raise SystemExit(1)"]
+    told = pytester.run(sys.executable, "-m", "loop_close", "run", "--source", "mypy", "--", *words)
+    assert told.ret == 1
+    prompt = (pytester.path / "nextprompt.md").read_text()
+    assert "- `mypy`: 1 mypy error" in prompt
+    assert "`mypy` at `shop.py:10`: `Unsupported operand types` (`operator`)" in prompt
+    assert "Fails on `mypy`, `pytest`." in prompt
+    assert "root causes" not in prompt.split("\n", 1)[0]
+
+
+def test_environments_that_end_at_once_lose_nothing(pytester, monkeypatch, run):
+    run(FILES, remembers=True, is_prompt=False)
+    pytester.path.joinpath(".loop-close/history.sqlite3").unlink()
+    names = [f"py{number}" for number in range(4)]
+
+    def one(name):
+        import os
+        import subprocess
+
+        env = {**os.environ, "TOX_ENV_NAME": name}
+        words = [sys.executable, "-m", "pytest", "--loop-close", "-q"]
+        return subprocess.run(words, cwd=pytester.path, env=env, capture_output=True, check=False)
+
+    monkeypatch.delenv("PYTEST_ADDOPTS")
+    with ThreadPoolExecutor(4) as pool:
+        assert {done.returncode for done in pool.map(one, names)} == {1}
+    prompt = (pytester.path / "nextprompt.md").read_text()
+    assert all(f"- `pytest:{name}`: 1 test fails, 2 pass" in prompt for name in names)

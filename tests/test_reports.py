@@ -1,0 +1,101 @@
+"""The last report of each source: kept whole, found again by its run, and never trusted."""
+
+import json
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from records import failure, raised
+
+from loop_close import files, reports
+from loop_close.app import close
+from loop_close.model import Observation, OtherRun
+from loop_close.prompt.report_json import report_document
+
+
+def kept(root, source="pytest:py311", run=1):
+    """A report as a run of that number writes it."""
+    observation = Observation(exit_code=1, source=source, failures=(failure(raised()),))
+    document = report_document(close(observation), "")
+    document["progress"] = {**document["progress"], "run": run}
+    reports.keep(root, document, observation)
+    return observation
+
+
+def other(source="pytest:py311", run=1, *, is_current=True):
+    return OtherRun(source=source, run=run, verdict="first-failure", is_current=is_current)
+
+
+def test_what_is_kept_is_found_again(tmp_path):
+    observation = kept(tmp_path)
+    (part,) = reports.of_others(tmp_path, [other()])
+    assert part.observation == observation
+    assert (tmp_path / ".loop-close/reports/pytest@py311.json").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("run", [other(run=2), other(is_current=False), other("pytest:py312")])
+def test_of_another_run_or_other_files_it_says_nothing(tmp_path, run):
+    kept(tmp_path)
+    assert reports.of_others(tmp_path, [run]) == []
+
+
+@pytest.mark.parametrize("damage", ["cut", "link", "folder", "pipe", "other source", "no text"])
+def test_damage_is_passed_over(tmp_path, damage):
+    kept(tmp_path)
+    path = tmp_path / ".loop-close/reports/pytest@py311.json"
+    text = path.read_text()
+    path.unlink()
+    if damage == "cut":
+        path.write_text(text[: len(text) // 2])
+    elif damage == "link":
+        (tmp_path / "x.json").write_text(text)
+        path.symlink_to(tmp_path / "x.json")
+    elif damage == "folder":
+        path.mkdir()
+    elif damage == "pipe":
+        os.mkfifo(path)
+    elif damage == "other source":
+        kept(tmp_path, "mypy")
+        (path.parent / "mypy.json").rename(path)
+    else:
+        path.write_bytes(b"\xff\xfe\x00")
+    assert reports.of_others(tmp_path, [other()]) == []
+
+
+def test_a_folder_that_is_a_link_is_neither_read_nor_written(tmp_path):
+    kept(tmp_path)
+    folder = tmp_path / ".loop-close/reports"
+    folder.rename(tmp_path / "away")
+    folder.symlink_to(tmp_path / "away")
+    assert reports.of_others(tmp_path, [other()]) == []
+    with pytest.raises(OSError, match="symbolic link"):
+        kept(tmp_path)
+
+
+def test_only_the_last_sources_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(reports, "_MOST", 3)
+    for number in range(5):
+        kept(tmp_path, f"s{number}")
+        os.utime(tmp_path / f".loop-close/reports/s{number}.json", ns=(number, number))
+    kept(tmp_path, "s5")
+    assert {p.name for p in (tmp_path / ".loop-close/reports").iterdir()} == {"s3.json", "s4.json", "s5.json"}
+
+
+def test_no_credential_is_kept(tmp_path):
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    observation = Observation(exit_code=1, failures=(failure(raised("ValueError", f"token {secret}")),))
+    reports.keep(tmp_path, report_document(close(observation), ""), observation)
+    path = tmp_path / ".loop-close/reports/pytest.json"
+    document = json.loads(path.read_text())
+    assert secret not in path.read_text()
+    assert secret not in repr(reports.part_of("x", json.dumps(document)).observation)
+
+
+@given(st.lists(st.text(max_size=150), unique=True, min_size=2, max_size=8))
+def test_no_two_sources_share_a_file(tmp_path_factory, sources):
+    root = tmp_path_factory.getbasetemp()
+    names = [files.of_source(root, source).name for source in sources]
+    assert len({*names}) == len(names)
+    assert all(len(os.fsencode(name)) < 255 and "/" not in name for name in names)
+    assert all(files.of_source(root, source).parent == root / files.REPORTS for source in sources)
