@@ -29,7 +29,7 @@ TURNING = 6
 _MOST_PACKAGES = 4
 #: Packages that tools bring along and programs do not use.
 _TOOLS = frozenset(("pip", "setuptools", "wheel", "uv", "virtualenv"))
-_RUNNERS = ("tox", "nox")
+_RUNNERS = ("tox", "nox", "pre-commit")
 _Frame = TypeVar("_Frame")
 #: How Python says that a module is not loaded to its end (3.11 to 3.14: Objects/moduleobject.c, Python/ceval.c).
 PARTIAL = re.compile(
@@ -79,7 +79,7 @@ def is_only_counted(failure: Failure) -> bool:
 
 
 def is_environment(failure: Failure) -> bool:
-    """Whether an environment of a runner failed: it could not be made, or a command in it says no more."""
+    """Whether an environment of a runner, or a hook, failed: it could not be made, or a command in it says no more."""
     return failure.phase == "process" and failure.tool in _RUNNERS
 
 

@@ -72,13 +72,17 @@ def in_numbers(report: Report) -> str:
     for failure in report.observation.failures:
         if failure.tool and failure.phase == "check":
             checks[failure.tool] += failure.number
-    environments = len({f.code for f in report.observation.failures if is_environment(f)})
+    parts_of = Counter(
+        tool for tool, _ in {(f.tool, f.code) for f in report.observation.failures if is_environment(f)}
+    )
+    hooks = parts_of.pop("pre-commit", 0)
     parts = [
         _failing(counts.failed, counts.failed_subtests),
         _number(uncollected, "file cannot be collected", "files cannot be collected"),
         _number(errors, "error", "errors"),
         *(_number(n, f"{tool} error", f"{tool} errors") for tool, n in sorted(checks.items())),
-        _number(environments, "environment fails", "environments fail"),
+        _number(parts_of.total(), "environment fails", "environments fail"),
+        _number(hooks, "hook fails", "hooks fail"),
     ]
     parts = [part for part in parts if part]
     if not parts:

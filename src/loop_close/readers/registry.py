@@ -118,6 +118,12 @@ def _tox() -> Reader:
     return READER
 
 
+def _pre_commit() -> Reader:
+    from loop_close.readers.pre_commit import READER
+
+    return READER
+
+
 def _cut_off() -> Reader:
     from loop_close.readers.cut_off import READER
 
@@ -185,6 +191,7 @@ DEFAULT_READERS: tuple[LazyReader, ...] = (
         marks=("Traceback (", '  File "', ": No module named ", "finding module spec", ": can't ", "Sorry: "),
         load=_traceback,
     ),
+    LazyReader(id="pre_commit", marks=("- hook id: ",), load=_pre_commit),
     LazyReader(id="tox", marks=(": FAIL", "HandledError| ", " summary ___"), load=_tox),
     LazyReader(
         id="shell",
