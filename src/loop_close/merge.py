@@ -322,6 +322,7 @@ def _result(name: str, report: Report) -> SourceResult:
         counts=observation.counts,
         causes=tuple(cause.id for cause in report.causes),
         tests=frozenset(observation.tests),
+        failed=frozenset(f.nodeid for f in observation.failures if f.nodeid),
         incomplete=observation.incomplete,
         rerun=observation.rerun,
     )

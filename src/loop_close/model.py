@@ -360,6 +360,7 @@ class SourceResult:
 
     :ivar causes: the ids of its root causes.
     :ivar tests: node ids of the tests that were chosen; empty where that is not known.
+    :ivar failed: node ids of the tests that failed.
     """
 
     source: str
@@ -367,6 +368,7 @@ class SourceResult:
     counts: Counts = Counts()
     causes: tuple[str, ...] = ()
     tests: frozenset[str] = frozenset()
+    failed: frozenset[str] = frozenset()
     incomplete: str = ""
     rerun: tuple[str, ...] = ()
 

@@ -30,6 +30,7 @@ SCHEMA = "loop-close.report/1"
 
 def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
     """The report as plain values, as ``schema/report-1.json`` describes them."""
+    causes = {id(evidence): cause.id for cause in report.causes for evidence in cause.evidence}
     return {
         "schema": SCHEMA,
         "source": safe(report.observation.source),
@@ -46,7 +47,7 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         "calls": _calls(report.observation),
         "root_causes": [_cause(c, report) for c in report.causes],
         "sources": [_source_result(each) for each in report.sources],
-        "evidence": [_evidence(e) for e in report.evidence],
+        "evidence": [_evidence(e, causes) for e in report.evidence],
     }
 
 
@@ -73,6 +74,7 @@ def _source_result(each: SourceResult) -> dict[str, Any]:
         "verdict": each.verdict,
         "counts": asdict(each.counts),
         "root_causes": list(each.causes),
+        "failed": sorted(map(safe, each.failed)),
         "incomplete": safe(each.incomplete),
     }
 
@@ -131,7 +133,11 @@ def _calls(observation: Observation) -> dict[str, Any]:
     }
 
 
-def _evidence(evidence: Evidence) -> dict[str, Any]:
+def _evidence(evidence: Evidence, causes: Mapping[int, str]) -> dict[str, Any]:
+    """What was found.
+
+    :param causes: the ids of root causes by the identity of their evidence, which cannot be hashed.
+    """
     failure = evidence.failure
     found: dict[str, Any] = {
         "kind": evidence.kind,
@@ -142,6 +148,7 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
     }
     if failure is not None:
         found |= {"test": safe(failure.nodeid), "phase": failure.phase, "subtest": safe(failure.subtest)}
+        found["cause"] = causes.get(id(evidence), "")
         found["chain"] = [_link(link) for link in links(failure.raised)]
         found["differences"] = [_difference(each) for each in differences(failure)]
         found["values"] = [{"name": safe(name), "value": safe(value)} for name, value in values(failure)]
