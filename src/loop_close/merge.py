@@ -12,6 +12,7 @@ from dataclasses import fields, replace
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from loop_close.emit.report import ReportError, parsed
 from loop_close.judge import close, failure_order
 from loop_close.model import (
     Counts,
@@ -28,7 +29,6 @@ from loop_close.monitor.added import added
 from loop_close.store.records import RecordError, to_plain, to_record
 from loop_close.text.redact import redact
 
-_SCHEMA = "loop-close.report/1"
 #: No report holds more than this when it is unpacked, in bytes.
 _MOST = 400_000_000
 _NAMED = 3
@@ -107,15 +107,9 @@ def part_of(name: str, text: str) -> Part:
     :raises RejectedError: for a text that is not a report, is cut off, has another version, or lacks the observation.
     """
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as fault:
-        raise RejectedError(f"it is no JSON, or cut off ({fault})") from fault
-    schema = document.get("schema") if isinstance(document, dict) else None
-    if not isinstance(schema, str) or not schema.startswith("loop-close.report/"):
-        raise RejectedError("it is no report of loop-close")
-    if schema != _SCHEMA:
-        raise RejectedError(f"its schema is {schema}, this version reads {_SCHEMA}")
-    observed = document.get("observation")
+        observed = parsed(text).get("observation")
+    except ReportError as fault:
+        raise RejectedError(str(fault)) from fault
     if not isinstance(observed, str) or not observed:
         raise RejectedError(
             "it has no observation: reports of shards, of CI and of tox, nox or Hatch have one"

@@ -71,10 +71,10 @@ def in_numbers(report: Report) -> str:
         if failure.tool and failure.phase == "check":
             checks[failure.tool] += failure.number
     parts = [
-        _failing(counts.failed, counts.failed_subtests),
-        _number(uncollected, "file cannot be collected", "files cannot be collected"),
-        _number(errors, "error", "errors"),
-        *(_number(n, f"{tool} error", f"{tool} errors") for tool, n in sorted(checks.items())),
+        failing(counts.failed, counts.failed_subtests),
+        number_of(uncollected, "file cannot be collected", "files cannot be collected"),
+        number_of(errors, "error", "errors"),
+        *(number_of(n, f"{tool} error", f"{tool} errors") for tool, n in sorted(checks.items())),
     ]
     parts = [part for part in parts if part]
     if not parts:
@@ -132,17 +132,18 @@ def _loop(report: Report) -> str:
     return f"; run {progress.position} of this loop: {words.get(report.verdict, 'progress')}"
 
 
-def _failing(tests: int, subtests: int) -> str:
+def failing(tests: int, subtests: int) -> str:
     """How many tests and subtests fail: in sum what pytest counts as failed."""
     if not subtests:
-        return _number(tests, "test fails", "tests fail")
+        return number_of(tests, "test fails", "tests fail")
     inner = f"{subtests:,} subtest{'s' * (subtests != 1)}"
     if not tests:
         return f"{inner} fail{'s' * (subtests == 1)}"
     return f"{tests:,} test{'s' * (tests != 1)} and {inner} fail"
 
 
-def _number(number: int, one: str, more: str) -> str:
+def number_of(number: int, one: str, more: str) -> str:
+    """``1 error``, ``2 errors``; empty for none."""
     return f"{number:,} {one if number == 1 else more}" if number else ""
 
 
@@ -181,8 +182,8 @@ def sources(report: Report, tokens: int) -> Iterator[str]:
         if each.verdict != "green":
             counts = each.counts
             said = [
-                _failing(counts.failed, counts.failed_subtests),
-                _number(counts.errors, "error", "errors"),
+                failing(counts.failed, counts.failed_subtests),
+                number_of(counts.errors, "error", "errors"),
             ]
             said = [part for part in said if part] or ["incomplete" if each.incomplete else "not green"]
             yield f"- {span(each.source, 60)}: {', '.join(said)}"
