@@ -74,7 +74,7 @@ def test_a_file_of_somebody_else_is_not_replaced(project, tmp_path):
     assert target.read_text() == '{"mine": 1}'
 
 
-def test_a_merged_report_is_read(project):
+def test_a_report_of_a_checker_is_read(project):
     done = loop_close(
         "analyze",
         "--json",
