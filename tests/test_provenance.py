@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.provenance import ci_run, digest_of, interpreter, provenance_of, runner_of, source_of
+from loop_close.provenance import (
+    ci_run,
+    ci_system,
+    digest_of,
+    interpreter,
+    provenance_of,
+    runner_of,
+    source_of,
+)
 
 GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
 
@@ -37,6 +45,22 @@ def test_runner_and_source(environ, runner, source):
 )
 def test_run_of_a_ci_system(environ, expected):
     assert ci_run(environ) == expected
+
+
+@pytest.mark.parametrize(
+    ("setting", "environ", "expected"),
+    [
+        ("auto", {}, ""),
+        ("auto", {"GITHUB_ACTIONS": "true", "GITLAB_CI": "true"}, "github"),
+        ("auto", {"GITHUB_ACTIONS": "false", "GITLAB_CI": "true"}, "gitlab"),
+        ("auto", {"GITLAB_CI": ""}, ""),
+        ("off", {"GITHUB_ACTIONS": "true"}, ""),
+        ("gitlab", {"GITHUB_ACTIONS": "true"}, "gitlab"),
+        ("github", {}, "github"),
+    ],
+)
+def test_the_ci_system_to_write_for(setting, environ, expected):
+    assert ci_system(setting, environ) == expected
 
 
 def test_provenance_of_this_process(tmp_path):

@@ -99,8 +99,8 @@ def test_settings_know_every_threshold_and_signal():
 def test_unknown_key_is_refused_and_the_known_ones_are_listed(key):
     with pytest.raises(
         SettingsError,
-        match=r"unknown setting; known settings: budget, file, history, json, require_edits_run, signals_off, strategy,"
-        r" suspects, test_command, thresholds$",
+        match=r"unknown setting; known settings: budget, ci, file, history, json, require_edits_run, signals_off,"
+        r" strategy, suspects, test_command, thresholds$",
     ):
         parse_settings({key: 1})
 
@@ -120,6 +120,17 @@ def test_whether_to_look_at_calls(value):
 def test_other_values_of_suspects(value):
     with pytest.raises(SettingsError, match=r"suspects must be 'auto', 'on' or 'off', not "):
         parse_settings({"suspects": value})
+
+
+@pytest.mark.parametrize("value", ["auto", "github", "gitlab", "off"])
+def test_the_ci_system(value):
+    assert parse_settings({"ci": value}).ci == value
+
+
+@pytest.mark.parametrize("value", ["", "on", "GitHub", True, None, ["github"]])
+def test_other_values_of_ci(value):
+    with pytest.raises(SettingsError, match=r"ci must be 'auto', 'github', 'gitlab' or 'off', not "):
+        parse_settings({"ci": value})
 
 
 def test_a_command_that_runs_the_tests():

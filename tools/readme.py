@@ -26,6 +26,7 @@ LEFT_OUT = (
     "COV_",
     "CI",
     "GITHUB_",
+    "GITLAB_",
     "BUILD",
     "TOX_ENV_NAME",
     "NOX_CURRENT_SESSION",

@@ -144,6 +144,15 @@ def is_ours(path: Path) -> bool:
     return begin.startswith(_OUR_REPORT) or end.rstrip().endswith(SIGNATURE)
 
 
+def begins_with(path: Path, beginnings: tuple[str, ...]) -> bool:
+    """Whether the file is empty or begins with one of the texts.
+
+    :raises OSError: when it cannot be read.
+    """
+    begin, _ = _ends(path)
+    return not begin.strip() or begin.startswith(beginnings)
+
+
 def _ends(path: Path) -> tuple[str, str]:
     """The first and the last bytes of a file, as text."""
     with path.open("rb") as file:

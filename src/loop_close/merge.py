@@ -13,6 +13,7 @@ from dataclasses import fields, replace
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from loop_close.emit.report import ReportError, parsed
 from loop_close.facts import is_environment, links
 from loop_close.judge import close, failure_order
 from loop_close.model import (
@@ -31,7 +32,6 @@ from loop_close.monitor.added import added
 from loop_close.store.records import RecordError, to_plain, to_record
 from loop_close.text.redact import redact
 
-_SCHEMA = "loop-close.report/1"
 #: No report holds more than this when it is unpacked, in bytes.
 _MOST = 400_000_000
 _NAMED = 3
@@ -116,14 +116,9 @@ def part_of(name: str, text: str) -> Part:
     :raises RejectedError: for a text that is not a report, is cut off, has another version, or lacks the observation.
     """
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as fault:
-        raise RejectedError(f"it is no JSON, or cut off ({fault})") from fault
-    schema = document.get("schema") if isinstance(document, dict) else None
-    if not isinstance(schema, str) or not schema.startswith("loop-close.report/"):
-        raise RejectedError("it is no report of loop-close")
-    if schema != _SCHEMA:
-        raise RejectedError(f"its schema is {schema}, this version reads {_SCHEMA}")
+        document = parsed(text)
+    except ReportError as fault:
+        raise RejectedError(str(fault)) from fault
     observed = document.get("observation")
     if not isinstance(observed, str) or not observed:
         raise RejectedError(
@@ -294,19 +289,23 @@ def over(own: Report, others: Iterable[Part]) -> Report:
         observation=observation,
         verdict=own.verdict if is_own else union.verdict,
         stall_reason=own.stall_reason if is_own else union.stall_reason,
-        evidence=_all_evidence(reports.values()),
+        evidence=union.evidence,
         causes=union.causes,
         sources=union.sources,
         others=tuple(each for each in own.others if each.source not in reports),
     )
 
 
-def _all_evidence(reports: Iterable[Report]) -> tuple[Evidence, ...]:
-    found: dict[tuple[str, ...], Evidence] = {}
+def _all_evidence(causes: Iterable[RootCause], reports: Iterable[Report]) -> tuple[Evidence, ...]:
+    """That of the root causes, and what stands on no failure, once."""
+    found = [each for cause in causes for each in cause.evidence]
+    known = {_identity(each) for each in found}
     for report in reports:
         for each in report.evidence:
-            found.setdefault(_identity(each), each)
-    return tuple(found.values())
+            if each.failure is None and _identity(each) not in known:
+                known.add(_identity(each))
+                found.append(each)
+    return tuple(found)
 
 
 def _union(
@@ -346,7 +345,7 @@ def _union(
         observation=observation,
         verdict=verdict,
         stall_reason=stall or ("no-stall-detected" if verdict == "green" else "the run is incomplete"),
-        evidence=_all_evidence(reports.values()),
+        evidence=_all_evidence(causes, reports.values()),
         causes=causes,
         sources=results if len(results) > 1 else (),
     )

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from loop_close.settings import AUTO, GITHUB, GITLAB, OFF
+
 if TYPE_CHECKING:  # a plain green run needs neither
     from loop_close.model import Provenance
 
@@ -53,6 +55,18 @@ def ci_run(environ: Mapping[str, str]) -> tuple[str, str]:
         if values[0]:
             return ".".join(filter(None, values)), environ.get(commit, "")
     return "", ""
+
+
+def ci_system(setting: str, environ: Mapping[str, str]) -> str:
+    """The CI system for which to write its own output: ``github``, ``gitlab``, or empty.
+
+    :param setting: the setting ``ci``.
+    """
+    if setting != AUTO:
+        return "" if setting == OFF else setting
+    if environ.get("GITHUB_ACTIONS") == "true":
+        return GITHUB
+    return GITLAB if environ.get("GITLAB_CI") == "true" else ""
 
 
 def provenance_of(

@@ -15,6 +15,8 @@ DEFAULT_STRATEGY = "auto"
 OFF = "off"
 #: The values of ``suspects`` beside :data:`OFF`.
 AUTO, ON = "auto", "on"
+#: The values of ``ci`` beside :data:`AUTO` and :data:`OFF`.
+GITHUB, GITLAB = "github", "gitlab"
 
 
 class SettingsError(ValueError):
@@ -33,6 +35,7 @@ class Settings:
     :ivar signals_off: kinds of signals that never fire.
     :ivar suspects: whether to look at which functions each test calls: ``auto`` where Python can tell (3.12),
         ``on``: have the prompt say so where it cannot, ``off``.
+    :ivar ci: the CI system for which to write its own output; ``auto``: the one that runs this.
     :ivar test_command: the command that runs the tests, for agents and whoever runs them for agents.
     :ivar strategy: the exit strategy that says when an agent's loop ends; several are joined by ``+``.
     :ivar require_edits_run: the hook sends an agent back, once, after a green run in which no test ran an edited
@@ -46,6 +49,7 @@ class Settings:
     thresholds: Mapping[str, float] = field(default_factory=dict)
     signals_off: Sequence[str] = ()
     suspects: str = AUTO
+    ci: str = AUTO
     test_command: str = DEFAULT_TEST_COMMAND
     strategy: str = DEFAULT_STRATEGY
     require_edits_run: bool = False
@@ -74,6 +78,7 @@ _TAKES: Mapping[str, str] = {
     f"{', '.join(str(least) for least in _LEAST.values())}), similarity a number from 0 to 1",
     "signals_off": f"a list of {', '.join(SIGNALS)}",
     "suspects": f"'{AUTO}', '{ON}' or '{OFF}'",
+    "ci": f"'{AUTO}', '{GITHUB}', '{GITLAB}' or '{OFF}'",
     "test_command": "a command that runs the tests, as a string of one line",
     "strategy": "the name of an exit strategy, or several joined by '+', as a string of one line",
     "require_edits_run": "true or false",
@@ -144,6 +149,7 @@ _CHECKS: Mapping[str, Callable[[Any], bool]] = {
     "thresholds": _are_thresholds,
     "signals_off": _are_signals,
     "suspects": lambda value: value in (AUTO, ON, OFF),
+    "ci": lambda value: value in (AUTO, GITHUB, GITLAB, OFF),
     "test_command": _is_line,
     "strategy": _is_line,
     "require_edits_run": lambda value: isinstance(value, bool),

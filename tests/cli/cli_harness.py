@@ -16,7 +16,7 @@ GUARD = 300  # seconds after which a test that hangs fails: far more than a mach
 # Of whoever runs the suite, what would change what is tested; tests that want it set it.
 LEFT_OUT = (
     *("TOX_ENV_NAME", "NOX_CURRENT_SESSION", "HATCH_ENV_ACTIVE"),
-    *("GITHUB_RUN_", "CI_PIPELINE_ID", "CIRCLE_WORKFLOW_ID", "BUILDKITE_BUILD_ID", "BUILD_BUILDID"),
+    *("GITHUB_", "GITLAB_CI", "CI_PIPELINE_ID", "CIRCLE_WORKFLOW_ID", "BUILDKITE_BUILD_ID", "BUILD_BUILDID"),
     "PYTEST_",
     "COLUMNS",
     "LINES",

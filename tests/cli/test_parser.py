@@ -55,7 +55,7 @@ def test_options_of_analyze():
     ("words", "wrong", "right"),
     [
         ([], "required: COMMAND", "usage: loop-close "),
-        (["foo"], "invalid choice: 'foo'", "'analyze', 'run', 'merge', 'detectors', 'demo'"),
+        (["foo"], "invalid choice: 'foo'", "'analyze', 'run', 'merge', 'emit', 'detectors', 'demo'"),
         (["--foo"], "required: COMMAND", "try: loop-close --help"),
         (["analyze", "--foo"], "unknown option or argument: --foo", "try: loop-close analyze --help"),
         (["analyze", "--js"], "unknown option or argument: --js", "[--json]"),

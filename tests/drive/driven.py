@@ -16,7 +16,7 @@ COMMAND = [sys.executable, "-c", CODE]
 TEST = f"{shlex.quote(sys.executable)} -B -m pytest -q --loop-close -p no:cacheprovider"
 GUARD = 300  # seconds after which a test that hangs fails: far more than a machine under load takes
 LEFT_OUT = (
-    *("TOX_ENV_NAME", "NOX_CURRENT_SESSION", "HATCH_ENV_ACTIVE", "PYTEST_"),
+    *("TOX_ENV_NAME", "NOX_CURRENT_SESSION", "HATCH_ENV_ACTIVE", "PYTEST_", "GITHUB_", "GITLAB_CI"),
     *("COLUMNS", "LINES", "NO_COLOR", "PYTHONWARNINGS", "PYTHONUNBUFFERED"),
 )
 

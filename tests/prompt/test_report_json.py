@@ -96,6 +96,17 @@ def test_credentials_are_not_in_it():
     assert secret not in text_of(report_document(close(observed(found, incomplete=secret)), ""))
 
 
+def test_each_failure_names_its_root_cause():
+    found = [
+        failure(raised("KeyError"), "t.py::a"),
+        failure(raised("KeyError"), "t.py::b"),
+        failure(raised("E"), "t.py::c"),
+    ]
+    document = report_document(close(observed(*found)), "")
+    by_test = {e["test"]: e["cause"] for e in document["evidence"] if "test" in e}
+    assert by_test == {test: c["id"] for c in document["root_causes"] for test in c["tests"]}
+
+
 def test_chain_and_members():
     exc = raised("ExceptionGroup", members=(raised("A"), raised("B")), cause=raised("C", context=raised("D")))
     (found, *_) = report_document(close(observed(failure(exc))), "")["evidence"]

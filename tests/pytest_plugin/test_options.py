@@ -25,7 +25,7 @@ def refused(done, *words):
     [
         (
             "nonsense = 1",
-            ("[tool.loop-close] nonsense", "unknown setting", "budget, file, history, json"),
+            ("[tool.loop-close] nonsense", "unknown setting", "budget, ci, file, history, json"),
         ),
         (
             "budget = '2000'",

@@ -28,7 +28,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="name", parser_class=Parser)
-    for add in (_add_analyze, _add_run, _add_merge, _add_detectors, _add_demo, _add_mcp):
+    for add in (_add_analyze, _add_run, _add_merge, _add_emit, _add_detectors, _add_demo, _add_mcp):
         add(commands)
     add_memory_commands(commands)
     add_host_commands(commands)
@@ -133,6 +133,27 @@ def _add_merge(commands: Commands[Parser]) -> None:
     )
     parser.add_argument("--json", metavar="PATH", help="also write the merged report as JSON to this path")
     parser.set_defaults(command=LateCommand("merge"))
+
+
+def _add_emit(commands: Commands[Parser]) -> None:
+    from loop_close.emit import FORMATS
+
+    parser = commands.add_parser(
+        "emit",
+        help="write a JSON report in a format of CI systems",
+        description="Reads a JSON report (pytest --loop-close-json, loop-close merge --json) and prints it as the step"
+        " summary or annotations of GitHub Actions, as GitLab's code quality report, SARIF 2.1.0, CTRF or JUnit XML.",
+        epilog="exit codes: 0 written, whatever the report says, 64 wrong usage, 70 internal error of loop-close",
+    )
+    parser.add_argument("format", choices=FORMATS, metavar="FORMAT", help=", ".join(FORMATS))
+    parser.add_argument("report", metavar="REPORT", help="a JSON report; - for standard input")
+    parser.add_argument(
+        "-o", "--output", metavar="PATH", help="write to this file instead of standard output"
+    )
+    parser.add_argument(
+        "--prefix", metavar="FOLDER", default="", help="path of the project's root in its repository"
+    )
+    parser.set_defaults(command=LateCommand("emit"))
 
 
 def _add_run(commands: Commands[Parser]) -> None:

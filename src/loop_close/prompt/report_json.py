@@ -31,6 +31,9 @@ SCHEMA = "loop-close.report/1"
 
 def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
     """The report as plain values, as ``schema/report-1.json`` describes them."""
+    causes = {
+        id(evidence): cause.id for cause in report.causes for evidence in (*cause.evidence, *cause.findings)
+    }
     return {
         "schema": SCHEMA,
         "source": safe(report.observation.source),
@@ -47,7 +50,7 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         "calls": _calls(report.observation),
         "root_causes": [_cause(c, report) for c in report.causes],
         "sources": [_source_result(each) for each in report.sources],
-        "evidence": [_evidence(e) for e in report.evidence],
+        "evidence": [_evidence(e, causes) for e in report.evidence],
     }
 
 
@@ -74,6 +77,7 @@ def _source_result(each: SourceResult) -> dict[str, Any]:
         "verdict": each.verdict,
         "counts": asdict(each.observation.counts),
         "root_causes": list(each.causes),
+        "failed": sorted({safe(f.nodeid) for f in each.observation.failures if f.nodeid}),
         "incomplete": safe(each.observation.incomplete),
         "run": _run(each.observation),
         "rerun": "" if each.verdict == "green" else rerun_command(each.observation),
@@ -94,7 +98,7 @@ def _cause(cause: RootCause, report: Report) -> dict[str, Any]:
         "count": len(tests),
         "attempts": attempts(cause, report.progress),
         "suspects": [_suspect(suspect) for suspect in cause.suspects],
-        "findings": [_evidence(each) for each in cause.findings],
+        "findings": [_evidence(each, {id(each): cause.id}) for each in cause.findings],
         "swallowed": [_swallowed(each) for each in swallowed_for(cause, report.observation.calls)],
     }
 
@@ -135,7 +139,11 @@ def _calls(observation: Observation) -> dict[str, Any]:
     }
 
 
-def _evidence(evidence: Evidence) -> dict[str, Any]:
+def _evidence(evidence: Evidence, causes: Mapping[int, str]) -> dict[str, Any]:
+    """What was found.
+
+    :param causes: the ids of root causes by the identity of their evidence, which cannot be hashed.
+    """
     failure = evidence.failure
     found: dict[str, Any] = {
         "kind": evidence.kind,
@@ -146,6 +154,7 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
     }
     if failure is not None:
         found |= {"test": safe(failure.nodeid), "phase": failure.phase, "subtest": safe(failure.subtest)}
+        found["cause"] = causes.get(id(evidence), "")
         found["chain"] = [_link(link) for link in links(failure.raised)]
         found["differences"] = [_difference(each) for each in differences(failure)]
         found["values"] = [{"name": safe(name), "value": safe(value)} for name, value in values(failure)]

@@ -77,12 +77,12 @@ def in_numbers(report: Report) -> str:
     )
     hooks = parts_of.pop("pre-commit", 0)
     parts = [
-        _failing(counts.failed, counts.failed_subtests),
-        _number(uncollected, "file cannot be collected", "files cannot be collected"),
-        _number(errors, "error", "errors"),
-        *(_number(n, f"{tool} error", f"{tool} errors") for tool, n in sorted(checks.items())),
-        _number(parts_of.total(), "environment fails", "environments fail"),
-        _number(hooks, "hook fails", "hooks fail"),
+        failing(counts.failed, counts.failed_subtests),
+        number_of(uncollected, "file cannot be collected", "files cannot be collected"),
+        number_of(errors, "error", "errors"),
+        *(number_of(n, f"{tool} error", f"{tool} errors") for tool, n in sorted(checks.items())),
+        number_of(parts_of.total(), "environment fails", "environments fail"),
+        number_of(hooks, "hook fails", "hooks fail"),
     ]
     parts = [part for part in parts if part]
     if not parts:
@@ -156,17 +156,18 @@ def _loop(report: Report) -> str:
     return f"; run {progress.position} of this loop: {words.get(report.verdict, 'progress')}"
 
 
-def _failing(tests: int, subtests: int) -> str:
+def failing(tests: int, subtests: int) -> str:
     """How many tests and subtests fail: in sum what pytest counts as failed."""
     if not subtests:
-        return _number(tests, "test fails", "tests fail")
+        return number_of(tests, "test fails", "tests fail")
     inner = f"{subtests:,} subtest{'s' * (subtests != 1)}"
     if not tests:
         return f"{inner} fail{'s' * (subtests == 1)}"
     return f"{tests:,} test{'s' * (tests != 1)} and {inner} fail"
 
 
-def _number(number: int, one: str, more: str) -> str:
+def number_of(number: int, one: str, more: str) -> str:
+    """``1 error``, ``2 errors``; empty for none."""
     return f"{number:,} {one if number == 1 else more}" if number else ""
 
 

@@ -70,6 +70,12 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         help="track which functions each test calls, to find the probable fault; auto: if possible (Python 3.12),"
         " on: report it if not possible, off: never (default: auto)",
     )
+    group.addoption(
+        "--loop-close-ci",
+        metavar="auto|github|gitlab|off",
+        help="also write for a CI system: step summary and annotations of GitHub Actions, code quality report of GitLab"
+        " (default: auto, the CI system that runs the tests)",
+    )
 
     config = pluginmanager.get_plugin("pytestconfig")
     if isinstance(config, pytest.Config):

@@ -56,7 +56,7 @@ def _report(config: pytest.Config, error: Exception) -> None:
     from loop_close.model import Counts, Observation
     from loop_close.pytest_plugin.begin import begin_memory
     from loop_close.pytest_plugin.command import rerun_words, root_name
-    from loop_close.pytest_plugin.finish import UNCHANGED, problems, summary
+    from loop_close.pytest_plugin.finish import UNCHANGED, ci_output, problems, summary
     from loop_close.pytest_plugin.options import targets_of
     from loop_close.remember import Told
     from loop_close.targets import shows_failing_tests
@@ -84,7 +84,8 @@ def _report(config: pytest.Config, error: Exception) -> None:
     else:
         report = memory.take_up(report, targets.settings, Told())
     saved = app.save(report, targets, others=memory.others)
-    _say_last((*summary(saved, targets, config), *problems(saved.problems)))
+    commands, found = ci_output(targets, saved)
+    _say_last((*summary(saved, targets, config), *problems(saved.problems), *found, *commands))
 
 
 def _say_last(lines: Iterable[str]) -> None:

@@ -32,7 +32,7 @@ _DROPPED = {
     "--html", "--css", "--self-contained-html", "--cov", "--cov-report", "--cov-config", "--cov-fail-under",
     "--cov-append", "--cov-branch", "--cov-context", "--cov-reset", "--no-cov", "--no-cov-on-fail", "--pastebin",
     "--show-progress", "--old-summary", "--force-sugar", "--loop-close", "--loop-close-failed",
-    "--loop-close-json",
+    "--loop-close-json", "--loop-close-ci",
 }  # fmt: skip
 #: Options of pytest-xdist: they matter to a test that ended the process of its worker.
 _WORKERS = frozenset(("-n", "--numprocesses", "--maxprocesses", "--dist", "--tx", "--px", "--maxschedchunk"))

@@ -13,7 +13,7 @@ import pytest
 
 from loop_close import files
 from loop_close.files import FAULT
-from loop_close.provenance import runner_of
+from loop_close.provenance import ci_system, runner_of
 from loop_close.pytest_plugin.failed import notes_of
 from loop_close.pytest_plugin.packages import is_extended, load_packages
 from loop_close.settings import AUTO, ON
@@ -98,8 +98,24 @@ def _judged(recorder: Recorder, session: pytest.Session, unloadable: list[str]) 
         extra_sections=extended.sections,
         others=recorder.memory.others if recorder.memory is not None else None,
     )
+    recorder.saved = saved
     found = problems((*report.notes, *notes_of(recorder.config), *saved.problems), in_one=bool(saved.short))
     return (*summary(saved, targets, recorder.config), *found)
+
+
+def ci_output(targets: Targets, saved: Saved | None, green: str = "") -> tuple[list[str], list[str]]:
+    """Write for the CI system that runs this, if it is one that we know.
+
+    :param saved: the report; None for a plain green run, of which ``green`` has the words, or where there is none.
+    :returns: lines that the CI system reads from the log, and what went wrong, in a line each.
+    """
+    system = ci_system(targets.settings.ci, os.environ)
+    if not system or not (saved or green):
+        return [], []
+    from loop_close.pytest_plugin import ci
+
+    commands, found = ci.publish(system, targets.root, saved, green)
+    return commands, problems(tuple(found))
 
 
 def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
@@ -148,6 +164,7 @@ def _green(recorder: Recorder) -> tuple[str, ...]:
     said = in_words(passed=tally.passed, skipped=tally.skipped, xfailed=tally.xfailed, xpassed=tally.xpassed)
     targets = recorder.targets
     lines = [f"{said[0].lower()}{said[1:]}"]
+    recorder.green = lines[0]
     try:
         targets.write_prompt(f"# {said}\n")
         files.forget_run(targets.root, recorder.memory.source if recorder.memory is not None else "")

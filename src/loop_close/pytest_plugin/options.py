@@ -19,6 +19,7 @@ _OPTIONS = {
     "budget": "--loop-close-budget",
     "history": "--loop-close-history",
     "suspects": "--loop-close-suspects",
+    "ci": "--loop-close-ci",
 }
 _TABLE = pytest.StashKey[Mapping[str, Any]]()
 

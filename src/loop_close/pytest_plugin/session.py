@@ -14,7 +14,7 @@ import pytest
 from loop_close.pytest_plugin.begin import begin_memory
 from loop_close.pytest_plugin.calls import spare, without_own_frame, witness_of
 from loop_close.pytest_plugin.command import is_selectable
-from loop_close.pytest_plugin.finish import finish
+from loop_close.pytest_plugin.finish import ci_output, finish
 from loop_close.pytest_plugin.options import targets_of
 from loop_close.pytest_plugin.tally import Tally
 from loop_close.pytest_plugin.witness import Witness, fixtures_of
@@ -65,6 +65,8 @@ class Recorder:
         self.exit_hook = ""
         self._error: BaseException | None = None
         self.lines: tuple[str, ...] = ()
+        self.saved: Any = None
+        self.green = ""
         self.memory: Memory | None = None
         self._calls = witness_of(config)
         self.former: Mapping[Path, bytes] = {}
@@ -295,6 +297,7 @@ class Recorder:
         unread, self._unread = self._unread, []
         for report in unread:
             self._take(report)
+        self.saved, self.green = None, ""
         self.lines = finish(self, session)
 
     def _end(self) -> None:
@@ -307,11 +310,14 @@ class Recorder:
         if self._session is not None and (is_new or self._told != int(self._session.exitstatus)):
             self._take_error(error)
             self._finish(self._session)
+        commands, problems = ci_output(self.targets, self.saved, self.green)
         terminalreporter = self.config.pluginmanager.get_plugin("terminalreporter")
         if terminalreporter is not None:
             is_green = self._told == 0
-            for line in self.lines:
+            for line in (*self.lines, *problems):
                 terminalreporter.write_line(line, green=is_green, red=not is_green)
+            for line in commands:  # without colour: a CI system reads them only at the start of a line
+                terminalreporter.write_line(line)
         self.lines = ()
 
 

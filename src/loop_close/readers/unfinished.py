@@ -99,7 +99,7 @@ _FINDING = re.compile(
     r"|\d{1,9} {1,8}[A-Z]{1,5}\d{3,4} [^\n]{1,1000}"
     r"|unformatted: File would be reformatted|invalid-syntax: [^\n]{1,1000}|(?:error: )?Failed to parse \S[^\n]{1,1000}"
     r"|[^\n]{0,24}in \d{1,9} files? \(checked \d{1,9} source files?\)|[^\n]{0,40}errors prevented further checking\)"
-    r"|: ?:error [^\n]{1,2000}|# ?#vso\[task\.logissue type=error;[^\n]{1,2000})$",
+    r"|: ?:error (?!title=loop-close%3A )[^\n]{1,2000}|# ?#vso\[task\.logissue type=error;[^\n]{1,2000})$",
     re.MULTILINE,
 )
 # The same in JSON and XML, where a finding goes on over more lines.

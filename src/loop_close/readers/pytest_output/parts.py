@@ -16,8 +16,8 @@ from loop_close.readers.pytest_output.runs import BLOCKS, PASSED, SUMMARY, WARNI
 
 _TITLES = {*BLOCKS, *PASSED, *WARNINGS, SUMMARY, "rerun test summary info"}
 _TITLED = re.compile(r"slowest (?:\d{1,9} )?(?:test )?durations\Z")
-# What this plugin itself adds, where nothing parts it from the last failure.
-_OWN = re.compile(r"(?:(?:\n|\A)loop-close: [^\n]*+)++\n?\Z")
+# What this plugin itself adds, with annotations for GitHub, where nothing parts it from the last failure.
+_OWN = re.compile(r"(?:(?:\n|\A)(?:loop-close: |: ?:error title=loop-close%3A )[^\n]*+)++\n?\Z")
 _COVERAGE = re.compile(r"\n(?:FAIL Required test coverage|Coverage failure: )[^\n]{0,300}")
 
 

@@ -1,0 +1,46 @@
+"""A JSON report in the formats of CI systems: pure functions from the report to a text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+FORMATS = ("github-summary", "github-annotations", "gitlab", "sarif", "ctrf", "junit")
+#: How a file in one of the formats begins: no other file is replaced.
+BEGINNINGS = (
+    *(
+        "# loop-close: ",
+        "loop-close: ",
+        "::error title=loop-close%3A ",
+        "[]",
+        '[\n{"check_name": "loop-close/',
+    ),
+    '{\n"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [\n'
+    '{"tool": {"driver": {"name": "loop-close"',
+    '{\n"reportFormat": "CTRF", "specVersion": "0.0.0", "generatedBy": "loop-close"',
+    '<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="loop-close"',
+)
+
+
+def emitted(name: str, document: dict[str, Any], held: int = 0) -> str:
+    """The report in one of :data:`FORMATS`.
+
+    :param document: what :func:`~loop_close.emit.report.checked` returned.
+    :param held: bytes that the file of the step summary holds already.
+    """
+    if name == "github-summary":
+        from loop_close.emit.github import summary
+
+        return summary(document, held)
+    if name == "github-annotations":
+        from loop_close.emit.github import error_annotations
+
+        return "".join(f"{line}\n" for line in error_annotations(document))
+    from loop_close.emit import findings, results
+
+    formats = {
+        "gitlab": findings.gitlab,
+        "sarif": findings.sarif,
+        "ctrf": results.ctrf,
+        "junit": results.junit,
+    }
+    return formats[name](document)

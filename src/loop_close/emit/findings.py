@@ -1,0 +1,232 @@
+"""Root causes as findings with a place: the code quality report of GitLab, and SARIF 2.1.0."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from loop_close.detectors import DEFAULT_DETECTORS
+from loop_close.emit.report import (
+    evidence_by_cause,
+    exception_of,
+    heading,
+    place,
+    said,
+    shortened,
+    why_no_result,
+)
+
+#: Where a finding without a file is shown: both formats want one, and most projects have this.
+_NO_FILE = "pyproject.toml"
+_MESSAGE = 2_000
+_MOST_TESTS = 20
+#: The severities of GitLab by kind; ``major`` for those of third parties.
+_SEVERITIES = {
+    **dict.fromkeys(
+        (
+            *("internal-error", "syntax-error", "missing-module", "collection-error", "crash"),
+            "incomplete-run",
+        ),
+        "blocker",
+    ),
+    **dict.fromkeys(("test-failure", "not-implemented", "timeout", "unhandled-async"), "critical"),
+    **dict.fromkeys(("lint-error", "coverage-below"), "minor"),
+    **dict.fromkeys(("incomplete-function", "todo-marker", "fixme-marker", "stack-trace"), "info"),
+}
+_LEVELS = {"minor": "warning", "info": "note"}
+#: The kind of a run that is not green without a root cause.
+_INCOMPLETE = "incomplete-run"
+#: What GitHub takes of one run: results, locations of a result, bytes (some are kept free).
+_MOST_RESULTS, _MOST_LOCATIONS, _MOST_BYTES = 5_000, 100, 9_500_000
+
+
+class Finding(NamedTuple):
+    """Something to show at a place.
+
+    :ivar cause: the id of its root cause; ``kind`` that of the cause.
+    :ivar file: empty where no file is known; ``line`` is 0 where no line is.
+    :ivar title: plain text of one line; ``message`` may have several.
+    :ivar fingerprint: unique in the report; the same in the next one, as far as cause, file and function are.
+    :ivar is_check: a checker found it, such as a linter: each place is a finding of its own.
+    """
+
+    cause: str
+    kind: str
+    file: str
+    line: int
+    title: str
+    message: str
+    fingerprint: str
+    is_check: bool = False
+
+
+def findings(document: Mapping[str, Any]) -> list[Finding]:
+    """The root causes where to look first, in the report's order; then all other places where they show.
+
+    A run that is not green without a root cause, or is incomplete, is a finding as well.
+    """
+    by_cause = evidence_by_cause(document)
+    seen: Counter[tuple[str, ...]] = Counter()
+    first = [
+        _first(cause, _is_check(by_cause[cause["id"]]), _fingerprint(seen, cause["id"], place(cause)[0]))
+        for cause in document["root_causes"]
+    ]
+    if why := why_no_result(document):
+        key = _fingerprint(seen, _INCOMPLETE, {"file": "", "function": ""})
+        first.append(Finding(_INCOMPLETE, _INCOMPLETE, "", 0, "No complete result", why, key))
+    others = []
+    for cause, shown in zip(document["root_causes"], first, strict=False):
+        places = {(shown.file, shown.line)}
+        for evidence in by_cause[cause["id"]]:
+            at = evidence["file"], evidence["line"]
+            if evidence["file"] and at not in places:
+                places.add(at)
+                key = _fingerprint(seen, cause["id"], {**evidence, "function": evidence["label"]})
+                others.append(_other(evidence, shown, key))
+    return first + others
+
+
+def _is_check(evidence: Iterable[Mapping[str, Any]]) -> bool:
+    return all(each["phase"] == "check" for each in evidence)
+
+
+def _fingerprint(seen: Counter[tuple[str, ...]], cause: str, at: Mapping[str, Any]) -> str:
+    """Made of cause, file and function, not of the line, which edits above it move; those alike are numbered."""
+    key = cause, at["file"], at["function"]
+    seen[key] += 1
+    text = "\0".join((*key, str(seen[key])))
+    return blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+def _first(cause: Mapping[str, Any], is_check: bool, fingerprint: str) -> Finding:
+    at, _ = place(cause)
+    tests = [test for test in cause["tests"] if test]
+    lines = [said(cause["exception"], cause["message"] or cause["kind"])]
+    if tests:
+        more = len(tests) - _MOST_TESTS
+        named = f"{', '.join(tests[:_MOST_TESTS])}{f' and {more:,} more' if more > 0 else ''}"
+        lines.append(f"Fails: {named}")
+    message = "\n".join(shortened(line, _MESSAGE) for line in lines)
+    return Finding(
+        cause["id"], cause["kind"], at["file"], at["line"], heading(cause), message, fingerprint, is_check
+    )
+
+
+def _other(evidence: Mapping[str, Any], first: Finding, fingerprint: str) -> Finding:
+    text = said(exception_of(evidence), evidence["snippet"] or evidence["kind"])
+    title = shortened(evidence["test"] or evidence["label"] or evidence["kind"], 300).replace("\n", " ")
+    message = shortened(text, _MESSAGE)
+    if not first.is_check:
+        message += f"\nRoot cause: {first.title}"
+    return Finding(
+        first.cause,
+        first.kind,
+        evidence["file"],
+        evidence["line"],
+        title,
+        message,
+        fingerprint,
+        first.is_check,
+    )
+
+
+def gitlab(document: Mapping[str, Any]) -> str:
+    """A code quality report ("Code Quality report format" in GitLab's documentation): an array, one finding a line."""
+    rows = [
+        {
+            "check_name": f"loop-close/{each.kind}",
+            "description": shortened(f"{each.title}\n{each.message}", _MESSAGE),
+            "fingerprint": each.fingerprint,
+            "severity": _SEVERITIES.get(each.kind, "major"),
+            "location": {"path": each.file or _NO_FILE, "lines": {"begin": max(each.line, 1)}},
+        }
+        for each in findings(document)
+    ]
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    return f"[\n{lines}\n]\n" if rows else "[]\n"
+
+
+def sarif(document: Mapping[str, Any]) -> str:
+    """A SARIF 2.1.0 log of one run, within the limits of GitHub's code scanning.
+
+    A root cause of failing tests is one result, and the places where it shows are its related locations. What a
+    checker found is a result for each place. Results beyond the limits are left out, the last ones first.
+    """
+    found = findings(document)
+    related: dict[str, list[Finding]] = {}
+    results: list[Finding] = []
+    known: set[str] = set()
+    for each in found:
+        if each.cause in known and not each.is_check:
+            related.setdefault(each.cause, []).append(each)
+        else:
+            results.append(each)
+        known.add(each.cause)
+    rules = [_rule(kind) for kind in dict.fromkeys(each.kind for each in results)]
+    index = {rule["id"]: number for number, rule in enumerate(rules)}
+    lines: list[str] = []
+    room = _MOST_BYTES - len(json.dumps(rules).encode())
+    for each in results[:_MOST_RESULTS]:
+        line = json.dumps(_result(each, index[each.kind], related.get(each.cause, ())), ensure_ascii=False)
+        room -= len(line.encode("utf-8", "replace")) + 2
+        if room < 0:
+            break
+        lines.append(line)
+    driver = json.dumps({"name": "loop-close", "rules": rules}, ensure_ascii=False)
+    return (
+        '{\n"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [\n'
+        f'{{"tool": {{"driver": {driver}}},\n"columnKind": "unicodeCodePoints", "results": [\n'
+        + ",\n".join(lines)
+        + "\n]}\n]}\n"
+    )
+
+
+def _rule(kind: str) -> dict[str, Any]:
+    """A kind of finding, in the words of its detector."""
+    detector = next((each for each in DEFAULT_DETECTORS if each.kind == kind), None)
+    label, about, hint = (
+        (detector.label, detector.description, detector.hint) if detector else (kind, kind, kind)
+    )
+    return {
+        "id": kind,
+        "shortDescription": {"text": label or kind},
+        "fullDescription": {"text": about or kind},
+        "help": {"text": hint or about or kind},
+        "defaultConfiguration": {"level": _level(kind)},
+    }
+
+
+def _level(kind: str) -> str:
+    return _LEVELS.get(_SEVERITIES.get(kind, "major"), "error")
+
+
+def _result(finding: Finding, rule: int, related: Iterable[Finding]) -> dict[str, Any]:
+    result = {
+        "ruleId": finding.kind,
+        "ruleIndex": rule,
+        "level": _level(finding.kind),
+        "message": {"text": f"{finding.title}\n{finding.message}"},
+        "locations": [_location(finding)],
+        "partialFingerprints": {"primaryLocationLineHash": f"{finding.fingerprint}:1"},
+    }
+    others = [
+        {**_location(each), "id": number, "message": {"text": shortened(each.title, 200)}}
+        for number, each in enumerate(related, 1)
+        if number <= _MOST_LOCATIONS - 1
+    ]
+    return {**result, "relatedLocations": others} if others else result
+
+
+def _location(finding: Finding) -> dict[str, Any]:
+    """A place, as a relative reference of a URI (RFC 3986)."""
+    uri = quote(finding.file or _NO_FILE, safe="/", errors="replace")
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": uri, "uriBaseId": "%SRCROOT%"},
+            "region": {"startLine": max(finding.line, 1)},
+        }
+    }

@@ -1,0 +1,66 @@
+"""The helper for noxfiles: which command a session runs."""
+
+import sys
+
+import pytest
+
+from loop_close import nox as loop_close
+
+
+class Session:
+    """The part of nox's session that the helper uses."""
+
+    name = "tests-3.11"
+
+    def run(self, *words, **options):
+        return words, options
+
+
+AGAIN = (sys.executable, "-m", "loop_close", "run", "--source", "mypy:tests-3.11", "--")
+
+
+@pytest.mark.parametrize(
+    ("words", "started"),
+    [
+        (("pytest", "-q"), ("pytest", "-q", "--loop-close")),
+        (("python", "-m", "pytest"), ("python", "-m", "pytest", "--loop-close")),
+        (("mypy", "src"), (*AGAIN, "mypy", "src")),
+        (("/opt/bin/mypy", "src"), (*AGAIN, "/opt/bin/mypy", "src")),
+    ],
+)
+def test_what_is_run(words, started):
+    ran, options = loop_close.run(Session(), *words, env={"A": "1"})
+    assert ran == started
+    assert options["env"] == {"A": "1"}
+    assert options.get("external", False) == ("loop_close" in started)
+
+
+@pytest.mark.slow
+def test_in_a_real_nox(tmp_path):
+    nox = pytest.importorskip("nox")
+    import os
+    import subprocess
+
+    (tmp_path / "shop.py").write_text("def total(prices):\n    return sum(prices) + 1\n")
+    (tmp_path / "test_shop.py").write_text("import shop\ndef test_total(): assert shop.total([1]) == 1\n")
+    (tmp_path / "noxfile.py").write_text(
+        "import sys, nox\nfrom loop_close import nox as loop_close\n"
+        "@nox.session(venv_backend='none')\n"
+        "def tests(session):\n    loop_close.run(session, sys.executable, '-m', 'pytest')\n"
+        "@nox.session(venv_backend='none')\n"
+        "def types(session):\n"
+        "    text = 'shop.py:2: error: Bad  [operator]\\\\nFound 1 error in 1 file (checked 1 source file)'\n"
+        "    loop_close.run(session, sys.executable, '-c', f'print({text!r}); exit(1)')\n"
+    )
+    assert nox
+    left_out = ("PYTEST_", "TOX_", "NOX_", "CI", "GITHUB_", "BUILD")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(left_out)}
+    done = subprocess.run(
+        [sys.executable, "-m", "nox"], cwd=tmp_path, env=kept, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    text = (tmp_path / "nextprompt.md").read_text()
+    assert "- `pytest:tests`: 1 test fails" in text
+    assert "1 mypy error" in text
+    assert "nox -s types" in text
+    assert "nox -s tests -- --loop-close-failed" in text

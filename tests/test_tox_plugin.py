@@ -1,0 +1,163 @@
+"""The plugin for tox, in a real tox: every environment joins, none is edited, and none is lost for a fault of ours."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("tox")
+pytestmark = pytest.mark.slow
+
+TOX = """
+[tox]
+env_list = {environments}
+skip_missing_interpreters = false
+[testenv]
+skip_install = true
+commands = python -m pytest {{posargs}}
+[testenv:types]
+commands = python mypy.py
+[testenv:odd]
+commands = python -c "print('strange'); exit(7)"
+[testenv:fine]
+commands = python -c "print('fine')"
+[testenv:broken]
+deps = {folder}/no-such-package.whl
+[testenv:lost]
+base_python = python3.99
+{more}
+"""
+FILES = {
+    "shop.py": "def total(prices):\n    return sum(prices) + 1\n",
+    "mypy.py": "print('shop.py:2: error: Bad operand  [operator]\\nFound 1 error in 1 file (checked 1 file)'); exit(1)",
+    "test_shop.py": "import shop\ndef test_total(): assert shop.total([1]) == 1\ndef test_fine(): pass\n",
+}
+LEFT_OUT = ("PYTEST_", "TOX_", "COV_", "CI", "GITHUB_", "BUILD", "NOX_", "HATCH_", "PYTHON", "VIRTUAL_ENV")
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project with some environments; those that run pytest see the packages of this one, as if installed there."""
+
+    def make(*environments, more="", with_plugin=True):
+        for name, text in FILES.items():
+            (tmp_path / name).write_text(text)
+        text = TOX.format(environments=", ".join(environments), folder=tmp_path, more=more)
+        (tmp_path / "tox.ini").write_text(text)
+        for name in environments:
+            if name.startswith("py"):
+                assert tox(tmp_path, "-e", name, "--notest").returncode == 0
+                site = next((tmp_path / ".tox" / name).glob("lib/python*/site-packages"))
+                (site / "outer.pth").write_text(
+                    sysconfig.get_path("purelib") + "\n" + str(Path("src").resolve())
+                )
+                if with_plugin:
+                    (site / "pytest_loop_close-0.dist-info").mkdir()
+        return tmp_path
+
+    return make
+
+
+def tox(folder, *words, **environment):
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(LEFT_OUT)}
+    command = [sys.executable, "-m", "tox", *words]
+    return subprocess.run(
+        command, cwd=folder, env={**kept, **environment}, capture_output=True, text=True, check=False
+    )
+
+
+def prompt(folder):
+    return (folder / "nextprompt.md").read_text()
+
+
+def test_off_unless_asked(project):
+    folder = project("odd")
+    assert tox(folder).returncode == 7
+    assert not (folder / "nextprompt.md").exists()
+    assert not (folder / ".loop-close").exists()
+
+
+@pytest.mark.parametrize("way", [("run", "--loop-close"), ("run-parallel", "--loop-close"), ("run",)])
+def test_all_environments_are_in_one_prompt(project, way):
+    folder = project("py", "types", "odd", "fine", "broken")
+    done = tox(folder, *way, **({} if "--loop-close" in way else {"TOX_LOOP_CLOSE": "1"}))
+    assert done.returncode != 0
+    text = prompt(folder)
+    assert "- `pytest:py`: 1 test fails, 1 passes" in text
+    assert "- `tox:broken`: 1 environment fails" in text
+    assert "- `tox:odd`: 1 environment fails" in text
+    assert "- `tox:types`: 1 mypy error" in text
+    assert "- Green: `tox:fine`" in text
+    assert "`mypy` at `shop.py:2`: `Bad operand` (`operator`)" in text, "it stands with the failing test"
+    assert "broken: could not install deps: " in text
+    assert "odd: exit 7: " in text
+    assert "tox -e py -- --loop-close-failed" in text
+    assert "tox -e broken,odd,types" in text or "tox -e types,odd,broken" in text
+    assert "internal error" not in done.stderr
+
+
+def test_the_setting_asks_as_well_and_a_fix_is_seen(project):
+    folder = project("py", more="")
+    ini = (folder / "tox.ini").read_text()
+    (folder / "tox.ini").write_text(ini.replace("[tox]", "[tox]\nloop_close = true"))
+    assert tox(folder).returncode == 1
+    (folder / "shop.py").write_text(FILES["shop.py"].replace(" + 1", ""))
+    done = tox(folder)
+    assert done.returncode == 0
+    assert prompt(folder).startswith("# The tests pass: 2 passed")
+
+
+def test_without_the_plugin_for_pytest_its_output_is_read(project):
+    folder = project("py", with_plugin=False)
+    assert tox(folder, "--loop-close").returncode == 1
+    text = prompt(folder)
+    assert text.startswith("# 1 test fails, 1 passes")
+    assert "tox -e py" in text
+    assert [p.name for p in (folder / ".loop-close/reports").glob("*.json")] == ["tox@py.json"]
+
+
+def test_own_options_of_pytest_stay(project):
+    folder = project("py", more="")
+    ini = (folder / "tox.ini").read_text()
+    (folder / "tox.ini").write_text(
+        ini.replace("skip_install = true", "skip_install = true\npass_env = PYTEST_ADDOPTS", 1)
+    )
+    tox(folder, "--loop-close", PYTEST_ADDOPTS="-k fine")
+    assert prompt(folder).startswith("# The tests pass: 1 passed")
+
+
+def test_a_missing_interpreter_is_a_cause_and_a_skipped_environment_is_none(project):
+    folder = project("lost", "fine")
+    tox(folder, "--loop-close")
+    assert "- `tox:lost`: 1 environment fails" in prompt(folder)
+    shutil.rmtree(folder / ".loop-close")
+    tox(folder, "--loop-close", "--skip-missing-interpreters", "true", "-e", "lost,fine")
+    assert "lost" not in prompt(folder)
+
+
+def test_a_fault_of_ours_costs_a_line(project):
+    folder = project("fine")
+    (folder / "pyproject.toml").write_text("[tool.loop-close]\nbudget = 'much'\n")
+    done = tox(folder, "--loop-close")
+    assert done.returncode == 0
+    assert "loop-close: " in done.stderr
+    assert "budget" in done.stderr
+
+
+def test_run_joins_what_it_reads_with_what_plugins_wrote(project):
+    folder = project("py", "types")
+    ini = (folder / "tox.ini").read_text()
+    (folder / "tox.ini").write_text(ini.replace("pytest {posargs}", "pytest --loop-close {posargs}"))
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(LEFT_OUT)}
+    words = [sys.executable, "-m", "loop_close", "run", "--", sys.executable, "-m", "tox"]
+    done = subprocess.run(words, cwd=folder, env=kept, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    text = prompt(folder)
+    assert "- `pytest:py`: 1 test fails, 1 passes" in text
+    assert "- `tox`: 1 mypy error" in text
+    assert "root causes" not in text.split("\n", 1)[0]
+    assert "tox -e py -- --loop-close-failed" in text
