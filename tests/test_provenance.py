@@ -27,6 +27,15 @@ GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsi
         ({"HATCH_ENV_ACTIVE": "default"}, ("", ""), "pytest"),
         ({"HATCH_ENV_ACTIVE": "py311"}, ("hatch", "py311"), "pytest:py311"),
         ({"TOX_ENV_NAME": "", "NOX_CURRENT_SESSION": "lint"}, ("nox", "lint"), "pytest:lint"),
+        ({"GITHUB_JOB": "test"}, ("", ""), "pytest"),
+        ({"GITHUB_RUN_ID": "7", "GITHUB_JOB": "test"}, ("github", "test"), "pytest:test"),
+        ({"CI_PIPELINE_ID": "7", "CI_JOB_NAME": "test 2/3"}, ("gitlab", "test"), "pytest:test"),
+        (
+            {"CI_PIPELINE_ID": "7", "CI_JOB_NAME": "test: [3.11, 2/3]"},
+            ("gitlab", "test: [3.11, 2/3]"),
+            "pytest:test: [3.11, 2/3]",
+        ),
+        ({"GITHUB_RUN_ID": "7", "GITHUB_JOB": "test", "TOX_ENV_NAME": "a"}, ("tox", "a"), "pytest:a"),
     ],
 )
 def test_runner_and_source(environ, runner, source):

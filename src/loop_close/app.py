@@ -190,9 +190,7 @@ def _keep_report(own: Report, root: Path, problems: list[str]) -> None:
 
 
 def _to_merge(observation: Observation) -> dict[str, str]:
-    """What ``loop-close merge`` needs, of a run that is a part of more."""
-    if not observation.tests:
-        return {}
+    """What ``loop-close merge`` needs: the run may be a part of more."""
     from loop_close.merge import packed
 
     return {"observation": packed(observation)}

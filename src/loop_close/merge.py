@@ -121,9 +121,7 @@ def part_of(name: str, text: str) -> Part:
         raise RejectedError(str(fault)) from fault
     observed = document.get("observation")
     if not isinstance(observed, str) or not observed:
-        raise RejectedError(
-            "it has no observation: reports of shards, of CI and of tox, nox or Hatch have one"
-        )
+        raise RejectedError("it has no observation: write it again with --loop-close-json of this version")
     progress = document.get("progress")
     run = progress.get("run", 0) if isinstance(progress, dict) else 0
     return Part(name, _digest(observed), unpacked(observed), run if isinstance(run, int) else 0)
@@ -194,7 +192,20 @@ def _by_source(parts: Sequence[Part]) -> dict[str, list[Part]]:
         source, machine = part.observation.source, _machine(part.observation.provenance)
         is_told = len(machines[source]) > 1 and machine and not source.endswith(machine)
         found[f"{source}:{machine}" if is_told else source].append(part)
-    return {name: _latest(group) for name, group in sorted(found.items())}
+    return {
+        name: group
+        for each, parts in sorted(found.items())
+        for name, group in _told_apart(each, _latest(parts))
+    }
+
+
+def _told_apart(source: str, parts: Sequence[Part]) -> Iterator[tuple[str, list[Part]]]:
+    """Runs of all tests that have one source are of several checkouts: each is named by its input."""
+    whole = [part for part in parts if not part.observation.provenance.shard[1]]
+    if len(whole) == len(parts) > 1:
+        yield from ((f"{source} ({part.name})", [part]) for part in whole)
+    else:
+        yield source, list(parts)
 
 
 def _latest(parts: Sequence[Part]) -> list[Part]:

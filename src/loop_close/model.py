@@ -212,8 +212,8 @@ class Counts:
 class Provenance:
     """What made a run, and of what: runs that differ in it are different sources, or parts of one run.
 
-    :ivar runner: what made the environment: ``tox``, ``nox``, ``hatch``; empty for none.
-    :ivar environment: its name, such as ``py311``.
+    :ivar runner: what made the environment: ``tox``, ``nox``, ``hatch``, else a CI system; empty for none.
+    :ivar environment: its name, such as ``py311``; of a CI system the job.
     :ivar interpreter: such as ``cpython-3.11``; ``platform`` as :data:`sys.platform`. Empty where they are not known.
     :ivar shard: which part of all tests it was, from 1, and of how many; zeros for all of them.
     :ivar run_id: the CI system's name for the run that it was part of, with the attempt; empty outside of CI.

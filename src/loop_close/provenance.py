@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,27 +19,35 @@ if TYPE_CHECKING:  # a plain green run needs neither
 _RUNNERS = (("tox", "TOX_ENV_NAME"), ("nox", "NOX_CURRENT_SESSION"), ("hatch", "HATCH_ENV_ACTIVE"))
 #: Runners that run one environment again, by the option that names it.
 RUNS_AGAIN = {"tox": "-e", "nox": "-s"}
-#: CI systems by the variables that name a run and its attempt, and the one that names the commit.
-_CI = (
-    (("GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT"), "GITHUB_SHA"),
-    (("CI_PIPELINE_ID",), "CI_COMMIT_SHA"),  # GitLab
-    (("CIRCLE_WORKFLOW_ID",), "CIRCLE_SHA1"),
-    (("BUILDKITE_BUILD_ID",), "BUILDKITE_COMMIT"),
-    (("BUILD_BUILDID",), "BUILD_SOURCEVERSION"),  # Azure
-)
+#: CI systems by the variables that name a run and its attempt, the commit, and the job.
+_CI = {
+    "github": (("GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT"), "GITHUB_SHA", "GITHUB_JOB"),
+    "gitlab": (("CI_PIPELINE_ID",), "CI_COMMIT_SHA", "CI_JOB_NAME"),
+    "circleci": (("CIRCLE_WORKFLOW_ID",), "CIRCLE_SHA1", "CIRCLE_JOB"),
+    "buildkite": (("BUILDKITE_BUILD_ID",), "BUILDKITE_COMMIT", "BUILDKITE_STEP_KEY"),
+    "azure": (("BUILD_BUILDID",), "BUILD_SOURCEVERSION", "SYSTEM_JOBNAME"),
+}
+#: What GitLab puts behind the name of a job that runs in parallel.
+_PART = re.compile(r" \d{1,9}/\d{1,9}\Z")
 
 
 def runner_of(environ: Mapping[str, str]) -> tuple[str, str]:
-    """The runner and the name of its environment; empty for none."""
+    """The runner and the name of its environment, else the CI system and its job; empty for none.
+
+    A job that runs in parallel parts has one name.
+    """
     for runner, variable in _RUNNERS:
         name = environ.get(variable, "")
         if name and not (runner == "hatch" and name == "default"):
             return runner, name
+    for system, (names, _, job) in _CI.items():
+        if environ.get(names[0]) and environ.get(job):
+            return system, _PART.sub("", environ[job])
     return "", ""
 
 
 def source_of(tool: str, environ: Mapping[str, str]) -> str:
-    """The name of what makes the run: ``pytest``, or ``pytest:py311`` in an environment of tox, nox or Hatch."""
+    """The name of what makes the run: ``pytest``, or ``pytest:py311`` in an environment of a runner or a job of CI."""
     _, environment = runner_of(environ)
     return f"{tool}:{environment}" if environment else tool
 
@@ -50,7 +59,7 @@ def interpreter() -> str:
 
 def ci_run(environ: Mapping[str, str]) -> tuple[str, str]:
     """The CI system's name for the run, with the attempt, and the commit; empty outside of CI."""
-    for names, commit in _CI:
+    for names, commit, _ in _CI.values():
         values = [environ.get(name, "") for name in names]
         if values[0]:
             return ".".join(filter(None, values)), environ.get(commit, "")
