@@ -11,7 +11,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from cli_harness import GUARD, Terminal, loop_close
+from cli_harness import GUARD, Terminal, environment, loop_close
 
 import loop_close as package
 from loop_close import LogSummary, combine_summaries, summary_json, summary_of_log
@@ -187,6 +187,21 @@ def test_terminal_shows_a_bar_and_a_pipe_does_not(tmp_path, logs):
         _, shown = terminal.ended()
         assert terminal.process.stderr.read() == b""
     assert b"loop-close: [" not in shown
+
+
+def test_log_at_which_a_process_dies_is_named_and_the_others_are_read(tmp_path):
+    for number in range(12):
+        put(tmp_path, f"logs/{number}.log", RED)
+    deadly = "import os, loop_close.log_files as files\nread = files.read_log\n"
+    deadly += "files.read_log = lambda path: os._exit(9) if path.endswith('/7.log') else read(path)\n"
+    put(tmp_path, "patch/sitecustomize.py", deadly)
+    where = environment(PYTHONPATH=str(tmp_path / "patch"))
+    printed = [analyze(tmp_path, "logs", "--json", "--jobs", n, env=where).stdout for n in (1, 2)]
+    document = summary(printed[0])
+    assert printed[0] == printed[1]
+    assert (document["logs"]["red"], document["logs"]["unread"]) == (11, 1)
+    why = "the process that read it died, perhaps for want of memory"
+    assert document["files"] == [{"file": "7.log", "status": "unread", "reason": why}]
 
 
 def processes_of(session):
