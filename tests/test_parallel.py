@@ -2,8 +2,10 @@
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -20,6 +22,21 @@ def deadly(numbers):
     if 7 in numbers:
         os._exit(9)
     return list(numbers)
+
+
+def cut_off(numbers):
+    """Die in the middle of the result, as it is longer than a pipe holds."""
+    if 3 not in numbers:
+        return list(numbers)
+    main = threading.main_thread().ident
+
+    def watch():
+        while sys._current_frames()[main].f_code.co_name != "_send":
+            time.sleep(0.001)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=watch, daemon=True).start()
+    return [*numbers, *range(20_000_000)]
 
 
 def out_of_memory(numbers):
@@ -83,6 +100,11 @@ def test_a_process_that_dies_costs_only_the_item_it_died_of():
 def test_every_item_that_is_deadly_is_lost_and_no_other():
     items = [7, 1, 7, 7, 2]
     assert flat(map_in_processes(deadly, items, lost=lost, jobs=1, size=2)) == [-7, -7, -7, 1, 2]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes are other ones there")
+def test_a_process_that_dies_in_the_middle_of_its_result_is_not_waited_for():
+    assert flat(map_in_processes(cut_off, range(6), lost=lost, jobs=2, size=1)) == [-3, 0, 1, 2, 4, 5]
 
 
 def test_what_the_work_raises_is_passed_on():

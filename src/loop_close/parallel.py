@@ -131,6 +131,8 @@ class _Runner(Generic[_Item, _Result]):
         done: set[Future[_Result]] = set()
         while not done:  # with a limit, as on Windows Ctrl-C does not end the waiting
             done, _ = wait(self.pending, _PATIENCE, FIRST_COMPLETED)
+            if not done and not all(process.is_alive() for process in self._processes):
+                self._kill()  # the pool waits for the rest of a result, in the middle of which its process died
         if any(isinstance(future.exception(), BrokenProcessPool) for future in done):
             done, _ = wait(self.pending)  # all of the pool are broken now, or have their result
         results, broken = [], []
@@ -151,12 +153,24 @@ class _Runner(Generic[_Item, _Result]):
         self.pending = {}
         if pool is None:
             return
+        self._kill(pool)
+        pool.shutdown(wait=True, cancel_futures=True)
+        self._processes = set()
+
+    def _kill(self, pool: ProcessPoolExecutor | None = None) -> None:
+        """End all processes, and let the pool not wait for what they would still have sent.
+
+        While its own end of the pipe for results is open, a result that was cut off has no end. The attributes are
+        private: where a Python names them otherwise, only this protection is lost.
+        """
         for process in self._processes:
             process.kill()
-        pool.shutdown(wait=True, cancel_futures=True)
         for process in self._processes:
             process.join()
-        self._processes = set()
+        results = getattr(pool or self._pool, "_result_queue", None)
+        writer = getattr(results, "_writer", None)
+        if writer is not None:
+            writer.close()
 
     def _check(self) -> None:
         """Whether processes can be started at all: else every item would be found to be deadly."""
