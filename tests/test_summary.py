@@ -25,7 +25,7 @@ from loop_close import (
     unread_log,
 )
 from loop_close.prompt.show import safe
-from loop_close.summary import CauseSummary, Finding, Names, summary_document
+from loop_close.summary import CauseSummary, Finding, Names, is_junit, summary_document
 
 CORPUS = Path(__file__).parent / "corpus"
 SAMPLES = sorted(path for path in CORPUS.glob("*/*") if path.suffix in (".txt", ".xml"))
@@ -86,7 +86,6 @@ def ids(summary):
     return sorted(summary.causes)
 
 
-@settings(max_examples=200)
 @given(st.lists(_summaries, max_size=8), st.randoms(use_true_random=False))
 def test_order_and_grouping_change_nothing(summaries, chance):
     whole = total(summaries)
@@ -148,6 +147,22 @@ def test_junit_xml_is_read_in_its_encoding(encoding):
     assert as_bytes == as_text
     (cause,) = as_bytes.causes.values()
     assert cause.first.test.endswith("test_é")
+
+
+@pytest.mark.parametrize(
+    ("begin", "expected"),
+    [
+        ("<testsuite>", True),
+        ("\ufeff\n<?xml version='1.0'?>\n<!-- a -->\n<!-- <b> -->\n<testsuites name='x'>", True),
+        ("<testsuitefoo>", False),
+        ("log of <testsuite>", False),
+        ("<!---->" * 1_000, False),
+        ("<!--" * 2_000, False),
+        ("<?xml" * 1_000, False),
+    ],
+)
+def test_beginning_of_junit_xml(begin, expected):
+    assert is_junit(begin) == is_junit(begin.encode()) == expected
 
 
 def test_root_counts_only_for_logs_that_name_it():

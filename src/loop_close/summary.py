@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from loop_close.facts import place
@@ -32,8 +33,10 @@ _MAX_MESSAGE = 1_000
 _MAX_NAME = 300
 _SHOWN = 20
 _BRIEF = 160
+# Nothing is given back, so that many comments cost linear time.
 _JUNIT = re.compile(
-    r"\A\ufeff?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--.{0,2000}?-->\s*){0,5}<testsuites?[\s/>]", re.DOTALL
+    r"\A\ufeff?\s*+(?:<\?xml[^>]{0,200}\?>\s*+)?+(?:<!--(?>.{0,2000}?-->)\s*+){0,5}+<testsuites?[\s/>]",
+    re.DOTALL,
 )
 _DECLARATION = re.compile(r"\A\ufeff?\s*<\?xml[^>]{0,200}\?>")
 _NUMBERS = re.compile("([0-9]+)")
@@ -250,6 +253,7 @@ def _all_names(one: Names, other: Names) -> Names:
     return Names(one.number + other.number, tuple(first[:_NAMED]))
 
 
+@lru_cache(maxsize=4_096)
 def _name_order(name: str) -> _Order:
     """Numbers by their value: ``run-9`` comes before ``run-10``. Equal only for equal names."""
     parts = _NUMBERS.split(name)
