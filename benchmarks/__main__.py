@@ -16,6 +16,7 @@ from benchmarks.environment import environment, machine
 from benchmarks.green import green
 from benchmarks.guard import guard
 from benchmarks.hook import hook
+from benchmarks.many_logs import many_logs
 from benchmarks.memory import memory
 from benchmarks.real import real
 from benchmarks.red import red
@@ -30,6 +31,7 @@ SCENARIOS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "red": red,
     "tokens": tokens,
     "analyze": analyze,
+    "logs": many_logs,
     "memory": memory,
     "suspects": suspects,
     "guard": guard,

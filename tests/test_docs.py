@@ -43,10 +43,18 @@ def test_the_exit_strategy_of_the_docs_works(tmp_path, monkeypatch):
 
 READING = (Path(__file__).parent.parent / "docs" / "reading-output.md").read_text(encoding="utf-8")
 
+MANY_LOGS = (Path(__file__).parent.parent / "docs" / "many-logs.md").read_text(encoding="utf-8")
+
 
 def test_the_python_of_reading_output_works():
     (block,) = re.findall(r"```python\n(.*?)```", READING, re.DOTALL)
     exec(compile(block, "reading-output.md", "exec"), {})
+
+
+def test_the_python_of_many_logs_works(capsys):
+    (block,) = re.findall(r"```python\n(.*?)```", MANY_LOGS, re.DOTALL)
+    exec(compile(block, "many-logs.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("# 2 logs: 1 green, 1 unknown\n")
 
 
 def test_every_reader_is_told_of():

@@ -30,9 +30,18 @@ if TYPE_CHECKING:
         observe,
         run_detectors,
     )
+    from loop_close.log_files import log_names, summary_of_file
     from loop_close.memory import Breaker, Progress, Signal, Thresholds
     from loop_close.model import Evidence, Failure, Frame, Observation, Raised, Report, RootCause
     from loop_close.prompt.section import Section
+    from loop_close.summary import (
+        LogSummary,
+        combine_summaries,
+        summary_json,
+        summary_of_log,
+        summary_text,
+        unread_log,
+    )
 
     __version__: str
 
@@ -76,6 +85,14 @@ _HOMES = {
     "list_detector_ids": "loop_close.library",
     "observe": "loop_close.library",
     "run_detectors": "loop_close.library",
+    "LogSummary": "loop_close.summary",
+    "combine_summaries": "loop_close.summary",
+    "summary_json": "loop_close.summary",
+    "summary_of_log": "loop_close.summary",
+    "summary_text": "loop_close.summary",
+    "unread_log": "loop_close.summary",
+    "log_names": "loop_close.log_files",
+    "summary_of_file": "loop_close.log_files",
 }
 
 __all__ = [
@@ -94,6 +111,7 @@ __all__ = [
     "Frame",
     "LimitReached",
     "Limits",
+    "LogSummary",
     "LoopClosureReport",
     "Observation",
     "Progress",
@@ -113,12 +131,19 @@ __all__ = [
     "Trip",
     "__version__",
     "close_loop",
+    "combine_summaries",
     "emit_no_stall_report",
     "emit_report",
     "list_detector_ids",
+    "log_names",
     "observe",
     "parse_strategy",
     "run_detectors",
+    "summary_json",
+    "summary_of_file",
+    "summary_of_log",
+    "summary_text",
+    "unread_log",
 ]
 
 

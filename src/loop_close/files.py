@@ -22,7 +22,8 @@ FAULT = "# loop-close could not read this run"
 SIGNATURE = "<!-- loop-close -->"
 _OLDER_PROMPTS = ("# Stall detected", "# No stall detected", RUNNING, FAULT)
 _GREEN = ("# The tests pass", "# No failure", "# No stall detected")
-_OUR_REPORT = '{\n"schema": "loop-close.report/'
+#: How the JSON documents begin that we write.
+OUR_JSON = ('{\n"schema": "loop-close.report/', '{\n"schema": "loop-close.summary/')
 
 
 RUNNING_TEXT = f"""{RUNNING}
@@ -127,12 +128,12 @@ def is_fault_or_green(text: str) -> bool:
 
 
 def is_report(path: Path) -> bool:
-    """Whether the file is empty or a JSON report that we wrote.
+    """Whether the file is empty or a JSON report or summary that we wrote.
 
     :raises OSError: when it cannot be read.
     """
     begin, _ = _ends(path)
-    return not begin.strip() or begin.startswith(_OUR_REPORT)
+    return not begin.strip() or begin.startswith(OUR_JSON)
 
 
 def is_ours(path: Path) -> bool:
@@ -141,7 +142,7 @@ def is_ours(path: Path) -> bool:
         begin, end = _ends(path)
     except OSError:
         return False
-    return begin.startswith(_OUR_REPORT) or end.rstrip().endswith(SIGNATURE)
+    return begin.startswith(OUR_JSON) or end.rstrip().endswith(SIGNATURE)
 
 
 def begins_with(path: Path, beginnings: tuple[str, ...]) -> bool:

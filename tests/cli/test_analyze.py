@@ -127,7 +127,6 @@ def test_log_that_says_nothing_is_no_good_news(tmp_path):
     ("words", "said"),
     [
         (["gone"], "cannot read gone: No such file or directory; give the path of a log, or -"),
-        (["."], "cannot read .: Is a directory; give the path of a log, or -"),
         (
             ["--junit", "gone"],
             "cannot read gone: No such file or directory; give the path of a JUnit XML file",

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from loop_close.cli import progress
-from loop_close.cli.progress import Progress
+from loop_close.cli.progress import Bar, Progress
 
 
 class Screen(io.StringIO):
@@ -49,3 +49,33 @@ def test_line_is_gone_after_a_fault_too(clock):
         next(work)
     work.close()
     assert stream.getvalue().endswith("MB\r\x1b[K")
+
+
+def test_bar_shows_how_much_is_done_and_how_long_the_rest_takes(clock):
+    stream = Screen()
+    with Bar(stream, 1_200, "files") as bar:
+        bar.show(300, ", 2 red")
+        bar.show(600)
+    assert stream.getvalue().split("\r\x1b[K") == [
+        "",
+        "loop-close: [                        ] 0 of 1,200 files",
+        "loop-close: [######                  ] 300 of 1,200 files, 2 red, 3 s left",
+        "loop-close: [############            ] 600 of 1,200 files, 2 s left",
+        "",
+    ]
+
+
+def test_bar_is_as_wide_as_it_can_be(clock):
+    stream = Screen()
+    with Bar(stream, 1, "files") as bar:
+        bar.show(3, f", {'x' * 200}")  # more files came meanwhile
+    lines = stream.getvalue().split("\r\x1b[K")
+    assert lines[2].startswith("loop-close: [########################] 3 of 3 files, xxx")
+    assert len(lines[2]) == 79
+
+
+def test_bar_is_not_shown_where_there_is_no_terminal(clock):
+    stream = io.StringIO()
+    with Bar(stream, 1, "files") as bar:
+        bar.show(1)
+    assert stream.getvalue() == ""

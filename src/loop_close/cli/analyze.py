@@ -19,20 +19,31 @@ if TYPE_CHECKING:
 
 def analyze(options: argparse.Namespace, streams: Streams) -> int:
     """Read, judge, print. 0 when nothing is wrong, else 1."""
-    from loop_close.judge import close
+    from loop_close.cli.directory import is_asked_for, summarized
 
-    names = _names(options, streams)
-    target = _target(options.output)
-    observation, problems = _observed(names, options, streams)
-    for problem in problems:
-        streams.complain(problem)
-    report = close(observation)
-    text = "".join(_document(report, options))
+    if is_asked_for(options):
+        target = _target(options.output)
+        text, is_good = summarized(options, streams, target)
+    else:
+        names = _names(options, streams)
+        target = _target(options.output)
+        text, is_good = _analyzed(names, options, streams)
     if target is None:
         _show(text, options, streams)
     else:
         _save(text, target, is_json=options.json)
-    return 0 if report.verdict == "green" else 1
+    return 0 if is_good else 1
+
+
+def _analyzed(names: Sequence[str], options: argparse.Namespace, streams: Streams) -> tuple[str, bool]:
+    """What the logs of one run come to, and whether nothing is wrong."""
+    from loop_close.judge import close
+
+    observation, problems = _observed(names, options, streams)
+    for problem in problems:
+        streams.complain(problem)
+    report = close(observation)
+    return "".join(_document(report, options)), report.verdict == "green"
 
 
 def _names(options: argparse.Namespace, streams: Streams) -> list[str]:

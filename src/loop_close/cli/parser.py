@@ -15,6 +15,7 @@ __all__ = ["UsageError", "parse", "split_command"]
 
 #: The options of ``run`` that take the next word.
 _TAKE_VALUE = ("--source", "--budget")
+_MOST_JOBS = 1_000
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -81,6 +82,13 @@ def _tokens(text: str) -> int:
     return int(text)
 
 
+def _jobs(text: str) -> int:
+    is_number = text.isascii() and text.isdigit() and len(text) < 6
+    if not is_number or not 1 <= int(text) <= _MOST_JOBS:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {_MOST_JOBS}, not {text!r}")
+    return int(text)
+
+
 def _exit_code(text: str) -> int:
     digits = text.removeprefix("-")
     if not digits.isascii() or not digits.isdigit() or len(digits) > 10:
@@ -97,12 +105,21 @@ def _add_budget(parser: Parser) -> None:
 def _add_analyze(commands: Commands[Parser]) -> None:
     parser = commands.add_parser(
         "analyze",
-        help="read logs or JUnit XML and print the next prompt",
-        description="Reads logs of tests, checkers and Python programs, and prints the next prompt. Records nothing.",
+        help="read logs or JUnit XML and print the next prompt, or a summary of a directory",
+        description="Reads logs of tests, checkers and Python programs, and prints the next prompt: the logs count as"
+        " one run. Of a directory, or with --by cause, each log counts as a run, and a summary is printed: the root"
+        " causes of all logs, the most frequent first. Records nothing.",
         epilog="exit codes: 0 no problem found, 1 problem found, 64 wrong usage, 70 internal error of loop-close",
     )
     parser.add_argument(
-        "files", nargs="*", metavar="FILE", help="a log file; - for standard input (the default)"
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="a log file, or a directory of logs and JUnit XML; - for standard input (the default)",
+    )
+    parser.add_argument("--by", choices=["cause"], help="summarize the root causes of all logs")
+    parser.add_argument(
+        "--jobs", type=_jobs, metavar="N", help="processes for a summary (default: the CPUs that can be used)"
     )
     parser.add_argument(
         "--junit", action="append", default=[], metavar="XML", help="a JUnit XML file; can be repeated"
@@ -110,7 +127,7 @@ def _add_analyze(commands: Commands[Parser]) -> None:
     parser.add_argument(
         "--exit-code", type=_exit_code, metavar="N", help="exit code of the command that printed the log"
     )
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("--json", action="store_true", help="print the report or the summary as JSON")
     parser.add_argument(
         "-o", "--output", metavar="PATH", help="write to this file instead of standard output"
     )

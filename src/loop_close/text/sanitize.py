@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache
 
+#: Byte order marks of UTF-16.
+WIDE = (b"\xff\xfe", b"\xfe\xff")
 _BREAKS = ("\r\n", "\r", "\v", "\f", "\x85", "\u2028", "\u2029")
 
 # ECMA-48: CSI is parameters, intermediates and one final byte; OSC, DCS, SOS, PM and APC run to ST (xterm
@@ -63,6 +65,13 @@ _COLON_COMMAND = re.compile(r"\n([^\S\n]*+):(?=:[A-Za-z])")
 _HASH_COMMAND = re.compile(r"##(?=\[|(?i:vso|teamcity)\[)")
 
 _PLAIN = bytes((*b"\n\t", *range(0x20, 0x7F)))
+
+
+def decoded(data: bytes) -> str:
+    """Text of a log: UTF-8 or, by its byte order mark, UTF-16, as a Windows shell's redirection writes it."""
+    if data.startswith(WIDE):
+        return data.decode("utf-16", "replace")
+    return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
 
 
 def sanitize(text: str) -> str:

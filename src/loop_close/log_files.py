@@ -1,0 +1,191 @@
+"""Log files of any size and a directory of them, read within bounds: what counts is the end of a log."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, BinaryIO
+
+from loop_close.files import OUR_JSON, SIGNATURE
+from loop_close.readers.streams import MAX_STREAM
+from loop_close.text.fault import fault_text
+from loop_close.text.sanitize import WIDE, decoded
+
+if TYPE_CHECKING:
+    from loop_close.summary import LogSummary
+
+#: A character takes at most four bytes in UTF-8: enough for the characters of a stream that are read.
+TAIL = 4_000_000
+#: A character more than is read, so that the reader sees that the text is cut.
+MAX_TEXT = MAX_STREAM + 1
+_CHUNK = 1_000_000
+_MARK = 2
+#: JUnit XML is read whole, so a larger file is not read; in bytes.
+MAX_XML = 64_000_000
+_ENOUGH = 200
+_OURS = tuple(map(str.encode, OUR_JSON))
+#: A link is not followed, and no other program is waited for.
+_FLAGS = os.O_RDONLY
+for _name in ("O_BINARY", "O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK"):
+    _FLAGS |= getattr(os, _name, 0)
+
+
+class Tail:
+    """The last bytes of a stream that is longer.
+
+    :param mark: what the stream began with, where what is added begins later.
+    """
+
+    def __init__(self, limit: int = TAIL, mark: bytes = b"") -> None:
+        self._limit = limit
+        self._mark = mark
+        self._data = bytearray()
+        self._is_cut = bool(mark)
+
+    def add(self, chunk: bytes) -> None:
+        """Take the next bytes, and forget those that are too far back."""
+        if len(self._mark) < _MARK:
+            self._mark += chunk[: _MARK - len(self._mark)]
+        self._data += chunk
+        if (
+            len(self._data) > 2 * self._limit
+        ):  # not each time: to move what is kept costs more than to add to it
+            excess = len(self._data) - self._limit
+            del self._data[: excess - excess % 2]  # two bytes may be one character
+            self._is_cut = True
+
+    def text(self) -> str:
+        """What is kept."""
+        excess = max(0, len(self._data) - self._limit)
+        kept = bytes(self._data[excess - excess % 2 :])
+        return decoded(self._mark[:2] + kept if self._is_wide(excess) else kept)
+
+    def is_mid_line(self) -> bool:
+        """Whether the stream has not ended its last line."""
+        return bool(self._data) and not self._data.endswith(b"\n")
+
+    def _is_wide(self, excess: int) -> bool:
+        """Whether the mark that says so has to be put before what is kept."""
+        return self._mark.startswith(WIDE) and (self._is_cut or excess > 1)
+
+
+def to_tail(file: BinaryIO) -> bytes:
+    """Go to what is kept; what the file begins with, where that is not read."""
+    if not file.seekable():
+        return b""
+    mark = file.read(_MARK)
+    start = max(0, file.seek(0, os.SEEK_END) - TAIL) & ~1
+    file.seek(start)
+    return mark if start else b""
+
+
+def chunks(stream: BinaryIO) -> Iterator[bytes]:
+    """The bytes of a stream in pieces."""
+    while chunk := stream.read(_CHUNK):
+        yield chunk
+
+
+class NotALogError(ValueError):
+    """The file is not a log; the text says what it is."""
+
+
+class UnreadError(ValueError):
+    """The file may be a log and is not read; the text says why."""
+
+
+def log_names(directory: str) -> Iterator[str]:
+    """The files below a directory, relative to it, with ``/`` between the parts, in no order.
+
+    Nothing of what was found is kept, so that the number of files is no matter. Links are not followed; they are
+    names as well. A directory that cannot be listed is a name that ends in ``/``.
+    """
+    folders = [""]
+    while folders:
+        folder = folders.pop()
+        try:
+            with os.scandir(os.path.join(directory, folder)) as entries:
+                for entry in entries:
+                    name = f"{folder}{entry.name}"
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(f"{name}/")
+                    else:
+                        yield name
+        except OSError:
+            yield folder or "./"
+
+
+def summary_of_file(path: str, name: str, root: str = "") -> LogSummary:
+    """The summary of one file: what :func:`~loop_close.summary_of_log` says of its text.
+
+    Whatever the file is, there is a summary: of a log that cannot be read, and of what is not a log, it says so. That
+    is so for an error of loop-close as well: one log does not end the reading of all the others.
+
+    :param name: what to show the file by.
+    :param root: the project's root; counts only for logs that contain it.
+    """
+    from loop_close.summary import not_a_log, summary_of_log, unread_log
+
+    try:
+        return summary_of_log(name, read_log(path), root)
+    except NotALogError as error:
+        return not_a_log(name, str(error))
+    except UnreadError as error:
+        return unread_log(name, str(error))
+    except OSError as error:
+        return unread_log(name, error.strerror or str(error))
+    except Exception as fault:
+        return unread_log(name, f"internal error of loop-close: {fault_text(fault)}")
+
+
+def summary_of_files(files: Iterable[tuple[str, str]], root: str = "") -> LogSummary:
+    """The summary of several files, given as (path, name), as :func:`summary_of_file` reads them."""
+    from loop_close.summary import LogSummary, combine_summaries
+
+    total = LogSummary()
+    for path, name in files:
+        total = combine_summaries(total, summary_of_file(path, name, root))
+    return total
+
+
+def read_log(path: str) -> str | bytes:
+    """The end of a log, or all of a JUnit XML file as bytes.
+
+    :raises NotALogError: for a link, a pipe, a device, a binary file, and what loop-close itself has written.
+    :raises UnreadError: for JUnit XML of more than 64 MB, and for a directory.
+    :raises OSError: for a file that cannot be read.
+    """
+    from loop_close.summary import HEAD, is_junit
+
+    if os.path.islink(path):
+        raise NotALogError("a symbolic link")
+    with open(os.open(path, _FLAGS), "rb") as file:
+        status = os.fstat(file.fileno())
+        if stat.S_ISDIR(status.st_mode):
+            raise UnreadError("a directory that cannot be listed")
+        if not stat.S_ISREG(status.st_mode):
+            raise NotALogError("not a regular file")
+        head = file.read(HEAD)
+        _check_text(head)
+        if is_junit(head):
+            if status.st_size > MAX_XML:
+                raise UnreadError(f"JUnit XML of more than {MAX_XML // 1_000_000} MB")
+            return head + file.read(MAX_XML)
+        file.seek(0)
+        tail = Tail(mark=to_tail(file))
+        for chunk in chunks(file):
+            tail.add(chunk)
+    text = tail.text()[-MAX_TEXT:]
+    if text[-_ENOUGH:].rstrip().endswith(SIGNATURE):
+        raise NotALogError("written by loop-close")
+    return text
+
+
+def _check_text(head: bytes) -> None:
+    if head.startswith(_OURS):
+        raise NotALogError("written by loop-close")
+    if head.startswith(WIDE):
+        return
+    # A NUL among the first bytes is what git calls binary.
+    if b"\0" in head or 10 * head.decode("utf-8", "replace").count("\ufffd") > len(head):
+        raise NotALogError("not a text")

@@ -1,0 +1,263 @@
+"""``loop-close analyze DIRECTORY``: many logs, in real processes, to one summary."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+from cli_harness import GUARD, Terminal, environment, loop_close
+
+import loop_close as package
+from loop_close import LogSummary, combine_summaries, summary_json, summary_of_log
+
+CORPUS = Path(__file__).parent.parent / "corpus"
+SAMPLES = sorted(path for path in CORPUS.glob("*/*") if path.suffix in (".txt", ".xml"))
+SCHEMA = json.loads((Path(package.__file__).parent / "schema" / "summary-1.json").read_text("utf-8"))
+GREEN = "Success: no issues found in 3 source files\n"
+RED = 'shop.py:1: error: Name "x" is not defined  [name-defined]\nFound 1 error in 1 file (checked 1 source file)\n'
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
+
+
+def put(folder, name, content):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def analyze(tmp_path, *words, **options):
+    return loop_close("analyze", *words, cwd=tmp_path, **options)
+
+
+def summary(data):
+    document = json.loads(data)
+    jsonschema.validate(document, SCHEMA)
+    return document
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
+    """A few hundred logs of real tools, in folders, with files between them that are not logs."""
+    folder = tmp_path_factory.mktemp("many") / "logs"
+    for number, sample in enumerate([*SAMPLES, *SAMPLES[::3]]):
+        put(folder, f"part-{number % 7}/run-{number}{sample.suffix}", sample.read_bytes())
+    put(folder, "empty.log", "")
+    put(folder, "core", b"\x7fELF\0\0\0")
+    (folder / "part-1" / "up").symlink_to(folder, target_is_directory=True)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(folder / "pipe")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(logs):
+    """What the library makes of the logs, one after the other."""
+    total = LogSummary()
+    for path in logs.rglob("run-*"):
+        total = combine_summaries(total, summary_of_log(path.relative_to(logs).as_posix(), path.read_bytes()))
+    return total
+
+
+@pytest.fixture
+def heavy(tmp_path):
+    """More work than any test waits for: one log of 400 KB under 4,000 names."""
+    first = put(tmp_path, "heavy/0.log", RED * 6_000)
+    for number in range(1, 4_000):
+        os.link(first, first.with_name(f"{number}.log"))
+    return first.parent
+
+
+def test_summary_is_that_of_the_library_whatever_the_number_of_processes(tmp_path, logs, expected):
+    printed = {jobs: analyze(tmp_path, logs, "--json", "--jobs", jobs) for jobs in (1, 3)}
+    assert all(done.stderr == b"" and done.returncode == 1 for done in printed.values())
+    assert printed[1].stdout == printed[3].stdout
+    document = summary(printed[1].stdout)
+    assert analyze(tmp_path, "--by", "cause", "--json", logs).stdout == printed[1].stdout
+    alone = json.loads(summary_json(expected))
+    assert document["root_causes"] == alone["root_causes"]
+    assert document["failures"] == alone["failures"]
+    assert document["logs"]["red"] > 100
+    assert document["logs"]["unknown"] == alone["logs"]["unknown"] + 1
+    ignored = [each["file"] for each in document["files"] if each["status"] == "not-a-log"]
+    assert ignored == sorted(["core", "part-1/up", *(["pipe"] if hasattr(os, "mkfifo") else [])])
+    text = analyze(tmp_path, logs).stdout.decode()
+    assert text.startswith(f"# {document['logs']['number']:,} logs: {document['logs']['red']:,} red, ")
+
+
+@pytest.mark.parametrize(
+    ("files", "code", "title"),
+    [
+        ({"a": GREEN, "b/c": GREEN}, 0, "# 2 logs: 2 green"),
+        ({"a": GREEN, "image.png": b"\x89PNG\0"}, 0, "# 1 log: 1 green"),
+        ({"a": GREEN, "b": RED}, 1, "# 2 logs: 1 red, 1 green; 1 failure by 1 root cause"),
+        ({"a": GREEN, "b": ""}, 1, "# 2 logs: 1 green, 1 unknown"),
+        ({"image.png": b"\x89PNG\0"}, 1, "# 0 logs"),
+        ({}, 1, "# 0 logs"),
+    ],
+)
+def test_exit_code_is_0_if_all_logs_are_green(tmp_path, files, code, title):
+    (tmp_path / "logs").mkdir()
+    for name, content in files.items():
+        put(tmp_path / "logs", name, content)
+    done = analyze(tmp_path, "logs", "--jobs", "1")
+    assert (done.returncode, done.stderr) == (code, b"")
+    assert done.stdout.decode().splitlines()[0] == title
+
+
+def test_files_and_several_directories_are_named_as_given(tmp_path):
+    for name in ("a/x.log", "b/x.log", "c.log"):
+        put(tmp_path, name, RED)
+    (tmp_path / "link.log").symlink_to("c.log")
+    document = summary(analyze(tmp_path, "a", "b/", "link.log", "--json").stdout)
+    assert [each["log"] for each in document["root_causes"][0]["examples"]] == [
+        "a/x.log",
+        "b/x.log",
+        "link.log",
+    ]
+    by_cause = summary(analyze(tmp_path, "--by", "cause", "c.log", "a/x.log", "--json").stdout)
+    assert by_cause["logs"]["red"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["a.log", "--jobs", "2"], "--jobs is for a directory, or for --by cause"),
+        (["--by", "cause"], "a summary is of files and directories: name them"),
+        (["--by", "cause", "-"], "a summary is of files and directories: name them"),
+        (
+            ["logs", "--exit-code", "0"],
+            "--exit-code cannot be used for a summary: each log is a run of its own",
+        ),
+        (["logs", "--budget", "900"], "--budget cannot be used for a summary: each log is a run of its own"),
+        (["logs", "--junit", "x.xml"], "--junit cannot be used for a summary: name XML files as logs"),
+        (["logs", "gone.log"], "cannot read gone.log: No such file or directory"),
+        (["logs", "--by", "test"], "invalid choice: 'test'"),
+        *((["logs", "--jobs", n], "must be a whole number from 1 to 1000") for n in ("0", "x", "9999", "²")),
+    ],
+)
+def test_wrong_usage(tmp_path, words, said):
+    put(tmp_path, "a.log", RED)
+    put(tmp_path, "logs/b.log", RED)
+    done = analyze(tmp_path, *words)
+    assert (done.returncode, done.stdout) == (64, b"")
+    assert said in done.stderr.decode()
+
+
+@pytest.mark.parametrize("words", [[], ["--json"]], ids=["text", "json"])
+def test_output_in_the_directory_is_not_read_as_a_log(tmp_path, words):
+    put(tmp_path, "logs/a.log", RED)
+    plain = analyze(tmp_path, "logs", *words)
+    for _ in range(2):
+        done = analyze(tmp_path, "logs", *words, "-o", "logs/summary")
+        assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
+    signature = b"" if words else b"\n<!-- loop-close -->\n"
+    assert (tmp_path / "logs" / "summary").read_bytes() == plain.stdout + signature
+    assert b"written by loop-close" in analyze(tmp_path, "logs", *words).stdout
+
+
+def test_names_cannot_address_the_terminal_or_the_reader(tmp_path):
+    name = "a\x1b[31m\n::error::`x`.log"
+    put(tmp_path / "logs", name, RED)
+    for words in ([], ["--json"]):
+        shown = analyze(tmp_path, "logs", *words).stdout
+        assert b"\x1b" not in shown
+        assert b"\n::error" not in shown
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
+def test_terminal_shows_a_bar_and_a_pipe_does_not(tmp_path, logs):
+    piped = analyze(tmp_path, logs, "--json")
+    assert piped.stderr == b""
+    with Terminal("analyze", logs, "--json", cwd=tmp_path, stdout=subprocess.PIPE) as terminal:
+        printed = terminal.process.stdout.read()
+        code, shown = terminal.ended()
+    assert code == 1
+    assert printed == piped.stdout
+    number = sum(1 for path in logs.rglob("*") if path.is_symlink() or not path.is_dir())
+    assert shown.startswith(b"\r\x1b[Kloop-close: [" + b" " * 24 + f"] 0 of {number:,} files".encode())
+    assert shown.endswith(b"\r\x1b[K")
+    assert b"\n" not in shown
+    with Terminal("analyze", logs, cwd=tmp_path, stderr=subprocess.PIPE) as terminal:
+        _, shown = terminal.ended()
+        assert terminal.process.stderr.read() == b""
+    assert b"loop-close: [" not in shown
+
+
+def test_log_at_which_a_process_dies_is_named_and_the_others_are_read(tmp_path):
+    for number in range(12):
+        put(tmp_path, f"logs/{number}.log", RED)
+    deadly = "import os, loop_close.log_files as files\nread = files.read_log\n"
+    deadly += "files.read_log = lambda path: os._exit(9) if path.endswith('/7.log') else read(path)\n"
+    put(tmp_path, "patch/sitecustomize.py", deadly)
+    where = environment(PYTHONPATH=str(tmp_path / "patch"))
+    printed = [analyze(tmp_path, "logs", "--json", "--jobs", n, env=where).stdout for n in (1, 2)]
+    document = summary(printed[0])
+    assert printed[0] == printed[1]
+    assert (document["logs"]["red"], document["logs"]["unread"]) == (11, 1)
+    why = "the process that read it died, perhaps for want of memory"
+    assert document["files"] == [{"file": "7.log", "status": "unread", "reason": why}]
+
+
+def processes_of(session):
+    """Ids of the processes in a session."""
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[3]) == session and fields[0] != "Z":
+                yield int(entry.name)
+
+
+def until(condition):
+    end = time.monotonic() + GUARD
+    while not (found := condition()):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return found
+
+
+def workers_of(session):
+    return [
+        pid for pid in processes_of(session) if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
+
+
+@on_linux
+def test_ctrl_c_ends_all_processes_and_says_nothing(tmp_path, heavy):
+    with Terminal("analyze", heavy, "--jobs", "2", cwd=tmp_path) as terminal:
+        terminal.expect(b" red, ")
+        session = terminal.process.pid
+        assert len(workers_of(session)) == 2
+        terminal.type(b"\x03")
+        code, shown = terminal.ended()
+        until(lambda: not [*processes_of(session)])
+    assert code == 130
+    assert b"Traceback" not in shown
+    assert shown.endswith(b"\r\x1b[K")
+
+
+@on_linux
+def test_processes_end_with_their_parent_however_it_ends(tmp_path, heavy):
+    with Terminal("analyze", heavy, "--jobs", "2", cwd=tmp_path) as terminal:
+        session = terminal.process.pid
+        until(lambda: workers_of(session))
+        terminal.process.kill()
+        until(lambda: not [*processes_of(session)])
+
+
+@on_linux
+def test_process_that_is_killed_costs_nothing_if_its_logs_are_not_the_reason(tmp_path, heavy):
+    for path in [*heavy.iterdir()][20:]:
+        path.unlink()
+    with Terminal(
+        "analyze", heavy, "--json", "--jobs", "2", cwd=tmp_path, stdout=subprocess.PIPE
+    ) as terminal:
+        os.kill(until(lambda: workers_of(terminal.process.pid))[0], signal.SIGKILL)
+        printed = terminal.process.stdout.read()
+        terminal.ended()
+    assert summary(printed)["logs"]["red"] == 20

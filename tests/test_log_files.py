@@ -1,0 +1,142 @@
+"""Files below a directory, whatever they are, each to its summary."""
+
+import os
+import socket
+import sys
+
+import pytest
+
+from loop_close import LogSummary, log_files, log_names, summary_of_file, summary_of_log
+from loop_close.log_files import summary_of_files
+
+GREEN = "Success: no issues found in 3 source files\n"
+RED = 'shop.py:1: error: Name "x" is not defined  [name-defined]\nFound 1 error in 1 file (checked 1 source file)\n'
+XML = '<testsuites><testsuite name="pytest" tests="1"><testcase classname="b" name="b"/></testsuite></testsuites>'
+
+
+def put(folder, name, content):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def status(path):
+    """Of one file: what it counts as, and why."""
+    summary = summary_of_file(str(path), "log")
+    for name in ("unknown", "unread", "not_logs"):
+        names = getattr(summary, name)
+        if names.number:
+            return name, names.first[0][1]
+    return ("green" if summary.green else "red"), ""
+
+
+def test_names_are_relative_and_of_all_files(tmp_path):
+    for name in ("a.log", "b/c/d.log", "b/.hidden", "e f/ü.txt"):
+        put(tmp_path, name, "")
+    assert sorted(log_names(str(tmp_path))) == ["a.log", "b/.hidden", "b/c/d.log", "e f/ü.txt"]
+
+
+def test_links_are_not_followed(tmp_path):
+    put(tmp_path, "a.log", RED)
+    (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "self").symlink_to("self")
+    (tmp_path / "again.log").symlink_to("a.log")
+    assert sorted(log_names(str(tmp_path))) == ["a.log", "again.log", "loop", "self"]
+    for name in ("again.log", "loop", "self"):
+        assert status(tmp_path / name) == ("not_logs", "a symbolic link")
+
+
+def test_directory_that_cannot_be_listed_is_not_read(tmp_path, monkeypatch):
+    put(tmp_path, "a.log", RED)
+    put(tmp_path, "closed/b.log", RED)
+    scan = os.scandir
+
+    def refuse(path):
+        if str(path).endswith("closed/"):
+            raise PermissionError(13, "Permission denied")
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert sorted(log_names(str(tmp_path))) == ["a.log", "closed/"]
+    assert status(tmp_path / "closed/")[0] == "unread"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such files")
+def test_pipes_and_sockets_are_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert status(tmp_path / "pipe") == ("not_logs", "not a regular file")
+    with socket.socket(socket.AF_UNIX) as server:
+        name = os.path.relpath(tmp_path / "s")  # a longer one may be too long for a socket
+        server.bind(name)
+        assert status(tmp_path / "s")[0] in ("not_logs", "unread")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (GREEN, ("green", "")),
+        (RED, ("red", "")),
+        (XML, ("green", "")),
+        ("", ("unknown", "empty")),
+        (" \n\n", ("unknown", "empty")),
+        ("hello\n", ("unknown", "it shows no result")),
+        (RED.encode("utf-16"), ("red", "")),
+        (b"\xef\xbb\xbf" + XML.encode(), ("green", "")),
+        (("\ufeff" + XML).encode("utf-16-le"), ("green", "")),
+        (f'<?xml version="1.0" encoding="ISO-8859-1"?>\n<!-- é -->{XML}'.encode("latin-1"), ("green", "")),
+        (f"caf\xe9 {'-' * 40}\n{RED}".encode("latin-1"), ("red", "")),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", ("not_logs", "not a text")),
+        (bytes(range(128, 256)) * 9, ("not_logs", "not a text")),
+        (b"\0" * 9, ("not_logs", "not a text")),
+        (f"# 1 test fails\n\n{RED}\n<!-- loop-close -->\n", ("not_logs", "written by loop-close")),
+        ('{\n"schema": "loop-close.report/1"\n}\n', ("not_logs", "written by loop-close")),
+        ('{\n"schema": "loop-close.summary/1"\n}\n', ("not_logs", "written by loop-close")),
+    ],
+)
+def test_what_a_file_counts_as(tmp_path, content, expected):
+    assert status(put(tmp_path, "log", content)) == expected
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_of_a_large_log_the_end_counts(tmp_path, encoding):
+    path = put(tmp_path, "log", ("calm\n" * 1_500_000 + RED).encode(encoding))
+    assert status(path) == ("red", "")
+    assert len(log_files.read_log(str(path))) == log_files.MAX_TEXT
+
+
+def test_a_log_of_many_gigabytes_is_not_read_whole(tmp_path):
+    path = put(tmp_path, "log", "calm\n" * 2_000)
+    with path.open("r+b") as file:
+        file.truncate(50_000_000_000)  # a hole, which takes no space
+        file.seek(0, os.SEEK_END)
+        file.write(f"\n{RED}".encode())
+    assert status(path) == ("red", "")
+
+
+def test_large_junit_xml_is_not_read(tmp_path, monkeypatch):
+    path = put(tmp_path, "log", XML)
+    monkeypatch.setattr(log_files, "MAX_XML", len(XML) - 1)
+    assert status(path)[0] == "unread"
+
+
+def test_missing_file_is_not_read(tmp_path):
+    assert status(tmp_path / "gone") == ("unread", "No such file or directory")
+
+
+def test_an_error_of_ours_costs_one_log(tmp_path, monkeypatch):
+    put(tmp_path, "a", RED)
+
+    def broken(*given):
+        raise RecursionError("too deep")
+
+    monkeypatch.setattr("loop_close.summary.summary_of_log", broken)
+    assert status(tmp_path / "a") == ("unread", "internal error of loop-close: RecursionError: too deep")
+
+
+def test_files_add_up(tmp_path):
+    files = [(str(put(tmp_path, name, text)), name) for name, text in (("a", RED), ("b", GREEN), ("c", RED))]
+    summary = summary_of_files(files)
+    assert (summary.green, summary.red, summary.logs, summary.failures) == (1, 2, 3, 2)
+    assert summary_of_files([]) == LogSummary()
+    assert summary_of_file(*files[0]) == summary_of_log("a", RED)
