@@ -1,0 +1,267 @@
+"""The recipes in ``examples/ci``: linted, and their steps run here, in order, as the systems would run them."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parent.parent
+RECIPES = ROOT / "examples" / "ci"
+FILES = {
+    "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['src']\n",
+    "src/shop.py": "def total(prices):\n    return sum(prices) + 1\n\n\ndef label(number):\n    return str(number)\n",
+    "tests/test_shop.py": "import shop\n\n\ndef test_total():\n    assert shop.total([1]) == 1\n\n\n"
+    "def test_label():\n    assert shop.label(3) == '3'\n",
+}
+LEFT_OUT = ("PYTEST_", "TOX_", "COV_", "CI", "GITHUB_", "BUILD", "NOX_", "HATCH_", "GITLAB_")
+INSTALL = re.compile(r"^python -m pip install .*$", re.MULTILINE)
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project with one failing test, in a repository, as it is checked out."""
+    folder = tmp_path / "checkout"
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    git = ["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "a"], check=True)
+    return folder
+
+
+def shell(script, folder, **environment):
+    """Run a step as a job does; what it installs is installed here."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(LEFT_OUT)}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
+    installs = INSTALL.findall(script)
+    assert all("pytest-loop-close" in line for line in installs)
+    words = ["bash", "-e", "-o", "pipefail", "-c", INSTALL.sub("true", script)]
+    env = {**kept, "PATH": path, "CI": "true", **environment}
+    return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
+
+
+def copied(source, target):
+    if source.is_dir():
+        shutil.copytree(source, target, dirs_exist_ok=True)
+    elif source.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
+
+
+class GitHub:
+    """Just as much of GitHub Actions as the recipe uses."""
+
+    def __init__(self, project, tmp_path, event):
+        self.project, self.tmp_path, self.event = project, tmp_path, event
+        self.artifacts, self.cache = tmp_path / "artifacts", tmp_path / "cache"
+        self.summary = tmp_path / "summary.md"
+        self.printed = ""
+        self.number = 0
+
+    def job(self, name, job, matrix):
+        self.number += 1
+        folder = self.tmp_path / f"runner-{self.number}"
+        is_failed = False
+        for step in job["steps"]:
+            if not self._is_due(step.get("if", "success()"), is_failed):
+                continue
+            if "run" in step:
+                done = shell(
+                    self._filled(step["run"], matrix),
+                    folder,
+                    GITHUB_ACTIONS="true",
+                    GITHUB_RUN_ID="7",
+                    GITHUB_RUN_ATTEMPT="1",
+                    GITHUB_JOB=name,
+                    GITHUB_SHA="c0ffee",
+                    GITHUB_WORKSPACE=str(folder),
+                    GITHUB_STEP_SUMMARY=str(self.summary),
+                )
+                self.printed += done.stdout + done.stderr
+                is_failed = is_failed or done.returncode != 0
+            else:
+                options = {k: self._filled(str(v), matrix) for k, v in step.get("with", {}).items()}
+                self._use(step["uses"].partition("@")[0], options, folder)
+        return not is_failed
+
+    def _is_due(self, condition, is_failed):
+        known = {
+            "success()": not is_failed,
+            "always()": True,
+            "always() && github.ref == 'refs/heads/main'": self.event == "push",
+            "always() && github.event_name == 'pull_request'": self.event == "pull_request",
+        }
+        return known[condition]
+
+    def _filled(self, text, matrix):
+        filled = re.sub(r"\$\{\{ matrix\.(\w+) \}\}", lambda m: str(matrix[m[1]]), text)
+        filled = filled.replace("${{ github.sha }}", "c0ffee")
+        assert "${{" not in filled
+        return filled
+
+    def _use(self, action, options, folder):
+        if action == "actions/checkout":
+            shutil.copytree(self.project, folder)
+        elif action == "actions/upload-artifact":
+            for line in options["path"].split():
+                assert line.startswith(".") <= (options.get("include-hidden-files") == "True")
+                copied(folder / line, self.artifacts / options["name"] / Path(line).name)
+        elif action == "actions/download-artifact":
+            for each in self.artifacts.glob(options["pattern"]):
+                copied(each, folder / options["path"] / each.name)
+        elif action == "actions/cache/restore":
+            copied(self.cache / options["restore-keys"], folder / options["path"])
+        elif action == "actions/cache/save":
+            assert options["key"].startswith("loop-close-")
+            copied(folder / options["path"], self.cache / options["key"].removesuffix("c0ffee"))
+        else:
+            assert action == "actions/setup-python"
+
+
+def run_github(project, tmp_path, event):
+    recipe = yaml.safe_load((RECIPES / "github.yml").read_text())
+    github = GitHub(project, tmp_path, event)
+    strategy = recipe["jobs"]["test"]["strategy"]["matrix"]
+    matrix = [dict(zip(strategy, values, strict=True)) for values in product(*strategy.values())]
+    # One interpreter is here: the reports of several would be of one source.
+    results = [
+        github.job("test", recipe["jobs"]["test"], each) for each in matrix if each["python"] == "3.11"
+    ]
+    prompt = github.job("prompt", recipe["jobs"]["prompt"], {})
+    return github, results, prompt
+
+
+@pytest.mark.slow
+def test_github_shards_become_one_prompt(project, tmp_path):
+    github, results, prompt = run_github(project, tmp_path, "push")
+    assert sorted(results) == [False, True], "one shard has the failing test"
+    assert not prompt
+    text = (tmp_path / "artifacts/nextprompt/nextprompt.md").read_text()
+    assert text.startswith("# 1 test fails, 1 passes")
+    assert "total()" in text.split("\n", 1)[0]
+    assert "--splits" not in text, "the command is one for a developer's machine"
+    assert "incomplete" not in text
+    assert "1 test fails" in github.summary.read_text()
+    assert "::error title=loop-close" in github.printed
+    assert len([*github.cache.iterdir()]) == 2
+
+
+@pytest.mark.slow
+def test_github_pull_request_passes_its_history_on_and_sees_that_of_the_main_branch(project, tmp_path):
+    run_github(project, tmp_path, "push")
+    recipe = yaml.safe_load((RECIPES / "github.yml").read_text())
+    pull = GitHub(project, tmp_path, "pull_request")
+    pull.number = 100
+    shutil.rmtree(tmp_path / "artifacts")
+    pull.job("test", recipe["jobs"]["test"], {"python": "3.11", "shard": 1})
+    pull.job("test", recipe["jobs"]["test"], {"python": "3.11", "shard": 2})
+    names = {each.name for each in (tmp_path / "artifacts").iterdir()}
+    assert names == {"report-3.11-1", "report-3.11-2", "history-3.11-1", "history-3.11-2"}
+    assert "run 2 of this loop" in pull.printed, "the first run was that of the main branch"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("missing", [False, True])
+def test_gitlab_shards_become_one_prompt(project, tmp_path, missing):
+    recipe = yaml.safe_load((RECIPES / "gitlab.yml").read_text())
+    (matrix,) = recipe["test"]["parallel"]["matrix"]
+    reports = tmp_path / "artifacts"
+    for python, shard in product(matrix["PYTHON"][:1], matrix["SHARD"]):
+        folder = tmp_path / f"runner-{python}-{shard}"
+        shutil.copytree(project, folder)
+        given = {"PYTHON": python, "SHARD": shard, "CI_JOB_NAME": f"test: [{python}, {shard}]"}
+        assert gitlab(recipe["test"], folder, given) in (True, False)
+        if not (missing and shard == "2"):
+            copied(folder / "reports", reports)
+    folder = tmp_path / "runner-prompt"
+    shutil.copytree(project, folder)
+    copied(reports, folder / "reports")
+    assert not gitlab(recipe["prompt"], folder, {"CI_JOB_NAME": "prompt"})
+    for name in ("nextprompt.md", "merged.json", "junit.xml", "codequality.json"):
+        assert (folder / name).stat().st_size
+    text = (folder / "nextprompt.md").read_text()
+    assert ("shard 2 of 2 is missing" in text) is missing
+
+
+def gitlab(job, folder, given):
+    known = {
+        "GITLAB_CI": "true",
+        "CI_PIPELINE_ID": "9",
+        "CI_COMMIT_SHA": "c0ffee",
+        "CI_PROJECT_DIR": str(folder),
+    }
+    done = shell("\n".join(job["script"]), folder, **known, **given)
+    return done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("github.yml", ["--builtin-schema", "vendor.github-workflows"]),
+        ("gitlab.yml", ["--builtin-schema", "vendor.gitlab-ci", "--data-transform", "gitlab-ci"]),
+    ],
+)
+def test_the_files_are_valid(name, options):
+    words = [sys.executable, "-m", "check_jsonschema", *options, str(RECIPES / name)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_pre_commit_takes_its_file(tmp_path):
+    path = tmp_path / ".pre-commit-config.yaml"
+    path.write_text((RECIPES / "pre-commit.yaml").read_text())
+    words = [sys.executable, "-m", "pre_commit", "validate-config", str(path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_pre_commit_hooks_run_through_loop_close(project):
+    finding = "src/shop.py:2: error: Bad operand  [operator]"
+    (project / "mypy.py").write_text(f"print({finding!r}); raise SystemExit(1)")
+    text = (
+        (RECIPES / "pre-commit.yaml")
+        .read_text()
+        .replace("entry: ruff check", "entry: python -m compileall -q")
+    )
+    (project / ".pre-commit-config.yaml").write_text(text.replace("entry: mypy src", "entry: python mypy.py"))
+    subprocess.run(["git", "-C", project, "add", "-A"], check=True)
+    (command,) = re.findall(r"loop-close run -- pre-commit .*", (RECIPES / "pre-commit.yaml").read_text())
+    done = shell(
+        command.replace("loop-close ", "python -m loop_close ").replace(
+            "-- pre-commit", "-- python -m pre_commit"
+        ),
+        project,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "`mypy operator` at `src/shop.py:2`" in (project / "nextprompt.md").read_text()
+
+
+@pytest.mark.slow
+def test_tox_takes_its_file(project):
+    shutil.copy(RECIPES / "tox.ini", project)
+    text = (project / "tox.ini").read_text()
+    (project / "tox.ini").write_text(text.replace("requires = pytest-loop-close\n", ""))  # it is here
+    done = shell("python -m tox config -e py311,lint,types -k commands deps", project)
+    assert done.returncode == 0, done.stderr
+    assert "python -m pytest" in done.stdout
+
+
+@pytest.mark.slow
+def test_nox_takes_its_file(project):
+    shutil.copy(RECIPES / "noxfile.py", project)
+    done = shell("python -m nox --list", project)
+    assert done.returncode == 0, done.stderr
+    assert all(name in done.stdout for name in ("tests-3.11", "lint", "types"))
+    # The very sessions, with what they would install being here.
+    done = shell("python -m nox --no-venv --no-install -s tests", project)
+    assert done.returncode == 1, done.stderr
+    assert (project / "nextprompt.md").read_text().startswith("# 1 test fails, 1 passes")
