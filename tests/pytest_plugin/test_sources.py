@@ -97,6 +97,25 @@ def test_a_green_environment_says_so_and_what_is_not(in_environment):
     assert done.report["verdict"] == "first-failure"
 
 
+def test_an_environment_with_failures_that_did_not_run_again_is_not_green(in_environment):
+    """Such as one that runs pytest twice."""
+    in_environment("py311", "-k", "total")
+    in_environment("py311", "-k", "fine")
+    done = in_environment("py312", "-k", "fine")
+    assert done.says("- `pytest:py311`: Not green, 1 passes; incomplete", "- Green: `pytest:py312`")
+    assert done.says("This run is incomplete (`pytest:py311: 1 known failure not run again`)")
+    assert done.rerun == "tox -e py311 -- --loop-close-failed"
+
+
+def test_of_many_sources_no_red_one_is_left_out(run, monkeypatch):
+    monkeypatch.setattr("loop_close.store.runs._MOST_TOLD", 3)
+    for number in range(5):
+        chosen = "total" if number == 0 else "fine"
+        done = run(FILES, "-k", chosen, "--loop-close-source", f"s{number}", remembers=True)
+    assert done.report["verdict"] == "first-failure"
+    assert done.says("- `s0`: 1 test fails", "- Green: `s2`, `s3`, `s4`")
+
+
 def test_what_a_checker_says_of_the_place_stands_with_the_failure(run, pytester):
     run(FILES, remembers=True)
     finding = (
