@@ -226,6 +226,14 @@ def test_what_was_not_green_is_not_green_when_it_is_merged():
     merged = joined([part_of("a.json", json.dumps({**document, **known}))])
     assert merged.report.verdict == "error"
     assert "2 known failures not run again" in text(merged)
+    shard = [
+        {"schema": "loop-close.report/1", "observation": packed(each.observation), **known}
+        for each in shards()
+    ]
+    assert (
+        joined([part_of(str(n), json.dumps(each)) for n, each in enumerate(shard)]).report.verdict == "green"
+    )
+    assert part_of("a.json", json.dumps(shard[0]), is_alone=True).observation.incomplete
     green = {"source": "pytest", "verdict": "green"}
     others = {
         **known,

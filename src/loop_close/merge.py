@@ -116,9 +116,10 @@ def unpacked(text: str) -> Observation:
         ) from fault
 
 
-def part_of(name: str, text: str) -> Part:
+def part_of(name: str, text: str, *, is_alone: bool = False) -> Part:
     """The part that a JSON report holds.
 
+    :param is_alone: a shard stands for its source; else what failed before and did not run ran in another one.
     :raises RejectedError: for a text that is not a report, is cut off, has another version, or lacks the observation.
     """
     try:
@@ -131,7 +132,9 @@ def part_of(name: str, text: str) -> Part:
     progress = document.get("progress")
     run = progress.get("run", 0) if isinstance(progress, dict) else 0
     observation, why = unpacked(observed), document.get("stall_reason")
-    if _own_verdict(document, observation.source) != "green" and close(observation).verdict == "green":
+    is_whole = is_alone or not observation.provenance.shard[1]
+    is_red = is_whole and _own_verdict(document, observation.source) != "green"
+    if is_red and close(observation).verdict == "green":
         # It knew more, such as failures of an earlier run that did not run again.
         observation = replace(observation, incomplete=why if isinstance(why, str) and why else "not green")
     return Part(name, _digest(observed), observation, run if isinstance(run, int) else 0)
@@ -384,7 +387,7 @@ def _union(
 def _rejections(rejected: Sequence[tuple[str, str]]) -> str:
     named = "; ".join(f"{name} was not read: {why}" for name, why in sorted(rejected)[:_NAMED])
     more = len(rejected) - _NAMED
-    return f"{named}; {more} more were not read" if more > 0 else named
+    return f"{named}; {more} more {'was' if more == 1 else 'were'} not read" if more > 0 else named
 
 
 def _once(failures: Iterable[Failure]) -> tuple[Failure, ...]:
