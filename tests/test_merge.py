@@ -38,7 +38,7 @@ def part(shard=(0, 0), tests=TESTS, failing=(), name="", **fields):
         exit_code=1 if failing else 0,
         provenance=made,
         failures=tuple(failure(BROKEN, nodeid=test) for test in failing),
-        counts=Counts(passed=len(tests) - len(failing), failed=len(failing), collected=len(TESTS)),
+        counts=Counts(passed=max(1, len(tests) - len(failing)), failed=len(failing), collected=len(TESTS)),
         tests=tuple(tests),
         **fields,
     )
@@ -180,6 +180,15 @@ def test_a_piece_of_an_observation_is_rejected(end):
     if end < len(whole):
         with pytest.raises(RejectedError):
             unpacked(whole[:end])
+
+
+def test_how_many_pass_is_not_told_where_it_is_not_known_which():
+    one, other = (
+        part(tests=[], failing=[test], name=name, source=name)
+        for test, name in zip(TESTS, ("a", "b"), strict=False)
+    )
+    counts = joined([one, other]).report.observation.counts
+    assert (counts.failed, counts.passed) == (2, 0)
 
 
 def test_nothing_at_all_is_not_green():

@@ -407,15 +407,18 @@ def _result(name: str, report: Report) -> SourceResult:
 
 
 def _counts(observations: Sequence[Observation], failures: Sequence[Failure]) -> Counts:
-    """Each test once: it fails if it does for any source."""
+    """Each test once: it fails if it does for any source. None passes where it is not known which do."""
     if len(observations) == 1:
         return observations[0].counts
-    most = max((each.counts for each in observations), key=lambda counts: counts.passed + counts.failed)
+    first = max(observations, key=lambda each: each.counts.passed + each.counts.failed)
+    most, failing = first.counts, {failure.nodeid for failure in failures} - {""}
     ran = [each for each in observations if each.expects_tests]
     if ran and all(each.tests for each in ran):
         tests = {test for each in ran for test in each.tests}
         spared = tests.intersection(*({*each.spared} | (tests - {*each.tests}) for each in ran))
-        most = replace(most, passed=len(tests - spared - {failure.nodeid for failure in failures}))
+        most = replace(most, passed=len(tests - spared - failing))
+    elif not failing <= {failure.nodeid for failure in first.failures}:
+        most = replace(most, passed=0)
     called = {f.nodeid for f in failures if f.phase == "call" and not f.subtest}
     subtests = {(f.nodeid, f.subtest) for f in failures if f.subtest}
     errors = {(f.nodeid, f.phase) for f in failures if f.phase in ("setup", "teardown", "collect")}

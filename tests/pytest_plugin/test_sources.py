@@ -72,6 +72,18 @@ def test_each_environment_runs_its_own_failing_tests(in_environment):
     assert "3 failed" in again.stdout
 
 
+def test_another_interpreter_in_the_same_environment_runs_its_own_failing_tests(in_environment, monkeypatch):
+    in_environment("py", "-k", "total")
+    monkeypatch.setattr("loop_close.pytest_plugin.begin.interpreter", lambda: "pypy-3.11")
+    monkeypatch.setattr("loop_close.pytest_plugin.failed.interpreter", lambda: "pypy-3.11")
+    done = in_environment("py", "-k", "price", old="1")
+    assert done.says("- `pytest:py`: 1 test fails", "- `pytest:py:pypy-3.11-")
+    assert done.rerun == "tox -e py -- --loop-close-failed"
+    again = in_environment("py", old="1", asked=("--loop-close-failed", "--loop-close-json=report.json"))
+    assert "FAILED test_shop.py::test_price" in again.stdout
+    assert "1 failed, 3 deselected" in again.stdout
+
+
 def test_after_an_edit_the_others_have_not_run(in_environment, pytester):
     in_environment("py311")
     path = pytester.path / "shop.py"
