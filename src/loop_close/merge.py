@@ -413,7 +413,7 @@ def _counts(observations: Sequence[Observation], failures: Sequence[Failure]) ->
     first = max(observations, key=lambda each: each.counts.passed + each.counts.failed)
     most, failing = first.counts, {failure.nodeid for failure in failures} - {""}
     ran = [each for each in observations if each.expects_tests]
-    if ran and all(each.tests for each in ran):
+    if ran and all(each.tests and not each.incomplete for each in ran):
         tests = {test for each in ran for test in each.tests}
         spared = tests.intersection(*({*each.spared} | (tests - {*each.tests}) for each in ran))
         most = replace(most, passed=len(tests - spared - failing))

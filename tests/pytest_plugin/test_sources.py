@@ -128,6 +128,19 @@ def test_of_many_sources_no_red_one_is_left_out(run, monkeypatch):
     assert done.says("- `s0`: 1 test fails", "- Green: `s2`, `s3`, `s4`")
 
 
+def test_a_test_that_did_not_run_passes_nowhere(in_environment, pytester):
+    """As it is behind the first that fails."""
+    text = "import shop\n\ndef test_a(): assert shop.price('ab') == 'x'\ndef test_b(): assert shop.total([1]) == 1\n"
+    in_environment("py311", files={**FILES, "test_shop.py": text})
+    done = in_environment("py312", "-x")
+    assert done.says("- `pytest:py312`: 1 test fails; incomplete", "Fails on `pytest:py311`.")
+    assert "passes on" not in done.prompt
+    (pytester.path / "test_other.py").write_text("import nothing")
+    in_environment("py311")
+    done = in_environment("py312")
+    assert done.title == "# 1 file cannot be collected: ModuleNotFoundError at test_other.py:1"
+
+
 def test_what_a_checker_says_of_the_place_stands_with_the_failure(run, pytester):
     run(FILES, remembers=True)
     finding = (
