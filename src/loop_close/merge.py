@@ -42,6 +42,8 @@ _LINTERS = frozenset(("ruff", "flake8"))
 #: Rules of linters for what fails when it runs: undefined names, syntax errors, wrong format strings, and the like;
 #: not unused imports and variables, nor style.
 _BREAKS = re.compile(r"F(?!401|841|541)|E9|PLE|B0(?:06|15|18|23)")
+#: A node id without parameters: names of code alone, which need not be searched.
+_NAMES = re.compile(r"[\w./-]{1,300}\.py(?:::\w{1,200}){1,9}")
 #: What of calls holds names of files and functions alone, and many of them.
 _OF_CODE = frozenset(("functions", "makings", "modules"))
 #: Options of pytest-split, pytest-shard and pytest-test-groups that choose a part of the tests.
@@ -88,7 +90,7 @@ def packed(observation: Observation) -> str:
 def _redacted(value: Any) -> Any:
     """The same without credentials, also in node ids, which hold the parameters of tests and are keys, too."""
     if isinstance(value, str):
-        return redact(value)
+        return value if _NAMES.fullmatch(value) else redact(value)
     if isinstance(value, dict):
         return {
             redact(key) if "::" in key else key: each if key in _OF_CODE else _redacted(each)
