@@ -139,6 +139,14 @@ def test_a_missing_interpreter_is_a_cause_and_a_skipped_environment_is_none(proj
     assert "lost" not in prompt(folder)
 
 
+def test_an_installation_that_is_interrupted_is_no_failure(project):
+    command = "install_command = python -c 'import os; os.kill(os.getpid(), 2)' {packages}"
+    folder = project("late", "odd", more=f"[testenv:late]\ndeps = anything\n{command}")
+    tox(folder, "--loop-close")
+    assert "late" not in prompt(folder)
+    assert "odd: exit 7" in prompt(folder)
+
+
 def test_what_tox_lets_fail_does_not_count(project):
     more = """
 [testenv:ignored]

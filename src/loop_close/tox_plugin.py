@@ -10,6 +10,7 @@ import itertools
 import logging
 import os
 import shlex
+import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -269,6 +270,8 @@ def _torn_down(tox_env: ToxEnv, error: BaseException | None) -> None:
     from loop_close.model import Failure, Observation
 
     code = error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else 1
+    if code == -signal.SIGINT:  # somebody pressed Ctrl-C
+        return
     what = _STATE.installing.get(name, "")
     why = (
         f"could not install {what} (exit {code})" if what and not logged else logged or "it could not be made"
