@@ -192,3 +192,11 @@ def test_there_and_back():
     assert unpacked(packed(found)) == found
     assert isinstance(shards()[0], Part)
     assert replace(found, tests=()) != found
+
+
+def test_whole_runs_of_several_checkouts_are_told_apart_by_their_inputs():
+    parts = [part(failing=TESTS[:1], name="a/report.json"), part(failing=TESTS[:2], name="b/report.json")]
+    report = joined(parts).report
+    assert [each.source for each in report.sources] == ["pytest (a/report.json)", "pytest (b/report.json)"]
+    assert not report.observation.incomplete
+    assert joined(reversed(parts)).report == report

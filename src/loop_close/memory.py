@@ -19,6 +19,8 @@ Tampering = Literal["", "skipped", "xfailed", "deleted", "uncollected", "weakene
 TestState = Literal["open", "asked", "accepted", "hint"]
 #: The groups of tests in :class:`Progress`.
 GROUPS = ("fixed", "new", "broken", "changed", "unresolved", "not_run", "not_fixed")
+#: The source of reports that were put together. It tells of the commit that they are of, not of the files as they are.
+MERGED = "merge"
 BreakerState = Literal["closed", "half_open", "open"]
 
 

@@ -89,20 +89,33 @@ class Memory:
         return self._begun is not None and self._begun.has_others
 
     def begin(
-        self, path: Path, leave_out: Collection[str], beside: Collection[Path] = (), selection: str = ""
+        self,
+        path: Path,
+        leave_out: Collection[str],
+        beside: Collection[Path] = (),
+        selection: str = "",
+        *,
+        sees_files: bool = True,
     ) -> None:
-        """Give the run its number in the history, with the project's files as they are now."""
-        self._safely(lambda: self._begin(path, leave_out, beside, selection), None)
+        """Give the run its number in the history, with the project's files as they are now, if it is of them."""
+        self._safely(lambda: self._begin(path, leave_out, beside, selection, sees_files), None)
 
     def _begin(
-        self, path: Path, leave_out: Collection[str], beside: Collection[Path], selection: str
+        self,
+        path: Path,
+        leave_out: Collection[str],
+        beside: Collection[Path],
+        selection: str,
+        sees_files: bool,
     ) -> None:
         if path.parent == self._root / files.STATE_FOLDER:
             files.state_folder(self._root)
         self._path = path
         with self._opened() as history:
             self.source = history.source_of(self.source, self._interpreter)
-            self._seen = seen = look(self._root, history.files(), leave_out, beside)
+            self._seen = seen = (
+                look(self._root, history.files(), leave_out, beside) if sees_files else Look(None, {}, {})
+            )
             pid = os.getpid()
             self._begun = history.begin(
                 self.source,
@@ -351,6 +364,8 @@ def begin(
     beside: Collection[Path] = (),
     interpreter: str = "",
     selection: str = "",
+    *,
+    sees_files: bool = True,
 ) -> Memory:
     """The memory of a run that is about to start.
 
@@ -359,11 +374,12 @@ def begin(
     :param beside: folders outside of the root that hold code of the program.
     :param interpreter: what runs the tests; runs of another one are of another source.
     :param selection: how the tests are chosen, empty for all.
+    :param sees_files: False for a run of other files than those below the root.
     """
     memory = Memory(root, source, interpreter)
     if path is not None:
         try:
-            memory.begin(path, _below(root, leave_out), beside, selection)
+            memory.begin(path, _below(root, leave_out), beside, selection, sees_files=sees_files)
         except BaseException:  # Ctrl-C: no run began
             memory.abandon()
             raise

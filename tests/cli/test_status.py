@@ -317,3 +317,14 @@ def test_nothing_is_counted_where_nothing_is_known_to_fail(tmp_path):
     done = loop_close("status", cwd=tmp_path)
     assert done.returncode == 1
     assert "tests: error in run 1: the run is incomplete\n  prompt: " in done.stdout.decode()
+
+
+def test_merged_reports_count_until_other_runs_are_newer(tmp_path):
+    remember(tmp_path, "", source="pytest")
+    remember(tmp_path, "a", source="merge", at=100.0)
+    assert loop_close("status", cwd=tmp_path).returncode == 1
+    remember(tmp_path, "", source="pytest", at=200.0)
+    done = loop_close("status", cwd=tmp_path)
+    assert done.returncode == 0
+    assert b"merge" not in done.stdout
+    assert loop_close("status", "--source", "merge", cwd=tmp_path).returncode == 1

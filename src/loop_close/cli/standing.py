@@ -10,6 +10,7 @@ from loop_close import files
 from loop_close.cli.memory import Remembered
 from loop_close.cli.place import Place
 from loop_close.cli.summary import Summary, summary_of
+from loop_close.memory import MERGED
 from loop_close.store.contract import RunRow
 
 
@@ -40,8 +41,16 @@ class Standing:
 
 def last_runs(memory: Remembered, source: str | None) -> list[tuple[RunRow, RunRow | None]]:
     """Of the source, or of each, its last run and the last one that ended."""
-    sources = memory.sources() if source is None else (source,)
-    return [_last_of(memory, name) for name in sources]
+    if source is not None:
+        return [_last_of(memory, source)]
+    return _without_older_merge([_last_of(memory, name) for name in memory.sources()])
+
+
+def _without_older_merge(pairs: list[tuple[RunRow, RunRow | None]]) -> list[tuple[RunRow, RunRow | None]]:
+    """The last runs but for merged reports that are older than another: those are of files that were others then."""
+    newest = max(end_of(finished) for _, finished in pairs)
+    kept = [pair for pair in pairs if pair[0].source != MERGED or end_of(pair[1]) == newest]
+    return kept or pairs
 
 
 def _last_of(memory: Remembered, source: str) -> tuple[RunRow, RunRow | None]:

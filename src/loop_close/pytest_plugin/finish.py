@@ -215,9 +215,8 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
         not_run=max(0, session.testscollected - tally.done()),
     )
     made = provenance_of(config.rootpath, os.environ, shard=shard_of(config), collected=recorder.collected)
-    is_of_several = bool(recorder.collected[1]) or (
-        recorder.memory is not None and recorder.memory.has_others
-    )
+    has_others = recorder.memory is not None and recorder.memory.has_others
+    is_of_several = bool(recorder.collected[1]) or has_others or recorder.targets.json is not None
     return Observation(
         exit_code=1 if recorder.crashed else int(session.exitstatus),
         source=recorder.memory.source if recorder.memory is not None else "pytest",
