@@ -55,6 +55,7 @@ SCHEMA = closed(
             state={"enum": ["running", "done", "killed"]},
             stall_reason=TEXT,
             failing={"type": ["integer", "null"]},
+            known=NUMBER,
             fixed=NUMBER,
             new=NUMBER,
             broken=NUMBER,

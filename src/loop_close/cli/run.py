@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import strftime
+from typing import TYPE_CHECKING
 
 from loop_close import files
 from loop_close.cli.parser import UsageError
@@ -16,6 +18,9 @@ from loop_close.cli.streams import Streams
 from loop_close.cli.targets import begin_memory, is_told, targets_of
 from loop_close.remember import Memory, Told
 from loop_close.targets import Targets
+
+if TYPE_CHECKING:
+    from loop_close.model import Report
 
 #: With this word pytest remembers its run itself.
 _PLUGIN = "--loop-close"
@@ -85,6 +90,8 @@ def _write(done: Done, words: Sequence[str], source: str, targets: Targets, memo
     seen = observe_texts(done.outputs, done.exit_code, root=str(targets.root), source=memory.source)
     by_test = any(failure.nodeid for failure in seen.failures)
     report = app.close(replace(seen, rerun=rerun_words(source, words, by_test=by_test)))
+    if targets.settings.known:
+        report = _without_known(report, targets, memory)
     told = Told(tells_outcomes=False, selection=shlex.join(words))
     report = memory.take_up(report, targets.settings, told)
     saved = app.save(report, targets)
@@ -94,6 +101,14 @@ def _write(done: Done, words: Sequence[str], source: str, targets: Targets, memo
     elif report.verdict != "green":
         said.append(f"next prompt: {targets.name} (about {estimate_tokens(saved.prompt):,} tokens)")
     return [*said, *report.notes, *saved.problems]
+
+
+def _without_known(report: Report, targets: Targets, memory: Memory) -> Report:
+    """The report, the failures set apart that the setting ``known`` names."""
+    from loop_close.judge import without_known
+
+    entries, waiting = memory.known_entries(targets.settings.known)
+    return without_known(report, entries, strftime("%Y-%m-%d"), waiting=waiting)
 
 
 def _fallback(done: Done, targets: Targets, fault: BaseException) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 
 class Tally:
-    """The counts that pytest's last line shows, without its terminal."""
+    """The counts that pytest's last line shows, without its terminal.
+
+    :ivar is_named: whether a test is one of which it is asked whether it passed; None where none is.
+    """
 
     def __init__(self) -> None:
         self.passed = 0
@@ -19,6 +23,8 @@ class Tally:
         self.failed: set[str] = set()
         self.watched: frozenset[str] = frozenset()
         self.outcomes: dict[str, Any] = {}
+        self.is_named: Callable[[str], bool] | None = None
+        self.named_passed: set[str] = set()
         self._passed_too: list[Any] = []
         self._broken_setups: set[str] = set()
         self._uncollected: set[tuple[str, str]] = set()
@@ -31,6 +37,8 @@ class Tally:
         if report.outcome == "passed":  # most of them
             if report.when == "call":
                 self._pass(report)
+                if self.is_named is not None and self.is_named(report.nodeid):
+                    self.named_passed.add(report.nodeid)
         elif report.outcome == "failed":
             self._failure(report)
         elif report.outcome == "skipped":
