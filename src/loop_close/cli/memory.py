@@ -72,6 +72,11 @@ class Remembered:
         self._watch.start()
         return runs.recorded(self._connection, source, ALL)
 
+    def recorded_as(self, known: str) -> Run | None:
+        """The run that goes by this, as :func:`loop_close.store.runs.known_by` makes it; None where it is gone."""
+        self._watch.start()
+        return runs.recorded_as(self._connection, known)
+
     def files(self) -> dict[str, tuple[int, int, str]]:
         """The project's files as the last run of any source saw them: size, time and digest by path."""
         self._watch.start()
