@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 _LONGEST = 5.0
 _TOO_LONG = f"gave up after {_LONGEST:g} seconds; the agent may stop"
 _SESSIONS = f"{files.STATE_FOLDER}/sessions.json"
-#: How it is known when a session began: its host said so, or called the hook for the first time.
+# How it is known when a session began. The first call of a hook comes after runs that may be the session's own: what
+# failed then may be its doing, so that only a host that says so is believed.
 _AT_START, _AT_CALL = "start", "call"
 _MOST_NAMED = 3
 #: So many sets of functions are remembered of a session.
@@ -114,7 +115,7 @@ def _told(host: Host, data: bytes) -> tuple[str, str]:
     if payload.event == START:
         return "", ""
     situation = _situation(host, payload, place, seen, before)
-    if mark.began and payload.is_stop:
+    if payload.is_stop and mark.began[:1] == (_AT_START,):
         situation = _with_before(situation, place, seen, mark, before)
     if payload.is_stop:
         found, heard, complaint = _at_a_stop(situation, _news(payload, before), place, seen, before)
@@ -250,19 +251,18 @@ def _with_before(situation: Situation, place: Place, seen: Seen, mark: Session, 
         return situation
     return replace(
         situation,
-        before=_before_in_words(number, tests, situation.source, is_start=mark.began[0] == _AT_START),
+        before=_before_in_words(number, tests, situation.source),
         is_before_told=BEFORE in before.asked,
     )
 
 
-def _before_in_words(number: int, tests: Sequence[str], source: str, *, is_start: bool) -> str:
+def _before_in_words(number: int, tests: Sequence[str], source: str) -> str:
     from loop_close.cli.summary import shown
 
     named = ", ".join(shown(test, 160) for test in tests[:_MOST_NAMED])
     more = f" and {len(tests) - _MOST_NAMED} more" if len(tests) > _MOST_NAMED else ""
     which = "This failure was" if len(tests) == 1 else f"These {len(tests)} failures were"
-    when = "before this session began" if is_start else "when loop-close first heard of this session"
-    return f"{which} there {when} (run {number} of {shown(source, 80)}): {named}{more}."
+    return f"{which} there before this session began (run {number} of {shown(source, 80)}): {named}{more}."
 
 
 def _set_of(seen: Seen) -> str:
