@@ -48,6 +48,7 @@ def test_ids_and_positions_are_unique_and_in_order():
         "Tests that were changed",
         "Earlier attempts",
         "Other signals",
+        "Known failures",
     ]
 
 
