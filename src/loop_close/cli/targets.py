@@ -48,4 +48,5 @@ def is_told(targets: Targets, exit_code: int) -> bool:
         is_ours = files.is_prompt(path)
     except OSError:
         return False
-    return not is_ours or (files.is_finished(path) and not (exit_code and files.is_green(path)))
+    is_news = files.is_finished(path) and not (exit_code and files.is_green(path))
+    return not is_ours or is_news or files.is_green_but_for_known(path)
