@@ -285,7 +285,7 @@ def test_another_tool_makes_no_edit_tested(project):
 def test_another_tool_makes_no_red_run_green(project):
     run(project)
     loop_close("run", "--", sys.executable, "-c", "pass", cwd=project)
-    assert "Run 1 of pytest has failures" in hook(project)["reason"]
+    assert "- `pytest`: 1 test fails" in hook(project)["reason"]
 
 
 def test_a_green_part_says_nothing_of_the_rest(project):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,10 @@ from loop_close.cli.summary import Summary, summary_of
 from loop_close.memory import MERGED
 from loop_close.store.contract import RunRow
 
+_SOURCE = re.compile(r"^- `([^`\n]{1,200})`: ", re.MULTILINE)
+#: Characters of a prompt in which its sources are looked for: they stand at its top.
+_MOST_READ = 20_000
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Standing:
@@ -20,8 +25,8 @@ class Standing:
 
     :ivar last: its last run, whatever became of it.
     :ivar finished: the last that ended; None where none did.
-    :ivar prompt: where the prompt of that run lies, as an absolute path; None where it was written over since, or is
-        gone.
+    :ivar prompt: where a prompt lies that is of that run, or tells its result among others, as an absolute path; None
+        where it does not tell of it any more, or is gone.
     """
 
     last: RunRow
@@ -67,12 +72,14 @@ def standings(
     :param accepted: fingerprints of changes to tests that a person accepted.
     """
     newest = max(pairs, key=lambda pair: end_of(pair[1]))[1]
+    prompt = _prompt(place)
+    told = _sources_in(prompt) if len(pairs) > 1 else ()
     for last, finished in pairs:
         yield Standing(
             last=last,
             finished=finished,
             summary=summary_of(finished or last).judged(accepted),
-            prompt=_prompt(place) if finished is not None and finished is newest else None,
+            prompt=prompt if finished is not None and (finished is newest or last.source in told) else None,
         )
 
 
@@ -86,6 +93,11 @@ def _prompt(place: Place) -> Path | None:
     path = place.root / place.settings.file
     # Nothing that a reader would wait for.
     return path if path.is_file() and files.is_finished(path) else None
+
+
+def _sources_in(path: Path | None) -> Collection[str]:
+    """The sources whose results the prompt tells, of those that are not green: each has a line of its own."""
+    return _SOURCE.findall(prompt_text(path, _MOST_READ))
 
 
 def prompt_text(path: Path | None, limit: int) -> str:
