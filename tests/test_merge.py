@@ -1,6 +1,8 @@
 """Parts of a run put together: in any order, each once, never green while something is missing."""
 
+import base64
 import json
+import zlib
 from dataclasses import replace
 
 import pytest
@@ -9,12 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records import failure, frame, in_test, raised
 
+from loop_close.calls import Calls, Swallowed
 from loop_close.merge import Part, RejectedError, joined, packed, part_of, unpacked
 from loop_close.model import Counts, KnownFailure, Observation, Provenance
 from loop_close.prompt.compose import compose
 from loop_close.prompt.sections import DEFAULT_SECTIONS
 
 TESTS = [f"tests/test_cart.py::test_{n}" for n in range(6)]
+#: Small, and 9 MB when it is unpacked.
+BOMB = base64.b85encode(zlib.compress(b'{"tests":[' + b"[]," * 3_000_000 + b"[]]}")).decode()
 BROKEN = raised("ValueError", "bad", [in_test("test_0"), frame()])
 
 
@@ -33,7 +38,7 @@ def part(shard=(0, 0), tests=TESTS, failing=(), name="", **fields):
         exit_code=1 if failing else 0,
         provenance=made,
         failures=tuple(failure(BROKEN, nodeid=test) for test in failing),
-        counts=Counts(passed=len(tests) - len(failing), failed=len(failing), collected=len(TESTS)),
+        counts=Counts(passed=max(1, len(tests) - len(failing)), failed=len(failing), collected=len(TESTS)),
         tests=tuple(tests),
         **fields,
     )
@@ -158,6 +163,10 @@ def test_of_a_shard_that_ran_again_the_last_attempt_counts():
         ('{"schema": "loop-close.report/1"}', "it has no observation"),
         ('{"schema": "loop-close.report/1", "observation": "0"}', "its observation is cut off"),
         ('{"schema": "loop-close.report/1", "observation": "é"}', "its observation cannot be read"),
+        (
+            json.dumps({"schema": "loop-close.report/1", "observation": BOMB}),
+            "its observation is cut off or too large",
+        ),
     ],
 )
 def test_what_cannot_take_part_is_named(content, said):
@@ -173,6 +182,15 @@ def test_a_piece_of_an_observation_is_rejected(end):
             unpacked(whole[:end])
 
 
+def test_how_many_pass_is_not_told_where_it_is_not_known_which():
+    one, other = (
+        part(tests=[], failing=[test], name=name, source=name)
+        for test, name in zip(TESTS, ("a", "b"), strict=False)
+    )
+    counts = joined([one, other]).report.observation.counts
+    assert (counts.failed, counts.passed) == (2, 0)
+
+
 def test_nothing_at_all_is_not_green():
     merged = joined([], [("a.json", "it is no report")])
     assert merged.report.verdict == "error"
@@ -181,10 +199,57 @@ def test_nothing_at_all_is_not_green():
 
 def test_what_is_packed_holds_no_credential():
     secret = "ghp_" + "a1B2" * 9
+    test = f"test_a.py::test_login[{secret}]"
+    swallowed = Swallowed(
+        file="a.py", line=1, function="f", type="E", message=secret, failed=frozenset({test})
+    )
     found = Observation(
-        failures=(failure(raised("ValueError", f"token {secret}"), message=f"token {secret}"),)
+        failures=(failure(raised("ValueError", f"token {secret}"), message=f"token {secret}", nodeid=test),),
+        incomplete=secret,
+        exit_reason=secret,
+        selection=f"-k {secret}",
+        tests=(test,),
+        spared=(test,),
+        calls=Calls(failed={test: ()}, uses={test: frozenset()}, swallowed=(swallowed,)),
     )
     assert secret not in str(unpacked(packed(found)))
+
+
+def test_tests_with_one_name_without_their_credentials_are_neither_twice_nor_missing():
+    tests = [f"test_a.py::test_login[ghp_{letter * 36}]" for letter in "abcd"]
+    parts = [part((n + 1, 2), tests[n::2]) for n in range(2)]
+    whole = [
+        each._replace(observation=replace(each.observation, provenance=collected(each, 4))) for each in parts
+    ]
+    assert joined(whole).report.verdict == "green"
+
+
+def collected(each, number):
+    return replace(each.observation.provenance, collected=number)
+
+
+def test_what_was_not_green_is_not_green_when_it_is_merged():
+    """Such as a run without the tests that failed before."""
+    document = {"schema": "loop-close.report/1", "observation": packed(part().observation)}
+    known = {"verdict": "no-progress", "stall_reason": "2 known failures not run again"}
+    merged = joined([part_of("a.json", json.dumps({**document, **known}))])
+    assert merged.report.verdict == "error"
+    assert "2 known failures not run again" in text(merged)
+    shard = [
+        {"schema": "loop-close.report/1", "observation": packed(each.observation), **known}
+        for each in shards()
+    ]
+    assert (
+        joined([part_of(str(n), json.dumps(each)) for n, each in enumerate(shard)]).report.verdict == "green"
+    )
+    assert part_of("a.json", json.dumps(shard[0]), is_alone=True).observation.incomplete
+    green = {"source": "pytest", "verdict": "green"}
+    others = {
+        **known,
+        "verdict": "first-failure",
+        "sources": [green, {"source": "mypy", "verdict": "first-failure"}],
+    }
+    assert joined([part_of("a.json", json.dumps({**document, **others}))]).report.verdict == "green"
 
 
 def test_there_and_back():

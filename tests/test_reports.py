@@ -63,6 +63,14 @@ def test_damage_is_passed_over(tmp_path, damage):
     assert reports.of_others(tmp_path, [other()]) == []
 
 
+def test_it_is_private_whatever_was_in_its_place(tmp_path):
+    kept(tmp_path)
+    path = tmp_path / ".loop-close/reports/pytest@py311.json"
+    path.chmod(0o666)
+    kept(tmp_path)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_folder_that_is_a_link_is_neither_read_nor_written(tmp_path):
     kept(tmp_path)
     folder = tmp_path / ".loop-close/reports"

@@ -139,6 +139,50 @@ def test_a_missing_interpreter_is_a_cause_and_a_skipped_environment_is_none(proj
     assert "lost" not in prompt(folder)
 
 
+def test_what_tox_lets_fail_does_not_count(project):
+    more = """
+[testenv:ignored]
+ignore_outcome = true
+commands = python mypy.py
+[testenv:may]
+commands = - python mypy.py
+[testenv:is_to]
+commands = ! python mypy.py
+[testenv:both]
+commands =
+  - python mypy.py
+  python -c "exit(3)"
+"""
+    folder = project("ignored", "may", "is_to", "both", more=more)
+    tox(folder, "--loop-close")
+    assert "- `tox:both`: 1 environment fails" in prompt(folder)
+    assert "- Green: `tox:is_to`, `tox:may`" in prompt(folder)
+    assert "ignored" not in prompt(folder)
+    assert "mypy" not in prompt(folder)
+    before = prompt(folder)
+    assert tox(folder, "exec", "-e", "may", "--loop-close", "--", "python", "-c", "exit(4)").returncode == 4
+    assert prompt(folder) == before
+
+
+def test_why_a_command_did_not_run_is_told(project):
+    folder = project("not_allowed", more="[testenv:not_allowed]\ncommands = sh -c true")
+    tox(folder, "--loop-close")
+    assert "not_allowed: exit -1: sh is not allowed, use allowlist_externals to allow it" in prompt(folder)
+
+
+def test_the_commands_at_the_end_run_what_fails_and_are_recorded(project):
+    folder = project("py", "types")
+    ini = (folder / "tox.ini").read_text()
+    (folder / "tox.ini").write_text(ini.replace("pytest {posargs}", "pytest"))
+    tox(folder, "--loop-close")
+    assert "tox -e py -- --loop-close-failed\ntox -e types --loop-close" in prompt(folder)
+    done = tox(folder, "-e", "py", "--", "--loop-close-failed")
+    assert "2 items / 1 deselected / 1 selected" in done.stdout
+    (folder / "mypy.py").write_text("")
+    assert tox(folder, "-e", "types", "--loop-close").returncode == 0
+    assert "tox -e types" not in prompt(folder)
+
+
 def test_a_fault_of_ours_costs_a_line(project):
     folder = project("fine")
     (folder / "pyproject.toml").write_text("[tool.loop-close]\nbudget = 'much'\n")

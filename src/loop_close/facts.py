@@ -218,7 +218,8 @@ def reached(failure: Failure) -> Iterator[tuple[str, str, Source]]:
 def sides(cause: RootCause, report: Report) -> tuple[list[SourceResult], list[SourceResult]]:
     """Of several sources, those in which the cause fails, and those in which its tests ran and passed.
 
-    Tests that were skipped or expected to fail did not pass; one of the cause's tests has to.
+    Tests that were skipped or expected to fail did not pass; one of the cause's tests has to. Of a run that ended
+    before its end it is not known which passed.
     """
     tests = {e.failure.nodeid for e in cause.evidence if e.failure is not None} - {""}
     failing = [each for each in report.sources if cause.id in each.causes]
@@ -228,7 +229,11 @@ def sides(cause: RootCause, report: Report) -> tuple[list[SourceResult], list[So
 def _passes(source: SourceResult, tests: set[str]) -> bool:
     seen = source.observation
     meant = tests - {*seen.spared} - {known.test for known in seen.known_failing}
-    return bool(meant) and meant <= {*seen.tests} - {failure.nodeid for failure in seen.failures}
+    return (
+        bool(meant)
+        and not seen.incomplete
+        and meant <= {*seen.tests} - {failure.nodeid for failure in seen.failures}
+    )
 
 
 def package_differences(failing: Sequence[SourceResult], passing: Sequence[SourceResult]) -> list[str]:

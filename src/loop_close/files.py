@@ -185,16 +185,18 @@ def write_prompt(path: Path, text: str) -> None:
     write(path, [text, f"\n{SIGNATURE}\n"])
 
 
-def write(path: Path, pieces: Iterable[str]) -> None:
+def write(path: Path, pieces: Iterable[str], *, is_private: bool = False) -> None:
     """Replace the file by the pieces, UTF-8, in one step: a reader sees the old text or the new one.
 
+    :param is_private: only its owner may read it, whatever was in its place.
     :raises OSError: when it cannot be written; the old file is then untouched.
     """
     handle, temporary = tempfile.mkstemp(prefix=".loop-close-", dir=path.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
             file.writelines(pieces)
-        os.chmod(temporary, _mode_of(path))
+        if not is_private:
+            os.chmod(temporary, _mode_of(path))
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -207,9 +209,7 @@ def write_private(path: Path, text: str) -> None:
 
     :raises OSError: when it cannot be written.
     """
-    with contextlib.suppress(FileExistsError):
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    write(path, [text])
+    write(path, [text], is_private=True)
 
 
 def _mode_of(path: Path) -> int:

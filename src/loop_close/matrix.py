@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 from loop_close.facts import sides
@@ -17,6 +18,14 @@ _ODDS = 10
 #: A probability for what nothing else speaks for.
 _LEAST = 0.05
 _MOST_NEW = 3
+_OPERATORS: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Lt: lt,
+    ast.LtE: le,
+    ast.Gt: gt,
+    ast.GtE: ge,
+    ast.Eq: eq,
+    ast.NotEq: ne,
+}
 
 
 def narrowed(report: Report, index_of: Callable[[str], SourceIndex | None]) -> Report:
@@ -141,36 +150,26 @@ def _holds(node: ast.expr, made: Provenance) -> bool | None:
 def _compared(operator: ast.cmpop, left: Any, right: Any) -> bool | None:
     if left is None or right is None or type(left) is not type(right):
         return None
-    if isinstance(left, tuple):  # of the running version, major and minor are known alone
-        left, right = left[:2], right[:2]
-        if left == right and isinstance(operator, ast.Gt | ast.LtE):
-            return None
-    for kind, result in (
-        (ast.Lt, left < right),
-        (ast.LtE, left <= right),
-        (ast.Gt, left > right),
-        (ast.GtE, left >= right),
-        (ast.Eq, left == right),
-        (ast.NotEq, left != right),
-    ):
-        if isinstance(operator, kind):
-            return bool(result)
-    return None
+    if isinstance(left, tuple) and left[:2] == right[:2] and min(len(left), len(right)) > 2:
+        return None  # it is about the micro version, which is not known
+    try:
+        return bool(_OPERATORS[type(operator)](left, right))
+    except (KeyError, TypeError):  # such as tuples of texts and numbers
+        return None
 
 
 def _value(node: ast.expr, made: Provenance) -> Any:
-    """A literal, or what ``sys`` and ``os`` say there; None where that is not known."""
-    text = ast.unparse(node) if isinstance(node, ast.Attribute | ast.Subscript | ast.Name) else ""
+    """A literal, or what ``sys`` says there; None where that is not known."""
+    text = ast.unparse(node) if isinstance(node, ast.Attribute | ast.Subscript) else ""
     name, _, version = made.interpreter.partition("-")
     numbers = tuple(int(part) for part in version.split(".") if part.isdecimal())
     if len(numbers) == 2:
-        known: dict[str, Any] = {"version_info": numbers, "version_info[:2]": numbers}
-        known |= {"version_info[0]": numbers[0], "version_info.major": numbers[0]}
-        known |= {"version_info[1]": numbers[1], "version_info.minor": numbers[1]}
-        found = known.get(text.removeprefix("sys."))
-        if found is not None:
-            return found
-    if text in ("sys.platform", "platform"):
+        # Whatever else the version has makes it larger than the two numbers alone.
+        known: dict[str, Any] = {"": (*numbers, 0), "[:2]": numbers}
+        known |= {"[0]": numbers[0], ".major": numbers[0], "[1]": numbers[1], ".minor": numbers[1]}
+        if text.startswith("sys.version_info") and (part := text.removeprefix("sys.version_info")) in known:
+            return known[part]
+    if text == "sys.platform":
         return made.platform or None
     if text == "sys.implementation.name":
         return name or None

@@ -31,15 +31,20 @@ from loop_close.model import (
 )
 from loop_close.monitor.added import added
 from loop_close.store.records import RecordError, to_plain, to_record
-from loop_close.text.redact import redact
+from loop_close.text.redact import MARK, redact
 
-#: No report holds more than this when it is unpacked, in bytes.
-_MOST = 400_000_000
+#: No report holds more than this when it is unpacked, in bytes, nor so many times what it has packed: a tenth of that
+#: is usual, and a small file must not fill the memory.
+_MOST = 100_000_000
+_MOST_TIMES = 200
+_ANY = 1_000_000
 _NAMED = 3
 _LINTERS = frozenset(("ruff", "flake8"))
 #: Rules of linters for what fails when it runs: undefined names, syntax errors, wrong format strings, and the like;
 #: not unused imports and variables, nor style.
 _BREAKS = re.compile(r"F(?!401|841|541)|E9|PLE|B0(?:06|15|18|23)")
+#: What of calls holds names of files and functions alone, and many of them.
+_OF_CODE = frozenset(("functions", "makings", "modules"))
 #: Options of pytest-split, pytest-shard and pytest-test-groups that choose a part of the tests.
 _SHARD_OPTIONS = frozenset(
     ("--splits", "--group", "--num-shards", "--shard-id", "--test-group-count", "--test-group")
@@ -76,20 +81,21 @@ class Merged(NamedTuple):
 
 def packed(observation: Observation) -> str:
     """All that was observed, as a text of ASCII characters for a report."""
-    plain = to_plain(observation)
-    for key in ("failures", "warnings"):
-        if key in plain:
-            plain[key] = _redacted(plain[key])
+    plain = _redacted(to_plain(observation))
     text = json.dumps(plain, separators=(",", ":")).encode("ascii")
     return base64.b85encode(zlib.compress(text, 6)).decode("ascii")
 
 
 def _redacted(value: Any) -> Any:
+    """The same without credentials, also in node ids, which hold the parameters of tests and are keys, too."""
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, dict):
-        return {key: _redacted(each) for key, each in value.items()}
-    return [_redacted(each) for each in value] if isinstance(value, list) else value
+        return {
+            redact(key) if "::" in key else key: each if key in _OF_CODE else _redacted(each)
+            for key, each in value.items()
+        }
+    return [_redacted(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def unpacked(text: str) -> Observation:
@@ -98,8 +104,8 @@ def unpacked(text: str) -> Observation:
     :raises RejectedError: when the text was not made by it.
     """
     try:
-        unpacker = zlib.decompressobj()
-        data = unpacker.decompress(base64.b85decode(text), _MOST)
+        unpacker, raw = zlib.decompressobj(), base64.b85decode(text)
+        data = unpacker.decompress(raw, min(_MOST, _ANY + _MOST_TIMES * len(raw)))
         if not unpacker.eof:
             raise RejectedError("its observation is cut off or too large")
         return to_record(Observation, json.loads(data))
@@ -111,9 +117,10 @@ def unpacked(text: str) -> Observation:
         ) from fault
 
 
-def part_of(name: str, text: str) -> Part:
+def part_of(name: str, text: str, *, is_alone: bool = False) -> Part:
     """The part that a JSON report holds.
 
+    :param is_alone: a shard stands for its source; else what failed before and did not run ran in another one.
     :raises RejectedError: for a text that is not a report, is cut off, has another version, or lacks the observation.
     """
     try:
@@ -125,7 +132,21 @@ def part_of(name: str, text: str) -> Part:
         raise RejectedError("it has no observation: write it again with --loop-close-json of this version")
     progress = document.get("progress")
     run = progress.get("run", 0) if isinstance(progress, dict) else 0
-    return Part(name, _digest(observed), unpacked(observed), run if isinstance(run, int) else 0)
+    observation, why = unpacked(observed), document.get("stall_reason")
+    is_whole = is_alone or not observation.provenance.shard[1]
+    is_red = is_whole and _own_verdict(document, observation.source) != "green"
+    if is_red and close(observation).verdict == "green":
+        # It knew more, such as failures of an earlier run that did not run again.
+        observation = replace(observation, incomplete=why if isinstance(why, str) and why else "not green")
+    return Part(name, _digest(observed), observation, run if isinstance(run, int) else 0)
+
+
+def _own_verdict(document: Mapping[str, Any], source: str) -> object:
+    """That of the run itself: a report of several sources is as red as the worst of them."""
+    sources = document.get("sources")
+    rows = [each for each in sources if isinstance(each, dict)] if isinstance(sources, list) else []
+    own = next((each for each in rows if each.get("source") == source), document)
+    return own.get("verdict", "green")
 
 
 def part_of_junit(name: str, observation: Observation) -> Part:
@@ -147,9 +168,8 @@ def joined(parts: Iterable[Part], rejected: Sequence[tuple[str, str]] = ()) -> M
     for part in sorted(parts, key=lambda each: (each.name, each.digest)):
         known.setdefault(part.digest, part)
     kept, strangers = _of_one_run([*known.values()])
-    sources = {name: _one_run(group) for name, group in _by_source(kept).items()}
     found = [*rejected, *strangers]
-    reports = {name: close(observation) for name, observation in sources.items()}
+    reports = {name: close(_one_run(group)) for name, group in _by_source(kept).items()}
     return Merged(_union(reports, found), tuple(sorted(found)))
 
 
@@ -275,12 +295,14 @@ def _missing(parts: Sequence[Part]) -> Iterator[str]:
 
 def _twice_or_never(parts: Sequence[Part], made: Sequence[Provenance], *, is_whole: bool) -> Iterator[str]:
     times = Counter(test for part in parts for test in set(part.observation.tests))
-    twice = sorted(test for test, number in times.items() if number > 1)
+    # Without their credentials two tests may have one name.
+    twice = sorted(test for test, number in times.items() if number > 1 and not MARK.search(test))
     if twice:
         yield f"{len(twice)} tests ran in two shards, such as {', '.join(twice[:_NAMED])}"
     collected = max((each.collected for each in made if each.digest), default=0)
-    if is_whole and times and len(times) < collected:
-        yield f"{collected - len(times)} of {collected} tests ran in no shard"
+    ran = sum(len(part.observation.tests) for part in parts)
+    if is_whole and times and ran < collected:
+        yield f"{collected - ran} of {collected} tests ran in no shard"
 
 
 def over(own: Report, others: Iterable[Part]) -> Report:
@@ -374,7 +396,7 @@ def _known(seen: Sequence[Observation]) -> tuple[KnownFailure, ...]:
 def _rejections(rejected: Sequence[tuple[str, str]]) -> str:
     named = "; ".join(f"{name} was not read: {why}" for name, why in sorted(rejected)[:_NAMED])
     more = len(rejected) - _NAMED
-    return f"{named}; {more} more were not read" if more > 0 else named
+    return f"{named}; {more} more {'was' if more == 1 else 'were'} not read" if more > 0 else named
 
 
 def _once(failures: Iterable[Failure]) -> tuple[Failure, ...]:
@@ -394,15 +416,18 @@ def _result(name: str, report: Report) -> SourceResult:
 
 
 def _counts(observations: Sequence[Observation], failures: Sequence[Failure]) -> Counts:
-    """Each test once: it fails if it does for any source."""
+    """Each test once: it fails if it does for any source. None passes where it is not known which do."""
     if len(observations) == 1:
         return observations[0].counts
-    most = max((each.counts for each in observations), key=lambda counts: counts.passed + counts.failed)
+    first = max(observations, key=lambda each: each.counts.passed + each.counts.failed)
+    most, failing = first.counts, {failure.nodeid for failure in failures} - {""}
     ran = [each for each in observations if each.expects_tests]
-    if ran and all(each.tests for each in ran):
+    if ran and all(each.tests and not each.incomplete for each in ran):
         tests = {test for each in ran for test in each.tests}
         spared = tests.intersection(*({*each.spared} | (tests - {*each.tests}) for each in ran))
-        most = replace(most, passed=len(tests - spared - {failure.nodeid for failure in failures}))
+        most = replace(most, passed=len(tests - spared - failing))
+    elif not failing <= {failure.nodeid for failure in first.failures}:
+        most = replace(most, passed=0)
     called = {f.nodeid for f in failures if f.phase == "call" and not f.subtest}
     subtests = {(f.nodeid, f.subtest) for f in failures if f.subtest}
     errors = {(f.nodeid, f.phase) for f in failures if f.phase in ("setup", "teardown", "collect")}

@@ -43,7 +43,7 @@ def _part(path: Path, run: OtherRun) -> Part | None:
     try:
         if path.is_symlink() or not path.is_file() or path.stat().st_size > _MOST_BYTES:
             return None
-        part = part_of(run.source, path.read_text(encoding="utf-8"))
+        part = part_of(run.source, path.read_text(encoding="utf-8"), is_alone=True)
     except (OSError, ValueError, RejectedError):
         return None
     is_that_run = part.run == run.run and part.observation.source == run.source

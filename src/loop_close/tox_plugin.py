@@ -35,6 +35,7 @@ _HELP = "collect the results of all environments in one nextprompt.md (loop-clos
 _PLUGIN = "pytest_loop_close-*.dist-info"
 _PYTEST = ("pytest", "py.test")
 _LOGGER = "tox.session.cmd.run.single"
+_FAILED = "--loop-close-failed"
 _LONGEST = 300
 
 
@@ -50,7 +51,10 @@ class _Begun(NamedTuple):
 
 
 class _Environments:
-    """What is known of the environments of this call of tox, by name."""
+    """What is known of the environments of this call of tox, by name.
+
+    :ivar words: what stands behind ``--``.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -58,6 +62,7 @@ class _Environments:
         self.is_told: set[str] = set()
         self.installing: dict[str, str] = {}
         self.errors = _Errors()
+        self.words: tuple[str, ...] = ()
 
 
 class _Errors(logging.Handler):
@@ -85,6 +90,7 @@ def tox_add_option(parser: ToxParser) -> None:
 def tox_add_core_config(core_conf: ConfigSet, state: State) -> None:
     """``loop_close = true`` below ``[tox]``."""
     core_conf.add_config("loop_close", of_type=bool, default=False, desc=_HELP)
+    _STATE.words = state.conf.pos_args(None) or ()
     logger = logging.getLogger(_LOGGER)
     if _STATE.errors not in logger.handlers:
         logger.addHandler(_STATE.errors)
@@ -118,12 +124,20 @@ def tox_env_teardown(tox_env: ToxEnv) -> None:
 def _safely(tox_env: ToxEnv, work: Callable[[], object]) -> None:
     """Do it where it was asked for; a fault of ours costs a line, and no environment."""
     try:
-        if isinstance(tox_env, RunToxEnv) and (
-            getattr(tox_env.options, "loop_close", False) or tox_env.core["loop_close"]
-        ):
+        if isinstance(tox_env, RunToxEnv) and _is_asked(tox_env):
             work()
     except Exception as fault:
         _say([f"internal error in {_name(tox_env)}: {type(fault).__name__}: {str(fault)[:_LONGEST]}"])
+
+
+def _is_asked(tox_env: ToxEnv) -> bool:
+    """Whether the environment takes part: not with the command of ``tox exec``, nor where its result does not count."""
+    is_meant = (
+        getattr(tox_env.options, "loop_close", False) or tox_env.core["loop_close"] or _FAILED in _STATE.words
+    )
+    return (
+        bool(is_meant) and tox_env.options.command not in ("exec", "e") and not tox_env.conf["ignore_outcome"]
+    )
 
 
 def _say(lines: Sequence[str]) -> None:
@@ -148,8 +162,10 @@ def _before(tox_env: ToxEnv) -> None:
         _STATE.begun[name] = _begin(tox_env)
     site = tox_env.env_site_package_dir() if hasattr(tox_env, "env_site_package_dir") else None
     if site is not None and any(site.glob(_PLUGIN)):
-        options = tox_env.environment_variables.get("PYTEST_ADDOPTS", "")
-        tox_env.conf["set_env"].update({"PYTEST_ADDOPTS": f"{options} --loop-close".strip()})
+        # Not every command takes what stands behind --.
+        options = [tox_env.environment_variables.get("PYTEST_ADDOPTS", ""), "--loop-close"]
+        options += [_FAILED] if _FAILED in _STATE.words else []
+        tox_env.conf["set_env"].update({"PYTEST_ADDOPTS": " ".join(options).strip()})
 
 
 def _begin(tox_env: ToxEnv) -> _Begun:
@@ -188,7 +204,13 @@ def _after(tox_env: ToxEnv, exit_code: int, outcomes: Sequence[Outcome]) -> None
         return
     _STATE.is_told.add(name)
     has_reported = _reports(begun.targets.root, name) != begun.reports
-    rest = [each for each in outcomes if not (has_reported and _is_pytest(each.cmd))]
+    rest = [
+        each
+        for each in outcomes
+        if not (has_reported and _is_pytest(each.cmd)) and not (each.exit_code and _is_free(tox_env, each))
+    ]
+    if not exit_code:  # what failed ran again, and passed
+        rest = [each for each in rest if not each.exit_code]
     failed = next((each for each in rest if each.exit_code), None)
     if has_reported and (not rest or (exit_code and failed is None)):
         with _STATE.lock:
@@ -196,6 +218,15 @@ def _after(tox_env: ToxEnv, exit_code: int, outcomes: Sequence[Outcome]) -> None
         return
     code = exit_code if failed is not None or not has_reported else 0
     _take_up(tox_env, begun, _observed(tox_env, begun, code, rest, failed))
+
+
+def _is_free(tox_env: ToxEnv, outcome: Outcome) -> bool:
+    """Whether the command may fail, as it stands behind ``-``, or is to fail, behind ``!``."""
+    commands = (each for key in ("commands_pre", "commands", "commands_post") for each in tox_env.conf[key])
+    return any(
+        [*each.args] == [*outcome.request.cmd] and (each.ignore_exit_code or each.invert_exit_code)
+        for each in commands
+    )
 
 
 def _is_pytest(words: Sequence[str]) -> bool:
@@ -218,7 +249,8 @@ def _observed(
     texts = [text for each in outcomes for text in (each.out, each.err)]
     seen = observe_texts(texts, code, root=str(begun.targets.root), source=begun.memory.source)
     if code and not seen.failures:
-        command = shlex.join(map(str, failed.cmd)) if failed is not None else "a command"
+        error = sys.exc_info()[1]  # such as that a command is not in allowlist_externals
+        command = shlex.join(map(str, failed.cmd)) if failed is not None else str(error or "a command")
         said = Failure(
             nodeid="", phase="process", tool="tox", code=name, message=f"{name}: exit {code}: {command}"
         )
@@ -263,7 +295,9 @@ def _take_up(tox_env: ToxEnv, begun: _Begun, seen: Observation) -> None:
         platform=sys.platform,
         commit=commit_at_head(root),
     )
-    observation = replace(seen, provenance=made, rerun=("tox", "-e", name), failed_option="", takes_ids=False)
+    option = () if tox_env.core["loop_close"] else ("--loop-close",)
+    rerun = ("tox", "-e", name, *option)
+    observation = replace(seen, provenance=made, rerun=rerun, failed_option="", takes_ids=False)
     with _STATE.lock:
         lines = app.conclude(observation, begun.targets, begun.memory, selection=name)
     if seen.exit_code:

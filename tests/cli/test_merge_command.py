@@ -1,6 +1,7 @@
 """``loop-close merge`` on reports that pytest wrote."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -90,6 +91,11 @@ def test_what_cannot_be_read_is_named_and_kept(project, tmp_path):
     done = merged(project, "reports/2/report.json", "reports/3/report.json", cut)
     assert f"{cut} was not read: it is no JSON, or cut off" in done.stderr.decode()
     assert cut.exists()
+
+
+def test_a_pipe_is_not_waited_for(project, tmp_path):
+    os.mkfifo(tmp_path / "report.json")
+    assert "report.json was not read: it is not a regular file" in merged(project, tmp_path).stderr.decode()
 
 
 def test_junit_files_are_sources_of_their_own(project, tmp_path):

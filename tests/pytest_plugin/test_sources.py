@@ -74,6 +74,18 @@ def test_each_environment_runs_its_own_failing_tests(in_environment):
     assert "3 failed" in again.stdout
 
 
+def test_another_interpreter_in_the_same_environment_runs_its_own_failing_tests(in_environment, monkeypatch):
+    in_environment("py", "-k", "total")
+    monkeypatch.setattr("loop_close.pytest_plugin.begin.interpreter", lambda: "pypy-3.11")
+    monkeypatch.setattr("loop_close.pytest_plugin.failed.interpreter", lambda: "pypy-3.11")
+    done = in_environment("py", "-k", "price", old="1")
+    assert done.says("- `pytest:py`: 1 test fails", "- `pytest:py:pypy-3.11-")
+    assert done.rerun == "tox -e py -- --loop-close-failed"
+    again = in_environment("py", old="1", asked=("--loop-close-failed", "--loop-close-json=report.json"))
+    assert "FAILED test_shop.py::test_price" in again.stdout
+    assert "1 failed, 3 deselected" in again.stdout
+
+
 def test_after_an_edit_the_others_have_not_run(in_environment, pytester):
     in_environment("py311")
     path = pytester.path / "shop.py"
@@ -97,6 +109,38 @@ def test_a_green_environment_says_so_and_what_is_not(in_environment):
         "loop-close: not green either, on the same files: pytest:py311 (1 test fails"
     )
     assert done.report["verdict"] == "first-failure"
+
+
+def test_an_environment_with_failures_that_did_not_run_again_is_not_green(in_environment):
+    """Such as one that runs pytest twice."""
+    in_environment("py311", "-k", "total")
+    in_environment("py311", "-k", "fine")
+    done = in_environment("py312", "-k", "fine")
+    assert done.says("- `pytest:py311`: Not green, 1 passes; incomplete", "- Green: `pytest:py312`")
+    assert done.says("This run is incomplete (`pytest:py311: 1 known failure not run again`)")
+    assert done.rerun == "tox -e py311 -- --loop-close-failed"
+
+
+def test_of_many_sources_no_red_one_is_left_out(run, monkeypatch):
+    monkeypatch.setattr("loop_close.store.runs._MOST_TOLD", 3)
+    for number in range(5):
+        chosen = "total" if number == 0 else "fine"
+        done = run(FILES, "-k", chosen, "--loop-close-source", f"s{number}", remembers=True)
+    assert done.report["verdict"] == "first-failure"
+    assert done.says("- `s0`: 1 test fails", "- Green: `s2`, `s3`, `s4`")
+
+
+def test_a_test_that_did_not_run_passes_nowhere(in_environment, pytester):
+    """As it is behind the first that fails."""
+    text = "import shop\n\ndef test_a(): assert shop.price('ab') == 'x'\ndef test_b(): assert shop.total([1]) == 1\n"
+    in_environment("py311", files={**FILES, "test_shop.py": text})
+    done = in_environment("py312", "-x")
+    assert done.says("- `pytest:py312`: 1 test fails; incomplete", "Fails on `pytest:py311`.")
+    assert "passes on" not in done.prompt
+    (pytester.path / "test_other.py").write_text("import nothing")
+    in_environment("py311")
+    done = in_environment("py312")
+    assert done.title == "# 1 file cannot be collected: ModuleNotFoundError at test_other.py:1"
 
 
 def test_what_a_checker_says_of_the_place_stands_with_the_failure(run, pytester):

@@ -57,7 +57,10 @@ def _files(paths: list[str]) -> Iterator[Path]:
 
 
 def _part(path: Path) -> Part:
-    if path.stat().st_size > _MOST_BYTES:
+    size = path.stat().st_size
+    if not path.is_file():  # a pipe would wait for a writer
+        raise RejectedError("it is not a regular file")
+    if size > _MOST_BYTES:
         raise RejectedError(f"it is larger than {_MOST_BYTES:,} bytes")
     if path.suffix == ".xml":
         return _junit(path)

@@ -69,7 +69,8 @@ def rerun_commands(observations: Sequence[Observation]) -> list[str]:
 def _of_environments(words: Sequence[str], names: Sequence[str]) -> str:
     """``tox -e py311,py312 -- …`` or ``nox -s tests-3.11 tests-3.12 -- …``."""
     runner, flag, *rest = words
-    named = [",".join(names)] if runner == "tox" else names
+    once = dict.fromkeys(names)
+    named = [",".join(once)] if runner == "tox" else once
     return shlex.join([runner, flag, *named, *rest])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from loop_close import files
-from loop_close.provenance import runner_of, source_of
+from loop_close.provenance import interpreter, runner_of, source_of
 from loop_close.pytest_plugin.command import reaches_outside
 
 #: The name of the node ids in the ``workerinput`` of xdist, and of the notes in ``workeroutput``.
@@ -130,7 +131,9 @@ def _own_list(config: pytest.Config) -> str:
     """The source, where it is an environment of a runner: it has a list of its own; else empty."""
     if not runner_of(os.environ)[1]:
         return ""
-    return str(config.getoption("loop_close_source", None) or source_of("pytest", os.environ))
+    plain = str(config.getoption("loop_close_source", None) or source_of("pytest", os.environ))
+    own = f"{plain}:{interpreter()}-{sys.platform}"  # so it is called where another interpreter has the plain name
+    return own if files.of_source(config.rootpath, own, files.LIST).is_file() else plain
 
 
 def notes_of(config: pytest.Config) -> Iterator[str]:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from loop_close.memory import Run
 
 _MOST_KILLED = 100
-_MOST_SOURCES = 20
+#: So many sources are looked at, and so many are told of: as many as have a report.
+_MOST_SOURCES = 1_000
+_MOST_TOLD = 64
 #: So many runs back the last green one is looked for.
 _MOST_BACK = 500
 _MOST_WINDOWS = 1_000
@@ -197,7 +199,7 @@ def has_others(connection: sqlite3.Connection, source: str) -> bool:
 
 
 def last_of_others(connection: sqlite3.Connection, source: str) -> tuple[LastRow, ...]:
-    """The last run that has ended of each other source, by name; of those that ran last."""
+    """The last run that has ended of each other source, by name; of many those that are not green, then the newest."""
     rows = connection.execute(
         "SELECT id, source, number, snapshot, summary FROM runs WHERE id IN (SELECT (SELECT r.id FROM runs r"
         " WHERE r.source = s.source AND r.state = 'done' ORDER BY r.number DESC LIMIT 1) FROM sources s"
@@ -208,7 +210,8 @@ def last_of_others(connection: sqlite3.Connection, source: str) -> tuple[LastRow
         LastRow(int(row), to_text(name), to_whole(number), snapshot, str(_dictionary(summary).get("verdict")))
         for row, name, number, snapshot, summary in rows
     )
-    return tuple(sorted(found, key=lambda last: last.source))
+    told = sorted(found, key=lambda last: last.verdict == "green")[:_MOST_TOLD]
+    return tuple(sorted(told, key=lambda last: last.source))
 
 
 def window_before(connection: sqlite3.Connection, begun: Begun) -> tuple[float, float]:
