@@ -21,6 +21,7 @@ from benchmarks.memory import memory
 from benchmarks.real import real
 from benchmarks.red import red
 from benchmarks.rows import PEERS, Bench, Peer, Row
+from benchmarks.sources import sources
 from benchmarks.startup import startup
 from benchmarks.suspects import suspects
 from benchmarks.tokens import tokens
@@ -36,6 +37,7 @@ SCENARIOS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "suspects": suspects,
     "guard": guard,
     "hook": hook,
+    "sources": sources,
 }
 #: Those that fetch projects from PyPI run only where they are asked for.
 ASKED_FOR = {**SCENARIOS, "real": real}

@@ -102,6 +102,7 @@ def test_red_run_writes_prompt_report_and_what_is_kept(save, tmp_path):
     assert (tmp_path / "next.md").read_text() == f"{saved.prompt}\n{files.SIGNATURE}\n"
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["next_prompt"] == saved.prompt
+    assert report.pop("observation"), "what merging needs"
     assert json.loads((tmp_path / ".loop-close" / "report.json").read_text()) == report
 
 

@@ -111,3 +111,63 @@ def test_credentials_in_a_test_are_not_shown():
     secret = "ghp_" + "a1B2c3D4e5" * 4
     changes = compared({"test_a.py": TEST}, {"test_a.py": f"def test_a():\n    f('{secret}')\n"})
     assert secret not in repr(changes)
+
+
+KNOWN = """\
+[project]
+name = "x"
+[[tool.loop-close.known]]
+test = "a.py::test_a"
+issue = "https://example.org/1"
+until = 2027-01-31
+[[tool.loop-close.known]]
+cause = "1a2b3c4d"
+"""
+
+
+def test_entries_of_known_failures_are_kept_whatever_their_form():
+    kept = text_of("pyproject.toml", KNOWN.encode())
+    assert kept == (
+        '# loop-close known: {"test": "a.py::test_a", "until": "2027-01-31"}\n'
+        '# loop-close known: {"cause": "1a2b3c4d"}\n'
+    )
+    inline = 'tool = {loop-close = {known = [{until = "2027-01-31", test = "a.py::test_a"}, {cause = "1a2b3c4d"}]}}'
+    assert text_of("pyproject.toml", inline.encode()) == kept
+    assert text_of("sub/pyproject.toml", KNOWN.encode()) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[tool.loop-close]\nknown = 1\n",
+        "[tool.loop-close]\nknown = [{}]\n",
+        "[tool.loop-close]\nknown = [\n",
+        "tool = 1 # loop-close known",
+        "[tool]\nloop-close = 'known'\n",
+    ],
+)
+def test_wrong_entries_are_none(text):
+    assert text_of("pyproject.toml", text.encode()) == ""
+
+
+def test_a_comment_that_looks_like_an_entry_is_none():
+    """Else it could be planted before the loop, so that an entry later seems to have been there."""
+    text = '[tool.pytest.ini_options]\n# loop-close known: {"test": "a.py::test_a"}\n'
+    before = {"pyproject.toml": text_of("pyproject.toml", text.encode())}
+    after = {"pyproject.toml": text_of("pyproject.toml", (text + KNOWN).encode())}
+    found = compared(before, after)
+    assert [(each.id, each.kind, each.state) for each in found] == 2 * [
+        ("pyproject.toml::known", "weakened", "open")
+    ]
+    assert {each.what for each in found} == {
+        "`a.py::test_a` was added to the known failures, until 2027-01-31",
+        "the root cause 1a2b3c4d was added to the known failures",
+    }
+
+
+def test_an_entry_stays_open_also_where_no_run_of_the_loop_was_before():
+    before, after = ({"pyproject.toml": text_of("pyproject.toml", text.encode())} for text in ("", KNOWN))
+    found = compared(before, after)
+    assert {each.state for each in judged(found, (), (), is_new=True)} == {"open"}
+    assert {each.state for each in judged(found, (), [each.fingerprint for each in found])} == {"asked"}
+    assert {each.state for each in judged(found, [each.fingerprint for each in found], ())} == {"accepted"}

@@ -25,7 +25,7 @@ def test_every_scenario_prints_its_figures():
     assert "off hooks called per test or file none none" in rows
     assert "green heavy modules imported none none" in rows
     assert "100 distinct messages kept in the full report 100 of 100 all" in rows
-    for scenario in ("off", "green", "100 red", "100 distinct", "analyze", "logs"):
+    for scenario in ("off", "green", "100 red", "100 distinct", "analyze", "logs", "50 shards"):
         assert any(row.startswith(f"{scenario} ") for row in rows)
 
 

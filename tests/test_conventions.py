@@ -1,6 +1,10 @@
-import pytest
+import re
 
-from loop_close.conventions import is_configuration, is_test_file, is_test_module
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loop_close.conventions import is_configuration, is_like, is_test_file, is_test_module
 
 
 @pytest.mark.parametrize(
@@ -67,3 +71,13 @@ def test_configuration_of_tests(name):
 )
 def test_no_configuration_of_tests(name):
     assert not is_configuration(name)
+
+
+@given(test=st.text("ab[]*:", max_size=12), pattern=st.text("ab[]*:", max_size=8))
+def test_only_the_asterisk_has_a_meaning(test, pattern):
+    expected = ".*".join(map(re.escape, pattern.split("*")))
+    assert is_like(test, pattern) == bool(re.fullmatch(expected, test, re.DOTALL))
+
+
+def test_a_pattern_of_many_asterisks_takes_no_time():
+    assert not is_like("a" * 10_000, "*a" * 2_000 + "b")

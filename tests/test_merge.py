@@ -13,7 +13,7 @@ from records import failure, frame, in_test, raised
 
 from loop_close.calls import Calls, Swallowed
 from loop_close.merge import Part, RejectedError, joined, packed, part_of, unpacked
-from loop_close.model import Counts, Observation, Provenance
+from loop_close.model import Counts, KnownFailure, Observation, Provenance
 from loop_close.prompt.compose import compose
 from loop_close.prompt.sections import DEFAULT_SECTIONS
 
@@ -257,3 +257,27 @@ def test_there_and_back():
     assert unpacked(packed(found)) == found
     assert isinstance(shards()[0], Part)
     assert replace(found, tests=()) != found
+
+
+def test_whole_runs_of_several_checkouts_are_told_apart_by_their_inputs():
+    parts = [part(failing=TESTS[:1], name="a/report.json"), part(failing=TESTS[:2], name="b/report.json")]
+    report = joined(parts).report
+    assert [each.source for each in report.sources] == ["pytest (a/report.json)", "pytest (b/report.json)"]
+    assert not report.observation.incomplete
+    assert joined(reversed(parts)).report == report
+
+
+def test_known_failures_of_shards_are_known_in_all():
+    known = KnownFailure(test=TESTS[0], phases=("call",), issue="#12")
+    parts = [replace_known(part((1, 2), TESTS[:3], run_id="7"), known), part((2, 2), TESTS[3:], run_id="7")]
+    report = joined(parts).report
+    assert (report.verdict, report.observation.known, report.observation.exit_code) == ("green", (known,), 1)
+    assert compose(report, DEFAULT_SECTIONS, budget=2000).startswith(
+        "# The tests pass but for 1 known failure: "
+    )
+    parts[1] = part((2, 2), TESTS[3:], failing=TESTS[3:4], run_id="7")
+    assert joined(parts).report.verdict == "first-failure"
+
+
+def replace_known(made, known):
+    return made._replace(observation=replace(made.observation, exit_code=1, known=(known,)))

@@ -1,6 +1,10 @@
 import dataclasses
+import datetime
+import tomllib
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from loop_close.memory import Thresholds
 from loop_close.progress import signals
@@ -8,6 +12,7 @@ from loop_close.settings import (
     _LEAST,
     MIN_BUDGET,
     SIGNALS,
+    KnownEntry,
     Settings,
     SettingsError,
     check_setting,
@@ -99,8 +104,8 @@ def test_settings_know_every_threshold_and_signal():
 def test_unknown_key_is_refused_and_the_known_ones_are_listed(key):
     with pytest.raises(
         SettingsError,
-        match=r"unknown setting; known settings: budget, ci, file, history, json, require_edits_run, signals_off,"
-        r" strategy, suspects, test_command, thresholds$",
+        match=r"unknown setting; known settings: budget, ci, file, history, json, known, require_edits_run,"
+        r" signals_off, strategy, suspects, test_command, thresholds$",
     ):
         parse_settings({key: 1})
 
@@ -164,3 +169,114 @@ def test_whether_edits_have_to_be_run():
 def test_what_is_neither_true_nor_false(value):
     with pytest.raises(SettingsError, match="require_edits_run must be true or false"):
         parse_settings({"require_edits_run": value})
+
+
+KNOWN = """
+[tool.loop-close]
+known = [
+    { test = "tests/test_a.py::test_b", issue = "https://example.org/1", until = 2027-01-31 },
+    { cause = "1a2b3c4d", until = "2028-02-29" },
+]
+"""
+
+
+def test_known_failures_as_toml_has_them():
+    table = tomllib.loads(KNOWN)["tool"]["loop-close"]
+    assert parse_settings(table).known == (
+        KnownEntry(test="tests/test_a.py::test_b", issue="https://example.org/1", until="2027-01-31"),
+        KnownEntry(cause="1a2b3c4d", until="2028-02-29"),
+    )
+    tables = "[[tool.loop-close.known]]\ntest = 'a.py::test_a'\n"
+    assert parse_settings(tomllib.loads(tables)["tool"]["loop-close"]).known == (
+        KnownEntry(test="a.py::test_a"),
+    )
+    assert parse_settings({"known": []}).known == ()
+
+
+@pytest.mark.parametrize("value", [None, "a.py::test_a", {"test": "a"}, ["a.py::test_a"], [[]], 1])
+def test_known_failures_are_a_list_of_tables(value):
+    with pytest.raises(
+        SettingsError, match=r"^\[tool\.loop-close\] known must be a list of tables with a test"
+    ):
+        parse_settings({"known": value})
+
+
+NO_CAUSE = "cause must be the id of a root cause, eight digits and letters from a to f, not"
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"tests": "a"}, "unknown key 'tests'; known keys: test, cause, issue, until"),
+        ({"issue": "#1"}, "names neither a test nor a cause; it must name one of them"),
+        ({"test": "a", "cause": "1a2b3c4d"}, "names both a test and a cause; it must name one of them"),
+        ({"test": ""}, "test must be the node id of a test, as a string of one line, not ''"),
+        ({"test": 1}, "test must be the node id of a test, as a string of one line, not 1"),
+        ({"test": "a\nb"}, "test must be the node id of a test, as a string of one line, not 'a\\nb'"),
+        (
+            {"test": "a", "issue": 5},
+            "issue must be where the failure is tracked, as a string of one line, not 5",
+        ),
+        (
+            {"cause": "1a2b3c4"},
+            f"{NO_CAUSE} '1a2b3c4'",
+        ),
+        (
+            {"cause": "1A2B3C4D"},
+            f"{NO_CAUSE} '1A2B3C4D'",
+        ),
+        (
+            {"cause": 12345678},
+            f"{NO_CAUSE} 12345678",
+        ),
+        ({"test": "a", "until": "31.1.2027"}, "until must be a date such as 2027-01-31, not '31.1.2027'"),
+        ({"test": "a", "until": "2027-02-29"}, "until must be a date such as 2027-01-31, not '2027-02-29'"),
+        ({"test": "a", "until": "2027-13-01"}, "until must be a date such as 2027-01-31, not '2027-13-01'"),
+        ({"test": "a", "until": 2027}, "until must be a date such as 2027-01-31, not 2027"),
+        (
+            {"test": "a", "until": datetime.time(1)},
+            "until must be a date such as 2027-01-31, not datetime.time(1, 0)",
+        ),
+        (
+            {"test": "a", "until": datetime.datetime(2027, 1, 31)},
+            "until must be a date such as 2027-01-31, not datetime.datetime(2027, 1, 31, 0, 0)",
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_entry_is_named(entry, said):
+    with pytest.raises(SettingsError) as error:
+        parse_settings({"known": [{"test": "fine"}, entry]})
+    assert str(error.value).startswith("[tool.loop-close] known, entry 2")
+    assert str(error.value).endswith(said)
+
+
+@given(day=st.dates())
+def test_every_date_is_one_of_toml_and_of_text(day):
+    found = parse_settings(
+        {"known": [{"test": "a", "until": day}, {"test": "a", "until": day.isoformat()}]}
+    ).known
+    assert found[0] == found[1] == KnownEntry(test="a", until=day.isoformat())
+
+
+@given(first=st.dates(), second=st.dates())
+def test_an_entry_is_over_after_its_last_day(first, second):
+    assert KnownEntry(test="a", until=first.isoformat()).is_over(second.isoformat()) == (second > first)
+    assert not KnownEntry(test="a").is_over(second.isoformat())
+    assert not KnownEntry(test="a", until=first.isoformat()).is_over("")
+
+
+@pytest.mark.parametrize(
+    ("entry", "test", "cause", "expected"),
+    [
+        (KnownEntry(test="a.py::test_b"), "a.py::test_b", "1a2b3c4d", True),
+        (KnownEntry(test="a.py::test_b"), "a.py::test_b[1]", "", False),
+        (KnownEntry(test="a.py::test_b[*]"), "a.py::test_b[1]", "", True),
+        (KnownEntry(test="a.py::test_b[*]"), "a.py::test_b", "", False),
+        (KnownEntry(test="a.py::*"), "a.py::A::test_b", "", True),
+        (KnownEntry(cause="1a2b3c4d"), "a.py::test_b", "1a2b3c4d", True),
+        (KnownEntry(cause="1a2b3c4d"), "a.py::test_b", "1a2b3c4e", False),
+        (KnownEntry(cause="1a2b3c4d"), "1a2b3c4d", "", False),
+    ],
+)
+def test_what_an_entry_matches(entry, test, cause, expected):
+    assert entry.matches(test, cause) is expected

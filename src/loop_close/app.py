@@ -104,9 +104,8 @@ def conclude(observation: Observation, targets: Targets, memory: Memory, *, sele
 
     if observation.provenance == Provenance():
         observation = replace(observation, provenance=provenance_of(targets.root, os.environ))
-    report = memory.take_up(
-        close(observation), targets.settings, Told(tells_outcomes=False, selection=selection)
-    )
+    report = _without_known(close(observation), targets, memory)
+    report = memory.take_up(report, targets.settings, Told(tells_outcomes=False, selection=selection))
     saved = save(report, targets, others=memory.others)
     said = [in_short(saved.own), *of_others(saved.report, observation.source)]
     if saved.report.verdict != "green":
@@ -114,6 +113,18 @@ def conclude(observation: Observation, targets: Targets, memory: Memory, *, sele
         written = f"next prompt: {targets.name} (about {estimate_tokens(saved.prompt):,} tokens)"
         said += short or [written]
     return [*said, *report.notes, *saved.problems]
+
+
+def _without_known(report: Report, targets: Targets, memory: Memory) -> Report:
+    """The report, the failures set apart that the setting ``known`` names."""
+    if not targets.settings.known:
+        return report
+    from time import strftime
+
+    from loop_close.judge import without_known
+
+    entries, waiting = memory.known_entries(targets.settings.known)
+    return without_known(report, entries, strftime("%Y-%m-%d"), waiting=waiting)
 
 
 def _save(

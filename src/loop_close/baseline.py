@@ -16,6 +16,7 @@ from loop_close.conventions import is_configuration, is_of_tests, is_sample, is_
 
 if TYPE_CHECKING:
     from loop_close.memory import ChangedTest
+    from loop_close.settings import KnownEntry
     from loop_close.store.contract import Begun, Entries, NewBaseline
     from loop_close.store.sqlite import SqliteHistory
     from loop_close.testcode import TestChange
@@ -34,7 +35,9 @@ _OPTIMIZED = re.compile(r"PYTHONOPTIMIZE|\bpython[\d.]*\s[^\n]*-OO?\b")
 _NAMES = re.compile(
     r"python_files|testpaths|--doctest-glob|-p[ =]|\"-p|'-p|pytest_plugins|import[ (]+(?:\*|pytest_)"
 )
-_SHARED = ("pyproject.toml", "tox.ini", "setup.cfg")
+_SETTINGS = "pyproject.toml"
+_KNOWN = "# loop-close known: "
+_SHARED = (_SETTINGS, "tox.ini", "setup.cfg")
 
 
 def text_of(path: str, data: bytes) -> str:
@@ -46,9 +49,53 @@ def text_of(path: str, data: bytes) -> str:
     from loop_close.text.redact import redact
 
     text = data.decode("utf-8", "replace").replace("\r\n", "\n")
+    known = known_lines(text) if path == _SETTINGS else ""
     if path.rpartition("/")[2] in _SHARED:
         text = "".join(_own_lines(text.splitlines(keepends=True)))
-    return redact(text)
+        text = text.replace(_KNOWN, "# ")  # what looks like our own lines is none
+    return redact(text) + known
+
+
+def known_lines(text: str) -> str:
+    """The entries of our setting ``known``, in whatever form the file has them: a comment for each.
+
+    :param text: of the root's ``pyproject.toml``.
+    :returns: nothing where there are none, or they are not valid: then no test runs.
+    """
+    if "known" not in text or "loop-close" not in text:
+        return ""
+    import tomllib
+
+    from loop_close.settings import SettingsError, known_entries
+
+    try:
+        entries = known_entries(tomllib.loads(text)["tool"]["loop-close"]["known"])
+    except (tomllib.TOMLDecodeError, SettingsError, KeyError, TypeError, AttributeError, RecursionError):
+        return ""
+    return "".join(f"{known_line(each)}\n" for each in entries)
+
+
+def known_line(entry: KnownEntry) -> str:
+    """An entry as :func:`loop_close.testcode.known_changes` reads it: without where it is tracked."""
+    import json
+
+    from loop_close.text.redact import redact
+
+    named = (("test", redact(entry.test)), ("cause", entry.cause), ("until", entry.until))
+    return f"{_KNOWN}{json.dumps({key: value for key, value in named if value})}"
+
+
+def entries_added(entries: Collection[KnownEntry], history: SqliteHistory, begun: Begun) -> list[KnownEntry]:
+    """The entries of the setting ``known`` that the baseline does not have, and that no person accepted."""
+    from loop_close.testcode import fingerprint, known_changes
+
+    digest = history.baseline(begun.source).get(_SETTINGS)
+    data = history.content(digest) if digest is not None else None
+    before = data.decode("utf-8", "replace") if data is not None else ""
+    accepted = history.accepted()
+    now = {known_line(each): each for each in entries}
+    found = known_changes(_SETTINGS, before, "".join(f"{line}\n" for line in now))
+    return [now[line] for line, change in found if fingerprint(change) not in accepted]
 
 
 def _own_lines(lines: Sequence[str]) -> Iterator[str]:
@@ -252,5 +299,7 @@ def _judged(
         return change
     if change.fingerprint in accepted:
         return replace(change, state="accepted")
+    # A new entry of the setting ``known`` is for a failure that nobody has seen yet.
+    is_new = is_new and (change.file, change.test) != (_SETTINGS, "known")
     is_asked = is_new or change.kind == "no-edit" or change.fingerprint in asked
     return replace(change, state="asked") if is_asked else change

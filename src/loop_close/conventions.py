@@ -1,4 +1,4 @@
-"""Which files are test code, and which tell pytest what to collect and how."""
+"""Which files are test code, which tell pytest what to collect and how, and how settings name tests."""
 
 from __future__ import annotations
 
@@ -99,3 +99,19 @@ def is_of_tests(relative: str) -> bool:
 def is_configuration(relative: str) -> bool:
     """Whether pytest is told by the file what to collect and what to skip, wherever it lies."""
     return relative.rpartition("/")[2] in _CONFIGURATION
+
+
+def is_like(test: str, pattern: str) -> bool:
+    """Whether a node id is that of the pattern, in which only ``*`` has a meaning: ``[`` stands in many node ids."""
+    if "*" not in pattern:
+        return test == pattern
+    first, *middle, last = pattern.split("*")
+    at, end = len(first), len(test) - len(last)
+    if at > end or not test.startswith(first) or not test.endswith(last):
+        return False
+    for part in middle:
+        found = test.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True

@@ -228,7 +228,7 @@ def sides(cause: RootCause, report: Report) -> tuple[list[SourceResult], list[So
 
 def _passes(source: SourceResult, tests: set[str]) -> bool:
     seen = source.observation
-    meant = tests - {*seen.spared}
+    meant = tests - {*seen.spared} - {known.test for known in seen.known_failing}
     return (
         bool(meant)
         and not seen.incomplete

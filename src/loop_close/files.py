@@ -21,6 +21,8 @@ FAULT = "# loop-close could not read this run"
 #: The last line of every prompt that we write. A file is replaced only if it ends so, or begins as older ones do.
 SIGNATURE = "<!-- loop-close -->"
 _OLDER_PROMPTS = ("# Stall detected", "# No stall detected", RUNNING, FAULT)
+#: How the prompt of a run begins in which only failures that are known are left.
+GREEN_BUT = "# The tests pass but for "
 _GREEN = ("# The tests pass", "# No failure", "# No stall detected")
 #: How the JSON documents begin that we write.
 OUR_JSON = ('{\n"schema": "loop-close.report/', '{\n"schema": "loop-close.summary/')
@@ -120,6 +122,14 @@ def is_green(path: Path) -> bool:
     :raises OSError: when it cannot be read.
     """
     return _ends(path)[0].startswith(_GREEN)
+
+
+def is_green_but_for_known(path: Path) -> bool:
+    """Whether a prompt that we wrote says that all is well but for failures that are known: pytest ends with 1 then.
+
+    :raises OSError: when it cannot be read.
+    """
+    return _ends(path)[0].startswith(GREEN_BUT)
 
 
 def is_fault_or_green(text: str) -> bool:

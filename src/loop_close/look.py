@@ -152,6 +152,7 @@ def _code_first(edit: Edit) -> tuple[bool, bool, bool]:
 
 def last_runs_of_others(history: SqliteHistory, begun: Begun, seen: Look) -> tuple[OtherRun, ...]:
     """The last run of each other source, and whether its result is one of the files as this run saw them."""
+    from loop_close.memory import MERGED
     from loop_close.model import OtherRun
 
     return tuple(
@@ -162,6 +163,7 @@ def last_runs_of_others(history: SqliteHistory, begun: Begun, seen: Look) -> tup
             is_current=_are_comparable(last.changes) and not _edited(last.changes, seen, last.windows),
         )
         for last in history.others(begun)
+        if last.source != MERGED
     )
 
 

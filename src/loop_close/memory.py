@@ -19,6 +19,8 @@ Tampering = Literal["", "skipped", "xfailed", "deleted", "uncollected", "weakene
 TestState = Literal["open", "asked", "accepted", "hint"]
 #: The groups of tests in :class:`Progress`.
 GROUPS = ("fixed", "new", "broken", "changed", "unresolved", "not_run", "not_fixed")
+#: The source of reports that were put together. It tells of the commit that they are of, not of the files as they are.
+MERGED = "merge"
 BreakerState = Literal["closed", "half_open", "open"]
 
 
@@ -144,6 +146,7 @@ class Run:
     :ivar accepted: fingerprints of changes that a person accepted.
     :ivar of_tests: files that belong to the tests although their names do not say so, bounded.
     :ivar differing: files of tests that differ from the baseline, bounded; None where there is none.
+    :ivar known: tests that failed and do not count, as the setting ``known`` names them; bounded.
     """
 
     number: int
@@ -169,6 +172,7 @@ class Run:
     accepted: tuple[str, ...] = ()
     of_tests: tuple[str, ...] = ()
     differing: tuple[str, ...] | None = None
+    known: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -218,7 +222,7 @@ class Step:
     :ivar advanced: why it advanced: ``fixed``, ``later``, ``changed``, ``unmasked``, ``added``; empty when it did not.
     :ivar is_return: the state is one that the episode was in before, and not that of the run before.
     :ivar infrastructure: tests that the machine failed, bounded.
-    :ivar collected: as in :class:`Run`.
+    :ivar collected, known: as in :class:`Run`.
     """
 
     run: int
@@ -241,6 +245,7 @@ class Step:
     advanced: str = ""
     infrastructure: tuple[str, ...] = ()
     collected: int = 0
+    known: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -271,6 +276,7 @@ class Episode:
     :ivar green: the number of the last green run, 0 for none; ``is_green_full``: all tests were meant in it.
     :ivar returned: failures of earlier episodes, those that came back among them; bounded.
     :ivar asked: fingerprints of changes to tests that were reported once and do not keep a green run from being done.
+    :ivar known: tests that failed in the last green run and did not count: they are not known to have passed.
     """
 
     first: int = 0
@@ -285,6 +291,7 @@ class Episode:
     is_green_full: bool = False
     returned: tuple[Returned, ...] = ()
     asked: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -21,6 +21,7 @@ from loop_close.model import (
     Evidence,
     Failure,
     Frame,
+    KnownFailure,
     Observation,
     Provenance,
     Report,
@@ -264,6 +265,7 @@ def _one_run(parts: Sequence[Part]) -> Observation:
         selection="",
         tests=tuple(sorted({test for each in seen for test in each.tests})),
         spared=tuple(sorted({test for each in seen for test in each.spared})),
+        known=_known(seen),
         calls=added(calls) if calls else None,
         why_no_calls=next((each.why_no_calls for each in seen if each.why_no_calls), ""),
     )
@@ -372,6 +374,7 @@ def _union(
         counts=_counts([report.observation for report in reports.values()], failures),
         incomplete="; ".join(incomplete),
         rerun=_without_shard(first.observation.rerun),
+        known=_known([report.observation for report in reports.values()]),
     )
     verdict: Verdict = _verdict([report.verdict for report in reports.values()], is_whole=not incomplete)
     causes = tuple(_causes(reports))
@@ -384,6 +387,12 @@ def _union(
         causes=causes,
         sources=results if len(results) > 1 else (),
     )
+
+
+def _known(seen: Sequence[Observation]) -> tuple[KnownFailure, ...]:
+    """The failures that are known in any of them, each once, as each run judged them."""
+    found = dict.fromkeys(known for each in seen for known in each.known)
+    return tuple(sorted(found, key=lambda each: (each.test, each.state, each.cause)))
 
 
 def _rejections(rejected: Sequence[tuple[str, str]]) -> str:

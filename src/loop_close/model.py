@@ -15,6 +15,8 @@ from loop_close.memory import Edits, Progress
 
 Phase = Literal["collect", "setup", "call", "teardown", "session", "check", "process"]
 Verdict = Literal["green", "first-failure", "progress", "no-progress", "stuck", "error"]
+#: What an entry of the setting ``known`` means for a failure.
+KnownState = Literal["known", "expired", "not-accepted", "not-needed"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -236,6 +238,28 @@ class Provenance:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class KnownFailure:
+    """A test that an entry of the setting ``known`` is about.
+
+    :ivar test: its node id; of an entry that is not needed, what the entry names.
+    :ivar phases: the phases that failed, as in :class:`Failure`; a failing subtest is ``subtest``.
+    :ivar cause: the id of the root cause; empty for an entry that is not needed.
+    :ivar message: of the first failure; bounded and redacted.
+    :ivar issue: where it is tracked, as the project wrote it; ``until`` the last day of the entry. Empty for none.
+    :ivar state: ``known``: it does not count; ``expired``: the last day has passed; ``not-accepted``: the entry was
+        added in the loop, and no person accepted it; ``not-needed``: the tests that the entry names passed.
+    """
+
+    test: str
+    phases: tuple[str, ...] = ()
+    cause: str = ""
+    message: str = ""
+    issue: str = ""
+    until: str = ""
+    state: KnownState = "known"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Observation:
     """All that one run of a test command said.
 
@@ -254,6 +278,7 @@ class Observation:
     :ivar asks_for_calls: they were asked for, so that it matters if there are none.
     :ivar tests: node ids of the tests that were chosen; empty where that is not known, or where the run is whole.
     :ivar spared: of these, the tests that were skipped or expected to fail.
+    :ivar known: the failures that are known: ``failures`` and ``counts`` are without those that do not count.
     """
 
     exit_code: int | None = None
@@ -277,6 +302,12 @@ class Observation:
     asks_for_calls: bool = False
     tests: tuple[str, ...] = ()
     spared: tuple[str, ...] = ()
+    known: tuple[KnownFailure, ...] = ()
+
+    @property
+    def known_failing(self) -> tuple[KnownFailure, ...]:
+        """The tests that failed and do not count."""
+        return tuple(each for each in self.known if each.state == "known")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import time  # now: a test may leave its own in the place of it
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from loop_close.calls import Calls
     from loop_close.memory import ChangedTest, Episode, Outcome, Run, Thresholds
     from loop_close.model import OtherRun, Report
-    from loop_close.settings import Settings
+    from loop_close.settings import KnownEntry, Settings
     from loop_close.store.contract import Begun, KeptCalls, NewBaseline
     from loop_close.store.sqlite import SqliteHistory
 
 _Result = TypeVar("_Result")
 _TAMPERING = "test-tampering"
+#: The file with our settings, in the root.
+SETTINGS = "pyproject.toml"
 _MOST_NAMED = 300
 
 
@@ -65,6 +67,7 @@ class Memory:
         self._calls: NewCalls | None = None
         self._whole: Calls | None = None
         self._red: Report | None = None
+        self._known: tuple[Sequence[KnownEntry], Sequence[KnownEntry]] | None = None
 
     @property
     def is_edited(self) -> bool:
@@ -89,20 +92,33 @@ class Memory:
         return self._begun is not None and self._begun.has_others
 
     def begin(
-        self, path: Path, leave_out: Collection[str], beside: Collection[Path] = (), selection: str = ""
+        self,
+        path: Path,
+        leave_out: Collection[str],
+        beside: Collection[Path] = (),
+        selection: str = "",
+        *,
+        sees_files: bool = True,
     ) -> None:
-        """Give the run its number in the history, with the project's files as they are now."""
-        self._safely(lambda: self._begin(path, leave_out, beside, selection), None)
+        """Give the run its number in the history, with the project's files as they are now, if it is of them."""
+        self._safely(lambda: self._begin(path, leave_out, beside, selection, sees_files), None)
 
     def _begin(
-        self, path: Path, leave_out: Collection[str], beside: Collection[Path], selection: str
+        self,
+        path: Path,
+        leave_out: Collection[str],
+        beside: Collection[Path],
+        selection: str,
+        sees_files: bool,
     ) -> None:
         if path.parent == self._root / files.STATE_FOLDER:
             files.state_folder(self._root)
         self._path = path
         with self._opened() as history:
             self.source = history.source_of(self.source, self._interpreter)
-            self._seen = seen = look(self._root, history.files(), leave_out, beside)
+            self._seen = seen = (
+                look(self._root, history.files(), leave_out, beside) if sees_files else Look(None, {}, {})
+            )
             pid = os.getpid()
             self._begun = history.begin(
                 self.source,
@@ -168,6 +184,31 @@ class Memory:
             baseline = self._baseline() if begun.tests is None else None
             return history.keep_green(begun, calls=self._calls, baseline=baseline, **fields)
 
+    def known_entries(
+        self, entries: Sequence[KnownEntry]
+    ) -> tuple[Sequence[KnownEntry], Sequence[KnownEntry]]:
+        """Which entries of the setting ``known`` count, and which wait for a person to accept them.
+
+        An entry that the baseline does not have, as it was added by the agent whose tests fail, counts once it is
+        accepted. Without a history all count.
+        """
+        if self._known is None:
+            all_of_them: tuple[Sequence[KnownEntry], Sequence[KnownEntry]] = (entries, ())
+            self._known = self._safely(lambda: self._known_entries(entries), all_of_them)
+        return self._known
+
+    def _known_entries(
+        self, entries: Sequence[KnownEntry]
+    ) -> tuple[Sequence[KnownEntry], Sequence[KnownEntry]]:
+        begun = self._own()
+        if begun is None or not any(path == SETTINGS for path, _, _ in begun.tests or ()):
+            return entries, ()
+        from loop_close.baseline import entries_added
+
+        with self._opened() as history:
+            added = entries_added(entries, history, begun)
+        return [each for each in entries if each not in added], [each for each in entries if each in added]
+
     @property
     def is_kept(self) -> bool:
         """Whether the run is going to be remembered, as far as that is known."""
@@ -191,7 +232,7 @@ class Memory:
         most: int | None = calls.passed
         if is_whole:
             most = 2 * calls.passed if calls.failed else None
-            self._whole = None if calls.failed else calls
+            self._whole = calls
         self._calls = NewCalls(calls=calls, most=most, tests=tests)
 
     def take_up(self, report: Report, settings: Settings, told: Told) -> Report:
@@ -351,6 +392,8 @@ def begin(
     beside: Collection[Path] = (),
     interpreter: str = "",
     selection: str = "",
+    *,
+    sees_files: bool = True,
 ) -> Memory:
     """The memory of a run that is about to start.
 
@@ -359,11 +402,12 @@ def begin(
     :param beside: folders outside of the root that hold code of the program.
     :param interpreter: what runs the tests; runs of another one are of another source.
     :param selection: how the tests are chosen, empty for all.
+    :param sees_files: False for a run of other files than those below the root.
     """
     memory = Memory(root, source, interpreter)
     if path is not None:
         try:
-            memory.begin(path, _below(root, leave_out), beside, selection)
+            memory.begin(path, _below(root, leave_out), beside, selection, sees_files=sees_files)
         except BaseException:  # Ctrl-C: no run began
             memory.abandon()
             raise

@@ -2,13 +2,13 @@
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 from remembered import START, begin, called, document, opened, run_of
 
 from loop_close.cli import driven_tests
 from loop_close.memory import ChangedTest
+from loop_close.model import Observation
 from loop_close.progress import advance
 from loop_close.progress.taken_up import summary_of
 from loop_close.progress.verdict import verdict_of
@@ -45,7 +45,7 @@ def remember(root, *changes):
 
 
 class Report:
-    stall_reason, edits_run, green_run, observation = "", None, 0, SimpleNamespace(failures=())
+    stall_reason, edits_run, green_run, observation = "", None, 0, Observation()
 
     def __init__(self, progress, verdict):
         self.progress, self.verdict = progress, verdict

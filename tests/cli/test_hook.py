@@ -285,7 +285,7 @@ def test_another_tool_makes_no_edit_tested(project):
 def test_another_tool_makes_no_red_run_green(project):
     run(project)
     loop_close("run", "--", sys.executable, "-c", "pass", cwd=project)
-    assert "Run 1 of pytest has failures" in hook(project)["reason"]
+    assert "- `pytest`: 1 test fails" in hook(project)["reason"]
 
 
 def test_a_green_part_says_nothing_of_the_rest(project):
@@ -567,3 +567,85 @@ def test_history_that_is_gone_when_the_agent_stops(project):
     assert told["reason"].startswith("The history of test runs was removed in this session")
     assert told["reason"].endswith("To run the tests: pytest --loop-close")
     assert hook(project, stop_hook_active=True) is None
+
+
+KNOWN = "[tool.loop-close]\nknown = [{test = 'test_shop.py::test_total'}]\n"
+
+
+def test_known_failures_send_nobody_back(project):
+    (project / "pyproject.toml").write_text(KNOWN)
+    assert run(project) == 1
+    assert hook(project) is None
+
+
+def test_an_entry_that_the_agent_adds_sends_it_back(project):
+    run(project)
+    hook(project)
+    (project / "pyproject.toml").write_text(KNOWN)
+    run(project)
+    told = hook(project)
+    assert told["decision"] == "block"
+    assert "`test_shop.py::test_total` was added to the known failures" in told["reason"]
+
+
+BEFORE = "This failure was there before this session began (run 1 of pytest): test_shop.py::test_total."
+
+
+def test_failures_of_before_the_session_send_it_back_once(project):
+    run(project)
+    assert hook(project, event="SessionStart", source="startup") is None
+    (project / "shop.py").write_text(f"{RED}\n\ndef more():\n    return 1\n")
+    run(project)
+    told = hook(project)
+    assert told["decision"] == "block"
+    assert told["reason"].startswith(f"{BEFORE}\n\n# 1 test fails: ")
+    assert hook(project, stop_hook_active=True) == {"continue": False, "stopReason": f"loop-close: {BEFORE}"}
+    (project / "shop.py").write_text(f"{RED}\n\ndef more():\n    return 2\n")
+    run(project)
+    assert hook(project) == {"continue": False, "stopReason": f"loop-close: {BEFORE}"}
+    assert hook(project, session="other")["decision"] == "block"
+
+
+def test_failures_of_the_session_itself_are_none_of_before(project):
+    run(project)
+    hook(project, event="SessionStart", source="startup")
+    (project / "test_new.py").write_text("def test_new():\n    assert 0\n")
+    run(project)
+    for _ in range(2):
+        assert "before this session" not in hook(project)["reason"]
+    (project / "test_new.py").write_text("def test_new():\n    assert 1\n")
+    run(project)
+    assert hook(project)["reason"].startswith(BEFORE)
+
+
+def test_where_no_run_was_before_the_session_nothing_was_there(project):
+    hook(project, event="SessionStart", source="startup")
+    run(project)
+    for _ in range(3):
+        assert hook(project)["reason"].startswith("# 1 test fails: ")
+
+
+def test_without_its_start_nothing_is_known_to_be_of_before(project):
+    """Runs before the first call may be of the session itself, and so may what fails in them."""
+    run(project)
+    for number in range(CAP):
+        (project / "shop.py").write_text(RED.replace("- 1", "- 1" + number * " - 0"))
+        run(project)
+        told = hook(project)
+        assert told.get("continue") is False or told["reason"].startswith("# 1 test fails: ")
+    assert "before this session" not in json.dumps(told)
+
+
+def test_a_run_of_some_tests_says_nothing_of_before(project):
+    run(project)
+    hook(project, event="SessionStart", source="startup")
+    run(project, "-k", "test_total")
+    assert hook(project)["reason"].startswith("# 1 test fails: ")
+
+
+def test_a_shortened_context_is_no_beginning(project):
+    hook(project, event="SessionStart", source="startup")
+    run(project)
+    hook(project, event="SessionStart", source="compact")
+    run(project)
+    assert hook(project)["reason"].startswith("# 1 test fails: ")

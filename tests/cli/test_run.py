@@ -263,7 +263,7 @@ def test_folder_that_cannot_be_written_costs_a_line():
         ("budget = 3", "[tool.loop-close] budget must be a whole number of tokens, at least 400, not 3"),
         (
             "colour = 1",
-            "[tool.loop-close] colour: unknown setting; known settings: budget, file, history, json,",
+            "[tool.loop-close] colour: unknown setting; known settings: budget, ci, file, history, json,",
         ),
         ("file = '../x.md'", "[tool.loop-close] file must be a path below the root, not '../x.md'"),
         ("json = '/x.json'", "[tool.loop-close] json must be a path below the root, not '/x.json'"),

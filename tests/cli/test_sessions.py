@@ -16,10 +16,10 @@ def test_what_is_kept_is_read(tmp_path):
     path = tmp_path / "sessions.json"
     keep(path, "a", Session(blocks=2, run="pytest 7", code="x"))
     keep(path, "b", Session())
-    keep(path, "a", Session(blocks=3, run="pytest 8", code="y"))
+    keep(path, "a", Session(blocks=3, run="pytest 8", code="y", began=("start", "7 1.5 pytest:a b")))
     assert list(sessions(path).items()) == [
         ("b", Session()),
-        ("a", Session(blocks=3, run="pytest 8", code="y")),
+        ("a", Session(blocks=3, run="pytest 8", code="y", began=("start", "7 1.5 pytest:a b"))),
     ]
 
 
@@ -48,6 +48,8 @@ def test_the_oldest_are_forgotten(tmp_path):
         '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "told": "x y"}}}',
         '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "responses": [1]}}}',
         '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "asked": "x"}}}',
+        '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "began": ["start", "pytest 1"]}}}',
+        '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "began": "start"}}}',
         "[" * 100_000,
         "\x00" * 2_000_000,
     ],

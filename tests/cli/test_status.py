@@ -55,6 +55,7 @@ SCHEMA = closed(
             state={"enum": ["running", "done", "killed"]},
             stall_reason=TEXT,
             failing={"type": ["integer", "null"]},
+            known=NUMBER,
             fixed=NUMBER,
             new=NUMBER,
             broken=NUMBER,
@@ -317,3 +318,34 @@ def test_nothing_is_counted_where_nothing_is_known_to_fail(tmp_path):
     done = loop_close("status", cwd=tmp_path)
     assert done.returncode == 1
     assert "tests: error in run 1: the run is incomplete\n  prompt: " in done.stdout.decode()
+
+
+def test_merged_reports_count_until_other_runs_are_newer(tmp_path):
+    remember(tmp_path, "", source="pytest")
+    remember(tmp_path, "a", source="merge", at=100.0)
+    assert loop_close("status", cwd=tmp_path).returncode == 1
+    remember(tmp_path, "", source="pytest", at=200.0)
+    done = loop_close("status", cwd=tmp_path)
+    assert done.returncode == 0
+    assert b"merge" not in done.stdout
+    assert loop_close("status", "--source", "merge", cwd=tmp_path).returncode == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["-m", "pytest", "--loop-close"], ["-m", "loop_close", "run", "--", sys.executable, "-m", "pytest"]],
+)
+def test_green_but_for_known_failures(tmp_path, words):
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.loop-close]\nknown = [{test = 'test_a.py::test_a', issue = '#12'}]\n"
+    )
+    (tmp_path / "test_a.py").write_text("def test_a(): assert 0\ndef test_b(): pass\n")
+    done = subprocess.run(
+        [sys.executable, *words], cwd=tmp_path, env=environment(), capture_output=True, check=False
+    )
+    assert done.returncode == 1
+    prompt = (tmp_path / "nextprompt.md").read_text()
+    assert prompt.startswith("# The tests pass but for 1 known failure: 1 passed\n")
+    code, said, _ = called("status")
+    assert (code, said) == (0, "pytest: green but for 1 known failure in run 1\n  prompt: nextprompt.md\n")
+    assert status()[1]["sources"][0]["known"] == 1

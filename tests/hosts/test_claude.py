@@ -43,6 +43,12 @@ def test_failed_tool_is_read():
     )
 
 
+@pytest.mark.parametrize(("source", "is_start"), [("startup", True), ("resume", True), ("compact", False)])
+def test_start_of_a_session_is_read(source, is_start):
+    payload = HOST.read(recorded("claude-Stop", hook_event_name="SessionStart", source=source))
+    assert (payload.event, payload.is_stop, payload.is_start) == ("SessionStart", False, is_start)
+
+
 def test_interrupt_is_read():
     assert HOST.read(recorded("claude-PostToolUseFailure", is_interrupt=True)).is_interrupted
 
@@ -113,4 +119,5 @@ def test_other_events_are_not_answered():
         HOST.read(recorded("claude-Stop", hook_event_name="PreToolUse"))
     assert str(caught.value) == (
         "hook_event_name is 'PreToolUse'; loop-close handles Stop and SubagentStop and PostToolUseFailure"
+        " and SessionStart"
     )

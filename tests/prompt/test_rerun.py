@@ -1,11 +1,13 @@
 import shlex
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from records import any_text, failure, hostile, observed
+from records import TEST, any_text, failure, hostile, observed, raised
 
-from loop_close.prompt.rerun import command_for, rerun_command, selected_tests
+from loop_close.model import Provenance
+from loop_close.prompt.rerun import command_for, rerun_command, rerun_commands, selected_tests
 from loop_close.prompt.show import safe
 from loop_close.text.sanitize import sanitize
 
@@ -151,3 +153,27 @@ def test_three_of_sixty_cases_are_not_the_whole_function():
 def test_tests_of_an_earlier_run_are_named_where_that_is_sure_to_select_them(nodeid, is_named):
     found = shlex.split(command_for(observed(**HAS_OPTION), [nodeid]))
     assert found == ([*START, nodeid] if is_named else BY_OPTION)
+
+
+def test_sources_that_the_same_words_run_share_a_command():
+    first = replace(observed(failure(raised(), f"{TEST}::a")), rerun=("pytest", "--loop-close"))
+    second = replace(first, failures=(failure(raised(), f"{TEST}::b"),))
+    other = replace(first, rerun=("loop-close", "run", "--", "mypy"), failures=(), takes_ids=False)
+    assert rerun_commands([first, other, second]) == [
+        f"pytest --loop-close {TEST}::a {TEST}::b",
+        "loop-close run -- mypy",
+    ]
+
+
+def test_environments_of_one_runner_share_a_command():
+    def of(name, runner="tox", flag="-e"):
+        made = Provenance(runner=runner, environment=name)
+        rerun = (runner, flag, name, "--", "--loop-close")
+        seen = observed(failure(raised(), f"{TEST}::a"))
+        return replace(seen, provenance=made, rerun=rerun, failed_option="--loop-close-failed")
+
+    found = [of("py311"), of("a", "nox", "-s"), of("py312"), of("b", "nox", "-s")]
+    assert rerun_commands([*found, replace(found[0], rerun=())]) == [
+        "tox -e py311,py312 -- --loop-close-failed",
+        "nox -s a b -- --loop-close-failed",
+    ]

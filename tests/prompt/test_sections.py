@@ -39,7 +39,7 @@ def rendered(section, report, tokens=200):
 def test_ids_and_positions_are_unique_and_in_order():
     assert [s.id for s in DEFAULT_SECTIONS] == [
         *("title", "since-green", "tests", "sources", "loop", "facts", "root-causes", "attempts"),
-        *("other-signals", "next-step"),
+        *("other-signals", "known", "next-step"),
     ]
     positions = [s.position for s in DEFAULT_SECTIONS]
     assert positions == sorted(set(positions))
@@ -48,6 +48,7 @@ def test_ids_and_positions_are_unique_and_in_order():
         "Tests that were changed",
         "Earlier attempts",
         "Other signals",
+        "Known failures",
     ]
 
 

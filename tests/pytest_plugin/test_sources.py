@@ -1,5 +1,7 @@
 """One prompt over several sources, as runs in environments of tox, nox and others come to write it."""
 
+import json
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -174,3 +176,21 @@ def test_environments_that_end_at_once_lose_nothing(pytester, monkeypatch, run):
         assert {done.returncode for done in pool.map(one, names)} == {1}
     prompt = (pytester.path / "nextprompt.md").read_text()
     assert all(f"- `pytest:{name}`: 1 test fails, 2 pass" in prompt for name in names)
+
+
+def test_status_and_the_hook_show_the_prompt_for_every_source_that_it_tells_of(in_environment, pytester):
+    in_environment("py311")
+    done = in_environment("py312", "-k", "fine")
+    assert done.says("- `pytest:py311`: 1 test fails")
+    told = pytester.run(sys.executable, "-m", "loop_close", "status")
+    assert told.ret == 1
+    lines = told.stdout.lines
+    assert lines[0].startswith("pytest:py311: first-failure in run 1")
+    assert "  prompt: nextprompt.md" in lines[: lines.index("pytest:py312: green in run 1")]
+    words = [sys.executable, "-m", "loop_close", "hook", "--host", "claude"]
+    payload = '{"session_id": "a", "hook_event_name": "Stop", "stop_hook_active": false}'
+    answered = subprocess.run(
+        words, cwd=pytester.path, input=payload, capture_output=True, text=True, check=True
+    )
+    assert json.loads(answered.stdout)["decision"] == "block"
+    assert "total()" in answered.stdout, "the prompt that tells of py311"

@@ -18,6 +18,8 @@ _NAMED = 3
 NOT_RUN = "edited functions were not run"
 #: Why it is sent back where tests were changed, and it cannot be decided whether they still demand the same.
 ASKED = "tests were changed"
+#: Why it is let go where all that fails failed before its session.
+BEFORE = "failures of before the session"
 #: Why it is sent back where the history of runs was taken away.
 LOST = "the history of runs was removed"
 
@@ -52,6 +54,8 @@ class Situation:
     :ivar tampered: what was done to tests and is neither undone nor accepted, in words; empty for nothing.
     :ivar question: about changes to tests that cannot be decided, for once; empty where there is none.
     :ivar lost: what is known where the history was taken away while the agent was at work; empty where it was not.
+    :ivar before: that all that fails failed before the session, in words; empty where it did not. ``is_before_told``:
+        the agent was sent back for it.
     :ivar is_again: it only goes on because it was sent back; ``is_unmoved``: no run and no edit since.
     """
 
@@ -70,6 +74,8 @@ class Situation:
     tampered: str = ""
     question: str = ""
     lost: str = ""
+    before: str = ""
+    is_before_told: bool = False
     is_again: bool = False
     is_unmoved: bool = False
 
@@ -78,7 +84,8 @@ def answer(situation: Situation) -> Answer:
     """What the host is told: nothing where the agent may stop.
 
     The rules in order: nothing is remembered, or a run is under way: it may stop. The loop is stuck, and nothing was
-    edited since: it ends. It was sent back as often as the cap says, or was sent back and did nothing since: it may
+    edited since: it ends. All that fails failed before the session, and it was told so: it may stop, and the person is
+    told. It was sent back as often as the cap says, or was sent back and did nothing since: it may
     stop, as a gate has to end by itself; what was done to tests is then handed to a person. The history was taken away,
     the last run was killed, or files were edited since the tests ran: it is told so, with the command. The last run is
     red, or tests are not what they were: it is given the next prompt. The last run is green, and it cannot be decided
@@ -90,6 +97,8 @@ def answer(situation: Situation) -> Answer:
         return Answer(kind="nothing", why="a run is in progress")
     if situation.stuck and not situation.edited:
         return Answer(kind="end", text=_stuck(situation), why="the loop is stuck")
+    if situation.before and situation.is_before_told:
+        return Answer(kind="end", text=f"loop-close: {situation.before}", why=BEFORE)
     if situation.blocks >= CAP:
         return _let_go(situation, f"sent back {situation.blocks} times in a row")
     if situation.is_again and situation.is_unmoved:
@@ -147,7 +156,8 @@ def _red(situation: Situation) -> str:
     about = (
         situation.prompt.strip() or f"Run {situation.run} of {one_line(situation.source, 80)} has failures."
     )
-    return f"{about}\n\n{_where(situation)}"
+    before = f"{situation.before}\n\n" if situation.before else ""
+    return f"{before}{about}\n\n{_where(situation)}"
 
 
 def _where(situation: Situation) -> str:

@@ -5,22 +5,23 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loop_close import files
-from loop_close.agent.gate import LOST, NOT_RUN, Answer, Situation, answer
+from loop_close.agent.gate import BEFORE, LOST, NOT_RUN, Answer, Situation, answer
 from loop_close.cli.host import host_called
 from loop_close.cli.memory import NoRunError, read
 from loop_close.cli.place import Place, place_at
-from loop_close.cli.seen import Seen, is_ours_to_judge, see
+from loop_close.cli.seen import Seen, failing_since, is_ours_to_judge, see
 from loop_close.cli.sessions import Session, keep, key_of, mark_of, new_in, sessions
 from loop_close.cli.standing import prompt_text
 from loop_close.cli.streams import OutputError, Streams
 from loop_close.cli.usage import UsageError
 from loop_close.hosts.contract import MAX_INPUT, Host, Payload, PayloadError
+from loop_close.hosts.reading import START
 from loop_close.text.fault import fault_text
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 _LONGEST = 5.0
 _TOO_LONG = f"gave up after {_LONGEST:g} seconds; the agent may stop"
 _SESSIONS = f"{files.STATE_FOLDER}/sessions.json"
+# How it is known when a session began. The first call of a hook comes after runs that may be the session's own: what
+# failed then may be its doing, so that only a host that says so is believed.
+_AT_START, _AT_CALL = "start", "call"
+_MOST_NAMED = 3
 #: So many sets of functions are remembered of a session.
 _MOST_ASKED = 100
 
@@ -95,16 +100,23 @@ def _told(host: Host, data: bytes) -> tuple[str, str]:
     try:
         seen = read(place.history, lambda memory: see(place, memory, mark.known))
     except NoRunError:
+        if payload.is_start and aside is not None and not mark.began:
+            _keep_aside(aside, own, replace(mark, began=(_AT_START,)))
         if aside is None or not (mark.known and payload.is_stop):
             raise
         _keep_aside(aside, own, replace(mark, is_lost=True))
         return _without_history(host, payload, place, (path, key), before)
     before = replace(before, is_lost=mark.is_lost or not seen.has_known)
-    if aside is not None and (payload.is_stop or not mark.known):
-        now = Session(known=seen.known, is_lost=before.is_lost)
+    began = mark.began or (_AT_START if payload.is_start else _AT_CALL, *seen.finished)
+    if aside is not None and (payload.is_stop or not mark.known or not mark.began):
+        now = Session(known=seen.known, is_lost=before.is_lost, began=began)
         if now != mark:
             _keep_aside(aside, own, now)
+    if payload.event == START:
+        return "", ""
     situation = _situation(host, payload, place, seen, before)
+    if payload.is_stop and mark.began[:1] == (_AT_START,):
+        situation = _with_before(situation, place, seen, mark, before)
     if payload.is_stop:
         found, heard, complaint = _at_a_stop(situation, _news(payload, before), place, seen, before)
     else:
@@ -230,6 +242,29 @@ def _of_lost(place: Place, before: Session) -> dict[str, str]:
     return {"lost": text} if LOST not in before.asked else {}
 
 
+def _with_before(situation: Situation, place: Place, seen: Seen, mark: Session, before: Session) -> Situation:
+    """With what is known of the failures where all of them were there before the session."""
+    if situation.standing != "failing" or situation.edited or situation.tampered or situation.killed:
+        return situation
+    number, tests = read(place.history, lambda memory: failing_since(seen, mark.began[1:], memory))
+    if not tests:
+        return situation
+    return replace(
+        situation,
+        before=_before_in_words(number, tests, situation.source),
+        is_before_told=BEFORE in before.asked,
+    )
+
+
+def _before_in_words(number: int, tests: Sequence[str], source: str) -> str:
+    from loop_close.cli.summary import shown
+
+    named = ", ".join(shown(test, 160) for test in tests[:_MOST_NAMED])
+    more = f" and {len(tests) - _MOST_NAMED} more" if len(tests) > _MOST_NAMED else ""
+    which = "This failure was" if len(tests) == 1 else f"These {len(tests)} failures were"
+    return f"{which} there before this session began (run {number} of {shown(source, 80)}): {named}{more}."
+
+
 def _set_of(seen: Seen) -> str:
     """A digest of the edited functions that no test ran."""
     ran = seen.standing.summary.edits_run
@@ -255,6 +290,7 @@ def _session(found: Answer, situation: Situation, before: Session, seen: Seen) -
         code = seen.edited.state()
         asked = [*before.asked, *([_set_of(seen)] if found.why == NOT_RUN else [])]
         asked += [LOST] if found.why == LOST else [each.fingerprint for each in seen.tests]
+        asked += [BEFORE] if situation.before else []
         before = replace(before, asked=tuple(dict.fromkeys(asked))[-_MOST_ASKED:])
         return replace(before, blocks=blocks, run=seen.latest, code=code, turns=turns, is_back=True)
     is_done = found.kind == "end" or (situation.standing == "green" and not situation.edited)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from loop_close.cli.place import NO_RUN
 from loop_close.cli.usage import UsageError
 from loop_close.process import host, is_alive
-from loop_close.store import baseline, liveness, project, runs
+from loop_close.store import baseline, episodes, liveness, project, runs
 from loop_close.store.columns import to_text, to_whole
 from loop_close.store.contract import Changes, RunRow
 from loop_close.store.guard import seen_at
@@ -21,14 +21,14 @@ from loop_close.store.patience import LONGEST, STEP, Watch, is_busy, patient
 from loop_close.store.schema import APPLICATION_ID, FORMAT, check_objects
 
 if TYPE_CHECKING:
-    from loop_close.memory import Run
+    from loop_close.memory import Episode, Run
 
 T = TypeVar("T")
 
 #: For a limit: none.
 ALL = -1
 _TIMEOUT = 10.0
-# The first format that knows of accepted changes.
+# The first format that knows of baselines and accepted changes.
 _ACCEPTED = 3
 _SMALLEST = 512  # to SQLite a file of a few bytes is an empty database
 _UNREADABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
@@ -72,6 +72,25 @@ class Remembered:
         self._watch.start()
         return runs.recorded(self._connection, source, ALL)
 
+    def episode(self, source: str) -> Episode:
+        """What is known last of the source's tests that failed since its last green run."""
+        self._watch.start()
+        return episodes.episode_of(self._connection, source)
+
+    def baseline(self, source: str) -> dict[str, str]:
+        """The digest of what each file of the source's baseline held, by path; for :meth:`content`."""
+        self._watch.start()
+        return baseline.contents_of(self._connection, source) if self._has_baselines() else {}
+
+    def _has_baselines(self) -> bool:
+        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        return int(version) >= _ACCEPTED
+
+    def recorded_as(self, known: str) -> Run | None:
+        """The run that goes by this, as :func:`loop_close.store.runs.known_by` makes it; None where it is gone."""
+        self._watch.start()
+        return runs.recorded_as(self._connection, known)
+
     def files(self) -> dict[str, tuple[int, int, str]]:
         """The project's files as the last run of any source saw them: size, time and digest by path."""
         self._watch.start()
@@ -96,8 +115,7 @@ class Remembered:
     def accepted(self) -> frozenset[str]:
         """Fingerprints of changes to tests that a person accepted."""
         self._watch.start()
-        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-        return frozenset(baseline.accepted(self._connection)) if version >= _ACCEPTED else frozenset()
+        return frozenset(baseline.accepted(self._connection)) if self._has_baselines() else frozenset()
 
     def content(self, digest: str) -> bytes | None:
         """A content of the project's files, by digest; None where it is not kept."""

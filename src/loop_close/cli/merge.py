@@ -11,6 +11,7 @@ from pathlib import Path
 from loop_close.cli.parser import UsageError
 from loop_close.cli.streams import Streams
 from loop_close.cli.targets import targets_of
+from loop_close.memory import MERGED
 from loop_close.merge import Merged, Part, RejectedError, joined, part_of, part_of_junit
 
 #: So many files of a folder are read.
@@ -92,7 +93,7 @@ def _write(merged: Merged, options: argparse.Namespace, streams: Streams) -> int
         targets = targets._replace(prompt=Path(os.path.abspath(options.output)))
     if options.json:
         targets = targets._replace(json=Path(os.path.abspath(options.json)))
-    memory = begin_memory(targets, "merge")
+    memory = begin_memory(targets, MERGED, sees_files=False)  # the reports' files may be others
     report = memory.take_up(merged.report, targets.settings, Told(tells_outcomes=False))
     report = replace(report, sources=merged.report.sources)
     try:

@@ -10,8 +10,8 @@ _CODES = "exit codes: 0 done, 64 wrong usage or no history, 70 internal error of
 
 
 def add_memory_commands(commands: Commands[Parser]) -> None:
-    """Add ``status``, ``history``, ``explain``, ``replay``, ``accept`` and ``reset``."""
-    for add in (_add_status, _add_history, _add_explain, _add_replay, _add_accept, _add_reset):
+    """Add ``status``, ``ask``, ``history``, ``explain``, ``replay``, ``accept`` and ``reset``."""
+    for add in (_add_status, _add_ask, _add_history, _add_explain, _add_replay, _add_accept, _add_reset):
         add(commands)
 
 
@@ -25,6 +25,22 @@ def _add_status(commands: Commands[Parser]) -> None:
         " 70 internal error of loop-close",
     )
     _finish(parser, "status")
+
+
+def _add_ask(commands: Commands[Parser]) -> None:
+    parser = commands.add_parser(
+        "ask",
+        help="answer by exit code whether a test fails, and since when",
+        description="Says in one line what the recorded runs know of a test. Runs nothing.",
+        epilog="exit codes: 0 it passes, 1 broken (it passed before), 3 new (it is not known to have passed), 4 flaky"
+        " (it passed and failed on the same code), 5 known (an entry of the setting known matches), 6 failing elsewhere"
+        " (in the runs of another source), 7 unknown test, 64 wrong usage or no history, 70 internal error of"
+        " loop-close",
+    )
+    parser.add_argument(
+        "test", metavar="NODEID", help="a node id, from the root or from the working directory"
+    )
+    _finish(parser, "ask", source="ask the runs of this source (default: the source that ran last)")
 
 
 def _add_history(commands: Commands[Parser]) -> None:

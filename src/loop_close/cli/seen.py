@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from loop_close import files
@@ -13,6 +13,7 @@ from loop_close.cli.place import Place
 from loop_close.cli.standing import Standing, end_of, last_runs, standings
 from loop_close.cli.summary import summary_of
 from loop_close.memory import ChangedTest
+from loop_close.store.contract import RunRow
 from loop_close.store.runs import Look, known_by
 
 # Of tests; other tools that are run tell nothing of them.
@@ -32,6 +33,7 @@ class Seen:
     :ivar latest: the source and number of the last run that ended, of whichever source.
     :ivar tests: what was done to tests, by the last runs of the source that decides.
     :ivar known: the last run as it can be known again; ``has_known``: the history has the one that was known before.
+    :ivar finished: the last run of each source that ended, as it can be known again.
     """
 
     standing: Standing
@@ -42,6 +44,7 @@ class Seen:
     tests: tuple[ChangedTest, ...] = ()
     known: str = ""
     has_known: bool = True
+    finished: tuple[str, ...] = ()
 
 
 def see(place: Place, memory: Remembered, known: str = "") -> Seen:
@@ -65,7 +68,37 @@ def see(place: Place, memory: Remembered, known: str = "") -> Seen:
         tests=_tests(decides, memory),
         known=known_by(looks[0].source, looks[0].number, looks[0].window[0]) if looks else "",
         has_known=not known or memory.has_run(known),
+        finished=tuple(_known_by(each.finished) for each in found if each.finished is not None),
     )
+
+
+def _known_by(row: RunRow) -> str:
+    return known_by(row.source, row.number, row.started)
+
+
+def failing_since(seen: Seen, before: Collection[str], memory: Remembered) -> tuple[int, tuple[str, ...]]:
+    """The tests that fail, where all of them failed already in an earlier run of their source.
+
+    Asked of a run of all tests that came to its end, and that is red for its tests alone.
+
+    :param before: the earlier runs, as they can be known again, at most one of each source.
+    :returns: the number of the earlier run and the tests; zero and nothing where any of them is of later.
+    """
+    row = seen.standing.finished
+    earlier = next((known for known in before if row is not None and _is_earlier(known, row)), None)
+    if row is None or earlier is None or seen.standing.last is not row or not seen.is_complete:
+        return 0, ()
+    run, last = memory.recorded_as(_known_by(row)), memory.recorded_as(earlier)
+    if run is None or last is None or run.omitted_marks or run.incomplete or last.is_killed:
+        return 0, ()
+    failing = tuple(sorted(mark.test for mark in run.marks))
+    is_older = {mark.test for mark in last.marks} | {*last.known} >= {*failing}
+    return (last.number, failing) if failing and is_older else (0, ())
+
+
+def _is_earlier(known: str, row: RunRow) -> bool:
+    number, _, rest = known.partition(" ")
+    return rest.partition(" ")[2] == row.source and int(number) < row.number
 
 
 def _tests(standing: Standing, memory: Remembered) -> tuple[ChangedTest, ...]:

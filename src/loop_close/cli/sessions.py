@@ -15,6 +15,7 @@ _SCHEMA = "loop-close.sessions/1"
 _LOCK = "sessions.lock"
 _MOST = 100
 _LARGEST = 1_000_000
+_RUN = re.compile(r"[0-9]{1,15} [0-9]{1,15}(?:\.[0-9]{1,20})? .{1,400}", re.DOTALL)
 _MARK = re.compile(r"([0-9]{1,9} [0-9a-f]{16})?")
 
 
@@ -34,6 +35,8 @@ class Session:
         the changes to tests that were reported to it.
     :ivar known: number, start and source of the last run that was seen; ``is_lost``: the history had it no more. They
         are kept outside of the project alone, of the session as a whole.
+    :ivar began: how it is known when the session began, then the last run of each source until then, as it can be known
+        again; kept like ``known``. Empty where that was not yet taken down.
     """
 
     blocks: int = 0
@@ -47,6 +50,7 @@ class Session:
     asked: tuple[str, ...] = ()
     known: str = ""
     is_lost: bool = False
+    began: tuple[str, ...] = ()
 
 
 def key_of(host: str, session: str) -> str:
@@ -97,8 +101,12 @@ def _session(value: Mapping[str, object]) -> Session:
     if not (isinstance(seen, str) and isinstance(is_lost, bool)):
         raise TypeError
     responses, errors, asked = (_texts(value.get(name, [])) for name in ("responses", "errors", "asked"))
+    began = _texts(value.get("began", []))
+    if not all(map(_RUN.fullmatch, began[1:])):
+        raise TypeError
     known = Session(blocks=blocks, run=run, code=code, turns=turns, is_back=is_back, told=told)
-    return replace(known, responses=responses, errors=errors, asked=asked, known=seen, is_lost=is_lost)
+    known = replace(known, responses=responses, errors=errors, asked=asked, known=seen, is_lost=is_lost)
+    return replace(known, began=began)
 
 
 def _texts(value: object) -> tuple[str, ...]:

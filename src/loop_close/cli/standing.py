@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,12 @@ from loop_close import files
 from loop_close.cli.memory import Remembered
 from loop_close.cli.place import Place
 from loop_close.cli.summary import Summary, summary_of
+from loop_close.memory import MERGED
 from loop_close.store.contract import RunRow
+
+_SOURCE = re.compile(r"^- `([^`\n]{1,200})`: ", re.MULTILINE)
+#: Characters of a prompt in which its sources are looked for: they stand at its top.
+_MOST_READ = 20_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,8 +25,8 @@ class Standing:
 
     :ivar last: its last run, whatever became of it.
     :ivar finished: the last that ended; None where none did.
-    :ivar prompt: where the prompt of that run lies, as an absolute path; None where it was written over since, or is
-        gone.
+    :ivar prompt: where a prompt lies that is of that run, or tells its result among others, as an absolute path; None
+        where it does not tell of it any more, or is gone.
     """
 
     last: RunRow
@@ -40,8 +46,16 @@ class Standing:
 
 def last_runs(memory: Remembered, source: str | None) -> list[tuple[RunRow, RunRow | None]]:
     """Of the source, or of each, its last run and the last one that ended."""
-    sources = memory.sources() if source is None else (source,)
-    return [_last_of(memory, name) for name in sources]
+    if source is not None:
+        return [_last_of(memory, source)]
+    return _without_older_merge([_last_of(memory, name) for name in memory.sources()])
+
+
+def _without_older_merge(pairs: list[tuple[RunRow, RunRow | None]]) -> list[tuple[RunRow, RunRow | None]]:
+    """The last runs but for merged reports that are older than another: those are of files that were others then."""
+    newest = max(end_of(finished) for _, finished in pairs)
+    kept = [pair for pair in pairs if pair[0].source != MERGED or end_of(pair[1]) == newest]
+    return kept or pairs
 
 
 def _last_of(memory: Remembered, source: str) -> tuple[RunRow, RunRow | None]:
@@ -58,12 +72,14 @@ def standings(
     :param accepted: fingerprints of changes to tests that a person accepted.
     """
     newest = max(pairs, key=lambda pair: end_of(pair[1]))[1]
+    prompt = _prompt(place)
+    told = _sources_in(prompt) if len(pairs) > 1 else ()
     for last, finished in pairs:
         yield Standing(
             last=last,
             finished=finished,
             summary=summary_of(finished or last).judged(accepted),
-            prompt=_prompt(place) if finished is not None and finished is newest else None,
+            prompt=prompt if finished is not None and (finished is newest or last.source in told) else None,
         )
 
 
@@ -77,6 +93,11 @@ def _prompt(place: Place) -> Path | None:
     path = place.root / place.settings.file
     # Nothing that a reader would wait for.
     return path if path.is_file() and files.is_finished(path) else None
+
+
+def _sources_in(path: Path | None) -> Collection[str]:
+    """The sources whose results the prompt tells, of those that are not green: each has a line of its own."""
+    return _SOURCE.findall(prompt_text(path, _MOST_READ))
 
 
 def prompt_text(path: Path | None, limit: int) -> str:

@@ -14,6 +14,7 @@ from loop_close.cli.standing import Standing, last_runs, standings
 from loop_close.cli.streams import Streams
 from loop_close.cli.summary import Summary, edits_document, loop_words, shown, signal_document
 from loop_close.memory import GROUPS, ChangedTest
+from loop_close.prompt.green import known_words
 from loop_close.prompt.tests import plain_line, tests_document
 
 _ACCEPT = "to see the changes to tests, and to accept them: loop-close accept"
@@ -85,7 +86,8 @@ def _headline(standing: Standing) -> str:
         return "no run has finished yet"
     summary = standing.summary
     reason = "" if summary.verdict == "green" or not summary.reason else f": {summary.reason}"
-    return f"{summary.verdict} in run {standing.finished.number}{reason}"
+    known = f" but for {known_words(summary.known)}" if summary.known and summary.verdict == "green" else ""
+    return f"{summary.verdict}{known} in run {standing.finished.number}{reason}"
 
 
 def _counts(summary: Summary) -> str:
@@ -128,6 +130,7 @@ def _source_document(standing: Standing) -> dict[str, Any]:
         "state": standing.last.state,
         "stall_reason": summary.reason,
         "failing": summary.failing,
+        "known": summary.known,
         **{name: summary.counts.get(name, 0) for name in GROUPS},
         "best": {"failing": least, "run": run} if run else None,
         "breaker": {"state": summary.breaker.state, "reason": shown(summary.breaker.reason)},

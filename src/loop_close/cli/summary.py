@@ -29,6 +29,7 @@ class Summary:
     :ivar signals: all that were asked, fired or not.
     :ivar tests: what was done to tests since the loop began.
     :ivar edits_run: which edited functions the tests ran; None where none was edited, or it is not known.
+    :ivar known: how many tests failed and do not count, as the setting ``known`` names them.
     """
 
     verdict: str
@@ -40,6 +41,7 @@ class Summary:
     signals: tuple[Signal, ...]
     tests: tuple[ChangedTest, ...] = ()
     edits_run: EditsRun | None = None
+    known: int = 0
 
     def judged(self, accepted: Collection[str]) -> Summary:
         """The summary, what was done to tests judged by what a person has accepted since."""
@@ -51,6 +53,10 @@ class Summary:
         is_open = any(each.is_open for each in tests)
         signals = tuple(s for s in self.signals if is_open or s.kind != "test-tampering")
         return replace(self, tests=tests, signals=signals)
+
+    def explains(self, exit_code: int | None) -> bool:
+        """Whether a command that came to this ends with that exit code: with 1 where only known failures are left."""
+        return exit_code == 0 or (self.verdict == "green" and self.known > 0 and exit_code == 1)
 
     @property
     def not_run(self) -> str:
@@ -89,6 +95,7 @@ def summary_of(row: RunRow) -> Summary:
         signals=tuple(signal for signal in found if signal is not None),
         tests=_tests(plain.get("tests")),
         edits_run=_edits_run(plain.get("edits_run")),
+        known=plain["known"] if _is_count(plain.get("known")) else 0,
     )
 
 

@@ -25,15 +25,17 @@ def targets_of(root: Path) -> Targets:
         raise UsageError(str(error)) from None
 
 
-def begin_memory(targets: Targets, source: str, *, is_own: bool = True) -> Memory:
+def begin_memory(targets: Targets, source: str, *, is_own: bool = True, sees_files: bool = True) -> Memory:
     """The run's place in the history, taken before it starts.
 
     :param is_own: False for a command that remembers its run itself.
+    :param sees_files: False for a run of other files than those of the project as they are.
     """
     from loop_close.remember import begin
 
     ours = (targets.prompt, targets.json, targets.history)
-    return begin(targets.root, source, targets.history if is_own else None, ours)
+    history = targets.history if is_own else None
+    return begin(targets.root, source, history, ours, sees_files=sees_files)
 
 
 def is_told(targets: Targets, exit_code: int) -> bool:
@@ -46,4 +48,5 @@ def is_told(targets: Targets, exit_code: int) -> bool:
         is_ours = files.is_prompt(path)
     except OSError:
         return False
-    return not is_ours or (files.is_finished(path) and not (exit_code and files.is_green(path)))
+    is_news = files.is_finished(path) and not (exit_code and files.is_green(path))
+    return not is_ours or is_news or files.is_green_but_for_known(path)

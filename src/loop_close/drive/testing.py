@@ -108,7 +108,8 @@ def _verdict(came: CameTo, ended: Ended, *, is_rest_elsewhere: bool) -> Verdict 
     if ended.exit_code == 0 and is_rest_elsewhere:
         return "green"
     if found == "green":
-        return "green" if ended.exit_code == 0 else "error"
+        is_explained = any(each.summary.explains(ended.exit_code) for each in came.standings)
+        return "green" if is_explained else "error"
     known: tuple[Verdict, ...] = get_args(Verdict)
     return next((verdict for verdict in known if verdict == found), None)
 

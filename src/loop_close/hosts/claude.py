@@ -10,6 +10,7 @@ from __future__ import annotations
 from loop_close.hosts.answers import fitted, line
 from loop_close.hosts.contract import Host, Payload
 from loop_close.hosts.reading import (
+    START,
     Document,
     command_in,
     document_of,
@@ -17,6 +18,7 @@ from loop_close.hosts.reading import (
     flag,
     folder,
     inner,
+    is_start,
     items,
     session_of,
     text,
@@ -34,12 +36,13 @@ def read(data: bytes) -> Payload:
     :raises PayloadError: when it cannot be understood.
     """
     document = document_of(data)
-    event = event_of(document, "hook_event_name", (*_STOPS, _FAILURE))
+    event = event_of(document, "hook_event_name", (*_STOPS, _FAILURE, START))
     return Payload(
         session=session_of(document),
         cwd=folder(document, "cwd"),
         event=event,
         is_stop=event in _STOPS,
+        is_start=is_start(document, event),
         is_again=flag(document, "stop_hook_active"),
         is_interrupted=flag(document, "is_interrupt"),
         is_waiting=_is_waiting(document),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from loop_close.hosts.answers import fitted, line
 from loop_close.hosts.contract import Host, Payload
-from loop_close.hosts.reading import document_of, event_of, flag, folder, session_of, text
+from loop_close.hosts.reading import START, document_of, event_of, flag, folder, is_start, session_of, text
 from loop_close.hosts.slot import Slot, command_line, group_of, json_config
 
 LIMIT = 9_000
@@ -20,11 +20,13 @@ def read(data: bytes) -> Payload:
     :raises PayloadError: when it cannot be understood.
     """
     document = document_of(data)
+    event = event_of(document, "hook_event_name", ("Stop", "SubagentStop", START))
     return Payload(
         session=session_of(document),
         cwd=folder(document, "cwd"),
-        event=event_of(document, "hook_event_name", ("Stop", "SubagentStop")),
-        is_stop=True,
+        event=event,
+        is_stop=event != START,
+        is_start=is_start(document, event),
         is_again=flag(document, "stop_hook_active"),
         message=text(document, "last_assistant_message"),
     )

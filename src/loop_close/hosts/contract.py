@@ -25,6 +25,7 @@ class Payload:
     :ivar cwd: the folder the agent works in; empty where the host does not say.
     :ivar event: in the host's own words, such as ``Stop``.
     :ivar is_stop: the agent is about to stop; otherwise it has just used a tool.
+    :ivar is_start: the session begins, and no agent is to be answered.
     :ivar is_again: the agent only goes on because a hook sent it back; None where the host does not say, or not always.
     :ivar loop_count: how often hooks sent it back in this conversation; None where the host does not count.
     :ivar is_interrupted: a person ended the work, or it broke off: the agent is not to be sent back.
@@ -46,6 +47,7 @@ class Payload:
     is_waiting: bool = False
     message: str = ""
     is_all_said: bool = False
+    is_start: bool = False
     tool: str = ""
     tool_failed: bool = False
     command: str = ""

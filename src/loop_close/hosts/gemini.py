@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from loop_close.hosts.answers import fitted, line
 from loop_close.hosts.contract import Host, Payload
-from loop_close.hosts.reading import document_of, event_of, flag, folder, needed, text
+from loop_close.hosts.reading import START, document_of, event_of, flag, folder, is_start, needed, text
 from loop_close.hosts.slot import Slot, command_line, group_of, json_config
 
 LIMIT = 9_000
@@ -20,11 +20,13 @@ def read(data: bytes) -> Payload:
     :raises PayloadError: when it cannot be understood.
     """
     document = document_of(data)
+    event = event_of(document, "hook_event_name", ("AfterAgent", START))
     return Payload(
         session=needed(document, "session_id"),
         cwd=folder(document, "cwd"),
-        event=event_of(document, "hook_event_name", ("AfterAgent",)),
-        is_stop=True,
+        event=event,
+        is_stop=event != START,
+        is_start=is_start(document, event),
         is_again=flag(document, "stop_hook_active") or None,
         message=text(document, "prompt_response"),
         is_all_said=True,

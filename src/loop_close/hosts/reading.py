@@ -44,6 +44,15 @@ def event_of(document: Document, key: str, known: Sequence[str]) -> str:
     return event
 
 
+#: The event of a session that begins, in the words of the hosts that have one.
+START = "SessionStart"
+
+
+def is_start(document: Document, event: str) -> bool:
+    """Whether the session begins, or goes on after a break: hosts say the same when they shorten its context."""
+    return event == START and text(document, "source") != "compact"
+
+
 def needed(document: Document, *keys: str) -> str:
     """The text of the first of the keys that has one.
 

@@ -71,7 +71,13 @@ def _is_same_selection(run: Run, episode: Episode) -> bool:
 def _fresh(run: Run, ended: Episode) -> Episode:
     """The next episode, which knows what failed in those before it."""
     asked = ended.asked if run.tests else ()
-    return Episode(green=run.number, is_green_full=run.is_full, returned=_returned(ended), asked=asked)
+    return Episode(
+        green=run.number,
+        is_green_full=run.is_full,
+        returned=_returned(ended),
+        asked=asked,
+        known=run.known,
+    )
 
 
 def _returned(ended: Episode) -> tuple[Returned, ...]:
@@ -118,6 +124,7 @@ def _step(episode: Episode, run: Run, changes: Changes, left: list[str], limits:
         advanced=advanced(made, limits) if counted else "",
         infrastructure=tuple(changes.infrastructure[:_MAX_NAMED]),
         collected=run.collected,
+        known=run.known,
     )
 
 

@@ -51,7 +51,9 @@ def compare(episode: Episode, run: Run, limits: Thresholds) -> Changes:
     marks = {mark.test: mark for mark in run.marks}
     moved = frozenset(names.values())
     changes = Changes()
-    for test in sorted(known.keys() | marks.keys()):
+    for test in sorted(
+        (known.keys() | marks.keys()) - {*run.known}
+    ):  # those do not count, whatever they did before
         if test in marks:
             _failing(changes, episode, run, known.get(test), marks[test], limits, is_moved=test in moved)
         else:
@@ -100,7 +102,8 @@ def _carry(changes: Changes, test: str, known: Known) -> None:
 
 def _first_seen(changes: Changes, episode: Episode, run: Run, after: Known) -> Known:
     test = after.mark.test
-    if not episode.steps and episode.is_green_full and run.edits.kind in UNEDITED:
+    is_green = episode.is_green_full and test not in episode.known
+    if not episode.steps and is_green and run.edits.kind in UNEDITED:
         after = flipped(after, run.number)  # it passed in the green run before
     changes.new.append(test)
     if had_passed(test, episode, run):
@@ -218,7 +221,7 @@ def had_passed(test: str, episode: Episode, run: Run) -> bool:
     hidden_since = _hidden_since(test, episode, run)
     edits = [run.edits]
     for step in reversed(episode.steps):
-        is_whole = step.is_full and not step.is_killed and test not in step.infrastructure
+        is_whole = step.is_full and not step.is_killed and test not in (*step.infrastructure, *step.known)
         if is_whole and step.run < hidden_since and _was_there(test, step, run, edits):
             return True
         edits.append(step.edits)

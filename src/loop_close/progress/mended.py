@@ -107,7 +107,7 @@ def unmended(steps: Sequence[Step], run: Run, *, is_missing: bool = False) -> li
         is_known = is_known and _is_known(step)
         if last is None:
             own, is_broken = set(made.tests), bool(made.code)
-        elif step.unresolved < last.unresolved and is_known and not step.is_killed:
+        elif _counting(step, last) < last.unresolved and is_known and not step.is_killed:
             about = sides_of(edits, run.of_tests, is_missing=is_missing)
             files = tuple(file for file in about.tests if file not in own and _differs(file, run))
             kind = about.kind if files or not about.tests else ""
@@ -121,6 +121,11 @@ def unmended(steps: Sequence[Step], run: Run, *, is_missing: bool = False) -> li
             own |= added_files(edits)
             last, edits, is_known = step, [], True
     return [each for each in found if each.kind == "not-fixed" or each.run == run.number]
+
+
+def _counting(step: Step, last: Step) -> int:
+    """How many tests fail, with those that the setting ``known`` names since: that they do not count is no fix."""
+    return step.unresolved + len({*step.known}.difference(last.known))
 
 
 def _is_known(step: Step) -> bool:

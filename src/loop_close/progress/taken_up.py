@@ -48,7 +48,14 @@ def run_of(
         passed=observation.counts.passed,
         skipped=observation.counts.skipped,
         collected=_collected(observation.counts),
+        known=_known(report),
     )
+
+
+def _known(report: Report) -> tuple[str, ...]:
+    """The tests that failed and do not count. One that also fails otherwise does."""
+    counting = {failure.nodeid for failure in report.observation.failures}
+    return tuple(sorted({each.test for each in report.observation.known_failing} - counting)[:MAX_MARKS])
 
 
 def _collected(counts: Counts) -> int:
@@ -90,7 +97,7 @@ def summary_of(report: Report) -> dict[str, Any]:
     """What the commands tell of a run, as plain values."""
     progress = report.progress
     if progress is None:
-        return {"verdict": report.verdict, "stall_reason": report.stall_reason}
+        return {"verdict": report.verdict, "stall_reason": report.stall_reason, **_known_failing(report)}
     counted = sum(f.number for f in report.observation.failures if is_only_counted(f))
     return {
         "verdict": report.verdict,
@@ -105,8 +112,15 @@ def summary_of(report: Report) -> dict[str, Any]:
         "breaker": asdict(progress.breaker),
         "signals": [asdict(signal) for signal in progress.signals],
         **({"tests": [asdict(change) for change in progress.tests]} if progress.tests else {}),
+        **_known_failing(report),
         **_edits_run(report),
     }
+
+
+def _known_failing(report: Report) -> dict[str, Any]:
+    """How many tests failed and do not count; nothing where none did."""
+    number = len({each.test for each in report.observation.known_failing})
+    return {"known": number} if number else {}
 
 
 def _edits_run(report: Report) -> dict[str, Any]:

@@ -11,14 +11,26 @@ if TYPE_CHECKING:
 _MOST_NAMED = 5
 
 
-def green_title(counts: Counts, known: str, *, has_tests: bool = True) -> str:
+def green_title(counts: Counts, known: str, *, has_tests: bool = True, known_failing: int = 0) -> str:
     """The heading.
 
     :param known: the exit code in words, for a command that runs no tests.
+    :param known_failing: how many tests failed and do not count.
     """
     if not has_tests:
         return f"# No failure ({known})"
-    return f"# {in_words(passed=counts.passed, skipped=counts.skipped, xfailed=counts.xfailed, xpassed=counts.xpassed)}"
+    said = in_words(
+        passed=counts.passed, skipped=counts.skipped, xfailed=counts.xfailed, xpassed=counts.xpassed
+    )
+    if known_failing:
+        but = f"The tests pass but for {known_words(known_failing)}: "
+        said = but + said.removeprefix("The tests pass: ")
+    return f"# {said}".removesuffix(": ")
+
+
+def known_words(number: int) -> str:
+    """``2 known failures``; empty for none."""
+    return f"{number:,} known failure{'s' * (number != 1)}" if number else ""
 
 
 def in_words(*, passed: int, skipped: int = 0, xfailed: int = 0, xpassed: int = 0) -> str:

@@ -21,6 +21,7 @@ from loop_close.model import (
     Suspect,
 )
 from loop_close.prompt.block import all_reasons, attempts
+from loop_close.prompt.known import known_document
 from loop_close.prompt.place import representative
 from loop_close.prompt.progress_json import standing_document
 from loop_close.prompt.rerun import rerun_command
@@ -49,6 +50,7 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         "suspects": [{"cause": c.id, **_suspect(s)} for c in report.causes for s in c.suspects[:1]],
         "calls": _calls(report.observation),
         "root_causes": [_cause(c, report) for c in report.causes],
+        "known": known_document(report.observation),
         "sources": [_source_result(each) for each in report.sources],
         "evidence": [_evidence(e, causes) for e in report.evidence],
     }

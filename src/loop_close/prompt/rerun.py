@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 
 from loop_close.facts import test_function
 from loop_close.model import Observation
@@ -38,20 +39,31 @@ def rerun_command(observation: Observation) -> str:
 def rerun_commands(observations: Sequence[Observation]) -> list[str]:
     """Commands that run what failed in several sources again; environments of one runner share a command.
 
-    Each of these environments finds its own failing tests by the option that reads them from the state folder.
+    Each of these environments finds its own failing tests by the option that reads them from the state folder. Sources
+    that are run by the same words, as another interpreter runs them, share a command, too.
     """
     environments: dict[tuple[str, ...], list[str]] = {}
-    found: dict[tuple[str, ...], None] = {}
+    others: dict[tuple[str, ...], Observation] = {}
+    order: dict[tuple[str, ...], None] = {}
     for each in observations:
         words, name = each.rerun, each.provenance.environment
         if words and words[0] == each.provenance.runner and name in words[:3]:
             option = each.failed_option or _START
             key = (words[0], words[1], *(option if word == _START else word for word in words[3:]))
             environments.setdefault(key, []).append(words[2])
-            found.setdefault(key)
         elif words:
-            found.setdefault((rerun_command(each),))
-    return [_of_environments(key, environments[key]) if key in environments else key[0] for key in found]
+            key = words
+            known = others.get(key)
+            others[key] = (
+                each if known is None else replace(known, failures=(*known.failures, *each.failures))
+            )
+        else:
+            continue
+        order.setdefault(key)
+    return [
+        _of_environments(key, environments[key]) if key in environments else rerun_command(others[key])
+        for key in order
+    ]
 
 
 def _of_environments(words: Sequence[str], names: Sequence[str]) -> str:

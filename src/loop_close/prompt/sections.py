@@ -10,7 +10,8 @@ from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.facts import is_environment
 from loop_close.model import Evidence, Observation, Report, RootCause, SourceResult
 from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line, second_place
-from loop_close.prompt.green import edits_not_run_line, edits_not_run_words, green_title
+from loop_close.prompt.green import edits_not_run_line, edits_not_run_words, green_title, known_words
+from loop_close.prompt.known import known_failing, known_failures
 from loop_close.prompt.loop import attempts, since_green, state_lines
 from loop_close.prompt.place import in_words, name_of, percent, place_of, representative
 from loop_close.prompt.rerun import command_for, rerun_command, rerun_commands
@@ -46,7 +47,7 @@ def title(report: Report, tokens: int) -> Iterator[str]:
     code = report.observation.exit_code
     known = "exit code unknown" if code is None else f"exit {code}"
     if report.verdict == "green":
-        said = green_title(report.observation.counts, known, has_tests=report.observation.expects_tests)
+        said = _green(report, known)
         is_changed = report.progress is not None and report.progress.tampering is not None
         yield said.replace("The tests pass", "Tests were changed, and pass", 1) if is_changed else said
         return
@@ -61,6 +62,16 @@ def title(report: Report, tokens: int) -> Iterator[str]:
         return
     causes = "" if number == 1 else f"{number} root causes, first "
     yield f"# {one_line(said, 120)}: {causes}{first}"
+
+
+def _green(report: Report, known: str) -> str:
+    observation = report.observation
+    return green_title(
+        observation.counts,
+        known,
+        has_tests=observation.expects_tests,
+        known_failing=known_failing(observation),
+    )
 
 
 def in_numbers(report: Report) -> str:
@@ -91,15 +102,15 @@ def in_numbers(report: Report) -> str:
         if report.observation.exit_reason:
             reason = "exit status set by a plugin"
         parts = [f"{reason[:1].upper()}{reason[1:]}"]
-    return ", ".join(
-        [*parts, *([f"{counts.passed:,} pass{'es' * (counts.passed == 1)}"] if counts.passed else [])]
-    )
+    known = known_words(known_failing(report.observation))
+    passed = f"{counts.passed:,} pass{'es' * (counts.passed == 1)}" if counts.passed else ""
+    return ", ".join([*parts, *filter(None, (passed, known))])
 
 
 def in_short(report: Report) -> str:
     """The report in one line of plain text: ``5 tests fail; look first at src/shop/shipping.py:15 cost() (62 %)``."""
     if report.verdict == "green":
-        said = green_title(report.observation.counts, "exit 0", has_tests=report.observation.expects_tests)
+        said = _green(report, "exit 0")
         not_run = edits_not_run_words(report.edits_run)
         tampered = _tampered(report)
         more = [f"{text[:1].lower()}{text[1:]}" for text in (not_run, tampered) if text]
@@ -423,6 +434,7 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
             title="Other signals",
             render=lambda r, t: other_signals(r, t, labels),
         ),
+        Section(id="known", position=90, title="Known failures", render=known_failures, tokens=260),
         Section(id="next-step", position=100, render=next_step, tokens=180, keep=True),
     )
 

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from time import localtime, strftime  # now: a test may leave its own in the place of them
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,6 +22,7 @@ from loop_close.targets import Targets, restore, shows_failing_tests
 
 if TYPE_CHECKING:
     from loop_close.app import Saved
+    from loop_close.detectors import Detector
     from loop_close.model import Failure, Observation, Report, Warned
     from loop_close.pytest_plugin.session import Recorder
 
@@ -90,6 +92,8 @@ def _judged(recorder: Recorder, session: pytest.Session, unloadable: list[str]) 
     extended = extensions(recorder.config, unloadable)
     report = app.close(observation, detectors=extended.detectors, faults=extended.faults)
     targets = recorder.targets
+    if targets.settings.known:
+        report = _without_known(recorder, report, extended.detectors)
     report = remembered(recorder, report)
     saved = app.save(
         report,
@@ -118,6 +122,25 @@ def ci_output(targets: Targets, saved: Saved | None, green: str = "") -> tuple[l
     return commands, problems(tuple(found))
 
 
+def _without_known(recorder: Recorder, report: Report, detectors: Sequence[Detector]) -> Report:
+    """The report, the failures set apart that the setting ``known`` names."""
+    from loop_close.judge import without_known
+
+    known, memory = recorder.targets.settings.known, recorder.memory
+    entries, waiting = memory.known_entries(known) if memory is not None else (known, ())
+    observation = report.observation
+    is_whole = not (observation.incomplete or observation.selection)
+    failed = {failure.nodeid for failure in observation.failures}
+    return without_known(
+        report,
+        entries,
+        strftime("%Y-%m-%d", localtime()),
+        waiting=waiting,
+        passed=recorder.tally.named_passed - failed if is_whole else (),
+        detectors=detectors,
+    )
+
+
 def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
     """Whether there is nothing to tell but how many tests passed, and no one to tell it to but the prompt."""
     from loop_close.pytest_plugin.command import selection
@@ -126,6 +149,7 @@ def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
     told = recorder.failures or recorder.warnings or recorder.crashed or recorder.targets.json is not None
     return (
         session.exitstatus == 0
+        and not recorder.targets.settings.known
         and (recorder.memory is None or (recorder.memory.is_fresh and not _asks_for_edits(recorder)))
         and not told
         and not runner_of(os.environ)[1]  # whose other environments may be at work
@@ -215,9 +239,8 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
         not_run=max(0, session.testscollected - tally.done()),
     )
     made = provenance_of(config.rootpath, os.environ, shard=shard_of(config), collected=recorder.collected)
-    is_of_several = bool(recorder.collected[1]) or (
-        recorder.memory is not None and recorder.memory.has_others
-    )
+    has_others = recorder.memory is not None and recorder.memory.has_others
+    is_of_several = bool(recorder.collected[1]) or has_others or recorder.targets.json is not None
     return Observation(
         exit_code=1 if recorder.crashed else int(session.exitstatus),
         source=recorder.memory.source if recorder.memory is not None else "pytest",

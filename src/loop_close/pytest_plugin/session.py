@@ -88,6 +88,8 @@ class Recorder:
         self._session = session
         self.memory = begin_memory(self.config, self.targets)
         self.tally.watched = self.memory.watched
+        if known := [entry for entry in self.targets.settings.known if entry.test]:
+            self.tally.is_named = lambda nodeid: any(entry.matches(nodeid) for entry in known)
         if self.memory.is_as_green:
             spare(self.config)
             self._calls = witness_of(self.config)

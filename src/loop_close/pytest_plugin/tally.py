@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 
@@ -9,6 +10,7 @@ class Tally:
     """The counts that pytest's last line shows, without its terminal.
 
     :ivar spared: node ids of tests that were skipped or expected to fail.
+    :ivar is_named: whether a test is one of which it is asked whether it passed; None where none is.
     """
 
     def __init__(self) -> None:
@@ -23,6 +25,8 @@ class Tally:
         self.spared: set[str] = set()
         self.watched: frozenset[str] = frozenset()
         self.outcomes: dict[str, Any] = {}
+        self.is_named: Callable[[str], bool] | None = None
+        self.named_passed: set[str] = set()
         self._passed_too: list[Any] = []
         self._broken_setups: set[str] = set()
         self._uncollected: set[tuple[str, str]] = set()
@@ -35,6 +39,8 @@ class Tally:
         if report.outcome == "passed":  # most of them
             if report.when == "call":
                 self._pass(report)
+                if self.is_named is not None and self.is_named(report.nodeid):
+                    self.named_passed.add(report.nodeid)
         elif report.outcome == "failed":
             self._failure(report)
         elif report.outcome == "skipped":

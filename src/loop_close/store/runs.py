@@ -346,6 +346,18 @@ def recorded(connection: sqlite3.Connection, source: str, limit: int) -> tuple[R
     return tuple(_run(source, row, marks.get(row[0], ())) for row in rows)
 
 
+def recorded_as(connection: sqlite3.Connection, known: str) -> Run | None:
+    """The run that goes by that, as :func:`known_by` has it; None where it is gone, or has not ended."""
+    number, _, rest = known.partition(" ")
+    started, _, source = rest.partition(" ")
+    row = connection.execute(
+        "SELECT id, number, state, record FROM runs"
+        " WHERE source = ? AND number = ? AND started = ? AND state <> 'running'",
+        (from_text(source), int(number), float(started)),
+    ).fetchone()
+    return _run(source, row, marks_of(connection, [row[0]]).get(row[0], ())) if row is not None else None
+
+
 def has_run(connection: sqlite3.Connection, known: str) -> bool:
     """Whether there is the run that goes by its number, start and source, as :func:`known_by` has them."""
     number, _, rest = known.partition(" ")

@@ -2,5 +2,6 @@
 
 from loop_close.testcode.change import Kind, TestChange, fingerprint
 from loop_close.testcode.compare import compare_tests
+from loop_close.testcode.selection import known_changes
 
-__all__ = ["Kind", "TestChange", "compare_tests", "fingerprint"]
+__all__ = ["Kind", "TestChange", "compare_tests", "fingerprint", "known_changes"]

@@ -192,6 +192,8 @@ class _Comparison(Difference):
         is_async = isinstance(other.node, ast.AsyncFunctionDef) and isinstance(test.node, ast.FunctionDef)
         if is_async and not _runs_async(other, self.now.texts):
             return self._changed(test, other, "not-run", "is `async`, and no plugin is asked to run it")
+        if self.now.is_known(other) and not self.was.is_known(test):
+            return self._changed(test, other, "not-run", "is named by `known`: its failure does not count")
         if stop and not (was.demands and not self._missing(test, None) and other.key != test.key):
             return self._changed(test, other, "not-run", stop)
         replaced = self._replaced(was, now, other)

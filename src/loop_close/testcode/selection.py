@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import json
 import re
 import shlex
 import tomllib
@@ -12,6 +14,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from typing import Any
 
+from loop_close.conventions import is_like
 from loop_close.testcode.change import Kind, TestChange, excerpt
 from loop_close.testcode.nodes import constant, dotted
 from loop_close.testcode.suite import Module, Patterns, Suite, Test
@@ -71,6 +74,9 @@ _NOT_RUN = {
 # What makes pytest read other files than before.
 _ELSEWHERE = {"-c", "--rootdir", "--confcutdir", "--import-mode", "--pyargs"}
 _NO_ASSERTS = re.compile(r"PYTHONOPTIMIZE|\bpython[\d.]*\s+(?:-\w+\s+)*-OO?\b")
+#: The file with the entries of failures that are known, as comments that begin so, each with a JSON object.
+SETTINGS = "pyproject.toml"
+KNOWN = "# loop-close known: "
 _DEFAULT_NORECURSE = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}")
 
 
@@ -279,12 +285,51 @@ def _options(value: Any) -> list[tuple[str, str]]:
     return found
 
 
+def known_of(texts: Mapping[str, str]) -> list[dict[str, str]]:
+    """The entries of failures that are known."""
+    return [entry for _, entry in _known_entries(texts.get(SETTINGS, ""))]
+
+
+def _known_entries(text: str) -> Iterator[tuple[str, dict[str, str]]]:
+    for line in text.split("\n"):
+        if line.startswith(KNOWN):
+            with contextlib.suppress(ValueError, AttributeError, RecursionError):  # it was damaged
+                entry = json.loads(line.removeprefix(KNOWN))
+                yield line, {str(key): str(value) for key, value in entry.items()}
+
+
+def known_changes(path: str, before: str, after: str) -> Iterator[tuple[str, TestChange]]:
+    """The entries that are new, or name more than one before did: the failures of these tests count no more.
+
+    :returns: the line of each, and the change.
+    """
+    held = [entry for _, entry in _known_entries(before)]
+    for line, entry in dict(_known_entries(after)).items():
+        if not any(_covers(one, entry) for one in held):
+            name = f"`{entry['test']}`" if "test" in entry else f"the root cause {entry.get('cause', '')}"
+            until = f", until {entry['until']}" if "until" in entry else ""
+            what = f"{name} was added to the known failures{until}"
+            yield line, TestChange(path, "known", "weakened", what, "", excerpt(line.removeprefix(KNOWN)))
+
+
+def _covers(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether an entry names all that another one does, for as long."""
+    is_as_long = "until" not in one or ("until" in other and other["until"] <= one["until"])
+    if one.get("cause") != other.get("cause"):
+        return False
+    tests = one.get("test", ""), other.get("test", "")
+    is_part = "*" not in tests[1] and is_like(tests[1], tests[0])
+    return is_as_long and (tests[0] == tests[1] or is_part)
+
+
 def configuration_changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[TestChange]:
     """What the configuration does to all tests, whichever it selects."""
     for path in sorted(set(before) | set(after)):
         was, now = before.get(path, ""), after.get(path, "")
         if was != now and _NO_ASSERTS.search(now) and not _NO_ASSERTS.search(was):
             yield difference(path, "not-run", "turns assertions off", was, now, _NO_ASSERTS)
+    for _, change in known_changes(SETTINGS, before.get(SETTINGS, ""), after.get(SETTINGS, "")):
+        yield change
     old, new = selections(before), selections(after)
     for selection in new:
         if selection_of(selection.path, new) is not selection:

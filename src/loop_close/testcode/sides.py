@@ -6,10 +6,11 @@ import ast
 from collections.abc import Mapping
 from functools import cached_property
 
+from loop_close.conventions import is_like
 from loop_close.testcode.matching import WORD, Demanded, Work
 from loop_close.testcode.nodes import dotted
 from loop_close.testcode.reach import read
-from loop_close.testcode.selection import Selection, ignored_by_conftest, selection_of, selections
+from loop_close.testcode.selection import Selection, ignored_by_conftest, known_of, selection_of, selections
 from loop_close.testcode.suite import FUNCTIONS, Module, Scope, Suite, Test, is_autouse
 from loop_close.testcode.values import Reading
 
@@ -25,6 +26,7 @@ class Side:
         self.suite = Suite(texts, self.selections[0].patterns if self.selections else Selection().patterns)
         self.paths = sorted(path for path in texts if path.endswith(".py"))
         self.steps = 0
+        self.known: tuple[str, ...] = ()
         self._work = work
         self._readings: dict[tuple[str, str], Reading] = {}
         self._demanded: dict[tuple[tuple[str, str], bool], Demanded] = {}
@@ -77,8 +79,17 @@ class Side:
         return selection.leaves_out(path, self.paths) or ignored_by_conftest(self.suite, path)
 
     def deselected(self, test: Test) -> str:
-        """By what option a test is left out."""
-        return selection_of(test.module.path, self.selections).deselects(test)
+        """By what option a test is left out, or its failure does not count."""
+        return (
+            "`known`"
+            if self.is_known(test)
+            else selection_of(test.module.path, self.selections).deselects(test)
+        )
+
+    def is_known(self, test: Test) -> bool:
+        """Whether the setting ``known`` names it, so that its failure does not count."""
+        node_id = "::".join([test.module.path, *test.name.split(".")])
+        return any(is_like(node_id, pattern) for pattern in self.known)
 
     def is_live(self, test: Test) -> bool:
         """Whether it runs at all, whatever its conditions."""
@@ -92,6 +103,9 @@ class Difference:
     def __init__(self, before: Mapping[str, str], after: Mapping[str, str], work: Work) -> None:
         self.work = work
         self.was, self.now = Side(before, work), Side(after, work)
+        # What was added since is a change by itself. A test that takes the place of one of these demands nothing.
+        was, now = ([each["test"] for each in known_of(texts) if "test" in each] for texts in (before, after))
+        self.was.known = self.now.known = tuple(test for test in was if test in now)
         self.changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
         self._names: dict[str, set[str]] = {}
 

@@ -1,0 +1,100 @@
+"""What one prompt over several sources costs a run, and how long shards take to be merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks import suites
+from benchmarks.measure import cpu, ratio, rss, run
+from benchmarks.rows import Bench, Row
+from loop_close.app import close
+from loop_close.calls import Called, Calls
+from loop_close.merge import packed
+from loop_close.model import Counts, Failure, Observation, Provenance, Raised
+from loop_close.prompt.report_json import dump, report_document
+
+_SHARDS = 50
+_OTHERS = ("py311", "py312", "py313")
+
+
+def sources(bench: Bench) -> Iterator[Row]:
+    """A red run with three other sources beside it, over the same run alone; then fifty shards of 2,000 tests."""
+    yield _beside(bench)
+    yield _merged(bench)
+
+
+def _beside(bench: Bench) -> Row:
+    number = bench.tests(2_000)
+    folders = {name: bench.folder / f"sources-{name}" for name in ("alone", "beside")}
+    for folder in folders.values():
+        suites.trivial(folder, tests=number, files=max(1, number // 100))
+        (folder / "tests" / "test_red.py").write_text("def test_red():\n    assert [1] == [2]\n")
+    command = bench.asked("-q", "tests")
+    for name in _OTHERS:
+        run(command, folders["beside"], bench.output, {"TOX_ENV_NAME": name})
+    found: dict[str, list] = {name: [] for name in folders}
+    for turn in range(bench.rounds + 1):
+        for name, folder in folders.items():
+            sample = run(command, folder, bench.output, {"TOX_ENV_NAME": "own"})
+            if sample.code != 1:
+                raise RuntimeError(bench.output.read_text()[-2000:])
+            if turn:  # the first has its modules to compile
+                found[name].append(sample)
+    text = (folders["beside"] / "nextprompt.md").read_text()
+    if not all(f"`pytest:{name}`" in text for name in (*_OTHERS, "own")):
+        raise RuntimeError(text)
+    note = f"{len(found['alone'])} pairs of {cpu(found['alone']):.1f} s"
+    measured = "CPU of a run with 3 other sources, over the same alone"
+    return Row(f"{number:,} tests, 1 red", measured, str(ratio(found["beside"], found["alone"])), "", note)
+
+
+def _merged(bench: Bench) -> Row:
+    number = bench.tests(2_000)
+    reports, work = bench.folder / "sources-reports", bench.folder / "sources-merge"
+    reports.mkdir()
+    work.mkdir()
+    for shard in range(_SHARDS):
+        (reports / f"{shard}.json").write_text(_report(shard, number))
+    samples = [
+        run([bench.env.executable, "-m", "loop_close", "merge", str(reports)], work, bench.output)
+        for _ in range(bench.rounds)
+    ]
+    if not (work / "nextprompt.md").read_text().startswith(f"# 1 test fails, {number * _SHARDS - 1:,} pass"):
+        raise RuntimeError(bench.output.read_text()[-2000:])
+    note = f"{min(each.cpu for each in samples):.1f} s of CPU, {rss(samples):.0f} MiB at most"
+    return Row(
+        f"{_SHARDS} shards of {number:,} tests",
+        "loop-close merge",
+        note,
+        "< 2 s, < 200 MB",
+        f"fastest of {len(samples)}",
+    )
+
+
+def _report(shard: int, number: int) -> str:
+    """The report of one shard, as a run of these tests would write it; one of them fails in the first."""
+    tests = tuple(f"tests/test_part_{shard:03}.py::test_{n:05}" for n in range(number))
+    raised = Raised(type="AssertionError", message="assert [1] == [2]")
+    failures = (
+        () if shard else (Failure(nodeid=tests[0], phase="call", message=raised.message, raised=raised),)
+    )
+    function = Called(
+        file="src/shop.py", line=1, end_line=9, function="total", passed=number, lines={2: number}
+    )
+    observation = Observation(
+        exit_code=len(failures),
+        provenance=Provenance(
+            interpreter="cpython-3.13",
+            platform="linux",
+            shard=(shard + 1, _SHARDS),
+            run_id="7",
+            commit="c0ffee",
+            collected=number * _SHARDS,
+            digest="d",
+        ),
+        failures=failures,
+        counts=Counts(passed=number - len(failures), failed=len(failures), collected=number * _SHARDS),
+        tests=tests,
+        calls=Calls(passed=number, functions=(function,)),
+    )
+    return "".join(dump({**report_document(close(observation), ""), "observation": packed(observation)}))

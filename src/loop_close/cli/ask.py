@@ -1,0 +1,351 @@
+"""``loop-close ask NODEID``: what is known of one test, as an exit code and a line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import strftime
+from typing import Any
+
+from loop_close.cli.memory import Remembered, read
+from loop_close.cli.place import Place, place_of
+from loop_close.cli.streams import Streams
+from loop_close.cli.summary import shown
+from loop_close.conventions import is_of_tests
+from loop_close.facts import file_of, test_function
+from loop_close.memory import Episode, Run
+from loop_close.progress.steps import UNEDITED
+from loop_close.settings import KnownEntry
+from loop_close.testcode.selection import Selection, selections
+from loop_close.testcode.suite import Suite
+
+#: The answers with their exit codes.
+CODES = {
+    "passing": 0,
+    "broken": 1,
+    "new": 3,
+    "flaky": 4,
+    "known": 5,
+    "failing elsewhere": 6,
+    "unknown test": 7,
+}
+_NEAREST, _LEAST_LIKE = 3, 60
+_FAILING, _KNOWN, _PASSED = "failing", "known", "passed"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Remains:
+    """What is remembered of a source.
+
+    :ivar runs: those that ended, as they are remembered, the newest last; ``episode`` that of the last one.
+    :ivar baseline: node ids of the tests that were there when the loop began, without parameters.
+    :ivar ended: when its last run ended.
+    """
+
+    source: str
+    runs: Sequence[Run] = ()
+    episode: Episode = field(default_factory=Episode)
+    baseline: Collection[str] = ()
+    ended: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reply:
+    """What is known of a test.
+
+    :ivar state: a key of :data:`CODES`; ``run`` the run that says so.
+    :ivar why: in a clause.
+    :ivar nearest: of an unknown test, the ids that are most like it.
+    """
+
+    test: str
+    state: str
+    source: str
+    run: int = 0
+    why: str = ""
+    nearest: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Seen:
+    """What the runs of a source say of a test.
+
+    :ivar outcome: ``failing``, ``known`` (it failed, and did not count) or ``passed``; empty where no run had it.
+    :ivar run: the last run that had it; ``since`` the first of those in a row in which it fails.
+    :ivar has_passed: an earlier run is known to have passed it.
+    :ivar flips: two runs of the same code, one of which it passed and one it failed; empty for none.
+    """
+
+    outcome: str = ""
+    run: int = 0
+    since: int = 0
+    has_passed: bool = False
+    flips: tuple[int, ...] = ()
+
+
+def ask(options: argparse.Namespace, streams: Streams) -> int:
+    """Print what is known of the test, and answer by the exit code: see :data:`CODES`."""
+    place = place_of(options)
+    sources, texts = read(place.history, lambda memory: _remembered(memory), options.source)
+    reply = reply_to(_candidates(options.test, place), options.source or "", sources, texts, _live(place))
+    text = json.dumps(_document(reply), indent=2) if options.json else _line(reply)
+    try:
+        streams.say(text)
+    except BrokenPipeError:  # who does not read it still wants to know by the exit code
+        streams.forget_output()
+    return CODES[reply.state]
+
+
+def _live(place: Place) -> tuple[KnownEntry, ...]:
+    today = strftime("%Y-%m-%d")
+    return tuple(entry for entry in place.settings.known if not entry.is_over(today))
+
+
+def _candidates(given: str, place: Place) -> tuple[str, ...]:
+    """The node id as it may be meant: from the root, or from the working directory."""
+    path, separator, names = given.partition("::")
+    path = path.replace("\\", "/").removeprefix("./")
+    root = Path(os.path.realpath(place.root))
+    here = Path(os.path.realpath(Path.cwd() / path))
+    inside = here.relative_to(root).as_posix() if here.is_relative_to(root) else path
+    return tuple(dict.fromkeys(f"{each}{separator}{names}" for each in (path, inside)))
+
+
+def _remembered(memory: Remembered) -> tuple[list[Remains], dict[str, str]]:
+    """What there is of each source, and the files of tests as the last run of any saw them."""
+    texts: dict[str, str] = {}
+    for path, (_, _, digest) in sorted(memory.files().items()):
+        if is_of_tests(path) and path.endswith(".py") and (data := memory.content(digest)) is not None:
+            texts[path] = data.decode("utf-8", "replace")
+    found = []
+    for source in memory.sources():
+        last = memory.rows(source, 1)[-1]
+        held = {path: memory.content(digest) for path, digest in memory.baseline(source).items()}
+        before = {path: data.decode("utf-8", "replace") for path, data in held.items() if data is not None}
+        texts.update({path: text for path, text in before.items() if not path.endswith(".py")})
+        found.append(
+            Remains(
+                source=source,
+                runs=memory.recorded(source),
+                episode=memory.episode(source),
+                baseline=_LazyIds(before),
+                ended=last.ended or last.started,
+            )
+        )
+    return found, texts
+
+
+class _LazyIds(Collection[str]):
+    """The tests of some files by node id, found in the source when they are asked for."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+        self._suite: Suite | None = None
+
+    @property
+    def suite(self) -> Suite:
+        if self._suite is None:
+            known = selections(self._texts)
+            self._suite = Suite(self._texts, (known[0] if known else Selection()).patterns)
+        return self._suite
+
+    def __contains__(self, test: object) -> bool:
+        path, _, name = str(test).partition("::")
+        return path in self._texts and name.replace("::", ".") in self.suite.tests(path)
+
+    def __iter__(self) -> Iterator[str]:
+        for path in sorted(self._texts):
+            yield from (f"{path}::{name.replace('.', '::')}" for name in self.suite.tests(path))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def reply_to(
+    candidates: Sequence[str],
+    asked: str,
+    sources: Sequence[Remains],
+    texts: Mapping[str, str],
+    live: Sequence[KnownEntry],
+) -> Reply:
+    """What is known of a test.
+
+    :param candidates: the node id as it may be meant, the likeliest first.
+    :param asked: the source whose runs are asked for; empty for the newest of those that have run the test.
+    :param texts: the files of tests and their configuration, as the last run saw them.
+    :param live: the entries of the setting ``known`` whose last day has not passed.
+    """
+    ids = _LazyIds(texts)
+    present = {test for each in sources for test in _present(each)}
+    present |= {test_function(test) for test in present}
+    test = next((each for each in candidates if each in present or test_function(each) in ids), "")
+    newest = [each.source for each in sorted(sources, key=lambda each: -each.ended)]
+    if not test:
+        near = nearest(candidates, {*present, *ids})
+        return Reply(test=candidates[0], state="unknown test", source=asked or newest[0], nearest=near)
+    seen = {each.source: seen_by(test, each) for each in sources}
+    having = next((source for source in newest if seen[source].outcome), newest[0])
+    return _reply(test, asked or having, seen, live)
+
+
+def _reply(test: str, source: str, seen: Mapping[str, Seen], live: Sequence[KnownEntry]) -> Reply:
+    own = seen.get(source, Seen())
+
+    def reply(state: str, why: str) -> Reply:
+        return Reply(test=test, state=state, source=source, run=own.run, why=why)
+
+    entry = _entry_for(test, live) if own.outcome == _KNOWN else None
+    if entry is not None:
+        named = "; ".join(filter(None, (entry.issue, entry.until and f"until {entry.until}")))
+        return reply("known", f"fails, and does not count{f' ({named})' if named else ''}")
+    if own.flips:
+        return reply(
+            "flaky", f"passed and failed on the same code, in runs {' and '.join(map(str, own.flips))}"
+        )
+    if own.outcome in (_FAILING, _KNOWN):
+        since = f"fails since run {own.since}" if own.since != own.run else "fails"
+        state, why = ("broken", "passed before") if own.has_passed else ("new", "is not known to have passed")
+        return reply(state, f"{since}, and {why}")
+    for other, each in sorted(seen.items()):
+        if each.outcome == _FAILING:
+            why = f"fails, but not in {source}" if own.outcome else f"fails; {source} did not run it"
+            return Reply(test=test, state="failing elsewhere", source=other, run=each.run, why=why)
+    if not own.outcome:
+        return reply("unknown test", "is in no run of all tests of this source")
+    return reply("passing", "did not fail")
+
+
+def _entry_for(test: str, live: Sequence[KnownEntry]) -> KnownEntry | None:
+    """The entry that names the test, else one that names a cause: which of these it was, the run does not say."""
+    by_test = (entry for entry in live if entry.test and entry.matches(test))
+    return next(by_test, next((entry for entry in live if entry.cause), None))
+
+
+def _present(remains: Remains) -> Iterator[str]:
+    """The tests that the source's last run names, and those that its loop knows and that are not gone."""
+    yield from (test for run in remains.runs[-1:] for test in _named(run))
+    tests = remains.episode.tests.items()
+    yield from (test for test, known in tests if known.status in ("failing", "passed"))
+
+
+def _named(run: Run) -> Iterator[str]:
+    yield from (mark.test for mark in run.marks)
+    yield from run.outcomes
+    yield from run.known
+
+
+def _is_case(test: str, asked: str) -> bool:
+    """Whether it is the test that is asked for, or a case of it."""
+    return test == asked or ("[" not in asked and test_function(test) == asked)
+
+
+def _outcome(test: str, run: Run, *, is_there: bool) -> str:
+    """What became of the test in a run, the worst of its cases; empty where that is not known.
+
+    :param is_there: the run had the test, if it was one of all tests: then it passed what it does not name.
+    """
+    if any(_is_case(mark.test, test) for mark in run.marks):
+        return _FAILING
+    if any(_is_case(each, test) for each in run.known):
+        return _KNOWN
+    outcomes = {outcome for each, outcome in run.outcomes.items() if _is_case(each, test)}
+    if outcomes:
+        return _PASSED if "passed" in outcomes else ""
+    is_whole = run.is_full and not (run.incomplete or run.omitted_marks)
+    return _PASSED if is_whole and is_there else ""
+
+
+def seen_by(test: str, remains: Remains) -> Seen:
+    """What the runs of a source say of a test.
+
+    That a run had the test although it does not name it is known of the runs since the first that does, of those since
+    the last green one where the test was there then, and of the last one that saw the test's file as it is now.
+    """
+    runs = [run for run in remains.runs if not run.is_killed]
+    is_named = [any(_is_case(each, test) for each in _named(run)) for run in runs]
+    first = is_named.index(True) if any(is_named) else len(runs)
+    is_old = test_function(test) in remains.baseline
+    episode, outcomes = remains.episode, []
+    last = _last_with_file(test, runs) if first == len(runs) else -1
+    for number, run in enumerate(runs):
+        is_last = number == last
+        is_told = run.tells_outcomes and (is_last or (is_old and run.number >= episode.green))
+        outcomes.append((run, _outcome(test, run, is_there=is_told or number >= first)))
+    told = [(run, outcome) for run, outcome in outcomes if outcome]
+    if not told:
+        return Seen()
+    run, outcome = told[-1]
+    passed = [each.number for each, what in told if what == _PASSED]
+    failing = [each.number for each, what in told if what != _PASSED and each.number > max(passed, default=0)]
+    cases = [known for each, known in episode.tests.items() if _is_case(each, test)]
+    was_green = is_old and episode.green > 0 and episode.is_green_full and test not in episode.known
+    return Seen(
+        outcome=outcome,
+        run=run.number,
+        since=min(failing, default=run.number),
+        has_passed=bool(passed) or was_green or any(known.was_broken or known.flips for known in cases),
+        flips=_flips(test, outcomes) or next((known.flips[-2:] for known in cases if known.flips), ()),
+    )
+
+
+def _last_with_file(test: str, runs: Sequence[Run]) -> int:
+    """The position of the last run of all tests that saw the test's file as it is now; -1 for none."""
+    for number, run in reversed([*enumerate(runs)]):
+        if run.is_full and not run.incomplete:
+            return number
+        if run.edits.omitted or any(edit.file == file_of(test) for edit in run.edits.edits):
+            return -1
+    return -1
+
+
+def _flips(test: str, outcomes: Sequence[tuple[Run, str]]) -> tuple[int, ...]:
+    """The last two runs of the same code that came out otherwise; faults of the machine say nothing of the test."""
+    found: tuple[int, ...] = ()
+    last: tuple[int, str] | None = None
+    for run, outcome in outcomes:
+        if run.edits.kind not in UNEDITED:
+            last = None
+        marks = [mark for mark in run.marks if _is_case(mark.test, test)]
+        if not outcome or (marks and all(mark.is_infrastructure for mark in marks)):
+            continue
+        if last is not None and (last[1] == _PASSED) != (outcome == _PASSED):
+            found = (last[0], run.number)
+        last = (run.number, outcome)
+    return found
+
+
+def nearest(candidates: Sequence[str], ids: Collection[str]) -> tuple[str, ...]:
+    """The ids that are most like one of the candidates, the best first."""
+    from rapidfuzz import fuzz, process
+
+    best: dict[str, float] = {}
+    for test in candidates:
+        for found, score, _ in process.extract(test, sorted(ids), scorer=fuzz.WRatio, limit=_NEAREST):
+            best[found] = max(score, best.get(found, 0.0))
+    ordered = sorted(best, key=lambda each: (-best[each], each))
+    return tuple(each for each in ordered if best[each] >= _LEAST_LIKE)[:_NEAREST]
+
+
+def _line(reply: Reply) -> str:
+    test = shown(reply.test, 200)
+    if reply.state == "unknown test" and not reply.why:
+        near = ", ".join(shown(each, 200) for each in reply.nearest)
+        return f"unknown test: {test}{f'; nearest: {near}' if near else ''}"
+    at = f"{shown(reply.source)}, run {reply.run}" if reply.run else shown(reply.source)
+    return f"{reply.state}: {test} {shown(reply.why)} ({at})"
+
+
+def _document(reply: Reply) -> dict[str, Any]:
+    return {
+        "schema": "loop-close.ask/1",
+        "test": shown(reply.test, 400),
+        "state": reply.state,
+        "source": shown(reply.source),
+        "run": reply.run or None,
+        "explanation": shown(reply.why),
+        "nearest": [shown(each, 400) for each in reply.nearest],
+    }
