@@ -174,6 +174,16 @@ def test_what_cannot_take_part_is_named(content, said):
         part_of("a.json", content)
 
 
+@pytest.mark.parametrize("shard", [(1, 10**12), (4, 3), (-1, 3), (10**30, 10**30)])
+def test_a_shard_that_cannot_be_is_rejected(shard):
+    with pytest.raises(RejectedError, match=f"there is no shard {shard[0]} of {shard[1]}"):
+        part(shard)
+
+
+def test_an_attempt_is_a_number_of_a_few_digits():
+    assert joined([part((1, 1), run_id=f"7.{'9' * 5_000}")]).report.verdict == "green"
+
+
 @given(st.integers(0, 400))
 def test_a_piece_of_an_observation_is_rejected(end):
     whole = packed(shards(failing=TESTS[:1])[0].observation)

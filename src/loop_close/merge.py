@@ -38,6 +38,7 @@ from loop_close.text.redact import MARK, redact
 _MOST = 100_000_000
 _MOST_TIMES = 200
 _ANY = 1_000_000
+_MOST_SHARDS = 100_000
 _NAMED = 3
 _LINTERS = frozenset(("ruff", "flake8"))
 #: Rules of linters for what fails when it runs: undefined names, syntax errors, wrong format strings, and the like;
@@ -135,6 +136,9 @@ def part_of(name: str, text: str, *, is_alone: bool = False) -> Part:
     progress = document.get("progress")
     run = progress.get("run", 0) if isinstance(progress, dict) else 0
     observation, why = unpacked(observed), document.get("stall_reason")
+    index, of = observation.provenance.shard
+    if not 0 <= index <= of <= _MOST_SHARDS:
+        raise RejectedError(f"there is no shard {index} of {of}")
     is_whole = is_alone or not observation.provenance.shard[1]
     is_red = is_whole and _own_verdict(document, observation.source) != "green"
     if is_red and close(observation).verdict == "green":
@@ -202,7 +206,7 @@ def _run(part: Part) -> str:
 
 def _attempt(part: Part) -> int:
     attempt = part.observation.provenance.run_id.partition(".")[2]
-    return int(attempt) if attempt.isdecimal() else 0
+    return int(attempt) if attempt.isdecimal() and len(attempt) < 10 else 0
 
 
 def _by_source(parts: Sequence[Part]) -> dict[str, list[Part]]:
