@@ -31,7 +31,10 @@ def pytest_unconfigure(config):
         with open(config.rootpath / "calls.json", "w") as file:
             json.dump([to_wire(calls) if calls else None, why], file)
 """
-OTHERS = ("asyncio", "hypothesispytest", "rerunfailures", "timeout", "xdist", "xdist.looponfail")
+OTHERS = (
+    *("asyncio", "hypothesispytest", "platformdirs", "pytest-split", "rerunfailures", "timeout", "xdist"),
+    "xdist.looponfail",
+)
 
 
 @dataclass(frozen=True)

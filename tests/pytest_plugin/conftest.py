@@ -23,7 +23,10 @@ for _module in pkgutil.walk_packages(loop_close.__path__, "loop_close."):
         importlib.import_module(_module.name)
 
 #: Plugins that take time to load and are no part of most runs; PYTEST_ADDOPTS does not show in the command.
-OTHERS = ("asyncio", "hypothesispytest", "rerunfailures", "timeout", "xdist", "xdist.looponfail")
+OTHERS = (
+    *("asyncio", "hypothesispytest", "platformdirs", "pytest-split", "rerunfailures", "timeout", "xdist"),
+    "xdist.looponfail",
+)
 OUTER = (
     *("PYTEST_XDIST_WORKER", "PYTEST_XDIST_TESTRUNUID", "PYTEST_XDIST_WORKER_COUNT", "CI"),
     *("TOX_ENV_NAME", "NOX_CURRENT_SESSION", "HATCH_ENV_ACTIVE"),
