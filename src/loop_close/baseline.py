@@ -299,7 +299,10 @@ def _judged(
         return change
     if change.fingerprint in accepted:
         return replace(change, state="accepted")
-    # A new entry of the setting ``known`` is for a failure that nobody has seen yet.
-    is_new = is_new and (change.file, change.test) != (_SETTINGS, "known")
+    from loop_close.testcode.change import is_named_by_known
+
+    # A new entry of the setting ``known``, or a new name that one matches, is for a failure that nobody has seen yet.
+    is_entry = (change.file, change.test) == (_SETTINGS, "known")
+    is_new = is_new and not (is_entry or is_named_by_known(change.what))
     is_asked = is_new or change.kind == "no-edit" or change.fingerprint in asked
     return replace(change, state="asked") if is_asked else change

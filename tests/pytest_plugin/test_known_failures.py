@@ -207,6 +207,18 @@ def test_a_test_that_takes_the_name_of_a_known_one_is_not_known(run, pytester):
     assert done.report["decision"] == {"action": "continue", "reason": "test-tampering"}
 
 
+@pytest.mark.parametrize("name", ["test_old_total", f"test_old_{'x' * 300}"], ids=["short", "long"])
+def test_that_name_is_open_too_where_no_run_was_red_before(run, pytester, name):
+    """The agent may have seen the failure without us."""
+    run(project('test = "test_shop.py::test_old*"', files=PASSES), remembers=True)
+    code, text = ((pytester.path / each).read_text() for each in ("shop.py", "test_shop.py"))
+    (pytester.path / "shop.py").write_text(code.replace("+ 0", "+ 1"))
+    (pytester.path / "test_shop.py").write_text(text.replace("test_total", name))
+    done = run({}, remembers=True)
+    assert [(kind, state) for _, kind, state in changes(done)] == [("not-run", "open")]
+    assert done.report["decision"] == {"action": "continue", "reason": "test-tampering"}
+
+
 def test_without_a_history_all_entries_count(run, pytester):
     run(project(files=ONE_FAILS))
     add(pytester, TOTAL)
