@@ -241,3 +241,9 @@ def test_a_known_failure_that_counts_again_is_not_flaky(run, pytester, monkeypat
         assert states(done) == {"test_shop.py::test_total": "expired"}
         assert "flaky" not in signals(done)
     assert done.report["progress"]["broken"] == []
+
+
+def test_failures_that_did_not_run_again_are_not_said_to_be_known(run):
+    run(project(TOTAL), remembers=True)
+    done = run({}, "-k", "test_total", remembers=True)
+    assert done.title == "# 1 earlier failure not run again, 1 known failure (exit 1)"

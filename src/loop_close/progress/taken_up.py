@@ -88,9 +88,9 @@ def taken_up(
 
 
 def _left(progress: Progress) -> str:
-    """What keeps a run in which all is well from being green: known failures that it did not run."""
+    """What keeps a run in which all is well from being green: earlier failures that it did not run."""
     number = progress.step.unresolved
-    return f"{number} known failure{'s' * (number != 1)} not run again"
+    return f"{number} earlier failure{'s' * (number != 1)} not run again"
 
 
 def summary_of(report: Report) -> dict[str, Any]:
