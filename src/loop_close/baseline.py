@@ -93,9 +93,10 @@ def entries_added(entries: Collection[KnownEntry], history: SqliteHistory, begun
     data = history.content(digest) if digest is not None else None
     before = data.decode("utf-8", "replace") if data is not None else ""
     accepted = history.accepted()
-    now = {known_line(each): each for each in entries}
-    found = known_changes(_SETTINGS, before, "".join(f"{line}\n" for line in now))
-    return [now[line] for line, change in found if fingerprint(change) not in accepted]
+    now = "".join(f"{known_line(each)}\n" for each in entries)
+    found = known_changes(_SETTINGS, before, now)
+    added = {line for line, change in found if fingerprint(change) not in accepted}
+    return [each for each in entries if known_line(each) in added]  # several may differ in their issue alone
 
 
 def _own_lines(lines: Sequence[str]) -> Iterator[str]:

@@ -165,6 +165,13 @@ def test_an_entry_that_is_added_in_a_loop_counts_once_a_person_accepts_it(red, p
     assert changes(red()) == []  # by now it is part of the tests
 
 
+def test_entries_that_differ_in_their_issue_alone_all_wait(red, pytester):
+    add(pytester, f"{TOTAL}, issue = '#1'}}, {{{TOTAL}, issue = '#2'")
+    done = red()
+    assert done.title.startswith("# 1 test fails, 1 passes: ")
+    assert states(done) == {"test_shop.py::test_total": "not-accepted"}
+
+
 def test_an_entry_for_a_test_that_passes_waits_as_well(run, pytester):
     """Else an agent could write it down first, and break the test later."""
     run(project(files=PASSES), remembers=True)
