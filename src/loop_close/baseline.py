@@ -177,9 +177,9 @@ def new_baseline(root: Path, entries: Entries | None, contents: Mapping[str, byt
         data = text.encode("utf-8", "surrogatepass")
         digest = blake2b(data, digest_size=16, person=b"tests").hexdigest()
         files[path], kept[digest] = (files[path][0], digest), data
-    # Of too many, what is collected: folders of tests may hold any number of samples.
-    first = sorted(files.items(), key=lambda each: (is_sample(each[0]), each))[:MAX_FILES]
-    return NewBaseline(files=dict(first), contents=kept)
+    # Of too many, what is collected: folders of tests may hold any number of samples. What configures it comes first.
+    first = sorted(files, key=lambda path: (not is_configuration(path), is_sample(path), path))[:MAX_FILES]
+    return NewBaseline(files={path: files[path] for path in first}, contents=kept)
 
 
 def compared_with_history(root: Path, history: SqliteHistory, begun: Begun) -> list[ChangedTest]:
