@@ -6,6 +6,7 @@ with what the driver keeps itself.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -91,6 +92,8 @@ def entries_added(entries: Collection[KnownEntry], history: SqliteHistory, begun
 
     digest = history.baseline(begun.source).get(_SETTINGS)
     data = history.content(digest) if digest is not None else None
+    if data is None and not any(path == _SETTINGS for path, _, _ in begun.tests or ()):
+        return []  # it is none of the project's files
     before = data.decode("utf-8", "replace") if data is not None else ""
     accepted = history.accepted()
     now = "".join(f"{known_line(each)}\n" for each in entries)
@@ -142,7 +145,8 @@ def _read(root: Path, paths: Collection[str], known: Collection[str] = ()) -> di
     found: dict[str, str] = {}
     left = MAX_TEXT
     for path in sorted(paths, key=lambda path: (path not in known, path))[:MAX_FILES]:
-        data = read(str(root / path))
+        # The settings are read through a link as well, and so have to be compared.
+        data = read(os.path.realpath(root / path) if path == _SETTINGS else str(root / path))
         if data is not None and len(data) <= left:
             left -= len(data)
             found[path] = text_of(path, data)

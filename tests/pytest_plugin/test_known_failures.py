@@ -1,6 +1,7 @@
 """Failures that are known: shown apart, and no reason to go on."""
 
 import json
+import os
 
 import pytest
 from cli.remembered import called
@@ -170,6 +171,25 @@ def test_entries_that_differ_in_their_issue_alone_all_wait(red, pytester):
     done = red()
     assert done.title.startswith("# 1 test fails, 1 passes: ")
     assert states(done) == {"test_shop.py::test_total": "not-accepted"}
+
+
+@pytest.mark.parametrize("way", ["link", "time"])
+def test_an_entry_waits_however_it_gets_into_the_file(run, pytester, way):
+    """Neither a link nor a file of the same size and time is seen to have changed."""
+    run(project(MEAN, files=PROJECT), remembers=True)
+    settings_file = pytester.path / "pyproject.toml"
+    if way == "link":
+        settings_file.rename(pytester.path / "shared.toml")
+        settings_file.symlink_to("shared.toml")
+    os.utime(settings_file, (1, 1))
+    for name in ("history.sqlite3", "history.sqlite3-wal", "history.sqlite3-shm"):
+        (pytester.path / ".loop-close" / name).unlink(missing_ok=True)
+    assert states(run({}, remembers=True)) == {"test_shop.py::test_mean": "known"}
+    (pytester.path / "shop.py").write_text((pytester.path / "shop.py").read_text() + "\n\n\nx = 1\n")
+    assert states(run({}, remembers=True)) == {"test_shop.py::test_mean": "known"}
+    settings_file.write_text(settings_file.read_text().replace("test_mean", "test_****"))
+    os.utime(settings_file, (1, 1))
+    assert {*states(run({}, remembers=True)).values()} == {"not-accepted"}
 
 
 def test_an_entry_for_a_test_that_passes_waits_as_well(run, pytester):

@@ -80,7 +80,7 @@ class Listing(NamedTuple):
 
 
 def list_files(root: Path) -> Listing:
-    """List the files below a root, at most :data:`MAX_FILES`; configuration of pytest and Python files first where there are more."""
+    """List the files below a root, at most :data:`MAX_FILES`: first the configuration of tests, then Python files."""
     paths, fault = _by_git(root) if _is_in_repository(root) else ([], "")
     if fault and not _LASTING.search(fault):
         return Listing([], "walk", _refusal(fault))
