@@ -78,7 +78,7 @@ class Merged(NamedTuple):
 def packed(observation: Observation) -> str:
     """All that was observed, as a text of ASCII characters for a report."""
     plain = to_plain(observation)
-    for key in ("failures", "warnings"):
+    for key in ("failures", "warnings", "known"):
         if key in plain:
             plain[key] = _redacted(plain[key])
     text = json.dumps(plain, separators=(",", ":")).encode("ascii")
