@@ -218,6 +218,8 @@ def test_an_entry_for_a_test_that_passes_waits_as_well(run, pytester):
         (f"{TOTAL}, until = 2999-01-01", TOTAL, True),
         (f"{TOTAL}, until = 2020-01-01", f"{TOTAL}, until = 2999-01-01", True),
         ('test = "test_shop.py::*"', TOTAL, False),
+        ('test = "test_*"', 'test = "test_shop.py::*"', False),
+        ('test = "test_shop.py::*"', 'test = "test_*"', True),
         (TOTAL, 'test = "test_shop.py::*"', True),
     ],
 )
