@@ -96,6 +96,14 @@ def test_number_of_files_is_bounded(tmp_path, monkeypatch):
     assert new_baseline(tmp_path, None, {}) is None
 
 
+def test_configuration_is_kept_first(tmp_path, monkeypatch):
+    """Else what is there from the beginning would seem to be added, such as entries of known failures."""
+    monkeypatch.setattr(baseline, "MAX_FILES", 2)
+    (tmp_path / "pyproject.toml").write_text("[tool.loop-close]\nknown = [{test = 'a.py::test_a'}]\n")
+    entries = {path: (1, 1, path) for path in ("a/test_a.py", "b/test_b.py", "pyproject.toml")}
+    assert sorted(new_baseline(tmp_path, entries, {}).files) == ["a/test_a.py", "pyproject.toml"]
+
+
 def test_states():
     changes = compared({"test_a.py": TEST}, {"test_a.py": "def test_a():\n    f()\n"})
     (change,) = judged(changes, (), ())

@@ -90,6 +90,7 @@ def test_pipes_and_sockets_are_not_waited_for(tmp_path):
         (bytes(range(128, 256)) * 9, ("not_logs", "not a text")),
         (b"\0" * 9, ("not_logs", "not a text")),
         (f"# 1 test fails\n\n{RED}\n<!-- loop-close -->\n", ("not_logs", "written by loop-close")),
+        (f"{RED}# 1 test fails\n\n<!-- loop-close -->\n", ("red", "")),  # as after `cat nextprompt.md`
         ('{\n"schema": "loop-close.report/1"\n}\n', ("not_logs", "written by loop-close")),
         ('{\n"schema": "loop-close.summary/1"\n}\n', ("not_logs", "written by loop-close")),
     ],

@@ -221,6 +221,7 @@ def test_what_is_packed_holds_no_credential():
         tests=(test,),
         spared=(test,),
         calls=Calls(failed={test: ()}, uses={test: frozenset()}, swallowed=(swallowed,)),
+        known=(KnownFailure(test=f"a.py::test_a[{secret}]", issue=secret, message=secret),),
     )
     assert secret not in str(unpacked(packed(found)))
 
@@ -289,5 +290,15 @@ def test_known_failures_of_shards_are_known_in_all():
     assert joined(parts).report.verdict == "first-failure"
 
 
-def replace_known(made, known):
-    return made._replace(observation=replace(made.observation, exit_code=1, known=(known,)))
+def test_an_entry_is_needed_while_one_of_its_tests_fails_anywhere():
+    known = KnownFailure(test=TESTS[0], phases=("call",))
+    others = [KnownFailure(test=test, state="not-needed") for test in ("*", TESTS[0], TESTS[1])]
+    parts = [
+        replace_known(part((1, 2), TESTS[:3], run_id="7"), known),
+        replace_known(part((2, 2), TESTS[3:], run_id="7"), *others),
+    ]
+    assert joined(parts).report.observation.known == (known, others[2])
+
+
+def replace_known(made, *known):
+    return made._replace(observation=replace(made.observation, exit_code=1, known=known))

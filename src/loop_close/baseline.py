@@ -6,6 +6,7 @@ with what the driver keeps itself.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -91,11 +92,14 @@ def entries_added(entries: Collection[KnownEntry], history: SqliteHistory, begun
 
     digest = history.baseline(begun.source).get(_SETTINGS)
     data = history.content(digest) if digest is not None else None
+    if data is None and not any(path == _SETTINGS for path, _, _ in begun.tests or ()):
+        return []  # it is none of the project's files
     before = data.decode("utf-8", "replace") if data is not None else ""
     accepted = history.accepted()
-    now = {known_line(each): each for each in entries}
-    found = known_changes(_SETTINGS, before, "".join(f"{line}\n" for line in now))
-    return [now[line] for line, change in found if fingerprint(change) not in accepted]
+    now = "".join(f"{known_line(each)}\n" for each in entries)
+    found = known_changes(_SETTINGS, before, now)
+    added = {line for line, change in found if fingerprint(change) not in accepted}
+    return [each for each in entries if known_line(each) in added]  # several may differ in their issue alone
 
 
 def _own_lines(lines: Sequence[str]) -> Iterator[str]:
@@ -141,7 +145,8 @@ def _read(root: Path, paths: Collection[str], known: Collection[str] = ()) -> di
     found: dict[str, str] = {}
     left = MAX_TEXT
     for path in sorted(paths, key=lambda path: (path not in known, path))[:MAX_FILES]:
-        data = read(str(root / path))
+        # The settings are read through a link as well, and so have to be compared.
+        data = read(os.path.realpath(root / path) if path == _SETTINGS else str(root / path))
         if data is not None and len(data) <= left:
             left -= len(data)
             found[path] = text_of(path, data)
@@ -176,9 +181,9 @@ def new_baseline(root: Path, entries: Entries | None, contents: Mapping[str, byt
         data = text.encode("utf-8", "surrogatepass")
         digest = blake2b(data, digest_size=16, person=b"tests").hexdigest()
         files[path], kept[digest] = (files[path][0], digest), data
-    # Of too many, what is collected: folders of tests may hold any number of samples.
-    first = sorted(files.items(), key=lambda each: (is_sample(each[0]), each))[:MAX_FILES]
-    return NewBaseline(files=dict(first), contents=kept)
+    # Of too many, what is collected: folders of tests may hold any number of samples. What configures it comes first.
+    first = sorted(files, key=lambda path: (not is_configuration(path), is_sample(path), path))[:MAX_FILES]
+    return NewBaseline(files={path: files[path] for path in first}, contents=kept)
 
 
 def compared_with_history(root: Path, history: SqliteHistory, begun: Begun) -> list[ChangedTest]:
@@ -299,7 +304,10 @@ def _judged(
         return change
     if change.fingerprint in accepted:
         return replace(change, state="accepted")
-    # A new entry of the setting ``known`` is for a failure that nobody has seen yet.
-    is_new = is_new and (change.file, change.test) != (_SETTINGS, "known")
+    from loop_close.testcode.change import is_named_by_known
+
+    # A new entry of the setting ``known``, or a new name that one matches, is for a failure that nobody has seen yet.
+    is_entry = (change.file, change.test) == (_SETTINGS, "known")
+    is_new = is_new and not (is_entry or is_named_by_known(change.what))
     is_asked = is_new or change.kind == "no-edit" or change.fingerprint in asked
     return replace(change, state="asked") if is_asked else change

@@ -176,7 +176,8 @@ def read_log(path: str) -> str | bytes:
         for chunk in chunks(file):
             tail.add(chunk)
     text = tail.text()[-MAX_TEXT:]
-    if text[-_ENOUGH:].rstrip().endswith(SIGNATURE):
+    # A log that shows a prompt ends like one, and does not begin so.
+    if head.startswith(b"# ") and text[-_ENOUGH:].rstrip().endswith(SIGNATURE):
         raise NotALogError("written by loop-close")
     return text
 

@@ -13,6 +13,7 @@ from dataclasses import fields, replace
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from loop_close.conventions import is_like
 from loop_close.emit.report import ReportError, parsed
 from loop_close.facts import is_environment, links
 from loop_close.judge import close, failure_order
@@ -394,9 +395,14 @@ def _union(
 
 
 def _known(seen: Sequence[Observation]) -> tuple[KnownFailure, ...]:
-    """The failures that are known in any of them, each once, as each run judged them."""
+    """The failures that are known in any of them, each once, as each run judged them.
+
+    An entry whose tests passed in one of them is needed where one of its tests failed in another.
+    """
     found = dict.fromkeys(known for each in seen for known in each.known)
-    return tuple(sorted(found, key=lambda each: (each.test, each.state, each.cause)))
+    failed = {each.test for each in found if each.state != "not-needed"}
+    kept = (e for e in found if e.state != "not-needed" or not any(is_like(test, e.test) for test in failed))
+    return tuple(sorted(kept, key=lambda each: (each.test, each.state, each.cause)))
 
 
 def _rejections(rejected: Sequence[tuple[str, str]]) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from loop_close.conventions import is_like
+
 MIN_BUDGET = 400
 DEFAULT_BUDGET = 2_000
 DEFAULT_HISTORY = ".loop-close/history.sqlite3"
@@ -41,13 +43,7 @@ class KnownEntry:
 
     def matches(self, test: str, cause: str = "") -> bool:
         """Whether a failure of this test, with this root cause, is the one that the entry names."""
-        if self.cause:
-            return self.cause == cause
-        if "*" not in self.test:
-            return self.test == test
-        from loop_close.conventions import is_like  # late: most runs have no use for it
-
-        return is_like(test, self.test)
+        return self.cause == cause if self.cause else is_like(test, self.test)
 
     def is_over(self, today: str) -> bool:
         """Whether its last day has passed.

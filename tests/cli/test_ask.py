@@ -115,6 +115,15 @@ def test_a_test_function_stands_for_its_cases():
     assert answered(case, test=f"{TEST}[1]").state == "new"
 
 
+def test_known_cases_of_a_function_are_asked_one_by_one():
+    run = Run(number=1, known=(f"{TEST}[1]", f"{TEST}[2]"))
+    cases = Remains(source="pytest", runs=[run])
+    both, first = KnownEntry(test=f"{TEST}[*]", issue="#12"), KnownEntry(test=f"{TEST}[1]")
+    assert answered(cases, live=[both]).why == "fails, and does not count (#12)"
+    assert [answered(cases, test=f"{TEST}[{n}]", live=[first]).state for n in (1, 2)] == ["known", "new"]
+    assert answered(cases, live=[first]).state == "new"
+
+
 def test_a_test_that_is_gone_is_unknown():
     found = answered(ran("F", ".", "."), files={"test_a.py": "def test_b(): ...\n"})
     assert (found.state, found.nearest) == ("unknown test", ("test_a.py::test_b",))

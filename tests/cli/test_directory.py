@@ -161,6 +161,15 @@ def test_output_in_the_directory_is_not_read_as_a_log(tmp_path, words):
     assert b"written by loop-close" in analyze(tmp_path, "logs", *words).stdout
 
 
+def test_standard_output_in_the_directory_is_not_read_as_a_log(tmp_path):
+    put(tmp_path, "logs/a.log", GREEN)
+    plain = analyze(tmp_path, "logs")
+    for _ in range(2):
+        with open(tmp_path / "logs" / "summary", "wb") as output:
+            assert analyze(tmp_path, "logs", stdout=output).returncode == 0
+        assert (tmp_path / "logs" / "summary").read_bytes() == plain.stdout
+
+
 def test_names_cannot_address_the_terminal_or_the_reader(tmp_path):
     name = "a\x1b[31m\n::error::`x`.log"
     put(tmp_path / "logs", name, RED)

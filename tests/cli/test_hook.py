@@ -618,6 +618,14 @@ def test_failures_of_the_session_itself_are_none_of_before(project):
     assert hook(project)["reason"].startswith(BEFORE)
 
 
+def test_another_failure_of_the_same_test_is_none_of_before(project):
+    run(project)
+    hook(project, event="SessionStart", source="startup")
+    (project / "shop.py").write_text(RED.replace("- 1", "- undefined"))
+    run(project)
+    assert hook(project)["reason"].startswith("# 1 test fails: ")
+
+
 def test_where_no_run_was_before_the_session_nothing_was_there(project):
     hook(project, event="SessionStart", source="startup")
     run(project)

@@ -13,6 +13,13 @@ def test_a_loop_is_done_when_known_failures_alone_are_left(project):
     assert loop.run("status").returncode == 0
 
 
+def test_a_loop_without_a_turn_does_not_say_that_no_test_fails(project):
+    done = project([], {**cart(count="1"), "pyproject.toml": KNOWN}).drive()
+    assert done.returncode == 0, done.stdout
+    assert "the tests pass but for 1 known failure" in done.stdout
+    assert "no test fails" not in done.stdout
+
+
 def test_an_agent_that_lists_the_failing_test_as_known_is_not_done(project):
     turn = {"say": "All tests pass, the task is complete.", "write": {"pyproject.toml": KNOWN}}
     loop = project([turn], cart(count="1"))

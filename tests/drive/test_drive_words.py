@@ -22,9 +22,9 @@ def loop_of(*failing, limits=None):
 @pytest.mark.parametrize(
     ("failing", "said"),
     [
-        ([], "no test fails"),
-        ([0], "no test fails"),
-        ([0, 0], "no test fails"),
+        ([], "0 failing"),
+        ([0], "0 failing"),
+        ([0, 0], "0 failing"),
         ([3], "3 failing"),
         ([3, 3, 3], "3 failing"),
         ([9, 6, 6, 4], "9 → 6 → 4 failing"),
@@ -47,7 +47,7 @@ def test_trend(failing, said):
             Breaker(state="half_open"),
             "3 → 2 failing, the same as 2 runs before; not stuck yet",
         ),
-        ([0, 0], Breaker(), "no test fails"),
+        ([0, 0], Breaker(), "0 failing"),
     ],
 )
 def test_where_the_loop_stands(failing, breaker, said):

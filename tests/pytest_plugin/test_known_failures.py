@@ -1,6 +1,7 @@
 """Failures that are known: shown apart, and no reason to go on."""
 
 import json
+import os
 
 import pytest
 from cli.remembered import called
@@ -117,6 +118,15 @@ def test_text_from_outside_is_made_safe(run):
     assert "ghp_a1B2" not in json.dumps(done.report)
 
 
+def test_credentials_in_ids_of_known_tests_are_not_stored(run, pytester):
+    test = "import pytest\n\n@pytest.mark.parametrize('x', ['ghp_' + 'a1B2' * 9])\ndef test_a(x):\n    assert 0\n"
+    done = run(project('test = "test_ids.py::*"', files={"test_ids.py": test}), remembers=True)
+    assert done.title == "# The tests pass but for 1 known failure"
+    stored = [path.read_bytes() for path in (pytester.path / ".loop-close").glob("history*")]
+    assert stored
+    assert not any(b"ghp_a1B2" in each for each in stored)
+
+
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
@@ -165,6 +175,32 @@ def test_an_entry_that_is_added_in_a_loop_counts_once_a_person_accepts_it(red, p
     assert changes(red()) == []  # by now it is part of the tests
 
 
+def test_entries_that_differ_in_their_issue_alone_all_wait(red, pytester):
+    add(pytester, f"{TOTAL}, issue = '#1'}}, {{{TOTAL}, issue = '#2'")
+    done = red()
+    assert done.title.startswith("# 1 test fails, 1 passes: ")
+    assert states(done) == {"test_shop.py::test_total": "not-accepted"}
+
+
+@pytest.mark.parametrize("way", ["link", "time"])
+def test_an_entry_waits_however_it_gets_into_the_file(run, pytester, way):
+    """Neither a link nor a file of the same size and time is seen to have changed."""
+    run(project(MEAN, files=PROJECT), remembers=True)
+    settings_file = pytester.path / "pyproject.toml"
+    if way == "link":
+        settings_file.rename(pytester.path / "shared.toml")
+        settings_file.symlink_to("shared.toml")
+    os.utime(settings_file, (1, 1))
+    for name in ("history.sqlite3", "history.sqlite3-wal", "history.sqlite3-shm"):
+        (pytester.path / ".loop-close" / name).unlink(missing_ok=True)
+    assert states(run({}, remembers=True)) == {"test_shop.py::test_mean": "known"}
+    (pytester.path / "shop.py").write_text((pytester.path / "shop.py").read_text() + "\n\n\nx = 1\n")
+    assert states(run({}, remembers=True)) == {"test_shop.py::test_mean": "known"}
+    settings_file.write_text(settings_file.read_text().replace("test_mean", "test_****"))
+    os.utime(settings_file, (1, 1))
+    assert {*states(run({}, remembers=True)).values()} == {"not-accepted"}
+
+
 def test_an_entry_for_a_test_that_passes_waits_as_well(run, pytester):
     """Else an agent could write it down first, and break the test later."""
     run(project(files=PASSES), remembers=True)
@@ -182,6 +218,8 @@ def test_an_entry_for_a_test_that_passes_waits_as_well(run, pytester):
         (f"{TOTAL}, until = 2999-01-01", TOTAL, True),
         (f"{TOTAL}, until = 2020-01-01", f"{TOTAL}, until = 2999-01-01", True),
         ('test = "test_shop.py::*"', TOTAL, False),
+        ('test = "test_*"', 'test = "test_shop.py::*"', False),
+        ('test = "test_shop.py::*"', 'test = "test_*"', True),
         (TOTAL, 'test = "test_shop.py::*"', True),
     ],
 )
@@ -202,6 +240,18 @@ def test_a_test_that_takes_the_name_of_a_known_one_is_not_known(run, pytester):
     run(files, remembers=True)
     text = (pytester.path / "test_shop.py").read_text()
     (pytester.path / "test_shop.py").write_text(text.replace("test_total", "test_old_total"))
+    done = run({}, remembers=True)
+    assert [(kind, state) for _, kind, state in changes(done)] == [("not-run", "open")]
+    assert done.report["decision"] == {"action": "continue", "reason": "test-tampering"}
+
+
+@pytest.mark.parametrize("name", ["test_old_total", f"test_old_{'x' * 300}"], ids=["short", "long"])
+def test_that_name_is_open_too_where_no_run_was_red_before(run, pytester, name):
+    """The agent may have seen the failure without us."""
+    run(project('test = "test_shop.py::test_old*"', files=PASSES), remembers=True)
+    code, text = ((pytester.path / each).read_text() for each in ("shop.py", "test_shop.py"))
+    (pytester.path / "shop.py").write_text(code.replace("+ 0", "+ 1"))
+    (pytester.path / "test_shop.py").write_text(text.replace("test_total", name))
     done = run({}, remembers=True)
     assert [(kind, state) for _, kind, state in changes(done)] == [("not-run", "open")]
     assert done.report["decision"] == {"action": "continue", "reason": "test-tampering"}
@@ -229,3 +279,9 @@ def test_a_known_failure_that_counts_again_is_not_flaky(run, pytester, monkeypat
         assert states(done) == {"test_shop.py::test_total": "expired"}
         assert "flaky" not in signals(done)
     assert done.report["progress"]["broken"] == []
+
+
+def test_failures_that_did_not_run_again_are_not_said_to_be_known(run):
+    run(project(TOTAL), remembers=True)
+    done = run({}, "-k", "test_total", remembers=True)
+    assert done.title == "# 1 earlier failure not run again, 1 known failure (exit 1)"

@@ -213,7 +213,7 @@ def test_a_subset_updates_what_it_ran_only(loop):
     assert done.ret == 0
     assert done.report["verdict"] == "progress"
     assert progress(done) == {"fixed": 1, "not_run": 1}
-    assert done.title == "# 1 known failure not run again, 1 passes (exit 0)"
+    assert done.title == "# 1 earlier failure not run again, 1 passes (exit 0)"
     assert done.rerun.endswith("test_shop.py::test_mean")
     assert done.report["decision"]["action"] == "continue"
 
@@ -494,7 +494,7 @@ def test_a_run_from_below_the_root_is_not_one_of_all(loop, pytester, monkeypatch
     (pytester.path / "other" / "test_other.py").write_text("def test_other(): pass\n")
     monkeypatch.chdir(pytester.path / "other")
     done = loop("--loop-close-json=../report.json")
-    assert done.title == "# 2 known failures not run again, 1 passes (exit 0)"
+    assert done.title == "# 2 earlier failures not run again, 1 passes (exit 0)"
 
 
 def test_what_passed_before_the_last_edit_may_be_broken(loop):

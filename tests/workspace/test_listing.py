@@ -211,12 +211,14 @@ def test_names_may_hold_any_bytes(tmp_path):
 
 
 @needs_git
-def test_python_files_come_first_where_there_are_too_many(tmp_path, monkeypatch):
-    repository(tmp_path, "a.txt", "b.txt", "y.py", "z.py")
-    monkeypatch.setattr(listing, "MAX_FILES", 3)
+def test_configuration_and_python_files_come_first_where_there_are_too_many(tmp_path, monkeypatch):
+    repository(tmp_path, "a.txt", "b.txt", "y.py", "z.py", "pyproject.toml")
+    monkeypatch.setattr(listing, "MAX_FILES", 4)
     found = list_files(tmp_path)
-    assert found.paths == ["a.txt", "y.py", "z.py"]
-    assert found.problem.startswith("the project has more than 3 files")
+    assert found.paths == ["a.txt", "pyproject.toml", "y.py", "z.py"]
+    monkeypatch.setattr(listing, "MAX_FILES", 1)
+    assert list_files(tmp_path).paths == ["pyproject.toml"]
+    assert found.problem.startswith("the project has more than 4 files")
 
 
 def fake_git(folder, script):

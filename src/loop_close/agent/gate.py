@@ -54,7 +54,7 @@ class Situation:
     :ivar tampered: what was done to tests and is neither undone nor accepted, in words; empty for nothing.
     :ivar question: about changes to tests that cannot be decided, for once; empty where there is none.
     :ivar lost: what is known where the history was taken away while the agent was at work; empty where it was not.
-    :ivar before: that all that fails failed before the session, in words; empty where it did not. ``is_before_told``:
+    :ivar before: that all failures were there before the session, in words; empty where it did not. ``is_before_told``:
         the agent was sent back for it.
     :ivar is_again: it only goes on because it was sent back; ``is_unmoved``: no run and no edit since.
     """

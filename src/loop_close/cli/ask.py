@@ -77,6 +77,7 @@ class Seen:
     :ivar outcome: ``failing``, ``known`` (it failed, and did not count) or ``passed``; empty where no run had it.
     :ivar run: the last run that had it; ``since`` the first of those in a row in which it fails.
     :ivar has_passed: an earlier run is known to have passed it.
+    :ivar known: its cases that failed in that run and did not count.
     :ivar flips: two runs of the same code, one of which it passed and one it failed; empty for none.
     """
 
@@ -84,6 +85,7 @@ class Seen:
     run: int = 0
     since: int = 0
     has_passed: bool = False
+    known: tuple[str, ...] = ()
     flips: tuple[int, ...] = ()
 
 
@@ -198,7 +200,7 @@ def _reply(test: str, source: str, seen: Mapping[str, Seen], live: Sequence[Know
     def reply(state: str, why: str) -> Reply:
         return Reply(test=test, state=state, source=source, run=own.run, why=why)
 
-    entry = _entry_for(test, live) if own.outcome == _KNOWN else None
+    entry = _entry_for(own.known, live) if own.outcome == _KNOWN else None
     if entry is not None:
         named = "; ".join(filter(None, (entry.issue, entry.until and f"until {entry.until}")))
         return reply("known", f"fails, and does not count{f' ({named})' if named else ''}")
@@ -219,10 +221,14 @@ def _reply(test: str, source: str, seen: Mapping[str, Seen], live: Sequence[Know
     return reply("passing", "did not fail")
 
 
-def _entry_for(test: str, live: Sequence[KnownEntry]) -> KnownEntry | None:
-    """The entry that names the test, else one that names a cause: which of these it was, the run does not say."""
-    by_test = (entry for entry in live if entry.test and entry.matches(test))
-    return next(by_test, next((entry for entry in live if entry.cause), None))
+def _entry_for(cases: Sequence[str], live: Sequence[KnownEntry]) -> KnownEntry | None:
+    """The entry of the first case, where each has one.
+
+    It names the test, or else a cause: which of these it was, the run does not say.
+    """
+    by_cause = next((entry for entry in live if entry.cause), None)
+    found = [next((e for e in live if e.test and e.matches(case)), by_cause) for case in cases]
+    return found[0] if all(found) else None
 
 
 def _present(remains: Remains) -> Iterator[str]:
@@ -287,6 +293,7 @@ def seen_by(test: str, remains: Remains) -> Seen:
         outcome=outcome,
         run=run.number,
         since=min(failing, default=run.number),
+        known=tuple(each for each in run.known if _is_case(each, test)),
         has_passed=bool(passed) or was_green or any(known.was_broken or known.flips for known in cases),
         flips=_flips(test, outcomes) or next((known.flips[-2:] for known in cases if known.flips), ()),
     )

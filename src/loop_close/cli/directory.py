@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 from collections.abc import Iterator
 from contextlib import closing
@@ -55,10 +56,11 @@ def summarized(options: argparse.Namespace, streams: Streams, target: Path | Non
 
     total = LogSummary()
     is_watched = streams.errors.isatty()
-    number = sum(1 for _ in _files(options.files, target)) if is_watched else 0
+    written = _written(target, streams)
+    number = sum(1 for _ in _files(options.files, written)) if is_watched else 0
     results = map_in_processes(
         partial(summary_of_files, root=os.getcwd()),
-        _files(options.files, target),
+        _files(options.files, written),
         lost=_lost,
         jobs=options.jobs or usable_cpus(),
         size=_CHUNK,
@@ -70,11 +72,23 @@ def summarized(options: argparse.Namespace, streams: Streams, target: Path | Non
     return (summary_json if options.json else summary_text)(total), total.is_green
 
 
-def _files(given: list[str], target: Path | None) -> Iterator[tuple[str, str]]:
+def _written(target: Path | None, streams: Streams) -> os.stat_result | None:
+    """The file to which the summary goes, as it is before; None where it is none so far."""
+    with contextlib.suppress(OSError):
+        return os.stat(streams.output.fileno() if target is None else target)
+    return None
+
+
+def _is_written(path: str, written: os.stat_result | None) -> bool:
+    with contextlib.suppress(OSError):
+        return written is not None and os.path.samestat(os.stat(path), written)
+    return False
+
+
+def _files(given: list[str], written: os.stat_result | None) -> Iterator[tuple[str, str]]:
     """Path and name of each file: a single directory's by their names in it, others by what was given."""
     from loop_close.log_files import log_names
 
-    written = os.path.abspath(target) if target is not None else ""
     for argument in dict.fromkeys(given):
         if not os.path.isdir(argument):
             yield os.path.realpath(argument), argument
@@ -82,7 +96,7 @@ def _files(given: list[str], target: Path | None) -> Iterator[tuple[str, str]]:
         prefix = "" if len(given) == 1 else f"{argument.rstrip('/')}/"
         for name in log_names(argument):
             path = os.path.join(argument, name)
-            if not written or os.path.abspath(path) != written:
+            if not _is_written(path, written):
                 yield path, f"{prefix}{name}"
 
 

@@ -77,7 +77,7 @@ def _known_by(row: RunRow) -> str:
 
 
 def failing_since(seen: Seen, before: Collection[str], memory: Remembered) -> tuple[int, tuple[str, ...]]:
-    """The tests that fail, where all of them failed already in an earlier run of their source.
+    """The tests that fail, where each had the same failure already in an earlier run of its source.
 
     Asked of a run of all tests that came to its end, and that is red for its tests alone.
 
@@ -92,7 +92,8 @@ def failing_since(seen: Seen, before: Collection[str], memory: Remembered) -> tu
     if run is None or last is None or run.omitted_marks or run.incomplete or last.is_killed:
         return 0, ()
     failing = tuple(sorted(mark.test for mark in run.marks))
-    is_older = {mark.test for mark in last.marks} | {*last.known} >= {*failing}
+    older = {(mark.test, mark.shape) for mark in last.marks}
+    is_older = all((mark.test, mark.shape) in older or mark.test in last.known for mark in run.marks)
     return (last.number, failing) if failing and is_older else (0, ())
 
 

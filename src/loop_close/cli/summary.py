@@ -23,7 +23,7 @@ class Summary:
 
     :ivar verdict: that of the report; ``running``, ``killed`` and ``unknown`` where there is none.
     :ivar said: what the report said it is, as it stands in the history; ``reason`` the same, fit to be shown.
-    :ivar failing: known failures after it, with those that did not run; None where that is not known.
+    :ivar failing: failing tests after it, with those that did not run; None where that is not known.
     :ivar counts: how many tests moved, by group; empty for a run that was compared with nothing.
     :ivar best: the fewest failures and the run that had them; zeros where that is not known.
     :ivar signals: all that were asked, fired or not.

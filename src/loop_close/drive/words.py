@@ -26,10 +26,10 @@ _ENDED = {
 
 
 def trend(failing: Sequence[int]) -> str:
-    """``9 → 6 → 4 failing``: the last runs, those that changed nothing once; ``no test fails`` where that is all."""
+    """``9 → 6 → 4 failing``: the last runs, those that changed nothing once; ``0 failing`` where that is all."""
     moved = [count for at, count in enumerate(failing) if at == 0 or failing[at - 1] != count]
     if not any(moved):
-        return "no test fails"
+        return "0 failing"
     more = "… → " if len(moved) > _SHOWN else ""
     return f"{more}{' → '.join(map(str, moved[-_SHOWN:]))} failing"
 

@@ -46,13 +46,18 @@ def marks_of(causes: Sequence[RootCause]) -> tuple[Mark, ...]:
 def test_key(failure: Failure) -> str:
     """What a failure is remembered by: the node id, else words that stay when lines shift."""
     if failure.nodeid:
-        return clean(failure.nodeid) or ascii(failure.nodeid)
+        return name_of(failure.nodeid)
     said = one_line(mask(clean(failure.message, _MAX_MESSAGE)), _MAX_MESSAGE)
     if failure.phase == "check":
         file = clean(failure.file or place(failure)[0])
         return f"{file} {failure.tool} {failure.code}: {said}"
     kind = failure.raised.type if failure.raised is not None else ""
     return f"({failure.phase}) {clean(kind)}: {said}"
+
+
+def name_of(nodeid: str) -> str:
+    """What a test is remembered by: its node id without credentials."""
+    return clean(nodeid) or ascii(nodeid)
 
 
 def _merged(marks: list[Mark]) -> Iterator[Mark]:

@@ -10,7 +10,7 @@ from loop_close.facts import is_only_counted
 from loop_close.memory import GROUPS, Edits, Episode, Mark, Outcome, Progress, Run, Thresholds
 from loop_close.model import Counts, Report
 from loop_close.progress.advance import advance
-from loop_close.progress.fingerprints import MAX_MARKS, marks_of
+from loop_close.progress.fingerprints import MAX_MARKS, marks_of, name_of
 from loop_close.progress.verdict import verdict_of
 from loop_close.text.clean import clean
 
@@ -55,7 +55,8 @@ def run_of(
 def _known(report: Report) -> tuple[str, ...]:
     """The tests that failed and do not count. One that also fails otherwise does."""
     counting = {failure.nodeid for failure in report.observation.failures}
-    return tuple(sorted({each.test for each in report.observation.known_failing} - counting)[:MAX_MARKS])
+    tests = {each.test for each in report.observation.known_failing} - counting
+    return tuple(sorted(map(name_of, tests))[:MAX_MARKS])
 
 
 def _collected(counts: Counts) -> int:
@@ -88,9 +89,9 @@ def taken_up(
 
 
 def _left(progress: Progress) -> str:
-    """What keeps a run in which all is well from being green: known failures that it did not run."""
+    """What keeps a run in which all is well from being green: earlier failures that it did not run."""
     number = progress.step.unresolved
-    return f"{number} known failure{'s' * (number != 1)} not run again"
+    return f"{number} earlier failure{'s' * (number != 1)} not run again"
 
 
 def summary_of(report: Report) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from typing import Literal
 
 Kind = Literal["deleted", "not-run", "weakened", "replaced", "unclear", "not-compared", "hint"]
 
+#: What is said of a test whose new name an entry of the setting ``known`` matches.
+BY_KNOWN = "is named by `known`: its failure does not count"
 _MAX_LINES = 12
 _MAX_WIDTH = 200
 
@@ -52,6 +54,11 @@ def fingerprint(change: TestChange) -> str:
     """Identify exactly this change: another edit of the same test has another fingerprint."""
     parts = (change.id, change.kind, change.what, change.before, change.after)
     return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def is_named_by_known(what: str) -> bool:
+    """Whether a change is, or may be, such a test; the facts may have been cut to be shown."""
+    return what.startswith("now `") and what.endswith((BY_KNOWN, "…"))
 
 
 def excerpt(text: str) -> str:

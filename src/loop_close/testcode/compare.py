@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from loop_close.testcode.change import Kind, TestChange, excerpt
+from loop_close.testcode.change import BY_KNOWN, Kind, TestChange, excerpt
 from loop_close.testcode.demands import BASES, Demand, became
 from loop_close.testcode.hints import hints
 from loop_close.testcode.hooks import hook_changes, patch_changes
@@ -193,7 +193,7 @@ class _Comparison(Difference):
         if is_async and not _runs_async(other, self.now.texts):
             return self._changed(test, other, "not-run", "is `async`, and no plugin is asked to run it")
         if self.now.is_known(other) and not self.was.is_known(test):
-            return self._changed(test, other, "not-run", "is named by `known`: its failure does not count")
+            return self._changed(test, other, "not-run", BY_KNOWN)
         if stop and not (was.demands and not self._missing(test, None) and other.key != test.key):
             return self._changed(test, other, "not-run", stop)
         replaced = self._replaced(was, now, other)

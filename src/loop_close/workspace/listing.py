@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from loop_close.conventions import is_of_tests
+from loop_close.conventions import is_configuration, is_of_tests
 
 MAX_FILES = 20_000
 _MAX_DEPTH = 25
@@ -80,7 +80,7 @@ class Listing(NamedTuple):
 
 
 def list_files(root: Path) -> Listing:
-    """List the files below a root, at most :data:`MAX_FILES`; Python files first where there are more."""
+    """List the files below a root, at most :data:`MAX_FILES`: first the configuration of tests, then Python files."""
     paths, fault = _by_git(root) if _is_in_repository(root) else ([], "")
     if fault and not _LASTING.search(fault):
         return Listing([], "walk", _refusal(fault))
@@ -140,7 +140,8 @@ def _too_many() -> str:
 
 def _bounded(paths: list[str]) -> list[str]:
     if len(paths) > MAX_FILES:
-        paths = sorted(paths, key=lambda path: (not path.endswith(".py"), path))[:MAX_FILES]
+        first = sorted(paths, key=lambda path: (not is_configuration(path), not path.endswith(".py"), path))
+        paths = first[:MAX_FILES]
     return sorted(paths)
 
 
