@@ -117,7 +117,7 @@ def test_an_environment_with_failures_that_did_not_run_again_is_not_green(in_env
     in_environment("py311", "-k", "fine")
     done = in_environment("py312", "-k", "fine")
     assert done.says("- `pytest:py311`: Not green, 1 passes; incomplete", "- Green: `pytest:py312`")
-    assert done.says("This run is incomplete (`pytest:py311: 1 known failure not run again`)")
+    assert done.says("This run is incomplete (`pytest:py311: 1 earlier failure not run again`)")
     assert done.rerun == "tox -e py311 -- --loop-close-failed"
 
 
