@@ -216,6 +216,7 @@ def test_the_files_are_valid(name, options):
 
 
 def test_pre_commit_takes_its_file(tmp_path):
+    pytest.importorskip("pre_commit")
     path = tmp_path / ".pre-commit-config.yaml"
     path.write_text((RECIPES / "pre-commit.yaml").read_text())
     words = [sys.executable, "-m", "pre_commit", "validate-config", str(path)]
@@ -225,6 +226,7 @@ def test_pre_commit_takes_its_file(tmp_path):
 
 @pytest.mark.slow
 def test_pre_commit_hooks_run_through_loop_close(project):
+    pytest.importorskip("pre_commit")
     finding = "src/shop.py:2: error: Bad operand  [operator]"
     (project / "mypy.py").write_text(f"print({finding!r}); raise SystemExit(1)")
     text = (
@@ -247,6 +249,7 @@ def test_pre_commit_hooks_run_through_loop_close(project):
 
 @pytest.mark.slow
 def test_tox_takes_its_file(project):
+    pytest.importorskip("tox")
     shutil.copy(RECIPES / "tox.ini", project)
     text = (project / "tox.ini").read_text()
     (project / "tox.ini").write_text(text.replace("requires = pytest-loop-close\n", ""))  # it is here
@@ -257,6 +260,7 @@ def test_tox_takes_its_file(project):
 
 @pytest.mark.slow
 def test_nox_takes_its_file(project):
+    pytest.importorskip("nox")
     shutil.copy(RECIPES / "noxfile.py", project)
     done = shell("python -m nox --list", project)
     assert done.returncode == 0, done.stderr
