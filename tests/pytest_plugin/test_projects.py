@@ -66,7 +66,9 @@ def as_text(report):
 
 
 def assert_same_report(found, expected):
-    assert_same(as_text(found), as_text(expected))
+    """The same but for what merging needs: how deep the stack of an endless recursion was differs in a worker."""
+    kept = [{key: value for key, value in each.items() if key != "observation"} for each in (found, expected)]
+    assert_same(*map(as_text, kept))
 
 
 def test_every_family_is_there():
