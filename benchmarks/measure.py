@@ -41,7 +41,8 @@ def surroundings() -> dict[str, str]:
     kept = {
         k: v
         for k, v in os.environ.items()
-        if not k.startswith(("PYTHON", "PYTEST", "PY_COLORS")) and k != "CI"
+        if not k.startswith(("PYTHON", "PYTEST", "PY_COLORS", "TOX_", "NOX_", "HATCH_", "GITHUB_", "CI_"))
+        and k != "CI"
     }
     return {**kept, "PYTHONHASHSEED": "0", "COLUMNS": "100"}
 

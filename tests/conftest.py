@@ -12,6 +12,13 @@ settings.load_profile("deterministic")
 # What the driver keeps outside of a project is kept apart from that of the user, and removed at the end.
 _STATE = tempfile.TemporaryDirectory(prefix="loop-close-state-")
 os.environ["XDG_STATE_HOME"] = _STATE.name
+# No environment of tox or nox and no CI system counts, whichever runs the tests.
+for _name in [*os.environ]:
+    if _name.startswith(
+        ("TOX_", "NOX_", "HATCH_ENV", "GITHUB_", "CI_", "CIRCLE", "BUILDKITE", "BUILD_", "GITLAB_")
+    ):
+        del os.environ[_name]
+os.environ.pop("CI", None)
 # Nobody's agent is at work here, whoever runs the tests.
 for _name in (
     "CLAUDECODE",
