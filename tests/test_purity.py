@@ -32,7 +32,6 @@ NOT_CORE |= {
     "baseline",
     "provenance",
     "remember",
-    "reports",
     "store",
     "workspace",
 }

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records import failure, raised
 
-from loop_close import files, reports
-from loop_close.app import close
+from loop_close import app, files
+from loop_close.app import close, keep_report, reports_of
+from loop_close.merge import packed, part_of
 from loop_close.model import Observation, OtherRun
 from loop_close.prompt.report_json import report_document
 
@@ -19,7 +20,7 @@ def kept(root, source="pytest:py311", run=1):
     observation = Observation(exit_code=1, source=source, failures=(failure(raised()),))
     document = report_document(close(observation), "")
     document["progress"] = {**document["progress"], "run": run}
-    reports.keep(root, document, observation)
+    keep_report(root, source, {**document, "observation": packed(observation)})
     return observation
 
 
@@ -29,7 +30,7 @@ def other(source="pytest:py311", run=1, *, is_current=True):
 
 def test_what_is_kept_is_found_again(tmp_path):
     observation = kept(tmp_path)
-    (part,) = reports.of_others(tmp_path, [other()])
+    (part,) = reports_of(tmp_path, [other()])
     assert part.observation == observation
     assert (tmp_path / ".loop-close/reports/pytest@py311.json").stat().st_mode & 0o777 == 0o600
 
@@ -37,7 +38,7 @@ def test_what_is_kept_is_found_again(tmp_path):
 @pytest.mark.parametrize("run", [other(run=2), other(is_current=False), other("pytest:py312")])
 def test_of_another_run_or_other_files_it_says_nothing(tmp_path, run):
     kept(tmp_path)
-    assert reports.of_others(tmp_path, [run]) == []
+    assert reports_of(tmp_path, [run]) == []
 
 
 @pytest.mark.parametrize("damage", ["cut", "link", "folder", "pipe", "other source", "no text"])
@@ -60,7 +61,7 @@ def test_damage_is_passed_over(tmp_path, damage):
         (path.parent / "mypy.json").rename(path)
     else:
         path.write_bytes(b"\xff\xfe\x00")
-    assert reports.of_others(tmp_path, [other()]) == []
+    assert reports_of(tmp_path, [other()]) == []
 
 
 def test_it_is_private_whatever_was_in_its_place(tmp_path):
@@ -76,13 +77,13 @@ def test_a_folder_that_is_a_link_is_neither_read_nor_written(tmp_path):
     folder = tmp_path / ".loop-close/reports"
     folder.rename(tmp_path / "away")
     folder.symlink_to(tmp_path / "away")
-    assert reports.of_others(tmp_path, [other()]) == []
+    assert reports_of(tmp_path, [other()]) == []
     with pytest.raises(OSError, match="symbolic link"):
         kept(tmp_path)
 
 
 def test_only_the_last_sources_are_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(reports, "_MOST", 3)
+    monkeypatch.setattr(app, "_MOST_REPORTS", 3)
     for number in range(5):
         kept(tmp_path, f"s{number}")
         os.utime(tmp_path / f".loop-close/reports/s{number}.json", ns=(number, number))
@@ -93,11 +94,12 @@ def test_only_the_last_sources_are_kept(tmp_path, monkeypatch):
 def test_no_credential_is_kept(tmp_path):
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     observation = Observation(exit_code=1, failures=(failure(raised("ValueError", f"token {secret}")),))
-    reports.keep(tmp_path, report_document(close(observation), ""), observation)
+    document = {**report_document(close(observation), ""), "observation": packed(observation)}
+    keep_report(tmp_path, observation.source, document)
     path = tmp_path / ".loop-close/reports/pytest.json"
     document = json.loads(path.read_text())
     assert secret not in path.read_text()
-    assert secret not in repr(reports.part_of("x", json.dumps(document)).observation)
+    assert secret not in repr(part_of("x", json.dumps(document)).observation)
 
 
 @given(st.lists(st.text(max_size=150), unique=True, min_size=2, max_size=8))

@@ -6,10 +6,11 @@ import contextlib
 import linecache
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from time import strftime
+from typing import TYPE_CHECKING, Any
 
 from loop_close import files
 from loop_close.capture.sources import MAX_LINE, index_of
@@ -29,15 +30,18 @@ from loop_close.syntax.meaning import MODULE
 from loop_close.targets import Targets
 
 if TYPE_CHECKING:
+    from loop_close.merge import Part
     from loop_close.remember import Memory
 
-__all__ = ["Saved", "close", "conclude", "save", "with_sources"]
+__all__ = ["Saved", "close", "conclude", "keep_report", "reports_of", "save", "with_sources", "without_known"]
 
 # Of a longer function these many lines are kept, of a module these around the one in question.
 _MOST_LINES = 200
 _AROUND = 5
 # Tokens of the prompt that the terminal shows where the file cannot be written.
 _SHORT = 600
+# So many reports are kept, none larger than this, in bytes.
+_MOST_REPORTS, _MOST_BYTES = 64, 50_000_000
 _LOCK = "lock"
 # Seconds that a run waits for others that end at the same time.
 _LONGEST = 10.0
@@ -104,7 +108,7 @@ def conclude(observation: Observation, targets: Targets, memory: Memory, *, sele
 
     if observation.provenance == Provenance():
         observation = replace(observation, provenance=provenance_of(targets.root, os.environ))
-    report = _without_known(close(observation), targets, memory)
+    report = without_known(close(observation), targets, memory, today=strftime("%Y-%m-%d"))
     report = memory.take_up(report, targets.settings, Told(tells_outcomes=False, selection=selection))
     saved = save(report, targets, others=memory.others)
     said = [in_short(saved.own), *of_others(saved.report, observation.source)]
@@ -115,16 +119,26 @@ def conclude(observation: Observation, targets: Targets, memory: Memory, *, sele
     return [*said, *report.notes, *saved.problems]
 
 
-def _without_known(report: Report, targets: Targets, memory: Memory) -> Report:
-    """The report, the failures set apart that the setting ``known`` names."""
-    if not targets.settings.known:
+def without_known(
+    report: Report,
+    targets: Targets,
+    memory: Memory | None,
+    *,
+    today: str,
+    passed: Collection[str] = (),
+    detectors: Sequence[Detector] = DEFAULT_DETECTORS,
+) -> Report:
+    """The report, the failures set apart that the setting ``known`` names.
+
+    :param today: as ``2027-01-31``; ``passed`` as in :func:`loop_close.judge.without_known`.
+    """
+    known = targets.settings.known
+    if not known:
         return report
-    from time import strftime
+    from loop_close import judge
 
-    from loop_close.judge import without_known
-
-    entries, waiting = memory.known_entries(targets.settings.known)
-    return without_known(report, entries, strftime("%Y-%m-%d"), waiting=waiting)
+    entries, waiting = memory.known_entries(known) if memory is not None else (known, ())
+    return judge.without_known(report, entries, today, waiting=waiting, passed=passed, detectors=detectors)
 
 
 def _save(
@@ -148,14 +162,19 @@ def _save(
         report = replace(report, observation=replace(report.observation, failed_option=""))
     full = bool(report.causes) and kept
     text = compose(report, sections, budget=budget, full_report=files.REPORT if full else "")
-    if full and not _try(lambda: _write_report(root, report, text), files.REPORT, problems):
-        text = compose(report, sections, budget=budget)
+    is_kept = keeps and _is_worth_keeping(own)
+    packed = _to_merge(own.observation) if targets.json is not None or is_kept else {}
+    document = report_document(report, text) if full or packed else {}
+    if full and not _try(lambda: files.write(root / files.REPORT, dump(document)), files.REPORT, problems):
+        text = document["next_prompt"] = compose(report, sections, budget=budget)
     if targets.json is not None:
-        document = dump({**report_document(report, text), **_to_merge(own.observation)})
-        _try(lambda: targets.write_json(document), targets.json.name, problems)
+        _try(lambda: targets.write_json(dump({**document, **packed})), targets.json.name, problems)
     is_written = _try(lambda: targets.write_prompt(text), targets.prompt.name, problems)
-    if keeps:
-        _keep_report(own, root, problems)
+    if is_kept:
+        alone = report_document(own, "") if report.sources else {**document, "next_prompt": ""}
+        _try(lambda: keep_report(root, own.observation.source, {**alone, **packed}), files.REPORTS, problems)
+    elif keeps:
+        _try(lambda: files.forget_source(root, own.observation.source), files.REPORTS, problems)
     short = "" if is_written else compose(report, sections, budget=min(budget, _SHORT))
     return Saved(report=report, own=own, prompt=text, short=short, problems=tuple(problems))
 
@@ -165,10 +184,9 @@ def _over_sources(own: Report, root: Path) -> Report:
     if not any(each.is_current for each in own.others):
         return own
     from loop_close.merge import over
-    from loop_close.reports import of_others
 
     try:
-        return over(own, of_others(root, own.others))
+        return over(own, reports_of(root, own.others))
     except Exception as fault:
         from loop_close.text.fault import fault_text
 
@@ -188,16 +206,44 @@ def _narrowed(report: Report, root: Path) -> Report:
     return explained(replace(report, causes=causes))
 
 
-def _keep_report(own: Report, root: Path, problems: list[str]) -> None:
-    """Keep the report for prompts over several sources: of a red run, and of a green one if there are others."""
+def _is_worth_keeping(own: Report) -> bool:
+    """Whether prompts over several sources may need the report: a red one, and a green one if there are others."""
     made = own.observation.provenance
-    is_of_several = bool(own.others or made.environment or made.run_id or made.shard[1])
-    if own.verdict == "green" and not is_of_several:
-        _try(lambda: files.forget_source(root, own.observation.source), files.REPORTS, problems)
-        return
-    from loop_close.reports import keep
+    return own.verdict != "green" or bool(own.others or made.environment or made.run_id or made.shard[1])
 
-    _try(lambda: keep(root, report_document(own, ""), own.observation), files.REPORTS, problems)
+
+def keep_report(root: Path, source: str, document: Mapping[str, Any]) -> None:
+    """Write the report of a source in the place of its last one. The oldest of very many sources are removed.
+
+    :raises OSError: when it cannot be written.
+    """
+    folder = files.reports_folder(root)
+    files.write_private(files.of_source(root, source), "".join(dump(document)))
+    kept = [*folder.glob("*.json")]
+    if len(kept) > _MOST_REPORTS:
+        for path in sorted(kept, key=lambda each: each.stat().st_mtime_ns)[: len(kept) - _MOST_REPORTS]:
+            path.unlink(missing_ok=True)
+
+
+def reports_of(root: Path, others: Iterable[OtherRun]) -> list[Part]:
+    """The kept reports of these runs, of those that ran on the files as they are; a damaged one is passed over."""
+    if (root / files.REPORTS).is_symlink():
+        return []
+    found = (_part(files.of_source(root, each.source), each) for each in others if each.is_current)
+    return [part for part in found if part is not None]
+
+
+def _part(path: Path, run: OtherRun) -> Part | None:
+    from loop_close.merge import RejectedError, part_of
+
+    try:
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > _MOST_BYTES:
+            return None
+        part = part_of(run.source, path.read_text(encoding="utf-8"), is_alone=True)
+    except (OSError, ValueError, RejectedError):
+        return None
+    is_that_run = part.run == run.run and part.observation.source == run.source
+    return part if is_that_run else None
 
 
 def _to_merge(observation: Observation) -> dict[str, str]:
@@ -289,10 +335,6 @@ def _failed_of(report: Report) -> set[str]:
     if report.progress is not None and (report.observation.incomplete or not (failed or report.causes)):
         failed |= {test for test in report.progress.not_run if "::" in test}
     return failed
-
-
-def _write_report(root: Path, report: Report, text: str) -> None:
-    files.write(root / files.REPORT, dump(report_document(report, text)))
 
 
 def _try(write: Callable[[], None], name: str, problems: list[str]) -> bool:

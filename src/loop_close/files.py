@@ -142,8 +142,7 @@ def is_report(path: Path) -> bool:
 
     :raises OSError: when it cannot be read.
     """
-    begin, _ = _ends(path)
-    return not begin.strip() or begin.startswith(OUR_JSON)
+    return begins_with(path, OUR_JSON)
 
 
 def is_ours(path: Path) -> bool:

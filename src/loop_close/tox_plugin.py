@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tox.tox_env.api import ToxEnv
     from tox.tox_env.installer import InstallArguments
 
-    from loop_close.model import Observation
+    from loop_close.model import Failure, Observation
     from loop_close.remember import Memory
     from loop_close.targets import Targets
 
@@ -243,20 +243,23 @@ def _observed(
     """What the commands printed; without anything that a reader knows, the command that failed."""
     from dataclasses import replace
 
-    from loop_close.model import Failure
     from loop_close.readers.streams import observe_texts
 
-    name = _name(tox_env)
     texts = [text for each in outcomes for text in (each.out, each.err)]
     seen = observe_texts(texts, code, root=str(begun.targets.root), source=begun.memory.source)
     if code and not seen.failures:
         error = sys.exc_info()[1]  # such as that a command is not in allowlist_externals
         command = shlex.join(map(str, failed.cmd)) if failed is not None else str(error or "a command")
-        said = Failure(
-            nodeid="", phase="process", tool="tox", code=name, message=f"{name}: exit {code}: {command}"
-        )
-        seen = replace(seen, failures=(said,))
+        seen = replace(seen, failures=(_failure(tox_env, f"exit {code}: {command}"),))
     return seen
+
+
+def _failure(tox_env: ToxEnv, why: str) -> Failure:
+    """The environment as a failure, as the reader of tox's output makes it."""
+    from loop_close.model import Failure
+
+    name = _name(tox_env)
+    return Failure(nodeid="", phase="process", tool="tox", code=name, message=f"{name}: {why}")
 
 
 def _torn_down(tox_env: ToxEnv, error: BaseException | None) -> None:
@@ -267,7 +270,7 @@ def _torn_down(tox_env: ToxEnv, error: BaseException | None) -> None:
     if name in _STATE.is_told or not (logged or isinstance(error, SystemExit)):
         return
     _STATE.is_told.add(name)
-    from loop_close.model import Failure, Observation
+    from loop_close.model import Observation
 
     code = error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else 1
     if code == -signal.SIGINT:  # somebody pressed Ctrl-C
@@ -278,8 +281,8 @@ def _torn_down(tox_env: ToxEnv, error: BaseException | None) -> None:
     )
     with _STATE.lock:
         begun = _STATE.begun.get(name) or _begin(tox_env)
-    failure = Failure(nodeid="", phase="process", tool="tox", code=name, message=f"{name}: {why}")
-    seen = Observation(exit_code=code, source=begun.memory.source, failures=(failure,), expects_tests=False)
+    failures = (_failure(tox_env, why),)
+    seen = Observation(exit_code=code, source=begun.memory.source, failures=failures, expects_tests=False)
     _take_up(tox_env, begun, seen)
 
 

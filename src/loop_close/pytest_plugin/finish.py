@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from time import localtime, strftime  # now: a test may leave its own in the place of them
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,6 @@ from loop_close.targets import Targets, restore, shows_failing_tests
 
 if TYPE_CHECKING:
     from loop_close.app import Saved
-    from loop_close.detectors import Detector
     from loop_close.model import Failure, Observation, Report, Warned
     from loop_close.pytest_plugin.session import Recorder
 
@@ -92,8 +91,14 @@ def _judged(recorder: Recorder, session: pytest.Session, unloadable: list[str]) 
     extended = extensions(recorder.config, unloadable)
     report = app.close(observation, detectors=extended.detectors, faults=extended.faults)
     targets = recorder.targets
-    if targets.settings.known:
-        report = _without_known(recorder, report, extended.detectors)
+    report = app.without_known(
+        report,
+        targets,
+        recorder.memory,
+        today=strftime("%Y-%m-%d", localtime()),
+        passed=_passed(recorder, observation),
+        detectors=extended.detectors,
+    )
     report = remembered(recorder, report)
     saved = app.save(
         report,
@@ -122,23 +127,12 @@ def ci_output(targets: Targets, saved: Saved | None, green: str = "") -> tuple[l
     return commands, problems(tuple(found))
 
 
-def _without_known(recorder: Recorder, report: Report, detectors: Sequence[Detector]) -> Report:
-    """The report, the failures set apart that the setting ``known`` names."""
-    from loop_close.judge import without_known
-
-    known, memory = recorder.targets.settings.known, recorder.memory
-    entries, waiting = memory.known_entries(known) if memory is not None else (known, ())
-    observation = report.observation
-    is_whole = not (observation.incomplete or observation.selection)
-    failed = {failure.nodeid for failure in observation.failures}
-    return without_known(
-        report,
-        entries,
-        strftime("%Y-%m-%d", localtime()),
-        waiting=waiting,
-        passed=recorder.tally.named_passed - failed if is_whole else (),
-        detectors=detectors,
-    )
+def _passed(recorder: Recorder, observation: Observation) -> Collection[str]:
+    """The tests that passed of those that the setting ``known`` names; none for a run of some tests."""
+    named = recorder.tally.named_passed
+    if not named or observation.incomplete or observation.selection:
+        return ()
+    return named - {failure.nodeid for failure in observation.failures}
 
 
 def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
