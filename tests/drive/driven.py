@@ -15,10 +15,7 @@ COMMAND = [sys.executable, "-c", CODE]
 # Edits of one size within a second would share bytecode.
 TEST = f"{shlex.quote(sys.executable)} -B -m pytest -q --loop-close -p no:cacheprovider"
 GUARD = 300  # seconds after which a test that hangs fails: far more than a machine under load takes
-LEFT_OUT = (
-    *("TOX_ENV_NAME", "NOX_CURRENT_SESSION", "HATCH_ENV_ACTIVE", "PYTEST_", "GITHUB_", "GITLAB_CI"),
-    *("COLUMNS", "LINES", "NO_COLOR", "PYTHONWARNINGS", "PYTHONUNBUFFERED"),
-)
+LEFT_OUT = (*("PYTEST_", "COLUMNS", "LINES", "NO_COLOR", "PYTHONWARNINGS", "PYTHONUNBUFFERED"),)
 
 CART = "def total(prices):\n    return {total}\n\n\ndef count(prices):\n    return {count}\n"
 TESTS = """from cart import count, total

@@ -18,7 +18,7 @@ PYTEST = shlex.join([sys.executable, "-m", "pytest", "--loop-close", "-q", "-p",
 GUARD = 120  # seconds after which a test that hangs fails: far more than a machine under load takes
 MODERN = "2026-07-28"
 ERAS = ("legacy", MODERN)
-LEFT_OUT = ("TOX_ENV_NAME", "PYTEST_", "COLUMNS", "LINES", "PYTHONWARNINGS", "COV_", "GITHUB_", "GITLAB_CI")
+LEFT_OUT = ("PYTEST_", "COLUMNS", "LINES", "PYTHONWARNINGS", "COV_")
 
 RED = "def test_total():\n    total = 1\n    assert total == 2\n"
 #: A test whose value is in shop.py, where a fix belongs.

@@ -23,7 +23,7 @@ def test_outer():
 def outer(folder, tests, *words):
     """The run of tests that run pytest themselves."""
     (folder / "test_nest.py").write_text(tests)
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "TOX_ENV_NAME"))}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     command = [sys.executable, "-m", "pytest", "-q", *words]
     return subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True, timeout=300)
 
