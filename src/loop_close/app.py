@@ -98,7 +98,7 @@ def save(
 def conclude(observation: Observation, targets: Targets, memory: Memory, *, selection: str) -> list[str]:
     """From what a command printed to the next prompt: the run is remembered, and the prompt written.
 
-    :param selection: what tells the run from others of its source, such as the command.
+    :param selection: what distinguishes the run from others of its source, such as the command.
     :returns: what to show, in a line each.
     """
     from loop_close.prompt.sections import in_short, of_others

@@ -339,7 +339,7 @@ def over(own: Report, others: Iterable[Part]) -> Report:
 
 
 def _all_evidence(causes: Iterable[RootCause], reports: Iterable[Report]) -> tuple[Evidence, ...]:
-    """That of the root causes, and what stands on no failure, once."""
+    """The evidence of the root causes, and evidence without a failure, each once."""
     found = [each for cause in causes for each in cause.evidence]
     known = {_identity(each) for each in found}
     for report in reports:
@@ -467,7 +467,7 @@ def _causes(reports: Mapping[str, Report]) -> Iterator[RootCause]:
 
 
 def explained(report: Report) -> Report:
-    """The report of several sources; what a checker found in the probable place of a failure stands with that failure.
+    """The report of several sources; what a checker found in a suspected function is a finding of that failure.
 
     The suspects have to have the lines of their definitions.
     """

@@ -30,7 +30,7 @@ class SettingsError(ValueError):
 class KnownEntry:
     """One entry of the setting ``known``: failures that are known and do not count.
 
-    :ivar test: a node id, in which ``*`` stands for any characters; empty where the entry names a cause.
+    :ivar test: a node id, in which ``*`` matches any characters; empty where the entry names a cause.
     :ivar cause: the id of a root cause; empty where the entry names a test.
     :ivar issue: where the failure is tracked, as the project wrote it; empty for nothing.
     :ivar until: the last day on which the entry counts, as ``2027-01-31``; empty for no end.

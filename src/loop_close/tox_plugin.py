@@ -54,7 +54,7 @@ class _Begun(NamedTuple):
 class _Environments:
     """What is known of the environments of this call of tox, by name.
 
-    :ivar words: what stands behind ``--``.
+    :ivar words: the arguments after ``--``.
     """
 
     def __init__(self) -> None:
@@ -163,7 +163,7 @@ def _before(tox_env: ToxEnv) -> None:
         _STATE.begun[name] = _begin(tox_env)
     site = tox_env.env_site_package_dir() if hasattr(tox_env, "env_site_package_dir") else None
     if site is not None and any(site.glob(_PLUGIN)):
-        # Not every command takes what stands behind --.
+        # Not every command takes the arguments after --.
         options = [tox_env.environment_variables.get("PYTEST_ADDOPTS", ""), "--loop-close"]
         options += [_FAILED] if _FAILED in _STATE.words else []
         tox_env.conf["set_env"].update({"PYTEST_ADDOPTS": " ".join(options).strip()})
@@ -222,7 +222,7 @@ def _after(tox_env: ToxEnv, exit_code: int, outcomes: Sequence[Outcome]) -> None
 
 
 def _is_free(tox_env: ToxEnv, outcome: Outcome) -> bool:
-    """Whether the command may fail, as it stands behind ``-``, or is to fail, behind ``!``."""
+    """Whether the command may fail (prefix ``-``) or has to fail (prefix ``!``)."""
     commands = (each for key in ("commands_pre", "commands", "commands_post") for each in tox_env.conf[key])
     return any(
         [*each.args] == [*outcome.request.cmd] and (each.ignore_exit_code or each.invert_exit_code)

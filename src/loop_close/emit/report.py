@@ -59,7 +59,7 @@ _NAMES = {str: "a text", int: "a whole number", float: "a number", _FILE: "a tex
 
 
 class ReportError(ValueError):
-    """A text that is no report of this version; it says why, and what would be right."""
+    """A text that is not a report of this version. The message says why, and what would be right."""
 
 
 def parsed(text: str) -> dict[str, Any]:

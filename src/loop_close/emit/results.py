@@ -85,7 +85,7 @@ def _passed(suite: Suite) -> dict[str, int]:
 
 
 def ctrf(document: Mapping[str, Any]) -> str:
-    """A report in the Common Test Report Format, 0.0.0; what it has no key for stands under ``extra``.
+    """A report in the Common Test Report Format, 0.0.0; data without a key of its own is under ``extra``.
 
     The report has no times: start, stop and durations are 0.
     """

@@ -22,7 +22,7 @@ _DETAIL = re.compile(
 
 
 def read(text: str, root: str) -> Reading:
-    """A failure for each hook that changed files, or whose output has something left that nobody read."""
+    """A failure for each hook that changed files, or whose output has lines that no reader knows."""
     if "- hook id: " not in text:
         return Reading()
     lines = [*_STATUS.finditer(text)]
