@@ -42,7 +42,7 @@ def _load_all() -> None:
 
     import loop_close
 
-    doors = ("cli", "mcp_server", "agent", "hosts")
+    doors = ("cli", "mcp_server", "agent", "hosts", "nox", "tox_plugin")
     for module in walk_packages(loop_close.__path__, "loop_close."):
         if module.name.split(".")[1] not in (*doors, "__main__"):
             import_module(module.name)
