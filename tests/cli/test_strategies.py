@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from loop_close import Standing
-from loop_close.cli.parser_parts import UsageError
+from loop_close.cli.parser import UsageError
 from loop_close.cli.strategies import strategy_named
 from loop_close.memory import Breaker
 

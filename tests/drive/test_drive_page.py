@@ -46,8 +46,7 @@ def test_every_option_is_told_of():
 
 
 def help_of_drive():
-    from loop_close.cli.parser_drive import add_drive
-    from loop_close.cli.parser_parts import Parser
+    from loop_close.cli.parser import Parser, add_drive
 
     parser = Parser(prog="loop-close")
     commands = parser.add_subparsers(parser_class=Parser)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from loop_close import files
 from loop_close.cli.memory import Remembered, read
-from loop_close.cli.parser_parts import UsageError
+from loop_close.cli.parser import UsageError
 from loop_close.cli.place import Place, place_at
 from loop_close.cli.recording import recorded_in
 from loop_close.cli.standing import Standing

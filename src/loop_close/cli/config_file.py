@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loop_close import files
-from loop_close.cli.parser_parts import UsageError
+from loop_close.cli.parser import UsageError
 from loop_close.text.redact import redact
 
 _MAX_SIZE = 10_000_000

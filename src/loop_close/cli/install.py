@@ -17,7 +17,7 @@ from loop_close.cli.config_file import (
     save,
 )
 from loop_close.cli.host import host_called
-from loop_close.cli.parser_parts import UsageError
+from loop_close.cli.parser import UsageError
 from loop_close.cli.place import is_root, root_of
 from loop_close.cli.streams import Streams
 from loop_close.hosts import Config, ConfigError, Host

@@ -6,7 +6,7 @@ import argparse
 import os
 from importlib import import_module
 
-from loop_close.cli.parser_parts import UsageError
+from loop_close.cli.parser import UsageError
 from loop_close.cli.streams import Streams
 
 _INSTALL = "pip install 'pytest-loop-close[mcp]'"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, NoReturn
 
-from loop_close.cli.parser_drive import add_drive
-from loop_close.cli.parser_hosts import add_host_commands
-from loop_close.cli.parser_memory import add_memory_commands
-from loop_close.cli.parser_parts import Commands, LateCommand, Parser, UsageError
+from loop_close.cli.streams import Streams
+from loop_close.cli.usage import UsageError
 
 __all__ = ["UsageError", "parse", "split_command"]
 
@@ -215,3 +216,314 @@ def _add_mcp(commands: Commands[Parser]) -> None:
         epilog="exit codes: 0 end of input, 64 wrong usage or mcp not installed, 70 internal error of loop-close",
     )
     parser.set_defaults(command=LateCommand("mcp"))
+
+
+# Parser and lazy loading shared by all subcommands.
+
+__all__ = ["Command", "Commands", "LateCommand", "Parser", "UsageError"]
+
+Command = Callable[[argparse.Namespace, Streams], int]
+Commands = argparse._SubParsersAction
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises :class:`UsageError` and leaves it to the caller to print it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **options})
+        self.color = False  # of Python 3.14; escapes have no place in our messages
+        self.set_defaults(parser=self)
+
+    def error(self, message: str) -> NoReturn:
+        """Report what is wrong, the usage line, and how to get help."""
+        raise UsageError(f"{message}\n{self.format_usage().strip()}\ntry: {self.prog} --help")
+
+
+class LateCommand:
+    """A command, loaded when it is called: what one of them needs, the others do not wait for."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, options: argparse.Namespace, streams: Streams) -> int:
+        """Run it."""
+        module = import_module(f"loop_close.cli.{self.name}")
+        command: Command = getattr(module, self.name)
+        return command(options, streams)
+
+
+# The options of ``drive``.
+
+_DESCRIPTION = """\
+Runs the tests, gives the next prompt to an agent, and repeats until the tests pass, the loop is stuck, or a limit is
+reached. The agent is any command that reads a prompt and edits files. It gets the prompt on standard input; if its
+command contains {prompt_file} or {prompt}, the file's path or the text is put there instead."""
+_DRIVE_CODES = (
+    "exit codes: 0 done, 3 stuck, 4 limit reached, 130 interrupted, 64 wrong usage, 70 internal error"
+)
+
+
+def add_drive(commands: Commands[Parser]) -> None:
+    """Add ``drive``."""
+    parser = commands.add_parser(
+        "drive",
+        help="run tests and an agent in turn until the tests pass",
+        description=_DESCRIPTION,
+        epilog=_DRIVE_CODES,
+    )
+    _add_commands(parser)
+    _add_limits(parser)
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="continue the last loop; options given now replace its own",
+    )
+    parser.set_defaults(command=LateCommand("drive"))
+
+
+def _add_commands(parser: Parser) -> None:
+    parser.add_argument("--agent", metavar="CMD", help="command of the agent, for example 'claude -p'")
+    parser.add_argument(
+        "--test", metavar="CMD", help="command that runs the tests (default: the setting test_command)"
+    )
+    parser.add_argument(
+        "--task",
+        metavar="FILE",
+        help="file with a task for the agent; its text is put before each prompt",
+    )
+    parser.add_argument(
+        "--plan",
+        metavar="FILE",
+        help="file with the steps to take, a list item with a check box each; the strategy is then fix_plan by default",
+    )
+    parser.add_argument(
+        "--strategy",
+        metavar="NAME",
+        help="when to end the loop: auto, fix_plan, done_signals, circuit_breaker, or several joined by + (default:"
+        " the setting strategy)",
+    )
+
+
+def _add_limits(parser: Parser) -> None:
+    _add_limit(parser, "--max-iterations", _whole, "N", "maximum number of agent turns (default: 100)")
+    _add_limit(parser, "--max-runtime", _amount, "SECONDS", "maximum time of the whole loop (default: 14400)")
+    _add_limit(
+        parser, "--max-cost", _amount, "N", "maximum cost, if the agent reports its cost (default: 10)"
+    )
+    _add_limit(parser, "--max-failures", _whole, "N", "maximum number of failed turns in a row (default: 5)")
+    _add_limit(
+        parser, "--agent-timeout", _amount, "SECONDS", "maximum time of one agent turn (default: none)"
+    )
+    _add_limit(parser, "--test-timeout", _amount, "SECONDS", "maximum time of one test run (default: none)")
+
+
+def _add_limit(
+    parser: Parser, option: str, kind: Callable[[str], float], unit: str, description: str
+) -> None:
+    parser.add_argument(option, type=kind, metavar=unit, help=description)
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
+        raise argparse.ArgumentTypeError(f"must be a whole number above 0, not {text!r}")
+    return int(text)
+
+
+def _amount(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError(f"must be a number above 0, not {text!r}")
+    return value
+
+
+# The options of the commands that add our hook to an agent's configuration.
+
+_HOOK_CODES = (
+    "exit codes: 0 done or nothing to do, 64 wrong usage or a configuration that must be fixed first,"
+    " 70 internal error of loop-close"
+)
+
+
+def add_host_commands(commands: Commands[Parser]) -> None:
+    """Add ``hook``, ``install`` and ``uninstall``."""
+    _add_hook(commands)
+    _add(
+        commands,
+        "install",
+        "add the hook to a coding agent",
+        "Adds the hook to the configuration of a coding agent, keeps everything else, and shows the diff.",
+    )
+    _add(
+        commands,
+        "uninstall",
+        "remove the hook from a coding agent",
+        "Removes the hook from the configuration of a coding agent, keeps everything else, and shows the diff.",
+    )
+
+
+def _add_hook(commands: Commands[Parser]) -> None:
+    parser = commands.add_parser(
+        "hook",
+        help="called by a coding agent: may it stop now?",
+        description="Reads a hook event as JSON on standard input and writes the answer to standard output. The coding"
+        " agent calls it; loop-close install sets that up.",
+        epilog="exit code: 0, also on errors, because agents treat other codes as an answer; 64 wrong usage",
+    )
+    _add_host(parser)
+    parser.set_defaults(command=LateCommand("hook"))
+
+
+def _add_host(parser: Parser) -> None:
+    parser.add_argument(
+        "--host", required=True, metavar="NAME", help="claude, codex, gemini, openhands, cursor or cline"
+    )
+
+
+def _add(commands: Commands[Parser], name: str, summary: str, description: str) -> None:
+    parser = commands.add_parser(name, help=summary, description=description, epilog=_HOOK_CODES)
+    _add_host(parser)
+    parser.add_argument(
+        "--user",
+        action="store_true",
+        help="for every project, in the home folder (default: only this project)",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show the diff, write nothing")
+    parser.set_defaults(command=LateCommand(name))
+
+
+# The options of the commands that show or change the history of runs.
+
+_STATUS_CODES = "exit codes: 0 done, 64 wrong usage or no history, 70 internal error of loop-close"
+
+
+def add_memory_commands(commands: Commands[Parser]) -> None:
+    """Add ``status``, ``ask``, ``history``, ``explain``, ``replay``, ``accept`` and ``reset``."""
+    for add in (_add_status, _add_ask, _add_history, _add_explain, _add_replay, _add_accept, _add_reset):
+        add(commands)
+
+
+def _add_status(commands: Commands[Parser]) -> None:
+    parser = commands.add_parser(
+        "status",
+        help="show whether the loop is green, failing or stuck",
+        description="Shows for each source whether its last run left it green, failing or stuck; worst first. A source"
+        " is what made the runs: pytest, pytest:py312 under tox, mypy, ...",
+        epilog="exit codes: 0 green, 1 failing, 3 stuck, 64 wrong usage or no history,"
+        " 70 internal error of loop-close",
+    )
+    _finish(parser, "status")
+
+
+def _add_ask(commands: Commands[Parser]) -> None:
+    parser = commands.add_parser(
+        "ask",
+        help="answer by exit code whether a test fails, and since when",
+        description="Says in one line what the recorded runs know of a test. Runs nothing.",
+        epilog="exit codes: 0 it passes, 1 broken (it passed before), 3 new (it is not known to have passed), 4 flaky"
+        " (it passed and failed on the same code), 5 known (an entry of the setting known matches), 6 failing elsewhere"
+        " (in the runs of another source), 7 unknown test, 64 wrong usage or no history, 70 internal error of"
+        " loop-close",
+    )
+    parser.add_argument(
+        "test", metavar="NODEID", help="a node id, from the root or from the working directory"
+    )
+    _finish(parser, "ask", source="ask the runs of this source (default: the source that ran last)")
+
+
+def _add_history(commands: Commands[Parser]) -> None:
+    parser = commands.add_parser(
+        "history",
+        help="list the recorded runs",
+        description="Lists the recorded runs, newest last, and the number of failing tests after each.",
+        epilog=_STATUS_CODES,
+    )
+    parser.add_argument(
+        "--limit", type=_count, metavar="N", help="show the last N runs (default: 20; with --json: all)"
+    )
+    _finish(parser, "history")
+
+
+def _add_explain(commands: Commands[Parser]) -> None:
+    parser = commands.add_parser(
+        "explain",
+        help="show which signals fired in the last run, and why",
+        description="Shows for each signal whether it fired in the last run and why, or what was missing. A signal is a"
+        " reason to believe that the loop makes no progress.",
+        epilog=_STATUS_CODES,
+    )
+    parser.add_argument(
+        "signal", nargs="?", metavar="SIGNAL", help="show only this signal, with its failures"
+    )
+    _finish(parser, "explain", source="use the last run of this source (default: the source that ran last)")
+
+
+def _add_replay(commands: Commands[Parser]) -> None:
+    parser = commands.add_parser(
+        "replay",
+        help="judge the recorded runs again, for example with other thresholds",
+        description="Judges the recorded runs again, in order. Changes nothing.",
+        epilog=_STATUS_CODES,
+    )
+    parser.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="a history.sqlite3, or the output of history --json; - for standard input"
+        " (default: the project's history)",
+    )
+    _add_thresholds(parser)
+    _finish(parser, "replay")
+
+
+def _add_thresholds(parser: Parser) -> None:
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        dest="thresholds",
+        metavar="NAME=VALUE",
+        help="override a threshold of the settings; can be repeated",
+    )
+
+
+def _add_accept(commands: Commands[Parser]) -> None:
+    parser = commands.add_parser(
+        "accept",
+        help="accept what was done to tests",
+        description="Accepts what was done to tests since the loop began, so that a green run counts as done. Without a"
+        " test, shows the changes. Refused inside a hook, inside drive, and in the shell of an agent.",
+        epilog="exit codes: 0 done, 1 there are changes that were not accepted, 64 wrong usage or refused, 70 internal"
+        " error of loop-close",
+    )
+    parser.add_argument("tests", nargs="*", metavar="TEST", help="a node id, or a file, as status names it")
+    parser.add_argument("--all", action="store_true", help="accept all changes")
+    _finish(parser, "accept", source="")
+
+
+def _add_reset(commands: Commands[Parser]) -> None:
+    parser = commands.add_parser(
+        "reset",
+        help="delete the recorded runs",
+        description="Deletes the recorded runs without asking and prints how many there were.",
+        epilog=_STATUS_CODES,
+    )
+    _finish(parser, "reset")
+
+
+def _finish(parser: Parser, name: str, source: str = "use only runs of this source") -> None:
+    parser.add_argument(
+        "--history", metavar="PATH", help="path to the history database (default: from the settings)"
+    )
+    if source:
+        parser.add_argument("--source", metavar="NAME", help=source)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(command=LateCommand(name))
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < len(text) < 10 or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
+    return int(text)

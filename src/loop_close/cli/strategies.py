@@ -11,7 +11,7 @@ from typing import Any
 
 from loop_close.agent.strategies.compose import BUILT_IN, parse_strategy
 from loop_close.agent.strategies.contract import ExitStrategy
-from loop_close.cli.parser_parts import UsageError
+from loop_close.cli.parser import UsageError
 from loop_close.packages import GROUP, packages
 from loop_close.text.fault import fault_text
 

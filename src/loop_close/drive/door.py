@@ -9,7 +9,7 @@ from typing import Any
 from loop_close.agent.loop import AgentLoop
 from loop_close.cli import driven_tests
 from loop_close.cli.driven_tests import DrivenTests
-from loop_close.cli.parser_parts import UsageError
+from loop_close.cli.parser import UsageError
 from loop_close.cli.place import root_of
 from loop_close.cli.streams import Streams
 from loop_close.cli.summary import shown

@@ -20,7 +20,7 @@ from loop_close.agent.said import Said, said_in
 from loop_close.cli import INSIDE
 from loop_close.cli.came_to import CameTo, came_to, last_numbers
 from loop_close.cli.driven_tests import DrivenTests
-from loop_close.cli.parser_parts import UsageError
+from loop_close.cli.parser import UsageError
 from loop_close.cli.summary import shown
 from loop_close.cli.testing import environment, remembered
 from loop_close.drive import saved, words

@@ -15,7 +15,7 @@ from typing import Any
 from loop_close.agent.completion import BOX
 from loop_close.agent.limits import Limits
 from loop_close.agent.strategies.contract import ExitStrategy
-from loop_close.cli.parser_parts import UsageError
+from loop_close.cli.parser import UsageError
 from loop_close.cli.place import place_at
 from loop_close.cli.rerun import start_of
 from loop_close.cli.strategies import strategy_named

@@ -12,7 +12,7 @@ from loop_close import files
 from loop_close.agent.advancing import progress_meta
 from loop_close.agent.run_outcome import RunOutcome
 from loop_close.cli.came_to import CameTo
-from loop_close.cli.parser_parts import UsageError
+from loop_close.cli.parser import UsageError
 from loop_close.cli.standing import prompt_text
 from loop_close.cli.summary import shown
 from loop_close.cli.targets import targets_of

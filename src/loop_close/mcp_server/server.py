@@ -18,7 +18,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from loop_close import __version__
-from loop_close.cli.parser_parts import UsageError
+from loop_close.cli.parser import UsageError
 from loop_close.files import UnusablePathError
 from loop_close.mcp_server.answers import Answer, ToolError, failed
 from loop_close.mcp_server.arguments import checked, input_schema
