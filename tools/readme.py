@@ -1,7 +1,7 @@
-"""Put real output of the program into the README: the prompt for the example, and a picture of the terminal.
+"""Put into the README what the program says: its settings, the prompt for the example, a picture of the terminal.
 
-python tools/readme.py            write both
-python tools/readme.py --check    exit 1 where one of them is not what the program writes
+python tools/readme.py            write all of them
+python tools/readme.py --check    exit 1 where one of them is not what the program says
 
 It needs Python 3.12 or newer, which reports the functions that tests call, and rich, which draws the picture.
 """
@@ -19,6 +19,7 @@ README = ROOT / "README.md"
 PICTURE = ROOT / "docs" / "terminal.svg"
 SELECTED = tuple(f"tests/test_{name}.py" for name in ("customers", "cart", "catalog", "money", "tax"))
 BLOCK = re.compile(r"(<!-- prompt:begin -->\n).*?(<!-- prompt:end -->)", re.DOTALL)
+SETTINGS = re.compile(r"(<!-- settings:begin -->\n).*?(<!-- settings:end -->)", re.DOTALL)
 WIDTH = 104
 # Of whoever runs this: an environment of tox, and CI, would show in the command of the prompt.
 LEFT_OUT = (
@@ -58,7 +59,7 @@ def main(arguments):
         return "the prompt in the README is that of Python 3.12 or newer"
     prompt, terminal = run()
     text = README.read_text(encoding="utf-8")
-    fresh = BLOCK.sub(lambda found: found[1] + fenced(prompt) + found[2], text)
+    fresh = with_settings(BLOCK.sub(lambda found: found[1] + fenced(prompt) + found[2], text))
     svg = picture(terminal)
     if "--check" in arguments:
         is_same = fresh == text and PICTURE.read_text(encoding="utf-8") == svg
@@ -66,6 +67,29 @@ def main(arguments):
     README.write_text(fresh, encoding="utf-8")
     PICTURE.write_text(svg, encoding="utf-8")
     return 0
+
+
+def with_settings(text):
+    """The README with a row for each setting, from its declaration."""
+    from dataclasses import fields
+
+    from loop_close.settings import DECLARED, Settings
+
+    rows = ["| setting | option | value | meaning |", "|---|---|---|---|"]
+    for field in fields(Settings):
+        declared = DECLARED[field.name]
+        option = f"--loop-close-{field.name.replace('_', '-')} {declared.metavar}" if declared.metavar else ""
+        default = (
+            f"; default `{field.default}`" if isinstance(field.default, str | int) and field.default else ""
+        )
+        cells = [
+            f"`{field.name}`",
+            f"`{option}`" if option else "",
+            f"{declared.takes}{default}",
+            declared.meaning,
+        ]
+        rows.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return SETTINGS.sub(lambda found: found[1] + "\n".join(rows) + "\n" + found[2], text)
 
 
 def run():

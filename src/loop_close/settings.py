@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
-
-from loop_close.conventions import is_like
+from typing import Any, NamedTuple
 
 MIN_BUDGET = 400
 DEFAULT_BUDGET = 2_000
@@ -43,6 +41,8 @@ class KnownEntry:
 
     def matches(self, test: str, cause: str = "") -> bool:
         """Whether a failure of this test, with this root cause, is the one that the entry names."""
+        from loop_close.conventions import is_like  # here, as every run of pytest loads this module
+
         return self.cause == cause if self.cause else is_like(test, self.test)
 
     def is_over(self, today: str) -> bool:
@@ -51,40 +51,6 @@ class KnownEntry:
         :param today: as ``2027-01-31``; empty where the date is not known, and then no entry is over.
         """
         return bool(self.until) and self.until < today
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Settings:
-    """How loop-close writes.
-
-    :ivar file: path of the next prompt, relative to the root.
-    :ivar json: path of the JSON report, empty for none.
-    :ivar budget: tokens that the prompt may cost.
-    :ivar history: path of the memory from run to run, relative to the root; ``off`` for none.
-    :ivar thresholds: those that differ from :class:`~loop_close.memory.Thresholds`, by name.
-    :ivar signals_off: kinds of signals that never fire.
-    :ivar suspects: whether to look at which functions each test calls: ``auto`` where Python can tell (3.12),
-        ``on``: have the prompt say so where it cannot, ``off``.
-    :ivar ci: the CI system for which to write its own output; ``auto``: the one that runs this.
-    :ivar test_command: the command that runs the tests, for agents and whoever runs them for agents.
-    :ivar strategy: the exit strategy that says when an agent's loop ends; several are joined by ``+``.
-    :ivar require_edits_run: the hook sends an agent back, once, after a green run in which no test ran an edited
-        function.
-    :ivar known: failures that are known and do not count.
-    """
-
-    file: str = "nextprompt.md"
-    json: str = ""
-    budget: int = DEFAULT_BUDGET
-    history: str = DEFAULT_HISTORY
-    thresholds: Mapping[str, float] = field(default_factory=dict)
-    signals_off: Sequence[str] = ()
-    suspects: str = AUTO
-    ci: str = AUTO
-    test_command: str = DEFAULT_TEST_COMMAND
-    strategy: str = DEFAULT_STRATEGY
-    require_edits_run: bool = False
-    known: Sequence[KnownEntry] = ()
 
 
 #: Each threshold with the least it can be; similarity is from 0 to 1.
@@ -103,21 +69,144 @@ SIGNALS = (
 )
 _CAUSE = re.compile(r"[0-9a-f]{8}")
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
-_TAKES: Mapping[str, str] = {
-    "file": "a file path, as a string",
-    "json": "a file path, as a string",
-    "budget": f"a whole number of tokens, at least {MIN_BUDGET}",
-    "history": "a file path, as a string, or 'off'",
-    "thresholds": f"a table of {', '.join(_LEAST)}: whole numbers (at least "
-    f"{', '.join(str(least) for least in _LEAST.values())}), similarity a number from 0 to 1",
-    "signals_off": f"a list of {', '.join(SIGNALS)}",
-    "suspects": f"'{AUTO}', '{ON}' or '{OFF}'",
-    "ci": f"'{AUTO}', '{GITHUB}', '{GITLAB}' or '{OFF}'",
-    "test_command": "a command that runs the tests, as a string of one line",
-    "strategy": "the name of an exit strategy, or several joined by '+', as a string of one line",
-    "require_edits_run": "true or false",
-    "known": 'a list of tables with a test or a cause, as in [{test = "tests/test_a.py::test_b", issue = "#12"}]',
-}
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and "\0" not in value and "://" not in value
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _are_thresholds(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(_is_threshold(key, number) for key, number in value.items())
+
+
+def _is_threshold(key: Any, value: Any) -> bool:
+    if key == "similarity":
+        return (_is_whole(value) or isinstance(value, float)) and 0 <= value <= 1
+    return key in _LEAST and _is_whole(value) and value >= _LEAST[key]
+
+
+def _is_line(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and value.isprintable()
+
+
+def _are_signals(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(kind in SIGNALS for kind in value)
+
+
+def _are_known(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(each, Mapping) for each in value)
+
+
+class Declared(NamedTuple):
+    """What is known of a setting, in one place: its check, its error, its option, its help and its row in the README.
+
+    :ivar takes: the values that it takes, for errors and the README, as in "a file path, as a string".
+    :ivar fits: whether a value is one of them.
+    :ivar meaning: what it does, for ``--help`` and the README; a phrase without a full stop.
+    :ivar metavar: the value of the option ``--loop-close-NAME`` in ``--help``; empty for a setting without an option.
+    """
+
+    takes: str
+    fits: Callable[[Any], bool]
+    meaning: str
+    metavar: str = ""
+
+
+def _setting(default: Any, takes: str, fits: Callable[[Any], bool], meaning: str, metavar: str = "") -> Any:
+    metadata = {"declared": Declared(takes, fits, meaning, metavar)}
+    if isinstance(default, dict):
+        return field(default_factory=dict, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def _one_of(*values: str) -> tuple[str, Callable[[Any], bool]]:
+    quoted = [f"'{value}'" for value in values]
+    return f"{', '.join(quoted[:-1])} or {quoted[-1]}", lambda value: value in values
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """How loop-close works: each field is a setting, declared with all that is known of it (:class:`Declared`).
+
+    A new setting is a field here. Its check, error text, option, ``--help`` and row in the README follow from it.
+    """
+
+    file: str = _setting(
+        "nextprompt.md", "a file path, as a string", _is_path, "path of the next prompt", metavar="PATH"
+    )
+    json: str = _setting(
+        "", "a file path, as a string", _is_path, "also write the report as JSON to this path", metavar="PATH"
+    )
+    budget: int = _setting(
+        DEFAULT_BUDGET,
+        f"a whole number of tokens, at least {MIN_BUDGET}",
+        lambda value: _is_whole(value) and value >= MIN_BUDGET,
+        "how many tokens the next prompt may cost; estimated, without a tokenizer",
+        metavar="TOKENS",
+    )
+    history: str = _setting(
+        DEFAULT_HISTORY,
+        f"a file path, as a string, or '{OFF}'",
+        _is_path,
+        "path of the database that remembers the runs; off: keep none",
+        metavar="PATH|off",
+    )
+    suspects: str = _setting(
+        AUTO,
+        *_one_of(AUTO, ON, OFF),
+        "record which functions each test calls, to find the probable fault; auto: if possible (Python 3.12), "
+        "on: report it if not possible",
+        metavar="auto|on|off",
+    )
+    ci: str = _setting(
+        AUTO,
+        *_one_of(AUTO, GITHUB, GITLAB, OFF),
+        "also write for a CI system: step summary and annotations of GitHub Actions, code quality report of GitLab; "
+        "auto: for the CI system that runs the tests",
+        metavar="auto|github|gitlab|off",
+    )
+    test_command: str = _setting(
+        DEFAULT_TEST_COMMAND,
+        "a command that runs the tests, as a string of one line",
+        _is_line,
+        "the command that runs the tests, for agents and for the loop driver",
+    )
+    strategy: str = _setting(
+        DEFAULT_STRATEGY,
+        "the name of an exit strategy, or several joined by '+', as a string of one line",
+        _is_line,
+        "when the loop of an agent ends",
+    )
+    require_edits_run: bool = _setting(
+        False,
+        "true or false",
+        lambda value: isinstance(value, bool),
+        "the hook sends an agent back, once, after a green run in which no test ran an edited function",
+    )
+    signals_off: Sequence[str] = _setting(
+        (), f"a list of {', '.join(SIGNALS)}", _are_signals, "kinds of signals that never fire"
+    )
+    known: Sequence[KnownEntry] = _setting(
+        (),
+        'a list of tables with a test or a cause, as in [{test = "tests/test_a.py::test_b", issue = "#12"}]',
+        _are_known,
+        "known failures, which do not count",
+    )
+    thresholds: Mapping[str, float] = _setting(
+        {},
+        f"a table of {', '.join(_LEAST)}: whole numbers (at least "
+        f"{', '.join(str(least) for least in _LEAST.values())}), similarity a number from 0 to 1",
+        _are_thresholds,
+        "how much it takes until a signal fires",
+    )
+
+
+#: Each setting by its name.
+DECLARED: Mapping[str, Declared] = {f.name: f.metadata["declared"] for f in fields(Settings)}
 
 
 def parse_settings(table: object) -> Settings:
@@ -141,10 +230,10 @@ def check_setting(name: str, key: str, value: object) -> None:
     :param name: what the user wrote it as, for the message.
     :raises SettingsError: naming the setting and what it takes.
     """
-    if key not in _TAKES:
-        raise SettingsError(f"{name}: unknown setting; known settings: {', '.join(sorted(_TAKES))}")
-    if not _fits(key, value):
-        raise SettingsError(f"{name} must be {_TAKES[key]}, not {value!r}")
+    if key not in DECLARED:
+        raise SettingsError(f"{name}: unknown setting; known settings: {', '.join(sorted(DECLARED))}")
+    if not DECLARED[key].fits(value):
+        raise SettingsError(f"{name} must be {DECLARED[key].takes}, not {value!r}")
     if key == "known":
         known_entries(value, name)
 
@@ -196,54 +285,3 @@ def _is_date(text: str) -> bool:
     is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     days = (31, 28 + is_leap, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
     return year >= 1 and 1 <= month <= 12 and 1 <= day <= days[month - 1]
-
-
-def _fits(key: str, value: object) -> bool:
-    return _CHECKS.get(key, _is_path)(value)
-
-
-def _is_path(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and "\0" not in value and "://" not in value
-
-
-def _is_budget(value: Any) -> bool:
-    return _is_whole(value) and value >= MIN_BUDGET
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _are_thresholds(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(_is_threshold(key, number) for key, number in value.items())
-
-
-def _is_threshold(key: Any, value: Any) -> bool:
-    if key == "similarity":
-        return (_is_whole(value) or isinstance(value, float)) and 0 <= value <= 1
-    return key in _LEAST and _is_whole(value) and value >= _LEAST[key]
-
-
-def _is_line(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and value.isprintable()
-
-
-def _are_signals(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(kind in SIGNALS for kind in value)
-
-
-def _are_known(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(each, Mapping) for each in value)
-
-
-_CHECKS: Mapping[str, Callable[[Any], bool]] = {
-    "budget": _is_budget,
-    "thresholds": _are_thresholds,
-    "signals_off": _are_signals,
-    "suspects": lambda value: value in (AUTO, ON, OFF),
-    "ci": lambda value: value in (AUTO, GITHUB, GITLAB, OFF),
-    "test_command": _is_line,
-    "strategy": _is_line,
-    "require_edits_run": lambda value: isinstance(value, bool),
-    "known": _are_known,
-}

@@ -11,8 +11,11 @@ import copy
 import os
 import shlex
 import sys
+from dataclasses import fields
 
 import pytest
+
+from loop_close.settings import DECLARED, Settings
 
 #: Pytest's parser, which has the options of all plugins.
 PARSER = pytest.StashKey[pytest.Parser]()
@@ -43,39 +46,17 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         help="run exactly the tests that failed in the last run with --loop-close, which it implies; all if none did",
     )
     group.addoption(
-        "--loop-close-file",
-        metavar="PATH",
-        help="path of the next prompt (default: nextprompt.md in the root folder)",
-    )
-    group.addoption("--loop-close-json", metavar="PATH", help="also write the report as JSON to this path")
-    group.addoption(
-        "--loop-close-budget",
-        metavar="TOKENS",
-        help="how many tokens the next prompt may cost (default: 2000; estimated)",
-    )
-    group.addoption(
-        "--loop-close-history",
-        metavar="PATH|off",
-        help="path of the history of runs; off: keep none (default: .loop-close/history.sqlite3 in the root folder)",
-    )
-    group.addoption(
         "--loop-close-source",
         metavar="NAME",
         help="name of what makes the run, whose runs are one loop (default: pytest, and the environment of tox, nox or"
         " Hatch)",
     )
-    group.addoption(
-        "--loop-close-suspects",
-        metavar="auto|on|off",
-        help="track which functions each test calls, to find the probable fault; auto: if possible (Python 3.12),"
-        " on: report it if not possible, off: never (default: auto)",
-    )
-    group.addoption(
-        "--loop-close-ci",
-        metavar="auto|github|gitlab|off",
-        help="also write for a CI system: step summary and annotations of GitHub Actions, code quality report of GitLab"
-        " (default: auto, the CI system that runs the tests)",
-    )
+    for field in fields(Settings):
+        declared = DECLARED[field.name]
+        if declared.metavar:
+            default = f" (default: {field.default})" if field.default else ""
+            option = f"--loop-close-{field.name.replace('_', '-')}"
+            group.addoption(option, metavar=declared.metavar, help=f"{declared.meaning}{default}")
 
     config = pluginmanager.get_plugin("pytestconfig")
     if isinstance(config, pytest.Config):

@@ -10,17 +10,9 @@ from typing import Any
 import pytest
 
 from loop_close import files, targets
-from loop_close.settings import Settings, SettingsError, check_setting, parse_settings
+from loop_close.settings import DECLARED, Settings, SettingsError, check_setting, parse_settings
 from loop_close.targets import Targets
 
-_OPTIONS = {
-    "file": "--loop-close-file",
-    "json": "--loop-close-json",
-    "budget": "--loop-close-budget",
-    "history": "--loop-close-history",
-    "suspects": "--loop-close-suspects",
-    "ci": "--loop-close-ci",
-}
 _TABLE = pytest.StashKey[Mapping[str, Any]]()
 
 
@@ -49,11 +41,11 @@ def read_settings(config: pytest.Config) -> Settings:
 def _given(config: pytest.Config) -> dict[str, Any]:
     """The settings given on the command line, checked."""
     given: dict[str, Any] = {}
-    for key, option in _OPTIONS.items():
+    for key in (key for key, declared in DECLARED.items() if declared.metavar):
         value = config.getoption(f"loop_close_{key}", None)
         if value is not None:
             given[key] = int(value) if key == "budget" and value.isdecimal() else value
-            check_setting(option, key, given[key])
+            check_setting(f"--loop-close-{key.replace('_', '-')}", key, given[key])
     return given
 
 
