@@ -38,6 +38,7 @@ def no_outer_run(monkeypatch):
     """
     for name in OUTER:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "argv", ["pytest", *sys.argv[1:]])  # however the outer run was started
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
 
