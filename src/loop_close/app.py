@@ -188,7 +188,7 @@ def _over_sources(own: Report, root: Path) -> Report:
     try:
         return over(own, reports_of(root, own.others))
     except Exception as fault:
-        from loop_close.text.fault import fault_text
+        from loop_close.text import fault_text
 
         note = f"reports of other sources could not be read: {fault_text(fault)}"
         return replace(own, notes=(*own.notes, note))

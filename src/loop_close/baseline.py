@@ -233,7 +233,7 @@ def compared(
     if before == after and not code[1]:
         return []
     from loop_close.testcode import compare_tests, fingerprint
-    from loop_close.text.fault import fault_text
+    from loop_close.text import fault_text
 
     try:
         found = sorted(
@@ -252,7 +252,7 @@ def compared(
 def _changed(change: TestChange) -> ChangedTest:
     from loop_close.memory import ChangedTest
     from loop_close.testcode import fingerprint
-    from loop_close.text.clean import clean
+    from loop_close.text.redact import clean
     from loop_close.text.sanitize import one_line
 
     return ChangedTest(
@@ -280,7 +280,7 @@ def _unlisted(path: str, what: str, parts: Sequence[str]) -> ChangedTest:
     from hashlib import blake2b
 
     from loop_close.memory import ChangedTest
-    from loop_close.text.clean import clean
+    from loop_close.text.redact import clean
 
     print_ = blake2b("\0".join((what, *parts)).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
     return ChangedTest(file=clean(path, _LONGEST_WHAT), kind="not-compared", what=what, fingerprint=print_)

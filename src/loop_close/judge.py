@@ -19,7 +19,7 @@ from loop_close.model import (
     Verdict,
 )
 from loop_close.settings import KnownEntry
-from loop_close.text.clean import clean
+from loop_close.text.redact import clean
 
 #: pytest's exit code where tests failed and nothing else went wrong.
 _TESTS_FAILED = 1

@@ -13,7 +13,7 @@ from loop_close.prompt.compose import compose
 from loop_close.prompt.sections import built_in
 from loop_close.readers.streams import observe
 from loop_close.settings import DEFAULT_BUDGET, check_setting
-from loop_close.text.clean import clean
+from loop_close.text.redact import clean
 
 __all__ = [
     "LoopClosureReport",

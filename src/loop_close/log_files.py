@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from loop_close.files import OUR_JSON, SIGNATURE
 from loop_close.readers.streams import MAX_STREAM
-from loop_close.text.fault import fault_text
+from loop_close.text import fault_text
 from loop_close.text.sanitize import WIDE, decoded
 
 if TYPE_CHECKING:

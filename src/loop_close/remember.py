@@ -16,7 +16,7 @@ from loop_close import files
 from loop_close.look import Look, edits_run, edits_since, last_runs_of_others, look, since_green
 from loop_close.process import birth_of, host, is_alive
 from loop_close.store.contract import HistoryError, NewCalls
-from loop_close.text.fault import fault_text
+from loop_close.text import fault_text
 
 if TYPE_CHECKING:
     from loop_close.calls import Calls
@@ -264,7 +264,7 @@ class Memory:
         if begun is None or seen is None:
             return
         from loop_close.memory import Run
-        from loop_close.progress.taken_up import run_of, summary_of, taken_up
+        from loop_close.progress.record import run_of, summary_of, taken_up
 
         # What is ignored is what the parser says of odd escapes in values that messages show.
         with warnings.catch_warnings(action="ignore"), self._opened() as history:

@@ -7,7 +7,7 @@ import pytest
 from loop_close.capture.exceptions import MAX_LINKS, MAX_MEMBERS, describe, message_of
 from loop_close.capture.project import Project
 from loop_close.facts import links
-from loop_close.text.cut import MAX_MESSAGE, cut
+from loop_close.text import MAX_MESSAGE, cut
 
 
 @pytest.fixture

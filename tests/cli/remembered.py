@@ -12,8 +12,8 @@ from loop_close.memory import Edits, Mark, Run
 from loop_close.model import Observation
 from loop_close.process import host
 from loop_close.progress import advance
-from loop_close.progress.taken_up import summary_of
-from loop_close.progress.verdict import verdict_of
+from loop_close.progress.advance import verdict_of
+from loop_close.progress.record import summary_of
 from loop_close.store.sqlite import open_history
 
 START = 1_700_000_000.0

@@ -4,10 +4,10 @@ import pytest
 from records import failure, observed, raised
 
 from loop_close import close_loop
-from loop_close.detectors import lint_error, typecheck_error
+from loop_close.detectors.source import LINT_ERROR, TYPECHECK_ERROR
 from loop_close.model import Failure
 
-DETECTORS = {"typecheck-error": typecheck_error.DETECTOR, "lint-error": lint_error.DETECTOR}
+DETECTORS = {"typecheck-error": TYPECHECK_ERROR, "lint-error": LINT_ERROR}
 TOOLS = {
     "typecheck-error": ("mypy", "pyright", "ty", "pyrefly"),
     "lint-error": ("ruff", "flake8"),
@@ -43,7 +43,7 @@ def test_own_tools_and_no_other(kind):
 
 
 def test_type_errors_block_more_than_lint():
-    assert (typecheck_error.DETECTOR.priority, lint_error.DETECTOR.priority) == (50, 110)
+    assert (TYPECHECK_ERROR.priority, LINT_ERROR.priority) == (50, 110)
 
 
 def test_body_that_a_type_checker_calls_empty_is_an_incomplete_function():

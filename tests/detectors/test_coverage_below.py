@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.detectors.coverage_below import detect
+from loop_close.detectors.source import COVERAGE_BELOW
 from loop_close.model import Failure, Observation
 
 
@@ -20,11 +20,11 @@ POSITIVE = [observed(phase="check", tool="coverage", code="fail-under")]
 
 @pytest.mark.parametrize("observation", NEGATIVE)
 def test_finds_nothing(observation):
-    assert list(detect(observation)) == []
+    assert list(COVERAGE_BELOW.detect(observation)) == []
 
 
 @pytest.mark.parametrize("observation", POSITIVE)
 def test_finds(observation):
-    assert [(e.kind, e.snippet) for e in detect(observation)] == [
+    assert [(e.kind, e.snippet) for e in COVERAGE_BELOW.detect(observation)] == [
         ("coverage-below", "total of 81 is less than fail-under=90")
     ]

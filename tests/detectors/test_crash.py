@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.detectors.crash import detect
+from loop_close.detectors.processes import CRASH
 from loop_close.model import Failure, Observation, Raised
 
 
@@ -31,9 +31,9 @@ POSITIVE = [
 
 @pytest.mark.parametrize("observation", NEGATIVE)
 def test_finds_nothing(observation):
-    assert list(detect(observation)) == []
+    assert list(CRASH.detect(observation)) == []
 
 
 @pytest.mark.parametrize("observation", POSITIVE)
 def test_finds(observation):
-    assert [e.kind for e in detect(observation)] == ["crash"]
+    assert [e.kind for e in CRASH.detect(observation)] == ["crash"]

@@ -2,11 +2,12 @@
 
 import pytest
 
-from loop_close.detectors import DEFAULT_DETECTORS, crash, run_detectors
+from loop_close.detectors import DEFAULT_DETECTORS, run_detectors
+from loop_close.detectors.processes import CRASH
 from loop_close.model import Observation
 from loop_close.readers import asyncio_output, faulthandler, shell, tracebacks
 
-ALL = (*(d for d in DEFAULT_DETECTORS if d.id != "crash"), crash.DETECTOR)
+ALL = (*(d for d in DEFAULT_DETECTORS if d.id != "crash"), CRASH)
 
 
 def traceback_of(said):

@@ -168,8 +168,8 @@ def claims(kind):
         ([detector(claims("a"), "a", 5), detector(claims("b"), "b", 4)], "b"),
         ([detector(claims("b"), "b", 5), detector(claims("a"), "a", 5)], "a"),
         # among those that take the rest, too
-        ([detector(claims("a"), "a", 1, takes_the_rest=True)], "a"),
-        ([detector(claims("a"), "a", 999, takes_the_rest=True)], "test-failure"),
+        ([detector(claims("a"), "a", 1, is_fallback=True)], "a"),
+        ([detector(claims("a"), "a", 999, is_fallback=True)], "test-failure"),
     ],
 )
 def test_one_detector_keeps_a_failure(made, keeps):

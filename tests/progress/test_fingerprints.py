@@ -6,7 +6,7 @@ from hypothesis import given
 
 from loop_close.judge import close
 from loop_close.progress import marks_of
-from loop_close.progress.canonical import canonical
+from loop_close.progress.fingerprints import canonical
 
 
 def marks(*failures, **fields):

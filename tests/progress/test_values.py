@@ -1,7 +1,7 @@
 import pytest
 import records as made
 
-from loop_close.progress.values import values
+from loop_close.progress.fingerprints import compared_values
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ from loop_close.progress.values import values
     ],
 )
 def test_values(statement, message, expected):
-    assert values(made.failure(made.verdict(statement=statement, message=message))) == expected
+    assert compared_values(made.failure(made.verdict(statement=statement, message=message))) == expected
 
 
 def test_other_exceptions_have_none():
-    assert values(made.failure(made.raised("ValueError", "7 != 6"))) == ("", "")
+    assert compared_values(made.failure(made.raised("ValueError", "7 != 6"))) == ("", "")

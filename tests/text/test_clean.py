@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.text.clean import clean
+from loop_close.text.redact import clean
 from loop_close.text.sanitize import sanitize
 
 TOKEN = "ghp_" + "abcdefghij0123456789ABCDEFGHIJ012345"

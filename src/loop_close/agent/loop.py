@@ -26,7 +26,7 @@ from loop_close.agent.tool_results import content_text
 from loop_close.agent.trend import Trend
 from loop_close.agent.trip import Trip
 from loop_close.agent.turn_prompt import turn_prompt
-from loop_close.text.clean import clean
+from loop_close.text.redact import clean
 from loop_close.text.sanitize import one_line
 
 #: The name under which the supervisor knows the tests.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from loop_close.text.clean import clean
-from loop_close.text.cut import cut
-from loop_close.text.similarity import ratio
+from loop_close.text import cut
+from loop_close.text.normalize import ratio
+from loop_close.text.redact import clean
 
 # With the line about what was left out it stays below what ``ratio`` compares whole.
 _LONGEST = 9_900

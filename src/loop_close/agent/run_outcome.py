@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from loop_close.agent.tool_results import ToolResult
 from loop_close.memory import Breaker, ChangedTest
 from loop_close.model import Verdict
-from loop_close.progress.signals.tampering import KINDS, open_changes
+from loop_close.progress.tampering import KINDS, open_changes
 from loop_close.text.sanitize import one_line
 
 _CLOSED = Breaker()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from loop_close.model import Failure, Raised
-from loop_close.progress.infrastructure import is_infrastructure
+from loop_close.progress.fingerprints import is_infrastructure
 
 # What went wrong is said in the first lines, or, by a traceback, in the last.
 _END = 1_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from loop_close.text.clean import clean
-from loop_close.text.cut import cut
-from loop_close.text.markdown import code
+from loop_close.text import cut
+from loop_close.text.redact import clean
+from loop_close.text.sanitize import code
 
 TripKind = Literal["repeated", "cycle", "non-advancing", "infrastructure"]
 KINDS: tuple[TripKind, ...] = ("repeated", "cycle", "non-advancing", "infrastructure")

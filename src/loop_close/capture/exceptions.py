@@ -19,7 +19,7 @@ from loop_close.capture.values import Texts
 from loop_close.facts import bounded
 from loop_close.model import Difference, Frame, Raised, Site
 from loop_close.syntax.templates import matches, raise_template
-from loop_close.text.cut import cut
+from loop_close.text import cut
 
 MAX_LINKS = 8
 _BEFORE = 12

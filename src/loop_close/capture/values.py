@@ -42,8 +42,8 @@ from loop_close.capture.namespaces import (
 )
 from loop_close.capture.project import Project
 from loop_close.syntax.uses import judged
-from loop_close.text.clean import clean
 from loop_close.text.normalize import display
+from loop_close.text.redact import clean
 
 #: The most characters of a value's text, and of the name of a value.
 MAX_TEXT = 120

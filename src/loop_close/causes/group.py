@@ -10,8 +10,7 @@ from typing import TypeVar
 from loop_close.causes.explain import join_explained
 from loop_close.causes.keys import Key, cause_keys, family
 from loop_close.model import Evidence, Failure, RootCause
-from loop_close.text.normalize import mask, stabilize
-from loop_close.text.similarity import similar
+from loop_close.text.normalize import mask, similar, stabilize
 
 _MAX_COMPARED = 50
 _MAX_MESSAGE = 2_000

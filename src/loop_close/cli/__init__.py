@@ -74,7 +74,7 @@ def _told(fault: Exception, streams: Streams) -> int:
         streams.complain(str(fault))
         streams.forget_output()
         return FAULT
-    from loop_close.text.fault import fault_text
+    from loop_close.text import fault_text
 
     streams.complain(f"internal error of loop-close: {fault_text(fault)}")
     return FAULT

@@ -20,10 +20,9 @@ from loop_close import files
 from loop_close.baseline import compared, judged, texts_at_head, texts_now
 from loop_close.memory import ChangedTest
 from loop_close.process import birth_of, is_alive
-from loop_close.progress.mended import in_words, is_settled
-from loop_close.progress.signals.tampering import open_changes
+from loop_close.progress.tampering import is_settled, open_changes, unfixed_in_words
 from loop_close.store.records import RecordError, to_plain, to_record
-from loop_close.text.clean import clean
+from loop_close.text.redact import clean
 
 _SCHEMA = "loop-close.tests/1"
 _MOST_UNFIXED = 20
@@ -54,7 +53,7 @@ class Unfixed:
         change = ChangedTest(
             file=clean(min(files, default="")),
             kind=kind,
-            what=clean(in_words(kind, sorted(files), before)),
+            what=clean(unfixed_in_words(kind, sorted(files), before)),
             fingerprint=blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=12).hexdigest(),
         )
         return cls(change=change, files=dict(files), before=before)

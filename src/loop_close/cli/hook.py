@@ -22,7 +22,7 @@ from loop_close.cli.streams import OutputError, Streams
 from loop_close.cli.usage import UsageError
 from loop_close.hosts.contract import MAX_INPUT, Host, Payload, PayloadError
 from loop_close.hosts.reading import START
-from loop_close.text.fault import fault_text
+from loop_close.text import fault_text
 
 if TYPE_CHECKING:
     import argparse
@@ -210,7 +210,7 @@ def _situation(host: Host, payload: Payload, place: Place, seen: Seen, before: S
 
 def _with_tests(situation: Situation, place: Place, seen: Seen, before: Session) -> Situation:
     """With what was done to tests: in words, and as a question where that cannot be decided and was not yet asked."""
-    from loop_close.progress.signals.tampering import in_words, open_changes
+    from loop_close.progress.tampering import in_words, open_changes
     from loop_close.prompt.tests import lines_of
 
     found = open_changes(seen.tests)
@@ -230,7 +230,7 @@ def _of_lost(place: Place, before: Session) -> dict[str, str]:
     Where they do not, or git does not tell, it is said once.
     """
     from loop_close.cli.driven_tests import of_last_commit
-    from loop_close.progress.signals.tampering import in_words, open_changes
+    from loop_close.progress.tampering import in_words, open_changes
     from loop_close.prompt.tests import lines_of
 
     text = "The history of test runs was removed in this session: what the tests were before is not known from it."

@@ -35,7 +35,7 @@ def heard(before: Session, message: str) -> tuple[AnalysisResult, Session]:
 def _with(before: Session, message: str) -> Session:
     from loop_close.agent.errors import error_pattern, errors_in
     from loop_close.agent.response import read
-    from loop_close.text.clean import clean
+    from loop_close.text.redact import clean
 
     said = read(message)
     error = error_pattern("\n".join(errors_in(said.lines)))

@@ -13,7 +13,7 @@ from loop_close.agent.strategies.compose import parse_strategy
 from loop_close.cli.place import Place
 from loop_close.cli.seen import Seen
 from loop_close.cli.usage import UsageError
-from loop_close.text.fault import fault_text
+from loop_close.text import fault_text
 
 if TYPE_CHECKING:
     from loop_close.agent.analysis import AnalysisResult

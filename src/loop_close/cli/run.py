@@ -89,7 +89,7 @@ def _beside(
 
             return [*done.problems, *app.conclude(seen, targets, memory, selection=shlex.join(words))]
     except (Exception, KeyboardInterrupt) as fault:
-        from loop_close.text.fault import fault_text
+        from loop_close.text import fault_text
 
         memory.abandon()
         return [
@@ -142,7 +142,7 @@ def _observed(done: Done, words: Sequence[str], source: str, targets: Targets, m
 
 
 def _fallback(done: Done, targets: Targets, fault: BaseException) -> str:
-    from loop_close.text.fault import fault_text
+    from loop_close.text import fault_text
 
     line = f"internal error of loop-close: {fault_text(fault)}; the result of the command is not affected"
     try:

@@ -13,7 +13,7 @@ from loop_close.agent.strategies.compose import BUILT_IN, parse_strategy
 from loop_close.agent.strategies.contract import ExitStrategy
 from loop_close.cli.parser import UsageError
 from loop_close.packages import GROUP, packages
-from loop_close.text.fault import fault_text
+from loop_close.text import fault_text
 
 _HOOK = "pytest_loop_close_exit_strategies"
 _CONFTEST = "conftest.py"

@@ -5,48 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from loop_close.detectors import (
-    collection_error,
-    coverage_below,
-    crash,
-    fixme_marker,
-    incomplete_function,
-    internal_error,
-    lint_error,
-    missing_module,
-    not_implemented,
-    stack_trace,
-    syntax_error,
-    test_failure,
-    timeout,
-    todo_marker,
-    typecheck_error,
-    unhandled_async,
-)
+from loop_close.detectors import failures, processes, source
 from loop_close.detectors.contract import Detector, check_evidence
 from loop_close.model import Evidence, Observation
-from loop_close.text.fault import fault_text
+from loop_close.text import fault_text
 
 __all__ = ["DEFAULT_DETECTORS", "DETECTOR_ERROR", "Detector", "in_order", "run_detectors"]
 
 #: Most blocking first; the first kind that has evidence is the stall reason.
 DEFAULT_DETECTORS: tuple[Detector, ...] = (
-    internal_error.DETECTOR,
-    syntax_error.DETECTOR,
-    missing_module.DETECTOR,
-    collection_error.DETECTOR,
-    typecheck_error.DETECTOR,
-    test_failure.DETECTOR,
-    not_implemented.DETECTOR,
-    crash.DETECTOR,
-    timeout.DETECTOR,
-    unhandled_async.DETECTOR,
-    lint_error.DETECTOR,
-    coverage_below.DETECTOR,
-    incomplete_function.DETECTOR,
-    todo_marker.DETECTOR,
-    fixme_marker.DETECTOR,
-    stack_trace.DETECTOR,
+    failures.INTERNAL_ERROR,
+    failures.SYNTAX_ERROR,
+    failures.MISSING_MODULE,
+    failures.COLLECTION_ERROR,
+    source.TYPECHECK_ERROR,
+    failures.TEST_FAILURE,
+    failures.NOT_IMPLEMENTED,
+    processes.CRASH,
+    failures.TIMEOUT,
+    processes.UNHANDLED_ASYNC,
+    source.LINT_ERROR,
+    source.COVERAGE_BELOW,
+    source.INCOMPLETE_FUNCTION,
+    source.TODO_MARKER,
+    source.FIXME_MARKER,
+    processes.STACK_TRACE,
 )
 
 _MAX_FOUND = 10_000
@@ -106,7 +89,7 @@ def _settle(found: list[tuple[Detector, Evidence]]) -> Iterator[tuple[Detector, 
     for detector, evidence in found:
         if evidence.failure is not None:
             now = best.setdefault(id(evidence.failure), detector)
-            if (detector.takes_the_rest, detector.priority) < (now.takes_the_rest, now.priority):
+            if (detector.is_fallback, detector.priority) < (now.is_fallback, now.priority):
                 best[id(evidence.failure)] = detector
     for detector, evidence in found:
         if evidence.failure is None or best[id(evidence.failure)] is detector:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from loop_close.facts import place
@@ -25,7 +25,7 @@ class Detector:
     :ivar description: one line for a list of detectors.
     :ivar hint: a sentence or two on how such a thing is fixed, for the prompt; true of every finding.
     :ivar detect: a pure function from what was observed to what was found.
-    :ivar takes_the_rest: its finding on a failure counts only when no other detector claims that failure.
+    :ivar is_fallback: its finding on a failure counts only when no other detector claims that failure.
     :ivar label_for: what one finding is called, in the singular, where findings are of several kinds; None where
         ``label`` fits all of them.
     :ivar advise: how this very finding is fixed, empty where nothing general is true of it; None where ``hint`` fits.
@@ -38,7 +38,7 @@ class Detector:
     hint: str
     detect: Callable[[Observation], Iterable[Evidence]]
     kind: str = ""
-    takes_the_rest: bool = False
+    is_fallback: bool = False
     label_for: Callable[[Evidence], str] | None = None
     advise: Callable[[Evidence], str] | None = None
 
@@ -114,8 +114,13 @@ def _check_types(record: Detector | Evidence, types: Mapping[str, type]) -> None
             raise TypeError(f"{type(record).__name__}.{name} is {kinds[0]}, not {kinds[1]}")
 
 
+def claim_each(kind: str, applies: Callable[[Failure], bool]) -> Callable[[Observation], Iterator[Evidence]]:
+    """A detector function that claims the failures to which a condition applies."""
+    return lambda observation: (claim(kind, failure) for failure in observation.failures if applies(failure))
+
+
 def claim(kind: str, failure: Failure) -> Evidence:
-    """Evidence that says what kind a failure is; where it stands and what it says come from the failure."""
+    """Evidence that says what kind a failure is; its place and message come from the failure."""
     file, line, function = place(failure)
     return Evidence(
         kind=kind,

@@ -12,7 +12,7 @@ from pathlib import Path
 from loop_close.agent.run_outcome import RunOutcome
 from loop_close.cli.driven_tests import DrivenTests, Unfixed
 from loop_close.look import look
-from loop_close.progress.mended import MISSING, Sides, is_only_settings, sides_of
+from loop_close.progress.tampering import MISSING, Sides, is_only_settings, sides_of
 from loop_close.targets import Targets
 from loop_close.workspace.compare import Changed
 

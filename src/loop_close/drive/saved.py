@@ -14,7 +14,7 @@ from loop_close import files
 from loop_close.agent.saved import Saved
 from loop_close.cli.parser import UsageError
 from loop_close.drive.watch import Watch
-from loop_close.text.clean import clean
+from loop_close.text.redact import clean
 
 STATE = f"{files.STATE_FOLDER}/drive.json"
 #: What the agent is given for its turn.

@@ -14,7 +14,7 @@ from loop_close.emit.report import called, place, shortened, title, where, why_n
 from loop_close.prompt.green import in_words
 from loop_close.prompt.place import how_sure, percent
 from loop_close.prompt.show import line_of, span
-from loop_close.text.markdown import fence
+from loop_close.text.sanitize import fence
 
 #: The bytes that a step summary may have, those included that others wrote; GitHub drops more than 1,048,576.
 LIMIT = 900_000

@@ -21,8 +21,8 @@ from loop_close.cli.testing import CommandError, words_of
 from loop_close.mcp_server.answers import Answer, ToolError, bounded
 from loop_close.mcp_server.prompts import written_prompt
 from loop_close.mcp_server.runs import Ran, Tell, run_tests
-from loop_close.text.clean import clean
-from loop_close.text.markdown import fence
+from loop_close.text.redact import clean
+from loop_close.text.sanitize import fence
 
 #: Seconds that the tests may take unless the caller says otherwise.
 TIME_LIMIT = 600

@@ -26,7 +26,7 @@ from loop_close.mcp_server.outcome import loop_run
 from loop_close.mcp_server.prompts import URI, next_prompt
 from loop_close.mcp_server.tools import INSTRUCTIONS, RUN, TOOLS, Tool
 from loop_close.mcp_server.wire import Lines
-from loop_close.text.fault import fault_text
+from loop_close.text import fault_text
 
 if TYPE_CHECKING:
     from loop_close.cli.streams import Streams

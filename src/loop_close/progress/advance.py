@@ -7,12 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from loop_close.memory import Breaker, Episode, Progress, Returned, Run, Step, Thresholds
-from loop_close.progress.attempt import Attempt, advanced, is_attempt, is_return
+from loop_close.model import Verdict
 from loop_close.progress.compare import Changes, compare, failing
-from loop_close.progress.signals import check_all
-from loop_close.progress.signals.contract import View
-from loop_close.progress.signals.tampering import KIND, changed_tests, open_changes
-from loop_close.progress.steps import LAST_FAILED, attempts, stretch
+from loop_close.progress.signals import TAMPERING, View, check_all
+from loop_close.progress.steps import LAST_FAILED, UNEDITED, attempts, stretch
+from loop_close.progress.tampering import changed_tests, open_changes
 
 _MAX_STEPS = 60
 _MAX_EDITED = 12
@@ -40,7 +39,7 @@ def advance(episode: Episode, run: Run, limits: Thresholds = _DEFAULT) -> Advanc
     left = failing(changes.tests)
     step = _step(episode, run, changes, left, limits)
     after = _episode(episode, run, changes, step)
-    tests = () if KIND in limits.off else changed_tests(run, after)
+    tests = () if TAMPERING in limits.off else changed_tests(run, after)
     view = View(run=run, before=episode, after=after, changes=changes, step=step, limits=limits)
     progress = Progress(
         run=run.number,
@@ -215,3 +214,113 @@ def _open(reason: str, runs: int, limits: Thresholds) -> Breaker:
 
 def _digest(parts: Iterable[str]) -> str:
     return hashlib.blake2b("\1".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+# Whether a run was an attempt at all, and whether it advanced.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Attempt:
+    """A run before it is judged.
+
+    :ivar episode: as it was before the run.
+    :ivar state: a digest of what is failing after it; ``left`` how much that is.
+    """
+
+    episode: Episode
+    run: Run
+    changes: Changes
+    state: str
+    left: int
+
+
+def is_attempt(made: Attempt) -> bool:
+    """False for what says nothing about the last edit: a killed run, a fault of the machine, chance, another look."""
+    run, changes = made.run, made.changes
+    if run.is_killed:
+        return False
+    if is_first(made):
+        return bool(run.marks) and not _is_machine_alone(made)
+    is_unedited = run.edits.kind in UNEDITED
+    if changes.fixed or changes.new or changes.not_fixed or (changes.changed and not is_unedited):
+        return True
+    if (changes.flipped and is_unedited) or not (changes.unresolved or changes.changed or changes.flipped):
+        return False  # chance; or none of what is known to fail ran
+    return not _is_look(made)
+
+
+def is_first(made: Attempt) -> bool:
+    """Whether no attempt of the episode came before."""
+    return not attempts(made.episode.steps)
+
+
+def _is_machine_alone(made: Attempt) -> bool:
+    return all(mark.is_infrastructure for mark in made.run.marks)
+
+
+def _is_look(made: Attempt) -> bool:
+    """Other tests chosen than the time before, on the same code or not all that fail: somebody wants to see more."""
+    last = made.episode.steps[-1] if made.episode.steps else None
+    if last is None or last.selection == made.run.selection:
+        return False
+    return made.run.edits.kind == "none" or bool(made.changes.not_run)
+
+
+def is_return(made: Attempt) -> bool:
+    """Whether the episode was in this state before, and left it."""
+    states = [step.state for step in attempts(made.episode.steps)]
+    return bool(states) and states[-1] != made.state and made.state in states
+
+
+def advanced(made: Attempt, limits: Thresholds) -> str:
+    """Why the run is progress; empty when it is not. The first run of an episode is neither."""
+    changes = made.changes
+    if is_first(made):
+        return ""
+    if is_return(made) and len(changes.fixed) == len(changes.mended):
+        return ""  # what is repaired is what was broken on the way
+    if changes.cleared and (changes.new or not changes.broken):
+        return "unmasked" if changes.new else "fixed"
+    if _is_gain(made):
+        return "fixed"
+    if len(changes.broken) > len(changes.fixed):
+        return ""
+    if changes.later and made.run.edits.kind not in UNEDITED:
+        return "later"
+    return _is_other(made, limits)
+
+
+def _is_gain(made: Attempt) -> bool:
+    """Whether more was fixed than broken; what was broken on the way counts only on reaching fewer than ever."""
+    changes = made.changes
+    fixed, broken = len(changes.fixed), len(changes.broken)
+    least = made.episode.best[0] + len(changes.new) - broken
+    return fixed > broken and (fixed - len(changes.mended) > broken or made.left < least)
+
+
+def _is_other(made: Attempt, limits: Thresholds) -> str:
+    """Other failures, or new tests that fail: progress for so long as the budget lasts."""
+    if made.episode.varied + 1 >= limits.varied or made.run.edits.kind in UNEDITED:
+        return ""
+    if made.changes.shaped:
+        return "changed"
+    is_new_only = made.changes.added and not (made.changes.broken or made.changes.not_fixed)
+    return "added" if is_new_only else ""
+
+
+# The verdict on a run that is known against its episode.
+
+
+def verdict_of(progress: Progress, alone: Verdict) -> Verdict:
+    """What the run comes to.
+
+    :param alone: the verdict on the run by itself: ``green``, ``first-failure`` or ``error``.
+    """
+    if alone == "error" or (alone == "green" and not progress.step.unresolved):
+        return alone
+    if progress.breaker.state == "open":
+        return "stuck"
+    if len(attempts(progress.episode.steps)) < 2 and not progress.step.advanced:
+        is_first = progress.step.is_counted or progress.position == 1
+        return "first-failure" if is_first else "no-progress"
+    return "progress" if progress.step.advanced else "no-progress"

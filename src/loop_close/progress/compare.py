@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
-from loop_close.conventions import is_test_file, is_test_module
-from loop_close.facts import file_of, qualname
-from loop_close.memory import Edit, Edits, Episode, Known, Mark, Run, Step, Thresholds
-from loop_close.progress.known import failed, flipped, is_flaky, is_worded_alike, settled
-from loop_close.progress.outcome import is_about, is_by_runner, outcome_of, renamed
+from loop_close.conventions import is_configuration, is_test_file, is_test_module
+from loop_close.facts import TEST_PHASES, file_of, qualname, test_function
+from loop_close.memory import Edit, Edits, Episode, Form, Known, Mark, Run, Status, Step, Thresholds
 from loop_close.progress.steps import UNEDITED
 from loop_close.syntax.meaning import MODULE
+from loop_close.text.normalize import similar
 
 
 @dataclass(kw_only=True, slots=True)
@@ -272,3 +272,193 @@ def _adds_test(edit: Edit) -> bool:
 def failing(tests: Mapping[str, Known]) -> list[str]:
     """The tests that failed last, without those that do so by chance."""
     return sorted(test for test, known in tests.items() if known.status == "failing" and not is_flaky(known))
+
+
+# What is known of one test, brought up to date by one run.
+
+#: What became of a test that did not fail.
+Became = Literal["passed", "skipped", "xfailed", "deleted", "uncollected"]
+
+_MAX_FORMS = 16
+_MAX_RUNS = 12
+_MAX_VALUES = 8
+#: So often it changed with nothing edited, and it is flaky beyond doubt.
+_PROVEN = 2
+
+
+def is_flaky(known: Known) -> bool:
+    """Whether it is proven that it passes and fails by chance."""
+    return len(known.flips) >= _PROVEN
+
+
+def failed(known: Known | None, mark: Mark, run: int) -> Known:
+    """After a run in which it failed."""
+    if known is None:
+        known = Known(status="failing", mark=mark, since=run)
+    is_again = known.status == "passed"
+    is_other = known.mark.shape != mark.shape  # the values of another comparison are no series with these
+    return replace(
+        known,
+        status="failing",
+        mark=replace(mark, message=""),  # it stands in the form
+        since=run if is_again else known.since,
+        ran=run,
+        was_broken=known.was_broken or is_again,
+        forms=_with_form(known.forms, mark, run),
+        values=_with_value(() if is_other else known.values, mark.got, run),
+        tampered=(0, ""),
+    )
+
+
+def settled(known: Known, outcome: Became, run: int, *, is_touched: bool = True) -> Known:
+    """After a run in which it did not fail: passed, skipped, expected to fail, or gone.
+
+    :param is_touched: something was edited by which it may have been silenced: a test may also come to be skipped by
+        itself.
+    """
+    known = replace(known, ran=run)
+    if outcome == "passed":
+        return replace(known, status="passed", tampered=(0, ""))
+    if known.status in ("skipped", "xfailed", "gone"):
+        return known
+    is_touched = is_touched and known.status == "failing"
+    status: Status = outcome if outcome in ("skipped", "xfailed") else "gone"
+    return replace(known, status=status, tampered=(run, outcome) if is_touched else known.tampered)
+
+
+def form_now(known: Known) -> Form | None:
+    """The form that its last failure had."""
+    return next((form for form in known.forms if form.shape == known.mark.shape), None)
+
+
+def is_worded_alike(one: Form | Mark, other: Form | Mark, threshold: float) -> bool:
+    """Whether two failures of one type and place say nearly the same; never where the wording does not decide."""
+    is_worded = bool(one.message and other.message) and one.family == other.family
+    return is_worded and similar(one.message, other.message, threshold)
+
+
+def flipped(known: Known, run: int) -> Known:
+    """It came out otherwise although nothing was edited."""
+    return replace(known, flips=(*known.flips, run)[-_MAX_RUNS:])
+
+
+def _with_form(forms: tuple[Form, ...], mark: Mark, run: int) -> tuple[Form, ...]:
+    new = Form(shape=mark.shape, family=mark.family, message=mark.message)
+    form = next((f for f in forms if f.shape == mark.shape), new)
+    others = [f for f in forms if f.shape != mark.shape][-(_MAX_FORMS - 1) :]
+    return (*others, replace(form, runs=(*form.runs, run)[-_MAX_RUNS:]))
+
+
+def _with_value(values: tuple[tuple[int, str], ...], got: str, run: int) -> tuple[tuple[int, str], ...]:
+    if not got or "..." in got or (values and values[-1][1] == got):  # how much is left out depends on -v
+        return values
+    return (*values, (run, got))[-_MAX_VALUES:]
+
+
+# What became of a test that failed before and is not among the failures now.
+
+#: pytest's words for a run that ended with its collection: the other files were collected whole.
+_COLLECTED = "during collection"
+
+
+def outcome_of(test: str, known: Known, run: Run, episode: Episode) -> Became | None:
+    """What became of it; None where it did not run."""
+    if run.is_killed:
+        return None
+    if test in run.outcomes:
+        return run.outcomes[test]
+    if known.mark.phase == "collect":
+        return _of_collection(test, run)
+    if known.mark.phase not in TEST_PHASES or not run.tells_outcomes:
+        return "passed" if run.is_full and _is_same_command(run, episode) else None
+    if any(is_about(edit, test) for edit in run.edits.edits if edit.change == "removed"):
+        return "deleted"
+    return "uncollected" if run.is_full and touches_tests(run.edits, test) else None
+
+
+def is_by_runner(test: str, outcome: Became, run: Run) -> bool:
+    """Whether a test that no longer fails shows by its outcome alone that it was silenced.
+
+    What was done to the source of a test is judged by its source, where that was compared: a test that is gone may
+    have been renamed, or made the case of another one.
+    """
+    own = (edit for edit in run.edits.edits if is_about(edit, test) or edit.moved_to == _place(test))
+    is_edited = outcome == "uncollected" and any(own)
+    is_by_source = run.is_compared and (outcome == "deleted" or is_edited)
+    return not is_by_source and touches_tests(run.edits, test)
+
+
+def touches_tests(edits: Edits, test: str) -> bool:
+    """Whether what decides which tests run was edited: the test's own file, a conftest, pytest's configuration."""
+    file = file_of(test)
+    named = {edit.file for edit in edits.edits} | {edit.moved_to[0] for edit in edits.edits}
+    return bool(edits.omitted) or file in named or any(map(is_configuration, named))
+
+
+def _of_collection(test: str, run: Run) -> Became | None:
+    """A file that could not be collected passed when its tests, or those of all other files, were found."""
+    named = (*run.outcomes, *(mark.test for mark in run.marks))
+    seen = any(other.startswith(f"{test}::") for other in named)
+    if seen or run.is_full or (_COLLECTED in run.incomplete and not run.selection):
+        return "passed"
+    return None
+
+
+def _is_same_command(run: Run, episode: Episode) -> bool:
+    last = episode.steps[-1].selection if episode.steps else episode.selection
+    return run.selection in ("", episode.selection, last)
+
+
+def is_about(edit: Edit, test: str) -> bool:
+    """Whether the edit is of the function of this test, or of the whole file it stands in."""
+    return edit.file == file_of(test) and (not edit.function or edit.function == qualname(test))
+
+
+def _place(test: str) -> tuple[str, str]:
+    return file_of(test), qualname(test)
+
+
+def renamed(tests: tuple[str, ...], run: Run) -> dict[str, str]:
+    """New names of known tests: their functions were moved, or their cases got other ids."""
+    names = dict(_moved(tests, run))
+    for rule in (_new_ids, _rewritten):
+        names |= dict(rule(tuple(t for t in tests if t not in names), run))
+    return names
+
+
+def _moved(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
+    moves = {(e.file, e.function): e.moved_to for e in run.edits.edits if e.change == "moved"}
+    for test in tests:
+        file, function = moves.get(_place(test), ("", ""))
+        if file:
+            case = test[len(test_function(test)) :]
+            yield test, f"{file}::{function.replace('.', '::')}{case}"
+
+
+def _rewritten(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
+    """Failing tests that are gone, and the one new failing test of that name: moved and edited at once."""
+    gone = {(e.file, e.function) for e in run.edits.edits if e.change == "removed"}
+    added = {(e.file, e.function) for e in run.edits.edits if e.change == "added"}
+    new = [m.test for m in run.marks if _place(m.test) in added]
+    for test in tests:
+        if _place(test) in gone:
+            same = [other for other in new if _last_name(other) == _last_name(test)]
+            if len(same) == 1 and same[0] not in tests:
+                yield test, same[0]
+
+
+def _last_name(test: str) -> str:
+    return test.rpartition("::")[2]
+
+
+def _new_ids(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
+    """Cases that vanished, and as many unknown failing ones of the same test: ids made of values."""
+    present = {mark.test for mark in run.marks} | set(run.outcomes)
+    known = set(tests)
+    unknown: dict[str, list[str]] = {}
+    for test in sorted(present - known):
+        unknown.setdefault(test_function(test), []).append(test)
+    for test in tests:
+        candidates = unknown.get(test_function(test), [])
+        if test not in present and "[" in test and candidates:
+            yield test, candidates.pop(0)

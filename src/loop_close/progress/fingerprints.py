@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from loop_close import facts
 from loop_close.causes.keys import cause_keys
-from loop_close.facts import innermost, is_assertion, is_only_counted, place, test_function
+from loop_close.facts import innermost, is_a, is_assertion, is_only_counted, links, place, test_function
 from loop_close.memory import Mark
 from loop_close.model import Evidence, Failure, Frame, Raised, RootCause
-from loop_close.progress.canonical import canonical
-from loop_close.progress.infrastructure import is_infrastructure
-from loop_close.progress.values import values
-from loop_close.text.clean import clean
-from loop_close.text.normalize import mask
+from loop_close.text.normalize import mask, stabilize
+from loop_close.text.redact import clean
 from loop_close.text.sanitize import one_line
 
 #: The first character of every key: keys of another version are never equal to these.
@@ -85,7 +85,7 @@ def _mark(evidence: Evidence, failure: Failure) -> Mark:
     raised = failure.raised
     frame = _frame(raised)
     by_wording, shape = _shape(failure, frame)
-    got, want = values(failure)
+    got, want = compared_values(failure)
     test = test_key(failure)
     is_verdict = is_assertion(raised)
     said = canonical(
@@ -175,3 +175,232 @@ def _at(frame: Frame | None) -> str:
 def _digest(parts: Iterable[str]) -> str:
     text = "\0".join(parts).encode("utf-8", "replace")
     return VERSION + hashlib.blake2b(text, digest_size=8).hexdigest()
+
+
+# The text of a message that identifies it: the same whatever pytest's verbosity and the order of sets.
+
+#: A line up to this length is whole; of a longer one pytest shows at least the beginning (``saferepr`` to 30
+#: characters). Its end may be that of a list that was cut, ``…, ...]``.
+_WHOLE, _HEAD = 31, 19
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_DEPTH = 4
+
+
+def canonical(message: str, *, is_verdict: bool, observed: Iterable[str] = ()) -> str:
+    """What the message says of this failure and no other, without what differs between two runs of the same code.
+
+    :param is_verdict: an assertion that pytest may have explained. Of what was compared only the beginning counts, as
+        pytest shortens the rest unless it is verbose, and what follows depends on the verbosity alone.
+    :param observed: what was read from the compared objects themselves, which counts in the place of the rest.
+    """
+    lines = message.split("\n")
+    at = next((n for n, line in enumerate(lines) if line.startswith("assert ")), None) if is_verdict else None
+    if at is None:
+        return _ordered(stabilize(message))
+    line = stabilize(lines[at])
+    said = _ordered(line) if len(line) <= _WHOLE and "..." not in line else line[:_HEAD]
+    return "\n".join([*map(_ordered, map(stabilize, (*lines[:at], *observed))), said])
+
+
+def _ordered(text: str) -> str:
+    """The items between braces in order, the innermost first: sets keep none, and dicts that of their making."""
+    for _ in range(_DEPTH):
+        changed = _BRACES.sub(lambda found: "\x01" + ", ".join(sorted(found[1].split(", "))) + "\x02", text)
+        if changed == text:
+            break
+        text = changed
+    return text.replace("\x01", "{").replace("\x02", "}")
+
+
+# Whether the machine failed and not the program: time limits, network, disk, memory, dead workers.
+
+_KINDS = frozenset(("timeout", "crash", "internal-error"))
+#: ``TimeoutError`` and the like are found by the detector of timeouts.
+_NETWORK = (
+    *(
+        "ConnectionError",
+        "gaierror",
+        "herror",
+        "ConnectError",
+        "EndpointConnectionError",
+        "ServerNotFoundError",
+    ),
+    *(
+        "NewConnectionError",
+        "MaxRetryError",
+        "ClientConnectorError",
+        "NameResolutionError",
+        "RemoteDisconnected",
+    ),
+)
+_SAID = re.compile(
+    r"\[Errno (?:28|122|24|23|12|101|113|110|111|-2|-3)\]|No space left on device|Disk quota exceeded"
+    r"|Too many open files|Cannot allocate memory|Network is unreachable|No route to host"
+    r"|Temporary failure in name resolution|Name or service not known|database or disk is full"
+    r"|Cannot connect to the Docker daemon"
+)
+
+#: pytest-xdist, where the order or the ids of tests differ from process to process.
+_DISAGREE = re.compile(r"Different tests were collected between ")
+
+
+def is_infrastructure(kind: str, failure: Failure) -> bool:
+    """Whether another run of the same code may well pass.
+
+    By the detector's ``kind``, and by what was raised anywhere in the chain. A refused connection to a port of this
+    very machine counts too: the service was not there.
+    """
+    is_disagreement = _DISAGREE.match(failure.message) is not None
+    return is_disagreement or kind in _KINDS or any(_is_of_machine(link) for link in links(failure.raised))
+
+
+def _is_of_machine(raised: Raised) -> bool:
+    if is_a(raised, *_NETWORK, "MemoryError"):
+        return True
+    return is_a(raised, "OSError", "OperationalError") and _SAID.search(raised.message[:2_000]) is not None
+
+
+# The value that a failing comparison saw, and what it wanted.
+
+_LONGEST = 40
+_ASSERT = re.compile(r"^assert (?P<compared>.+)$", re.MULTILINE)
+_OPERATOR = re.compile(r" (==|!=|<=|>=|<|>|is not|is|not in|in) ")
+#: Most statements begin with a name: those need not be parsed.
+_MAY_BE_LITERAL = re.compile(
+    r"(?:\Aassert\s*|\.assert\w+\()(?:[^\w\s]|\d|None\b|True\b|False\b|[bBrRuUfF]{1,2}['\"])"
+)
+_METHOD = re.compile(r"\.assert(\w+)\(")
+#: What unittest's methods demand, and the words of their messages between the two values.
+_METHODS = {
+    "NotEqual": ("!=", " == "),
+    "NotAlmostEqual": ("!=", " == "),
+    "In": ("in", " not found in "),
+    "NotIn": ("not in", " unexpectedly found in "),
+    "Is": ("is", " is not "),
+    "IsNot": ("is not", "unexpectedly identical: "),
+    "Less": ("<", " not less than "),
+    "LessEqual": ("<=", " not less than or equal to "),
+    "Greater": (">", " not greater than "),
+    "GreaterEqual": (">=", " not greater than or equal to "),
+}
+_EQUAL = "==", " != "
+_PREFIX = re.compile(r"\A(?:Lists|Tuples|Sequences|[a-z]+s) differ: ")
+_REASON = re.compile(r" : |\n| within (?=[0-9]+ places|.+ delta)")
+_IS_OF_MORE = re.compile(r"\A\(*not | (?:and|or) ")
+#: What is wanted of the left value, given the right one; and of the right value, given the left one.
+_WANTED = {
+    "==": ("{}", "{}"),
+    "is": ("{}", "{}"),
+    "!=": ("anything but {}", "anything but {}"),
+    "is not": ("anything but {}", "anything but {}"),
+    "in": ("in {}", "containing {}"),
+    "not in": ("not in {}", "not containing {}"),
+    "<": ("less than {}", "more than {}"),
+    "<=": ("at most {}", "at least {}"),
+    ">": ("more than {}", "less than {}"),
+    ">=": ("at least {}", "at most {}"),
+}
+_OPERATORS = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+
+
+class _Comparison(NamedTuple):
+    """The texts of two values, and what a test demands of them: ``left operator right``."""
+
+    left: str
+    operator: str
+    right: str
+
+
+def compared_values(failure: Failure) -> tuple[str, str]:
+    """(got, want) of an assertion that compared two values, each on one line and bounded; empty when not known.
+
+    The side that the test's source spells as a literal is what it wants; of two values the right one. Where the two do
+    not have to be equal, the wish is in words: ``anything but 3``, ``not in [1, 2]``, ``at most 5``.
+    """
+    raised = failure.raised
+    if raised is None or not is_assertion(raised):
+        return "", ""
+    statement = raised.site.statement if raised.site is not None else ""
+    found = _comparison(raised.message, statement)
+    if found is None:
+        return "", ""
+    of_left, of_right = _WANTED[found.operator]
+    if _is_literal_first(statement, found.left):
+        return _shown(found.right), of_right.format(_shown(found.left))
+    return _shown(found.left), of_left.format(_shown(found.right))
+
+
+def _comparison(message: str, statement: str) -> _Comparison | None:
+    found = _ASSERT.search(message)
+    if found is not None:
+        return _compared(found["compared"])
+    method = _METHOD.search(statement)
+    return _of_unittest(message, *_METHODS.get(method[1] if method is not None else "", _EQUAL))
+
+
+def _of_unittest(message: str, operator: str, words: str) -> _Comparison | None:
+    """The two values of unittest's message; nothing where a value may hold the words between them."""
+    left, found, right = _PREFIX.sub("", message).partition(words)
+    right = _REASON.split(right, maxsplit=1)[0]
+    if operator == "is not":  # the message shows the value once
+        return _Comparison(right, operator, right) if found and not left and right else None
+    is_clear = left and right and "\n" not in left and words not in right
+    return _Comparison(left, operator, right) if found and is_clear else None
+
+
+def _compared(text: str) -> _Comparison | None:
+    """Both sides of ``7 == 6``; nothing where the operator cannot be told from one inside a value."""
+    try:
+        node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        parts = _OPERATOR.split(text)
+        is_clear = len(parts) == 3 and not _IS_OF_MORE.search(text)
+        return _Comparison(*parts) if is_clear else None
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+        return None
+    left, right = (ast.get_source_segment(text, side) for side in (node.left, node.comparators[0]))
+    return _Comparison(left, _OPERATORS[type(node.ops[0])], right) if left and right else None
+
+
+def _is_literal_first(statement: str, left: str) -> bool:
+    """Whether the test wrote ``assert 6 == f()`` or ``self.assertEqual(6, f())``.
+
+    :param left: the text of the left value; of ``1 < f() < 3`` it tells which of the two comparisons failed.
+    """
+    if not _MAY_BE_LITERAL.search(statement):
+        return False
+    try:
+        node = ast.parse(statement).body[0]
+    except (SyntaxError, ValueError, RecursionError, MemoryError, IndexError):
+        return False
+    match node:
+        case ast.Assert(test=ast.Compare(left=first, comparators=[second, *more])):
+            is_it = not more or ast.unparse(first) == left
+        case ast.Expr(value=ast.Call(args=[first, second, *_])):
+            is_it = True
+        case _:
+            return False
+    return is_it and _is_literal(first) and not _is_literal(second)
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+def _shown(value: str) -> str:
+    return one_line(clean(value, 4 * _LONGEST), _LONGEST)

@@ -12,7 +12,7 @@ from loop_close.model import Source
 from loop_close.prompt.show import safe_lines, short
 from loop_close.syntax.heads import body_line
 from loop_close.syntax.index import Function, first_line, index_source, statement_at
-from loop_close.text.markdown import fence
+from loop_close.text.sanitize import fence
 
 _MAX_LINE = 160
 # How near to the marked line a line of a long function has to be to come before a ``return``.

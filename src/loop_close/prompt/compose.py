@@ -10,8 +10,8 @@ from loop_close.memory import Progress
 from loop_close.model import Report
 from loop_close.prompt.section import Section
 from loop_close.prompt.show import line_of
+from loop_close.text import fault_text
 from loop_close.text.budget import estimate_tokens, lines_within
-from loop_close.text.fault import fault_text
 
 #: The estimate is no tokenizer: a tenth of the budget stays free for the difference.
 FILL = 0.9

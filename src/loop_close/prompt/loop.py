@@ -12,8 +12,7 @@ from loop_close.progress.steps import same_code_as, worth_telling
 from loop_close.prompt.show import safe, span, spans
 from loop_close.syntax.meaning import MODULE
 from loop_close.text.budget import estimate_tokens
-from loop_close.text.markdown import fence
-from loop_close.text.sanitize import one_line
+from loop_close.text.sanitize import fence, one_line
 
 _WHY = {
     "fixed": "more was fixed than broken",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from loop_close.facts import import_cycle, is_a, is_about_a_file
 from loop_close.model import Raised
 from loop_close.prompt.show import safe, span, spans
-from loop_close.text.markdown import fence
+from loop_close.text.sanitize import fence
 
 _MOST = 3
 _MOST_FILES = 8

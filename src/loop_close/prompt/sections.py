@@ -19,8 +19,7 @@ from loop_close.prompt.section import Section
 from loop_close.prompt.show import line_of, safe, span, spans
 from loop_close.prompt.tests import changed_tests
 from loop_close.text.budget import estimate_tokens
-from loop_close.text.markdown import fence
-from loop_close.text.sanitize import one_line
+from loop_close.text.sanitize import fence, one_line
 
 #: More than ten at a time nobody works on (seed of the format: ten primaries, the rest counted).
 MAX_BLOCKS = 10

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from loop_close.text.markdown import code
-from loop_close.text.sanitize import one_line
+from loop_close.text.sanitize import code, one_line
 
 _MAX_LINE = 160
 _MAX_TEXT = 16_200  # a message that was cut when it was captured is not cut again: its count would be lost
@@ -27,17 +26,16 @@ def safe(text: str, limit: int = _MAX_TEXT) -> str:
 
 def _safe(text: str, limit: int) -> str:
     # Not above: to compile their patterns takes half as long as all else at the end of a green run.
-    from loop_close.text.clean import clean
     from loop_close.text.normalize import display
+    from loop_close.text.redact import clean
 
     return display(clean(text, limit))
 
 
 def safe_lines(lines: Sequence[str]) -> tuple[str, ...]:
     """Each line safe by itself and as part of the whole: a private key is known by its first and last line."""
-    from loop_close.text.clean import clean
     from loop_close.text.normalize import display
-    from loop_close.text.redact import mark
+    from loop_close.text.redact import clean, mark
 
     numbers: dict[str, int] = {}
     whole = display(clean("\n".join(lines), numbers=numbers))

@@ -7,10 +7,9 @@ from typing import Any
 
 from loop_close.memory import ChangedTest
 from loop_close.model import Report
-from loop_close.progress.signals.tampering import KINDS
+from loop_close.progress.tampering import KINDS
 from loop_close.prompt.show import safe, span
-from loop_close.text.markdown import fence
-from loop_close.text.sanitize import one_line
+from loop_close.text.sanitize import fence, one_line
 
 _MAX_SHOWN, _MAX_DIFFS = 8, 3
 _MAX_LINES = 8

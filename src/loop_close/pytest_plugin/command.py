@@ -219,7 +219,7 @@ def shard_of(config: pytest.Config) -> tuple[int, int]:
 
 def _shown(word: str) -> str:
     """The word without credentials and controls: it stands in the prompt outside of any quotation but the shell's."""
-    from loop_close.text.clean import clean  # late: a plain green run has no such word
+    from loop_close.text.redact import clean  # late: a plain green run has no such word
 
     return clean(word).replace("\n", " ")
 

@@ -35,7 +35,7 @@ def called(recorder: Recorder, session: pytest.Session, incomplete: str) -> tupl
             memory.keep_calls(calls, [item.nodeid for item in session.items], is_whole=is_whole)
         return (_completed(calls, memory) if calls.failed else calls), why_not
     except Exception as fault:  # all else that there is to say is worth more
-        from loop_close.text.fault import fault_text
+        from loop_close.text import fault_text
 
         return None, f"internal error of loop-close: {fault_text(fault)}"
 

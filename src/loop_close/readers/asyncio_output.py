@@ -11,7 +11,7 @@ from loop_close.readers.paths import project_path
 from loop_close.readers.printed import printed_tracebacks, raised_in_line
 from loop_close.readers.printed_parts import is_exception
 from loop_close.readers.tracebacks import process_failure
-from loop_close.text.cut import cut
+from loop_close.text import cut
 
 _MAX_BETWEEN = 40
 _MAX_FOUND = 2_000

@@ -11,8 +11,8 @@ from loop_close.conventions import is_test_file
 from loop_close.model import Failure, Frame, Raised, Site, Source
 from loop_close.readers.contract import Reading
 from loop_close.readers.paths import project_path
-from loop_close.text.clean import clean
-from loop_close.text.cut import MAX_MESSAGE
+from loop_close.text import MAX_MESSAGE
+from loop_close.text.redact import clean
 
 MAX_FAILURES = 20_000
 _MAX_NOTES = 40

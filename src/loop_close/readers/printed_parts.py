@@ -12,7 +12,7 @@ from loop_close.facts import bounded, innermost, is_a
 from loop_close.model import Frame, Raised, Site, Source
 from loop_close.readers.builtin_errors import bases_of
 from loop_close.readers.paths import project_path
-from loop_close.text.cut import cut
+from loop_close.text import cut
 
 HEADER = "Traceback (most recent call last):"
 TOP = "  + Exception Group "

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from loop_close.model import Failure, Frame, Phase, Raised
-from loop_close.text.clean import clean
+from loop_close.text.redact import clean
 
 MAX_SECTIONS = 64_000
 _MAX_WORDS = 16_000

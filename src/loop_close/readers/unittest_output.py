@@ -9,7 +9,7 @@ from dataclasses import replace
 from loop_close.model import Counts, Failure, Frame, Phase, Raised
 from loop_close.readers.contract import CUT, Reader, Reading, is_at_end, is_quoted_until
 from loop_close.readers.printed import printed_tracebacks, raised_in_line
-from loop_close.text.cut import cut
+from loop_close.text import cut
 
 _RULER = "=" * 70
 _LINE = "-" * 70

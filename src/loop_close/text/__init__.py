@@ -1,1 +1,35 @@
 """Text from outside: made safe, compared, measured and quoted."""
+
+from __future__ import annotations
+
+# What other people's code raised, in words.
+
+
+def fault_text(fault: BaseException) -> str:
+    """``Type: message``; the type alone where the message cannot be made."""
+    try:
+        return f"{type(fault).__name__}: {fault}"
+    except Exception:
+        return type(fault).__name__
+
+
+# Bound a message without cutting a credential in half.
+
+#: The most characters of a message that are kept.
+MAX_MESSAGE = 16_000
+_CUT_ROOM = 4_000
+
+
+def cut(text: str, limit: int = MAX_MESSAGE) -> str:
+    """The text, or its head and tail around the number of characters left out."""
+    if len(text) <= limit:
+        return text
+    from loop_close.text.redact import clean  # late: few messages are as long, and its patterns take time
+
+    head = limit * 3 // 5
+    tail = limit - head
+    # Half a key no longer looks like one: what the cuts go through is redacted before.
+    numbers: dict[str, int] = {}
+    first = clean(text[: head + _CUT_ROOM], numbers=numbers)[:head]
+    last = clean(text[-tail - _CUT_ROOM :], numbers=numbers)[-tail:]
+    return f"{first}\n… {len(text) - limit} characters left out …\n{last}"

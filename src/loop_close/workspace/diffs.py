@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from loop_close.text.clean import clean
+from loop_close.text.redact import clean
 
 MAX_LINES = 12
 MAX_CHARACTERS = 900

@@ -218,7 +218,7 @@ def _environment() -> dict[str, str]:
 
 
 def _refusal(fault: str) -> str:
-    from loop_close.text.clean import clean
+    from loop_close.text.redact import clean
 
     return clean(f"git could not list the files: {fault}")[:250]
 

@@ -10,7 +10,7 @@ from loop_close.agent.decision import Action, Decision, Standing
 from loop_close.agent.strategies import auto, circuit_breaker, done_signals, fix_plan
 from loop_close.agent.strategies.claim import borne_out
 from loop_close.agent.strategies.contract import ExitStrategy
-from loop_close.text.fault import fault_text
+from loop_close.text import fault_text
 from loop_close.text.sanitize import one_line
 
 BUILT_IN: tuple[ExitStrategy, ...] = (

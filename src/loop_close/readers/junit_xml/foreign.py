@@ -9,8 +9,8 @@ from loop_close.conventions import is_test_file
 from loop_close.facts import bounded
 from loop_close.model import Frame, Raised
 from loop_close.readers.paths import project_path
-from loop_close.text.clean import clean
-from loop_close.text.cut import MAX_MESSAGE
+from loop_close.text import MAX_MESSAGE
+from loop_close.text.redact import clean
 
 _MAX_FRAMES = 400
 # Node: "at Cart.first (src/cart.js:4:34)", "at mocha/cart.js:6:52"; vitest begins with an arrow.

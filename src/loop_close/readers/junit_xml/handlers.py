@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from loop_close.text.cut import cut
+from loop_close.text import cut
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

@@ -12,8 +12,8 @@ from loop_close.readers.printed_parts import HEADER
 from loop_close.readers.pytest_output.doctests import read_doctest
 from loop_close.readers.pytest_output.said import missing_fixture, raised_from_words
 from loop_close.readers.pytest_output.tracebacks import read_traceback
-from loop_close.text.clean import clean
-from loop_close.text.cut import MAX_MESSAGE
+from loop_close.text import MAX_MESSAGE
+from loop_close.text.redact import clean
 from loop_close.text.sanitize import sanitize
 
 _STACK = re.compile(r"^\s{1,12}(?:at|\u276f) ", re.MULTILINE)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from loop_close.model import Frame, Raised, Site, Source
 from loop_close.readers.paths import project_path
 from loop_close.readers.printed import raised_in
-from loop_close.text.cut import cut
+from loop_close.text import cut
 
 _END = re.compile(
     r"\n(?P<file>[^\n]{1,1000}):(?P<line>\d{1,9}|None): (?P<kind>DocTestFailure|UnexpectedException)(?=\n|\Z)"

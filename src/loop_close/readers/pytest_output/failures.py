@@ -15,7 +15,7 @@ from loop_close.readers.pytest_output.said import missing_fixture, raised_from_w
 from loop_close.readers.pytest_output.summary import Entry
 from loop_close.readers.pytest_output.tracebacks import read_traceback
 from loop_close.readers.pytest_reports import bounded_sections
-from loop_close.text.cut import cut
+from loop_close.text import cut
 
 _WORKER = re.compile(r"\A\n*\[gw\d{1,6}\] [^\n]* -- Python [^\n]*(?=\n)")
 # Of these pytest's own words say more than the exception they are raised from.

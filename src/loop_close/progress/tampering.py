@@ -1,12 +1,14 @@
-"""Whether tests that pass again were mended: whether code under test was edited since they failed."""
+"""Changes that silence tests, and tests that pass although no code under test was edited."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from loop_close.conventions import is_configuration, is_of_tests, is_source, is_test_file
-from loop_close.memory import ChangedTest, Edit, Known, Run, Step
+from loop_close.facts import file_of, qualname
+from loop_close.memory import ChangedTest, Edit, Episode, Known, Run, Step
 from loop_close.progress.steps import UNEDITED
 from loop_close.syntax.meaning import MODULE
 
@@ -170,7 +172,7 @@ def as_change(
         file=files[0] if files else test.partition("::")[0],
         test="" if files else test.partition("::")[2].replace("::", "."),
         kind=each.kind,
-        what=in_words(each.kind, files, each.before),
+        what=unfixed_in_words(each.kind, files, each.before),
         fingerprint=print_,
         state="accepted" if print_ in accepted else "open" if is_open else "asked",
     )
@@ -181,7 +183,7 @@ def is_settled(change: ChangedTest) -> bool:
     return change.state == "accepted" or (change.state == "open" and change.kind != "unclear")
 
 
-def in_words(kind: str, files: Sequence[str], failing: int) -> str:
+def unfixed_in_words(kind: str, files: Sequence[str], failing: int) -> str:
     """What is known of tests that pass without a fix."""
     named = ", ".join(files[:_NAMED]) + (f" and {len(files) - _NAMED} more" if len(files) > _NAMED else "")
     since = f"{failing} test{'s' * (failing != 1)} failed"
@@ -191,3 +193,72 @@ def in_words(kind: str, files: Sequence[str], failing: int) -> str:
 def is_missing(known: Iterable[Known]) -> bool:
     """Whether it was imports that failed."""
     return any(each.mark.exception.rpartition(".")[2] in MISSING for each in known)
+
+
+# ``test-tampering``: tests are not what they were when the loop began, and no person accepted it.
+
+#: The kinds of changes in words.
+KINDS = {
+    "deleted": "deleted",
+    "not-run": "no longer run",
+    "weakened": "weakened",
+    "replaced": "tests a replacement",
+    "unclear": "changed",
+    "not-compared": "not compared",
+    "not-fixed": "not fixed",
+    "no-edit": "not edited",
+    "hint": "look",
+}
+_WAYS = {
+    "skipped": "skipped",
+    "xfailed": "marked as expected to fail",
+    "deleted": "deleted",
+    "uncollected": "no longer collected",
+}
+
+
+def open_changes(changes: Sequence[ChangedTest]) -> list[ChangedTest]:
+    """Those that keep a green run from being done."""
+    return [change for change in changes if change.is_open]
+
+
+def in_words(changes: Sequence[ChangedTest]) -> str:
+    """What was done: the facts of a single one, ``2 weakened, 1 deleted`` of several, with the facts of the first."""
+    if len(changes) == 1:
+        return changes[0].what or KINDS.get(changes[0].kind, "changed")
+    ways = Counter(KINDS.get(change.kind, "changed") for change in changes)
+    counted = ", ".join(f"{number} {way}" for way, number in sorted(ways.items()))
+    return f"{counted}; of {changes[0].id}: {changes[0].what}"
+
+
+def changed_tests(run: Run, after: Episode) -> tuple[ChangedTest, ...]:
+    """What was done to tests by their source, then what their outcomes alone show."""
+    return (*run.tests, *_by_outcome(run, after), *_without_fix(run, after))
+
+
+def _without_fix(run: Run, after: Episode) -> Iterator[ChangedTest]:
+    """Tests that pass again although no code under test was edited."""
+    passed = {test: known for test, known in sorted(after.tests.items()) if known.status == "passed"}
+    settled = {change.file for change in run.tests if is_settled(change)}
+    for each in unmended(after.steps, run, is_missing=is_missing(passed.values())) if passed else ():
+        change = as_change(each, next(iter(passed)), settled, run.accepted)
+        if change is not None:
+            yield change
+
+
+def _by_outcome(run: Run, after: Episode) -> Iterator[ChangedTest]:
+    told = {(change.file, change.test) for change in run.tests if change.state != "hint"}
+    for test, known in sorted(after.tests.items()):
+        since, way = known.tampered
+        place = file_of(test), qualname(test)
+        if not since or way not in _WAYS or place in told or (place[0], "") in told:
+            continue
+        print_ = f"{way} {test}"
+        yield ChangedTest(
+            file=place[0],
+            test=place[1],
+            kind="deleted" if way == "deleted" else "not-run",
+            what=f"failed in this episode, {_WAYS[way]} since run {since}",
+            fingerprint=print_,
+            state="accepted" if print_ in run.accepted else "open",
+        )

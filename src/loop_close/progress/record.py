@@ -9,10 +9,9 @@ from typing import Any
 from loop_close.facts import is_only_counted
 from loop_close.memory import GROUPS, Edits, Episode, Mark, Outcome, Progress, Run, Thresholds
 from loop_close.model import Counts, Report
-from loop_close.progress.advance import advance
+from loop_close.progress.advance import advance, verdict_of
 from loop_close.progress.fingerprints import MAX_MARKS, marks_of, name_of
-from loop_close.progress.verdict import verdict_of
-from loop_close.text.clean import clean
+from loop_close.text.redact import clean
 
 
 def run_of(
