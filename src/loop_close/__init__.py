@@ -10,15 +10,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from loop_close.agent.analysis import AnalysisContext, AnalysisResult, CompletionSignal, StuckSignal
     from loop_close.agent.analyzer import ResponseAnalyzer
-    from loop_close.agent.decision import Decision, Standing
     from loop_close.agent.fix_plan import FixPlan, FixStep
-    from loop_close.agent.guard import SafetyGuard
-    from loop_close.agent.limits import LimitReached, Limits
-    from loop_close.agent.strategies.compose import parse_strategy
-    from loop_close.agent.strategies.contract import ExitStrategy
-    from loop_close.agent.supervisor import Supervisor, SupervisorLimits
+    from loop_close.agent.guard import LimitReached, Limits, SafetyGuard
+    from loop_close.agent.strategies import Decision, ExitStrategy, Standing, parse_strategy
+    from loop_close.agent.supervisor import Supervisor, SupervisorLimits, Trip
     from loop_close.agent.tool_results import ToolResult
-    from loop_close.agent.trip import Trip
     from loop_close.detectors import DEFAULT_DETECTORS
     from loop_close.detectors.contract import Detector
     from loop_close.library import (
@@ -50,23 +46,23 @@ _HOMES = {
     "CompletionSignal": "loop_close.agent.analysis",
     "FixPlan": "loop_close.agent.fix_plan",
     "FixStep": "loop_close.agent.fix_plan",
-    "LimitReached": "loop_close.agent.limits",
+    "LimitReached": "loop_close.agent.guard",
     "Progress": "loop_close.memory",
     "Signal": "loop_close.memory",
     "StuckSignal": "loop_close.agent.analysis",
     "SupervisorLimits": "loop_close.agent.supervisor",
     "Thresholds": "loop_close.memory",
-    "Trip": "loop_close.agent.trip",
+    "Trip": "loop_close.agent.supervisor",
     "AnalysisContext": "loop_close.agent.analysis",
     "AnalysisResult": "loop_close.agent.analysis",
     "DEFAULT_DETECTORS": "loop_close.detectors",
-    "Decision": "loop_close.agent.decision",
+    "Decision": "loop_close.agent.strategies",
     "Detector": "loop_close.detectors.contract",
     "Evidence": "loop_close.model",
-    "ExitStrategy": "loop_close.agent.strategies.contract",
+    "ExitStrategy": "loop_close.agent.strategies",
     "Failure": "loop_close.model",
     "Frame": "loop_close.model",
-    "Limits": "loop_close.agent.limits",
+    "Limits": "loop_close.agent.guard",
     "Observation": "loop_close.model",
     "Raised": "loop_close.model",
     "Report": "loop_close.model",
@@ -74,10 +70,10 @@ _HOMES = {
     "RootCause": "loop_close.model",
     "SafetyGuard": "loop_close.agent.guard",
     "Section": "loop_close.prompt.section",
-    "Standing": "loop_close.agent.decision",
+    "Standing": "loop_close.agent.strategies",
     "Supervisor": "loop_close.agent.supervisor",
     "ToolResult": "loop_close.agent.tool_results",
-    "parse_strategy": "loop_close.agent.strategies.compose",
+    "parse_strategy": "loop_close.agent.strategies",
     "LoopClosureReport": "loop_close.library",
     "close_loop": "loop_close.library",
     "emit_no_stall_report": "loop_close.library",

@@ -9,7 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from loop_close.agent.strategies.contract import ExitStrategy
+    from loop_close.agent.strategies import ExitStrategy
     from loop_close.detectors.contract import Detector
     from loop_close.prompt.section import Section
 

@@ -11,13 +11,19 @@ from loop_close.agent.analysis import (
     CompletionSignal,
     ConfidenceParts,
     StuckSignal,
+    confidence,
 )
 from loop_close.agent.analyzer import ResponseAnalyzer
-from loop_close.agent.confidence import confidence
-from loop_close.agent.decision import Decision, Standing, doubts, is_proven
 from loop_close.agent.fix_plan import FixPlan, FixStep
-from loop_close.agent.strategies.compose import BUILT_IN, parse_strategy
-from loop_close.agent.strategies.contract import ExitStrategy
+from loop_close.agent.strategies import (
+    BUILT_IN,
+    Decision,
+    ExitStrategy,
+    Standing,
+    doubts,
+    is_proven,
+    parse_strategy,
+)
 from loop_close.memory import Breaker
 
 OPEN = Breaker(state="open", reason="3 runs without progress")

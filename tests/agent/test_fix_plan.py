@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.agent.fix_plan import MAX_ATTEMPTS, MAX_STEPS, FixPlan, FixStep, updated
-from loop_close.agent.fix_plan_saved import from_dict, to_dict
+from loop_close.agent.fix_plan import MAX_ATTEMPTS, MAX_STEPS, FixPlan, FixStep, from_dict, to_dict, updated
 
 
 def plan_after(*runs, plan=None):

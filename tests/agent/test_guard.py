@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.agent.guard import SafetyGuard
-from loop_close.agent.limits import LimitReached, Limits, Spent
+from loop_close.agent.guard import LimitReached, Limits, SafetyGuard, Spent
 
 MANY = Limits(
     max_iterations=math.inf, max_runtime=math.inf, max_cost=math.inf, max_consecutive_failures=math.inf

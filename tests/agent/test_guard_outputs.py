@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loop_close.agent.guard import SafetyGuard
-from loop_close.agent.outputs import LoopFound
+from loop_close.agent.guard import LoopFound, SafetyGuard
 
 anything = st.text(st.characters(exclude_categories=()))
 #: No two of them are alike.

@@ -2,9 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.agent.claims import reading_of
-from loop_close.agent.sentences import MAX_SENTENCE
-from loop_close.agent.words import mentions
+from loop_close.agent.completion import mentions, reading_of
+from loop_close.agent.response import MAX_SENTENCE
 
 
 @pytest.mark.parametrize(

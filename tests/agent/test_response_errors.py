@@ -1,8 +1,7 @@
 import pytest
 
-from loop_close.agent.analyzer import ResponseAnalyzer
-from loop_close.agent.blocks import lines_of
-from loop_close.agent.errors import error_pattern, errors_in
+from loop_close.agent.analyzer import ResponseAnalyzer, error_pattern, errors_in
+from loop_close.agent.response import lines_of
 
 ANALYZER = ResponseAnalyzer()
 

@@ -2,12 +2,21 @@
 
 import pytest
 
-from loop_close.agent.blocks import MAX_LINE, MAX_LINES, lines_of
-from loop_close.agent.echo import echo_of, words_of_task
-from loop_close.agent.printed_tests import Tally, is_test_line, tallies
-from loop_close.agent.response import read
-from loop_close.agent.sentences import MAX_SENTENCE, MAX_SENTENCES, clause_at, clauses_of, sentences_of
-from loop_close.agent.words import mentions
+from loop_close.agent.completion import echo_of, mentions, words_of_task
+from loop_close.agent.response import (
+    MAX_LINE,
+    MAX_LINES,
+    MAX_SENTENCE,
+    MAX_SENTENCES,
+    Tally,
+    clause_at,
+    clauses_of,
+    is_test_line,
+    lines_of,
+    read,
+    sentences_of,
+    tallies,
+)
 
 
 def kinds(text):

@@ -1,7 +1,7 @@
 import pytest
 
-from loop_close.agent.qualifiers import doubt_in, is_good_news
-from loop_close.agent.sentences import Sentence
+from loop_close.agent.completion import doubt_in, is_good_news
+from loop_close.agent.response import Sentence
 
 
 def said(text, kind="prose"):

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from loop_close.agent.said import READERS, Said, said_in
-from loop_close.agent.said_reader import KEPT
+from loop_close.agent.output import READERS, Said, said_in
+from loop_close.agent.output_reader import KEPT
 from loop_close.agent.supervisor import Supervisor
 
 CORPUS = Path(__file__).parent / "corpus" / "said"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from loop_close.agent.said import said_in
+from loop_close.agent.output import said_in
 
 
 def output(*events: object) -> str:

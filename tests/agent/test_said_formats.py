@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from loop_close.agent.said import said_in
+from loop_close.agent.output import said_in
 
 SESSION = {"session_id": "s1", "sessionID": "s1"}
 

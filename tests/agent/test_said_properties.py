@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.agent.said import Said, said_in
-from loop_close.agent.said_pieces import pieces
+from loop_close.agent.output import Said, said_in
+from loop_close.agent.output_reader import pieces
 from loop_close.agent.tool_results import fingerprint
 from loop_close.text.sanitize import sanitize
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from loop_close.agent.said import Said, said_in
+from loop_close.agent.output import Said, said_in
 
 CORPUS = Path(__file__).parent / "corpus" / "said" / "recorded"
 HELLO = "It said hello.\n\nAll done."

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.agent.cycles import cycle_length
+from loop_close.agent.supervisor import cycle_length
 
 
 @pytest.mark.parametrize(

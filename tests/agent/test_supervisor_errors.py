@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.agent.tool_errors import is_of_machine
+from loop_close.agent.tool_results import is_of_machine
 
 
 @pytest.mark.parametrize(

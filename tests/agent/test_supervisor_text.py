@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.agent.trip import MAX_TEXT, trip
+from loop_close.agent.supervisor import MAX_TEXT, trip
 from loop_close.text.sanitize import sanitize
 
 anything = st.text(st.characters(exclude_categories=()))

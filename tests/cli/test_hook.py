@@ -163,7 +163,7 @@ HEAVY = {
     *(
         "loop_close.cli.parser",
         "loop_close.hosts.merge",
-        "loop_close.agent.decision",
+        "loop_close.agent.strategies",
         "loop_close.workspace.edits",
     ),
 }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loop_close.agent.limits import Limits
+from loop_close.agent.guard import Limits
 from loop_close.cli.parser import parse
 from loop_close.cli.testing import words_of
 

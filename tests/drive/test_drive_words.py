@@ -1,10 +1,10 @@
 import pytest
 
 from loop_close.agent.fix_plan import FixPlan, FixStep
-from loop_close.agent.limits import Limits
+from loop_close.agent.guard import Limits
 from loop_close.agent.loop import AgentLoop
-from loop_close.agent.run_outcome import RunOutcome
-from loop_close.agent.strategies.compose import parse_strategy
+from loop_close.agent.strategies import parse_strategy
+from loop_close.agent.tool_results import RunOutcome
 from loop_close.drive import words
 from loop_close.drive.screen import spelled
 from loop_close.memory import Breaker, ChangedTest, Edit, Edits

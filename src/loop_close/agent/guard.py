@@ -3,14 +3,93 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import asdict, replace
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
-from loop_close.agent.checks import check_amount, check_share, check_whole, is_finite
-from loop_close.agent.limits import LimitReached, Limits, Spent, limit_reached
-from loop_close.agent.outputs import LoopFound, Output, find_loop, output_of
-from loop_close.agent.saved import Saved
+from loop_close.agent.saved import Saved, check_above_zero, check_amount, check_share, check_whole, is_finite
+from loop_close.text import cut
+from loop_close.text.normalize import ratio
+from loop_close.text.redact import clean
+
+# What a loop may spend, and which of it is spent.
+
+LimitName = Literal["iterations", "runtime", "cost", "failures"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """What a loop may spend, each reached at ``>=``; ``math.inf`` is no limit.
+
+    The defaults are those of ralph-orchestrator's loop detection.
+
+    :ivar max_iterations: turns of the agent.
+    :ivar max_runtime: seconds that the loop ran.
+    :ivar max_cost: in whatever currency costs are recorded in.
+    :ivar max_consecutive_failures: failed turns in a row.
+    """
+
+    max_iterations: float = 100
+    max_runtime: float = 4 * 60 * 60.0
+    max_cost: float = 10.0
+    max_consecutive_failures: float = 5
+
+    def __post_init__(self) -> None:
+        check_whole("max_iterations", self.max_iterations, 1, is_endless=True)
+        check_above_zero("max_runtime", self.max_runtime)
+        check_above_zero("max_cost", self.max_cost)
+        check_whole("max_consecutive_failures", self.max_consecutive_failures, 1, is_endless=True)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spent:
+    """What a loop has spent.
+
+    :ivar runtime: seconds.
+    :ivar failures: those in a row.
+    """
+
+    iterations: int = 0
+    runtime: float = 0.0
+    cost: float = 0.0
+    failures: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LimitReached:
+    """A limit and what reached it.
+
+    :ivar value: what is spent; ``maximum``: the limit, never above the value.
+    :ivar reason: the same in words.
+    """
+
+    limit: LimitName
+    value: float
+    maximum: float
+    reason: str
+
+
+def limit_reached(spent: Spent, limits: Limits) -> LimitReached | None:
+    """The first limit that is reached, of iterations, runtime, cost and failures in this order; None for none."""
+    if spent.iterations >= limits.max_iterations:
+        return _reached("iterations", spent.iterations, limits.max_iterations, "turns")
+    if spent.runtime >= limits.max_runtime:
+        return _reached("runtime", spent.runtime, limits.max_runtime, "seconds of run time")
+    if spent.cost >= limits.max_cost:
+        return _reached("cost", spent.cost, limits.max_cost, "cost")
+    if spent.failures >= limits.max_consecutive_failures:
+        return _reached("failures", spent.failures, limits.max_consecutive_failures, "failures in a row")
+    return None
+
+
+def _reached(limit: LimitName, value: float, maximum: float, what: str) -> LimitReached:
+    reason = f"{_spelled(value)} {what}, the limit is {_spelled(maximum)}"
+    return LimitReached(limit=limit, value=value, maximum=maximum, reason=reason)
+
+
+def _spelled(number: float) -> str:
+    return f"{number:.2f}".removesuffix(".00")
+
 
 WINDOW = 5
 THRESHOLD = 0.9
@@ -159,3 +238,54 @@ def _spent(saved: Saved) -> Spent:
 
 def _output(saved: Saved) -> Output:
     return Output(text=saved.text("text"), length=saved.whole("length"))
+
+
+# What an agent said last, and whether it says so again.
+
+# With the line about what was left out it stays below what ``ratio`` compares whole.
+_LONGEST = 9_900
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Output:
+    """An output as it is kept: made safe, and of a long one the head and the tail.
+
+    :ivar length: characters that it had.
+    """
+
+    text: str
+    length: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoopFound:
+    """An output that says what an earlier one said.
+
+    :ivar similarity: from the threshold to 1.
+    :ivar back: which of the kept outputs it is like, 1 for the last of them.
+    """
+
+    similarity: float
+    back: int
+
+
+def output_of(text: str) -> Output:
+    """What to keep of an output: credentials go, and so does what is not seen; linear, whatever the text."""
+    return Output(text=clean(cut(text, _LONGEST)), length=len(text))
+
+
+def find_loop(output: Output, kept: Iterable[Output], threshold: float) -> LoopFound | None:
+    """The first of the kept outputs, the last one first, that is at least as alike as the threshold."""
+    for back, earlier in enumerate(reversed(list(kept)), 1):
+        if _may_be_alike(output, earlier, threshold):
+            similarity = ratio(output.text, earlier.text, cutoff=threshold)
+            if similarity >= threshold:
+                return LoopFound(similarity=similarity, back=back)
+    return None
+
+
+def _may_be_alike(a: Output, b: Output, threshold: float) -> bool:
+    """Of long texts only the ends are kept: their lengths bound how alike the whole of them can be."""
+    if max(a.length, b.length) <= _LONGEST:
+        return True
+    return 2 * min(a.length, b.length) >= threshold * (a.length + b.length)

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from loop_close.agent.analysis import AnalysisContext, AnalysisResult
-from loop_close.agent.analyzer import ResponseAnalyzer
-from loop_close.agent.blocks import lines_of
-from loop_close.agent.decision import Decision, Standing, doubts, is_proven
-from loop_close.agent.errors import error_pattern, errors_in
-from loop_close.agent.fix_plan import FixPlan, attempted, followed, updated
-from loop_close.agent.fix_plan_saved import from_dict, to_dict
-from loop_close.agent.guard import SafetyGuard
-from loop_close.agent.limits import LimitReached, Limits
-from loop_close.agent.run_outcome import RunOutcome, result_of
-from loop_close.agent.said import Said
+from loop_close.agent.analyzer import REPEATS, ResponseAnalyzer, error_pattern, errors_in
+from loop_close.agent.fix_plan import FixPlan, attempted, followed, from_dict, to_dict, updated
+from loop_close.agent.guard import LimitReached, Limits, SafetyGuard
+from loop_close.agent.output import Said
+from loop_close.agent.response import lines_of
 from loop_close.agent.saved import Saved
-from loop_close.agent.strategies import fix_plan
-from loop_close.agent.strategies.contract import ExitStrategy
-from loop_close.agent.stuck import REPEATS
-from loop_close.agent.supervisor import Supervisor
-from loop_close.agent.tool_results import content_text
-from loop_close.agent.trend import Trend
-from loop_close.agent.trip import Trip
-from loop_close.agent.turn_prompt import turn_prompt
+from loop_close.agent.strategies import FIX_PLAN, Decision, ExitStrategy, Standing, doubts, is_proven
+from loop_close.agent.supervisor import Supervisor, Trip
+from loop_close.agent.tool_results import RunOutcome, Trend, content_text, result_of
 from loop_close.text.redact import clean
 from loop_close.text.sanitize import one_line
 
@@ -33,7 +23,7 @@ from loop_close.text.sanitize import one_line
 TESTS = "tests"
 _VERSION = 1
 _RESPONSES, _ERRORS, _WORK = 5, 10, 10
-_LONGEST = 20_000
+_MAX_TEXT = 20_000
 _DEFAULT = Limits()
 
 
@@ -154,7 +144,7 @@ class AgentLoop:
         :param error: why the turn failed; empty where it came to its end.
         :param now: as in :meth:`limit`.
         """
-        self._analysis = self._analyzed(clean(said.text, _LONGEST))
+        self._analysis = self._analyzed(clean(said.text, _MAX_TEXT))
         work = self._analysis.work_summary
         self._work = [*self._work, f"turn {self.turns + 1}: {work}"][-_WORK:] if work else self._work
         self._repeats = self._repeats + 1 if self._guard.detect_loop(said.text) else 0
@@ -275,7 +265,7 @@ class AgentLoop:
             is_complete=outcome.is_complete and not outcome.doubt and not outcome.not_run,
             is_edited=outcome.is_edited,
         )
-        is_by_plan = fix_plan.STRATEGY.name in self._strategy.name.split("+")
+        is_by_plan = FIX_PLAN.name in self._strategy.name.split("+")
         if is_by_plan and self._plan.current_step != plan.current_step < len(plan.steps):
             self._supervisor.forget(TESTS)
         return plan
@@ -325,7 +315,31 @@ def _repeats(guard: SafetyGuard, outcome: RunOutcome) -> str:
 
 def _errors_of(said: Said, error: str) -> str:
     """All errors of a turn: its own, those that its message tells of, those of its tools; a line each."""
-    told = errors_in(lines_of(clean(said.text, _LONGEST)))
+    told = errors_in(lines_of(clean(said.text, _MAX_TEXT)))
     tools = (content_text(result.content) for result in said.results if result.is_error)
     lines = dict.fromkeys(line for line in (clean(error), *told, *map(error_pattern, tools)) if line)
-    return clean("\n".join(lines), _LONGEST)
+    return clean("\n".join(lines), _MAX_TEXT)
+
+
+# What an agent is given for one turn: its task, the next prompt of the tests, and where the loop stands.
+
+_MAX_FACT = 400
+
+
+def turn_prompt(task: str, tests: str, facts: Sequence[str]) -> str:
+    """The text of a turn, as Markdown.
+
+    :param task: what the user wants done, as it was written; empty where the tests say it all.
+    :param tests: the next prompt.
+    :param facts: of the loop, a line each; nothing of them is an order.
+    """
+    return "\n".join(_lines(task.strip(), tests.strip(), facts)) + "\n"
+
+
+def _lines(task: str, tests: str, facts: Sequence[str]) -> Iterator[str]:
+    if task:
+        yield from (task, "", "---", "")
+    if tests:
+        yield from (tests, "")
+    yield from ("## This loop", "")
+    yield from (f"- {one_line(fact, _MAX_FACT)}" for fact in facts)

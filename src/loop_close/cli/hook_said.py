@@ -33,7 +33,7 @@ def heard(before: Session, message: str) -> tuple[AnalysisResult, Session]:
 
 
 def _with(before: Session, message: str) -> Session:
-    from loop_close.agent.errors import error_pattern, errors_in
+    from loop_close.agent.analyzer import error_pattern, errors_in
     from loop_close.agent.response import read
     from loop_close.text.redact import clean
 

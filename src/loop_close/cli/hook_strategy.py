@@ -8,8 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
-from loop_close.agent.decision import Decision, Standing
-from loop_close.agent.strategies.compose import parse_strategy
+from loop_close.agent.strategies import Decision, Standing, parse_strategy
 from loop_close.cli.place import Place
 from loop_close.cli.seen import Seen
 from loop_close.cli.usage import UsageError
@@ -17,7 +16,7 @@ from loop_close.text import fault_text
 
 if TYPE_CHECKING:
     from loop_close.agent.analysis import AnalysisResult
-    from loop_close.agent.strategies.contract import ExitStrategy
+    from loop_close.agent.strategies import ExitStrategy
     from loop_close.model import Verdict
 
 _NO_VERDICT = ("running", "killed", "unknown")

@@ -9,8 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from loop_close.agent.strategies.compose import BUILT_IN, parse_strategy
-from loop_close.agent.strategies.contract import ExitStrategy
+from loop_close.agent.strategies import BUILT_IN, ExitStrategy, parse_strategy
 from loop_close.cli.parser import UsageError
 from loop_close.packages import GROUP, packages
 from loop_close.text import fault_text

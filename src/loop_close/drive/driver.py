@@ -13,10 +13,10 @@ from typing import Literal
 
 from loop_close import files
 from loop_close.agent.completion import BOX
-from loop_close.agent.decision import Decision
 from loop_close.agent.loop import AgentLoop
-from loop_close.agent.run_outcome import RunOutcome
-from loop_close.agent.said import Said, said_in
+from loop_close.agent.output import Said, said_in
+from loop_close.agent.strategies import Decision
+from loop_close.agent.tool_results import RunOutcome
 from loop_close.cli import INSIDE
 from loop_close.cli.came_to import CameTo, came_to, last_numbers
 from loop_close.cli.driven_tests import DrivenTests

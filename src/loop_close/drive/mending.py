@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from loop_close.agent.run_outcome import RunOutcome
+from loop_close.agent.tool_results import RunOutcome
 from loop_close.cli.driven_tests import DrivenTests, Unfixed
 from loop_close.look import look
 from loop_close.progress.tampering import MISSING, Sides, is_only_settings, sides_of

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from loop_close.agent.completion import BOX
-from loop_close.agent.limits import Limits
-from loop_close.agent.strategies.contract import ExitStrategy
+from loop_close.agent.guard import Limits
+from loop_close.agent.strategies import ExitStrategy
 from loop_close.cli.parser import UsageError
 from loop_close.cli.place import place_at
 from loop_close.cli.rerun import start_of

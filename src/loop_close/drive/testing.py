@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from loop_close import files
-from loop_close.agent.advancing import progress_meta
-from loop_close.agent.run_outcome import RunOutcome
+from loop_close.agent.tool_results import RunOutcome, progress_meta
 from loop_close.cli.came_to import CameTo
 from loop_close.cli.parser import UsageError
 from loop_close.cli.standing import prompt_text

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from loop_close.agent.run_outcome import RunOutcome
 from loop_close.agent.saved import Saved
+from loop_close.agent.tool_results import RunOutcome
 from loop_close.cli.came_to import CameTo, has_run
 from loop_close.cli.memory import Remembered, read
 from loop_close.cli.parser import UsageError

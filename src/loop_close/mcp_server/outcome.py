@@ -11,7 +11,7 @@ from typing import Any
 import anyio.to_thread
 
 from loop_close import files
-from loop_close.agent.advancing import progress_meta
+from loop_close.agent.tool_results import progress_meta
 from loop_close.cli.came_to import came_to, last_numbers
 from loop_close.cli.place import root_of
 from loop_close.cli.status import document_of

@@ -2,7 +2,6 @@ import logging
 import sys
 
 import pytest
-
 from logbook.errors import LogbookError, ParseError, describe
 from logbook.parser import Memory, Source, errors, parse
 

@@ -1,5 +1,4 @@
 import pytest
-
 from depot.database import connect
 from depot.journal import Journal
 

@@ -1,5 +1,4 @@
 import pytest
-
 from depot.codes import check_digit, parse
 
 

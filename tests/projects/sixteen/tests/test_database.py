@@ -1,5 +1,4 @@
 import pytest
-
 from depot.database import SCHEMA_VERSION, Database
 
 

@@ -1,5 +1,4 @@
 import pytest
-
 from depot.routes import last_gate
 
 

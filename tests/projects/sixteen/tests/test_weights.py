@@ -1,5 +1,4 @@
 import pytest
-
 from depot.weights import convert, to_pounds
 
 

@@ -1,5 +1,4 @@
 import pytest
-
 from queue_client.broker import publish, trace_id
 
 

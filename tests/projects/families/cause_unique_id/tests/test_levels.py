@@ -1,5 +1,4 @@
 import pytest
-
 from stock import client
 
 

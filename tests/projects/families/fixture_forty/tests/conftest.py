@@ -1,5 +1,4 @@
 import pytest
-
 from ledger.book import Book
 
 OPENING = {"cash": 10_000, "bank": 250_000}

@@ -1,5 +1,4 @@
 import pytest
-
 from notes.board import Board
 
 

@@ -1,5 +1,4 @@
 import pytest
-
 from courier.link import HOSTS, open_link
 
 

@@ -1,5 +1,4 @@
 import pytest
-
 from roman.numerals import parse
 
 

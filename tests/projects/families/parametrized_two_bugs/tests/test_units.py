@@ -1,5 +1,4 @@
 import pytest
-
 from convert.units import length, to_base, weight
 
 

@@ -1,5 +1,4 @@
 import pytest
-
 from vault.keys import KEYS, unlock
 
 

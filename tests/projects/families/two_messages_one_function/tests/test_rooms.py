@@ -1,5 +1,4 @@
 import pytest
-
 from booking.rooms import book
 
 

@@ -1,22 +1,19 @@
-"""What an agent said, out of what its command wrote to standard output."""
+"""The text, cost and tool results in what an agent's command wrote to standard output."""
 
 from __future__ import annotations
 
 import re
 
-from loop_close.agent.said_aider import said_by_aider
-from loop_close.agent.said_claude import Claude
-from loop_close.agent.said_cline import Cline
-from loop_close.agent.said_codex import Codex
-from loop_close.agent.said_codex_old import CodexOld
-from loop_close.agent.said_cursor import Cursor
-from loop_close.agent.said_gemini import Gemini
-from loop_close.agent.said_object import said_in_object
-from loop_close.agent.said_opencode import OpenCode
-from loop_close.agent.said_openhands import OpenHands
-from loop_close.agent.said_pieces import Piece, pieces
-from loop_close.agent.said_reader import Reader
-from loop_close.agent.said_record import Said
+from loop_close.agent.output_claude import Claude, Cursor
+from loop_close.agent.output_formats import (
+    Cline,
+    Codex,
+    CodexOld,
+    Gemini,
+    OpenCode,
+    OpenHands,
+)
+from loop_close.agent.output_reader import Piece, Reader, Said, fields_of, money_of, parsed, pieces, text_of
 from loop_close.text.sanitize import sanitize
 
 __all__ = ("READERS", "Said", "said_in")
@@ -103,3 +100,59 @@ class _Tally:
     def lines_of_status(self, events: str) -> int:
         status = self.reader.status
         return sum(1 for _ in status.finditer(events)) if status else 0
+
+
+# An output that is one JSON object of a program not known here.
+
+_NAMES = ("result", "response", "output", "message", "text", "content")
+
+
+def said_in_object(text: str) -> Said | None:
+    """The first text under a name that is common for answers.
+
+    :param text: the output, without its terminal's controls.
+    :returns: None where it is anything else than one object with such a text.
+    """
+    text = text.strip()
+    fields = fields_of(parsed(text)) if text.startswith("{") and text.endswith("}") else {}
+    said = next((fields[name] for name in _NAMES if text_of(fields.get(name)).strip()), None)
+    if said is None:
+        return None
+    return Said(text=sanitize(said), is_error=fields.get("is_error") is True, format="json")
+
+
+# Aider: plain text, with what it cost.
+# After calculate_and_show_tokens_and_cost and get_announcements in aider/coders/base_coder.py of
+# Aider-AI/aider (May 2026), and recorded outputs of 0.86.2. It has no output format for programs; it exits
+# with 0 where the model's interface answered with an error.
+
+_AMOUNT = r"\$\d{1,9}(?:\.\d{1,12})?+"
+# Off a terminal its lines are wrapped at 80 columns, so that any space may be a line break. What a model that has no
+# price took is told without the cost.
+_TOLD = re.compile(
+    r"^(?:(?P<begun>Aider v\d[\w.+-]*$)"
+    r"|(?P<failed>litellm\.(?:\w{1,80}Error|Timeout):)"
+    rf"|Tokens:\s\d(?:[^$]{{1,120}}+(?<=\sCost:\s){_AMOUNT}\smessage,\s(?P<cost>{_AMOUNT})\ssession\.)?+)",
+    re.MULTILINE,
+)
+
+
+def said_by_aider(text: str) -> Said | None:
+    """What Aider said: its output as it is; the cost is that of the session, which is one process.
+
+    It failed where its model's interface did and nothing was answered after.
+
+    :param text: the output, safe to show.
+    :returns: None where Aider does not introduce itself.
+    """
+    costs: list[float] = []
+    is_error = False
+    if "Aider v" not in text:
+        return None
+    for match in _TOLD.finditer(text):
+        is_error = bool(match["failed"])  # an error before an answer was got over
+        if match["begun"]:
+            costs.append(0.0)
+        elif match["cost"] and costs:
+            costs[-1] = money_of(float(match["cost"].removeprefix("$")))
+    return Said(text=text, cost=sum(costs), is_error=is_error, format="aider") if costs else None

@@ -1,0 +1,424 @@
+"""Exit strategies: each decides at the end of a turn whether the loop goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, get_args
+
+from loop_close.agent.analysis import ENOUGH, TESTS, AnalysisResult, combined, confidence
+from loop_close.agent.fix_plan import FixPlan, FixStep
+from loop_close.memory import Breaker
+from loop_close.text import fault_text
+from loop_close.text.sanitize import one_line
+
+if TYPE_CHECKING:
+    from loop_close.model import Verdict
+
+
+# The decision whether the loop goes on, and its input.
+
+_NOTHING_SAID = AnalysisResult()
+_CLOSED = Breaker()
+
+Action = Literal["continue", "done", "stuck"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decision:
+    """The result of an exit strategy.
+
+    :ivar reason: why, in a sentence.
+    :ivar strategy: name of the strategy that decided; of several, the first that fired.
+    :ivar warnings: notes for a person, one line each.
+    """
+
+    action: Action
+    reason: str
+    strategy: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """All that is known at the end of an agent's turn.
+
+    :ivar analysis: of the agent's message; empty without a message.
+    :ivar verdict: of the last run; None without a run. ``failing``: number of tests that still fail after it.
+    :ivar is_fresh: no project file was edited since that run.
+    :ivar is_complete: that run finished, and it selected every test.
+    :ivar tampered: in words, how tests were changed so that they no longer fail; empty if they were not.
+    :ivar iteration: the number of the turn, from 1.
+    :ivar fix_plan: None if no plan is kept.
+    """
+
+    analysis: AnalysisResult = _NOTHING_SAID
+    verdict: Verdict | None = None
+    failing: int = 0
+    is_fresh: bool = False
+    is_complete: bool = False
+    tampered: str = ""
+    breaker: Breaker = _CLOSED
+    iteration: int = 1
+    fix_plan: FixPlan | None = None
+
+
+def doubts(standing: Standing) -> tuple[str, ...]:
+    """What keeps the last run from showing that the work is done; empty where it is green beyond doubt."""
+    said = (
+        _verdict(standing),
+        "" if standing.is_fresh or standing.verdict is None else "tests have not run since the last edit",
+        "" if standing.is_complete or standing.verdict is None else "the run is incomplete",
+        f"tests were tampered with: {standing.tampered}" if standing.tampered else "",
+    )
+    return tuple(filter(None, said))
+
+
+def is_proven(standing: Standing) -> bool:
+    """Whether the tests show that the work is done: green, after the last edit, all of them, as they were."""
+    return not doubts(standing)
+
+
+def _verdict(standing: Standing) -> str:
+    if standing.verdict is None:
+        return "no tests have run"
+    if standing.verdict == "green":
+        return ""
+    if standing.failing:
+        return f"{standing.failing} {'test fails' if standing.failing == 1 else 'tests fail'}"
+    return (
+        "the run ended in an error"
+        if standing.verdict == "error"
+        else f"the last run is not green ({standing.verdict})"
+    )
+
+
+# What an agent claims, against what the tests show.
+
+
+def against(standing: Standing) -> str:
+    """In a sentence, what stands against a claim that the work is done."""
+    return f"the agent says it is done, but {'; '.join(doubts(standing))}"
+
+
+def borne_out(decision: Decision, standing: Standing) -> Decision:
+    """The decision, unless it says ``done`` and the tests do not show it: then the loop goes on."""
+    if decision.action != "done" or not doubts(standing):
+        return decision
+    reason = f"{decision.reason}; but {'; '.join(doubts(standing))}"
+    return Decision(action="continue", reason=reason, strategy=decision.strategy, warnings=decision.warnings)
+
+
+# The record of an exit strategy, used by the built-in ones and by third parties.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExitStrategy:
+    """One way to decide whether the loop goes on.
+
+    :ivar name: unique; what users type, without spaces and ``+``.
+    :ivar decide: a pure function from a :class:`Standing` to a :class:`Decision`. A ``done`` that the tests
+        do not confirm becomes ``continue``.
+    :ivar description: one line for a list of strategies.
+    :raises TypeError: for a field of another type.
+    """
+
+    name: str
+    decide: Callable[[Standing], Decision]
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        for field in ("name", "description"):
+            if not isinstance(getattr(self, field), str):
+                raise TypeError(f"ExitStrategy.{field} is {type(getattr(self, field)).__name__}, not str")
+        if not callable(self.decide):
+            raise TypeError(f"ExitStrategy.decide is {type(self.decide).__name__}, which is not callable")
+
+
+# ``auto``: ends the loop when the agent reports completion and the tests confirm it.
+
+
+def _decide_auto(standing: Standing) -> Decision:
+    """Done when completion is detected, the confidence reaches 70, and the run shows it.
+
+    A green run is one of the two signals that a completion takes. A message that tells of errors needs more. Falls
+    back to the circuit breaker, and to errors that repeat in what the agent says, where the runs show no progress.
+    """
+    reached = _score(standing)
+    if _is_claimed(standing) and reached >= ENOUGH and not doubts(standing):
+        keywords = ", ".join(standing.analysis.completion_signal.keywords)
+        reason = f"the agent reports completion ({keywords}, {reached:g} % sure), and the tests are green"
+        return Decision(action="done", reason=reason, strategy="auto")
+    stopped = _decide_circuit_breaker(standing)
+    if stopped.action == "stuck":
+        return stopped
+    if standing.analysis.stuck_signal.detected and standing.verdict not in ("progress", "first-failure"):
+        return Decision(action="stuck", reason=_repeats(standing), strategy="auto")
+    return Decision(action="continue", reason=_why_not(standing, reached), strategy="auto")
+
+
+def _score(standing: Standing) -> float:
+    """The confidence of the message; a green run counts as tests that pass and as a second signal for the claim."""
+    analysis = standing.analysis
+    if doubts(standing):
+        return analysis.confidence
+    claim = combined(analysis.completion_signal.confidence / 100, TESTS)
+    return confidence(replace(analysis.parts, tests=100.0, keywords=claim))
+
+
+def _is_claimed(standing: Standing) -> bool:
+    """Whether completion is detected; with a green run one keyword is enough."""
+    signal = standing.analysis.completion_signal
+    return not signal.qualifiers and bool(signal.keywords) and (signal.detected or not doubts(standing))
+
+
+def _repeats(standing: Standing) -> str:
+    repeated = standing.analysis.stuck_signal.repeated_patterns
+    return f"the agent repeats itself: {repeated[0] if repeated else 'the same error'}"
+
+
+def _why_not(standing: Standing, reached: float) -> str:
+    signal = standing.analysis.completion_signal
+    if signal.qualifiers:
+        return f"the agent itself says it is not done: {signal.qualifiers[0]}"
+    if signal.keywords and doubts(standing):
+        return against(standing)
+    if signal.keywords:
+        said = f"the agent reports completion ({signal.keywords[0]})"
+        return f"{said}, but the confidence is {reached:g}, below {ENOUGH:g}"
+    return "the agent does not report completion"
+
+
+AUTO = ExitStrategy(
+    name="auto",
+    decide=_decide_auto,
+    description="stop as done when the agent reports completion and the tests are green; as stuck without progress",
+)
+
+
+# ``circuit_breaker``: ends the loop as stuck when the breaker is open, and never otherwise.
+
+
+def _decide_circuit_breaker(standing: Standing) -> Decision:
+    """Stuck when the breaker is open."""
+    breaker = standing.breaker
+    if breaker.state == "open":
+        reason = breaker.reason or "no progress"
+        return Decision(action="stuck", reason=f"the loop is stuck: {reason}", strategy="circuit_breaker")
+    return Decision(
+        action="continue", reason=breaker.reason or "the loop is not stuck", strategy="circuit_breaker"
+    )
+
+
+CIRCUIT_BREAKER = ExitStrategy(
+    name="circuit_breaker",
+    decide=_decide_circuit_breaker,
+    description="stop as stuck after several runs without progress; combine it with another strategy",
+)
+
+
+# ``done_signals``: ends the loop when enough speaks for completion, of whatever kind.
+
+#: The threshold of seeds 001 and 003.
+_ENOUGH_SIGNALS = 40.0
+
+
+def _decide_done_signals(standing: Standing) -> Decision:
+    """Done when the confidence reaches 40 and the run shows it: a green run counts as tests that pass."""
+    is_claimed = bool(standing.analysis.completion_signal.keywords)
+    reached = _done_score(standing)
+    denied = standing.analysis.completion_signal.qualifiers
+    if reached >= _ENOUGH_SIGNALS and denied:
+        return Decision(
+            action="continue",
+            reason=f"the agent itself says it is not done: {denied[0]}",
+            strategy="done_signals",
+        )
+    if reached >= _ENOUGH_SIGNALS and not doubts(standing):
+        return Decision(
+            action="done",
+            reason=f"confidence is {reached:g}, and the tests are green",
+            strategy="done_signals",
+        )
+    if is_claimed and reached >= _ENOUGH_SIGNALS:
+        reason = against(standing)
+    elif doubts(standing):
+        reason = f"confidence is {reached:g}; {'; '.join(doubts(standing))}"
+    else:
+        reason = f"confidence is {reached:g}, below {_ENOUGH_SIGNALS:g}"
+    return Decision(action="continue", reason=reason, strategy="done_signals")
+
+
+def _done_score(standing: Standing) -> float:
+    """The confidence of the agent's message, from 0 to 100; a green run counts as tests that pass."""
+    analysis = standing.analysis
+    if doubts(standing):
+        return analysis.confidence
+    return max(analysis.confidence, confidence(replace(analysis.parts, tests=100.0)))
+
+
+DONE_SIGNALS = ExitStrategy(
+    name="done_signals",
+    decide=_decide_done_signals,
+    description="stop as done when the confidence reaches 40 and the tests are green; no exact wording needed",
+)
+
+
+# ``fix_plan``: ends the loop when the root causes of the episode are dealt with, one by one.
+
+
+def _decide_fix_plan(standing: Standing) -> Decision:
+    """Done when each step is completed or exhausted and the run is green; stuck where the causes left cannot be fixed.
+
+    An empty plan is not completion, and a plan of which nothing was completed never is.
+    """
+    plan = standing.fix_plan
+    if plan is None or not plan.steps:
+        return Decision(action="continue", reason="the fix plan has no steps", strategy="fix_plan")
+    warnings = tuple(map(_skipped, (step for step in plan.steps if step.is_exhausted)))
+    if plan.current_step < len(plan.steps):
+        return Decision(action="continue", reason=_next(plan), strategy="fix_plan", warnings=warnings)
+    return _at_end(standing, plan, warnings)
+
+
+def _at_end(standing: Standing, plan: FixPlan, warnings: tuple[str, ...]) -> Decision:
+    completed = sum(step.completed for step in plan.steps)
+    told = f"{completed} of {len(plan.steps)} steps of the fix plan are completed"
+    if not completed:
+        reason = f"none of the {len(plan.steps)} steps of the fix plan was completed within its attempts"
+        return Decision(action="stuck", reason=reason, strategy="fix_plan", warnings=warnings)
+    if not doubts(standing):
+        return Decision(
+            action="done", reason=f"{told}, and the tests are green", strategy="fix_plan", warnings=warnings
+        )
+    # What is skipped is still broken: there is nothing left to try. Of a stale or cut run nobody knows that.
+    is_known = standing.is_fresh and standing.is_complete and standing.verdict not in (None, "error")
+    reason = f"{told}; {'; '.join(doubts(standing))}"
+    return Decision(
+        action="stuck" if warnings and is_known else "continue",
+        reason=reason,
+        strategy="fix_plan",
+        warnings=warnings,
+    )
+
+
+def _next(plan: FixPlan) -> str:
+    step = plan.steps[plan.current_step]
+    return (
+        f"step {plan.current_step + 1} of {len(plan.steps)}, attempt {step.attempts + 1} of {step.max_attempts}: "
+        f"{_name(step)}"
+    )
+
+
+def _skipped(step: FixStep) -> str:
+    return f"skipped after {step.attempts} attempt{'s' * (step.attempts != 1)}: {_name(step)}"
+
+
+def _name(step: FixStep) -> str:
+    return f"{step.description} [{step.cause}]" if step.description else step.cause
+
+
+FIX_PLAN = ExitStrategy(
+    name="fix_plan",
+    decide=_decide_fix_plan,
+    description="stop as done when each root cause of the episode is fixed, as stuck when the attempts are used up",
+)
+
+
+# From the name that users type to a strategy: one, or several joined by ``+``.
+
+BUILT_IN: tuple[ExitStrategy, ...] = (AUTO, FIX_PLAN, DONE_SIGNALS, CIRCUIT_BREAKER)
+_JOIN = "+"
+
+
+def parse_strategy(text: str, available: Iterable[ExitStrategy] = BUILT_IN) -> ExitStrategy:
+    """The strategy of a name; of ``auto+circuit_breaker`` the first that fires decides, in this order.
+
+    Whatever the parts answer, a ``done`` that the tests do not bear out becomes ``continue``, and a part that raises
+    or answers something else than a decision is passed over with a warning.
+
+    :param available: those that can be named.
+    :raises ValueError: for a part that is unknown, empty or there twice; for two strategies of one name, and for a name
+        that nobody could type.
+    """
+    known = _by_name(available)
+    names = [part.strip() for part in text.split(_JOIN)]
+    for at, name in enumerate(names):
+        _check(name, text, known, is_again=name in names[:at])
+    parts = [known[name] for name in names]
+    if len(parts) == 1:
+        return replace(parts[0], decide=lambda standing: _asked(parts[0], standing))
+    return _composite(parts)
+
+
+def _composite(parts: Sequence[ExitStrategy]) -> ExitStrategy:
+    return ExitStrategy(
+        name=_JOIN.join(part.name for part in parts),
+        decide=lambda standing: _first_fired([_asked(part, standing) for part in parts]),
+        description="the first of these that fires",
+    )
+
+
+def _first_fired(decisions: Sequence[Decision]) -> Decision:
+    """The first that ends the loop, else one that goes on for all their reasons; with the warnings of all."""
+    warnings = tuple(dict.fromkeys(line for decision in decisions for line in decision.warnings))
+    fired = next((decision for decision in decisions if decision.action != "continue"), None)
+    if fired is not None:
+        return replace(fired, warnings=warnings)
+    return Decision(
+        action="continue",
+        reason="; ".join(dict.fromkeys(decision.reason for decision in decisions)),
+        strategy=_JOIN.join(dict.fromkeys(decision.strategy for decision in decisions)),
+        warnings=warnings,
+    )
+
+
+def _asked(strategy: ExitStrategy, standing: Standing) -> Decision:
+    """What the strategy answers, held to the tests; other people's faults do not end a loop."""
+    try:
+        decision = strategy.decide(standing)
+    except Exception as fault:
+        return _faulty(strategy, fault_text(fault))
+    if not isinstance(decision, Decision):
+        return _faulty(strategy, f"it returned {type(decision).__name__}, not loop_close.Decision")
+    if decision.action not in get_args(Action):
+        return _faulty(strategy, f"its action is {decision.action!r}")
+    texts = (decision.reason, decision.strategy, *_warnings(decision))
+    if not all(isinstance(text, str) for text in texts):
+        return _faulty(strategy, "its reason, strategy and warnings must be strings")
+    if not decision.strategy:
+        decision = replace(decision, strategy=strategy.name)
+    return borne_out(decision, standing)
+
+
+def _warnings(decision: Decision) -> tuple[object, ...]:
+    given: object = decision.warnings
+    return given if isinstance(given, tuple) else (None,)
+
+
+def _faulty(strategy: ExitStrategy, fault: str) -> Decision:
+    reason = one_line(f"the exit strategy {strategy.name} failed: {fault}")
+    return Decision(action="continue", reason=reason, strategy=strategy.name, warnings=(reason,))
+
+
+def _by_name(available: Iterable[ExitStrategy]) -> dict[str, ExitStrategy]:
+    known: dict[str, ExitStrategy] = {}
+    for strategy in available:
+        if _JOIN in strategy.name or strategy.name.split() != [strategy.name]:
+            raise ValueError(
+                f"invalid exit strategy name {strategy.name!r}: names must not contain spaces or {_JOIN!r}"
+            )
+        if strategy.name in known:
+            raise ValueError(f"two exit strategies have the name {strategy.name!r}")
+        known[strategy.name] = strategy
+    return known
+
+
+def _check(name: str, text: str, known: dict[str, ExitStrategy], *, is_again: bool) -> None:
+    names = ", ".join(sorted(known))
+    if not name:
+        raise ValueError(f"exit strategy {one_line(text)!r} has an empty part; known strategies: {names}")
+    if name not in known:
+        raise ValueError(f"unknown exit strategy {one_line(name)!r}; known strategies: {names}")
+    if is_again:
+        raise ValueError(f"exit strategy {one_line(text)!r} names {name!r} twice")
