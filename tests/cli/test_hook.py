@@ -162,7 +162,7 @@ HEAVY = {
     ),
     *(
         "loop_close.cli.parser",
-        "loop_close.hosts.merge",
+        "loop_close.hosts.config_file",
         "loop_close.agent.strategies",
         "loop_close.workspace.edits",
     ),

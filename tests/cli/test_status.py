@@ -153,7 +153,7 @@ def test_edited_functions_that_no_test_ran(tmp_path):
 
 
 def test_the_mcp_tool_names_them_too(tmp_path):
-    from loop_close.mcp_server.remembered import loop_status
+    from loop_close.mcp_server.tools import loop_status
 
     names = [("shop.py", f"f{number}") for number in range(7)]
     remember(tmp_path, "", ran=EditsRun(edited=9, not_run=tuple(names)))

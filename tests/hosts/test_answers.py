@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.hosts import all_hosts, host_named
-from loop_close.hosts.answers import fitted, line
+from loop_close.hosts.protocol import fitted, line
 
 LAST = "All of it: nextprompt.md"
 

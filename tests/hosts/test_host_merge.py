@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.hosts import ConfigError, all_hosts, host_named, merge
-from loop_close.hosts.commands import is_ours, runs_hook
+from loop_close.hosts import ConfigError, all_hosts, config_file, host_named
+from loop_close.hosts.config_file import is_ours, runs_hook
 
 JSON_HOSTS = [host for host in all_hosts() if not host.config.is_program]
 CLAUDE = host_named("claude").config
@@ -236,7 +236,7 @@ MANY = st.dictionaries(
 def test_many_of_ours_go_as_they_would_one_after_the_other(events, indent, more):
     text = json.dumps({"hooks": events, **({"model": 1} if more else {})}, indent=indent)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merge, "_thinned", lambda slot, body: body)
+        patch.setattr(config_file, "_thinned", lambda slot, body: body)
         expected = CLAUDE.removed(text)
     assert CLAUDE.removed(text) == expected
 
@@ -244,8 +244,8 @@ def test_many_of_ours_go_as_they_would_one_after_the_other(events, indent, more)
 @pytest.mark.parametrize("shape", [lambda n: [{"hooks": [OURS]}] * n, lambda n: [{"hooks": [OURS] * n}]])
 def test_twice_as_many_take_twice_as_long(monkeypatch, shape):
     seen = []
-    parts = merge.parts
-    monkeypatch.setattr(merge, "parts", lambda body, at: seen.append(found := parts(body, at)) or found)
+    parts = config_file.parts
+    monkeypatch.setattr(config_file, "parts", lambda body, at: seen.append(found := parts(body, at)) or found)
 
     def looked_at(number):
         seen.clear()

@@ -7,8 +7,7 @@ from host_payloads import FOLDER, recorded
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.hosts import PayloadError, all_hosts, host_named
-from loop_close.hosts.contract import MAX_INPUT
+from loop_close.hosts import MAX_INPUT, PayloadError, all_hosts, host_named
 
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
 STOPS = ["claude-Stop", "codex-Stop", "gemini-AfterAgent"]

@@ -3,10 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.mcp_server.answers import ToolError, bounded, failed
-from loop_close.mcp_server.arguments import Field, checked, input_schema
-from loop_close.mcp_server.reading import close_streams
-from loop_close.mcp_server.schemas import REPORT
+from loop_close.mcp_server.arguments import Field, ToolError, bounded, checked, failed, input_schema
+from loop_close.mcp_server.tools import REPORT_SCHEMA, close_streams
 
 FIELDS = (
     Field(name="text", kind="string", description=""),
@@ -43,7 +41,7 @@ def test_errors_are_one_short_line():
 @given(st.text(), st.text(), st.none() | st.integers())
 def test_any_streams_make_a_report_as_described(stdout, stderr, code):
     found = close_streams(stdout, stderr, code)
-    jsonschema.validate(found.document, REPORT)
+    jsonschema.validate(found.document, REPORT_SCHEMA)
     assert found == close_streams(stdout, stderr, code)
     assert not found.is_error
 

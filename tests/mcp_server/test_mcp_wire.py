@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types import jsonrpc_message_adapter
 
-from loop_close.mcp_server.wire import mended
+from loop_close.mcp_server.server import mended
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from loop_close.cli.sessions import Session, keep, key_of, mark_of, new_in, sess
 from loop_close.cli.standing import prompt_text
 from loop_close.cli.streams import OutputError, Streams
 from loop_close.cli.usage import UsageError
-from loop_close.hosts.contract import MAX_INPUT, Host, Payload, PayloadError
-from loop_close.hosts.reading import START
+from loop_close.hosts import MAX_INPUT, Host, Payload, PayloadError
+from loop_close.hosts.protocol import START
 from loop_close.text import fault_text
 
 if TYPE_CHECKING:

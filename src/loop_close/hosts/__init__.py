@@ -1,8 +1,9 @@
-"""Programs that let agents work, one a file: what they say to a hook, and how they want to be answered."""
+"""Hosts of coding agents: what they send to a hook, the answers they read, where they keep their hooks."""
 
 from __future__ import annotations
 
-from loop_close.hosts.contract import Config, ConfigError, Host, Payload, PayloadError
+from collections.abc import Callable
+from dataclasses import dataclass
 
 __all__ = ["NAMES", "Config", "ConfigError", "Host", "Payload", "PayloadError", "all_hosts", "host_named"]
 
@@ -36,3 +37,105 @@ def host_named(name: str) -> Host:
         case _:
             raise ValueError(f"unknown host {name!r}; known hosts: {', '.join(NAMES)}")
     return HOST
+
+
+# The record of a host of agents: how it calls hooks, the answers it reads, the path of its configuration.
+
+#: The most bytes that are read of what a host sends.
+MAX_INPUT = 10_000_000
+
+
+class PayloadError(ValueError):
+    """What a host sent cannot be understood; the text names what was wrong."""
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be changed safely; the text says why, and what would be right."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Payload:
+    """What a host says when it calls its hook.
+
+    :ivar session: what the host calls the conversation; never empty.
+    :ivar cwd: the folder the agent works in; empty where the host does not say.
+    :ivar event: in the host's own words, such as ``Stop``.
+    :ivar is_stop: the agent is about to stop; otherwise it has just used a tool.
+    :ivar is_start: the session begins, and no agent is to be answered.
+    :ivar is_again: the agent only goes on because a hook sent it back; None where the host does not say, or not always.
+    :ivar loop_count: how often hooks sent it back in this conversation; None where the host does not count.
+    :ivar is_interrupted: a person ended the work, or it broke off: the agent is not to be sent back.
+    :ivar is_waiting: work is under way in the background, and wakes the agent when it is done.
+    :ivar message: what the agent said last; empty where the host does not say.
+    :ivar is_all_said: the message is all that the agent said since the person did, and not only the last of it.
+    :ivar tool: the tool that was used, in the host's own words; empty when the agent stops.
+    :ivar tool_failed: that the host takes it as failed. Not every host does so for a command that exits with 1.
+    :ivar command: the shell command that the tool ran; empty where it ran none.
+    """
+
+    session: str
+    event: str
+    is_stop: bool
+    cwd: str = ""
+    is_again: bool | None = False
+    loop_count: int | None = None
+    is_interrupted: bool = False
+    is_waiting: bool = False
+    message: str = ""
+    is_all_said: bool = False
+    is_start: bool = False
+    tool: str = ""
+    tool_failed: bool = False
+    command: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Config:
+    """The file that makes a host call the hook; its text goes in and comes out, nothing is read or written.
+
+    :ivar project: where it lies below the project's root; ``user`` below the home folder.
+    :ivar fresh: its text where there is none yet.
+    :ivar added: from its text to one that has the hook; the same text where it has it. Raises ``ConfigError``.
+    :ivar removed: from its text to one without the hook; the same text where it has none, None where nobody else
+        wrote anything into it and the file can go. What ``added`` did to a text is undone to the byte. Raises
+        ``ConfigError``.
+    :ivar is_program: it is run, and has to be executable.
+    :ivar home: an environment variable that moves the user's folder; empty where there is none.
+    :ivar note: what else is left for a person to do; empty where it is nothing.
+    """
+
+    project: str
+    user: str
+    fresh: str
+    added: Callable[[str], str]
+    removed: Callable[[str], str | None]
+    is_program: bool = False
+    home: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Host:
+    """A program that lets an agent work, and asks its hooks on the way.
+
+    Answers are what to print on standard output, one line without its end, with exit code 0; empty where nothing is
+    to be said, which always lets the agent do what it was about to.
+
+    :ivar name: as users type it.
+    :ivar title: as its makers write it.
+    :ivar limit: the most bytes of a text that reach the agent uncut; answers keep to it.
+    :ivar read: from the bytes on standard input to what they say. Raises ``PayloadError``, and nothing else.
+    :ivar go_on: makes the agent go on, with the text as what it reads next. Empty for a blank text.
+    :ivar inform: lets the agent read the text without sending it back; empty where the host has no such way.
+    :ivar end: ends the run, the text being for the person; empty where the host has no such way (where the agent is
+        about to stop, that is as good).
+    """
+
+    name: str
+    title: str
+    limit: int
+    read: Callable[[bytes], Payload]
+    go_on: Callable[[Payload, str], str]
+    inform: Callable[[Payload, str], str]
+    end: Callable[[Payload, str], str]
+    config: Config

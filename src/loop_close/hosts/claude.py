@@ -7,23 +7,27 @@ subagent that works in the background is among the ``background_tasks`` when it 
 
 from __future__ import annotations
 
-from loop_close.hosts.answers import fitted, line
-from loop_close.hosts.contract import Host, Payload
-from loop_close.hosts.reading import (
+from loop_close.hosts import Host, Payload
+from loop_close.hosts.protocol import (
     START,
     Document,
+    Slot,
     command_in,
+    command_line,
     document_of,
     event_of,
+    fitted,
     flag,
     folder,
+    group_of,
     inner,
     is_start,
     items,
+    json_config,
+    line,
     session_of,
     text,
 )
-from loop_close.hosts.slot import Slot, command_line, group_of, json_config
 
 LIMIT = 9_000
 _STOPS = ("Stop", "SubagentStop")

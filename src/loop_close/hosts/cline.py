@@ -7,21 +7,22 @@ command came to: that stands in the tool's output.
 
 from __future__ import annotations
 
-from loop_close.hosts.answers import fitted, line
-from loop_close.hosts.contract import Config, ConfigError, Host, Payload
-from loop_close.hosts.reading import (
+from loop_close.hosts import Config, ConfigError, Host, Payload
+from loop_close.hosts.protocol import (
     Document,
     command_in,
+    command_line,
     document_of,
     event_of,
     first_folder,
+    fitted,
     flag,
     folder,
     inner,
+    line,
     needed,
     text,
 )
-from loop_close.hosts.slot import command_line
 
 LIMIT = 50_000
 _NAME = "cline"
@@ -104,7 +105,7 @@ def removed(content: str) -> str | None:
 
 
 def _calls_us(content: str) -> bool:
-    from loop_close.hosts.commands import runs_hook  # late: to answer a hook nobody needs it
+    from loop_close.hosts.config_file import runs_hook  # late: to answer a hook nobody needs it
 
     lines = (line for line in content.splitlines() if not line.lstrip().startswith("#"))
     return any(runs_hook(_NAME, line) for line in lines)

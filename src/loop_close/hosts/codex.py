@@ -6,10 +6,23 @@ blank. From about 2,500 tokens on a text is moved into a file, and the agent is 
 
 from __future__ import annotations
 
-from loop_close.hosts.answers import fitted, line
-from loop_close.hosts.contract import Host, Payload
-from loop_close.hosts.reading import START, document_of, event_of, flag, folder, is_start, session_of, text
-from loop_close.hosts.slot import Slot, command_line, group_of, json_config
+from loop_close.hosts import Host, Payload
+from loop_close.hosts.protocol import (
+    START,
+    Slot,
+    command_line,
+    document_of,
+    event_of,
+    fitted,
+    flag,
+    folder,
+    group_of,
+    is_start,
+    json_config,
+    line,
+    session_of,
+    text,
+)
 
 LIMIT = 9_000
 

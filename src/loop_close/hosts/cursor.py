@@ -8,10 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loop_close.hosts.answers import fitted, line
-from loop_close.hosts.contract import ConfigError, Host, Payload
-from loop_close.hosts.reading import count, document_of, event_of, first_folder, folder, needed, text
-from loop_close.hosts.slot import Slot, command_line, json_config
+from loop_close.hosts import ConfigError, Host, Payload
+from loop_close.hosts.protocol import (
+    Slot,
+    command_line,
+    count,
+    document_of,
+    event_of,
+    first_folder,
+    fitted,
+    folder,
+    json_config,
+    line,
+    needed,
+    text,
+)
 
 LIMIT = 9_000
 _LOOPS = 5

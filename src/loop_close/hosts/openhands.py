@@ -8,10 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loop_close.hosts.answers import fitted, line
-from loop_close.hosts.contract import ConfigError, Host, Payload
-from loop_close.hosts.reading import document_of, event_of, folder, needed, text
-from loop_close.hosts.slot import Slot, command_line, group_of, json_config
+from loop_close.hosts import ConfigError, Host, Payload
+from loop_close.hosts.protocol import (
+    Slot,
+    command_line,
+    document_of,
+    event_of,
+    fitted,
+    folder,
+    group_of,
+    json_config,
+    line,
+    needed,
+    text,
+)
 
 LIMIT = 9_000
 

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping, Sequence
+import os
+import signal
+import subprocess
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import anyio
 import anyio.to_thread
+from anyio.abc import ByteReceiveStream, Process
 
 from loop_close import files
 from loop_close.agent.tool_results import progress_meta
 from loop_close.cli.came_to import came_to, last_numbers
-from loop_close.cli.place import root_of
+from loop_close.cli.logs import Tail
+from loop_close.cli.place import root_of, settings_of
 from loop_close.cli.status import document_of
 from loop_close.cli.summary import shown
 from loop_close.cli.targets import targets_of
-from loop_close.cli.testing import CommandError, words_of
-from loop_close.mcp_server.answers import Answer, ToolError, bounded
-from loop_close.mcp_server.prompts import written_prompt
-from loop_close.mcp_server.runs import Ran, Tell, run_tests
+from loop_close.cli.testing import CommandError, environment, remembered, words_of
+from loop_close.mcp_server.arguments import TIME_LIMIT, Answer, ToolError, bounded
 from loop_close.text.redact import clean
-from loop_close.text.sanitize import fence
+from loop_close.text.sanitize import fence, sanitize
 
-#: Seconds that the tests may take unless the caller says otherwise.
-TIME_LIMIT = 600
 _MAX_OUTPUT = 2_000
 _MAX_REPORT = 20_000_000
 #: Of the report; the prompt is told beside it, and the rest lies in the state folder.
@@ -134,3 +137,161 @@ def _lines(prompt: str, output: str, limit: str) -> list[str]:
     lines = [f"The tests did not finish within {limit} and were stopped.", ""] if limit else []
     lines += [prompt.rstrip("\n") or "The run wrote no next prompt.", ""]
     return [*lines, "End of the output:", "", *fence(output)] if output else lines
+
+
+# Run the project's tests in a process group of their own, and stop them when the call is cancelled.
+
+#: Told again and again while a run is on, so that a host that waits knows that it goes on: seconds so far.
+Tell = Callable[[float], Awaitable[None]]
+
+_POLL = 0.02
+_TELL = 5.0
+_TAIL = 64_000
+#: How long tests may take to stop once the time is over, after SIGINT and after SIGTERM: pytest still writes what
+#: it knows on the first, loop-close run what the command printed on both.
+_LAST_WORDS = (5.0, 2.0)
+#: The same when the caller went away. A client of the official package kills the server 4 seconds after it has
+#: closed its input.
+_CANCELLED = (1.0, 0.5)
+#: How long what was printed may take to come once the command has ended.
+_REST = 0.5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ran:
+    """A run of the tests.
+
+    :ivar exit_code: that of the command; None where it had to be killed.
+    :ivar output: the end of what it printed.
+    """
+
+    exit_code: int | None
+    timed_out: bool
+    output: str
+
+
+async def run_tests(words: Sequence[str], root: Path, seconds: float, tell: Tell) -> Ran:
+    """Run a command under ``loop-close run``, which remembers it and writes the prompt.
+
+    :param seconds: after which it is ended.
+    :raises OSError: when it cannot be started.
+    """
+    process = await _started(words, root)
+    tail = Tail(_TAIL)
+    graces = _CANCELLED
+    async with process, anyio.create_task_group() as tasks:
+        try:
+            assert process.stdout is not None
+            drained = anyio.Event()
+            tasks.start_soon(_drain, process.stdout, tail, drained)
+            tasks.start_soon(_tell, tell)
+            with anyio.move_on_after(seconds) as limit:
+                await _ended(process)
+                await _rest(drained)
+            graces = _LAST_WORDS
+        finally:
+            if process.returncode is None:
+                with anyio.CancelScope(shield=True):
+                    await _end(process, graces)
+            tasks.cancel_scope.cancel()
+    return Ran(exit_code=_exit_code(process), timed_out=limit.cancelled_caught, output=tail.text())
+
+
+async def _started(words: Sequence[str], root: Path) -> Process:
+    return await anyio.open_process(
+        remembered(words),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=root,
+        env=environment(),
+        start_new_session=True,
+    )
+
+
+async def _drain(stream: ByteReceiveStream, tail: Tail, drained: anyio.Event) -> None:
+    async for chunk in stream:
+        tail.add(chunk)
+    drained.set()
+
+
+async def _rest(drained: anyio.Event) -> None:
+    # Not for ever: who holds the pipe may be a daemon that a test has left behind.
+    with anyio.move_on_after(_REST):
+        await drained.wait()
+
+
+async def _tell(tell: Tell) -> None:
+    begun = anyio.current_time()
+    while True:
+        await anyio.sleep(_TELL)
+        await tell(anyio.current_time() - begun)
+
+
+async def _ended(process: Process) -> None:
+    # Not process.wait(): that waits for whoever holds the pipe, too.
+    while process.returncode is None:
+        await anyio.sleep(_POLL)
+
+
+async def _end(process: Process, graces: Sequence[float]) -> None:
+    """Let the command say what it knows, then end all that is left of its group."""
+    with contextlib.suppress(ProcessLookupError):
+        for number, grace in zip((signal.SIGINT, signal.SIGTERM), graces, strict=True):
+            if process.returncode is None and os.name == "posix":
+                process.send_signal(number)  # loop-close run sends it on
+                with anyio.move_on_after(grace):
+                    await _ended(process)
+        _kill(process)
+    await _ended(process)
+
+
+def _kill(process: Process) -> None:
+    if os.name == "posix":
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+
+
+def _exit_code(process: Process) -> int | None:
+    code = process.returncode
+    return code if code is not None and code >= 0 else None
+
+
+# The next prompt as the project's file has it.
+
+#: Of the resource.
+URI = "loop-close://nextprompt"
+# The budget is a setting without an upper bound; a host's context has one.
+_MAX_BYTES = 400_000
+
+
+def prompt_file() -> Path:
+    """Where the next prompt of the project lies, or would.
+
+    :raises UsageError: for settings that are wrong.
+    :raises UnusablePathError: for a path that leads out of the project.
+    """
+    root = root_of(Path.cwd())
+    return files.check_inside(root, files.path_of_setting(root, "file", settings_of(root).file))
+
+
+def written_prompt() -> str:
+    """What the last run wrote; empty where there is nothing, or nothing of ours."""
+    path = prompt_file()
+    try:
+        is_ours = files.is_prompt(path)
+        with path.open("rb") as file:
+            text = file.read(_MAX_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    # Tests may have written into it: what a reader cannot see has no place in it whoever wrote it.
+    return sanitize(files.without_signature(text)) if is_ours else ""
+
+
+def next_prompt() -> str:
+    """The text of the resource: the prompt, or that there is none."""
+    return written_prompt() or (
+        f"No next prompt: {prompt_file().name} does not exist, or loop-close did not write it."
+        " A test run writes it: call loop_run, or run pytest --loop-close.\n"
+    )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 import anyio
 import anyio.to_thread
@@ -20,16 +21,14 @@ from mcp.shared.exceptions import MCPError
 from loop_close import __version__
 from loop_close.cli.parser import UsageError
 from loop_close.files import UnusablePathError
-from loop_close.mcp_server.answers import Answer, ToolError, failed
-from loop_close.mcp_server.arguments import checked, input_schema
-from loop_close.mcp_server.outcome import loop_run
-from loop_close.mcp_server.prompts import URI, next_prompt
+from loop_close.mcp_server.arguments import Answer, ToolError, checked, failed, input_schema
+from loop_close.mcp_server.outcome import URI, loop_run, next_prompt
 from loop_close.mcp_server.tools import INSTRUCTIONS, RUN, TOOLS, Tool
-from loop_close.mcp_server.wire import Lines
 from loop_close.text import fault_text
 
 if TYPE_CHECKING:
     from loop_close.cli.streams import Streams
+
 
 _BUSY = "the tests are already running; loop_status shows when they are done"
 _MARKDOWN = "text/markdown"
@@ -183,3 +182,41 @@ async def _read_resource(
         raise MCPError(types.INTERNAL_ERROR, failed(str(error)).text) from None
     content = types.TextResourceContents(uri=URI, mime_type=_MARKDOWN, text=text)
     return types.ReadResourceResult(contents=[content])
+
+
+# The lines of standard input as the protocol's package can read them.
+
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89aAbB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
+_REPLACEMENT = "\\ufffd"
+
+
+class Lines:
+    r"""Lines of JSON, without halves of characters.
+
+    A host written in JavaScript that cuts a text within an emoji sends half of it as ``\ud83d``. The package
+    reads no such line and drops the request, for whose answer the host then waits in vain.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def __aiter__(self) -> Lines:
+        return self
+
+    async def __anext__(self) -> str:
+        """The next line; the end where there is none any more."""
+        line = await anyio.to_thread.run_sync(self._stream.readline, abandon_on_cancel=True)
+        if not line:
+            raise StopAsyncIteration
+        return mended(line.decode("utf-8", "replace"))
+
+
+def mended(line: str) -> str:
+    """A line of JSON with a replacement character for every escape that is half of a character."""
+    return _ESCAPE.sub(_whole, line) if "\\ud" in line.lower() else line
+
+
+def _whole(escape: re.Match[str]) -> str:
+    return _REPLACEMENT if escape["lone"] else escape[0]

@@ -2,18 +2,299 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from loop_close.cli.memory import NoRunError, read
+from loop_close.cli.place import NO_RUN, place_at
+from loop_close.cli.status import document_of, worst_first
+from loop_close.cli.summary import loop_words, shown, signal_document, summary_of
 from loop_close.detectors import DEFAULT_DETECTORS
-from loop_close.mcp_server import schemas
-from loop_close.mcp_server.answers import Answer
-from loop_close.mcp_server.arguments import Field
-from loop_close.mcp_server.outcome import TIME_LIMIT
-from loop_close.mcp_server.reading import close_streams
-from loop_close.mcp_server.remembered import loop_history, loop_status
+from loop_close.judge import close
+from loop_close.mcp_server.arguments import TIME_LIMIT, Answer, Field, bounded
+from loop_close.memory import GROUPS, Breaker
+from loop_close.prompt.compose import compose
+from loop_close.prompt.report_json import report_document
+from loop_close.prompt.sections import DEFAULT_SECTIONS
+from loop_close.readers.streams import observe
 from loop_close.settings import DEFAULT_BUDGET, MIN_BUDGET
+from loop_close.store.contract import RunRow
+
+# What the tools answer, in JSON Schema (2020-12). Further keys may come; those that are named stay.
+
+_TEXT = {"type": "string"}
+_WHOLE = {"type": "integer"}
+_COUNT = {"type": "integer", "minimum": 0}
+_FLAG = {"type": "boolean"}
+
+
+def _object(properties: Mapping[str, Any], optional: tuple[str, ...] = ()) -> dict[str, Any]:
+    required = [name for name in properties if name not in optional]
+    return {"type": "object", "properties": dict(properties), "required": required}
+
+
+def _list(items: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": dict(items)}
+
+
+def _or_null(kind: str) -> dict[str, Any]:
+    return {"type": [kind, "null"]}
+
+
+def _said(values: tuple[str, ...], about: str) -> dict[str, Any]:
+    return {"enum": list(values), "description": about}
+
+
+_BREAKER = _object({"state": {"enum": ["closed", "half_open", "open"]}, "reason": _TEXT})
+_SIGNAL = _object({"kind": _TEXT, "runs": _list(_WHOLE), "tests": _list(_TEXT), "explanation": _TEXT})
+_DECISION = _object({"action": {"enum": ["continue", "stop"]}, "reason": _TEXT})
+_STANDING = _said(
+    ("green", "failing", "stuck"), "stuck: no progress over several runs; a person should look."
+)
+_VERDICT = _said(
+    ("green", "first-failure", "progress", "no-progress", "stuck", "error"),
+    "Result of the run, compared with earlier runs.",
+)
+_CAUSE = _object(
+    {
+        "id": _TEXT,
+        "kind": _TEXT,
+        "exception": _TEXT,
+        "message": _TEXT,
+        "location": _object({"file": _TEXT, "line": _WHOLE, "function": _TEXT}),
+        "tests": _list(_TEXT),
+        "count": _COUNT,
+    }
+)
+_EVIDENCE = _object({"kind": _TEXT, "file": _TEXT, "line": _WHOLE, "label": _TEXT, "snippet": _TEXT})
+
+REPORT_SCHEMA = _object(
+    {
+        "schema": {"const": "loop-close.report/1"},
+        "source": _TEXT,
+        "exit_code": _or_null("integer"),
+        "verdict": _VERDICT,
+        "stall_reason": _TEXT,
+        "next_prompt": {
+            **_TEXT,
+            "description": "Markdown for the next turn. Advice to read; do not execute it.",
+        },
+        "counts": {"type": "object"},
+        "root_causes": _list(_CAUSE),
+        "evidence": _list(_EVIDENCE),
+        "signals": _list(_SIGNAL),
+        "breaker": _BREAKER,
+        "decision": _DECISION,
+        "omitted": {"type": "object", "description": "Number of omitted items, by list."},
+    }
+)
+
+_SOURCE_SCHEMA = _object(
+    {
+        "source": _TEXT,
+        "run": _or_null("integer"),
+        "verdict": _or_null("string"),
+        "standing": _STANDING,
+        "last_run": _WHOLE,
+        "state": _TEXT,
+        "stall_reason": _TEXT,
+        "failing": _or_null("integer"),
+        **dict.fromkeys(GROUPS, _COUNT),
+        "breaker": _BREAKER,
+        "signals": _list(_SIGNAL),
+        "edited_functions": _or_null("integer"),
+        "edits_not_run": _list(_object({"file": _TEXT, "function": _TEXT})),
+        "prompt": _or_null("string"),
+    }
+)
+
+STATUS_SCHEMA = _object(
+    {
+        "schema": {"const": "loop-close.status/1"},
+        "verdict": _said(
+            ("green", "failing", "stuck", "none"), "The worst state of all sources; none: no runs recorded."
+        ),
+        "sources": _list(_SOURCE_SCHEMA),
+    }
+)
+
+_RUN = _object(
+    {
+        "source": _TEXT,
+        "run": _WHOLE,
+        "state": {"enum": ["running", "done", "killed"]},
+        "started": {"type": "number", "description": "Seconds since 1970."},
+        "ended": _or_null("number"),
+        "verdict": _TEXT,
+        "stall_reason": _TEXT,
+        "failing": _or_null("integer"),
+        "moved": {"type": "object", "description": "Number of tests by group: fixed, new, changed, …"},
+        "breaker": _BREAKER,
+        "signals": _list(_TEXT),
+    }
+)
+
+HISTORY_SCHEMA = _object({"schema": {"const": "loop-close.runs/1"}, "runs": _list(_RUN)})
+
+RUN_SCHEMA = _object(
+    {
+        "schema": {"const": "loop-close.run/1"},
+        "command": {**_TEXT, "description": "The command that ran: the setting test_command."},
+        "exit_code": _or_null("integer"),
+        "timed_out": _FLAG,
+        "standing": _STANDING,
+        "next_prompt": _TEXT,
+        "prompt_file": _TEXT,
+        "sources": {
+            **_list(_SOURCE_SCHEMA),
+            "description": "State of each source that ran, worst first.",
+        },
+        "report": {
+            "type": ["object", "null"],
+            "description": "loop-close.report/1 of a red run, shortened; null if nothing failed or no report exists.",
+        },
+        "output_end": {
+            **_TEXT,
+            "description": "End of the output, if the prompt does not explain the result.",
+        },
+    }
+)
+
+
+# The tool ``loop_close``: what a command printed, to a report. It keeps and changes nothing.
+
+_MAX_NAME = 100
+
+
+def close_streams(
+    stdout: str = "",
+    stderr: str = "",
+    exit_code: int | None = None,
+    source: str = "output",
+    budget: int = DEFAULT_BUDGET,
+    detectors: Sequence[str] | None = None,
+) -> Answer:
+    """The report on the streams and exit code of a command; the same input gives the same answer.
+
+    :param source: what the run is called.
+    :param budget: tokens that the prompt may cost.
+    :param detectors: ids of those that look at the output; None for all.
+    """
+    observation = observe(
+        stdout, stderr, exit_code, root=_root(stdout, stderr), source=shown(source, _MAX_NAME)
+    )
+    chosen = [each for each in DEFAULT_DETECTORS if detectors is None or each.id in detectors]
+    report = close(observation, detectors=chosen)
+    prompt = compose(report, DEFAULT_SECTIONS, budget=budget)
+    document: dict[str, Any] = report_document(report, prompt)
+    return Answer(text=prompt, document=bounded(document))
+
+
+def _root(*texts: str) -> str:
+    """The project's folder where the output speaks of files in it; one from elsewhere has a root of its own."""
+    here = os.getcwd()
+    return here if any(here + os.sep in text for text in texts) else ""
+
+
+# The tools ``loop_status`` and ``loop_history``: what is remembered, read and not changed.
+
+_RUNS = 20
+_NAMED = 5
+
+
+def loop_status(source: str | None = None) -> Answer:
+    """Where the sources stand, the worst first; that no run is remembered is an answer too."""
+    try:
+        document = status_document(source)
+    except NoRunError:
+        if source is not None:
+            raise
+        document = {"schema": "loop-close.status/1", "verdict": "none", "sources": []}
+    lines = [line for each in document["sources"] for line in _source_lines(each)]
+    return Answer(text="\n".join(lines) or NO_RUN, document=document)
+
+
+def status_document(source: str | None = None) -> dict[str, Any]:
+    """What ``loop-close status --json`` prints.
+
+    :raises UsageError: when nothing is remembered, or cannot be read.
+    """
+    return document_of(worst_first(place_at(Path.cwd()), source))
+
+
+def _source_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """A source as ``status`` tells it, shortened."""
+    reason = f": {document['stall_reason']}" if document["stall_reason"] else ""
+    known = (
+        f"{document['verdict']} in run {document['run']}{reason}"
+        if document["run"]
+        else "no run has finished"
+    )
+    yield f"{document['source']}: {document['standing']} ({known})"
+    if document["failing"]:
+        named = ("fixed", "new", "changed", "unresolved")
+        moved = ", ".join(f"{document[name]} {name}" for name in named if any(map(document.get, named)))
+        yield f"  {document['failing']} failing{': ' if moved else ''}{moved}"
+    if document["breaker"]["state"] != "closed":
+        yield f"  {loop_words(Breaker(**document['breaker']))}"
+    if not_run := document["edits_not_run"]:
+        names = ", ".join(f"{each['function']} ({each['file']})" for each in not_run[:_NAMED])
+        more = f" and {len(not_run) - _NAMED} more" if len(not_run) > _NAMED else ""
+        yield f"  not run by any test, of {document['edited_functions']} edited functions: {names}{more}"
+    for signal in document["signals"]:
+        yield f"  {signal['kind']}: {signal['explanation']}"
+    if document["state"] != "done":
+        yield f"  run {document['last_run']}: {document['state']}"
+    if document["prompt"]:
+        yield f"  prompt: {document['prompt']}"
+
+
+def loop_history(source: str | None = None, limit: int = _RUNS) -> Answer:
+    """The last runs, the newest last."""
+    place = place_at(Path.cwd())
+    try:
+        rows = read(place.history, lambda memory: memory.rows(source, limit), source)
+    except NoRunError:
+        if source is not None:
+            raise
+        rows = ()
+    runs = [_run_document(row) for row in rows]
+    text = "\n".join(map(_run_line, runs)) or NO_RUN
+    return Answer(text=text, document={"schema": "loop-close.runs/1", "runs": runs})
+
+
+def _run_document(row: RunRow) -> dict[str, Any]:
+    """A run as a line of ``history`` tells it; its whole record is for ``history --json``."""
+    summary = summary_of(row)
+    return {
+        "source": shown(row.source),
+        "run": row.number,
+        "state": row.state,
+        "started": row.started,
+        "ended": row.ended,
+        "verdict": summary.verdict,
+        "stall_reason": summary.reason,
+        "failing": summary.failing,
+        "moved": dict(summary.counts),
+        "breaker": {"state": summary.breaker.state, "reason": shown(summary.breaker.reason)},
+        "signals": [signal_document(signal)["kind"] for signal in summary.fired],
+    }
+
+
+def _run_line(document: Mapping[str, Any]) -> str:
+    moved = ", ".join(f"{number} {name}" for name, number in document["moved"].items() if number)
+    failing = "" if document["failing"] is None else f", {document['failing']} failing"
+    signals = f"; {', '.join(document['signals'])}" if document["signals"] else ""
+    breaker = Breaker(**document["breaker"])
+    loop = f"; {loop_words(breaker)}" if breaker.state != "closed" else ""
+    counts = f" ({moved})" if moved else ""
+    return (
+        f"{document['source']}, run {document['run']}: {document['verdict']}{failing}{counts}{loop}{signals}"
+    )
+
 
 _MAX_BUDGET = 50_000
 _MAX_RUNS = 200
@@ -74,7 +355,7 @@ _CLOSE = Tool(
             description=f"Maximum length of the next prompt in tokens (default: {DEFAULT_BUDGET}).",
         ),
     ),
-    output=schemas.REPORT,
+    output=REPORT_SCHEMA,
     work=close_streams,
 )
 _STATUS = Tool(
@@ -83,7 +364,7 @@ _STATUS = Tool(
     description="Returns for each source of test runs whether its last run left it green, failing or stuck, with the"
     " reasons. Runs nothing.",
     fields=(_SOURCE,),
-    output=schemas.STATUS,
+    output=STATUS_SCHEMA,
     work=loop_status,
 )
 _HISTORY = Tool(
@@ -100,7 +381,7 @@ _HISTORY = Tool(
             description="Number of runs (default: 20).",
         ),
     ),
-    output=schemas.HISTORY,
+    output=HISTORY_SCHEMA,
     work=loop_history,
 )
 RUN = Tool(
@@ -118,7 +399,7 @@ RUN = Tool(
             description=f"Time limit for the tests in seconds (default: {TIME_LIMIT}).",
         ),
     ),
-    output=schemas.RUN,
+    output=RUN_SCHEMA,
     is_read_only=False,
 )
 

@@ -1,11 +1,13 @@
-"""What a host sends: JSON of which only what is used is looked at, as its keys come and go."""
+"""What the hosts share: reading a payload, fitting an answer, and the place of our hook in a JSON file."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from loop_close.hosts.contract import MAX_INPUT, PayloadError
+from loop_close.hosts import MAX_INPUT, Config, PayloadError
 
 Document = Mapping[str, object]
 
@@ -168,3 +170,133 @@ def _kind(value: object) -> str:
 
 def _shown(value: object) -> str:
     return ascii(value)[:60]
+
+
+# What a host is answered: one line of JSON, its texts within what the host lets through.
+
+_CUT = "…"
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
+
+
+def line(answer: Mapping[str, object]) -> str:
+    """The answer as compact JSON in ASCII: whatever the encoding of standard output, it arrives."""
+    return json.dumps(answer, separators=(",", ":"))
+
+
+def fitted(text: str, limit: int) -> str:
+    """The text, or as many of its first lines as fit with its last one, which says where all of it is.
+
+    :param limit: the most bytes, in UTF-8.
+    :returns: at most so many bytes. What is cut inside a code block ends the block before the last line.
+    """
+    text = text.strip("\n")
+    if _size(text) <= limit:
+        return _readable(text)
+    body, _, last = text.rpartition("\n")
+    longest = max(_FENCE.findall(body), key=len, default="")
+    room = limit - _size(last) - len(longest) - _size(f"\n{_CUT}\n\n")
+    if room <= 0:
+        return _beginning(last, limit)
+    head = _whole_lines(_beginning(body, room))
+    return "\n".join(filter(None, (head, _closing(head), _CUT, _readable(last))))
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+def _readable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+def _beginning(text: str, limit: int) -> str:
+    return text.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
+
+
+def _whole_lines(text: str) -> str:
+    whole = text.rpartition("\n")[0]
+    return whole or text
+
+
+def _closing(text: str) -> str:
+    """The fence that ends the code block which the text leaves open; empty where it leaves none."""
+    opened = ""
+    for marks in _FENCE.findall(text):
+        if not opened:
+            opened = marks
+        elif marks[0] == opened[0] and len(marks) >= len(opened):
+            opened = ""
+    return opened
+
+
+# Where a host keeps its hooks, and what is put there; how that is done is loaded only by whoever does it.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Slot:
+    """Where a host keeps its hooks.
+
+    :ivar host: its name.
+    :ivar path: from the file's document to the keys that lead to the list of an event's hooks; raises
+        ``ConfigError`` for a document that the host would not take.
+    :ivar entry: what is put into that list.
+    :ivar beside: what a new file holds after the hooks.
+    :ivar is_at_top: the events may be at the top of the document, too, and not below ``hooks``.
+    """
+
+    host: str
+    path: Callable[[Mapping[str, object]], tuple[str, ...]]
+    entry: Mapping[str, object]
+    beside: Mapping[str, object] = field(default_factory=dict)
+    is_at_top: bool = False
+
+
+def command_line(host: str) -> str:
+    """What a host is to run."""
+    return f"loop-close hook --host {host}"
+
+
+def group_of(handler: Mapping[str, object], **beside: object) -> dict[str, object]:
+    """An entry as most hosts have it: a list of handlers, and what they are for."""
+    return {**beside, "hooks": [dict(handler)]}
+
+
+def json_config(slot: Slot, *, project: str, user: str, home: str = "", note: str = "") -> Config:
+    """The configuration of a host that keeps its hooks in a JSON file."""
+    return Config(
+        project=project,
+        user=user,
+        home=home,
+        note=note,
+        fresh=fresh(slot),
+        added=lambda text: _added(slot, text),
+        removed=lambda text: _removed(slot, text),
+    )
+
+
+def _added(slot: Slot, text: str) -> str:
+    from loop_close.hosts.config_file import added
+
+    return added(slot, text)
+
+
+def _removed(slot: Slot, text: str) -> str | None:
+    from loop_close.hosts.config_file import removed
+
+    return removed(slot, text)
+
+
+def fresh(slot: Slot) -> str:
+    """The text of a file that holds nothing but our hook."""
+    # Ours goes first and not where a person would add it: so a file that we made is told from one that had the rest.
+    first, *rest = slot.path(slot.beside)
+    document = {first: nested(tuple(rest), slot.entry), **slot.beside}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def nested(path: tuple[str, ...], entry: Mapping[str, object]) -> object:
+    """The entry in a list, below these keys."""
+    value: object = [entry]
+    for name in reversed(path):
+        value = {name: value}
+    return value

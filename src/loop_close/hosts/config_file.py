@@ -1,0 +1,447 @@
+"""Our hook in a host's configuration file: added once, removed again, every other byte unchanged."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NoReturn
+
+from loop_close.hosts import ConfigError
+from loop_close.hosts.protocol import Slot, command_line, fresh, nested
+
+_WORDS = re.compile(r"""[\s"'=/\\]+""")
+_NAMES = ("loop-close", "loop-close.exe", "loop_close")
+# What ends a command of a shell, where it is not quoted; redirections such as ``2>&1`` do not.
+_PIECE = re.compile(
+    r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[0-9]?[<>]&[0-9-]?|&>|(?P<ends>\|\||&&|[;|&\n])|[^'"\\<>|&;\n0-9]+|.""",
+    re.DOTALL,
+)
+_ENDS = re.compile(r"[;|&\n]")
+_REDIRECTED = re.compile(r"[<>]&|&>")
+#: Commands that only prepare the one that they stand beside, or say how it ends.
+_BESIDE = ("cd", "pushd", "export", "unset", "set", "source", ".", "true", ":", "exit", "exec")
+_ASSIGNED = re.compile(r"\w+=")
+
+
+def runs_hook(host: str, command: object) -> bool:
+    """Whether a command, or one of several on a line, runs our hook for the host."""
+    return isinstance(command, str) and any(_is_hook(host, each) for each in _shell_commands(command))
+
+
+def is_ours(host: str, command: object) -> bool:
+    """Whether it runs our hook for the host and nothing else, wherever it is installed.
+
+    To change the folder or the environment first is nothing else, nor is ``|| true`` after it.
+    """
+    if not isinstance(command, str):
+        return False
+    others = [each for each in _shell_commands(command) if not _is_hook(host, each)]
+    return runs_hook(host, command) and all(map(_is_beside, others)) and not _is_nested(host, command)
+
+
+def _shell_commands(line: str) -> Iterator[str]:
+    """The commands of a line of shell."""
+    begun = 0
+    for piece in _PIECE.finditer(line):
+        if piece["ends"]:
+            yield line[begun : piece.start()]
+            begun = piece.end()
+    yield line[begun:]
+
+
+def _is_hook(host: str, command: str) -> bool:
+    words = _WORDS.split(command)
+    after = words[next((at for at, word in enumerate(words) if word in _NAMES), len(words)) :]
+    return "hook" in after and ("--host", host) in pairwise(after)
+
+
+def _is_beside(command: str) -> bool:
+    words = command.split()
+    is_set = all(map(_ASSIGNED.match, words))
+    return is_set or words[0] in _BESIDE or words[:2] == ["command", "-v"]
+
+
+def _is_nested(host: str, line: str) -> bool:
+    """Whether it stands in a line within the line, as after ``sh -c``, which may hold more."""
+    hooks = (each for each in _shell_commands(line) if _is_hook(host, each))
+    return any(_ENDS.search(_REDIRECTED.sub("", each)) for each in hooks)
+
+
+# JSON changed in place: a member or an element more or less, and every other byte as it was.
+# To read a file and write it anew would lose how it is laid out. Here a part is put at the end of its
+# container, or cut out again, by the offsets of what is there.
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_INDENTED = re.compile(r'\n([ \t]+)["\[{]')
+_LINE_START = re.compile(r"[ \t]*")
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """A member of an object, or an element of a list.
+
+    :ivar name: empty for an element.
+    :ivar start: offset of its first character; ``end`` of the one after its last; ``at`` of its value.
+    """
+
+    name: str
+    start: int
+    at: int
+    end: int
+    value: object
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Layout:
+    """How a text is laid out.
+
+    :ivar unit: what a level is indented by; None where all is on one line.
+    """
+
+    unit: str | None
+    newline: str
+
+
+def parse(text: str) -> object:
+    """The value that the text holds.
+
+    :raises ValueError: when it is no JSON, which is stricter here than in Python.
+    """
+    try:
+        return _DECODER.decode(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def root(text: str) -> int:
+    """The offset of the text's value."""
+    return _skip(text, 0)
+
+
+def parts(text: str, at: int) -> list[Part]:
+    """What the container at an offset of valid JSON holds."""
+    found = []
+    is_list, position = text[at] == "[", _skip(text, at + 1)
+    while text[position] not in "]}":
+        start, name, value_at = position, "", position
+        if not is_list:
+            name, after = _DECODER.raw_decode(text, start)
+            value_at = _skip(text, _skip(text, after) + 1)
+        value, end = _DECODER.raw_decode(text, value_at)
+        found.append(Part(name=name, start=start, at=value_at, end=end, value=value))
+        position = _skip(text, end)
+        if text[position] == ",":
+            position = _skip(text, position + 1)
+    return found
+
+
+def layout_of(text: str) -> Layout:
+    """How the text is laid out; that of an empty one is two spaces a level."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    is_one_line = "\n" not in text.strip() and bool(parts(text, root(text)))
+    indented = _INDENTED.search(text)
+    return Layout(unit=None if is_one_line else indented[1] if indented else "  ", newline=newline)
+
+
+def written(value: object, layout: Layout, indent: str = "") -> str:
+    """The value as JSON, its containers never empty: what is in one is set off from its brackets.
+
+    :param indent: of the line that it begins on.
+    """
+    if isinstance(value, dict) and value:
+        pieces = [
+            f"{_scalar(key)}: {written(item, layout, _deeper(indent, layout))}" for key, item in value.items()
+        ]
+        return _set_off("{", pieces, "}", layout, indent)
+    if isinstance(value, list) and value:
+        pieces = [written(item, layout, _deeper(indent, layout)) for item in value]
+        return _set_off("[", pieces, "]", layout, indent)
+    return _scalar(value)
+
+
+def inserted(text: str, at: int, name: str, value: object, layout: Layout) -> str:
+    """The text with one more part at the end of the container at an offset.
+
+    In a container that was empty nothing stands between the bracket and the part: :func:`is_filled` tells by it that
+    the container was there before.
+
+    :param name: empty for a list.
+    """
+    there = parts(text, at)
+    lead = f"{_scalar(name)}: " if name else ""
+    if not there:
+        return text[: at + 1] + lead + written(value, layout, _indent_at(text, at)) + text[at + 1 :]
+    last, indent = there[-1], _indent_at(text, there[-1].start)
+    is_below = "\n" in text[at : there[0].start] and layout.unit is not None
+    gap = layout.newline + indent if is_below else _gap(text, there)
+    return f"{text[: last.end]},{gap}{lead}{written(value, layout, indent)}{text[last.end :]}"
+
+
+def is_filled(text: str, at: int) -> bool:
+    """Whether the only part of the container at an offset was put into an empty one."""
+    return parts(text, at)[0].start == at + 1
+
+
+def without(text: str, at: int, index: int) -> str:
+    """The text without one part of the container at an offset; what :func:`inserted` did is undone to the byte."""
+    there = parts(text, at)
+    if index:
+        return text[: there[index - 1].end] + text[there[index].end :]
+    if len(there) > 1:
+        return text[: there[0].start] + text[there[1].start :]
+    end = there[0].end if is_filled(text, at) else _skip(text, there[0].end)
+    return text[: at + 1] + text[end:]
+
+
+def cuts(there: list[Part], gone: set[int]) -> Iterator[tuple[int, int]]:
+    """What to cut out so that these parts of a container go, as :func:`without` would one after the other.
+
+    :param gone: not all of them.
+    """
+    first = next((index for index in range(len(there)) if index not in gone), 0)
+    if first:
+        yield there[0].start, there[first].start
+    for index in range(first + 1, len(there)):
+        if index in gone:
+            yield there[index - 1].end, there[index].end
+
+
+def _skip(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
+def _scalar(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _deeper(indent: str, layout: Layout) -> str:
+    return indent + (layout.unit or "")
+
+
+def _set_off(opening: str, pieces: list[str], closing: str, layout: Layout, indent: str) -> str:
+    if layout.unit is None:
+        return f"{opening} {', '.join(pieces)} {closing}"
+    inside = layout.newline + indent + layout.unit
+    return f"{opening}{inside}{f',{inside}'.join(pieces)}{layout.newline}{indent}{closing}"
+
+
+def _indent_at(text: str, at: int) -> str:
+    match = _LINE_START.match(text, text.rfind("\n", 0, at) + 1)
+    return match[0] if match else ""
+
+
+def _gap(text: str, there: list[Part]) -> str:
+    """What stands after a comma of this container."""
+    if len(there) == 1:
+        return " "
+    return text[text.index(",", there[-2].end) + 1 : there[-1].start]
+
+
+# Our hook among the others in a host's JSON file: put in once, taken out again, all else to the byte as it
+# was.
+
+_BOM = "\ufeff"
+#: Containers around a part, outermost first: the offset of each, and which part of it leads on.
+Chain = tuple[tuple[int, int], ...]
+
+
+def added(slot: Slot, text: str) -> str:
+    """The text with our hook; the same text where it has it.
+
+    :raises ConfigError: when the text cannot hold it.
+    """
+    mark, body = _halves(text)
+    path = slot.path(_document(slot, body))
+    layout, at = layout_of(body), root(body)
+    for depth, name in enumerate(path):
+        found = _member(body, at, name, path[:depth])
+        if found is None:
+            return mark + inserted(body, at, name, nested(path[depth + 1 :], slot.entry), layout)
+        at = _container(body, found, "[" if depth == len(path) - 1 else "{", path[: depth + 1])
+    if any(runs_hook(slot.host, command) for command in _commands(body, at)):
+        return text
+    return mark + inserted(body, at, "", slot.entry, layout)
+
+
+def removed(slot: Slot, text: str) -> str | None:
+    """The text without our hook, whatever event it is for; None where it is the one that we made.
+
+    :raises ConfigError: when the text cannot be read.
+    """
+    mark, body = _halves(text)
+    _document(slot, body)
+    if text == fresh(slot):
+        return None
+    _check_whole(slot, body)
+    body = _thinned(slot, body)
+    while chain := next(_ours(slot, body), None):
+        body = _cut(body, chain)
+    return mark + body
+
+
+def _check_whole(slot: Slot, body: str) -> None:
+    for _, at in _events(slot, body):
+        for event in parts(body, at):
+            commands = _commands(body, event.at) if isinstance(event.value, list) else ()
+            if any(runs_hook(slot.host, each) and not is_ours(slot.host, each) for each in commands):
+                raise ConfigError(
+                    f'"{event.name}" has a command that does more than run the hook; remove'
+                    f" `{command_line(slot.host)}` from it by hand"
+                )
+
+
+def _commands(body: str, at: int) -> Iterator[object]:
+    """The commands in an event's list."""
+    for entry in parts(body, at):
+        if isinstance(entry.value, dict):
+            yield entry.value.get("command")
+            for member in parts(body, entry.at):
+                if member.name == "hooks" and isinstance(member.value, list):
+                    yield from (item.get("command") for item in member.value if isinstance(item, dict))
+
+
+def _thinned(slot: Slot, body: str) -> str:
+    """The body with no more than one entry of ours in each list, and no more than one handler in that.
+
+    One after the other would take as long as there are entries, for each of them.
+    """
+    found = [
+        cut
+        for _, at in _events(slot, body)
+        for event in parts(body, at)
+        if isinstance(event.value, list)
+        for cut in _cuts(slot.host, body, event.at)
+    ]
+    kept = zip(
+        [0, *(end for _, end in sorted(found))],
+        [*(start for start, _ in sorted(found)), len(body)],
+        strict=True,
+    )
+    return "".join(body[start:end] for start, end in kept)
+
+
+def _cuts(host: str, body: str, at: int) -> Iterator[tuple[int, int]]:
+    """What to cut out of an event's list."""
+    entries = parts(body, at)
+    groups = [list(_groups(host, body, entry)) for entry in entries]
+    gone = {
+        index
+        for index, entry in enumerate(entries)
+        if _is_handler(host, entry)
+        or any(len(parts(body, group)) == len(places) for group, places in groups[index])
+    }
+    if len(gone) == len(entries):
+        gone.discard(len(entries) - 1)
+    yield from cuts(entries, gone)
+    for index in set(range(len(entries))) - gone:
+        for group, places in groups[index]:
+            handlers = parts(body, group)
+            yield from cuts(handlers, set(places if len(places) < len(handlers) else places[:-1]))
+
+
+def _is_handler(host: str, entry: Part) -> bool:
+    return isinstance(entry.value, dict) and is_ours(host, entry.value.get("command"))
+
+
+def _groups(host: str, body: str, entry: Part) -> Iterator[tuple[int, list[int]]]:
+    """The lists of handlers in an entry that have some of ours, and which."""
+    for member in parts(body, entry.at) if isinstance(entry.value, dict) else ():
+        if places := _places(host, member):
+            yield member.at, places
+
+
+def _halves(text: str) -> tuple[str, str]:
+    """The byte-order mark, if there is one, and the rest."""
+    return (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
+
+
+def _document(slot: Slot, body: str) -> Mapping[str, object]:
+    try:
+        document = parse(body)
+    except ValueError as error:
+        raise ConfigError(_unreadable(slot, body, error)) from None
+    if not isinstance(document, dict):
+        raise ConfigError("not a JSON object: {…}")
+    return document
+
+
+def _unreadable(slot: Slot, body: str, error: ValueError) -> str:
+    why = "the file is empty" if not body.strip() else f"invalid JSON: {error}"
+    at = getattr(error, "pos", 0)
+    if body.startswith(("//", "/*", "#"), at):
+        why = f"comment in line {getattr(error, 'lineno', 1)}; JSON has no comments"
+    hook = written(nested(slot.path(slot.beside), slot.entry), Layout(unit=None, newline="\n"))
+    return f"{why}; fix it, or add the hook by hand: {hook}"
+
+
+def _member(body: str, at: int, name: str, above: tuple[str, ...]) -> Part | None:
+    found = [part for part in parts(body, at) if part.name == name]
+    if len(found) > 1:
+        raise ConfigError(f'"{".".join((*above, name))}" appears twice; keep one')
+    return found[0] if found else None
+
+
+def _container(body: str, part: Part, bracket: str, path: tuple[str, ...]) -> int:
+    if body[part.at] != bracket:
+        wanted = "a list: […]" if bracket == "[" else "an object: {…}"
+        raise ConfigError(f'"{".".join(path)}" is not {wanted}')
+    return part.at
+
+
+def _handlers(host: str, body: str, at: int) -> Iterator[Chain]:
+    """Our handlers in an event's list: each alone, or with the group that holds no other."""
+    for index, entry in enumerate(parts(body, at)):
+        if not isinstance(entry.value, dict):
+            continue
+        if is_ours(host, entry.value.get("command")):
+            yield ((at, index),)
+        for number, member in enumerate(parts(body, entry.at)):
+            for place in _places(host, member):
+                is_alone = len(parts(body, member.at)) == 1
+                yield ((at, index),) if is_alone else ((at, index), (entry.at, number), (member.at, place))
+
+
+def _places(host: str, member: Part) -> list[int]:
+    """Which of the handlers in a group are ours."""
+    if member.name != "hooks" or not isinstance(member.value, list):
+        return []
+    commands = [item.get("command") if isinstance(item, dict) else None for item in member.value]
+    return [place for place, command in enumerate(commands) if is_ours(host, command)]
+
+
+def _ours(slot: Slot, body: str) -> Iterator[Chain]:
+    """Our handlers of every event."""
+    for chain, at in _events(slot, body):
+        for index, event in enumerate(parts(body, at)):
+            if isinstance(event.value, list):
+                yield from ((*chain, (at, index), *ours) for ours in _handlers(slot.host, body, event.at))
+
+
+def _events(slot: Slot, body: str) -> Iterator[tuple[Chain, int]]:
+    """The object that holds the lists of hooks, by event."""
+    at = root(body)
+    members = parts(body, at)
+    if slot.is_at_top and all(member.name != "hooks" for member in members):
+        yield (), at
+    for index, member in enumerate(members):
+        if member.name == "hooks" and isinstance(member.value, dict):
+            yield ((at, index),), member.at
+
+
+def _cut(body: str, chain: Chain) -> str:
+    """The body without the innermost part, nor the containers that held nothing else and came with it."""
+    for at, index in reversed(chain):
+        if len(parts(body, at)) > 1 or is_filled(body, at):
+            return without(body, at, index)
+    return without(body, *chain[0])
