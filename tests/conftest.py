@@ -1,4 +1,5 @@
 import os
+import sys
 import tempfile
 
 from hypothesis import settings
@@ -9,6 +10,9 @@ pytest_plugins = ["pytester"]
 settings.register_profile("deterministic", derandomize=True, deadline=None, database=None)
 settings.load_profile("deterministic")
 
+# Bytecode is kept, whatever the environment says: thousands of processes would compile the same modules again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # What the driver keeps outside of a project is kept apart from that of the user, and removed at the end.
 _STATE = tempfile.TemporaryDirectory(prefix="loop-close-state-")
 os.environ["XDG_STATE_HOME"] = _STATE.name

@@ -38,6 +38,7 @@ def shop(tmp_path_factory):
     return folder, done.stdout
 
 
+@pytest.mark.slow
 def test_nine_faults_are_nine_causes(shop):
     folder, _ = shop
     report = json.loads((folder / ".loop-close" / "report.json").read_text(encoding="utf-8"))

@@ -93,6 +93,7 @@ def test_no_megabyte_of_installed_files():
     check_silent(enumerate(pieces(installed_files())))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [1, None])
 def test_when_something_is_wrong_next_to_no_file_is_taken_for_it(code):
     share, loud = share_with_evidence(sample(FILES), code)

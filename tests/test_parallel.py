@@ -97,11 +97,13 @@ def test_a_process_that_dies_costs_only_the_item_it_died_of():
     assert flat(found) == sorted({*range(20), -7} - {7})
 
 
+@pytest.mark.slow
 def test_every_item_that_is_deadly_is_lost_and_no_other():
     items = [7, 1, 7, 7, 2]
     assert flat(map_in_processes(deadly, items, lost=lost, jobs=1, size=2)) == [-7, -7, -7, 1, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes are other ones there")
 def test_a_process_that_dies_in_the_middle_of_its_result_is_not_waited_for():
     assert flat(map_in_processes(cut_off, range(6), lost=lost, jobs=2, size=1)) == [-3, 0, 1, 2, 4, 5]

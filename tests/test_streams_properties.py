@@ -164,6 +164,7 @@ node_ids = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(no_deadline, max_examples=300)
 @given(st.lists(node_ids, min_size=1, max_size=6, unique=True))
 def test_every_node_id_is_kept(nodeids):

@@ -86,6 +86,7 @@ def ids(summary):
     return sorted(summary.causes)
 
 
+@pytest.mark.slow
 @given(st.lists(_summaries, max_size=8), st.randoms(use_true_random=False))
 def test_order_and_grouping_change_nothing(summaries, chance):
     whole = total(summaries)
@@ -235,6 +236,7 @@ def test_size_does_not_grow_with_the_number_of_logs():
     assert many - few < 50  # the counts have more digits
 
 
+@pytest.mark.slow
 @given(st.lists(_summaries, max_size=4))
 def test_document_is_of_the_schema_whatever_the_text(summaries):
     text = summary_json(total(summaries))

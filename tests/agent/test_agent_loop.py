@@ -453,6 +453,7 @@ def test_damaged_state_is_named(field, value, said):
         AgentLoop.from_state(state, parse_strategy("auto"))
 
 
+@pytest.mark.slow
 def test_state_keeps_no_secrets_and_stays_small():
     judge = loop()
     for number in range(30):

@@ -195,6 +195,7 @@ def test_what_is_no_junit_is_told(tmp_path, data):
     assert done.stderr.startswith(b"loop-close: a.xml")
 
 
+@pytest.mark.slow
 def test_failure_that_log_and_junit_tell_is_told_once(tmp_path):
     put(tmp_path, "test_a.py", TESTS)
     put(tmp_path, "pytest.ini", "[pytest]\n")

@@ -166,6 +166,7 @@ def project(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_it_is_a_command(project):
     for test, state in (
         ("tests/test_a.py::test_fine", "passing"),
@@ -182,6 +183,7 @@ def test_it_is_a_command(project):
     assert b"nearest: tests/test_a.py::test_red, " in done.stdout
 
 
+@pytest.mark.slow
 def test_it_works_from_sub_folders(project, monkeypatch):
     monkeypatch.chdir(project / "tests")
     for test in ("test_a.py::test_red", "./test_a.py::test_red", "tests/test_a.py::test_red"):
@@ -192,6 +194,7 @@ def test_it_works_from_sub_folders(project, monkeypatch):
     assert called("ask", project / "tests" / "test_a.py::test_red")[0] == 3
 
 
+@pytest.mark.slow
 def test_json(project, monkeypatch):
     monkeypatch.chdir(project)
     assert document("ask", "tests/test_a.py::test_fine") == (
@@ -208,6 +211,7 @@ def test_json(project, monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_what_is_asked_is_made_safe(project, monkeypatch):
     monkeypatch.chdir(project)
     code, said, _ = called("ask", "tests/\x1b[31m\u202etest_a.py::x\n::error::y")
@@ -216,6 +220,7 @@ def test_what_is_asked_is_made_safe(project, monkeypatch):
     assert said.isprintable() or said[:-1].isprintable()
 
 
+@pytest.mark.slow
 def test_wrong_usage(project, tmp_path, monkeypatch):
     monkeypatch.chdir(project)
     assert called("ask")[0] == 64
@@ -229,12 +234,14 @@ def test_wrong_usage(project, tmp_path, monkeypatch):
     assert called("ask", "a")[1:] == ("", NO_RUN)
 
 
+@pytest.mark.slow
 def test_the_help_names_every_code(project):
     told = " ".join(loop_close("ask", "--help", cwd=project).stdout.decode().split())
     for state, code in CODES.items():
         assert f"{code} {'it passes' if state == 'passing' else state}" in told
 
 
+@pytest.mark.slow
 def test_the_history_stays_as_it_is(project, monkeypatch):
     monkeypatch.chdir(project)
     before = (project / ".loop-close/history.sqlite3").read_bytes()

@@ -1,8 +1,10 @@
 """``loop-close demo``: the example is run where nothing stays."""
 
+import pytest
 from cli_harness import environment, loop_close
 
 
+@pytest.mark.slow
 def test_example_is_run_in_a_folder_that_is_gone_afterwards(tmp_path):
     here, temporary = tmp_path / "here", tmp_path / "tmp"
     here.mkdir()

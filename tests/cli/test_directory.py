@@ -73,6 +73,7 @@ def heavy(tmp_path):
     return first.parent
 
 
+@pytest.mark.slow
 def test_summary_is_that_of_the_library_whatever_the_number_of_processes(tmp_path, logs, expected):
     printed = {jobs: analyze(tmp_path, logs, "--json", "--jobs", jobs) for jobs in (1, 3)}
     assert all(done.stderr == b"" and done.returncode == 1 for done in printed.values())
@@ -149,6 +150,7 @@ def test_wrong_usage(tmp_path, words, said):
     assert said in done.stderr.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [[], ["--json"]], ids=["text", "json"])
 def test_output_in_the_directory_is_not_read_as_a_log(tmp_path, words):
     put(tmp_path, "logs/a.log", RED)
@@ -161,6 +163,7 @@ def test_output_in_the_directory_is_not_read_as_a_log(tmp_path, words):
     assert b"written by loop-close" in analyze(tmp_path, "logs", *words).stdout
 
 
+@pytest.mark.slow
 def test_standard_output_in_the_directory_is_not_read_as_a_log(tmp_path):
     put(tmp_path, "logs/a.log", GREEN)
     plain = analyze(tmp_path, "logs")
@@ -179,6 +182,7 @@ def test_names_cannot_address_the_terminal_or_the_reader(tmp_path):
         assert b"\n::error" not in shown
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
 def test_terminal_shows_a_bar_and_a_pipe_does_not(tmp_path, logs):
     piped = analyze(tmp_path, logs, "--json")
@@ -198,6 +202,7 @@ def test_terminal_shows_a_bar_and_a_pipe_does_not(tmp_path, logs):
     assert b"loop-close: [" not in shown
 
 
+@pytest.mark.slow
 def test_log_at_which_a_process_dies_is_named_and_the_others_are_read(tmp_path):
     for number in range(12):
         put(tmp_path, f"logs/{number}.log", RED)
@@ -236,6 +241,7 @@ def workers_of(session):
     ]
 
 
+@pytest.mark.slow
 @on_linux
 def test_ctrl_c_ends_all_processes_and_says_nothing(tmp_path, heavy):
     with Terminal("analyze", heavy, "--jobs", "2", cwd=tmp_path) as terminal:
@@ -259,6 +265,7 @@ def test_processes_end_with_their_parent_however_it_ends(tmp_path, heavy):
         until(lambda: not [*processes_of(session)])
 
 
+@pytest.mark.slow
 @on_linux
 def test_process_that_is_killed_costs_nothing_if_its_logs_are_not_the_reason(tmp_path, heavy):
     for path in [*heavy.iterdir()][20:]:

@@ -54,6 +54,7 @@ def test_nothing_was_run(project):
     assert hook(project) is None
 
 
+@pytest.mark.slow
 def test_red_then_edited_then_green(project):
     run(project)
     red = hook(project)
@@ -92,12 +93,14 @@ def test_who_did_nothing_since_it_was_sent_back_may_stop(project):
     assert hook(project, session="other", stop_hook_active=False)["decision"] == "block"
 
 
+@pytest.mark.slow
 def test_it_ends_by_itself(project):
     run(project)
     answers = [hook(project) for _ in range(CAP + 2)]
     assert [answer is not None for answer in answers] == [*([True] * CAP), False, False]
 
 
+@pytest.mark.slow
 def test_a_loop_that_does_not_advance_is_ended(project):
     for number in range(4):
         (project / "shop.py").write_text(RED.replace("- 1", f"- {number + 1}"))
@@ -107,6 +110,7 @@ def test_a_loop_that_does_not_advance_is_ended(project):
     assert "the loop is stuck" in ended["stopReason"]
 
 
+@pytest.mark.slow
 def test_a_failed_tool_tells_once(project):
     run(project)
     event = {"event": "PostToolUseFailure", "tool_name": "Bash", "tool_input": {"command": "pytest"}}
@@ -130,6 +134,7 @@ def test_a_project_that_is_not_there(project):
     assert (code, told) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_damaged_history_lets_the_agent_stop(project):
     run(project)
     (project / ".loop-close" / "history.sqlite3").write_bytes(b"\0" * 5_000)
@@ -144,6 +149,7 @@ def test_an_unknown_host_is_wrong_usage():
     assert "claude, codex, gemini" in complained
 
 
+@pytest.mark.slow
 def test_as_a_process_of_its_own(project):
     run(project)
     done = loop_close("hook", "--host", "codex", cwd=project, data=payload(project, turn_id="t", model="m"))
@@ -169,6 +175,7 @@ HEAVY = {
 }
 
 
+@pytest.mark.slow
 def test_what_it_loads_for_a_green_run_stays_small(project):
     edit(project, GREEN)
     run(project)
@@ -187,6 +194,7 @@ def test_what_it_loads_for_a_green_run_stays_small(project):
     assert done.stderr == b""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("--host", "claude"), ("--host=claude",)])
 def test_either_way_to_write_the_option(project, words):
     run(project)
@@ -195,6 +203,7 @@ def test_either_way_to_write_the_option(project, words):
     assert json.loads(done.stdout)["decision"] == "block"
 
 
+@pytest.mark.slow
 def test_settings_that_would_keep_a_reader_waiting_are_none(project):
     run(project)
     os.mkfifo(project / "pyproject.toml")
@@ -210,6 +219,7 @@ def touched(project):
         os.utime(path, (1_000_000_000, 1_000_000_000))
 
 
+@pytest.mark.slow
 def test_files_that_were_only_touched_are_not_edited(project, monkeypatch):
     edit(project, GREEN)
     run(project)
@@ -219,6 +229,7 @@ def test_files_that_were_only_touched_are_not_edited(project, monkeypatch):
     assert hook(project) is None
 
 
+@pytest.mark.slow
 def test_of_more_files_than_are_read_those_of_another_size_are_edited(project, monkeypatch):
     edit(project, GREEN)
     run(project)
@@ -228,6 +239,7 @@ def test_of_more_files_than_are_read_those_of_another_size_are_edited(project, m
     assert "last edit: shop.py changed" in hook(project)["reason"]
 
 
+@pytest.mark.slow
 def test_of_more_files_than_are_read_the_last_written_are(project, monkeypatch):
     edit(project, GREEN)
     run(project)
@@ -252,6 +264,7 @@ def beside(project):
     return inside
 
 
+@pytest.mark.slow
 def test_code_outside_of_the_root_is_looked_at(beside):
     lib = beside.parent / "lib"
     assert hook(beside) is None
@@ -265,6 +278,7 @@ def test_code_outside_of_the_root_is_looked_at(beside):
     assert hook(beside) is None
 
 
+@pytest.mark.slow
 def test_a_project_that_was_moved_away_from_code_outside_is_let_be(beside):
     (beside.parent / "lib").rename(beside.parent / "gone")
     assert hook(beside) is None
@@ -274,6 +288,7 @@ def edit(project, text, name="shop.py"):
     (project / name).write_text(text)
 
 
+@pytest.mark.slow
 def test_another_tool_makes_no_edit_tested(project):
     edit(project, GREEN)
     run(project)
@@ -282,12 +297,14 @@ def test_another_tool_makes_no_edit_tested(project):
     assert "shop.py changed" in hook(project)["reason"]
 
 
+@pytest.mark.slow
 def test_another_tool_makes_no_red_run_green(project):
     run(project)
     loop_close("run", "--", sys.executable, "-c", "pass", cwd=project)
     assert "- `pytest`: 1 test fails" in hook(project)["reason"]
 
 
+@pytest.mark.slow
 def test_a_green_part_says_nothing_of_the_rest(project):
     edit(project, GREEN)
     edit(project, TEST + "\n\ndef test_more():\n    assert total([]) == 0\n", "test_shop.py")
@@ -299,6 +316,7 @@ def test_a_green_part_says_nothing_of_the_rest(project):
     assert hook(project, session="other") is None
 
 
+@pytest.mark.slow
 def test_where_nobody_can_count_the_agent_may_stop(project):
     run(project)
     (project / ".loop-close" / "sessions.json").mkdir()
@@ -315,6 +333,7 @@ def test_what_tests_write_is_no_edit(project):
     assert hook(project) is None
 
 
+@pytest.mark.slow
 def test_a_prompt_that_somebody_else_wrote(project, tmp_path):
     run(project)
     path = project / "nextprompt.md"
@@ -328,6 +347,7 @@ def test_a_prompt_that_somebody_else_wrote(project, tmp_path):
     assert "another project" not in hook(project, session="other")["reason"]
 
 
+@pytest.mark.slow
 def test_subagents_have_a_count_of_their_own(project):
     run(project)
     for _ in range(CAP):
@@ -336,6 +356,7 @@ def test_subagents_have_a_count_of_their_own(project):
     assert hook(project)["decision"] == "block"
 
 
+@pytest.mark.slow
 def test_subagents_are_told_apart(project):
     run(project)
     for agent in ("a", "b"):
@@ -355,6 +376,7 @@ def gemini(project, *said, **fields):
     return hook(project, "gemini", **{**event, **fields})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ask", [openhands, gemini])
 def test_where_the_host_does_not_say_that_it_was_sent_back(project, ask):
     run(project)
@@ -366,6 +388,7 @@ def test_where_the_host_does_not_say_that_it_was_sent_back(project, ask):
     assert ask(project) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ask", [openhands, gemini])
 def test_turns_without_any_advance_have_an_end(project, ask):
     run(project)
@@ -373,6 +396,7 @@ def test_turns_without_any_advance_have_an_end(project, ask):
     assert answers == [True, False] * CAP + [False, False]
 
 
+@pytest.mark.slow
 def test_who_ran_or_edited_since_is_sent_back_whatever_the_host_says(project):
     run(project)
     assert gemini(project) is not None
@@ -388,6 +412,7 @@ def errors_kept(project):
     return session.errors
 
 
+@pytest.mark.slow
 def test_what_was_said_over_an_edit_is_not_heard_later(project):
     said = ["I look.", "It was\n\nKeyError: 'a'\n", "I changed more."]
     run(project)
@@ -404,6 +429,7 @@ def test_what_was_said_over_an_edit_is_not_heard_later(project):
     assert errors_kept(project) == ("", "", "KeyError: <str>")
 
 
+@pytest.mark.slow
 def test_input_that_does_not_end_costs_no_more_than_its_time(project):
     reader = started("hook", "--host", "claude", cwd=project, stdin=subprocess.PIPE)
     try:
@@ -441,6 +467,7 @@ def test_edits_that_no_test_ran_are_let_be(project, setting):
     assert hook(project) is None
 
 
+@pytest.mark.slow
 def test_edits_that_no_test_ran_are_told_once(project):
     is_asked(project)
     green(project, "rest")
@@ -453,6 +480,7 @@ def test_edits_that_no_test_ran_are_told_once(project):
     assert hook(project, session="other")["decision"] == "block"
 
 
+@pytest.mark.slow
 def test_other_functions_are_told_again(project):
     is_asked(project)
     green(project, "rest")
@@ -463,6 +491,7 @@ def test_other_functions_are_told_again(project):
     assert hook(project, stop_hook_active=True) is None
 
 
+@pytest.mark.slow
 def test_what_is_worse_is_told_first(project):
     is_asked(project)
     green(project, "rest")
@@ -472,6 +501,7 @@ def test_what_is_worse_is_told_first(project):
     assert "# 1 test fails: " in hook(project)["reason"]
 
 
+@pytest.mark.slow
 def test_a_tool_is_not_told_of_them(project):
     is_asked(project)
     green(project, "rest")
@@ -506,6 +536,7 @@ def write(project, **texts):
         (project / f"{name}.py").write_text(text)
 
 
+@pytest.mark.slow
 def test_agent_that_gutted_a_test_and_ran_it_twice_is_sent_back_and_then_handed_over(project):
     run(project)
     write(project, test_shop=GUTTED)
@@ -522,6 +553,7 @@ def test_agent_that_gutted_a_test_and_ran_it_twice_is_sent_back_and_then_handed_
     assert hook(project, session="next") is None
 
 
+@pytest.mark.slow
 def test_change_that_cannot_be_decided_is_asked_about_once(project):
     write(project, shop=GREEN)
     run(project)
@@ -536,6 +568,7 @@ def test_change_that_cannot_be_decided_is_asked_about_once(project):
     assert hook(project) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_git", [True, False])
 @pytest.mark.parametrize("way", ["reset", "remove"])
 def test_history_that_was_taken_away_in_the_session_is_noticed(project, way, has_git):
@@ -559,6 +592,7 @@ def test_history_that_was_taken_away_in_the_session_is_noticed(project, way, has
     assert (hook(project, stop_hook_active=True) is not None) == has_git
 
 
+@pytest.mark.slow
 def test_history_that_is_gone_when_the_agent_stops(project):
     run(project)
     assert hook(project)["decision"] == "block"
@@ -572,12 +606,14 @@ def test_history_that_is_gone_when_the_agent_stops(project):
 KNOWN = "[tool.loop-close]\nknown = [{test = 'test_shop.py::test_total'}]\n"
 
 
+@pytest.mark.slow
 def test_known_failures_send_nobody_back(project):
     (project / "pyproject.toml").write_text(KNOWN)
     assert run(project) == 1
     assert hook(project) is None
 
 
+@pytest.mark.slow
 def test_an_entry_that_the_agent_adds_sends_it_back(project):
     run(project)
     hook(project)
@@ -591,6 +627,7 @@ def test_an_entry_that_the_agent_adds_sends_it_back(project):
 BEFORE = "This failure was there before this session began (run 1 of pytest): test_shop.py::test_total."
 
 
+@pytest.mark.slow
 def test_failures_of_before_the_session_send_it_back_once(project):
     run(project)
     assert hook(project, event="SessionStart", source="startup") is None
@@ -606,6 +643,7 @@ def test_failures_of_before_the_session_send_it_back_once(project):
     assert hook(project, session="other")["decision"] == "block"
 
 
+@pytest.mark.slow
 def test_failures_of_the_session_itself_are_none_of_before(project):
     run(project)
     hook(project, event="SessionStart", source="startup")
@@ -618,6 +656,7 @@ def test_failures_of_the_session_itself_are_none_of_before(project):
     assert hook(project)["reason"].startswith(BEFORE)
 
 
+@pytest.mark.slow
 def test_another_failure_of_the_same_test_is_none_of_before(project):
     run(project)
     hook(project, event="SessionStart", source="startup")
@@ -626,6 +665,7 @@ def test_another_failure_of_the_same_test_is_none_of_before(project):
     assert hook(project)["reason"].startswith("# 1 test fails: ")
 
 
+@pytest.mark.slow
 def test_where_no_run_was_before_the_session_nothing_was_there(project):
     hook(project, event="SessionStart", source="startup")
     run(project)
@@ -633,6 +673,7 @@ def test_where_no_run_was_before_the_session_nothing_was_there(project):
         assert hook(project)["reason"].startswith("# 1 test fails: ")
 
 
+@pytest.mark.slow
 def test_without_its_start_nothing_is_known_to_be_of_before(project):
     """Runs before the first call may be of the session itself, and so may what fails in them."""
     run(project)
@@ -644,6 +685,7 @@ def test_without_its_start_nothing_is_known_to_be_of_before(project):
     assert "before this session" not in json.dumps(told)
 
 
+@pytest.mark.slow
 def test_a_run_of_some_tests_says_nothing_of_before(project):
     run(project)
     hook(project, event="SessionStart", source="startup")
@@ -651,6 +693,7 @@ def test_a_run_of_some_tests_says_nothing_of_before(project):
     assert hook(project)["reason"].startswith("# 1 test fails: ")
 
 
+@pytest.mark.slow
 def test_a_shortened_context_is_no_beginning(project):
     hook(project, event="SessionStart", source="startup")
     run(project)

@@ -56,6 +56,7 @@ def test_credentials_are_not_kept():
     assert SECRET not in repr(session)
 
 
+@pytest.mark.slow
 @given(st.lists(st.text() | st.sampled_from([SECRET, OUTPUT, "ValueError: x\n" * 500]), max_size=14))
 def test_it_stays_small(messages):
     session = after(*messages)

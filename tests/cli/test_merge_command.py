@@ -61,6 +61,7 @@ def merged(project, *words, code=1):
     return done
 
 
+@pytest.mark.slow
 def test_shards_of_a_folder_are_one_prompt_with_a_command_for_this_machine(project):
     merged(project, "reports", "--json", "merged.json")
     prompt = (project / "nextprompt.md").read_text()
@@ -71,6 +72,7 @@ def test_shards_of_a_folder_are_one_prompt_with_a_command_for_this_machine(proje
     assert (report["counts"]["passed"], report["counts"]["failed"]) == (5, 1)
 
 
+@pytest.mark.slow
 def test_the_command_runs_the_failing_test_alone(project):
     merged(project, "reports")
     words = ["-q", "--loop-close-failed", "--loop-close-history=off"]
@@ -98,6 +100,7 @@ def test_a_pipe_is_not_waited_for(project, tmp_path):
     assert "report.json was not read: it is not a regular file" in merged(project, tmp_path).stderr.decode()
 
 
+@pytest.mark.slow
 def test_junit_files_are_sources_of_their_own(project, tmp_path):
     for name, words in (("py311", []), ("py312", ["-k", "not 3"])):
         command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={tmp_path / name}.xml", *words]

@@ -85,6 +85,7 @@ def test_input_is_left_to_the_command(tmp_path):
     assert done.returncode == 0
 
 
+@pytest.mark.slow
 def test_much_output_goes_through_whole_in_bounded_memory(tmp_path):
     code = "import os\nline = b'x' * 99 + b'\\n'\nfor _ in range(3000): os.write(1, line * 1000)"
     measured = f"{sys.executable!r}, '-c', 'from loop_close.cli import main; import sys; sys.exit(main())'"
@@ -325,6 +326,7 @@ def test_size_of_the_terminal_is_passed_on_and_followed(tmp_path):
         assert terminal.ended()[0] == 0
 
 
+@pytest.mark.slow
 def test_ctrl_c_reaches_pytest_once(tmp_path):
     test = "import time\n\ndef test_sleeps():\n    print('asleep', flush=True)\n    time.sleep(600)\n"
     (tmp_path / "test_it.py").write_text(test, encoding="utf-8")

@@ -99,6 +99,7 @@ RUN = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(RUN, max_size=6))
 def test_whatever_a_file_holds_is_replayed_or_named(runs):
     data = json.dumps({"schema": "loop-close.history/1", "runs": runs}).encode()

@@ -49,12 +49,14 @@ def test_green_command_says_so_and_the_old_prompt_is_gone(tmp_path, prompt):
     assert told(done) == ["loop-close: No failure (exit 0)"]
 
 
+@pytest.mark.slow
 def test_green_tests_are_counted(tmp_path, prompt):
     put(tmp_path, "test_it.py", GREEN_TEST)
     assert loop_close("run", "--", *PYTEST, cwd=tmp_path).returncode == 0
     assert text(prompt) == f"# The tests pass: 1 passed\n{SIGNATURE}"
 
 
+@pytest.mark.slow
 def test_red_tests_are_told_with_the_command_that_runs_them_again(tmp_path, prompt):
     put(tmp_path, "tests/test_it.py", RED_TEST)
     done = loop_close("run", "--budget", "900", "--", *PYTEST, "tests", cwd=tmp_path)
@@ -65,6 +67,7 @@ def test_red_tests_are_told_with_the_command_that_runs_them_again(tmp_path, prom
     assert again == [f"loop-close run -- {' '.join(PYTEST)} tests/test_it.py::test_it"]
 
 
+@pytest.mark.slow
 def test_red_run_keeps_its_report_and_a_green_one_forgets_it(tmp_path):
     path = put(tmp_path, "test_it.py", RED_TEST)
     loop_close("run", "--", *PYTEST, cwd=tmp_path)
@@ -105,6 +108,7 @@ def test_while_the_command_runs_the_prompt_says_so(tmp_path, prompt):
     assert text(prompt).startswith("# No failure")
 
 
+@pytest.mark.slow
 def test_prompt_that_nobody_asked_for_is_told_of(tmp_path):
     words = [*PYTEST, "-c", "pytest.ini"]
     put(tmp_path, "test_it.py", RED_TEST)
@@ -125,6 +129,7 @@ def test_when_we_are_killed_no_stale_prompt_is_left(tmp_path, prompt):
     assert text(prompt).startswith("# Tests are running\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", [GREEN_TEST, RED_TEST], ids=["green", "red"])
 def test_prompt_of_the_plugin_is_left_as_it_is(tmp_path, test):
     alone, under = tmp_path / "alone", tmp_path / "under"
@@ -140,6 +145,7 @@ def test_prompt_of_the_plugin_is_left_as_it_is(tmp_path, test):
     assert sorted(under.rglob("*")) == sorted(under / p.relative_to(alone) for p in alone.rglob("*"))
 
 
+@pytest.mark.slow
 def test_good_news_of_the_plugin_is_none_when_the_command_fails_after_all(tmp_path, prompt):
     put(tmp_path, "test_it.py", GREEN_TEST)
     code = f"import subprocess; subprocess.run({[*PYTEST, '--loop-close']!r}); raise SystemExit(4)"
@@ -149,6 +155,7 @@ def test_good_news_of_the_plugin_is_none_when_the_command_fails_after_all(tmp_pa
     assert "(exit 4)" in text(prompt)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_prompt_of_a_plugin_that_was_killed_tells_nothing(tmp_path, prompt):
     put(tmp_path, "test_it.py", "import os\ndef test_it():\n    os.kill(os.getpid(), 9)\n")

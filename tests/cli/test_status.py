@@ -266,6 +266,7 @@ def test_exit_code_is_told_to_who_reads_nothing(tmp_path):
     assert (done.returncode, done.stderr) == (3, b"")
 
 
+@pytest.mark.slow
 def test_real_runs_from_red_to_stuck_to_green(tmp_path):
     (tmp_path / "pyproject.toml").write_text(
         "[tool.pytest.ini_options]\naddopts = '-p no:cacheprovider -q'\n"
@@ -303,6 +304,7 @@ def test_real_runs_from_red_to_stuck_to_green(tmp_path):
     assert history_path(tmp_path).exists()
 
 
+@pytest.mark.slow
 def test_failures_that_are_only_counted_are_counted(tmp_path):
     for _ in range(2):
         words = ["sh", "-c", "echo '2 failed, 2 passed in 0.02s'; exit 1"]
@@ -331,6 +333,7 @@ def test_merged_reports_count_until_other_runs_are_newer(tmp_path):
     assert loop_close("status", "--source", "merge", cwd=tmp_path).returncode == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [["-m", "pytest", "--loop-close"], ["-m", "loop_close", "run", "--", sys.executable, "-m", "pytest"]],

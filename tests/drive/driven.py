@@ -12,8 +12,7 @@ from pathlib import Path
 AGENT = Path(__file__).with_name("scripted_agent.py")
 CODE = "import sys; from loop_close.cli import main; sys.exit(main())"
 COMMAND = [sys.executable, "-c", CODE]
-# Edits of one size within a second would share bytecode.
-TEST = f"{shlex.quote(sys.executable)} -B -m pytest -q --loop-close -p no:cacheprovider"
+TEST = f"{shlex.quote(sys.executable)} -m pytest -q --loop-close -p no:cacheprovider"
 GUARD = 300  # seconds after which a test that hangs fails: far more than a machine under load takes
 LEFT_OUT = (*("PYTEST_", "COLUMNS", "LINES", "NO_COLOR", "PYTHONWARNINGS", "PYTHONUNBUFFERED"),)
 

@@ -10,6 +10,8 @@ import sys
 import pytest
 from driven import COMMAND, GUARD, TEST, TESTS, cart, environment, is_running, wait_until
 
+pytestmark = pytest.mark.slow  # whole loops, with an agent and pytest as processes of their own
+
 WRONG = cart(total="sum(prices) + 1")
 CLAIM = "I fixed everything. All tests pass, the task is complete."
 TRIVIAL = "def test_trivial():\n    assert True\n"
@@ -28,7 +30,7 @@ class TestCart(unittest.TestCase):
 ONE_UNITTEST = (
     "import unittest\n\n\nclass TestCart(unittest.TestCase):\n    def test_it(self):\n        pass\n"
 )
-RUN_UNITTEST = f"{shlex.quote(sys.executable)} -B -m unittest"
+RUN_UNITTEST = f"{shlex.quote(sys.executable)} -m unittest"
 posix = pytest.mark.skipif(os.name != "posix", reason="there are no process groups")
 
 

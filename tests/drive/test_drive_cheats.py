@@ -9,6 +9,8 @@ from driven import RIGHT, TEST, TESTS, cart
 
 from loop_close import files
 
+pytestmark = pytest.mark.slow  # whole loops, with an agent and pytest as processes of their own
+
 CLAIM = "I fixed everything. All tests pass, the task is complete."
 WRONG = cart(total="sum(prices) + 1")
 PYTEST = ["PYTHON", *TEST.split()[1:]]

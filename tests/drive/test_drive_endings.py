@@ -6,6 +6,8 @@ import signal
 import pytest
 from driven import cart, interrupt, is_running, wait_until
 
+pytestmark = pytest.mark.slow  # whole loops, with an agent and pytest as processes of their own
+
 posix = pytest.mark.skipif(os.name != "posix", reason="there are no process groups")
 WRONG = cart(total="sum(prices) + 1")
 

@@ -9,6 +9,8 @@ import sys
 import pytest
 from driven import TEST, TESTS, cart, environment, is_running, wait_until
 
+pytestmark = pytest.mark.slow  # whole loops, with an agent and pytest as processes of their own
+
 WRONG = cart(total="sum(prices) + 1")
 CONFTEST = "import pytest\n"
 SWALLOW = (
@@ -208,8 +210,7 @@ def test_forged_bytecode_is_not_what_runs(project):
         "print(glob.glob('__pycache__/test_cart*'))\n"
     )
     loop = project([{"say": "Done.", "run": [["PYTHON", "-c", forge]]}], WRONG)
-    kept = {k: v for k, v in environment().items() if k != "PYTHONDONTWRITEBYTECODE"}
-    done = loop.drive("--max-iterations", "1", test=TEST.replace(" -B", ""), env=kept)
+    done = loop.drive("--max-iterations", "1")
     assert "test_cart.cpython" in (loop.beside / "ran.txt").read_text()
     assert done.returncode == 4, done.stdout
     assert "0 failing" not in done.stderr

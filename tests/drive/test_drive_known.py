@@ -1,6 +1,9 @@
 """Failures that are known, in a loop that is driven."""
 
+import pytest
 from driven import cart
+
+pytestmark = pytest.mark.slow  # whole loops, with an agent and pytest as processes of their own
 
 KNOWN = "[tool.loop-close]\nknown = [{test = 'test_cart.py::test_count'}]\n"
 

@@ -5,6 +5,8 @@ import sys
 import pytest
 from driven import TESTS, cart, steps
 
+pytestmark = pytest.mark.slow  # whole loops, with an agent and pytest as processes of their own
+
 CLAIM = "I fixed everything. All tests pass, the task is complete."
 WITHOUT_TOTAL = TESTS.replace("def test_total():\n    assert total([1, 2]) == 3\n\n\n", "")
 

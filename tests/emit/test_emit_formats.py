@@ -120,6 +120,7 @@ def test_a_run_that_is_not_whole_is_never_empty(name):
     assert "incomplete-run" not in emitted(name, RED) + emitted(name, GREEN)
 
 
+@pytest.mark.slow
 def test_thousands_of_tests_are_written_at_once():
     found = document(*many(1_500, places=2))
     for name in FORMATS:

@@ -47,6 +47,7 @@ def test_many_tests_can_be_folded_out():
     assert "- … and 200 more\n\n</details>\n" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "held", [0, 10_000, 500_000, LIMIT - 60_000, LIMIT - 2_000, LIMIT - 300, LIMIT - 20, LIMIT, 10**9]
 )

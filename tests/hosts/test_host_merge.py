@@ -94,6 +94,7 @@ def test_all_else_stays_in_its_order(text):
     assert after["hooks"] == {"Stop": [], **before.get("hooks", {})}
 
 
+@pytest.mark.slow
 @every_json_host
 @given(
     document=DOCUMENTS,

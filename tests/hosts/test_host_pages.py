@@ -72,6 +72,7 @@ def test_links_lead_somewhere(name):
         assert (PAGES / target).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fixes", "prompts", "verdict"), [("1", 1, 0), ("", 3, 3)])
 def test_loop_ends_when_it_is_done_or_stuck(tmp_path, fixes, prompts, verdict):
     (loop,) = blocks("ralph", "sh")

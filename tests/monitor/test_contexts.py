@@ -193,6 +193,7 @@ def line_texts(found, nodeid):
     return [lines[line - 1].strip() for _, line in found.failed[nodeid]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", ["lines", "branches", "xdist", "static, relative"])
 def test_real_run_is_told_as_it_was(project, data_of, run):
     found = calls(data_of(run), project)
@@ -249,6 +250,7 @@ def test_it_is_what_the_monitor_tells(project, branch):
         assert set(line_texts(found, nodeid)) == set(line_texts(seen, nodeid))
 
 
+@pytest.mark.slow
 def test_contexts_of_functions_do_not_tell_parameters_apart(project, data_of):
     found = calls(data_of("functions"), project)
     functions = {each.function: each for each in found.functions}

@@ -156,6 +156,7 @@ def test_which_failing_tests_are_kept_does_not_depend_on_order(random, most):
         assert calls.functions[index].function == names[test]
 
 
+@pytest.mark.slow
 def test_room_of_many_lines():
     import tracemalloc
 

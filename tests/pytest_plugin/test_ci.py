@@ -208,6 +208,7 @@ def test_a_run_without_tests_says_so(run, summary):
 LOADED = "import sys\nimport atexit\natexit.register(lambda: print('LOADED', *sorted(sys.modules)))\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["", "GITHUB_ACTIONS", "GITLAB_CI"])
 def test_a_green_run_loads_nothing_for_it(pytester, monkeypatch, system, tmp_path):
     if system:

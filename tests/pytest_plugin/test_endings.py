@@ -229,6 +229,7 @@ def test_ctrl_c_while_collecting_is_an_incomplete_run(run):
         assert done.says("# Run interrupted (exit 2)", "(`interrupted by Ctrl-C`)")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT to send")
 def test_signal_of_ctrl_c_to_a_real_process_is_told(tmp_path):
     (tmp_path / "pytest.ini").touch()

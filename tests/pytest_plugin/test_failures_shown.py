@@ -279,6 +279,7 @@ def test_failure_in_a_helper_module_of_the_project_shows_the_helper(run):
     assert done.says("src/shop.py:2\n", "AttributeError: 'int' object has no attribute 'price'")
 
 
+@pytest.mark.slow
 def test_two_thousand_distinct_failures_keep_the_budget_and_lose_no_message(run):
     tests = "\n".join(f"def test_{n}(): raise ValueError('distinct failure {n:04} xx')" for n in range(2000))
     done = run(

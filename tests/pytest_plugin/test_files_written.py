@@ -256,6 +256,7 @@ def pytest_output(folder, *args):
     return done.returncode, re.sub(r"in [\d.]+s", "in TIME", done.stdout), done.stderr
 
 
+@pytest.mark.slow
 def test_not_asked_for_it_changes_no_byte_of_the_output_and_writes_nothing(tmp_path):
     (tmp_path / "pytest.ini").touch()
     (tmp_path / "test_a.py").write_text(FAILING + "def test_b(): pass\n")

@@ -90,6 +90,7 @@ def test_hostile_text_stays_inside_of_code_wherever_the_budget_cuts(hostile, bud
     assert len(done.prompt.encode()) <= 4 * budget
 
 
+@pytest.mark.slow
 def test_hostile_text_is_the_same_to_workers(run):
     args = ("-k", "not surrogate")  # xdist itself ends with an internal error there
     serial = run({"test_a.py": SOURCE}, *args, own_process=True).prompt

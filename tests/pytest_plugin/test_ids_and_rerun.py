@@ -57,6 +57,7 @@ def test_test_with_such_an_id_is_shown_as_code_and_nothing_else(run, identifier)
     assert not any(word in outside for word in ("pwned", "Heading\n", "evil", "hidden", "right to left"))
 
 
+@pytest.mark.slow
 def test_command_of_the_prompt_runs_the_failing_tests_and_nothing_else(run):
     cases = ", ".join(ascii(identifier) for identifier in IDS if identifier.isprintable())
     source = f"import pytest\n@pytest.mark.parametrize('x', [{cases}])\ndef test_x(x): assert x == 1\n"
@@ -69,6 +70,7 @@ def test_command_of_the_prompt_runs_the_failing_tests_and_nothing_else(run):
     assert not (done.folder / "pwned").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("sh") is None, reason="the command is for a POSIX shell")
 @pytest.mark.parametrize(
     "identifier", ["$(touch pwned)", "it's `touch pwned`", "a::b[c]", "; touch pwned", "grün"]
@@ -90,6 +92,7 @@ def test_cases_of_one_function_are_counted_not_listed(run):
     assert len(done.report["root_causes"][0]["tests"]) == 4
 
 
+@pytest.mark.slow
 def test_file_name_with_any_characters_is_shown_as_code_and_quoted(run):
     done = run({"te`st #1 (a)/test_a b$(touch pwned).py": "def test_1(): assert 1 == 2\n"})
     assert done.says("``te`st #1 (a)/test_a b$(touch pwned).py:1``")
@@ -259,6 +262,7 @@ def test_cases_and_tests_with_subtests_are_run_and_no_others(run):
     assert more.report["counts"]["passed"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [("--group", "2"), ("--group=1",), ("--picked",), ("--picked", "first", "-vx"), ("--picked", "-x", "-q")],
@@ -273,6 +277,7 @@ def test_options_of_plugins_neither_take_the_tests_nor_choose_others(run, option
         assert more.report["counts"]["passed"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["-p evil", "--co", "@x", "-x"])
 @pytest.mark.parametrize("number", [1, 30])
 def test_folder_whose_name_is_an_option_gives_none(run, name, number):
@@ -289,6 +294,7 @@ def test_folder_whose_name_is_an_option_gives_none(run, name, number):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", ["0", "2"])
 def test_failing_tests_are_run_again_with_another_cache_and_on_workers(run, number):
     pytest.importorskip("xdist")
@@ -452,6 +458,7 @@ OUTSIDE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", ["0", "2"])
 @pytest.mark.parametrize(
     "words",
@@ -500,6 +507,7 @@ def test_z(): pass
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", ["0", "2"])
 def test_class_that_could_not_be_collected_is_run_once_it_can(run, number):
     workers = {"own_process": True, "plugins": ("xdist",)}
@@ -537,6 +545,7 @@ def pytest_collect_file(parent, file_path):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["t.yml", "t.py"])
 @pytest.mark.parametrize("number", ["0", "2"])
 def test_items_with_any_names_are_run_again(run, name, number):
@@ -559,6 +568,7 @@ def test_item_that_can_be_selected_is_named_whatever_the_file(run):
     assert failing(again(run, done.rerun)) == ["t.yml::first::c[d::e]"]
 
 
+@pytest.mark.slow
 def test_item_that_is_left_from_the_run_before_is_run_by_the_option_if_its_id_is_not_clear(run):
     done = run({"conftest.py": COLLECTS, "t.yml": "", "test_a.py": "def test_a(): pass\n"}, remembers=True)
     assert len(failing(done)) == 3
@@ -568,6 +578,7 @@ def test_item_that_is_left_from_the_run_before_is_run_by_the_option_if_its_id_is
     assert failing(again(run, done.rerun)) == ["t.yml::a::b", "t.yml::first::a::b", "t.yml::first::c[d::e]"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", ["0", "2"])
 @pytest.mark.parametrize("many", ["", MANY])
 def test_brackets_in_the_name_of_a_folder(run, many, number):
@@ -588,6 +599,7 @@ def test_brackets_in_the_name_of_a_folder(run, many, number):
     assert "sub/t[1]/test_x.py::test_a" in failing(more)
 
 
+@pytest.mark.slow
 def test_notes_on_the_selection_come_from_workers_too(run):
     workers = {"own_process": True, "plugins": ("xdist",), "asked": ("--loop-close-failed", "-n", "2")}
     run({"test_a.py": TWO + "def test_c(): assert 1 == 3\n"})
@@ -598,6 +610,7 @@ def test_notes_on_the_selection_come_from_workers_too(run):
     assert done.summary.count("loop-close: none of the tests that failed was found: all tests ran") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="an environment has other folders there")
 @pytest.mark.parametrize("start", [(".venv/bin/pytest",), (".venv/bin/python", "-m", "pytest")])
 @pytest.mark.parametrize("is_active", [False, True])

@@ -303,6 +303,7 @@ def test_fine(): pass
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(pytest, "Subtests"), reason="subtests are new in pytest 9.0")
 @pytest.mark.parametrize("options", [(), ("-n", "2"), ("-n", "2", "--dist", "each")])
 def test_title_counts_what_pytest_counts(run, options):

@@ -151,6 +151,7 @@ def red(run, pytester):
     return lambda *args: run({}, *args, remembers=True)
 
 
+@pytest.mark.slow
 def test_an_entry_that_is_added_in_a_loop_counts_once_a_person_accepts_it(red, pytester, monkeypatch):
     add(pytester, TOTAL)
     for _ in range(2):
@@ -182,6 +183,7 @@ def test_entries_that_differ_in_their_issue_alone_all_wait(red, pytester):
     assert states(done) == {"test_shop.py::test_total": "not-accepted"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["link", "time"])
 def test_an_entry_waits_however_it_gets_into_the_file(run, pytester, way):
     """Neither a link nor a file of the same size and time is seen to have changed."""
@@ -201,6 +203,7 @@ def test_an_entry_waits_however_it_gets_into_the_file(run, pytester, way):
     assert {*states(run({}, remembers=True)).values()} == {"not-accepted"}
 
 
+@pytest.mark.slow
 def test_an_entry_for_a_test_that_passes_waits_as_well(run, pytester):
     """Else an agent could write it down first, and break the test later."""
     run(project(files=PASSES), remembers=True)

@@ -96,6 +96,7 @@ BREAK_TWO = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "text"),
     [
@@ -139,6 +140,7 @@ def test_new_cases_that_fail_are_not_said_to_be_broken(loop, run, pytester):
     )
 
 
+@pytest.mark.slow
 def test_a_failure_that_returns_after_each_green_run_is_an_oscillation(loop, run):
     run({**OTHERS, "shop.py": OTHERS["shop.py"].replace("return 0", "return 1")}, remembers=True)
     for _ in range(2):
@@ -198,6 +200,7 @@ def test_comments_are_no_edit(loop):
     assert signals(done) == ["no-effective-edit"]
 
 
+@pytest.mark.slow
 def test_nothing_edited(loop):
     loop()
     done = loop()
@@ -267,6 +270,7 @@ def test_stopping_at_the_first_failure(loop):
     assert progress(done) == {"fixed": 1, "new": 1}
 
 
+@pytest.mark.slow
 def test_workers_tell_the_same(loop, run, pytester):
     loop()
     done = run({}, "-n2", remembers=True, own_process=True, plugins=("xdist",))
@@ -463,6 +467,7 @@ def test_conftest_that_breaks_is_part_of_the_loop(loop, pytester):
     assert loop().says("Run 3 of this loop: 1 fixed, 2 unresolved.")
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_are_both_remembered(run, pytester):
     run({**PROJECT}, remembers=True)
     command = [sys.executable, "-m", "pytest", "--loop-close", "-q"]
@@ -510,6 +515,7 @@ def test_what_passed_before_the_last_edit_may_be_broken(loop):
     assert loop().report["verdict"] == "green"
 
 
+@pytest.mark.slow
 def test_code_outside_of_the_root_is_looked_at(run, pytester):
     subprocess.run(["git", "init", "-q", "."], cwd=pytester.path, check=True)
     files = {
@@ -524,6 +530,7 @@ def test_code_outside_of_the_root_is_looked_at(run, pytester):
     assert done.says("| 2 | `f`: `def f(): return 1` → `def f(): return 22` | 1 with other values; 1 fails |")
 
 
+@pytest.mark.slow
 def test_a_child_of_a_test_does_not_remember_the_run(run):
     files = {
         "pytest.ini": "",
@@ -543,6 +550,7 @@ def test_a_child_of_a_test_does_not_remember_the_run(run):
     assert done.report["progress"]["position"] == 3
 
 
+@pytest.mark.slow
 def test_descriptors_that_tests_close_are_not_ours(run):
     files = {
         "pytest.ini": "",
@@ -574,6 +582,7 @@ def test_a_mistyped_path_is_no_run(loop):
     assert done.report["progress"]["position"] == 1
 
 
+@pytest.mark.slow
 def test_odd_escapes_in_values_and_sources_warn_nobody(run):
     """A value that a message shows, a module that gives None: what the parser says of them is no user's matter."""
     files = {
@@ -632,6 +641,7 @@ def pytest_assertrepr_compare(op, left, right):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [("-vv",), ("--tb=short",), ("--tb=no", "-q"), ("--tb=native", "-l"), ("--full-trace",), ("clarity",)],

@@ -68,6 +68,7 @@ def since_green(done):
 TOTAL = " def total(items):\n-    return sum(items)\n+    return {}"
 
 
+@pytest.mark.slow
 def test_edit_red_edit_red_green(loop):
     loop()
     done = loop(edits=[("return sum(items)\n", "return sum(items) + 1\n")])

@@ -17,6 +17,7 @@ def changes(done):
     return [(each["test"], each["kind"], each["state"]) for each in done.report["test_changes"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("edit", "kind"), [(SKIP, "not-run"), (GUT, "weakened")])
 def test_no_number_of_green_runs_makes_it_good(run, loop, edit, kind):  # noqa: F811
     run(HALF, remembers=True)
@@ -112,6 +113,7 @@ print("loaded:", sorted(name for name in sys.modules if name.startswith(ours)))
 """
 
 
+@pytest.mark.slow
 def test_green_run_with_the_same_tests_loads_nothing_for_it(pytester):
     pytester.makepyfile(shop="X = 1\n", test_shop="import shop\n\n\ndef test_x():\n    assert shop.X\n")
     for number in range(3):

@@ -47,6 +47,7 @@ def test_fixture_that_is_nearest(run):
     assert done.report["stall_reason"] == "1 collection error detected"
 
 
+@pytest.mark.slow
 def test_worker_processes_report_the_same(run):
     files = {"shop.py": SHOP, "test_a.py": "import shop\ndef test_a():\n    shop.Cart().line\n"}
     alone = run(files)

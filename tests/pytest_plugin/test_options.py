@@ -102,6 +102,7 @@ def test_option_goes_before_the_setting(run):
     assert not (done.folder / "other.md").exists()
 
 
+@pytest.mark.slow
 def test_budget_is_kept(run):
     tests = "\n".join(f"def test_{n}(): raise ValueError('failure number {n}')" for n in range(60))
     for budget in (400, 1000, 4000):

@@ -30,6 +30,7 @@ def test_b():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", [OPEN, MODULES], ids=["open", "sys.modules"])
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["serial", "xdist"])
 def test_what_a_test_replaced_does_not_end_the_run(run, source, workers):
@@ -40,6 +41,7 @@ def test_what_a_test_replaced_does_not_end_the_run(run, source, workers):
     assert done.says("# 2 tests fail: ", "test_a.py::test_a", "test_a.py::test_b")
 
 
+@pytest.mark.slow
 def test_second_run_in_one_process_reads_the_files_again(pytester):
     test = "def test_a():\n    x = {}\n    assert x == 2\n"
     pytester.makepyfile(test_a=test.format(1), main=MAIN.format(test.format(7)))
@@ -79,6 +81,7 @@ def test_controls_on_the_command_line_are_not_shown(run):
     assert "\n# Stall detected: forged" not in done.prompt
 
 
+@pytest.mark.slow
 def test_credentials_in_the_reason_of_pytest_exit_are_not_shown(run):
     done = run({"test_a.py": f"import pytest\ndef test_a(): pytest.exit('with {TOKEN}')\n"})
     assert done.summary[0].endswith(": pytest.exit: with <redacted 1>")
@@ -110,6 +113,7 @@ def test_many_ordinary_warnings_do_not_hide_one_of_interest(run):
     assert run({"test_a.py": source}).says("coroutine 'f' was never awaited")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(pytest.version_tuple < (9, 0), reason="the subtests fixture is new in pytest 9")
 def test_subtests_make_the_same_prompt_on_workers(run):
     source = """

@@ -104,6 +104,7 @@ def sixteen(tmp_path_factory):
     return folder, *finish(folder, "-p", "no:asyncio")
 
 
+@pytest.mark.slow
 def test_sixteen_causes_are_sixteen(sixteen):
     _, prompt, report = sixteen
     assert len(report["root_causes"]) == 16
@@ -131,6 +132,7 @@ def test_sixteen_causes_cost_at_most_1800_tokens(sixteen):
     assert len(sixteen[1]) / 4 <= 1800
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default::pytest.PytestWarning")
 def test_sixteen_causes_give_the_same_bytes_on_workers(sixteen):
     folder, serial, report = sixteen
@@ -154,6 +156,7 @@ def test_way_of_showing_does_not_change_the_causes_of_sixteen(sixteen, options):
     assert {cause["id"] for cause in other["root_causes"]} == ids
 
 
+@pytest.mark.slow
 def test_green_project_is_green_and_nothing_is_detected(project):
     prompt, report = finish(project("green"), "-p", "no:asyncio")
     assert prompt.startswith("# The tests pass: ")

@@ -62,6 +62,7 @@ def test_a_cause_is_shown_once_with_where_it_fails_and_passes(in_environment):
     assert sources["pytest:py312"]["rerun"] == "tox -e py312 -- --loop-close test_shop.py::test_total"
 
 
+@pytest.mark.slow
 def test_each_environment_runs_its_own_failing_tests(in_environment):
     in_environment("py311", old="1")
     done = in_environment("py312")
@@ -121,6 +122,7 @@ def test_an_environment_with_failures_that_did_not_run_again_is_not_green(in_env
     assert done.rerun == "tox -e py311 -- --loop-close-failed"
 
 
+@pytest.mark.slow
 def test_of_many_sources_no_red_one_is_left_out(run, monkeypatch):
     monkeypatch.setattr("loop_close.store.runs._MOST_TOLD", 3)
     for number in range(5):
@@ -130,6 +132,7 @@ def test_of_many_sources_no_red_one_is_left_out(run, monkeypatch):
     assert done.says("- `s0`: 1 test fails", "- Green: `s2`, `s3`, `s4`")
 
 
+@pytest.mark.slow
 def test_a_test_that_did_not_run_passes_nowhere(in_environment, pytester):
     """As it is behind the first that fails."""
     text = "import shop\n\ndef test_a(): assert shop.price('ab') == 'x'\ndef test_b(): assert shop.total([1]) == 1\n"
@@ -158,6 +161,7 @@ def test_what_a_checker_says_of_the_place_stands_with_the_failure(run, pytester)
     assert "root causes" not in prompt.split("\n", 1)[0]
 
 
+@pytest.mark.slow
 def test_environments_that_end_at_once_lose_nothing(pytester, monkeypatch, run):
     run(FILES, remembers=True, is_prompt=False)
     pytester.path.joinpath(".loop-close/history.sqlite3").unlink()
@@ -178,6 +182,7 @@ def test_environments_that_end_at_once_lose_nothing(pytester, monkeypatch, run):
     assert all(f"- `pytest:{name}`: 1 test fails, 2 pass" in prompt for name in names)
 
 
+@pytest.mark.slow
 def test_status_and_the_hook_show_the_prompt_for_every_source_that_it_tells_of(in_environment, pytester):
     in_environment("py311")
     done = in_environment("py312", "-k", "fine")

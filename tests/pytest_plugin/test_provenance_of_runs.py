@@ -14,6 +14,7 @@ FILES = {
 IDS = [f"test_a.py::test_a[{n}]" for n in range(4)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [[], ["-n2", "-p", "xdist"]])
 def test_a_shard_tells_its_number_and_what_was_collected(run, workers):
     if workers:

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 INNER = """
 pytest_plugins = ["pytester"]
 
@@ -28,6 +30,7 @@ def outer(folder, tests, *words):
     return subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True, timeout=300)
 
 
+@pytest.mark.slow
 def test_a_run_inside_of_a_test_costs_the_outer_one_nothing(tmp_path):
     done = outer(tmp_path, INNER, "--loop-close", "--loop-close-history=off")
     assert done.returncode == 1, done.stdout
@@ -47,6 +50,7 @@ def test_inner(pytester):
 """
 
 
+@pytest.mark.slow
 def test_a_run_inside_of_a_test_prints_nothing_behind_the_outer_one(tmp_path):
     done = outer(tmp_path, WRONG, "-p", "no:asyncio")
     assert done.returncode == 0, done.stdout

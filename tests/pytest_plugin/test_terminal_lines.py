@@ -60,6 +60,7 @@ def test_after_an_interrupt(run):
     assert done.summary[0].endswith("; incomplete: interrupted by Ctrl-C")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT to send")
 def test_after_a_real_signal(tmp_path):
     (tmp_path / "pytest.ini").touch()
@@ -90,6 +91,7 @@ def test_without_the_terminal_plugin_nothing_is_printed_and_the_prompt_is_there(
     assert done.says("# 2 tests fail, 1 passes: ")
 
 
+@pytest.mark.slow
 def test_after_an_error_of_a_conftest(run, monkeypatch):
     monkeypatch.delenv("PYTEST_CURRENT_TEST")  # of a run inside of a test the lines come earlier
     done = run({"conftest.py": "import not_there_at_all\n", **GREEN}, own_process=True)

@@ -68,6 +68,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--tb=native",), ("--full-trace",), ("--tb=short", "-rA")])
 def test_errors_of_fixtures_and_tests_are_shown_as_without_us(folder, options):
     (folder / "conftest.py").write_text(FIXTURES)
@@ -83,6 +84,7 @@ def test_errors_of_fixtures_and_tests_are_shown_as_without_us(folder, options):
         assert [x for x in ours[1] if ".xml" not in x] == [x for x in plain[1] if ".xml" not in x]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hook", HOOKS)
 def test_internal_errors_show_no_frame_of_ours(folder, hook):
     (folder / "conftest.py").write_text(RAISES.replace("{hook}", hook))
@@ -102,6 +104,7 @@ def test_error_of_a_conftest_shows_no_frame_of_ours(folder):
     assert ours == plain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [("--no-such-option",), ("no_such_file.py",), ("-p", "no_such_plugin"), ("--tb=no",)]
 )

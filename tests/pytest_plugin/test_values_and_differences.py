@@ -186,6 +186,7 @@ def check(found):
         assert differences is None or found[name][1] == differences, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "args",
     [(), ("-vv", "--showlocals"), ("--tb=no",), ("--tb=native", "-q")],
@@ -195,11 +196,13 @@ def test_values_and_differences_whatever_pytest_shows(run, args):
     check(told(run(FILES, *args).report))
 
 
+@pytest.mark.slow
 def test_under_xdist_and_another_hash_seed_they_are_the_same(run, monkeypatch):
     monkeypatch.setenv("PYTHONHASHSEED", "7")
     check(told(run(FILES, "-n", "2", own_process=True, plugins=("xdist",)).report))
 
 
+@pytest.mark.slow
 def test_without_assertion_rewriting_names_are_read_where_they_are(run):
     found = told(run(FILES, "--assert=plain", own_process=True).report)
     assert found["test_order"] == EXPECTED["test_order"]

@@ -65,6 +65,7 @@ def told_by_report(evidence):
         yield link["exception"], link["message"], link["file"], link["line"], function
 
 
+@pytest.mark.slow
 def test_counts_are_equal(run):
     report, reading = run
     assert reading.counts.failed > 15

@@ -178,6 +178,7 @@ def test_a_long_attribute_is_cut():
     assert len(reading.failures[0].message) < 16_100
 
 
+@pytest.mark.slow
 def test_a_tag_without_end_is_given_up():
     chunks = (b"x" * 1_000_000 for _ in range(60))
     reading = read_junit("r.xml", [b'<testsuite><testcase name="', *chunks])
@@ -210,6 +211,7 @@ def many(number):
     yield b"</testsuite>"
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(monkeypatch):
     monkeypatch.setattr(reading, "_MAX_FAILURES", 100)
     monkeypatch.setattr(reading, "_MAX_CASES", 50)

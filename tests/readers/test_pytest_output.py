@@ -185,6 +185,7 @@ def test_any_text_is_read_without_an_error(pieces):
     assert all(0 <= start < end <= len(text) for start, end in reading.spans)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)  # quadratic time takes minutes
 @pytest.mark.parametrize(
     "line",

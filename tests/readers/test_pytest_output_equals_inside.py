@@ -119,6 +119,7 @@ def check_whole(project, options, folder):
         assert safe(reading.incomplete) == report["incomplete"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", ["", "--tb=native", "-q -rA"])
 @pytest.mark.parametrize("project", QUICK, ids=lambda p: p.name)
 def test_whole_styles_equal_the_inside(project, options, tmp_path):
@@ -132,6 +133,7 @@ def test_every_whole_style_of_every_project_equals_the_inside(project, options, 
     check_whole(project, options, tmp_path)
 
 
+@pytest.mark.slow
 def test_lines_hold_exceptions_and_messages(tmp_path):
     reading, report = run(FAMILIES / "wrapper_three_causes", "--tb=line", tmp_path)
     if pytest.version_tuple >= (9,):  # older ones print the last exception of a chain alone
@@ -143,6 +145,7 @@ def test_lines_hold_exceptions_and_messages(tmp_path):
     assert first == {key: chain[0][2:4] for key, chain in inside(report).items()}
 
 
+@pytest.mark.slow
 def test_the_summary_holds_names_and_first_words(tmp_path):
     reading, report = run(FAMILIES / "wrapper_three_causes", "--tb=no", tmp_path)
     wanted = inside(report)

@@ -240,6 +240,7 @@ def test_quiet_runs_with_progress_of_their_own_are_two():
     assert (read(text).counts.passed, read(text).counts.failed) == (4, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)  # quadratic time takes minutes
 @pytest.mark.parametrize(
     "pieces",

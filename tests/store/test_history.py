@@ -307,6 +307,7 @@ def test_contents_are_kept_once(history, path):
     assert [history.content(digest) for digest in ("d0", "d7", "none")] == [b"", b"x" * 7, None]
 
 
+@pytest.mark.slow
 def test_reading_does_not_depend_on_how_much_there_is(path):
     from benchmarks.many_runs import many_runs
 
@@ -367,6 +368,7 @@ def processes(path, count):
     return [each.communicate() for each in started]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("garbage", [None, b"no database" * 1_000], ids=["new", "broken"])
 def test_twenty_processes_lose_nothing(path, garbage):
     if garbage:

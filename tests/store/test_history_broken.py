@@ -357,6 +357,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there is no kill -9")
 def test_killed_processes_leave_a_usable_history(path):
     chance = random.Random(20)

@@ -22,6 +22,7 @@ def consistent(path):
     ) == [("ok",)]
 
 
+@pytest.mark.slow
 def test_oldest_runs_go_and_numbers_are_not_used_again(path):
     with open_history(path, max_runs=20) as history:
         for index in range(200):
@@ -34,6 +35,7 @@ def test_oldest_runs_go_and_numbers_are_not_used_again(path):
     assert ask(path, "SELECT count(*) FROM marks")[0][0] <= 20 + 64 + 16
 
 
+@pytest.mark.slow
 def test_file_stays_below_its_bound(path):
     bound = 400_000
     with open_history(path, max_bytes=bound) as history:
@@ -69,6 +71,7 @@ def test_runs_of_the_current_episode_stay(path):
     assert consistent(path)
 
 
+@pytest.mark.slow
 def test_marks_of_an_old_episode_stay_with_its_runs(path):
     with open_history(path, max_runs=40) as history:
         for index in range(300):
@@ -81,6 +84,7 @@ def test_marks_of_an_old_episode_stay_with_its_runs(path):
     assert consistent(path)
 
 
+@pytest.mark.slow
 def test_episode_of_a_source_that_is_no_longer_run_does_not_stay_for_ever(path):
     with open_history(path, max_runs=10) as history:
         for _ in range(10):
@@ -112,6 +116,7 @@ def test_contents_that_no_run_needs_go(path):
     assert ask(path, "SELECT count(*) FROM blobs")[0][0] < 70
 
 
+@pytest.mark.slow
 def test_changes_stay_as_long_as_a_source_needs_them(path):
     with open_history(path) as history:
         save(history, begin(history, "slow", files={"a": "0"}, contents={"0": b"x"}))
@@ -121,6 +126,7 @@ def test_changes_stay_as_long_as_a_source_needs_them(path):
         assert history.changes_since_last(begin(history, "slow", files={"a": "x"})) == (("a", "0", "x"),)
 
 
+@pytest.mark.slow
 def test_source_that_has_not_run_for_long_is_not_told_what_changed(path):
     with open_history(path) as history:
         save(history, begin(history, "slow", files={"a": "0"}))
@@ -138,6 +144,7 @@ def green(history, **kinds):
     return begun
 
 
+@pytest.mark.slow
 def test_what_a_long_episode_is_compared_with_stays(path):
     with open_history(path, max_runs=5) as history:
         green(history, files={"a": "0"}, contents={"0": b"x"})
@@ -152,6 +159,7 @@ def test_what_a_long_episode_is_compared_with_stays(path):
     assert consistent(path)
 
 
+@pytest.mark.slow
 def test_what_was_green_too_long_ago_goes(path):
     with open_history(path, max_runs=5) as history:
         green(history, files={"a": "0"})
@@ -163,6 +171,7 @@ def test_what_was_green_too_long_ago_goes(path):
         assert history.since_green(begun, 2, ("",)).changes is None
 
 
+@pytest.mark.slow
 def test_older_green_runs_go(path):
     with open_history(path, max_runs=5) as history:
         for index in range(200):

@@ -16,6 +16,7 @@ KINDS = [Mark, Edit, Edits, Run, memory.Form, Known, Step, Episode, Signal, Brea
 st.register_type_strategy(str, st.text(st.characters(codec=None), max_size=8))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
 def test_record_comes_back_as_it_was(kind, data):
@@ -107,6 +108,7 @@ def test_what_could_not_be_read_again_is_not_written():
         from_json("x" * 25_000_000)
 
 
+@pytest.mark.slow
 def test_episode_of_thousands_of_tests_fits_however_they_failed():
     digest = "d" * 32
     long = Mark(

@@ -114,6 +114,7 @@ def _suite(files, body):
 ONE_CALL = "    x = shop.f({i}, {j})\n    assert x.a == {j}\n    assert x.b == {i}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "kinds"),
     [

@@ -426,6 +426,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_megabyte_of_the_same_comes_back(piece):

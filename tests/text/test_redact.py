@@ -306,6 +306,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_megabytes_of_the_same_come_back():
     # Quadratic time would be minutes for each: the timeout is for that, not for speed.

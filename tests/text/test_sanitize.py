@@ -151,6 +151,7 @@ def test_nothing_unseen_is_left_and_twice_is_once(text):
     result.encode("utf-8")
 
 
+@pytest.mark.slow
 def test_every_character_without_a_glyph_is_an_escape():
     characters = [chr(code) for code in range(0x20, sys.maxunicode + 1)]
     unseen = [c for c in characters if unicodedata.category(c) in ("Cf", "Co", "Cs", "Cn")]

@@ -263,6 +263,7 @@ def test_warnings_of_the_parser_are_kept_from_the_user():
     assert told(edits) == [("a.py", "f", "edited", True)]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(30)
 def test_large_module_stays_quick():
     lines = [f"x{n} = 'token {n % 50}'\n" for n in range(20_000)]
