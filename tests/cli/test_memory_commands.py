@@ -327,7 +327,7 @@ def test_reader_that_has_gone_is_no_fault(tmp_path):
 
 
 def test_commands_of_the_docs_are_commands():
-    docs = Path(__file__).parents[2] / "docs" / "memory-commands.md"
+    docs = Path(__file__).parents[2] / "docs" / "memory.md"
     commands = re.findall(r"^\$ loop-close (.*)$", docs.read_text(encoding="utf-8"), re.MULTILINE)
     assert {command.split()[0] for command in commands} == set(ALL)
     assert all(callable(parse(command.split()).command) for command in commands)
