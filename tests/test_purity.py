@@ -20,7 +20,6 @@ NOT_CORE = {
 }
 NOT_CORE |= {
     "drive",
-    "lock",
     "look",
     "nox",
     "tox_plugin",

@@ -16,9 +16,9 @@ from loop_close import files
 from loop_close.capture.sources import MAX_LINE, index_of
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.judge import close, located
-from loop_close.lock import locked
 from loop_close.memory import Progress
 from loop_close.model import Observation, OtherRun, Provenance, Report, RootCause, Source, Suspect
+from loop_close.process import locked
 from loop_close.prompt.compose import compose
 from loop_close.prompt.place import edited_in
 from loop_close.prompt.report_json import dump, report_document

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from driven import TEST, TESTS, cart, environment, is_running, wait_until
+from driven import TESTS, cart, environment, is_running, wait_until
 
 pytestmark = pytest.mark.slow  # whole loops, with an agent and pytest as processes of their own
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from loop_close import files
-from loop_close.lock import locked
+from loop_close.process import locked
 
 _SCHEMA = "loop-close.sessions/1"
 _LOCK = "sessions.lock"

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
-from loop_close.lot import drawn, turn
+from loop_close.calls import sample, sample_key
 from loop_close.monitor.handled import Handled, Note
 from loop_close.monitor.passing import Passing
 from loop_close.monitor.ran import Function, Line, Ran
@@ -106,8 +106,8 @@ class Count:
         """Whether to keep one more failing test; where that is one too many, the last one goes."""
         if len(self.failed) < MAX_FAILED:
             return True
-        last = self._last or max(self.failed, key=turn)
-        goes = max(last, nodeid, key=turn)
+        last = self._last or max(self.failed, key=sample_key)
+        goes = max(last, nodeid, key=sample_key)
         self._omitted.add(goes)
         self.failed.pop(goes, None)
         self.nothing.pop(goes, None)
@@ -136,7 +136,7 @@ class Count:
 
 def chosen(failed: Iterable[str]) -> list[str]:
     """The failing tests to keep, sorted: the same ones whichever comes first and whichever process runs them."""
-    return sorted(drawn(failed, MAX_FAILED))
+    return sorted(sample(failed, MAX_FAILED))
 
 
 def traces(failed: Mapping[str, Iterable[int]], lines: Sequence[Line]) -> dict[str, tuple[Line, ...]]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from loop_close.calls import Making
+from loop_close.calls import Making, bits_of, reach
 from loop_close.monitor.count import Count
 from loop_close.monitor.made import CodeOf, CodeOfTest, Made
 from loop_close.monitor.ownership import Ownership
 from loop_close.monitor.statements import Statements
-from loop_close.reach import bits_of, reach
 
 #: With more links than these, of statements with functions and with each other, nothing is told of imports.
 MOST_LINKS = 200_000

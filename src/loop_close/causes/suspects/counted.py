@@ -8,8 +8,7 @@ from functools import cached_property
 from math import sqrt
 from typing import NamedTuple
 
-from loop_close.calls import Calls
-from loop_close.reach import bits_of, reach
+from loop_close.calls import Calls, bits_of, reach
 
 #: A line that ran: index of the function, number of the line.
 Hit = tuple[int, int]

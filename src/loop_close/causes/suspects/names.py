@@ -14,8 +14,8 @@ from dataclasses import replace
 from functools import lru_cache
 from math import log
 
+from loop_close.calls import sample
 from loop_close.causes.suspects.candidates import Candidate
-from loop_close.lot import drawn
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _HUMP = re.compile(
@@ -61,7 +61,7 @@ def _words(name: str) -> Mapping[str, int]:
 
 def _asked(tests: Collection[str]) -> dict[str, float]:
     """The words of the tests' names, each with the share of the tests that have it."""
-    names = [_words(_test_name(nodeid)) for nodeid in drawn(tests, _MOST)]
+    names = [_words(_test_name(nodeid)) for nodeid in sample(tests, _MOST)]
     counts = Counter(word for name in names for word in name)
     return {word: count / len(names) for word, count in counts.items() if word != _ANY_TEST}
 

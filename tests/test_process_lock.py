@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from loop_close import lock
+from loop_close import process
 from loop_close.cli.sessions import Session, keep, sessions
-from loop_close.lock import locked
+from loop_close.process import locked
 
 
 def test_one_at_a_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(lock, "_LONGEST", 0.02)
+    monkeypatch.setattr(process, "_LONGEST", 0.02)
     path = tmp_path / "lock"
     with locked(path) as first, locked(path) as second:
         assert (first, second) == (True, False)
@@ -21,10 +21,10 @@ def test_one_at_a_time(tmp_path, monkeypatch):
 
 
 def test_who_holds_it_is_waited_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(lock, "_LONGEST", 60)
+    monkeypatch.setattr(process, "_LONGEST", 60)
     number = os.open(tmp_path / "lock", os.O_CREAT | os.O_RDWR)
     fcntl.flock(number, fcntl.LOCK_EX)
-    monkeypatch.setattr(lock.time, "sleep", lambda seconds: fcntl.flock(number, fcntl.LOCK_UN))
+    monkeypatch.setattr(process.time, "sleep", lambda seconds: fcntl.flock(number, fcntl.LOCK_UN))
     with locked(tmp_path / "lock") as is_held:
         assert is_held
     os.close(number)
@@ -56,7 +56,7 @@ def test_a_pipe_keeps_nobody_waiting(tmp_path):
 
 
 def test_no_session_is_lost_when_many_are_kept_at_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(lock, "_LONGEST", 60)
+    monkeypatch.setattr(process, "_LONGEST", 60)
     path = tmp_path / "sessions.json"
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(lambda n: keep(path, str(n), Session(blocks=n)), range(60)))

@@ -1,8 +1,37 @@
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.reach import bits_of, reach
+from loop_close.calls import bits_of, reach, sample, sample_key
+
+MANY = [f"tests/test_a.py::test_{number}" for number in range(1_000)]
+
+
+@given(st.lists(st.text(), unique=True), st.integers(0, 9))
+def test_so_many_of_them_in_whatever_order_they_come(nodeids, number):
+    some = sample(nodeids, number)
+    assert len(some) == min(number, len(nodeids))
+    assert {*some} <= {*nodeids}
+    assert some == sample(reversed(nodeids), number)
+    assert some == sorted(nodeids, key=sample_key)[:number]
+
+
+def test_from_all_over():
+    places = [MANY.index(each) for each in sample(MANY, 100)]
+    assert all(any(start <= place < start + 200 for place in places) for start in range(0, 1_000, 200))
+
+
+def test_the_same_ones_in_every_process():
+    script = "from loop_close.calls import sample; print(*sample(map(str, range(99)), 5))"
+    other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert other.stdout.split() == sample(map(str, range(99)), 5)
+
+
+def test_a_name_that_is_no_text():
+    assert sample(["a\ud800", "b"], 2) in (["a\ud800", "b"], ["b", "a\ud800"])
 
 
 def plainly(edges, own):
