@@ -13,9 +13,9 @@ from pathlib import Path
 from benchmarks.localize.faults import Fault
 from benchmarks.localize.keep import load
 from benchmarks.localize.logit import Choice, weights_of
-from loop_close.causes.suspects.clues import base_name
-from loop_close.causes.suspects.counted import Counted
-from loop_close.causes.suspects.rank import NONE, UNCOUNTED, WEIGHTS, found_for
+from loop_close.causes.clues import base_name
+from loop_close.causes.rank import NONE, UNCOUNTED, WEIGHTS, found_for
+from loop_close.causes.spectrum import Counted
 from loop_close.judge import close
 from loop_close.model import Observation
 

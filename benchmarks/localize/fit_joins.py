@@ -16,10 +16,10 @@ from benchmarks.localize.faults import Fault
 from benchmarks.localize.logit import Choice, weights_of
 from benchmarks.localize.pairs import distinct, singles, together
 from loop_close.calls import Calls
-from loop_close.causes.suspects.clues import is_named
-from loop_close.causes.suspects.counted import Counted
-from loop_close.causes.suspects.rank import found_for
-from loop_close.causes.suspects.shared import Told, agreement, joint_less_apart, told
+from loop_close.causes.clues import is_named
+from loop_close.causes.locate import Told, agreement, joint_less_apart, told
+from loop_close.causes.rank import found_for
+from loop_close.causes.spectrum import Counted
 from loop_close.model import RootCause
 
 _PAIRS, _MOST_CAUSES = 2_000, 25

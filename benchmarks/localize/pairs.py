@@ -16,7 +16,7 @@ from benchmarks.localize.faults import Fault
 from benchmarks.localize.keep import load
 from loop_close import judge
 from loop_close.calls import Calls
-from loop_close.causes.suspects.locate import joined
+from loop_close.causes.locate import joined
 from loop_close.detectors import DEFAULT_DETECTORS, in_order, run_detectors
 from loop_close.model import Observation, RootCause
 

@@ -48,8 +48,7 @@ def joined(
     """The root causes, those as one that the tests' calls show to be one."""
     if len(causes) < 2 or observation.calls is None:
         return causes
-    from loop_close.causes import in_order
-    from loop_close.causes.suspects import locate
+    from loop_close.causes import in_order, locate
 
     return in_order(locate.joined(causes, observation.calls), priorities)
 
@@ -63,7 +62,7 @@ def located(
     """
     if not causes:
         return ()
-    from loop_close.causes.suspects import locate
+    from loop_close.causes import locate
 
     return locate.located(causes, observation.calls, episode)
 

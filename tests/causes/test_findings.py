@@ -3,7 +3,7 @@
 import pytest
 from records import failure
 
-from loop_close.causes.findings import finding_key
+from loop_close.causes.grouping import finding_key
 from loop_close.judge import close
 from loop_close.model import Observation
 

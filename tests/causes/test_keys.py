@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from records import SRC, failure, failures, frame, in_test, origin, raised, verdict
 
-from loop_close.causes.keys import cause_keys, family
+from loop_close.causes.grouping import cause_keys, family
 from loop_close.model import Site
 
 KIND = "test-failure"

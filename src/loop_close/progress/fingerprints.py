@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from loop_close import facts
-from loop_close.causes.keys import cause_keys
+from loop_close.causes.grouping import cause_keys
 from loop_close.facts import innermost, is_a, is_assertion, is_only_counted, links, place, test_function
 from loop_close.memory import Mark
 from loop_close.model import Evidence, Failure, Frame, Raised, RootCause

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from itertools import dropwhile, takewhile
 
-from loop_close.causes.suspects import swallowed_for
-from loop_close.causes.suspects.clues import base_name
+from loop_close.causes.clues import base_name
+from loop_close.causes.hidden import swallowed_for
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import (
     differences,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loop_close.causes.suspects.clues import base_name
+from loop_close.causes.clues import base_name
 from loop_close.facts import is_environment, place
 from loop_close.memory import Progress
 from loop_close.model import Failure, Frame, Raised, RootCause, Suspect

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from loop_close.calls import Swallowed
-from loop_close.causes.suspects import swallowed_for
+from loop_close.causes.hidden import swallowed_for
 from loop_close.facts import differences, innermost, links, place, values
 from loop_close.model import (
     Difference,

@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records import failure, in_test, raised, verdict
 
-from loop_close.causes.suspects.candidates import Candidate
-from loop_close.causes.suspects.locate import averaged, located, others
-from loop_close.causes.suspects.shared import Lines, Told
+from loop_close.causes.candidates import Candidate
+from loop_close.causes.locate import Lines, Told, averaged, located, others
 from loop_close.model import Evidence, RootCause
 
 

@@ -1,7 +1,7 @@
 import pytest
 from records import SRC, TEST, failure, frame, in_test, origin, raised, source, verdict
 
-from loop_close.causes.suspects.clues import base_name, clues
+from loop_close.causes.clues import base_name, clues
 from loop_close.memory import Edit, Edits, Episode, Known, Mark, Step
 
 NODEID = f"{TEST}::test_total"

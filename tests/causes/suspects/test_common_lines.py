@@ -3,7 +3,7 @@ from called import CART, called, calls, nodeid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.causes.suspects.shared import joint_less_apart, lines_of
+from loop_close.causes.locate import joint_less_apart, lines_of
 
 TOTAL = called("total", 10, passed=20, lines={1: 20, 2: 0, 3: 5})
 

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.calls import Making
-from loop_close.causes.suspects.counted import Counted
-from loop_close.causes.suspects.spectrum import spectra
+from loop_close.causes.spectrum import Counted, spectra
 
 LOOK_UP = called("look_up", 10, passed=2, uses=frozenset({1}))
 MAKE = called("make", 30, at_import=(31, 32))

@@ -1,7 +1,7 @@
 import pytest
 from records import SRC, TEST, failure, verdict
 
-from loop_close.causes.suspects.edited import edited_before
+from loop_close.causes.clues import edited_before
 from loop_close.memory import Edit, Edits, Episode, Known, Mark, Step
 
 NODEID = f"{TEST}::TestCart::test_total"

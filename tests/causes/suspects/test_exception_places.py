@@ -2,8 +2,8 @@ import pytest
 from called import CART
 from records import failure, frame, in_test, raised, verdict
 
-from loop_close.causes.suspects.clues import is_named
-from loop_close.causes.suspects.shared import handlers, place_of
+from loop_close.causes.clues import is_named
+from loop_close.causes.locate import handlers, place_of
 from loop_close.model import Evidence, RootCause, Site
 
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.calls import Called, Calls
-from loop_close.causes.suspects.fuller import completed
+from loop_close.causes.spectrum import completed
 
 
 def called(function="f", line=10, passed=0, lines=(), digest="d", span=9, **fields):

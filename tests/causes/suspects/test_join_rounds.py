@@ -6,9 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records import failure, frame, in_test, raised, verdict
 
-from loop_close.causes.suspects.join import Join, clusters
-from loop_close.causes.suspects.locate import joined
-from loop_close.causes.suspects.shared import Lines, Told
+from loop_close.causes.locate import Join, Lines, Told, clusters, joined
 from loop_close.model import Evidence, RootCause
 
 

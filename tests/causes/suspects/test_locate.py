@@ -2,7 +2,7 @@ import pytest
 from called import called, calls, nodeid
 from records import SRC, failure, origin, raised, verdict
 
-from loop_close.causes.suspects.locate import joined, located
+from loop_close.causes.locate import joined, located
 from loop_close.model import Evidence, RootCause
 
 TOTAL = called("total", 10, passed=5, file=SRC)

@@ -1,7 +1,7 @@
 import pytest
 from records import failure, frame, in_test, raised, verdict
 
-from loop_close.causes.suspects.makers import failing_classes, is_of_the_exception, maker_share
+from loop_close.causes.clues import failing_classes, is_of_the_exception, maker_share
 
 LACKS = raised("AttributeError", frames=[in_test()], details={"owner": "shop.cart.Cart", "name": "items"})
 

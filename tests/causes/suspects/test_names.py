@@ -4,11 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records import failure, verdict
 
-from loop_close.causes.suspects.candidates import Candidate
-from loop_close.causes.suspects.clues import Clue
-from loop_close.causes.suspects.counted import Counted
-from loop_close.causes.suspects.names import with_names
-from loop_close.causes.suspects.rank import found_for, scored
+from loop_close.causes.candidates import Candidate, with_names
+from loop_close.causes.clues import Clue
+from loop_close.causes.rank import found_for, scored
+from loop_close.causes.spectrum import Counted
 from loop_close.model import Evidence, RootCause
 
 

@@ -2,8 +2,7 @@ import pytest
 from called import CART, called, calls, nodeid
 from records import SRC, failure, frame, in_test, raised, verdict
 
-from loop_close.causes.suspects.counted import Counted
-from loop_close.causes.suspects.rank import (
+from loop_close.causes.rank import (
     MOST,
     NONE,
     UNCOUNTED,
@@ -13,6 +12,7 @@ from loop_close.causes.suspects.rank import (
     scored,
     suspects_among,
 )
+from loop_close.causes.spectrum import Counted
 from loop_close.memory import Edit, Edits, Episode, Known, Mark, Step
 from loop_close.model import Evidence, Origin, RootCause, Source
 

@@ -1,12 +1,11 @@
 import pytest
 from called import called, calls, nodeid
 
-from loop_close.causes.suspects.candidates import Candidate
-from loop_close.causes.suspects.clues import Clue
-from loop_close.causes.suspects.counted import Counted
-from loop_close.causes.suspects.nothing import NoneBefore
-from loop_close.causes.suspects.rank import odd_line, reasons_of
-from loop_close.causes.suspects.spectrum import spectra
+from loop_close.causes.candidates import Candidate
+from loop_close.causes.clues import Clue
+from loop_close.causes.hidden import NoneBefore
+from loop_close.causes.rank import odd_line, reasons_of
+from loop_close.causes.spectrum import Counted, spectra
 
 
 def candidate(**fields):

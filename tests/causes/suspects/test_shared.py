@@ -4,10 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records import failure, frame, in_test, raised, verdict
 
-from loop_close.causes.suspects.counted import Counted
-from loop_close.causes.suspects.locate import joined
-from loop_close.causes.suspects.rank import found_for
-from loop_close.causes.suspects.shared import agreement, odds, told
+from loop_close.causes.locate import agreement, joined, odds, told
+from loop_close.causes.rank import found_for
+from loop_close.causes.spectrum import Counted
 from loop_close.model import Evidence, RootCause, Site
 
 TOTAL = called("total", 10, passed=5, lines={1: 5})

@@ -5,8 +5,7 @@ from called import called, calls, nodeid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.causes.suspects.counted import Counted, ochiai
-from loop_close.causes.suspects.spectrum import spectra
+from loop_close.causes.spectrum import Counted, ochiai, spectra
 
 TOTAL = called("total", 10, passed=3, lines={1: 3, 2: 0, 3: 2})
 TAX = called("tax", 30, passed=1, lines={1: 1})

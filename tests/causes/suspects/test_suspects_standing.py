@@ -1,9 +1,8 @@
 import pytest
 from called import called, calls, nodeid
 
-from loop_close.causes.suspects.candidates import candidates, with_standing
-from loop_close.causes.suspects.counted import Counted
-from loop_close.causes.suspects.spectrum import spectra
+from loop_close.causes.candidates import candidates, with_standing
+from loop_close.causes.spectrum import Counted, spectra
 
 TAX = "src/shop/tax.py"
 

@@ -7,13 +7,10 @@ from itertools import accumulate
 from math import exp, inf
 
 from loop_close.calls import Calls
-from loop_close.causes.suspects.candidates import Candidate, Known, candidates, with_standing
-from loop_close.causes.suspects.clues import base_name, clues, is_named
-from loop_close.causes.suspects.counted import Counted
-from loop_close.causes.suspects.names import with_names
-from loop_close.causes.suspects.nothing import none_before_tests
-from loop_close.causes.suspects.spectrum import Spectrum, spectra
-from loop_close.causes.suspects.swallowed import swallowed_in
+from loop_close.causes.candidates import Candidate, Known, candidates, with_names, with_standing
+from loop_close.causes.clues import base_name, clues, is_named
+from loop_close.causes.hidden import none_before_tests, swallowed_in
+from loop_close.causes.spectrum import Counted, Spectrum, spectra
 from loop_close.memory import Episode
 from loop_close.model import RootCause, Suspect
 

@@ -1,16 +1,27 @@
-"""What the failures themselves say of functions: tracebacks, the values judged, edits."""
+"""What the failures themselves say of functions: tracebacks, checked values, edits, the objects they are about."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from loop_close.causes.keys import missing_thing
-from loop_close.causes.suspects.edited import edited_before
-from loop_close.conventions import is_test_file
-from loop_close.facts import TURNING, innermost, is_a, is_about_no_exception, leaves, links, origins
-from loop_close.memory import Episode
+from loop_close.causes.grouping import missing_thing
+from loop_close.conventions import is_test_file, is_test_module
+from loop_close.facts import (
+    TURNING,
+    innermost,
+    is_a,
+    is_about_no_exception,
+    leaves,
+    links,
+    origins,
+    qualname,
+    test_function,
+)
+from loop_close.memory import Edit, Episode, Step
 from loop_close.model import Failure, Frame, Origin, Raised, RootCause
+from loop_close.syntax.attributes import MAKERS
 
 #: File and qualified name.
 Name = tuple[str, str]
@@ -160,3 +171,110 @@ def shown_exception(cause: RootCause) -> Raised | None:
     """The exception of the failure that is shown first."""
     failure = cause.evidence[0].failure
     return failure.raised if failure is not None else None
+
+
+# What was edited right before failures began; what was edited since were attempts to mend them.
+
+_CONFTEST = "conftest.py"
+
+
+def edited_before(failures: Sequence[Failure], episode: Episode) -> dict[tuple[str, str], tuple[int, Edit]]:
+    """Functions, class bodies and module bodies, by file and qualified name: the last such edit, and the run after it.
+
+    Of test code only what the failing tests may use: their own functions, what stands beside them, helpers that are
+    no tests, and the conftests above them. New test code is left out: its failures say what is still to be done.
+    """
+    runs = _runs_before(failures, episode)
+    return {
+        _name(edit): (step.run, edit)
+        for step in episode.steps
+        if step.run in runs
+        for edit in step.edits.edits
+        if _counts(edit) and (not is_test_file(edit.file) or _may_be_used(edit, failures))
+    }
+
+
+def _name(edit: Edit) -> tuple[str, str]:
+    return edit.moved_to if edit.change == "moved" else (edit.file, edit.function)
+
+
+def _counts(edit: Edit) -> bool:
+    return bool(edit.function) and edit.is_effective and edit.change != "removed"
+
+
+def _runs_before(failures: Sequence[Failure], episode: Episode) -> frozenset[int]:
+    """The runs from the one in which a failure began back to the one after which all tests had last run."""
+    known = (episode.tests.get(failure.nodeid) for failure in failures)
+    begun = {each.since for each in known if each is not None}
+    return frozenset(step.run for since in begun for step in _back_from(since, episode.steps))
+
+
+def _back_from(since: int, steps: Sequence[Step]) -> Iterator[Step]:
+    for step in reversed(steps):
+        if step.run < since and step.is_full:
+            return
+        if step.run <= since:
+            yield step
+
+
+def _may_be_used(edit: Edit, failures: Sequence[Failure]) -> bool:
+    if edit.change == "added":
+        return False
+    folder, _, name = edit.file.rpartition("/")
+    if name == _CONFTEST:
+        return any(f"/{failure.file}".startswith(f"/{folder}/".replace("//", "/")) for failure in failures)
+    if is_test_module(edit.file) and edit.file not in {failure.file for failure in failures}:
+        return False
+    if edit.function.rpartition(".")[2].startswith("test"):
+        return any(
+            (failure.file, written_name(failure)) == (edit.file, edit.function) for failure in failures
+        )
+    return True
+
+
+def written_name(failure: Failure) -> str:
+    """The test's qualified name as it is written: without its parameters."""
+    return qualname(failure.nodeid) or test_function(failure.nodeid)
+
+
+# Functions that make the objects which failures are about: what such an object lacks was to be set there.
+
+_MAKERS = {*MAKERS, "__setstate__"}
+
+
+def failing_classes(failures: Sequence[Failure]) -> dict[str, float]:
+    """Classes whose instances lacked an attribute, or in whose methods an exception was raised.
+
+    :return: by the class's name the share of the failures that are about it, from 0 to 1.
+    """
+    counts = Counter(name for failure in failures for name in {*_classes(failure)} if name)
+    return {name: count / len(failures) for name, count in counts.items()}
+
+
+def is_of_the_exception(function: str, failures: Sequence[Failure]) -> bool:
+    """Whether the function makes the very exceptions of all these failures: it runs because something else failed."""
+    name = _class_of(function)
+    raised = [failure.raised for failure in failures if failure.raised is not None]
+    is_one = bool(raised) and all(name in (_last(each.type), *each.bases) for each in raised)
+    return bool(name) and _last(function) in _MAKERS and is_one
+
+
+def _classes(failure: Failure) -> Iterator[str]:
+    for raised in links(failure.raised):
+        yield _last(raised.details.get("owner", ""))
+    frame = innermost(failure.raised)
+    if frame is not None and not frame.is_test:
+        yield _class_of(frame.function)
+
+
+def maker_share(function: str, classes: Mapping[str, float]) -> float:
+    """What the classes have for the one whose instances the function makes, by its qualified name; 0 for none."""
+    return classes.get(_class_of(function), 0.0) if _last(function) in _MAKERS else 0.0
+
+
+def _class_of(function: str) -> str:
+    return _last(function.rpartition(".")[0])
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
