@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from loop_close.text.budget import estimate_tokens
+from loop_close.prompt.compose import estimate_tokens
 
 VOCABULARY = "o200k_base"
 

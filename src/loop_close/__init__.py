@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from loop_close.log_files import log_names, summary_of_file
     from loop_close.memory import Breaker, Progress, Signal, Thresholds
     from loop_close.model import Evidence, Failure, Frame, Observation, Raised, Report, RootCause
-    from loop_close.prompt.section import Section
+    from loop_close.prompt.compose import Section
     from loop_close.summary import (
         LogSummary,
         combine_summaries,
@@ -69,7 +69,7 @@ _HOMES = {
     "ResponseAnalyzer": "loop_close.agent.analyzer",
     "RootCause": "loop_close.model",
     "SafetyGuard": "loop_close.agent.guard",
-    "Section": "loop_close.prompt.section",
+    "Section": "loop_close.prompt.compose",
     "Standing": "loop_close.agent.strategies",
     "Supervisor": "loop_close.agent.supervisor",
     "ToolResult": "loop_close.agent.tool_results",

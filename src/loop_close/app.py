@@ -19,10 +19,9 @@ from loop_close.judge import close, located
 from loop_close.memory import Progress
 from loop_close.model import Observation, OtherRun, Provenance, Report, RootCause, Source, Suspect
 from loop_close.process import locked
-from loop_close.prompt.compose import compose
+from loop_close.prompt.compose import Section, compose
 from loop_close.prompt.place import edited_in
 from loop_close.prompt.report_json import dump, report_document
-from loop_close.prompt.section import Section
 from loop_close.prompt.sections import built_in
 from loop_close.syntax.heads import body_start
 from loop_close.syntax.index import lines_of
@@ -101,10 +100,10 @@ def conclude(observation: Observation, targets: Targets, memory: Memory, *, sele
     :param selection: what distinguishes the run from others of its source, such as the command.
     :returns: what to show, in a line each.
     """
+    from loop_close.prompt.compose import estimate_tokens
     from loop_close.prompt.sections import in_short, of_others
     from loop_close.provenance import provenance_of
     from loop_close.remember import Told
-    from loop_close.text.budget import estimate_tokens
 
     if observation.provenance == Provenance():
         observation = replace(observation, provenance=provenance_of(targets.root, os.environ))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from loop_close.agent.strategies import ExitStrategy
     from loop_close.detectors.contract import Detector
-    from loop_close.prompt.section import Section
+    from loop_close.prompt.compose import Section
 
 
 @pytest.hookspec

@@ -65,7 +65,7 @@ def close_loop(
 
     :param detectors: those to run, by id or as records; None for :data:`DEFAULT_DETECTORS`.
     :param root: the project's root as the output spells it; makes paths relative. Empty when not known.
-    :param budget: tokens that the prompt may cost, as :func:`~loop_close.text.budget.estimate_tokens` counts them.
+    :param budget: tokens that the prompt may cost, as :func:`~loop_close.prompt.compose.estimate_tokens` counts them.
     :raises ValueError: for a detector id that does not exist, naming those that do, and for a budget below 400.
     """
     chosen = _chosen(detectors)

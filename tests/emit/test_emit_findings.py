@@ -8,7 +8,7 @@ import pytest
 from emit_harness import assert_valid, document, many
 from records import SRC, failure, frame, in_test, raised
 
-from loop_close.emit.findings import findings, gitlab, sarif
+from loop_close.emit.formats import findings, gitlab, sarif
 from loop_close.model import Counts, Failure
 
 

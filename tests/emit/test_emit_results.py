@@ -8,8 +8,8 @@ import pytest
 from emit_harness import assert_valid, document
 from records import failure, raised
 
+from loop_close.emit.formats import ctrf, junit
 from loop_close.emit.report import checked
-from loop_close.emit.results import ctrf, junit
 from loop_close.merge import joined, packed, part_of
 from loop_close.model import Counts, Observation, Provenance
 from loop_close.prompt.report_json import report_document

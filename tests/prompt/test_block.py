@@ -39,8 +39,8 @@ from loop_close.prompt.block import (
     brief_line,
     past_lines,
 )
+from loop_close.prompt.compose import estimate_tokens
 from loop_close.prompt.place import edited_in, in_words, name_of, percent, place_of, representative
-from loop_close.text.budget import estimate_tokens
 
 BODY = source("def total(cart):", "    '''Doc.'''", "    tax = 0", "    return tax", start=8)
 TESTED = source("def test_total():", "    cart = 1", "    assert total(", "        cart) == 1", start=3)

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from records import any_text, source
 
-from loop_close.prompt import code, loop
-from loop_close.prompt.code import function_rows, statement_rows
+from loop_close.prompt import loop
+from loop_close.prompt import rows as rows_module
+from loop_close.prompt.rows import function_rows, statement_rows
 
 SHORT = """\
 def total(cart):
@@ -298,7 +299,8 @@ def test_hostile_source_stays_inside_of_its_fence(texts, marked, ran):
 
 
 REAL = [
-    inspect.getsource(module).split("\n") for module in (code, loop, json.decoder, typing, textwrap, inspect)
+    inspect.getsource(module).split("\n")
+    for module in (rows_module, loop, json.decoder, typing, textwrap, inspect)
 ]
 
 

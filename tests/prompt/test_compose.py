@@ -24,10 +24,8 @@ from loop_close.app import close
 from loop_close.memory import Edit, Edits, Signal, Step
 from loop_close.model import Counts, Observation, Report
 from loop_close.progress.signals import STUCK
-from loop_close.prompt.compose import compose
-from loop_close.prompt.section import Section
+from loop_close.prompt.compose import Section, compose, estimate_tokens
 from loop_close.prompt.sections import DEFAULT_SECTIONS
-from loop_close.text.budget import estimate_tokens
 from loop_close.text.sanitize import sanitize
 
 TITLES = [s.title for s in DEFAULT_SECTIONS if s.title]

@@ -3,7 +3,7 @@ from records import observed
 from loop_close.app import close
 from loop_close.judge import without_known
 from loop_close.model import KnownFailure
-from loop_close.prompt.known import known_document, known_failing, known_failures
+from loop_close.prompt.sections import known_document, known_failing, known_failures
 
 
 def report_of(*known):

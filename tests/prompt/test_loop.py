@@ -10,6 +10,7 @@ from loop_close.judge import close
 from loop_close.memory import Edit, Edits, Signal, Step
 from loop_close.model import Suspect
 from loop_close.progress.signals import STUCK
+from loop_close.prompt.compose import estimate_tokens
 from loop_close.prompt.loop import (
     DEFAULT,
     EXPERIMENTS,
@@ -21,7 +22,6 @@ from loop_close.prompt.loop import (
     state_line,
     state_lines,
 )
-from loop_close.text.budget import estimate_tokens
 
 RED = close(observed(failure(raised())))
 GREEN = replace(RED, verdict="green", causes=())

@@ -26,8 +26,8 @@ from loop_close.judge import close
 from loop_close.memory import Step
 from loop_close.model import Counts, Evidence, OtherRun, Suspect, Warned
 from loop_close.prompt.block import LEGEND
+from loop_close.prompt.compose import estimate_tokens
 from loop_close.prompt.sections import DEFAULT_SECTIONS, MAX_BLOCKS, built_in, in_numbers, root_causes
-from loop_close.text.budget import estimate_tokens
 
 BY_ID = {s.id: s for s in DEFAULT_SECTIONS}
 

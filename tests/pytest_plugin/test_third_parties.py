@@ -16,7 +16,7 @@ def pytest_loop_close_detectors():
                      hint="Read the house rules.", detect=find)]
 """
 SECTION = """
-from loop_close.prompt.section import Section
+from loop_close.prompt.compose import Section
 
 def pytest_loop_close_sections():
     return [Section(id="house", position=55, title="House news", render=lambda report, tokens: ["All is well here."])]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.text.budget import estimate_tokens, lines_within
+from loop_close.prompt.compose import estimate_tokens, lines_within
 
 LOWER = "abcdefghijklmnopqrstuvwxyz"
 

@@ -1,8 +1,8 @@
 """Root causes with their suspects, and those joined that the calls of the tests show to be one.
 
-One fault often shows as several root causes. The evidence for the functions behind a cause is averaged over explanations
-by their odds (Bayesian model averaging; Hoeting, Madigan, Raftery and Volinsky, 1999): the fault is this root cause's
-own, or it is also behind another one, whose tests then count as evidence too.
+One fault often shows as several root causes. The evidence for the functions behind a cause is averaged over
+explanations by their odds (Bayesian model averaging; Hoeting, Madigan, Raftery and Volinsky, 1999): the fault is this
+root cause's own, or it is also behind another one, whose tests then count as evidence too.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from loop_close.cli.status import worst_first
 from loop_close.cli.streams import Streams
 from loop_close.cli.summary import shown
 from loop_close.memory import ChangedTest
-from loop_close.prompt.tests import diff_of, plain_line, tests_document
+from loop_close.prompt.loop import diff_of, plain_line, tests_document
 
 #: Variables that hosts set in the shells of their agents.
 _AGENTS = ("CLAUDECODE", "GEMINI_CLI", "CODEX_SANDBOX", "CURSOR_AGENT", "OPENCODE", "CLINE_ACTIVE")

@@ -211,7 +211,7 @@ def _situation(host: Host, payload: Payload, place: Place, seen: Seen, before: S
 def _with_tests(situation: Situation, place: Place, seen: Seen, before: Session) -> Situation:
     """With what was done to tests: in words, and as a question where that cannot be decided and was not yet asked."""
     from loop_close.progress.tampering import in_words, open_changes
-    from loop_close.prompt.tests import lines_of
+    from loop_close.prompt.loop import lines_of
 
     found = open_changes(seen.tests)
     asked = [each for each in seen.tests if each.state == "asked" and each.fingerprint not in before.asked]
@@ -231,7 +231,7 @@ def _of_lost(place: Place, before: Session) -> dict[str, str]:
     """
     from loop_close.cli.driven_tests import of_last_commit
     from loop_close.progress.tampering import in_words, open_changes
-    from loop_close.prompt.tests import lines_of
+    from loop_close.prompt.loop import lines_of
 
     text = "The history of test runs was removed in this session: what the tests were before is not known from it."
     found = open_changes(of_last_commit(place.root).judge())

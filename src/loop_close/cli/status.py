@@ -15,7 +15,7 @@ from loop_close.cli.streams import Streams
 from loop_close.cli.summary import Summary, edits_document, loop_words, shown, signal_document
 from loop_close.memory import GROUPS, ChangedTest
 from loop_close.prompt.green import known_words
-from loop_close.prompt.tests import plain_line, tests_document
+from loop_close.prompt.loop import plain_line, tests_document
 
 _ACCEPT = "to see the changes to tests, and to accept them: loop-close accept"
 _CODES = {"green": 0, "failing": 1, "stuck": 3}

@@ -34,7 +34,7 @@ from loop_close.drive.testing import outcome_of, unknown_outcome, with_plugin
 from loop_close.drive.watch import Watch
 from loop_close.memory import ChangedTest
 from loop_close.process import birth_of
-from loop_close.prompt.tests import lines_of
+from loop_close.prompt.loop import lines_of
 
 Ending = Literal["done", "stuck", "limit", "interrupted"]
 #: What shells answer for a command that cannot be run, and for one that is not there.

@@ -18,7 +18,7 @@ from loop_close.cli.targets import targets_of
 from loop_close.drive.child import Ended
 from loop_close.drive.plan import Plan, runs_pytest
 from loop_close.model import Verdict
-from loop_close.prompt.progress_json import attempts_document
+from loop_close.prompt.report_json import attempts_document
 from loop_close.text.sanitize import one_line
 
 _PLUGIN = "--loop-close"

@@ -11,7 +11,7 @@ from loop_close.cli.summary import loop_words, shown
 from loop_close.conventions import is_test_file
 from loop_close.drive.screen import spelled
 from loop_close.memory import Edits
-from loop_close.prompt.tests import plain_line
+from loop_close.prompt.loop import plain_line
 
 _SHOWN = 8
 _MAX_STEPS = 12

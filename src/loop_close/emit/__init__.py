@@ -35,12 +35,12 @@ def emitted(name: str, document: dict[str, Any], held: int = 0) -> str:
         from loop_close.emit.github import error_annotations
 
         return "".join(f"{line}\n" for line in error_annotations(document))
-    from loop_close.emit import findings, results
+    from loop_close.emit import formats
 
-    formats = {
-        "gitlab": findings.gitlab,
-        "sarif": findings.sarif,
-        "ctrf": results.ctrf,
-        "junit": results.junit,
+    writers = {
+        "gitlab": formats.gitlab,
+        "sarif": formats.sarif,
+        "ctrf": formats.ctrf,
+        "junit": formats.junit,
     }
-    return formats[name](document)
+    return writers[name](document)

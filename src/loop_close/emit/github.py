@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from loop_close.emit.findings import Finding, findings
+from loop_close.emit.formats import Finding, findings
 from loop_close.emit.report import called, place, shortened, title, where, why_no_result
 from loop_close.prompt.green import in_words
 from loop_close.prompt.place import how_sure, percent

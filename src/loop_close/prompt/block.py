@@ -24,9 +24,6 @@ from loop_close.facts import (
 from loop_close.memory import Known, Progress
 from loop_close.model import Failure, Frame, Raised, Report, RootCause, Source, Suspect
 from loop_close.progress.fingerprints import test_key
-from loop_close.prompt.code import MARKED, NOT_RUN, function_rows, statement_rows
-from loop_close.prompt.message import difference_row, message_rows
-from loop_close.prompt.missing import generated_lines, missing_lines
 from loop_close.prompt.place import (
     PROBABLE,
     Place,
@@ -38,6 +35,16 @@ from loop_close.prompt.place import (
     representative,
 )
 from loop_close.prompt.rerun import names_tests
+from loop_close.prompt.rows import (
+    MARKED,
+    NOT_RUN,
+    difference_row,
+    function_rows,
+    generated_lines,
+    message_rows,
+    missing_lines,
+    statement_rows,
+)
 from loop_close.prompt.show import line_of, safe, short, span, spans
 from loop_close.syntax.meaning import MODULE
 from loop_close.text.sanitize import code, fence, one_line

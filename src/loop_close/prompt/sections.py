@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from loop_close.calls import Calls
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.facts import is_environment
-from loop_close.model import Evidence, Observation, Report, RootCause, SourceResult
+from loop_close.model import Evidence, KnownFailure, KnownState, Observation, Report, RootCause, SourceResult
 from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line, second_place
+from loop_close.prompt.compose import Section, estimate_tokens
 from loop_close.prompt.green import edits_not_run_line, edits_not_run_words, green_title, known_words
-from loop_close.prompt.known import known_failing, known_failures
-from loop_close.prompt.loop import attempts, since_green, state_lines
+from loop_close.prompt.loop import attempts, changed_tests, since_green, state_lines
 from loop_close.prompt.place import in_words, name_of, percent, place_of, representative
 from loop_close.prompt.rerun import command_for, rerun_command, rerun_commands
-from loop_close.prompt.section import Section
 from loop_close.prompt.show import line_of, safe, span, spans
-from loop_close.prompt.tests import changed_tests
-from loop_close.text.budget import estimate_tokens
 from loop_close.text.sanitize import fence, one_line
 
 #: More than ten at a time nobody works on (seed of the format: ten primaries, the rest counted).
@@ -351,6 +349,61 @@ def _signal(evidence: Evidence) -> str:
     if evidence.kind in ("incomplete-function", "stack-trace"):
         return f"{span(evidence.label, 60)}{at}"
     return f"{line_of(evidence.snippet, 110)}{at}"
+
+
+_MAX_KNOWN = 8
+#: The groups of known failures with their sentences; those that change what counts first.
+_KNOWN_WORDS: tuple[tuple[KnownState, str], ...] = (
+    (
+        "not-accepted",
+        "Added since the loop began, so they count until a person accepts them (`loop-close accept`):",
+    ),
+    ("expired", "Their last day has passed, so they count again:"),
+    ("known", "They fail, and do not count:"),
+    ("not-needed", "No longer needed, as these tests pass:"),
+)
+
+
+def known_failing(observation: Observation) -> int:
+    """How many tests failed and do not count."""
+    return len({each.test for each in observation.known_failing})
+
+
+def known_failures(report: Report, tokens: int) -> Iterator[str]:
+    """The section of the prompt: each test with where it is tracked and until when, in groups."""
+    is_first = True
+    for state, words in _KNOWN_WORDS:
+        found = [each for each in report.observation.known if each.state == state]
+        if found:
+            yield from (words,) if is_first else ("", words)
+            yield ""
+            yield from _known_lines(found)
+            is_first = False
+
+
+def _known_lines(found: Sequence[KnownFailure]) -> Iterator[str]:
+    for each in found[:_MAX_KNOWN]:
+        more = [line_of(each.issue, 160)] if each.issue else []
+        more += [f"until {each.until}"] if each.until else []
+        told = f" ({', '.join(more)})" if more else ""
+        yield f"- {span(each.test, 160)}{told}"
+    if len(found) > _MAX_KNOWN:
+        yield f"- and {len(found) - _MAX_KNOWN} more"
+
+
+def known_document(observation: Observation) -> list[dict[str, Any]]:
+    """The same as plain values, for the JSON report."""
+    return [
+        {
+            "test": safe(each.test),
+            "state": each.state,
+            "cause": each.cause,
+            "message": safe(each.message),
+            "issue": safe(each.issue),
+            "until": each.until,
+        }
+        for each in observation.known
+    ]
 
 
 def next_step(report: Report, tokens: int) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
-from loop_close.prompt.section import Section
+from loop_close.prompt.compose import Section
 
 _PLAIN: dict[str, type] = {"str": str, "int": int, "bool": bool}
 

@@ -336,8 +336,8 @@ def summary(saved: Saved, targets: Targets, config: pytest.Config) -> tuple[str,
 
     Where the prompt could not be written, a shorter one stands for it.
     """
+    from loop_close.prompt.compose import estimate_tokens
     from loop_close.prompt.sections import in_short, of_others
-    from loop_close.text.budget import estimate_tokens
     from loop_close.text.sanitize import one_line
 
     lines = [in_short(saved.own), *of_others(saved.report, saved.own.observation.source)]
