@@ -1,16 +1,147 @@
-"""The code in the docs runs as it stands there."""
+"""The docs: a stranger can read them, their links lead somewhere, and their code runs as it stands there."""
 
+import json
 import re
 import shlex
 import sys
+from dataclasses import fields
 from pathlib import Path
 
+import pytest
+
+import loop_close
 from loop_close import Standing
 from loop_close.cli.parser import parse
 from loop_close.cli.strategies import strategy_named
 from loop_close.readers.registry import DEFAULT_READERS
+from loop_close.settings import Settings
 
-EXTENDING = (Path(__file__).parent.parent / "docs" / "extending.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parent.parent
+DOCS = sorted(ROOT.joinpath("docs").rglob("*.md"))
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in [ROOT / "README.md", *DOCS]
+}
+CODE_BLOCK = re.compile(r"^(`{3,}).*?^\1`*$", re.MULTILINE | re.DOTALL)
+LONGEST_SENTENCE = 25
+MOST_WORDS = 12_000
+MOST_WORDS_OF_README = 1_200
+MOST_TERMS = 40
+
+#: Words of public names that need no explanation: those of Python, of testing and of everyday English.
+ORDINARY = set(
+    re.findall(
+        r"\w+",
+        "analysis analyzer call ci code combine command context count default emit file frame functions ids json"
+        " limit list log names no not of off parse raised reached require response result schema section since"
+        " step test text tool unread version",
+    )
+)
+
+
+def prose(text):
+    """The paragraphs and list items of a page, without code, tables, headings and link targets."""
+    text = re.sub(r"<!--.*?-->", "", CODE_BLOCK.sub("", text), flags=re.DOTALL)
+    text = re.sub(r"^(\||#|!\[).*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^ *([-*]|\d+\.) ", "\n\n", text, flags=re.MULTILINE)
+    text = re.sub(r"`[^`]+`", "code", re.sub(r"\]\([^)]*\)", "]", text))
+    return [" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", text) if paragraph.strip()]
+
+
+def sentences(text):
+    return [one for paragraph in prose(text) for one in re.split(r"(?<=[.!?])[)\"*]*\s+", paragraph)]
+
+
+def length(sentence):
+    return sum(bool(re.search(r"\w", word)) for word in sentence.split())
+
+
+def test_sentences_are_found_and_counted():
+    text = (
+        "# Not this\n\nOne `a b c` [two](x y). Three!\n\n- Four\n  five.\n- Six\n"
+        "\n```sh\nnot this\n```\n| nor | this |\n"
+    )
+    assert sentences(text) == ["One code [two].", "Three!", "Four five.", "Six"]
+    assert [length(one) for one in sentences(text)] == [3, 1, 2, 1]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_sentence_is_too_long(page):
+    long = [one for one in sentences(PAGES[page]) if length(one) > LONGEST_SENTENCE]
+    assert not long, f"{page}: more than {LONGEST_SENTENCE} words; make two sentences of each"
+
+
+def test_the_docs_are_short():
+    words = {page: len(text.split()) for page, text in PAGES.items()}
+    assert words.pop("README.md") <= MOST_WORDS_OF_README
+    assert sum(words.values()) <= MOST_WORDS, (
+        f"shorten a page: {sorted(words.items(), key=lambda item: -item[1])}"
+    )
+
+
+@pytest.mark.parametrize("page", sorted(PAGES.keys() - {"README.md"}))
+def test_each_page_answers_one_question(page):
+    title, question = PAGES[page].split("\n\n")[:2]
+    assert title.startswith("# ")
+    assert "?" in question, f"{page}: the first paragraph has to be the question that the page answers"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    for target, anchor in re.findall(
+        r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)", CODE_BLOCK.sub("", PAGES[page])
+    ):
+        path = (ROOT / page).parent.joinpath(target) if target else ROOT / page
+        assert path.exists(), f"{page} links to {target}"
+        if anchor:
+            headings = re.findall(
+                r"^#+ (.*)$", CODE_BLOCK.sub("", path.read_text(encoding="utf-8")), re.MULTILINE
+            )
+            assert anchor in map(anchor_of, headings), f"{page} links to {target}#{anchor}"
+
+
+def anchor_of(heading):
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def test_every_page_is_linked():
+    linked = {
+        ((ROOT / page).parent / target).resolve()
+        for page, text in PAGES.items()
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", text)
+    }
+    assert [path.name for path in DOCS if path not in linked] == []
+
+
+def stems(name):
+    """The words of a name in snake case, camel case or prose, without the endings of plural and the like."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
+    return {re.sub(r"(ations?|ies|ings?|ures?|ed|es|e|s|y)$", "", word.lower()) or word for word in words}
+
+
+def test_every_word_of_the_public_names_is_explained_or_ordinary():
+    names = {*loop_close.__all__, *(field.name for field in fields(Settings))}
+    for schema in sorted(ROOT.joinpath("src", "loop_close", "schema").glob("*.json")):
+        names |= json.loads(schema.read_text(encoding="utf-8"))["properties"].keys()
+    terms = re.findall(r"^- \*\*(.+?)\*\*: ", PAGES["docs/glossary.md"], re.MULTILINE)
+    explained = set().union(*map(stems, terms))
+    ordinary = {stem: word for word in ORDINARY for stem in stems(word)}
+    used = set().union(*map(stems, names))
+    unknown = {name: left for name in sorted(names) if (left := stems(name) - explained - ordinary.keys())}
+    assert len(terms) <= MOST_TERMS, "replace a term: the glossary is for what a reader cannot guess"
+    assert not unknown, (
+        f"use a word of docs/glossary.md in these names, or explain the new one there: {unknown}. Only if every"
+        " Python programmer knows it does it belong into ORDINARY."
+    )
+    assert not [word for stem, word in ordinary.items() if stem not in used], (
+        "in no name: remove it from ORDINARY"
+    )
+    assert not [word for stem, word in ordinary.items() if stem in explained], (
+        "explained: remove it from ORDINARY"
+    )
+
+
+EXTENDING = PAGES["docs/extending.md"]
 BLOCKS = re.findall(r"```python\n# conftest.py\n(.*?)```", EXTENDING, re.DOTALL)
 
 
@@ -41,9 +172,8 @@ def test_the_exit_strategy_of_the_docs_works(tmp_path, monkeypatch):
     assert decide(Standing(failing=50)).action == "continue"
 
 
-READING = (Path(__file__).parent.parent / "docs" / "reading-output.md").read_text(encoding="utf-8")
-
-MANY_LOGS = (Path(__file__).parent.parent / "docs" / "many-logs.md").read_text(encoding="utf-8")
+READING = PAGES["docs/reading-output.md"]
+MANY_LOGS = PAGES["docs/many-logs.md"]
 
 
 def test_the_python_of_reading_output_works():
