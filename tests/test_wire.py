@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from records import exceptions, frame, origin, raised, source
 
 from loop_close.model import Difference, Raised, Site
-from loop_close.readers.wire import from_wire, to_wire
+from loop_close.readers.pytest_reports import from_wire, to_wire
 
 
 def arrived(value):

@@ -5,7 +5,7 @@ import pytest
 from loop_close.detectors import DEFAULT_DETECTORS, run_detectors
 from loop_close.detectors.processes import CRASH
 from loop_close.model import Observation
-from loop_close.readers import asyncio_output, faulthandler, shell, tracebacks
+from loop_close.readers import processes, runners
 
 ALL = (*(d for d in DEFAULT_DETECTORS if d.id != "crash"), CRASH)
 
@@ -30,12 +30,12 @@ def found(reading, exit_code=1):
     ],
 )
 def test_traceback_of_a_program(said, kind):
-    assert found(tracebacks.READER.read(traceback_of(said), "")) == [(kind, "shop.py", 3)]
+    assert found(processes.TRACEBACKS.read(traceback_of(said), "")) == [(kind, "shop.py", 3)]
 
 
 def test_syntax_error_of_a_program():
     text = '  File "shop.py", line 4\n    def f(:\n          ^\nSyntaxError: invalid syntax\n'
-    assert found(tracebacks.READER.read(text, "")) == [("syntax-error", "shop.py", 4)]
+    assert found(processes.TRACEBACKS.read(text, "")) == [("syntax-error", "shop.py", 4)]
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,14 @@ def test_syntax_error_of_a_program():
     ["Task exception was never retrieved", "Exception in thread Thread-1 (f):", "Exception ignored in: <x>"],
 )
 def test_exceptions_that_nobody_took(head):
-    reading = asyncio_output.READER.read(f"{head}\n" + traceback_of("ValueError: bad"), "")
+    reading = processes.ASYNCIO.read(f"{head}\n" + traceback_of("ValueError: bad"), "")
     assert found(reading) == [("unhandled-async", "shop.py", 3)]
 
 
 def test_warnings_of_coroutines():
     text = "shop.py:9: RuntimeWarning: coroutine 'save' was never awaited\n"
     text += "Task was destroyed but it is pending!\ntask: <Task pending coro=<f() running at shop.py:4>>\n"
-    assert found(asyncio_output.READER.read(text, ""), 0) == [
+    assert found(processes.ASYNCIO.read(text, ""), 0) == [
         ("unhandled-async", "shop.py", 4),
         ("unhandled-async", "shop.py", 9),
     ]
@@ -59,9 +59,9 @@ def test_warnings_of_coroutines():
 def test_crashes():
     dump = "Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n"
     dump += '  File "shop.py", line 3 in f\n'
-    assert found(faulthandler.READER.read(dump, "")) == [("crash", "shop.py", 3)]
-    assert found(shell.READER.read("Killed\n", "")) == [("crash", "", 0)]
+    assert found(processes.FAULTHANDLER.read(dump, "")) == [("crash", "shop.py", 3)]
+    assert found(runners.SHELL.read("Killed\n", "")) == [("crash", "", 0)]
 
 
 def test_nothing_on_exit_code_0():
-    assert found(tracebacks.READER.read(traceback_of("ValueError: bad"), ""), 0) == []
+    assert found(processes.TRACEBACKS.read(traceback_of("ValueError: bad"), ""), 0) == []

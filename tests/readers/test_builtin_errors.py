@@ -2,7 +2,7 @@ import builtins
 
 import pytest
 
-from loop_close.readers.builtin_errors import bases_of
+from loop_close.readers.printed import bases_of
 
 BUILTIN = [
     c

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records import any_text, hostile
 
-from loop_close.readers import flake8, mypy, pyrefly, pyright, ruff, ty
+from loop_close.readers import linters, type_checkers
 from loop_close.readers.contract import Reading
 from loop_close.text.sanitize import sanitize
 
-READERS = {m.READER.id: m.READER for m in (mypy, pyright, ty, pyrefly, ruff, flake8)}
+READERS = {**type_checkers.READERS, **linters.READERS}
 SAMPLES = [(reader, name) for reader in READERS for name in samples(reader)]
 every_reader = pytest.mark.parametrize("reader", READERS.values(), ids=list(READERS))
 every_sample = pytest.mark.parametrize(("reader", "name"), SAMPLES)
@@ -93,10 +93,8 @@ def test_words_of_others_are_nothing(reader, text):
 
 @every_reader
 def test_own_source_is_nothing(reader):
-    sources = [
-        Path(m.__file__).read_text(encoding="utf-8") for m in (mypy, pyright, ty, pyrefly, ruff, flake8)
-    ]
-    assert [reader.read(source, "").failures for source in sources] == [()] * 6
+    sources = [Path(m.__file__).read_text(encoding="utf-8") for m in (type_checkers, linters)]
+    assert [reader.read(source, "").failures for source in sources] == [()] * 2
 
 
 @every_reader

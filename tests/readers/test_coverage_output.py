@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.readers.coverage_output import READER
+from loop_close.readers.runners import COVERAGE
 
 
 @pytest.mark.parametrize(
@@ -13,4 +13,4 @@ from loop_close.readers.coverage_output import READER
     ],
 )
 def test_nothing_is_told(text):
-    assert READER.read(text, "").failures == ()
+    assert COVERAGE.read(text, "").failures == ()

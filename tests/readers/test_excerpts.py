@@ -1,4 +1,4 @@
-from loop_close.readers.excerpts import excerpt_at, notes_at
+from loop_close.readers.checks import excerpt_at, notes_at
 
 SEVERAL = """\
   --> src/a.py:36:1

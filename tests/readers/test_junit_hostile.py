@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.model import Counts
-from loop_close.readers.junit_xml import JunitReading, read_junit, reading
+from loop_close.readers import junit_xml
+from loop_close.readers.junit_xml import JunitReading, read_junit
 
 HEAD = '<?xml version="1.0" encoding="utf-8"?>\n<testsuites><testsuite name="pytest">\n'
 TAIL = "</testsuite></testsuites>"
@@ -213,8 +214,8 @@ def many(number):
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(monkeypatch):
-    monkeypatch.setattr(reading, "_MAX_FAILURES", 100)
-    monkeypatch.setattr(reading, "_MAX_CASES", 50)
+    monkeypatch.setattr(junit_xml, "_MAX_FAILURES", 100)
+    monkeypatch.setattr(junit_xml, "_MAX_CASES", 50)
     peaks = []
     for number in (400, 1_600):
         tracemalloc.start()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from loop_close.readers import flake8, ruff
-from loop_close.readers.lint_lines import lint_lines
+from loop_close.readers import linters
+from loop_close.readers.linters import lint_lines
 
 A, B, C = (f"src/{name}.py:3:1: F401 unused" for name in "abc")
 FIXABLE = "src/d.py:3:1: F401 [*] `os` imported but unused"
@@ -53,7 +53,7 @@ def test_not_such_a_line(line):
 
 def test_readers_share_them():
     text = f"{A}\n{B}\n\n{C}\nFound 1 error.\n"
-    flake8s, ruffs = flake8.read(text, ""), ruff.read(text, "")
+    flake8s, ruffs = linters.read_flake8(text, ""), linters.read_ruff(text, "")
     assert [f.file for f in flake8s.failures] == ["src/a.py", "src/b.py"]
     assert [f.file for f in ruffs.failures] == ["src/c.py"]
     assert (flake8s.is_certain, ruffs.is_certain) == (False, True)

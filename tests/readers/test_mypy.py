@@ -1,26 +1,26 @@
-from loop_close.readers.mypy import read
+from loop_close.readers.type_checkers import read_mypy
 
 GREEN = "Success: no issues found in 3 source files\n"
 ERROR = 'src/a.py:3: error: Name "x" is not defined  [name-defined]\n'
 
 
 def one(text, root=""):
-    (failure,) = read(text, root).failures
+    (failure,) = read_mypy(text, root).failures
     return failure
 
 
 def test_notes_alone_are_no_failure():
-    assert read('src/a.py:3: note: Revealed type is "int"\n', "").failures == ()
-    assert read('src/a.py:3: note: Revealed type is "int"\n' + GREEN, "").failures == ()
+    assert read_mypy('src/a.py:3: note: Revealed type is "int"\n', "").failures == ()
+    assert read_mypy('src/a.py:3: note: Revealed type is "int"\n' + GREEN, "").failures == ()
 
 
 def test_green_is_certain_and_accounted_for():
-    reading = read(f"x\n{GREEN}", "")
+    reading = read_mypy(f"x\n{GREEN}", "")
     assert (reading.failures, reading.is_certain, reading.spans) == ((), True, ((2, 2 + len(GREEN)),))
 
 
 def test_summary_of_ruff_is_not_mypys():
-    assert not read(ERROR + "Found 1 error.\n", "").is_certain
+    assert not read_mypy(ERROR + "Found 1 error.\n", "").is_certain
 
 
 def test_compiler_beside_mypy():
@@ -53,7 +53,7 @@ def test_file_outside_of_the_project_is_named_without_its_folder():
 
 def test_paths_with_spaces_need_the_summary():
     text = "src/my shop/a.py:3: error: Bad  [misc]\n"
-    assert read(text, "").failures == ()
+    assert read_mypy(text, "").failures == ()
     assert one(text + "Found 1 error in 1 file (checked 1 source file)\n").file == "src/my shop/a.py"
 
 

@@ -6,19 +6,11 @@ from hypothesis import strategies as st
 from output_corpus import PIECES, check, check_total, samples
 from records import any_text
 
-from loop_close.readers import (
-    asyncio_output,
-    coverage_output,
-    faulthandler,
-    shell,
-    tox_output,
-    tracebacks,
-    unittest_output,
-)
+from loop_close.readers import processes, runners, unittest_output
 
 #: Each reader with lines of its format, for texts that are nearly of it.
 LINES = {
-    asyncio_output.READER: [
+    processes.ASYNCIO: [
         "Task exception was never retrieved\n",
         "future: <x>\n",
         "Traceback (most recent call last):\n",
@@ -29,14 +21,14 @@ LINES = {
         "a.py:1: RuntimeWarning: coroutine 'f' was never awaited\n",
         "Exception ignored in: x\n",
     ],
-    coverage_output.READER: [
+    runners.COVERAGE: [
         "Coverage failure: total of 1 is less than fail-under=2\n",
         "TOTAL  3  3  57%\n",
         "Name  Stmts  Miss  Cover\n",
         "-----\n",
         "FAIL Required test coverage of 90% not reached. Total coverage: 5%\n",
     ],
-    faulthandler.READER: [
+    processes.FAULTHANDLER: [
         "Fatal Python error: Aborted\n",
         "\n",
         "Current thread 0x1 (most recent call first):\n",
@@ -44,7 +36,7 @@ LINES = {
         "Timeout (0:00:01)!\n",
         "Segmentation fault\n",
     ],
-    shell.READER: [
+    runners.SHELL: [
         "sh: 1: foo: not found\n",
         "Killed",
         "\n",
@@ -53,7 +45,7 @@ LINES = {
         "not found",
         " ",
     ],
-    tox_output.READER: [
+    runners.TOX: [
         "  a: FAIL code 1 (0.1 seconds)\n",
         "a: exit 1 (0.1 seconds) /x> y pid=1\n",
         "  evaluation failed :(\n",
@@ -61,7 +53,7 @@ LINES = {
         "ERROR:   a: commands failed\n",
         "____________ summary ____________\n",
     ],
-    tracebacks.READER: [
+    processes.TRACEBACKS: [
         "Traceback (most recent call last):\n",
         '  File "a.py", line 3, in f\n',
         "    x\n",

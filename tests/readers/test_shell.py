@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.readers.shell import READER
+from loop_close.readers.runners import SHELL
 
 NO_FILE = "No such file or directory"
 
@@ -21,7 +21,7 @@ NO_FILE = "No such file or directory"
     ],
 )
 def test_nothing_is_told(text):
-    assert READER.read(text, "").failures == ()
+    assert SHELL.read(text, "").failures == ()
 
 
 @pytest.mark.parametrize(
@@ -44,5 +44,5 @@ def test_nothing_is_told(text):
     ],
 )
 def test_told(line, code, message):
-    (found,) = READER.read(f"start\n{line}\n", "").failures
+    (found,) = SHELL.read(f"start\n{line}\n", "").failures
     assert (found.code, found.message) == (code, message)

@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.readers.tox_output import READER
+from loop_close.readers.runners import TOX
 
 
 @pytest.mark.parametrize(
@@ -14,4 +14,4 @@ from loop_close.readers.tox_output import READER
     ],
 )
 def test_nothing_is_told(text):
-    assert READER.read(text, "").failures == ()
+    assert TOX.read(text, "").failures == ()

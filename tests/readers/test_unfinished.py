@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from output_corpus import PIECES
 
 from loop_close.library import close_loop
-from loop_close.readers.unfinished import why_unfinished
+from loop_close.readers.cut_off import why_unfinished
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 PIPE = 0  # the exit code of ``pytest | tail -4`` is that of ``tail``

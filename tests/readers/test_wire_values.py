@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from records import frame, origin, raised, source
 
 from loop_close.model import Raised, Site
-from loop_close.readers.wire import from_wire, to_wire
+from loop_close.readers.pytest_reports import from_wire, to_wire
 
 FULL = raised(
     frames=[frame(source=source("def total():", "    return 1", start=3)), frame(line=12)],

@@ -278,12 +278,12 @@ def coverage_failures(config: pytest.Config) -> Iterator[Failure]:
     )
     if not isinstance(total, int | float) or not isinstance(limit, int | float) or total >= limit:
         return
-    from loop_close.readers import coverage_output
+    from loop_close.readers.runners import read_coverage
 
     report = getattr(plugin, "cov_report", None)
     table = report.getvalue() if report is not None else ""
     said = f"Required test coverage of {limit:g}% not reached. Total coverage: {total:.2f}%"
-    yield from coverage_output.read(f"{table}\n{said}\n", str(config.rootpath)).failures
+    yield from read_coverage(f"{table}\n{said}\n", str(config.rootpath)).failures
 
 
 def _exit_reason(recorder: Recorder, session: pytest.Session) -> str:

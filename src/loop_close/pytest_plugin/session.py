@@ -186,10 +186,10 @@ class Recorder:
         self.takes_ids = self.takes_ids and is_taken
         raised = self._witness.testify(report) if self._witness.pending else None
         if report.outcome == "failed" and not self._is_echo(report):
-            from loop_close.readers import pytest_reports, wire
+            from loop_close.readers import pytest_reports
 
             try:
-                found = pytest_reports.read_report(report, wire.from_wire(sent) if sent else raised)
+                found = pytest_reports.read_report(report, pytest_reports.from_wire(sent) if sent else raised)
             except Exception as fault:  # a report that a plugin made otherwise must not end the run
                 found = pytest_reports.unreadable(report, fault)
             if report.when != "collect" or not any(_is_same(found, f) for f in self.failures):

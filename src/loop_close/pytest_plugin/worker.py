@@ -86,7 +86,7 @@ class Courier:
         with contextlib.suppress(Exception):
             raised = self._witness.testify(report)
             if raised is not None:
-                from loop_close.readers.wire import to_wire
+                from loop_close.readers.pytest_reports import to_wire
 
                 setattr(report, ATTRIBUTE, to_wire(raised))
 

@@ -1,21 +1,19 @@
-"""Find Python's printed tracebacks in text: frames, chains, exception groups."""
+"""Python's printed tracebacks in a text: frames, chains, exception groups."""
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
-from loop_close.model import Raised
-from loop_close.readers.printed_parts import (
-    FRAME,
-    GROUP_LINE,
-    HEADER,
-    LINKS,
-    assemble,
-    is_exception,
-    link_texts,
-)
-from loop_close.readers.printed_scan import Scanner
+from loop_close.conventions import is_test_file
+from loop_close.facts import bounded, innermost, is_a
+from loop_close.model import Frame, Raised, Site, Source
+from loop_close.readers.contract import project_path
+from loop_close.text import cut
 
 _MAX_PREFIX = 200
 _MAX_FIRST = 100
@@ -120,3 +118,463 @@ def _paragraph(text: str, end: int, margin: str) -> tuple[str, int]:
     at = text.rfind(blank, floor, end)
     start = at + len(blank) if at >= 0 else floor
     return "\n".join(line.removeprefix(margin) for line in text[start:end].rstrip("\n").split("\n")), start
+
+
+# The lines that a printed traceback is made of, each turned into what it tells.
+
+HEADER = "Traceback (most recent call last):"
+TOP = "  + Exception Group "
+GROUP_LINE = f"{TOP}{HEADER}"
+LINKS = {
+    "cause": "The above exception was the direct cause of the following exception:",
+    "context": "During handling of the above exception, another exception occurred:",
+}
+
+FRAME = re.compile(
+    r'  File "(?P<file>[^"\n]{1,1000})", line (?P<line>\d{1,9})(?:, in (?P<function>[^\n]{1,300}))?[ \t]*\Z'
+)
+#: What Python puts below a source line.
+MARKERS = re.compile(r"[ ~^]++\Z")
+ELIDED = re.compile(r"    \.\.\.<\d{1,9} lines?>\.\.\.\Z")
+REPEATED = re.compile(r"  \[Previous line repeated (?P<times>\d{1,9}) more times?\]\Z")
+#: How a line begins that is no part of an exception's message: other tools, log lines, rulers, prompts.
+OTHER = re.compile(
+    r"""(?: Traceback\ \(most[ ] | During\ handling\ of\ the[ ] | The\ above\ exception\ was[ ]
+      | ={4} | -{4} | _{4} | \*{4}
+      | \[?\d{4}-\d\d-\d\d | \[?\d\d:\d\d:\d\d
+      | \[?(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b
+      | Exception\ (?:ignored\ |in\ thread\ ) | Error\ in[ ] | Original\ exception\ was | Fatal\ Python\ error
+      | (?:Task|Future)\ (?:exception|was)[ ] | Process\ [\w:-]{1,60}:\Z | Ran\ \d+\ tests?\ in[ ]
+      | g?make(?:\[\d+\])?:[ ] | \$[ ] | >>>[ ] | npm[ ] | \#\#?\[ | (?:ba|z|da)?sh:[ ]
+      | [\w.-]{1,40}:\ (?:exit\ \d|FAIL\b|OK\b|commands) | \S{1,300}:\d+:\ \w*Warning:
+    )""",
+    re.VERBOSE,
+)
+LOG_LINE = re.compile(
+    r"\[?\d{4}-\d\d-\d\d|\[?\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"
+    r"|Traceback \(most |={4}|-{4}"
+)
+#: How a line begins that goes on with a message, and how one ends that is gone on with.
+CONTINUED = re.compile(r"\s|[\[(){}\]]|[-+*?] |For further information ")
+OPEN_ENDS = (":", ",", "(", "[", "{", "\\")
+_EXCEPTION = re.compile(
+    r"(?P<name>[^\W\d]\w{0,120}(?:\.(?:<locals>|[^\W\d]\w{0,120})){0,20})(?::(?: (?P<message>.*))?)?\Z",
+    re.DOTALL,
+)
+# Of names alone only those can be told from words that look like a class: ``KeyError``, ``socket.timeout``.
+_CLASS = re.compile(r"(?:.*\.)?_*[A-Z]\w*\Z|(?:\w+\.)+(?:\w*error|timeout|herror)\Z")
+
+_QUOTED = r"(?P<{}>'[^'\n]{{1,300}}'|\"[^\"\n]{{1,300}}\")"
+_NO_MODULE = re.compile(r"No module named '?(?P<name>[\w.]{1,200})")
+_CANNOT_IMPORT = re.compile(
+    r"cannot import name '(?P<name>[^'\n]{1,200})' from (?:partially initialized module )?'(?P<owner>[^'\n]{1,200})'"
+)
+_NO_ATTRIBUTE = re.compile(
+    r"(?:partially initialized )?(?:type object )?(?P<module>module )?'(?P<owner>[^'\n]{1,200})'"
+    r"(?: object)? has no attribute '(?P<name>[^'\n]{1,200})'"
+)
+_NO_NAME = re.compile(
+    r"(?:name '(?P<name>[^'\n]{1,200})' is not defined|cannot access free variable '(?P<free>[^'\n]{1,200})')"
+)
+_OS_ERROR = re.compile(
+    r"\[(?:Errno|WinError) -?\d{1,6}\] [^'\"\n]{1,200}?: " + _QUOTED.format("path") + r"(?: -> .*)?\Z",
+    re.DOTALL,
+)
+_OS_FILE = re.compile(r"(?:^<frozen os>|[/\\]os\.py)\Z")
+
+
+@dataclass(slots=True)
+class Printed:
+    """One frame as printed.
+
+    :ivar function: None where a syntax error points into a file, which no frame runs in.
+    :ivar lines: the source lines below it that follow each other, without their margin.
+    :ivar markers: the marks below the first of them.
+    """
+
+    file: str
+    line: int
+    function: str | None
+    lines: list[str] = field(default_factory=list)
+    markers: str = ""
+
+
+@lru_cache(maxsize=64)
+def link_texts(margin: str, kind: str) -> tuple[str, ...]:
+    """The lines between two exceptions of a chain; blank lines may have lost their spaces."""
+    blanks = dict.fromkeys((margin, margin.rstrip()))
+    return tuple(f"{blank}\n{margin}{LINKS[kind]}\n{blank}\n" for blank in blanks)
+
+
+def is_exception(line: str) -> bool:
+    """Whether a line looks like the last of a traceback, ``pkg.Type: message`` or ``Type``."""
+    found = _EXCEPTION.match(line)
+    return found is not None and (":" in line or _CLASS.match(found["name"]) is not None)
+
+
+def assemble(said: str, printed: Sequence[Printed], repeated: int = 0, root: str = "") -> Raised:
+    """The exception that a traceback's lines tell of, without its relatives.
+
+    :param said: ``Type: message``, the message of any number of lines.
+    :param printed: every frame, outermost first; at the end the place of a syntax error.
+    :param repeated: how many project frames the traceback left out itself.
+    """
+    found = _EXCEPTION.match(said)
+    module, name = _split_name(found["name"] if found else "")
+    message = cut((found["message"] or "") if found else said)
+    own = [(p, file) for p in printed if p.function is not None and (file := project_path(p.file, root))]
+    kept, omitted = bounded(own)
+    raised = Raised(
+        type=name,
+        module=module,
+        message=message,
+        bases=bases_of(name, module),
+        frames=tuple(_frame(one, file) for one, file in kept),
+        omitted_frames=omitted + repeated,
+    )
+    return _explained(raised, printed, root)
+
+
+def _split_name(dotted: str) -> tuple[str, str]:
+    """``pkg.mod.Outer.Error`` as module and qualified name: a module begins with a small letter."""
+    parts = dotted.split(".")
+    classes = (i for i, part in enumerate(parts) if part.lstrip("_")[:1].isupper())
+    first = next(classes, len(parts) - 1)
+    if "<locals>" in parts:
+        first = min(first, max(parts.index("<locals>") - 1, 0))
+    return ".".join(parts[:first]), ".".join(p for p in parts[first:] if p != "<locals>")
+
+
+def _frame(printed: Printed, file: str) -> Frame:
+    source = Source(start=printed.line, lines=tuple(printed.lines)) if printed.lines else None
+    function = printed.function or ""
+    return Frame(file=file, line=printed.line, function=function, is_test=is_test_file(file), source=source)
+
+
+def _explained(raised: Raised, printed: Sequence[Printed], root: str) -> Raised:
+    """With the details that the message spells out, and the statement at fault."""
+    last = printed[-1] if printed else None
+    if last is not None and last.function is None:
+        return replace(raised, details=_syntax_details(last, root), site=_syntax_site(last, root))
+    frame = innermost(raised)
+    lines = frame.source.lines if frame is not None and frame.source is not None else ()
+    site = Site(frame=frame, statement=" ".join(" ".join(lines).split())) if frame is not None else None
+    details = {key: value for key, value in _details(raised, last, root).items() if value}
+    return replace(raised, details=details, site=site)
+
+
+def _syntax_details(place: Printed, root: str) -> dict[str, str]:
+    path = project_path(place.file, root) or place.file.replace("\\", "/")
+    details = {"path": path, "line": str(place.line)}
+    if place.lines:
+        details["text"] = place.lines[0]
+    if "^" in place.markers:
+        details["column"] = str(place.markers.index("^") + 1)
+    return details
+
+
+def _syntax_site(place: Printed, root: str) -> Site | None:
+    file = project_path(place.file, root)
+    return Site(frame=_frame(place, file)) if file else None
+
+
+def _details(raised: Raised, last: Printed | None, root: str) -> dict[str, str]:
+    message = raised.message
+    if is_a(raised, "ImportError"):
+        found = _CANNOT_IMPORT.match(message) or _NO_MODULE.match(message)
+        return found.groupdict() if found else {}
+    if is_a(raised, "AttributeError") and (found := _NO_ATTRIBUTE.match(message)):
+        return {"name": found["name"], "owner": (found["module"] or "") + found["owner"]}
+    if raised.type == "NameError" and (found := _NO_NAME.match(message)):
+        return {"name": found["name"] or found["free"]}
+    if is_a(raised, "OSError") and (found := _OS_ERROR.match(message)):
+        path = found["path"][1:-1].replace("\\\\", "\\")
+        return {"path": project_path(path, root) or path}
+    if raised.type == "KeyError" and last is not None and _reads_environment(last):
+        return {"environment": message.strip("'\"")}
+    return {}
+
+
+def _reads_environment(last: Printed) -> bool:
+    return last.function == "__getitem__" and _OS_FILE.search(last.file) is not None
+
+
+def linked(chain: list[tuple[str, Raised]]) -> Raised:
+    """The last of a chain, each with the one before it as its cause or context."""
+    _, last = chain[0]
+    for kind, one in chain[1:]:
+        last = replace(one, cause=last) if kind == "cause" else replace(one, context=last)
+    return last
+
+
+# Walk over the lines of a printed traceback.
+
+_HEADERS = (HEADER, f"Exception Group {HEADER}")
+_MAX_LINKS = 8
+_MAX_DEPTH = 10
+_MAX_MEMBERS = 12
+_MAX_SOURCE = 12
+_MAX_MESSAGE_LINES = 300
+_MAX_AHEAD = 20
+_MEMBER = re.compile(r"(?:\+-|  )\+-{16} (?:\d{1,9}|\.\.\.) -{16}[ \t]*\Z")
+_CLOSING = f"+{'-' * 36}"
+_MORE = re.compile(r"and (?P<number>\d{1,9}) more exceptions?\Z")
+_STRUCTURE = re.compile(r" *+(?:\||\+-)")
+
+
+@dataclass(slots=True)
+class Scanner:
+    """A place in a text that only moves on, so that reading takes time linear in the text.
+
+    :ivar is_whole: the text is nothing but tracebacks, so that every line belongs to one.
+    :ivar heads: where each header begins.
+    :ivar at: where the current line begins.
+    :ivar end: where the line before it ends.
+    """
+
+    text: str
+    root: str
+    is_whole: bool = False
+    heads: list[int] = field(default_factory=list)
+    at: int = 0
+    end: int = 0
+
+    def __post_init__(self) -> None:
+        self.heads = [found.start() for found in re.finditer(re.escape(HEADER), self.text)]
+
+    def line(self) -> str | None:
+        """The current line; None after the last."""
+        if self.at >= len(self.text):
+            return None
+        end = self.text.find("\n", self.at)
+        return self.text[self.at : end if end >= 0 else len(self.text)]
+
+    def move(self) -> None:
+        """Go to the next line."""
+        end = self.text.find("\n", self.at)
+        self.end = end if end >= 0 else len(self.text)
+        self.at = self.end + 1
+
+    def body(self, margin: str) -> str | None:
+        """The current line without its margin; None when it has another."""
+        line = self.line()
+        if line is None or line.startswith(margin):
+            return line[len(margin) :] if line is not None else None
+        return "" if line == margin.rstrip() else None
+
+    def chain(
+        self, margin: str, depth: int, first: Raised, before: tuple[str, Raised] | None = None
+    ) -> Raised:
+        """The last of the exceptions that follow from each other, linked to those before it.
+
+        :param first: the one that was just read.
+        :param before: what that one came from, and how.
+        """
+        found = [("", before[1]), (before[0], first)] if before is not None else [("", first)]
+        while kind := self._link(margin):
+            following = self._one(margin, depth)
+            if following is None:
+                break
+            found.append((kind, following))
+        return linked(found[-_MAX_LINKS:])
+
+    def _link(self, margin: str) -> str:
+        for kind in LINKS:
+            for text in link_texts(margin, kind):
+                if self.text.startswith(text, self.at):
+                    self.at += len(text)
+                    return kind
+        return ""
+
+    def _one(self, margin: str, depth: int) -> Raised | None:
+        """One exception with its header, or inside of a group also without."""
+        body = self.body(margin)
+        if body == GROUP_LINE:
+            margin, depth, body = f"{margin}  | ", 1, HEADER
+        if body in _HEADERS:
+            self.move()
+        elif not depth:
+            return None
+        return self.headless(margin, depth)
+
+    def headless(self, margin: str, depth: int) -> Raised | None:
+        """One exception from the first line after its header on.
+
+        :param margin: what every line begins with.
+        :param depth: how many groups it is in, itself among them.
+        """
+        frames, repeated = self._frames(margin)
+        if not is_exception(self.body(margin) or ""):
+            return None
+        raised = assemble("\n".join(self._message(margin, depth)), frames, repeated, self.root)
+        return self._with_members(raised, margin, depth) if depth else raised
+
+    def _frames(self, margin: str) -> tuple[list[Printed], int]:
+        printed: list[Printed] = []
+        repeated = 0
+        while body := self.body(margin):
+            if found := FRAME.match(body):
+                printed.append(Printed(found["file"], int(found["line"]), found["function"]))
+                self.move()
+                self._source(printed[-1], margin)
+            elif printed and (again := REPEATED.match(body)):
+                is_own = project_path(printed[-1].file, self.root) is not None
+                repeated += int(again["times"]) if is_own else 0
+                self.move()
+            else:
+                break
+        return printed, repeated
+
+    def _source(self, printed: Printed, margin: str) -> None:
+        is_whole = True
+        while (body := self.body(margin)) and body.startswith("    ") and not FRAME.match(body):
+            if printed.lines and MARKERS.match(body):
+                printed.markers = printed.markers or body[4:]
+            else:
+                is_whole = is_whole and not ELIDED.match(body) and len(printed.lines) < _MAX_SOURCE
+                printed.lines += [body[4:]] if is_whole else []
+            self.move()
+
+    def _message(self, margin: str, depth: int) -> list[str]:
+        """The line with the exception, and those that belong to its message."""
+        said = [self.body(margin) or ""]
+        self.move()
+        stop = self._next_link(margin)
+        while len(said) < _MAX_MESSAGE_LINES:
+            body = self._continued(margin, depth, is_linked=self.at < stop)
+            if body is None or self.at == stop:
+                break
+            said.append(body)
+            self.move()
+        return said
+
+    def _next_link(self, margin: str) -> int:
+        """Where the chain goes on, when nothing else does before; -1 when it does not."""
+        at = bisect_left(self.heads, self.at)
+        if at >= len(self.heads):
+            return -1
+        start = self.text.rfind("\n", self.at, self.heads[at]) + 1
+        if self.text[start : self.heads[at]] not in (margin, f"{margin}Exception Group ", f"{margin}{TOP}"):
+            return -1
+        for text in (text for kind in LINKS for text in link_texts(margin, kind)):
+            if self.text.startswith(text, max(start - len(text), self.at)):
+                return start - len(text)
+        return -1
+
+    def _continued(self, margin: str, depth: int, is_linked: bool) -> str | None:
+        """The current line as part of a message; None when the message has ended."""
+        line, body = self.line(), self.body(margin)
+        if line is None or (depth and body is None and _STRUCTURE.match(line)):
+            return None
+        if depth:
+            return line if body is None else body  # Python 3.12 and before print it without its margin
+        if is_linked:
+            return body if body is not None and not OTHER.match(body) else None
+        if not body or not body.strip() or OTHER.match(body):
+            return None
+        is_more = self.is_whole or CONTINUED.match(body) or self.text[self.end - 1 : self.end] in OPEN_ENDS
+        return body if is_more or self._runs_to_a_log_line(margin) else None
+
+    def _runs_to_a_log_line(self, margin: str) -> bool:
+        """Whether the paragraph is followed at once by what cannot belong to it.
+
+        Otherwise it may as well be what the program had printed before and Python wrote at its exit.
+        """
+        here, end = self.at, self.end
+        for _ in range(_MAX_AHEAD):
+            if not (body := self.body(margin)) or OTHER.match(body):
+                break
+            self.move()
+        is_log = bool(body and LOG_LINE.match(body))
+        self.at, self.end = here, end
+        return is_log
+
+    def _with_members(self, raised: Raised, margin: str, depth: int) -> Raised:
+        """The group with what is in it; an exception that is no group as it is."""
+        outer = margin.removesuffix("| ")
+        members: list[Raised] = []
+        omitted = 0
+        while self._is_separator(outer):
+            self.move()
+            member, more = self._member(f"{outer}  | ", depth + 1)
+            omitted += more
+            if member is not None and len(members) < _MAX_MEMBERS:
+                members.append(member)
+            elif not more:
+                omitted += 1
+            self._skip(outer)
+        if members and self.line() == f"{outer}  {_CLOSING}":
+            self.move()
+        return replace(raised, members=tuple(members), omitted_members=omitted)
+
+    def _is_separator(self, outer: str) -> bool:
+        line = self.line()
+        return line is not None and line.startswith(outer) and _MEMBER.match(line, len(outer)) is not None
+
+    def _member(self, margin: str, depth: int) -> tuple[Raised | None, int]:
+        """One exception of a group with its chain; else how many the traceback says that it left out."""
+        if more := _MORE.match(self.body(margin) or ""):
+            self.move()
+            return None, int(more["number"])
+        first = self._one(margin, depth) if depth <= _MAX_DEPTH else None
+        return (self.chain(margin, depth, first) if first is not None else None), 0
+
+    def _skip(self, outer: str) -> None:
+        """Pass over what is left of a member that could not be read."""
+        while (line := self.line()) is not None and not self._is_separator(outer):
+            if (
+                not line.startswith(f"{outer}  ")
+                or not _STRUCTURE.match(line)
+                or line == f"{outer}  {_CLOSING}"
+            ):
+                break
+            self.move()
+
+
+# Which classes the exceptions derive from that Python itself raises, as text that names them does not say.
+
+# By the parent; a name with dots is the module's and the class's, as tracebacks print it.
+_CHILDREN = {
+    "BaseException": "BaseExceptionGroup Exception GeneratorExit KeyboardInterrupt SystemExit "
+    "asyncio.exceptions.CancelledError",
+    "Exception": "ArithmeticError AssertionError AttributeError BufferError EOFError ImportError LookupError "
+    "MemoryError NameError OSError ReferenceError RuntimeError StopAsyncIteration StopIteration SyntaxError "
+    "SystemError TypeError ValueError Warning asyncio.exceptions.InvalidStateError "
+    "asyncio.queues.QueueEmpty asyncio.queues.QueueFull concurrent.futures._base.Error configparser.Error "
+    "csv.Error _csv.Error pickle.PickleError _pickle.PickleError queue.Full _queue.Empty sqlite3.Error "
+    "struct.error subprocess.SubprocessError zipfile.BadZipFile",
+    "ArithmeticError": "FloatingPointError OverflowError ZeroDivisionError decimal.DecimalException",
+    "ImportError": "ModuleNotFoundError",
+    "LookupError": "IndexError KeyError",
+    "NameError": "UnboundLocalError",
+    "OSError": "BlockingIOError ChildProcessError ConnectionError FileExistsError FileNotFoundError "
+    "InterruptedError IsADirectoryError NotADirectoryError PermissionError ProcessLookupError TimeoutError "
+    "shutil.Error socket.gaierror socket.herror ssl.SSLError urllib.error.URLError",
+    "ConnectionError": "BrokenPipeError ConnectionAbortedError ConnectionRefusedError ConnectionResetError",
+    "RuntimeError": "NotImplementedError PythonFinalizationError RecursionError dataclasses.FrozenInstanceError "
+    "threading.BrokenBarrierError",
+    "SyntaxError": "IndentationError",
+    "IndentationError": "TabError",
+    "ValueError": "UnicodeError json.decoder.JSONDecodeError xml.etree.ElementTree.ParseError binascii.Error",
+    "UnicodeError": "UnicodeDecodeError UnicodeEncodeError UnicodeTranslateError",
+    "Warning": "BytesWarning DeprecationWarning EncodingWarning FutureWarning ImportWarning "
+    "PendingDeprecationWarning ResourceWarning RuntimeWarning SyntaxWarning UnicodeWarning UserWarning",
+    "subprocess.SubprocessError": "subprocess.CalledProcessError subprocess.TimeoutExpired",
+    "sqlite3.Error": "sqlite3.DatabaseError sqlite3.InterfaceError",
+    "sqlite3.DatabaseError": "sqlite3.DataError sqlite3.IntegrityError sqlite3.InternalError "
+    "sqlite3.NotSupportedError sqlite3.OperationalError sqlite3.ProgrammingError",
+    "concurrent.futures._base.Error": "concurrent.futures._base.InvalidStateError",
+}
+_PARENT = {child: parent for parent, children in _CHILDREN.items() for child in children.split()}
+
+
+def bases_of(name: str, module: str = "") -> tuple[str, ...]:
+    """Names of the classes that a class derives from, nearest first; empty for one that is not Python's own."""
+    if name == "ExceptionGroup" and not module:
+        return "BaseExceptionGroup", "Exception", "BaseException"
+    parent = _PARENT.get(f"{module}.{name}" if module else name)
+    found = []
+    while parent is not None:
+        found.append(parent.rpartition(".")[2])
+        parent = _PARENT.get(parent)
+    return tuple(found)

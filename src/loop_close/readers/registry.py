@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from loop_close.readers.contract import Reader, Reading
@@ -14,126 +14,76 @@ _END = 5_000
 class LazyReader:
     """A reader that is not loaded yet.
 
-    :ivar marks: a text that holds none of these is not of its format.
-    :ivar last_marks: nor is one that holds none of these in its last lines.
-    :ivar load: gives the reader; loading them all would take longer than reading most logs.
+    :ivar marks: a text that contains none of these is not of its format.
+    :ivar last_marks: nor is one that contains none of these in its last lines.
+    :ivar family: loads the module of the reader and returns the module's readers by id. Loading all modules would
+        take longer than reading most logs.
     """
 
     id: str
     marks: tuple[str, ...]
-    load: Callable[[], Reader]
+    family: Callable[[], Mapping[str, Reader]]
     last_marks: tuple[str, ...] = ()
 
+    def load(self) -> Reader:
+        """The reader itself."""
+        return self.family()[self.id]
+
     def read(self, text: str, root: str) -> Reading:
-        """What the reader makes of the text."""
-        begun = (
-            f"\n{text}" if len(text) < 4_000 else text
-        )  # a mark may be the start of a line, the first one, too
+        """What the reader finds in the text."""
+        # a mark may be the start of a line, the first one, too
+        begun = f"\n{text}" if len(text) < 4_000 else text
         end = text[-_END:]
-        if any(_holds(begun, mark) for mark in self.marks) or any(mark in end for mark in self.last_marks):
+        if any(_has(begun, mark) for mark in self.marks) or any(mark in end for mark in self.last_marks):
             return self.load().read(text, root)
         return Reading()
 
 
-def _holds(text: str, mark: str) -> bool:
+def _has(text: str, mark: str) -> bool:
     # One character is searched for many times faster than a word, and most texts lack one of them.
     return all(map(text.__contains__, mark)) and mark in text
 
 
-def _pytest() -> Reader:
-    from loop_close.readers.pytest_output import READER
+def _pytest() -> Mapping[str, Reader]:
+    from loop_close.readers.pytest_output import READERS
 
-    return READER
-
-
-def _unittest() -> Reader:
-    from loop_close.readers.unittest_output import READER
-
-    return READER
+    return READERS
 
 
-def _pyright() -> Reader:
-    from loop_close.readers.pyright import READER
+def _unittest() -> Mapping[str, Reader]:
+    from loop_close.readers.unittest_output import READERS
 
-    return READER
-
-
-def _mypy() -> Reader:
-    from loop_close.readers.mypy import READER
-
-    return READER
+    return READERS
 
 
-def _ty() -> Reader:
-    from loop_close.readers.ty import READER
+def _type_checkers() -> Mapping[str, Reader]:
+    from loop_close.readers.type_checkers import READERS
 
-    return READER
-
-
-def _pyrefly() -> Reader:
-    from loop_close.readers.pyrefly import READER
-
-    return READER
+    return READERS
 
 
-def _ruff() -> Reader:
-    from loop_close.readers.ruff import READER
+def _linters() -> Mapping[str, Reader]:
+    from loop_close.readers.linters import READERS
 
-    return READER
-
-
-def _flake8() -> Reader:
-    from loop_close.readers.flake8 import READER
-
-    return READER
+    return READERS
 
 
-def _coverage() -> Reader:
-    from loop_close.readers.coverage_output import READER
+def _processes() -> Mapping[str, Reader]:
+    from loop_close.readers.processes import READERS
 
-    return READER
-
-
-def _faulthandler() -> Reader:
-    from loop_close.readers.faulthandler import READER
-
-    return READER
+    return READERS
 
 
-def _asyncio() -> Reader:
-    from loop_close.readers.asyncio_output import READER
+def _runners() -> Mapping[str, Reader]:
+    from loop_close.readers.runners import READERS
 
-    return READER
-
-
-def _traceback() -> Reader:
-    from loop_close.readers.tracebacks import READER
-
-    return READER
+    return READERS
 
 
-def _tox() -> Reader:
-    from loop_close.readers.tox_output import READER
+def _cut_off() -> Mapping[str, Reader]:
+    from loop_close.readers.cut_off import READERS
 
-    return READER
-
-
-def _pre_commit() -> Reader:
-    from loop_close.readers.pre_commit import READER
-
-    return READER
-
-
-def _cut_off() -> Reader:
-    from loop_close.readers.cut_off import READER
-
-    return READER
-
-
-def _shell() -> Reader:
-    from loop_close.readers.shell import READER
-
-    return READER
+    return READERS
 
 
 _LINTED = (".py:", ".pyi:", ".ipynb:", ".toml:", "--> ", '"noqa_row"', "Would reformat: ", "Failed to parse ")
@@ -162,37 +112,39 @@ DEFAULT_READERS: tuple[LazyReader, ...] = (
             ),
             *("no tests ran", " error in ", " errors in ", " warnings in ", " warning in "),
         ),
-        load=_pytest,
+        family=_pytest,
     ),
-    LazyReader(id="unittest", marks=("\nRan ", "=====\n"), load=_unittest),
-    LazyReader(id="pyright", marks=(" error", '"generalDiagnostics"', "File or directory "), load=_pyright),
+    LazyReader(id="unittest", marks=("\nRan ", "=====\n"), family=_unittest),
+    LazyReader(
+        id="pyright", marks=(" error", '"generalDiagnostics"', "File or directory "), family=_type_checkers
+    ),
     LazyReader(
         id="mypy",
         marks=(": error: ", "mypy: ", " source file", "errors prevented", '"severity": "'),
-        load=_mypy,
+        family=_type_checkers,
     ),
-    LazyReader(id="ty", marks=("error[", "fatal["), load=_ty),
-    LazyReader(id="pyrefly", marks=("ERROR ", '"concise_description"', "pyrefly"), load=_pyrefly),
-    LazyReader(id="ruff", marks=_LINTED, load=_ruff),
-    LazyReader(id="flake8", marks=_LINTED, load=_flake8),
-    LazyReader(id="coverage", marks=("% not reached.", "Coverage failure: total of "), load=_coverage),
+    LazyReader(id="ty", marks=("error[", "fatal["), family=_type_checkers),
+    LazyReader(id="pyrefly", marks=("ERROR ", '"concise_description"', "pyrefly"), family=_type_checkers),
+    LazyReader(id="ruff", marks=_LINTED, family=_linters),
+    LazyReader(id="flake8", marks=_LINTED, family=_linters),
+    LazyReader(id="coverage", marks=("% not reached.", "Coverage failure: total of "), family=_runners),
     LazyReader(
         id="faulthandler",
         marks=("(most recent call first):", "Fatal Python error: ", "Windows fatal exception"),
-        load=_faulthandler,
+        family=_processes,
     ),
     LazyReader(
         id="asyncio",
         marks=("Traceback (", "Task was destroyed", "never awaited", "never retrieved", "Exception "),
-        load=_asyncio,
+        family=_processes,
     ),
     LazyReader(
         id="traceback",
         marks=("Traceback (", '  File "', ": No module named ", "finding module spec", ": can't ", "Sorry: "),
-        load=_traceback,
+        family=_processes,
     ),
-    LazyReader(id="pre_commit", marks=("- hook id: ",), load=_pre_commit),
-    LazyReader(id="tox", marks=(": FAIL", "HandledError| ", " summary ___"), load=_tox),
+    LazyReader(id="pre_commit", marks=("- hook id: ",), family=_runners),
+    LazyReader(id="tox", marks=(": FAIL", "HandledError| ", " summary ___"), family=_runners),
     LazyReader(
         id="shell",
         marks=(
@@ -209,7 +161,7 @@ DEFAULT_READERS: tuple[LazyReader, ...] = (
         last_marks=(
             *("egmentation fault", "bort", "us error", "loating point", "llegal ", "illed", "erminated"),
         ),
-        load=_shell,
+        family=_runners,
     ),
-    LazyReader(id="cut_off", marks=("",), load=_cut_off),  # any text may be a piece of an output
+    LazyReader(id="cut_off", marks=("",), family=_cut_off),  # any text may be a piece of an output
 )

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from loop_close.model import Counts, Failure, Observation
 from loop_close.readers.contract import Reading, is_quoted_until, sum_of
-from loop_close.readers.good_news import MARK, Log, is_good_news
-from loop_close.readers.prefixes import without_prefixes
-from loop_close.readers.printed_parts import HEADER
+from loop_close.readers.printed import HEADER
 from loop_close.readers.registry import DEFAULT_READERS
 from loop_close.text.sanitize import sanitize
 
 if TYPE_CHECKING:
     from loop_close.readers.junit_xml import JunitReading
+
 
 #: Characters of each stream that are read, from its end: what went wrong is said last (DESIGN, section 4).
 MAX_STREAM = 1_000_000
@@ -195,3 +194,110 @@ def with_junit(observation: Observation, junit: JunitReading) -> Observation:
         has_output=True,
         is_good_news=observation.is_good_news and junit.counts != Counts() and not junit.counts_subtests,
     )
+
+
+# Whether a log says itself that all is well: for logs whose exit code is not known.
+
+#: Stands in a text for a tool's whole output that was read; no text has it, for sanitizing takes it out.
+MARK = "\0"
+_SAMPLE = 200_000
+# What tools say last when they found nothing, of those that no reader reports on then.
+_GREEN = re.compile(
+    r"(?:All checks passed!|\d{1,7} files? already formatted|\s*INFO 0 errors(?: \([^\n]{1,200}\))?"
+    r"| {2}congratulations :\)(?: \([\d.]{1,12} seconds\))?"
+    r"|Required test coverage of [\d.]{1,9}% reached\.[^\n]{0,100})\Z"
+)
+# Lines that a failed command leaves whatever the command was.
+_RED = re.compile(
+    r"^(?:##\[error\]|Error: |ERROR: |error: |FAIL\b|FAILED\b|--- FAIL|npm ERR!|\s{0,8}E {3}|Killed$"
+    r"|[^\n]{0,200}(?:\bmake(?:\[\d{1,4}\])?: \*\*\* |\bexit(?:ed)?(?: with)?(?: status| code):? [1-9]"
+    r"|\bmaximum allowed warnings exceeded|\bFAILED\b|\.Failed$|\bfailed[.:!]?$|would be reformatted))",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Log:
+    """A text that was read.
+
+    :ivar rest: what no reader knows, with :data:`MARK` where a tool's whole output stood.
+    :ivar is_traceback: a traceback is printed in it.
+    """
+
+    readings: tuple[Reading, ...]
+    rest: str
+    is_traceback: bool = False
+
+
+def is_good_news(logs: Sequence[Log]) -> bool:
+    """Whether one of the logs ends in the summary of a tool that found nothing, and none tells of a failure.
+
+    Anything after that summary may be what went wrong, in words that no reader knows.
+    """
+    if any(reading.failures or reading.incomplete for log in logs for reading in log.readings):
+        return False
+    return any(map(_ends_well, logs)) and not any(_RED.search(log.rest) for log in logs)
+
+
+def _ends_well(log: Log) -> bool:
+    behind = log.rest[-_SAMPLE:].rpartition(MARK)
+    if behind[1] and not behind[2].strip():
+        return True
+    return _GREEN.match(log.rest[-_SAMPLE:].rstrip().rpartition("\n")[2]) is not None
+
+
+# Take off what a CI service or a supervisor puts before each line of a log.
+
+_DAY = r"\d{4}-\d\d-\d\d"
+_CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
+_TIME = rf"{_DAY}[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?"
+# Of no tool that is read. `gh run view --log`: job, step, time; GitHub's and GitLab's raw logs: the time alone,
+# GitLab's with the stream; Jenkins: the time in brackets.
+_CERTAIN = re.compile(
+    rf"^(?:(?:[^\t\n]{{1,100}}\t[^\t\n]{{1,200}}\t)?{_DAY}T{_CLOCK}Z(?: \d\d[OE]\+?)?(?: |$)|\[{_DAY}T{_CLOCK}Z\] ?)",
+    re.MULTILINE,
+)
+# Of a log only where nearly every line has it.
+_LIKELY = (
+    re.compile(rf"^(?:\[{_TIME}\]|{_TIME}|\[{_CLOCK}\]|{_CLOCK})(?: |$)", re.MULTILINE),
+    re.compile(r"^#\d{1,5} \d{1,6}\.\d{1,4} ", re.MULTILINE),  # BuildKit
+)
+#: docker compose, foreman, honcho: lines of several processes in turn.
+_NAMED = re.compile(r"(?P<name>[\w.-]{1,60}) +\| ?(?P<said>.*)", re.DOTALL)
+_PREFIX_SAMPLE = 20_000
+_SHARE = 0.8
+
+
+def without_prefixes(text: str) -> str:
+    """The text as the tools wrote it; of several processes that write in turn, one after the other.
+
+    A prefix that a program may write itself is one when four lines in five have it, at the text's start and at its end.
+    """
+    if _CERTAIN.search(text):
+        text = _CERTAIN.sub("", text)
+    for prefix in _LIKELY:
+        if _is_everywhere(prefix, text):
+            text = prefix.sub("", text)
+    return _apart(text) if _is_everywhere(_NAMED, text) else text
+
+
+def _is_everywhere(prefix: re.Pattern[str], text: str) -> bool:
+    return _is_in(prefix, text[:_PREFIX_SAMPLE]) and (
+        len(text) <= _PREFIX_SAMPLE or _is_in(prefix, text[-_PREFIX_SAMPLE:])
+    )
+
+
+def _is_in(prefix: re.Pattern[str], part: str) -> bool:
+    lines = [line for line in part.split("\n") if line.strip()]
+    found = sum(prefix.match(line) is not None for line in lines)
+    return found > 0 and found >= _SHARE * len(lines)
+
+
+def _apart(text: str) -> str:
+    """The lines by the name before them; those without one (``Attaching to …``) come first."""
+    said: dict[str, list[str]] = {"": []}
+    for line in text.split("\n"):
+        found = _NAMED.fullmatch(line)
+        if found or line.strip():
+            said.setdefault(found["name"] if found else "", []).append(found["said"] if found else line)
+    return "".join(f"{line}\n" for lines in said.values() for line in lines)

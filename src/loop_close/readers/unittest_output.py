@@ -224,3 +224,4 @@ def _counts(text: str, summaries: list[re.Match[str]], heads: list[str]) -> Coun
 
 
 READER = Reader(id="unittest", description="the output of unittest's runner, and of Django's", read=read)
+READERS = {READER.id: READER}

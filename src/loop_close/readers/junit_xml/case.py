@@ -1,33 +1,33 @@
-"""One ``testcase`` element as what it says: the outcome of a test, and its failures.
-
-The element goes through junitparser, which knows what the result of a case is in the many dialects. Two of its
-ways matter here: it takes lxml for its own elements where that is installed, so nothing is asked of it that would
-hand our elements to lxml; and what lies below ``rerunFailure``, ``flakyFailure`` and their like (Maven Surefire)
-is no result to it, which is right: a flaky test has passed, and the reruns of a failed one only repeat it.
-"""
+"""One test case of JUnit XML: the test that it is about, its outcome and its failures."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from loop_close.model import Failure, Phase
-from loop_close.readers.junit_xml.handlers import Suite
-from loop_close.readers.junit_xml.names import (
-    Named,
-    class_fixture,
-    is_failed_import,
-    other_test,
-    python_test,
+from loop_close.conventions import is_test_file
+from loop_close.facts import bounded
+from loop_close.model import Failure, Frame, Phase, Raised
+from loop_close.readers.contract import project_path
+from loop_close.readers.junit_xml.parse import Suite
+from loop_close.readers.printed import HEADER, raised_in
+from loop_close.readers.pytest_output.tracebacks import (
+    missing_fixture,
+    raised_from_words,
+    read_doctest,
+    read_traceback,
 )
-from loop_close.readers.junit_xml.said import Said, is_of_pytest, is_of_python, said_by
 from loop_close.readers.pytest_reports import bounded_sections
+from loop_close.text import MAX_MESSAGE
+from loop_close.text.redact import clean
 from loop_close.text.sanitize import sanitize
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
+
 
 _MAX_RESULTS = 100
 _JEST_COLLECTION = "Test suite failed to run"
@@ -193,3 +193,334 @@ def _parted(title: str, text: str) -> Iterator[tuple[str, str]]:
     for head, end in zip(heads, ends, strict=True):
         if text[head.end() : end].strip():
             yield _PYTEST_OUTPUTS[head["what"]], text[head.end() : end].rstrip("\n") + "\n"
+
+
+# Which test a ``testcase`` element is about: pytest's node id, made again from what its file says.
+# pytest writes ``tests/test_a.py::TestX::test_y`` as class name ``tests.test_a.TestX`` and name ``test_y``.
+# Where the module ends is told by, in this order: the ``file`` attribute (junit_family ``xunit1``,
+# unittest-xml-reporting); a file that the traceback names and whose dotted path the class name begins with;
+# the last part that is named like a test module (``test_…``, ``…_test``); else the parts at the end that
+# begin with a capital are classes.
+
+_MAX_FILES = 50
+_MAX_FOLDERS = 40
+_MAX_NAME = 2_000
+_MENTIONED = re.compile(
+    r"^(?P<place>[^\s:\"'][^:\n\"']{0,500}+):\d{1,9}:"
+    r"|^[ |]{0,40}File \"(?P<file>[^\"\n]{1,500})\", line \d{1,9}"
+    r"|test module '(?P<module>[^'\n]{1,500})'",
+    re.MULTILINE,
+)
+_TEST_MODULE = re.compile(r"test_\w{0,200}|\w{1,200}_test|conftest", re.ASCII)
+_EXTENSIONS = ("txt", "rst", "md", "ipynb", "yaml", "yml", "feature")
+_CLASS_FIXTURE = re.compile(r"(?P<when>setUp|tearDown)(?:Class|Module) \((?P<dotted>[\w.]{1,500})\)\Z")
+_FAILED_IMPORT = "unittest.loader._FailedTest"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Named:
+    """A test as its element names it.
+
+    :ivar file: where it stands; empty when that is not told.
+    :ivar prefix: what the class name begins with that is no part of the path, with its dot.
+    :ivar is_placed: the element says itself which file that is, so that its line counts in there.
+    """
+
+    nodeid: str
+    file: str = ""
+    subtest: str = ""
+    prefix: str = ""
+    is_placed: bool = False
+
+
+def python_test(classname: str, name: str, file: str, text: str, root: str, prefix: str = "") -> Named:
+    """The node id of a test in Python.
+
+    :param file: the ``file`` attribute.
+    :param text: the traceback.
+    :param prefix: the prefix of other cases in the suite.
+    """
+    subtest = ""
+    if fixture := class_fixture(classname, name):
+        classname, name = fixture[1], ""
+    else:
+        name, subtest = _without_subtest(name[:_MAX_NAME])
+    if classname.startswith(_FAILED_IMPORT):
+        classname, name, file = f"{classname}.{name}".removeprefix(f"{_FAILED_IMPORT}."), "", ""
+    if not classname:
+        classname, name = name, ""
+    own = project_path(file, root) or ""
+    dotted = classname[:_MAX_NAME].removeprefix(prefix).split(".")
+    module, classes = _split(dotted, own, text, root)
+    nodeid = "::".join([module, *classes, *([name] if name else [])])
+    found = _prefix(dotted, module, classes)
+    return Named(
+        nodeid=nodeid, file=own or module, subtest=subtest, prefix=found, is_placed=bool(own and name)
+    )
+
+
+def other_test(classname: str, name: str, file: str, root: str) -> Named:
+    """What to call a test of another language: its file or class where it has one, then its name."""
+    if not file and "/" in classname and "." in classname.rpartition("/")[2]:
+        file, classname = classname, ""  # vitest
+    own = project_path(file, root) or ""
+    parts = [own, classname if classname not in name else "", name]
+    return Named(nodeid="::".join(part[:_MAX_NAME] for part in parts if part), file=own, is_placed=bool(own))
+
+
+def class_fixture(classname: str, name: str) -> tuple[str, str] | None:
+    """``setUp`` or ``tearDown``, and the class, of an element that unittest's runners write for a class's fixture."""
+    # nose2 parts "setUpClass (a.b.C)" at its last dot
+    found = _CLASS_FIXTURE.match(name) or _CLASS_FIXTURE.match(f"{classname}.{name}")
+    return (found["when"], found["dotted"]) if found else None
+
+
+def _without_subtest(name: str) -> tuple[str, str]:
+    """Runners of unittest write ``test_x [message] (name=value)`` for a subtest."""
+    test, _, rest = name.partition(" ")
+    is_subtest = test.isidentifier() and rest[:1] in ("[", "(") and rest[-1:] in ("]", ")")
+    return (test, rest) if is_subtest else (name, "")
+
+
+def is_failed_import(classname: str) -> bool:
+    """Whether unittest made the test up for a module that it could not import."""
+    return classname.startswith(_FAILED_IMPORT)
+
+
+def _split(dotted: Sequence[str], own: str, text: str, root: str) -> tuple[str, Sequence[str]]:
+    """The file of the module, and the classes inside it."""
+    for file in [own] if own else []:
+        if found := _matched(dotted, file):
+            return found
+    matches = (_matched(dotted, file) for file in _files(text, root))
+    best = max((m for m in matches if m is not None), key=lambda m: len(m[0]), default=None)
+    return best or _by_convention(dotted)
+
+
+def _files(text: str, root: str) -> Iterator[str]:
+    """The files that a traceback names, each once."""
+    seen: dict[str, None] = {}
+    for found in _MENTIONED.finditer(text):
+        path = project_path(found["place"] or found["file"] or found["module"], root)
+        if path and path not in seen and len(seen) < _MAX_FILES:
+            seen[path] = None
+            yield path
+
+
+def _matched(dotted: Sequence[str], file: str) -> tuple[str, Sequence[str]] | None:
+    """The file as it counts from pytest's root, if the class name is about it, and the classes."""
+    folders = file.removesuffix(".py").split("/")
+    if len(folders) > _MAX_FOLDERS:
+        return None
+    parts = [part.split(".") for part in folders]
+    for start in range(len(folders)):
+        path = list(chain.from_iterable(parts[start:]))
+        if list(dotted[: len(path)]) == path:
+            return _joined(folders[start:], file), dotted[len(path) :]
+    return _after_prefix(dotted, file, folders, list(chain.from_iterable(parts)))
+
+
+def _after_prefix(
+    dotted: Sequence[str], file: str, folders: list[str], path: list[str]
+) -> tuple[str, Sequence[str]] | None:
+    """The same behind other parts: ``--junitprefix``, or the folder that pytest was started in."""
+    for at in range(1, len(dotted) - len(path) + 1):
+        if list(dotted[at : at + len(path)]) == path:
+            # A lone file name has no folder because pytest was started in it.
+            above = [] if len(folders) > 1 else list(dotted[:at])
+            return _joined([*above, *folders], file), dotted[at + len(path) :]
+    return None
+
+
+def _prefix(dotted: Sequence[str], module: str, classes: Sequence[str]) -> str:
+    """The parts of a class name that are neither of the path nor classes, with a dot."""
+    path = module.removesuffix(".py").replace("/", ".").split(".")
+    return "".join(f"{part}." for part in dotted[: max(len(dotted) - len(path) - len(classes), 0)])
+
+
+def _joined(folders: Sequence[str], file: str) -> str:
+    return "/".join(folders) + (".py" if file.endswith(".py") else "")
+
+
+def _by_convention(dotted: Sequence[str]) -> tuple[str, Sequence[str]]:
+    if len(dotted) > 1 and dotted[-1] in _EXTENSIONS:
+        return f"{'/'.join(dotted[:-1])}.{dotted[-1]}", ()
+    modules = [at for at, part in enumerate(dotted) if _TEST_MODULE.fullmatch(part)]
+    end = modules[-1] + 1 if modules else len(dotted)
+    while not modules and end > 1 and dotted[end - 1][:1].isupper():
+        end -= 1
+    return "/".join(dotted[:end]) + ".py", dotted[end:]
+
+
+# What the text inside a ``failure`` or ``error`` element tells: the exception.
+
+_STACK = re.compile(r"^\s{1,12}(?:at|\u276f) ", re.MULTILINE)
+# Where pytest's representation of a failure names a place, and how it begins the lines with the exception.
+_OF_PYTEST = re.compile(
+    r"^(?:E   |[^\s:\"'][^:\n\"']{0,500}+:\d{1,9}: (?:in \S|[A-Z]\w{0,100}$))", re.MULTILINE
+)
+# pytest strips the whole, and with it the margin of the first line.
+_STRIPPED = (("+ Exception Group ", "  "), ("def ", "    "), ("async def ", "    "), ("@", "    "))
+_FIXTURE = re.compile(r"failed on (?:setup|teardown) with \"(?P<words>.*?)\"?\Z", re.DOTALL)
+_CUT = "; full report in element text]"
+_FORMULAS = (
+    "",
+    "test failure",
+    "test setup failure",
+    "test teardown failure",
+    "collection failure",
+    "internal error",
+)
+_NOTHING_SAID = "failed without a message"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """What a result element says.
+
+    :ivar attribute: its ``message`` attribute as it stands.
+    :ivar has_unread_stack: the text has a stack that no frames could be read from.
+    """
+
+    message: str
+    raised: Raised | None
+    text: str
+    attribute: str
+    type: str
+    is_pytest: bool = False
+    has_unread_stack: bool = False
+
+
+def said_by(text: str, message: str, type_name: str, root: str, *, name: str, is_pytest: bool) -> Said:
+    """Read one result.
+
+    :param text: the text inside the element; ``message`` and ``type_name`` are its attributes.
+    :param name: the test's.
+    :param is_pytest: its suite is one of pytest.
+    """
+    text, message, type_name = sanitize(text), sanitize(message), sanitize(type_name)[:1000]
+    is_pytest = is_pytest or (is_of_pytest(text) and not type_name)
+    words = _words(message)
+    raised = _of_pytest(text, words, name, root) if is_pytest else _of_others(text, words, type_name, root)
+    if raised is not None:
+        raised = replace(raised, message=clean(raised.message, MAX_MESSAGE))
+    return Said(
+        message=raised.message if raised is not None else _plain(words or text.strip()),
+        raised=raised,
+        text=text,
+        attribute=message,
+        type=type_name,
+        is_pytest=is_pytest,
+        has_unread_stack=raised is not None and not raised.frames and _STACK.search(text) is not None,
+    )
+
+
+def is_of_pytest(text: str) -> bool:
+    """Whether a text is pytest's representation of a failure."""
+    return _OF_PYTEST.search(text) is not None
+
+
+def is_of_python(text: str, type_name: str) -> bool:
+    """Whether a result was written by a runner of tests in Python."""
+    return HEADER in text or type_name.startswith(("testtools.", "unittest."))
+
+
+def _plain(words: str) -> str:
+    return clean(words, MAX_MESSAGE) or _NOTHING_SAID
+
+
+def _words(message: str) -> str:
+    """What the attribute quotes; empty where it is a formula, or was cut and the text has more."""
+    found = _FIXTURE.match(message)
+    words = found["words"] if found else message
+    return "" if words in _FORMULAS or words.endswith(_CUT) else words
+
+
+def _of_pytest(text: str, words: str, name: str, root: str) -> Raised | None:
+    margin = next((margin for start, margin in _STRIPPED if text.startswith(start)), "")
+    body = f"\n{margin}{text}\n"
+    if fixture := missing_fixture(body):
+        return fixture[0]
+    raised = read_doctest(body, name, root) or read_traceback(body, root)
+    quoted = raised_from_words(words, root)
+    if raised is None or quoted is None:
+        return raised or quoted
+    # A native traceback does not tell where a message of several lines ends, style line not its margin.
+    is_more = quoted.type == raised.type and _folded(quoted.message).startswith(_folded(raised.message))
+    return replace(raised, message=quoted.message) if is_more else raised
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _of_others(text: str, words: str, type_name: str, root: str) -> Raised | None:
+    if HEADER in text:
+        return raised_in(text.replace("\n}}}\n", "\n\n"), root)  # subunit's brackets
+    return foreign_raised(text, words, type_name, root)
+
+
+# Failures of runners in other languages than Python: the exception and, where they name files, the stack.
+
+_MAX_FRAMES = 400
+# Node: "at Cart.first (src/cart.js:4:34)", "at mocha/cart.js:6:52"; vitest begins with an arrow.
+_FOREIGN_FRAME = re.compile(
+    r"^[ \t]{1,12}(?:at|\u276f) (?:async )?(?:(?P<function>[^\n(]{1,200}+)\()?"
+    r"(?P<file>[^\s():]{1,500}+):(?P<line>\d{1,9}):\d{1,9}\)?$"
+    r"|^[ \t]{1,12}\u276f (?P<named>[^\s():]{1,200}+) (?P<path>[^\s():]{1,500}+):(?P<at>\d{1,9}):\d{1,9}$",
+    re.MULTILINE,
+)
+_FOREIGN_STACK = re.compile(r"^[ \t]{1,12}(?:at |\u276f )", re.MULTILINE)
+_TYPED = re.compile(r"(?P<type>[A-Za-z_$][\w$.]{0,200}+)(?: \[\w{1,60}\])?: ?")
+_LIBRARY = ("node_modules/", "node:")
+
+
+def foreign_raised(text: str, message: str, type_name: str, root: str) -> Raised | None:
+    """The exception of a failure; None when its element says no more than that it failed.
+
+    :param text: the text inside the element, sanitized.
+    :param message: the ``message`` attribute, ``type_name`` the ``type`` attribute.
+    """
+    stack = _FOREIGN_STACK.search(text)
+    said = (text[: stack.start()] if stack else text).strip()
+    said = said.removeprefix("\u25cf Test suite failed to run").strip()  # jest
+    typed = _TYPED.match(said)
+    name = type_name or (typed["type"] if typed and typed["type"].endswith(("Error", "Exception")) else "")
+    if not name and not stack:
+        return None
+    if typed and typed["type"].rpartition(".")[2] == name.rpartition(".")[2]:
+        said = said[typed.end() :]
+    module, _, short = name.rpartition(".")
+    own = list(_frames(text, root))[::-1]
+    kept, omitted = bounded(own)
+    return Raised(
+        type=short or "Error",
+        module=module,
+        message=clean(_fuller(message.strip(), said), MAX_MESSAGE),
+        frames=tuple(kept),
+        omitted_frames=omitted,
+    )
+
+
+def _fuller(message: str, said: str) -> str:
+    """The text where it begins with the attribute, which has lost its line breaks; else the attribute."""
+    folded = " ".join(message.split())
+    return said if " ".join(said.split()).startswith(folded) else message
+
+
+def _frames(text: str, root: str) -> Iterator[Frame]:
+    """The frames in the project's files, innermost first as they are printed."""
+    for number, found in enumerate(_FOREIGN_FRAME.finditer(text)):
+        if number >= _MAX_FRAMES:
+            return
+        path = found["file"] or found["path"]
+        file = None if any(part in path for part in _LIBRARY) else project_path(path, root)
+        if file is not None:
+            function = (found["function"] or found["named"] or "").strip()
+            line = int(found["line"] or found["at"])
+            yield Frame(file=file, line=line, function=function, is_test=_is_test(file))
+
+
+def _is_test(file: str) -> bool:
+    name = file.rpartition("/")[2]
+    return is_test_file(file) or ".test." in name or ".spec." in name

@@ -8,21 +8,38 @@ from dataclasses import dataclass, field, replace
 
 from loop_close.model import Counts, Failure, Warned
 from loop_close.readers.contract import Reader, Reading, is_at_end, is_quoted_until, sum_of
-from loop_close.readers.pytest_output.counts import counts_of, incomplete, is_more_than_collected
-from loop_close.readers.pytest_output.early import (
+from loop_close.readers.pytest_output.failures import (
+    MAX_WARNINGS,
     NOT_STARTED,
     broken_conftests,
+    failures_from,
     internal_errors,
+    timed_out,
     usage_errors,
+    warned_in,
+    without_echoes,
 )
-from loop_close.readers.pytest_output.failures import failures_from, without_echoes
-from loop_close.readers.pytest_output.killed import timed_out
-from loop_close.readers.pytest_output.naming import Names
-from loop_close.readers.pytest_output.parts import Parts, parts_of, summary_of
-from loop_close.readers.pytest_output.rulers import Ruler, counts_in
-from loop_close.readers.pytest_output.runs import BLOCKS, PASSED, Run, is_quoted, runs
-from loop_close.readers.pytest_output.summary import Entry, end_of_entries, entries, progress
-from loop_close.readers.pytest_output.warned import MAX_WARNINGS, warned_in
+from loop_close.readers.pytest_output.pairs import Ruler, counts_in
+from loop_close.readers.pytest_output.runs import (
+    BLOCKS,
+    PASSED,
+    Parts,
+    Run,
+    is_quoted,
+    parts_of,
+    runs,
+    summary_of,
+)
+from loop_close.readers.pytest_output.summary import (
+    Entry,
+    Names,
+    counts_of,
+    end_of_entries,
+    entries,
+    incomplete,
+    is_more_than_collected,
+    progress,
+)
 
 _MAX_FAILURES = 20_000
 _MAX_RUNS = 1_000
@@ -223,3 +240,4 @@ READER = Reader(
     description="what pytest prints to the terminal, in every style of tracebacks",
     read=read,
 )
+READERS = {READER.id: READER}

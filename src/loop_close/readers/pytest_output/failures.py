@@ -1,19 +1,31 @@
-"""Make failures of one run from its blocks and its summary, each failure once."""
+"""Failures of one run of pytest, and of one that ended before its tests or with its process."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
-from loop_close.model import Failure, Frame, Phase, Raised
-from loop_close.readers.paths import project_path
-from loop_close.readers.pytest_output.crash_lines import crash_lines
-from loop_close.readers.pytest_output.doctests import read_doctest
-from loop_close.readers.pytest_output.naming import Heading, Names, heading, without_summary, worker_crash
-from loop_close.readers.pytest_output.parts import Block
-from loop_close.readers.pytest_output.said import missing_fixture, raised_from_words
-from loop_close.readers.pytest_output.summary import Entry
-from loop_close.readers.pytest_output.tracebacks import read_traceback
+from loop_close.conventions import is_test_file
+from loop_close.model import Failure, Frame, Phase, Raised, Site, Warned
+from loop_close.readers.contract import project_path
+from loop_close.readers.printed import raised_in
+from loop_close.readers.pytest_output.runs import Block
+from loop_close.readers.pytest_output.summary import (
+    ELLIPSIS,
+    Entry,
+    Heading,
+    Names,
+    heading,
+    without_summary,
+    worker_crash,
+)
+from loop_close.readers.pytest_output.tracebacks import (
+    missing_fixture,
+    raised_from_words,
+    read_doctest,
+    read_traceback,
+)
 from loop_close.readers.pytest_reports import bounded_sections
 from loop_close.text import cut
 
@@ -155,3 +167,203 @@ def failure_of_entry(entry: Entry, root: str) -> Failure:
         subtest=entry.subtest,
         raised=raised,
     )
+
+
+# Read failures without headings, as ``--tb=line`` prints them: what was said, then where.
+
+_CRASH = re.compile(
+    r"\n(?P<file>(?:/|[A-Za-z]:[\\/])[^\n:]{1,1000}):(?P<line>\d{1,9}): (?P<said>[^\n]*)(?=\n)"
+)
+_SAID = re.compile(
+    r"(?:\nE   [^\n]*+(?:\n    [^\n]*+|\n(?=\n*+    ))*+|\n(?=\nThe above |\nDuring handling )"
+    r"|\nThe above exception was the direct cause of the following exception:"
+    r"|\nDuring handling of the above exception, another exception occurred:)*+"
+)
+
+
+def crash_lines(text: str, entries: list[Entry], root: str = "") -> Iterator[Failure]:
+    """The failures of such a region; each takes its node id from the next line of the summary that says the same.
+
+    :param text: begins with a line break.
+    """
+    at = 0
+    for crash in _CRASH.finditer(text):
+        said = _SAID.match(text, at, crash.start())
+        said = said if said is not None and "\nE   " in said.group() else None
+        if said is not None and _last_words(said.group()) != crash["said"]:
+            continue
+        entry = next((e for e in entries if not e.is_used and _is_said_by(e, crash["said"])), None)
+        if entry is None and entries:
+            continue
+        at = crash.end()
+        raised = read_traceback(f"{said.group()}\n", root) if said is not None else None
+        yield _crash_line_failure(crash, raised or raised_from_words(crash["said"], root), entry, root)
+
+
+def _last_words(said: str) -> str:
+    """The first line of the last exception of a chain."""
+    return said[said.rindex("\nE   ") + 5 :].partition("\n")[0]
+
+
+def _is_said_by(entry: Entry, said: str) -> bool:
+    _, words = entry.split()
+    return (
+        entry.word == "FAILED"
+        and words != ""
+        and (said.startswith(words.removesuffix(ELLIPSIS)) or words.startswith(said))
+    )
+
+
+def _crash_line_failure(
+    crash: re.Match[str], raised: Raised | None, entry: Entry | None, root: str
+) -> Failure:
+    file = project_path(crash["file"], root)
+    nodeid = ""
+    if entry is not None:
+        entry.is_used = True
+        nodeid, _ = entry.split()
+    if raised is not None and file is not None:
+        frame = Frame(file=file, line=int(crash["line"]), function="", is_test=is_test_file(file))
+        raised = replace(raised, frames=(frame,), site=Site(frame=frame))
+    return Failure(
+        nodeid=nodeid or file or crash["file"],
+        phase="call",
+        message=raised.message if raised is not None else crash["said"],
+        file=nodeid.partition("::")[0] or file or "",
+        subtest=entry.subtest if entry is not None else "",
+        raised=raised,
+    )
+
+
+# Read what pytest says when it ends without running tests: usage errors, a broken conftest, internal errors.
+
+NOT_STARTED = "pytest ended before it collected any test"
+_INTERNAL = re.compile(r"(?:\nINTERNALERROR>[^\n]*+)++")
+_CONFTEST = re.compile(
+    r"\nImportError while loading conftest '(?P<file>[^'\n]{1,1000})'\."
+    r"(?P<body>(?:\n(?:E(?: [^\n]*+)?(?=\n|\Z)|    [^\n]*+"
+    r"|[^\s:][^\n:]{0,1000}:\d{1,9}: in [^\n]*+))++)"
+)
+_USAGE = re.compile(
+    r"\nERROR: (?P<words>usage: [^\n]+\n[^\n]{1,200}: error: [^\n]*+(?:\n  (?:inifile|rootdir): [^\n]*+)++"
+    r"|(?P<found>file or directory not found: [^\n]+|not found: [^\n]+\n\(no [^\n]+|found no collectors for [^\n]+"
+    r"|Wrong expression passed to '-[km]': [^\n]+)"
+    r"|[^\n]{0,500}?(?:pytest\.ini|tox\.ini|setup\.cfg|pyproject\.toml|pytest\.toml)(?::\d{1,9})?: [^\n]+"
+    r"|Error importing plugin \"[^\n]+|Missing required plugins: [^\n]+|Unknown config option: [^\n]+)(?=\n|\Z)"
+)
+
+
+def internal_errors(text: str, root: str = "") -> Iterator[tuple[Failure, int, int]]:
+    """Internal errors of pytest, with their offsets."""
+    if "\nINTERNALERROR>" not in text:
+        return
+    for found in _INTERNAL.finditer(text):
+        body = found.group().replace("\nINTERNALERROR> ", "\n").replace("\nINTERNALERROR>", "\n")
+        raised = read_traceback(f"{body}\n", root)
+        if raised is not None:
+            yield _early_failure("session", raised), found.start() + 1, found.end()
+
+
+def broken_conftests(text: str, root: str = "") -> Iterator[tuple[Failure, int, int]]:
+    """Conftests that cannot be imported, with the offsets."""
+    if "\nImportError while loading conftest '" not in text:
+        return
+    for found in _CONFTEST.finditer(text):
+        raised = read_traceback(f"{found['body']}\n", root)
+        if raised is not None:
+            yield _early_failure("collect", raised), found.start() + 1, found.end()
+
+
+def usage_errors(text: str, root: str = "") -> Iterator[tuple[Failure, int, int]]:
+    """Wrong options, arguments and settings, with the offsets."""
+    if "\nERROR: " not in text:
+        return
+    for found in _USAGE.finditer(text):
+        words = found["words"].replace(f"{root}/", "") if root else found["words"]
+        raised = Raised(
+            type="UsageError",
+            module="_pytest.config.exceptions",
+            message=words,
+            bases=("Exception", "BaseException"),
+        )
+        phase: Phase = "session" if found["found"] else "collect"
+        yield _early_failure(phase, raised), found.start() + 1, found.end()
+
+
+def _early_failure(phase: Phase, raised: Raised) -> Failure:
+    return Failure(nodeid="", phase=phase, message=raised.message, raised=raised)
+
+
+# Read what pytest-timeout leaves behind when it ends the whole process (``timeout_method=thread``).
+
+_RULER = re.compile(r" Timeout \+{5,80}(?=\n)")
+_STACK = re.compile(r"\n~+ Stack of MainThread [^\n]{1,60} ~+\n(?P<frames>(?:  [^\n]*\n)++)")
+_LIMIT = re.compile(r"\ntimeout: (?P<seconds>[\d.]{1,20})s")
+_RUNNING = re.compile(r"\n(?P<id>[^\s\n][^\n]{0,2000}?) ?\Z")
+
+
+def timed_out(text: str, start: int, end: int, root: str = "") -> tuple[Failure, int] | None:
+    """The test that ran when its time was over, and where the dump of the stacks ends."""
+    first = _RULER.search(text, start, end)
+    stack = _STACK.search(text, first.end(), end) if first is not None else None
+    if first is None or stack is None:
+        return None
+    limit = _LIMIT.search(text, start, first.start())
+    said = f"Failed: Timeout (>{limit['seconds'] + 's' if limit else 'its limit'}) from pytest-timeout."
+    raised = raised_in(f"Traceback (most recent call last):\n{stack['frames']}{said}\n", root)
+    if raised is None:
+        return None
+    test = next((f for f in raised.frames if f.is_test), None)
+    begun = _RUNNING.search(text, max(start, first.start() - 2_000), first.start())
+    nodeid = begun["id"] if begun and "::" in begun["id"] else ""
+    if not nodeid and test is not None:
+        nodeid = f"{test.file}::{test.function}"
+    if not nodeid:
+        return None
+    failure = Failure(
+        nodeid=nodeid, phase="call", message=raised.message, file=nodeid.partition("::")[0], raised=raised
+    )
+    last = _RULER.search(text, stack.end(), end)
+    return failure, last.end() if last is not None else stack.end()
+
+
+# Read the warnings summary: warnings that tell of faults outside of tests.
+
+MAX_WARNINGS = 200
+_WARNING = re.compile(
+    r"\n(?P<tests>(?:[^\s-][^\n]*\n)*+)  (?P<file>[^\n:]{1,1000}):(?P<line>\d{1,9}): (?P<category>[\w.]{1,200}): "
+    r"(?P<message>[^\n]*(?:\n[ \t]+[^\n]*+|\n(?=\n*+  ))*+)"
+)
+_ADVICE = re.compile(r"\nEnable tracemalloc to get traceback where the object was allocated\.")
+
+
+def warned_in(text: str, root: str = "") -> Iterator[Warned]:
+    """The warnings of pytest itself, and of coroutines never awaited; the rest tell of no failure.
+
+    :param text: a warnings summary, beginning with a line break.
+    """
+    if "never awaited" not in text and ": Pytest" not in text:
+        return
+    for found in _WARNING.finditer(text):
+        category = found["category"].rpartition(".")[2]
+        message = _warning_message(found["message"])
+        if category.startswith("Pytest") or "never awaited" in message:
+            file = project_path(found["file"], root) or ""
+            line = int(found["line"]) if file else 0
+            tests = [t for t in found["tests"].split("\n") if t] or [""]
+            for test in tests:
+                yield Warned(category=category, message=message, nodeid=test, file=file, line=line)
+
+
+def _warning_message(text: str) -> str:
+    """The message without margin, without the line of source and the advice that pytest puts below it."""
+    lines = [line.removeprefix("  ") for line in text.split("\n")]
+    advice = next((i for i, line in enumerate(lines) if line.startswith("Enable tracemalloc to get")), None)
+    if advice is not None and advice > 1 and not lines[advice - 1].startswith("  "):
+        return "\n".join(lines).strip("\n")  # the message's own: no source stands above it
+    lines = lines[:advice]
+    while len(lines) > 1 and not lines[-1].strip():
+        lines.pop()
+    if len(lines) > 1 and lines[-1].startswith("  "):
+        lines.pop()
+    return "\n".join(lines).strip("\n")

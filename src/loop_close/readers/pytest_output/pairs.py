@@ -1,18 +1,11 @@
-r"""Pair the starts and ends of runs of pytest, which may stand within each other.
-
-Tests of pytest plugins print whole runs of pytest, which end up in captured output; tests print lines that look like
-a start or an end. Starts and ends pair like brackets, a start with the next end that is as wide. A run within a run is
-text of the outer one only where the outer one shows the output of its tests: below ``FAILURES`` where its last line
-counts failures, or below ``PASSES``. Elsewhere a run that fails is a run of its own, whatever encloses it.
-"""
+"""The rulers of pytest's output, and the runs that they begin and end, which may stand within each other."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-
-from loop_close.readers.pytest_output.rulers import Ruler, counts_in
+from typing import NamedTuple
 
 SUMMARY = "short test summary info"
 BLOCKS = ("ERRORS", "FAILURES")
@@ -218,3 +211,212 @@ def _top(found: list[Ruler], pairs: list[Pair]) -> list[Pair]:
             if head is not None:
                 pair.first = head
     return pairs
+
+
+# Find the lines that give pytest's output its structure: rulers with a title, and the line of counts.
+
+_MAX_LINE = 5_000
+# A bullet and an underscored word begin alike; those do not end with the same character.
+_CANDIDATE = re.compile(
+    r"\n(?:([=_!-])(?:\1|(?= ))[^\n]*+|(?:\d{1,7} [a-z]|no tests (?:ran|coll))[^\n]{0,400}+(?=\n|\Z))"
+)
+_COUNTED = r"\d{1,9} [a-z][a-z -]{0,40}"
+_FINAL = re.compile(
+    rf"(?P<counts>no tests ran|no tests collected|\d{{1,9}}(?:/\d{{1,9}})? tests? collected|{_COUNTED})"
+    rf"(?P<more>(?: \(\d{{1,9}} deselected\))?(?:, {_COUNTED}){{0,20}}) in \d{{1,9}}\.\d\ds(?: \([^()\n]{{1,60}}\))?"
+)
+_KNOWN_FIRST = re.compile(
+    r"(?:\d{1,9} (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests )"
+    r"|\d{1,9}(?:/\d{1,9})? tests? collected|no tests )"
+)
+
+
+class Ruler(NamedTuple):
+    """A titled line.
+
+    :ivar char: what it is drawn with; empty for the line of counts that ``-q`` prints bare.
+    :ivar start: the offset of its first character; ``end`` that of the line break after it.
+    :ivar fill: how many characters are drawn on the left.
+    """
+
+    char: str
+    title: str
+    start: int
+    end: int
+    fill: int
+
+    @property
+    def width(self) -> int:
+        """Its length, which all rulers of one run share unless the title is too long."""
+        return self.end - self.start
+
+    @property
+    def is_start(self) -> bool:
+        """Whether a run begins here."""
+        return self.char == "=" and self.title == "test session starts"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it holds the counts that end a run, with a ruler."""
+        return self.char == "=" and _FINAL.fullmatch(self.title) is not None
+
+    def fits(self, width: int) -> bool:
+        """Whether a run whose rulers are this wide may have drawn it."""
+        return self.width == width or (self.fill == 1 and self.width >= width)
+
+
+def rulers(text: str) -> list[Ruler]:
+    """Every ruler and bare line of counts, in order.
+
+    :param text: begins with a line break.
+    """
+    return [found for match in _CANDIDATE.finditer(text) if (found := _ruler(match)) is not None]
+
+
+def _ruler(match: re.Match[str]) -> Ruler | None:
+    start, end, char = match.start() + 1, match.end(), match[1]
+    line = match.string[start : min(end, start + _MAX_LINE + 1)]
+    if char is None:
+        is_bare = _KNOWN_FIRST.match(line) is not None and _FINAL.fullmatch(line) is not None
+        return Ruler("", line, start, end, 0) if is_bare else None
+    if len(line) > _MAX_LINE or (not line.endswith(f" {char}") and not line.endswith(char * 2)):
+        return None
+    title = line.strip(char)
+    if len(title) < 3 or title[0] != " " or title[-1] != " " or not title.strip(f"{char} "):
+        return None
+    fill = len(line) - len(line.lstrip(char))
+    right = len(line) - fill - len(title)
+    if not 0 <= right - fill <= 1 or (char == "-" and fill < 2):
+        return None
+    return Ruler(char, title[1:-1], start, end, fill)
+
+
+def counts_in(title: str) -> dict[str, int] | None:
+    """The numbers of a line of counts by their words; None where it is another line."""
+    found = _FINAL.fullmatch(title)
+    if found is None:
+        return None
+    parts = re.findall(r"(\d{1,9}) ([a-z][a-z -]*)", f"{found['counts']}{found['more']}")
+    numbers = {word.strip(): int(number) for number, word in parts}
+    if "collected" in found["counts"]:
+        numbers["collected only"] = 1
+    return numbers
+
+
+# Leave out the starts and ends of runs that tests of a run without a start (``-q``) printed.
+
+
+def without_printed(text: str, found: list[Ruler]) -> list[Ruler]:
+    """The rulers but for the starts and ends that tests of a run without a start (``-q``) printed."""
+    scan = _Quiet(text, found)
+    for index in range(len(found)):
+        scan.take(index)
+    scan.end()
+    return [ruler for index, ruler in enumerate(found) if index not in scan.dropped]
+
+
+class _Quiet:
+    """Goes through the rulers, and knows whether it is in the failures of a run without a start.
+
+    :ivar head: the ruler above the failures of such a run.
+    :ivar lone: the line of counts before it that nothing of a run stands above.
+    :ivar starts: printed starts that have no end yet.
+    :ivar pending: the first and last of what goes once it is known how the run ends.
+    """
+
+    def __init__(self, text: str, found: list[Ruler]) -> None:
+        self.text, self.found = text, found
+        self.dropped: set[int] = set()
+        self.head: Ruler | None = None
+        self.lone: int | None = None
+        self.is_headed = False
+        self.starts: list[int] = []
+        self.pending: list[tuple[int, int]] = []
+        self.at = 0
+        self.after = _after_counts(found)
+
+    def take(self, index: int) -> None:
+        ruler = self.found[index]
+        if ruler.is_start:
+            self._start(index)
+        elif ruler.is_final:
+            self._ruled(index)
+        elif not ruler.char:
+            self._bare(index)
+        elif ruler.title in (*BLOCKS, *PASSED) and ruler.char == "=" and not self.is_headed:
+            self.head = self.head or ruler
+
+    def _start(self, index: int) -> None:
+        is_within = bool(self.starts) or self._is_below(index)
+        if self.head is not None and is_within:
+            self.starts.append(index)
+        elif self._is_too_narrow(index):
+            self.dropped.add(index)
+        else:
+            self.end()
+            self.is_headed = True
+
+    def _is_too_narrow(self, index: int) -> bool:
+        """Whether what follows a start is a run with rulers of another width."""
+        after = self.found[index + 1] if index + 1 < len(self.found) else None
+        is_section = after is not None and after.char == "=" and after.title in (*BLOCKS, *WARNINGS, SUMMARY)
+        return after is not None and is_section and not after.fits(self.found[index].width)
+
+    def _ruled(self, index: int) -> None:
+        if self.head is None:
+            between = PROGRESS.search(self.text, self.at, self.found[index].start)
+            is_lone = not self.is_headed and between is None and not is_red(self.found[index])
+            self.lone = index if is_lone else None
+            self.is_headed, self.at = False, self.found[index].end
+        elif self.starts:
+            first = self.starts.pop()
+            while self.pending and self.pending[-1][0] >= first:
+                self.pending.pop()
+            self.pending.append((first, index))
+        elif not self.found[index].fits(self.head.width) or self._is_printed(index):
+            self.pending.append((index, index))
+        else:
+            self.end()
+            self.at = self.found[index].end
+
+    def _is_below(self, index: int) -> bool:
+        """Whether it stands below a heading, or below what stands there and is no part of the run."""
+        return is_deep(self.found, index, 0) or (bool(self.pending) and self.pending[-1][1] == index - 1)
+
+    def _is_printed(self, index: int) -> bool:
+        """Whether a line of counts below captured output is not the last that is said of its run."""
+        following = self.after[index]
+        is_told_again = following - 1 > index and not self.found[following - 1].char
+        return self._is_below(index) and (is_told_again or goes_on(self.found, following - 1))
+
+    def _bare(self, index: int) -> None:
+        if self.head is None:
+            return
+        if self._is_below(index) and goes_on(self.found, self.after[index] - 1):
+            self.pending.append((index, index))
+            return
+        if is_red(self.found[index]) or self.head.title in PASSED:
+            self.dropped.update(self.starts, [self.lone] if self.lone is not None else [])
+            for first, last in self.pending:
+                self.dropped.update(range(first, last + 1))
+            self.starts = []
+        self.end()
+        self.at = self.found[index].end
+
+    def end(self) -> None:
+        """Nothing more of this run."""
+        if self.head is not None:
+            self.dropped.update(i for i in self.starts if not self.found[i].fits(self.head.width))
+        self.head = self.lone = None
+        self.is_headed = False
+        self.starts, self.pending = [], []
+
+
+def _after_counts(found: list[Ruler]) -> list[int]:
+    """For each ruler the index of the next that is no line of counts."""
+    after, following = [], len(found)
+    for index in range(len(found) - 1, -1, -1):
+        after.append(following)
+        if found[index].char and not found[index].is_final:
+            following = index
+    return after[::-1]

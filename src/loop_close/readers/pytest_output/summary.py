@@ -1,10 +1,16 @@
-"""Read the short test summary and the progress lines: node ids, and the first words of each failure."""
+"""The numbers and names that a run of pytest prints: line of counts, short summary, headings of failures."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import merge
+
+from loop_close.model import Counts, Failure, Phase
+from loop_close.readers.contract import CUT
+from loop_close.readers.pytest_output.pairs import counts_in
+from loop_close.readers.pytest_output.runs import Run
 
 _LINE = re.compile(
     r"\n(?:(?P<word>FAILED|ERROR|SUBFAILED|SUBFAIL) "
@@ -17,7 +23,7 @@ _PROGRESS = re.compile(
     r"|(?P<id>[^\s\[][^\n]{0,2000}?) (?P<word>FAILED|ERROR)(?: +\[ *\d{1,3}%\]| +\d[\d.]*[mu]?s)?)(?=\n)"
 )
 _NAME = re.compile(r"(?P<path>[^\n]{1,1000}?)::(?P<name>[^\s\[]{1,500})")
-CUT = "..."
+ELLIPSIS = "..."
 
 
 @dataclass(slots=True)
@@ -116,3 +122,264 @@ def progress(text: str, start: int, end: int) -> Iterator[Entry]:
         if "::" in nodeid:
             word = match["worker"] or match["word"]
             yield Entry("ERROR" if word == "ERROR" else "FAILED", nodeid)
+
+
+# Find the node id of a failure whose heading leaves out the file: ``TestCart.test_total[1]``.
+
+_PHASED = re.compile(r"ERROR (?:at (?P<phase>setup|teardown) of|(?P<collect>collecting)) (?P<name>[^\n]+)\Z")
+_SUBTEST = re.compile(
+    r"(?P<name>[\w.]{1,500}(?:\[[^\n]{0,1000}\])?) "
+    r"(?P<subtest>(?:\[[^\n]{0,500}\] )?\([^\n]{0,500}\)|\[[^\n]{0,500}\])\Z"
+)
+_WHILE = re.compile(r"worker '[^'\n]{1,60}' crashed while running '(?P<id>[^\n]{1,2000})'\s*\Z")
+_DOCTEST = "[doctest] "
+_MAX_KEYS = 40
+_ANY = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What the heading of a failure says.
+
+    :ivar name: the node id below the file, with ``::``; the whole node id where collecting failed.
+    """
+
+    phase: Phase
+    name: str
+    subtest: str = ""
+    is_doctest: bool = False
+
+
+def heading(title: str) -> Heading:
+    """Read the title of a heading."""
+    phased = _PHASED.match(title)
+    if phased is None:
+        return _named("call", title)
+    if phased["collect"]:
+        return Heading("collect", phased["name"])
+    return _named("setup" if phased["phase"] == "setup" else "teardown", phased["name"])
+
+
+def _named(phase: Phase, title: str) -> Heading:
+    if title.startswith(_DOCTEST):
+        return Heading(phase, title.removeprefix(_DOCTEST), is_doctest=True)
+    return Heading(phase, _with_colons(title))
+
+
+def _with_colons(name: str) -> str:
+    """``TestCart.test_total[1.5]`` as a part of a node id."""
+    names, bracket, parameters = name.partition("[")
+    return names.replace(".", "::") + bracket + parameters
+
+
+def worker_crash(body: str) -> str:
+    """The node id that a worker of xdist ran when it died; empty for other text."""
+    found = _WHILE.search(body.rstrip())
+    return found["id"] if found else ""
+
+
+@dataclass(slots=True)
+class Names:
+    """Node ids known from the summary, taken in the order in which pytest prints both.
+
+    :ivar is_complete: every failure of the run is among the entries.
+    """
+
+    entries: list[Entry]
+    is_complete: bool = False
+    _titles: dict[str, bool] = field(default_factory=dict)
+    _places: dict[str, list[int]] = field(default_factory=dict)
+    _indexed: int = 0
+
+    def knows(self, title: str) -> bool:
+        """Whether a heading may be that of a failure."""
+        if not self.is_complete:
+            return True
+        if title not in self._titles:
+            found = heading(title)
+            self._titles[title] = any(_nodeid(e, found, title) for e in self._candidates(found, title))
+        return self._titles[title]
+
+    def take(self, title: str) -> tuple[str, Entry | None]:
+        """The node id that belongs to the next heading with this title, and its line of the summary."""
+        found = heading(title)
+        word = "FAILED" if found.phase == "call" else "ERROR"
+        for entry in self._candidates(found, title):
+            if not entry.is_used and entry.word == word:
+                nodeid = _nodeid(entry, found, title)
+                if nodeid:
+                    entry.is_used = True
+                    return nodeid, entry
+        return "", None
+
+    def _candidates(self, found: Heading, title: str) -> Iterator[Entry]:
+        """The lines that may name it, in order: to try them all takes time with the square of their number."""
+        for index in range(self._indexed, len(self.entries)):
+            for key in _keys(self.entries[index]):
+                self._places.setdefault(key, []).append(index)
+        self._indexed = len(self.entries)
+        keys = {_folded(found.name), _folded(title), _ANY}
+        return (self.entries[i] for i in merge(*(self._places.get(key, ()) for key in keys)))
+
+
+def _keys(entry: Entry) -> set[str]:
+    """What the name in a heading may be; ``_ANY`` where that is too much to list."""
+    rest = entry.rest
+    after = rest[rest.find("::") + 2 :].lstrip(":") if "::" in rest else rest
+    if rest.count(" - ") + rest.count("::") > _MAX_KEYS:
+        return {_ANY}
+    names = [text[:end] for text in (rest, after) for end in _ends(text, " - ")]
+    names += [f"{name} {entry.subtest}" for name in names] if entry.subtest else []
+    return {_folded(name) for name in (*names, *(rest[:end] for end in _ends(rest, "::")))}
+
+
+def _ends(text: str, separator: str) -> Iterator[int]:
+    """Where the text may end: at each of the separators, and at its end."""
+    at = text.find(separator)
+    while at >= 0:
+        yield at
+        at = text.find(separator, at + 1)
+    yield len(text)
+
+
+def _folded(name: str) -> str:
+    return name.replace(".", "::")
+
+
+def _nodeid(entry: Entry, found: Heading, title: str) -> str:
+    if found.phase == "collect":
+        return found.name if entry.is_of(found.name) else ""
+    if entry.subtest:
+        name = title.removesuffix(f" {entry.subtest}")
+        return entry.id_of(_with_colons(name)) if name != title else ""
+    return entry.id_of(found.name) or (entry.split()[0] if entry.rest.startswith(f"{title}::") else "")
+
+
+def without_summary(title: str) -> Heading:
+    """The heading, a subtest's description told apart by its looks."""
+    found = heading(title)
+    match = _SUBTEST.match(title) if found.phase == "call" and not found.is_doctest else None
+    return Heading("call", _with_colons(match["name"]), match["subtest"]) if match else found
+
+
+# Count tests by outcome from a run's last line and its header; say why a run stopped early.
+
+_COLLECTED = re.compile(
+    r"(?:\n|collecting \.\.\. )(?:collected (?P<all>\d{1,9}) items?(?: / \d{1,9} errors?)?"
+    r"(?: / (?P<left>\d{1,9}) deselected)?"
+    r"|\d{1,6} workers? \[(?P<remote>\d{1,9}) items?\]|gw0 \[(?P<old>\d{1,9})\])"
+)
+_INTERRUPTED = re.compile(r"(?:[\w.]{1,200}\.)?Interrupted: (?P<why>.+)\Z", re.DOTALL)
+_EXIT = re.compile(r"(?:_pytest\.outcomes\.)?Exit(?:: (?P<why>.+))?\Z", re.DOTALL)
+# Below it there is only the line of counts.
+_TOO_MANY_WARNINGS = re.compile(
+    r"Tests pass, but (?P<why>maximum allowed warnings exceeded: \d{1,9} > \d{1,9})\n"
+)
+_STOPPING = re.compile(r"stopping after \d{1,9} failures\Z")
+
+
+def counts_of(text: str, run: Run, failures: Sequence[Failure]) -> Counts | None:
+    """Tests by outcome; None where the line is missing.
+
+    :param failures: those of the run. pytest counts failing subtests, here each test counts once.
+    """
+    numbers = counts_in(run.final.title) if run.final is not None else None
+    if numbers is None:
+        return None
+    collected = _collected(text, run)
+    twice, passed = _subtests(failures)
+    counted = counts_of_numbers(numbers)
+    counted = replace(counted, passed=max(0, counted.passed - passed), failed=max(0, counted.failed - twice))
+    if collected is None:
+        return replace(counted, collected=_told(numbers))
+    if any(f.phase == "collect" for f in failures) and _is_stopped(run):
+        return counted  # pytest had not come to count them
+    setups = {f.nodeid for f in failures if f.phase == "setup"}
+    done = counted.passed + counted.failed + counted.skipped + counted.xfailed + counted.xpassed + len(setups)
+    return replace(counted, collected=collected, not_run=max(0, collected - done))
+
+
+def counts_of_numbers(numbers: Mapping[str, int]) -> Counts:
+    """The numbers of a line of counts by their words."""
+    return Counts(
+        passed=numbers.get("passed", 0),
+        failed=numbers.get("failed", 0),
+        failed_subtests=numbers.get("subtests failed", 0) + numbers.get("subtest failed", 0),
+        errors=numbers.get("errors", 0) + numbers.get("error", 0),
+        skipped=numbers.get("skipped", 0),
+        xfailed=numbers.get("xfailed", 0),
+        xpassed=numbers.get("xpassed", 0),
+    )
+
+
+def _is_stopped(run: Run) -> bool:
+    return any(ruler.char == "!" and _STOPPING.match(ruler.title) for ruler in run.rulers)
+
+
+def is_more_than_collected(text: str, run: Run, counts: Counts | None) -> bool:
+    """Whether the last line counts tests that the header knows nothing of. Modules may be skipped besides."""
+    found = _header(text, run)
+    if counts is None or found is None or not found["all"]:
+        return False
+    return counts.passed + counts.failed + counts.xfailed + counts.xpassed > int(found["all"])
+
+
+def _subtests(failures: Sequence[Failure]) -> tuple[int, int]:
+    """How many failures are of a test that has another, and how many tests passed but for their subtests."""
+    failed = [f for f in failures if f.phase == "call"]
+    with_subtests = {f.nodeid for f in failed if f.subtest}
+    whole = {f.nodeid for f in failed if not f.subtest}
+    same = [f for f in failed if f.nodeid in with_subtests]
+    return len(same) - len(with_subtests), len(with_subtests - whole)
+
+
+def _told(numbers: dict[str, int]) -> int:
+    return numbers.get("tests collected", 0) + numbers.get("test collected", 0)
+
+
+def _collected(text: str, run: Run) -> int | None:
+    """How many tests were selected to run, by the header."""
+    found = _header(text, run)
+    if found is None:
+        return None
+    number = found["all"] or found["remote"] or found["old"]
+    return max(0, int(number) - int(found["left"] or 0))
+
+
+def _header(text: str, run: Run) -> re.Match[str] | None:
+    return _COLLECTED.search(text, run.start, min(run.end, run.start + 20_000)) if run.has_start else None
+
+
+def incomplete(text: str, run: Run, stops: Sequence[str], counts: Counts | None) -> str:
+    """Why a run ended before its end; empty when it did not."""
+    if run.final is not None and "collected only" in (counts_in(run.final.title) or {}):
+        return "tests were collected and not run"
+    if too_many := _too_many_warnings(text, run):
+        return too_many
+    for stop in reversed(stops):  # xdist says it again, and better
+        why = why_stopped(stop)
+        if why and not (
+            _STOPPING.match(why) and counts is not None and counts.collected and not counts.not_run
+        ):
+            return why
+    is_cut = run.has_start or bool(run.rulers and not text[run.rulers[-1].end :].strip())
+    return CUT if is_cut and run.final is None else ""
+
+
+def _too_many_warnings(text: str, run: Run) -> str:
+    """What ``--max-warnings`` says right above the line of counts."""
+    if run.final is None:
+        return ""
+    above = text.rfind("\n", max(0, run.final.start - 200), max(0, run.final.start - 1)) + 1
+    found = _TOO_MANY_WARNINGS.fullmatch(text, above, run.final.start)
+    return found["why"] if found else ""
+
+
+def why_stopped(stop: str) -> str:
+    """The reason that a ``!!!`` ruler gives, in the words of the plugin."""
+    if stop == "KeyboardInterrupt":
+        return "interrupted by Ctrl-C"
+    if found := _EXIT.match(stop):
+        return f"pytest.exit: {found['why']}" if found["why"] else "interrupted"
+    found = _INTERRUPTED.match(stop)
+    return found["why"] if found else stop

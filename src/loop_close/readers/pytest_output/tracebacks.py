@@ -1,4 +1,4 @@
-"""Read pytest's own tracebacks: entries with source, ``E`` lines, chains."""
+"""pytest's own tracebacks, doctest failures and E lines as exceptions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from loop_close.model import Frame, Raised, Source
-from loop_close.readers.printed import raised_in, raised_in_line
-from loop_close.readers.printed_parts import HEADER, MARKERS, Printed
-from loop_close.readers.pytest_output.said import raised_from, raised_from_words, without_root
+from loop_close.model import Frame, Raised, Site, Source
+from loop_close.readers.contract import project_path
+from loop_close.readers.printed import FRAME, HEADER, MARKERS, Printed, assemble, raised_in, raised_in_line
+from loop_close.text import cut
+from loop_close.text.normalize import relativize
 
 MAX_LINKS = 8
 _CHAIN = re.compile(
@@ -218,3 +219,171 @@ def _bounded(start: int, lines: Sequence[str], line: int) -> Source:
     skipped = max(0, len(lines) - _MAX_SOURCE)
     skipped = min(skipped, max(line - start, 0))
     return Source(start=start + skipped, lines=tuple(lines[skipped : skipped + _MAX_SOURCE]))
+
+
+# From pytest's ``E`` lines to what an exception said.
+
+_MAX_LINES = 2_000
+
+
+def raised_from(
+    said: Sequence[str], printed: Sequence[Printed], type_name: str = "", root: str = ""
+) -> Raised | None:
+    """The exception of a traceback, without its relatives; None where there are no words.
+
+    :param said: the ``E`` lines without their ``E``, with their indentation.
+    :param printed: the frames, outermost first.
+    :param type_name: the exception's name, where the last entry tells it.
+    """
+    lines = _dedented(said[:_MAX_LINES])
+    if not lines:
+        return None
+    place, lines = _syntax_place(lines)
+    text = _with_type("\n".join(lines), type_name)
+    raised = without_root(
+        assemble(text, [*printed, *([place] if place is not None else [])], root=root), root
+    )
+    if place is None:
+        return raised
+    name = place.file.replace("\\", "/").rpartition("/")[2]
+    return replace(raised, message=f"{raised.message} ({name}, line {place.line})")
+
+
+def raised_from_words(words: str, root: str = "") -> Raised | None:
+    """The exception of the summary's or a crash line's words; None where these are pytest's own."""
+    raised = raised_in_line(_with_type(words, ""), root)
+    return without_root(raised, root) if raised is not None else None
+
+
+def without_root(raised: Raised, root: str) -> Raised:
+    """The exception with paths below the root as the plugin shows them in its message."""
+    message = relativize(raised.message, [(root, "")]) if root else raised.message
+    return replace(raised, message=message) if message != raised.message else raised
+
+
+def _with_type(text: str, type_name: str) -> str:
+    """Pytest leaves the type out where the message is its own: ``assert 1 == 2``."""
+    first = text.partition("\n")[0]
+    if text.startswith("assert ") or (type_name and not _names(first, type_name)):
+        return f"{type_name or 'AssertionError'}: {text}"
+    return text
+
+
+def _names(line: str, type_name: str) -> bool:
+    """Whether a line begins with this exception, maybe with its module."""
+    name = line.partition(": ")[0].removesuffix(":")
+    return name == type_name or name.endswith(f".{type_name}") or "single exception in " in line
+
+
+def _dedented(said: Sequence[str]) -> list[str]:
+    margin = min((len(line) - len(line.lstrip(" ")) for line in said if line.strip()), default=0)
+    return [line[margin:] for line in said]
+
+
+def _syntax_place(lines: list[str]) -> tuple[Printed | None, list[str]]:
+    """The place that a syntax error points to, and the lines with what it said."""
+    found = FRAME.match(lines[0])
+    if found is None:
+        return None, lines
+    place = Printed(found["file"], int(found["line"]), None)
+    for index, line in enumerate(lines[1:], 1):
+        if not line.startswith(" "):
+            return place, lines[index:]
+        if MARKERS.fullmatch(line):
+            place.markers = line[4:]
+        else:
+            place.lines.append(line[4:])
+    return None, lines
+
+
+_FIXTURE = re.compile(
+    r"\nE {7}(?P<message>fixture '(?P<name>[^'\n]{1,300})' not found|recursive dependency involving fixture "
+    r"'(?P<again>[^'\n]{1,300})' detected)(?=\n)"
+)
+_FILE = re.compile(r"(?:^|\n)file (?P<file>[^\n]{1,1000}), line (?P<line>\d{1,9})(?=\n)")
+
+
+def missing_fixture(body: str) -> tuple[Raised, str, int] | None:
+    """A fixture that does not exist, with the file and line of the test that asks for it."""
+    found = _FIXTURE.search(body) if "E       fixture '" in body or "E       recursive " in body else None
+    place = _FILE.search(body) if found is not None else None
+    if found is None or place is None:
+        return None
+    raised = Raised(
+        type="FixtureLookupError",
+        module="_pytest.fixtures",
+        message=found["message"],
+        bases=("LookupError", "Exception", "BaseException"),
+        details={"fixture": found["name"] or found["again"]},
+    )
+    return raised, place["file"], int(place["line"])
+
+
+# Read the failures of doctests, which pytest prints with the text around the example.
+
+_END = re.compile(
+    r"\n(?P<file>[^\n]{1,1000}):(?P<line>\d{1,9}|None): (?P<kind>DocTestFailure|UnexpectedException)(?=\n|\Z)"
+)
+_EXAMPLE = re.compile(r"\n(?:\d{3,9}|\?\?\?) [ \t]*>>> ?(?P<source>[^\n]*)")
+_NUMBERED = re.compile(r"\n\d{3,9} (?P<text>[^\n]*)")
+_EXPECTED = re.compile(r"\n(?:Expected:\n|Expected nothing(?=\n))")
+_GOT = re.compile(r"\n(?:Got:\n|Got nothing(?=\n|\Z))")
+_MAX_MEMBERS = 12
+
+
+def read_doctest(body: str, name: str, root: str = "") -> Raised | None:
+    """The failing examples of one doctest; None for text of another form.
+
+    :param name: the doctest's name, from the heading.
+    """
+    members = []
+    at = 0
+    for end in _END.finditer(body):
+        members.append(_example(body[at : end.start()], end, name, root))
+        at = end.end()
+    if not members:
+        return None
+    told = tuple(members[:_MAX_MEMBERS])
+    if len(members) == 1:
+        return told[0]
+    left_out = len(members) - len(told)
+    return replace(told[0], type="MultipleDoctestFailures", members=told, omitted_members=left_out)
+
+
+def _example(text: str, end: re.Match[str], name: str, root: str) -> Raised:
+    source = ""
+    for found in _EXAMPLE.finditer(text):
+        source = found["source"]
+    frames = _frames(text, end, name, root)
+    site = Site(frame=frames[0], statement=source.strip()) if frames else None
+    if end["kind"] == "UnexpectedException":
+        inner = raised_in(text, root)
+        if inner is not None:
+            return inner if inner.frames else replace(inner, frames=frames, site=site)
+        return Raised(type="UnexpectedException", module="doctest", message=source, frames=frames, site=site)
+    message = cut(f"{source}\nExpected:\n{_wanted(text)}\nGot:\n{_given(text)}")
+    return Raised(type="DocTestFailure", module="doctest", message=message, frames=frames, site=site)
+
+
+def _wanted(text: str) -> str:
+    expected = _EXPECTED.search(text)
+    got = _GOT.search(text, expected.end()) if expected else None
+    if expected is None:
+        return "    (nothing)"
+    return text[expected.end() : got.start() if got else len(text)].strip("\n") or "    (nothing)"
+
+
+def _given(text: str) -> str:
+    expected = _EXPECTED.search(text)
+    got = _GOT.search(text, expected.end() if expected else 0)
+    return (text[got.end() :].strip("\n") if got else "") or "    (nothing)"
+
+
+def _frames(text: str, end: re.Match[str], name: str, root: str) -> tuple[Frame, ...]:
+    file = project_path(end["file"], root)
+    if file is None or not end["line"].isdecimal():
+        return ()
+    line = int(end["line"])
+    shown = [found["text"] for found in _NUMBERED.finditer(text)]
+    source = Source(start=line - len(shown) + 1, lines=tuple(shown)) if shown else None
+    return (Frame(file=file, line=line, function=name, is_test=True, source=source),)

@@ -1,0 +1,419 @@
+"""Exceptions of Python processes: printed tracebacks, faulthandler dumps, and exceptions that no code handled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from loop_close.conventions import is_test_file
+from loop_close.facts import innermost, links
+from loop_close.model import Failure, Frame, Raised, Site, Warned
+from loop_close.readers.contract import Reader, Reading, is_at_end, project_path
+from loop_close.readers.printed import (
+    FRAME,
+    MARKERS,
+    Printed,
+    assemble,
+    bases_of,
+    is_exception,
+    printed_tracebacks,
+    raised_in_line,
+)
+from loop_close.text import cut
+
+Found = tuple[Raised, int, int]
+
+_MAX_BLOCK = 6
+_SYNTAX = re.compile(
+    r"^(?P<margin>[ \t]{0,40})(?P<said>(?:Syntax|Indentation|Tab)Error: [^\n]{1,2000})$", re.MULTILINE
+)
+_SORRY = re.compile(
+    r"^Sorry: (?P<type>IndentationError|TabError): (?P<message>[^\n]{1,500}?)"
+    r" \((?P<file>[^\n()]{1,500}), line (?P<line>\d{1,9})\)$",
+    re.MULTILINE,
+)
+_PYTHON = r"^(?:[^\s:]{0,300}[/\\])?python[\d.]{0,8}t?(?:\.exe)?: "
+_NO_MODULE = re.compile(
+    _PYTHON + r"(?:(?P<message>No module named '?(?P<name>[\w.]{1,200}+)'?(?:[.;] ?[^\n]{0,300})?)"
+    r"|Error while finding module specification for '(?P<wanted>[^'\n]{1,200})'"
+    r" \(ModuleNotFoundError: (?P<why>[^\n]{1,500})\))$",
+    re.MULTILINE,
+)
+# The last line of a traceback alone, as ``| tail -1`` and log collectors leave it.
+_LAST_LINE = re.compile(
+    r"^(?:E {3,7})?(?P<type>ModuleNotFoundError|ImportError): "
+    r"(?P<message>No module named '(?P<name>[\w.]{1,200})'[^\n]{0,300})$",
+    re.MULTILINE,
+)
+_NAMED = re.compile(r"No module named '(?P<name>[^']{1,200})'")
+_NO_FILE = re.compile(
+    _PYTHON + r"(?P<message>can't (?:open|find) [^\n]{0,40}?'(?P<path>[^'\n]{1,500})'[^\n]{0,200})$",
+    re.MULTILINE,
+)
+
+
+def read_tracebacks(text: str, root: str) -> Reading:
+    """Each traceback as a failure of the process; equal ones once."""
+    found = _without_inner([*printed_tracebacks(text, root), *_others(text, root)])
+    distinct = {text[start:end]: raised for raised, start, end in found}
+    is_stopped = bool(found) and found[-1][0].type == "KeyboardInterrupt" and is_at_end(text, found[-1][2])
+    return Reading(
+        failures=tuple(process_failure(raised) for raised in distinct.values()),
+        spans=tuple((start, end) for _, start, end in found),
+        is_certain=is_stopped,
+        incomplete="interrupted by Ctrl-C" if is_stopped else "",
+    )
+
+
+def _without_inner(found: list[Found]) -> list[Found]:
+    """In the order of the text; what lies inside of another, such as a syntax error in its traceback, left out."""
+    kept: list[Found] = []
+    for one in sorted(found, key=lambda one: (one[1], -one[2])):
+        if not kept or one[1] >= kept[-1][2]:
+            kept.append(one)
+    return kept
+
+
+def process_failure(raised: Raised, message: str = "") -> Failure:
+    """The exception as a failure of the process, at the project's innermost frame.
+
+    :param message: in place of the exception's.
+    """
+    frame = _place(raised)
+    file, line = (frame.file, frame.line) if frame is not None else ("", 0)
+    return Failure(
+        nodeid="", phase="process", message=message or raised.message, file=file, line=line, raised=raised
+    )
+
+
+def _place(raised: Raised) -> Frame | None:
+    for link in links(raised):
+        frame = link.site.frame if link.site is not None else innermost(link)
+        if frame is not None:
+            return frame
+    return next((place for member in raised.members if (place := _place(member))), None)
+
+
+def _others(text: str, root: str) -> Iterator[Found]:
+    if "Error: " in text and '  File "' in text:
+        yield from _syntax_errors(text, root)
+    if "Sorry: " in text:
+        yield from _sorry(text, root)
+    if ": No module named " in text or "finding module specification" in text:
+        yield from _missing_modules(text)
+    if ": can't " in text:
+        yield from _missing_files(text, root)
+
+
+def _syntax_errors(text: str, root: str) -> Iterator[Found]:
+    """Syntax errors without a traceback, as Python prints them of a script and ``py_compile`` of any file."""
+    for found in _SYNTAX.finditer(text):
+        place = _place_above(text, found.start(), found["margin"])
+        if place is not None and project_path(place[0].file, root):
+            yield assemble(found["said"], [place[0]], root=root), place[1], found.end()
+
+
+def _place_above(text: str, end: int, margin: str) -> tuple[Printed, int] | None:
+    """The ``File`` line over a syntax error with its source, and where that line starts."""
+    below: list[str] = []
+    for _ in range(_MAX_BLOCK):
+        start = text.rfind("\n", max(0, end - 2_000), max(end - 1, 0)) + 1
+        line = text[start : end - 1]
+        if start >= end or not line.startswith(margin):
+            return None
+        body = line[len(margin) :]
+        if at := FRAME.match(body):
+            marks = next((b[4:] for b in below if MARKERS.match(b)), "")
+            lines = [b[4:] for b in below if not MARKERS.match(b)][:1]
+            return Printed(at["file"], int(at["line"]), None, lines, marks), start
+        below.insert(0, body)
+        end = start
+    return None
+
+
+def _sorry(text: str, root: str) -> Iterator[Found]:
+    """``py_compile`` of a file with wrong indentation."""
+    for found in _SORRY.finditer(text):
+        place = Printed(found["file"], int(found["line"]), None)
+        yield assemble(f"{found['type']}: {found['message']}", [place], root=root), found.start(), found.end()
+
+
+def _missing_modules(text: str) -> Iterator[Found]:
+    for line in _LAST_LINE.finditer(text):
+        kind, details = line["type"], {"name": line["name"]}
+        raised = Raised(type=kind, message=line["message"], bases=bases_of(kind), details=details)
+        yield raised, line.start(), line.end()
+    for found in _NO_MODULE.finditer(text):
+        message = found["message"] or found["why"]
+        named = _NAMED.match(message)
+        name = named["name"] if named else (found["name"] or found["wanted"]).rstrip(".")
+        raised = Raised(
+            type="ModuleNotFoundError",
+            message=message,
+            bases=bases_of("ModuleNotFoundError"),
+            details={"name": name},
+        )
+        yield raised, found.start(), found.end()
+
+
+def _missing_files(text: str, root: str) -> Iterator[Found]:
+    for found in _NO_FILE.finditer(text):
+        path = project_path(found["path"], root) or found["path"]
+        name = "FileNotFoundError"
+        details = {"path": path}
+        raised = Raised(type=name, message=found["message"], bases=bases_of(name), details=details)
+        yield raised, found.start(), found.end()
+
+
+TRACEBACKS = Reader(
+    id="traceback",
+    description="tracebacks that a program printed, and Python's words where it could not run one",
+    read=read_tracebacks,
+)
+
+
+# Dumps of ``faulthandler``: fatal errors of the interpreter and time limits, with the frames of its threads.
+
+_MAX_FRAMES = 16
+_MAX_LINES = 5_000
+_DUMP_HEAD = re.compile(
+    # Below the progress of a test runner it begins where that leaves off.
+    r"^(?:\S{1,500}\.py(?:::\S{1,500})? )?(?:[.sxXuFE]{1,400}|\w{1,300} \([\w.]{1,500}\)[^\n]{0,300} \.\.\. )?"
+    r"(?P<type>Fatal Python error|Windows fatal exception): (?P<message>[^\n]{1,1000})$"
+    r"|^(?P<timeout>Timeout \([\d:.]{1,20}\)!)$",
+    re.MULTILINE,
+)
+_THREAD = re.compile(
+    r"(?P<current>Current )?[Tt]hread 0x[0-9a-fA-F]{1,16}(?: \[[^\]\n]{0,100}\])? \(most recent call first\):\Z"
+)
+_FRAME = re.compile(
+    r'  File "(?P<file>[^"\n]{1,1000})", line (?P<line>\d{1,9}|\?\?\?) in (?P<function>[^\n]{1,300})\Z'
+)
+# What stands in a dump between the threads.
+_INSIDE = re.compile(
+    r"\Z|  <|  \.\.\.\Z|  Garbage-collecting\Z|  Binary file |Python runtime state: |Extension modules: "
+    r"|Current thread's C stack trace |[\w.]{1,200}Error: |Object type |object (?:address|refcount|type) "
+)
+_DEATH = re.compile(
+    r"(?:(?:Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception)(?: \(core dumped\))?)\Z"
+)
+
+
+def read_faulthandler(text: str, root: str) -> Reading:
+    """Each dump as a failure of the process, of the thread that it says is the current one."""
+    if "(most recent call first):" not in text and "Fatal Python error: " not in text:
+        return Reading()
+    failures: list[Failure] = []
+    spans: list[tuple[int, int]] = []
+    is_fatal = False
+    for found in _DUMP_HEAD.finditer(text):
+        if spans and found.start() < spans[-1][1]:
+            continue
+        dump = _Dump(text, found.end() + 1, root)
+        if dump.threads or "Python runtime state:" in text[found.end() : found.end() + 200]:
+            failures.append(_dump_failure(found, dump))
+            spans.append((found.start("timeout" if found["timeout"] else "type"), dump.end))
+            is_fatal = found["timeout"] is None
+    is_last = is_fatal and is_at_end(text, spans[-1][1])
+    return Reading(failures=tuple(failures), spans=tuple(spans), is_certain=is_last)
+
+
+class _Dump:
+    """What follows the first line of a dump.
+
+    :ivar threads: each thread's project frames, innermost first, and whether it is the current one.
+    :ivar end: where the dump ends.
+    """
+
+    def __init__(self, text: str, start: int, root: str) -> None:
+        self.threads: list[tuple[bool, list[Frame]]] = []
+        self.end = start - 1
+        for line, end in _lines(text, start):
+            if found := _THREAD.match(line):
+                self.threads.append((found["current"] is not None, []))
+            elif self.threads and (at := _FRAME.match(line)):
+                self._add(at, root)
+            elif _DEATH.match(line):
+                self.end = end
+                break
+            elif not _INSIDE.match(line):
+                break
+            self.end = end if line else self.end
+
+    def _add(self, at: re.Match[str], root: str) -> None:
+        file = project_path(at["file"], root)
+        frames = self.threads[-1][1]
+        if file is not None and len(frames) < _MAX_FRAMES:
+            line = int(at["line"]) if at["line"].isdecimal() else 0
+            frames.append(Frame(file=file, line=line, function=at["function"], is_test=is_test_file(file)))
+
+    def frames(self) -> tuple[Frame, ...]:
+        """The current thread's frames, else those of the first thread that runs the project's code."""
+        current = next((frames for is_current, frames in self.threads if is_current), [])
+        return tuple(reversed(current or next((frames for _, frames in self.threads if frames), [])))
+
+
+def _lines(text: str, start: int) -> Iterator[tuple[str, int]]:
+    for _ in range(_MAX_LINES):
+        if start >= len(text):
+            return
+        end = text.find("\n", start)
+        end = end if end >= 0 else len(text)
+        yield text[start:end], end
+        start = end + 1
+
+
+def _dump_failure(head: re.Match[str], dump: _Dump) -> Failure:
+    frames = dump.frames()
+    raised = Raised(
+        type="Timeout" if head["timeout"] else head["type"],
+        message=head["timeout"] or head["message"],
+        frames=frames,
+        site=Site(frame=frames[-1]) if frames else None,
+    )
+    return process_failure(raised)
+
+
+FAULTHANDLER = Reader(
+    id="faulthandler",
+    description="fatal errors of the interpreter and time limits, as faulthandler dumps them",
+    read=read_faulthandler,
+)
+
+
+# Exceptions that nobody took: in tasks, threads, callbacks, finalizers; coroutines that nobody awaited.
+
+_MAX_BETWEEN = 40
+_MAX_FOUND = 2_000
+_MAX_LOGGED = 120
+_PHRASES = (
+    "Task exception was never retrieved",
+    "Future exception was never retrieved",
+    "Exception in callback ",
+    "unhandled exception during asyncio.run() shutdown",
+    "exception calling callback <",
+    "Exception in thread ",
+    "Exception ignored ",
+)
+# What a logger puts before its message.
+_LOGGED = re.compile(r"(?:[^\n]*[\s:|\]])?\Z")
+_UNHANDLED_HEAD = re.compile(
+    r"(?:Task exception was never retrieved|Future exception was never retrieved"
+    r"|Exception in callback [^\n]{1,500}|unhandled exception during asyncio\.run\(\) shutdown"
+    r"|exception calling callback <[^\n]{1,300}|Exception in thread [^\n]{1,200}:"
+    r"|Exception ignored (?:in|on|while)\b[^\n]{0,500})$",
+    re.MULTILINE,
+)
+_BETWEEN = re.compile(
+    r"(?:future|task|handle|source_traceback|protocol|transport|context|message): |  File |    |Object created at "
+)
+_DESTROYED = re.compile(
+    r"(?P<message>Task was destroyed but it is pending!)\n(?:source_traceback:[^\n]*\n(?:  [^\n]*\n){0,60})?"
+    r"task: <Task pending (?P<task>[^\n]{0,2000})$",
+    re.MULTILINE,
+)
+_AT = re.compile(r"(?:defined|running) at (?P<file>[^\n>]{1,500}?):(?P<line>\d{1,9})")
+_COROUTINE = re.compile(r"coro=<(?P<name>[\w.<>]{1,200})\(")
+_NEVER_AWAITED = re.compile(
+    r"^(?P<file>[^\s:][^:\n]{0,400}|[A-Za-z]:[^:\n]{1,400}):(?P<line>\d{1,9}): RuntimeWarning: "
+    r"(?P<message>coroutine '[^'\n]{1,200}' was never awaited)$",
+    re.MULTILINE,
+)
+
+
+def read_asyncio(text: str, root: str) -> Reading:
+    """Those with an exception as failures of the process, the others as warnings."""
+    found = _unhandled(text, root)
+    if "Task was destroyed but it is pending!" in text:
+        found += [(m.start(), m.end(), _destroyed(m, root)) for m in _DESTROYED.finditer(text)]
+    if "' was never awaited" in text:
+        found += [(m.start(), m.end(), _never_awaited(m, root)) for m in _NEVER_AWAITED.finditer(text)]
+    found = _without_overlaps(found)
+    return Reading(
+        failures=tuple(one for *_, one in found if isinstance(one, Failure)),
+        warnings=tuple(one for *_, one in found if isinstance(one, Warned)),
+        spans=tuple((start, end) for start, end, _ in found),
+    )
+
+
+def _without_overlaps(
+    found: list[tuple[int, int, Failure | Warned]],
+) -> list[tuple[int, int, Failure | Warned]]:
+    kept: list[tuple[int, int, Failure | Warned]] = []
+    for one in sorted(found, key=lambda one: one[:2]):
+        if not kept or one[0] >= kept[-1][1]:
+            kept.append(one)
+    return kept[:_MAX_FOUND]
+
+
+def _unhandled(text: str, root: str) -> list[tuple[int, int, Failure | Warned]]:
+    heads = sorted(head.span() for phrase in _PHRASES for head in _heads(text, phrase))
+    tracebacks = (
+        {start: (raised, end) for raised, start, end in printed_tracebacks(text, root)} if heads else {}
+    )
+    found: list[tuple[int, int, Failure | Warned]] = []
+    for start, end in heads:
+        at = _after(text, end + 1)
+        told = tracebacks.get(at) or _without_frames(text, at, root)
+        if told is not None:
+            found.append((start, told[1], _unhandled_failure(text[start:end], told[0])))
+    return found
+
+
+def _heads(text: str, phrase: str) -> Iterator[re.Match[str]]:
+    """Lines that begin with the phrase, or whose message in a log does."""
+    at = text.find(phrase)
+    while at >= 0:
+        start = text.rfind("\n", max(0, at - _MAX_LOGGED - 1), at) + 1
+        head = _UNHANDLED_HEAD.match(text, at)
+        if head is not None and at - start <= _MAX_LOGGED and _LOGGED.match(text[start:at]):
+            yield head
+        at = text.find(phrase, at + 1)
+
+
+def _after(text: str, at: int) -> int:
+    """Where the exception is told, behind the lines about the task or handle."""
+    for _ in range(_MAX_BETWEEN):
+        if not _BETWEEN.match(text, at):
+            break
+        end = text.find("\n", at)
+        at = end + 1 if end >= 0 else len(text)
+    return at
+
+
+def _without_frames(text: str, at: int, root: str) -> tuple[Raised, int] | None:
+    """The exception of a future that no code raised."""
+    end = text.find("\n", at)
+    end = end if end >= 0 else len(text)
+    line = text[at : min(end, at + 16_000)]
+    raised = raised_in_line(line, root) if is_exception(line) else None
+    return (raised, end) if raised is not None else None
+
+
+def _unhandled_failure(head: str, raised: Raised) -> Failure:
+    said = f"{raised.type}: {raised.message}" if raised.message else raised.type
+    return process_failure(raised, cut(f"{head.rstrip(':')}: {said}"))
+
+
+def _destroyed(found: re.Match[str], root: str) -> Warned:
+    place, name = _AT.search(found["task"]), _COROUTINE.search(found["task"])
+    file = project_path(place["file"], root) if place else None
+    message = f"{found['message']} {name['name']}()" if name else found["message"]
+    return Warned(
+        category="asyncio", message=message, file=file or "", line=int(place["line"]) if place and file else 0
+    )
+
+
+def _never_awaited(found: re.Match[str], root: str) -> Warned:
+    file = project_path(found["file"], root) if found["file"] != "sys" else None
+    line = int(found["line"]) if file else 0
+    return Warned(category="RuntimeWarning", message=found["message"], file=file or "", line=line)
+
+
+ASYNCIO = Reader(
+    id="asyncio",
+    description="exceptions that no code took: of tasks, threads, callbacks and finalizers; coroutines never awaited",
+    read=read_asyncio,
+)
+
+READERS = {reader.id: reader for reader in (TRACEBACKS, FAULTHANDLER, ASYNCIO)}
