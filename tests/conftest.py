@@ -8,6 +8,7 @@ pytest_plugins = ["pytester"]
 
 # The same examples on every run and machine, however slow it is: a red test can be run again.
 settings.register_profile("deterministic", derandomize=True, deadline=None, database=None)
+settings.register_profile("quick", settings.get_profile("deterministic"), max_examples=10)
 settings.load_profile("deterministic")
 
 # Bytecode is kept, whatever the environment says: thousands of processes would compile the same modules again.

@@ -3,6 +3,7 @@
 
     python3 tools/dev.py demo           run it on examples/shop and show the prompt it writes
     python3 tools/dev.py test [ARGS]    run the test suite; ARGS go to pytest
+    python3 tools/dev.py test --quick   run what starts no other program, with few examples: a first answer
 
 Both make `.venv` inside the clone when it is not there yet, and install the clone into it. The system's own
 packages are left alone.
@@ -32,8 +33,18 @@ PROMPT = SHOP / "nextprompt.md"
 # Each level holds the ones before it.
 LEVELS = {"demo": ".", "test": ".[dev]"}
 
+# The folders left out start pytest, agents or the command as processes.
+QUICK = [
+    "--hypothesis-profile=quick",
+    *("--ignore=tests/{}".format(folder) for folder in ("cli", "drive", "hosts", "mcp_server", "pytest_plugin")),
+]
+
 # These would send packages elsewhere, or load other ones, or keep the plugin from being loaded.
-UNWANTED = ("PIP_PREFIX", "PIP_TARGET", "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "PYTHONHOME", "PYTHONPATH")
+# Without bytecode, the thousands of processes that the tests start would compile the same modules each.
+UNWANTED = (
+    *("PIP_PREFIX", "PIP_TARGET", "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "PYTHONHOME", "PYTHONPATH"),
+    "PYTHONDONTWRITEBYTECODE",
+)
 
 NO_PIP = """\
 This Python has no pip to install with and cannot make one: Debian and Ubuntu keep that in a package of its
@@ -69,8 +80,10 @@ def demo(arguments):
 
 
 def test(arguments):
-    """Run the test suite."""
+    """Run the test suite, or the quick part of it."""
     prepare("test")
+    if "--quick" in arguments:
+        arguments = [*QUICK, *(word for word in arguments if word != "--quick")]
     return subprocess.run(
         [PYTHON, "-m", "pytest", "-n", "2", *arguments], cwd=ROOT, env=environment()
     ).returncode
