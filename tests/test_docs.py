@@ -1,8 +1,11 @@
 """The docs: a stranger can read them, their links lead somewhere, and their code runs as it stands there."""
 
 import json
+import os
 import re
 import shlex
+import shutil
+import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
@@ -170,6 +173,88 @@ def test_the_exit_strategy_of_the_docs_works(tmp_path, monkeypatch):
     decide = strategy_named("auto+not_many", tmp_path).decide
     assert decide(Standing(failing=51)).reason == "51 tests fail: a person should look"
     assert decide(Standing(failing=50)).action == "continue"
+
+
+EDITS = re.findall(r"```(python|diff)\n# (src/\S+)\n(.*?)```", EXTENDING, re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory):
+    """Run Python with a copy of the package to which the page's additions to the project were made."""
+    folder = tmp_path_factory.mktemp("extended")
+    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    for language, path, code in EDITS:
+        put(folder / path, language, code)
+
+    def run(*arguments, cwd=folder):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        folders = (folder / "src", ROOT / "tests" / "progress")
+        env = {**kept, "PYTHONPATH": os.pathsep.join(map(str, folders))}
+        command = [sys.executable, *arguments]
+        done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
+        assert not done.returncode, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+def put(file, language, code):
+    if language == "python":
+        before = file.read_text(encoding="utf-8") + "\n\n" if file.exists() else ""
+        file.write_text(before + code, encoding="utf-8")
+        return
+    text = file.read_text(encoding="utf-8")
+    old, new = (
+        "".join(f"{line[1:]}\n" for line in code.splitlines() if line[:1] in kept) for kept in (" -", " +")
+    )
+    assert text.count(old) == 1, (
+        f"docs/extending.md shows lines that {file.name} has {text.count(old)} times:\n{old}"
+    )
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_the_page_adds_one_of_each_to_the_project():
+    assert len(EDITS) == 13
+    assert {path.split("/")[2] for _, path, _ in EDITS} == {
+        *("detectors", "readers", "hosts", "progress", "prompt", "settings.py"),
+    }
+
+
+def test_the_detector_and_the_section_added_to_the_project_work(extended):
+    log = "FAILED tests/test_a.py::test_a - OSError: [Errno 98] Address already in use\n1 failed in 0.1s\n"
+    code = f"import loop_close; r = loop_close.close_loop({log!r}, exit_code=1); print(r.stall_reason, r.next_prompt)"
+    said = extended("-c", code)
+    assert said.startswith("1 occupied port detected")
+    assert "\n## Files with findings\n\n- `tests/test_a.py`\n" in said
+
+
+def test_the_reader_added_to_the_project_works(extended):
+    said = "src/shop/cart.py:3: teh ==> the\n"
+    prompt = extended(
+        "-c", f"import loop_close as l; print(l.close_loop({said!r}, exit_code=65).next_prompt)"
+    )
+    assert "src/shop/cart.py:3" in prompt
+    assert "teh ==> the" in prompt
+    assert "codespell" in prompt
+
+
+def test_the_host_added_to_the_project_works(extended, tmp_path):
+    tmp_path.joinpath(".git").mkdir()
+    extended("-m", "loop_close", "install", "--host", "acme", cwd=tmp_path)
+    (group,) = json.loads(tmp_path.joinpath(".acme", "hooks.json").read_text())["hooks"]["Stop"]
+    assert group["hooks"][0]["command"] == "loop-close hook --host acme"
+
+
+def test_the_signal_added_to_the_project_works(extended):
+    played = "from sequences import did, play; print(*[said for said, _ in play([did('', 'a b c'[:n]) for n in {}])])"
+    assert "growing" in extended("-c", played.format((1, 3, 5)))
+    assert "growing" not in extended("-c", played.format((1, 5, 3)))
+
+
+def test_the_setting_added_to_the_project_works(extended):
+    code = "from loop_close.settings import parse_settings as p; print(p({'owner': 'Jo', 'signals_off': ['growing']}))"
+    assert "owner='Jo'" in extended("-c", code)
+    assert "--loop-close-owner=NAME" in extended("-m", "pytest", "--help")
 
 
 READING = PAGES["docs/reading-output.md"]
