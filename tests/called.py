@@ -1,7 +1,7 @@
 """What tests ran, for tests: short to write."""
 
 from loop_close.calls import Called, Calls
-from loop_close.monitor.ran import NOTHING, Ran
+from loop_close.monitor.executions import NOTHING, Ran
 
 CART = "src/shop/cart.py"
 

@@ -11,7 +11,7 @@ from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.memory import Edits, Step
 from loop_close.model import Counts, Evidence, Observation, Suspect
 from loop_close.settings import Settings
-from loop_close.syntax.heads import body_start
+from loop_close.syntax.index import body_start
 from loop_close.targets import Targets
 
 PASSED = Counts(passed=3, collected=3)

@@ -36,7 +36,7 @@ LEVELS = {"demo": ".", "test": ".[dev]"}
 # The folders left out start pytest, agents or the command as processes.
 QUICK = [
     "--hypothesis-profile=quick",
-    *("--ignore=tests/{}".format(folder) for folder in ("cli", "drive", "hosts", "mcp_server", "pytest_plugin")),
+    *(f"--ignore=tests/{folder}" for folder in ("cli", "drive", "hosts", "mcp_server", "pytest_plugin")),
 ]
 
 # These would send packages elsewhere, or load other ones, or keep the plugin from being loaded.

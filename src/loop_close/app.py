@@ -13,7 +13,7 @@ from time import strftime
 from typing import TYPE_CHECKING, Any
 
 from loop_close import files
-from loop_close.capture.sources import MAX_LINE, index_of
+from loop_close.capture.project import MAX_LINE, index_of
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.judge import close, located
 from loop_close.memory import Progress
@@ -23,8 +23,7 @@ from loop_close.prompt.compose import Section, compose
 from loop_close.prompt.place import edited_in
 from loop_close.prompt.report_json import dump, report_document
 from loop_close.prompt.sections import built_in
-from loop_close.syntax.heads import body_start
-from loop_close.syntax.index import lines_of
+from loop_close.syntax.index import body_start, lines_of
 from loop_close.syntax.meaning import MODULE
 from loop_close.targets import Targets
 

@@ -43,7 +43,7 @@ _SHARED = (_SETTINGS, "tox.ini", "setup.cfg")
 
 def text_of(path: str, data: bytes) -> str:
     """What is kept of a file of tests: of a configuration the part for pytest, without credentials."""
-    from loop_close.workspace.decode import decoded
+    from loop_close.workspace.edits import decoded
 
     if path.endswith(".py"):
         return decoded(data)
@@ -130,7 +130,7 @@ def _belonging(root: Path, texts: Mapping[str, str], paths: Collection[str]) -> 
     settings = {path: text for path, text in texts.items() if is_configuration(path)}
     if not any(map(_NAMES.search, settings.values())):
         return set()
-    from loop_close.testcode.belonging import belonging
+    from loop_close.testcode.selection import belonging
 
     return belonging(settings, set(paths), lambda path: _read(root, [path]).get(path, ""))
 
@@ -304,7 +304,7 @@ def _judged(
         return change
     if change.fingerprint in accepted:
         return replace(change, state="accepted")
-    from loop_close.testcode.change import is_named_by_known
+    from loop_close.testcode.hints import is_named_by_known
 
     # A new entry of the setting ``known``, or a new name that one matches, is for a failure that nobody has seen yet.
     is_entry = (change.file, change.test) == (_SETTINGS, "known")

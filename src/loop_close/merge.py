@@ -30,7 +30,7 @@ from loop_close.model import (
     SourceResult,
     Verdict,
 )
-from loop_close.monitor.added import added
+from loop_close.monitor.wire import added
 from loop_close.store.records import RecordError, to_plain, to_record
 from loop_close.text.redact import MARK, redact
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from loop_close.capture.exceptions import describe_any
 from loop_close.capture.project import Project
-from loop_close.capture.read import describe_any
 
 
 class Written:

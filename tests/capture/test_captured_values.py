@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.capture.namespaces import MISSING, Namespaces
+from loop_close.capture.names import MISSING, Namespaces
 from loop_close.capture.project import Project
 from loop_close.capture.values import MAX_TEXT, Texts, evaluate
 

@@ -2,7 +2,7 @@ import doctest
 
 import pytest
 
-from loop_close.capture.read import describe_any
+from loop_close.capture.exceptions import describe_any
 
 TEXT = '''
 def add(a, b):

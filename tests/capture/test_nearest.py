@@ -3,8 +3,8 @@ import sys
 
 import pytest
 
+from loop_close.capture.exceptions import describe_any
 from loop_close.capture.nearest import nearest
-from loop_close.capture.read import describe_any
 from loop_close.facts import import_cycle
 
 WORDS = [

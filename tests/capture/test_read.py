@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.capture.read import unwrapped
+from loop_close.capture.exceptions import unwrapped
 
 
 class CollectError(Exception):

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from loop_close.capture.resolve import FrameLookup
+from loop_close.capture.names import FrameLookup
 
 MODULE = """
 import functools

@@ -317,7 +317,7 @@ def test_error_while_a_module_is_imported(written):
 def test_nothing_of_the_project_has_no_site(written):
     import json
 
-    from loop_close.capture.read import describe_any
+    from loop_close.capture.exceptions import describe_any
 
     with pytest.raises(json.JSONDecodeError) as caught:
         json.loads("")

@@ -154,8 +154,8 @@ def test_pipe_in_its_place(tmp_path, command):
 
 def test_what_takes_too_long_is_told(tmp_path, monkeypatch):
     remember(tmp_path, "a")
-    monkeypatch.setattr("loop_close.store.patience.LONGEST", -1.0)
-    monkeypatch.setattr("loop_close.store.patience._OFTEN", 1)
+    monkeypatch.setattr("loop_close.store.database.LONGEST", -1.0)
+    monkeypatch.setattr("loop_close.store.database._OFTEN", 1)
     code, shown, errors = called("status")
     assert (code, shown) == (64, "")
     assert re.search(r"history.sqlite3: reading took longer than \S+ seconds\n", errors)

@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.monitor.ownership import Ownership
+from loop_close.monitor.codes import Ownership
 from loop_close.monitor.watch import Watch
 
 

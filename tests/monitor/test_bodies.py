@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from loop_close.monitor.bodies import Bodies
-from loop_close.monitor.ownership import Ownership
-from loop_close.monitor.ran import Ran
+from loop_close.monitor.codes import Ownership
+from loop_close.monitor.executions import Ran
+from loop_close.monitor.imports import Bodies
 
 BODY, INNER = (
     compile(f"a = {n}", f"/project/{name}.py", "exec") for n, name in enumerate(("outer", "inner"))
@@ -107,7 +107,7 @@ def test_long_bodies_are_not_told_by_line(bodies):
 
 
 def test_where_too_much_runs_nothing_is_told(bodies, hits, on_line, monkeypatch):
-    monkeypatch.setattr("loop_close.monitor.bodies.MOST_RUN", 2)
+    monkeypatch.setattr("loop_close.monitor.imports.MOST_RUN", 2)
     bodies.begin(BODY)
     for line in range(1, 6):
         on_line(BODY, line)

@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.calls import Called, Calls, Making, Swallowed
-from loop_close.monitor.added import added
 from loop_close.monitor.count import MAX_FAILED, chosen
-from loop_close.monitor.wire import from_wire, to_wire
+from loop_close.monitor.wire import added, from_wire, to_wire
 
 
 def built(kind, **fields):

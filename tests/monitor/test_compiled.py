@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.monitor.compiled import compiled
+from loop_close.monitor.contexts import compiled
 
 
 @pytest.mark.parametrize(

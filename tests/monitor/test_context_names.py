@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.monitor.context_names import tests_of as by_context
+from loop_close.monitor.contexts import tests_of as by_context
 
 A = "tests/test_a.py"
 

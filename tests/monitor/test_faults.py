@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from loop_close.monitor.faults import is_of_program
+from loop_close.monitor.codes import is_of_program
 
 OURS = """
 def working():
@@ -59,7 +59,7 @@ HANDLERS = [
 
 @pytest.fixture
 def ours():
-    space = {"__name__": "loop_close.monitor.made"}
+    space = {"__name__": "loop_close.monitor.imports"}
     exec(OURS, space)
     return space
 

@@ -6,17 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.monitor import followed
-from loop_close.monitor.followed import Followed, too_many
-from loop_close.monitor.ownership import Ownership
-from loop_close.monitor.ran import NOTHING
+from loop_close.monitor import executions
+from loop_close.monitor.codes import Ownership
+from loop_close.monitor.executions import NOTHING, Followed, too_many
 
 F = "def f(a):\n    return [g(lambda: x) for x in a]\n"
 
 
 @pytest.fixture
 def known(monkeypatch):
-    monkeypatch.setattr(followed, "_FEW", 8)
+    monkeypatch.setattr(executions, "_FEW", 8)
     return Followed(Ownership("/project"))
 
 
@@ -147,7 +146,7 @@ def test_what_ran_does_not_hold_what_is_released(known):
 
 
 def test_limit_is_told(known, monkeypatch):
-    monkeypatch.setattr(followed, "MAX_FUNCTIONS", 2)
+    monkeypatch.setattr(executions, "MAX_FUNCTIONS", 2)
     for name in "fgh":
         add(known, made(F.replace("f(", f"{name}(")))
     assert [each.code.co_name for each in known.functions.values()] == ["f", "g"]

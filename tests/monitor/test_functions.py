@@ -7,11 +7,10 @@ from called import ran
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.monitor.count import MAX_FAILED, Count, chosen
-from loop_close.monitor.functions import calls_of, digest_of
+from loop_close.monitor.codes import Ownership
+from loop_close.monitor.count import MAX_FAILED, Count, calls_of, chosen, digest_of
+from loop_close.monitor.executions import NOTHING, Function
 from loop_close.monitor.imports import Imports
-from loop_close.monitor.ownership import Ownership
-from loop_close.monitor.ran import NOTHING, Function
 
 
 def made(source, name="f"):
@@ -61,7 +60,7 @@ def test_digest_of_code_in_many_places():
 
 def test_digest_is_the_same_with_other_hashes():
     code = (
-        "from loop_close.monitor.functions import digest_of\n"
+        "from loop_close.monitor.count import digest_of\n"
         "def f(x):\n    return x in {'a', 'b', 'c', 'd'}, x in ('e', ('f', 1))\n"
         "print(digest_of(f.__code__))"
     )

@@ -4,8 +4,8 @@ import threading
 import pytest
 
 from loop_close.monitor import handled
+from loop_close.monitor.codes import Ownership
 from loop_close.monitor.handled import MANY, MOST_STEPS, HandledExceptions
-from loop_close.monitor.ownership import Ownership
 
 pytestmark = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
 

@@ -1,7 +1,7 @@
 from called import ran
 
+from loop_close.monitor.executions import NOTHING, Function
 from loop_close.monitor.imports import Imports
-from loop_close.monitor.ran import NOTHING, Function
 
 
 def test_what_had_run_before():

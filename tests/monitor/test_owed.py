@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.monitor.owed import Owed
+from loop_close.monitor.count import Owed
 
 
 def code_of(tmp_path, source):

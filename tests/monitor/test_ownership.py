@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from loop_close.capture.project import Project
-from loop_close.monitor.ownership import Ownership
+from loop_close.monitor.codes import Ownership
 
 
 @pytest.fixture

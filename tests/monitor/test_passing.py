@@ -3,8 +3,8 @@ from unittest import mock
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.monitor.passing import Passing
-from loop_close.monitor.ran import NOTHING, Function
+from loop_close.monitor.count import Passing
+from loop_close.monitor.executions import NOTHING, Function
 
 CODE = (lambda: None).__code__
 TESTS = st.lists(
@@ -16,7 +16,7 @@ TESTS = st.lists(
 def test_adds_up_each_line(tests, most):
     functions = {number: Function(CODE) for number in range(4)}
     passing = Passing(functions)
-    with mock.patch("loop_close.monitor.passing._MOST", most):
+    with mock.patch("loop_close.monitor.count._MOST", most):
         for test in tests:
             passing.add({n: sum(functions[n].bit(line) for line in lines) for n, lines in test.items()})
             assert len(passing._masks) <= most

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.monitor.ran import NOT_ANY, NOTHING, Function, Ran, joined
+from loop_close.monitor.executions import NOT_ANY, NOTHING, Function, Ran, joined
 
 MASKS = st.dictionaries(st.integers(0, 3), st.integers(1, 7), max_size=4)
 

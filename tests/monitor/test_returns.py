@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from loop_close.monitor.ran import NOTHING
+from loop_close.monitor.executions import NOTHING
 
 pytestmark = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
 

@@ -2,11 +2,10 @@ import sys
 
 import pytest
 
-from loop_close.monitor import budget
-from loop_close.monitor.budget import ALLOWANCE, SHARE, SHARE_AFTER_FAILURE, Budget
-from loop_close.monitor.ownership import Ownership
-from loop_close.monitor.tests import Attribution
-from loop_close.monitor.watch import Watch
+from loop_close.monitor import watch
+from loop_close.monitor.codes import Ownership
+from loop_close.monitor.session import Attribution
+from loop_close.monitor.watch import ALLOWANCE, SHARE, SHARE_AFTER_FAILURE, Budget, Watch
 
 needs_monitoring = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
 
@@ -15,7 +14,7 @@ needs_monitoring = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="ne
 def now(monkeypatch):
     """The CPU seconds of the process, as a list of one."""
     seconds = [1.0]
-    monkeypatch.setattr(budget, "_CPU", lambda: seconds[0])
+    monkeypatch.setattr(watch, "_CPU", lambda: seconds[0])
     return seconds
 
 
@@ -61,7 +60,7 @@ def test_what_is_too_short_for_a_clock_is_counted():
     found = Budget()
     found.line = 2.0
     found.spend(1.0, lines=10, functions=1, steps=1)
-    assert found.spent == 1 + 2 * (10 + budget._RETURN + budget._STEP)
+    assert found.spent == 1 + 2 * (10 + watch._RETURN + watch._STEP)
 
 
 class Every(Budget):

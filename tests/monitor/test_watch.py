@@ -3,9 +3,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from loop_close.monitor import followed
-from loop_close.monitor.codes import LONGEST_TABLE
-from loop_close.monitor.ownership import Ownership
+from loop_close.monitor import executions
+from loop_close.monitor.codes import LONGEST_TABLE, Ownership
 from loop_close.monitor.session import Monitor
 from loop_close.monitor.tool import FREE_IDS
 from loop_close.monitor.watch import Watch
@@ -151,7 +150,7 @@ def test_made_again_and_again_is_one_function(watch):
 
 @needs_monitoring
 def test_no_more_than_so_many(watch, monkeypatch):
-    monkeypatch.setattr(followed, "MAX_FUNCTIONS", 3)
+    monkeypatch.setattr(executions, "MAX_FUNCTIONS", 3)
     functions = [made(F.replace("f(", f"f{n}("), f"f{n}") for n in range(5)]
     for f in functions:
         f(1)

@@ -310,12 +310,12 @@ def test_two_statements_on_a_line(run):
 
 def test_fault_of_ours_costs_what_is_told_of_imports_alone(run):
     broken = """
-        import loop_close.monitor.makings
+        import loop_close.monitor.imports
 
         def fail(*arguments):
             raise ValueError("no more")
 
-        loop_close.monitor.makings.Makings = fail
+        loop_close.monitor.imports.Makings = fail
         """
     done = run({**project(), "conftest.py": broken}, own_process=True)
     assert suspects(done) == [["twice"]]

@@ -4,7 +4,7 @@ import pytest
 
 from loop_close import files
 from loop_close.pytest_plugin.calls import setting_of
-from loop_close.pytest_plugin.options import read_settings
+from loop_close.pytest_plugin.command import read_settings
 
 
 @pytest.fixture

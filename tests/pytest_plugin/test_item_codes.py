@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.pytest_plugin.item_codes import ItemCodes
+from loop_close.pytest_plugin.calls import ItemCodes
 
 TESTS = """
 import functools

@@ -231,12 +231,12 @@ def test_history_of_the_first_format_is_used_on(loop, pytester):
 
 
 FAULT = """
-import loop_close.monitor.functions
+import loop_close.monitor.count
 
 def calls_of(*args):
     raise ValueError("no counts")
 
-loop_close.monitor.functions.calls_of = calls_of
+loop_close.monitor.count.calls_of = calls_of
 """
 
 

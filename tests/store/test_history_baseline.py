@@ -4,10 +4,9 @@ import pytest
 from history_cases import ask, begin, save
 
 from loop_close.memory import Episode, Run
-from loop_close.store import baseline
-from loop_close.store.bounds import Bounds
+from loop_close.store import project
 from loop_close.store.contract import NewBaseline
-from loop_close.store.prune import prune
+from loop_close.store.prune import Bounds, prune
 from loop_close.store.sqlite import open_history
 
 FILES = {"test_a.py": "d1", "src.py": "s1", "pytest.ini": "i1"}
@@ -90,7 +89,7 @@ def test_reset_forgets_what_was_accepted(history):
 
 
 def test_accepted_changes_are_bounded(history, monkeypatch):
-    monkeypatch.setattr(baseline, "_MOST_ACCEPTED", 2)
+    monkeypatch.setattr(project, "_MOST_ACCEPTED", 2)
     for number in range(4):
         history.accept({f"f{number}": {}}, float(number))
     assert sorted(history.accepted()) == ["f2", "f3"]

@@ -13,7 +13,7 @@ from history_cases import ask, begin, database, numbers, red, save
 
 from loop_close.calls import Called, Calls
 from loop_close.cli.memory import read
-from loop_close.store import counts
+from loop_close.store import project
 from loop_close.store.contract import HistoryError, KeptCalls, NewCalls, checksum
 from loop_close.store.schema import FORMAT
 from loop_close.store.sqlite import DAMAGED_CALLS, open_history
@@ -116,7 +116,7 @@ def test_what_is_as_it_was_is_not_written_again(path):
 
 
 def test_what_is_too_large_is_not_kept(path, monkeypatch):
-    monkeypatch.setattr(counts, "MAX_TEXT", 300)
+    monkeypatch.setattr(project, "MAX_TEXT", 300)
     keep(path, new(2))
     keep(path, new(3, *(called(f"f{number}") for number in range(20))))
     assert passed_of(path) == 2
@@ -246,7 +246,7 @@ def refused(work):
 def test_sound_counts_that_came_meanwhile_stay(path):
     keep(path, new())
     with database(path) as connection:
-        counts.remove_damaged(connection, "pytest")
+        project.remove_damaged(connection, "pytest")
     assert passed_of(path) == 2
 
 

@@ -7,9 +7,17 @@ from hypothesis import strategies as st
 
 from loop_close import memory
 from loop_close.memory import Breaker, Edit, Edits, Episode, Form, Known, Mark, Progress, Run, Signal, Step
-from loop_close.store.columns import from_json, from_text, to_content, to_json, to_text
 from loop_close.store.contract import HistoryError
-from loop_close.store.records import RecordError, to_plain, to_record
+from loop_close.store.records import (
+    RecordError,
+    from_json,
+    from_text,
+    to_content,
+    to_json,
+    to_plain,
+    to_record,
+    to_text,
+)
 
 KINDS = [Mark, Edit, Edits, Run, memory.Form, Known, Step, Episode, Signal, Breaker, Progress]
 # st.from_type resolves the annotations of frozen classes; any text at all, lone surrogates too

@@ -11,7 +11,7 @@ import pytest
 from history_cases import ask, begin, chained_journal, database, numbers, red, save
 
 from loop_close.store.contract import HistoryError
-from loop_close.store.guard import seen_at
+from loop_close.store.database import seen_at
 from loop_close.store.sqlite import open_history
 
 
@@ -286,7 +286,7 @@ ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELEC
 
 
 def test_endless_statement_ends(path, monkeypatch):
-    monkeypatch.setattr("loop_close.store.patience.LONGEST", 0.05)
+    monkeypatch.setattr("loop_close.store.database.LONGEST", 0.05)
     with open_history(path) as history:
         with pytest.raises(
             HistoryError, match=r"^history\.sqlite3: reading or writing took longer than \S+ seconds"
@@ -337,7 +337,7 @@ def test_busy_file_is_waited_for_in_steps(path, monkeypatch):
         tries = []
         real = history.database.connection
         monkeypatch.setattr(
-            "loop_close.store.patience.is_busy",
+            "loop_close.store.database.is_busy",
             lambda error: tries.append(error) or len(tries) < 4 or bool(connection.execute("ROLLBACK")),
         )
         assert begin(history).number == 2

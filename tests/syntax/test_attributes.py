@@ -1,7 +1,6 @@
 import pytest
 
-from loop_close.syntax.attributes import assignment
-from loop_close.syntax.index import index_source
+from loop_close.syntax.index import assignment, index_source
 
 SOURCE = """
 class Engine:

@@ -2,7 +2,7 @@ import ast
 
 import pytest
 
-from loop_close.syntax.bindings import own_nodes, values_before
+from loop_close.syntax.uses import own_nodes, values_before
 
 
 @pytest.mark.parametrize(

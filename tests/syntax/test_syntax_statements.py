@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.syntax.statements import statements_of
+from loop_close.syntax.uses import statements_of
 
 
 def found(source):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.syntax.index import index_source, statement_at
-from loop_close.syntax.templates import matches, only_raises_again, raise_template
+from loop_close.syntax.uses import matches, only_raises_again, raise_template
 
 
 def template(text):

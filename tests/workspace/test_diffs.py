@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.workspace.diffs import MAX_CHARACTERS, MAX_LINES, diff_of
+from loop_close.workspace.edits import MAX_CHARACTERS, MAX_LINES, diff_of
 
 KEY = "ghp_" + "a1B2" * 9
 

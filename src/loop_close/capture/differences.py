@@ -15,8 +15,7 @@ from itertools import islice
 from types import CodeType, FrameType, FunctionType, SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
-from loop_close.capture.frames import Live
-from loop_close.capture.namespaces import (
+from loop_close.capture.names import (
     MISSING,
     Layout,
     Namespaces,
@@ -25,6 +24,7 @@ from loop_close.capture.namespaces import (
     layout_of,
     namespace_of,
 )
+from loop_close.capture.project import Live
 from loop_close.capture.values import (
     SCALARS,
     SETS,

@@ -17,9 +17,7 @@ from itertools import chain, islice
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from loop_close.capture.definitions import unwrap
-from loop_close.capture.frames import Live, statement_of
-from loop_close.capture.namespaces import (
+from loop_close.capture.names import (
     MISSING,
     Namespaces,
     bases_of,
@@ -27,14 +25,14 @@ from loop_close.capture.namespaces import (
     file_of_module,
     instance_fields,
     namespace_of,
+    unwrap,
     variables_of,
 )
-from loop_close.capture.project import Project
-from loop_close.capture.sources import index_of
+from loop_close.capture.project import Live, Project, index_of, statement_of
 from loop_close.conventions import is_test_file
 from loop_close.facts import PARTIAL
-from loop_close.syntax.bindings import own_nodes
 from loop_close.syntax.index import expression_at
+from loop_close.syntax.uses import own_nodes
 
 MOST = 3
 _MAX_NAMES = 2_000

@@ -1,13 +1,25 @@
-"""Which files belong to the project, and which of those are test code."""
+"""Which files are the project's, and their source text."""
 
 from __future__ import annotations
 
+import ast
+import linecache
 import os
+import re
 import sys
 import sysconfig
-from types import CodeType
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from types import CodeType, FrameType, TracebackType
 
-from loop_close.model import Origin
+from loop_close.conventions import is_test_file
+from loop_close.model import Frame, Origin, Source
+from loop_close.syntax.index import Function, SourceIndex, index_source, statement_at
+from loop_close.syntax.uses import only_raises_again
 from loop_close.text.normalize import relativize
 
 #: Where the Python of a system lives beside everything else.
@@ -85,3 +97,160 @@ def _interpreter_folders() -> list[str]:
     names = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
     inside = [sys.prefix] if sys.prefix != sys.base_prefix else []
     return sorted({os.path.realpath(n) for n in [*names, *inside] if n} | {n for n in [*names, *inside] if n})
+
+
+# Source lines and syntax trees of the files that frames run in, read once.
+
+MAX_LINES = 60
+MAX_LINE = 2_000  # longer ones are cut when they are shown, after credentials were looked for
+_MAX_PARSED = 1_000_000
+
+
+@lru_cache(maxsize=64)
+def index_of(filename: str) -> SourceIndex | None:
+    """The parsed file; None where it cannot be parsed or is larger than a person would write."""
+    text = "".join(linecache.getlines(filename))
+    if not text or len(text) > _MAX_PARSED:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the parser's, of an odd escape in a file that is not ours
+        return index_source(text)
+
+
+def function_of(code: CodeType) -> Function | None:
+    """The syntax tree of a running function."""
+    index = index_of(code.co_filename)
+    return index.functions.get(code.co_firstlineno) if index else None
+
+
+def source_around(code: CodeType, line: int) -> Source | None:
+    """The function's lines, the ``line`` among them, at most :data:`MAX_LINES`."""
+    node = function_of(code)
+    if node is not None:
+        return source_between(code.co_filename, code.co_firstlineno, node.end_lineno or line, line)
+    return source_between(code.co_filename, max(1, line - 5), line + 3, line)
+
+
+@lru_cache(maxsize=4096)
+def source_between(filename: str, first: int, last: int, line: int) -> Source | None:
+    """Lines ``first`` to ``last`` of a file, cut to :data:`MAX_LINES` around ``line``."""
+    if last - first >= MAX_LINES:
+        first = max(first, min(line - MAX_LINES // 2, last - MAX_LINES + 1))
+        last = first + MAX_LINES - 1
+    lines = linecache.getlines(filename)[first - 1 : last]
+    cut = tuple(text.rstrip("\r\n")[:MAX_LINE] for text in lines)
+    return Source(start=first, lines=cut) if cut else None
+
+
+def forget() -> None:
+    """Read every file anew from now on."""
+    index_of.cache_clear()
+    source_between.cache_clear()
+    linecache.checkcache()
+
+
+# Walk a traceback and keep the frames that run in project files.
+
+# A place that is on a traceback so many times is one that calls itself, if by way of others.
+_OFTEN = 10
+_COMPREHENSION = re.compile(r"(?:\.<locals>)?\.?<(?:list|dict|set)comp>\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A frame of a traceback with the place it stopped at.
+
+    :ivar span: (line, end line, column, end column) of the instruction; columns in UTF-8 bytes.
+    :ivar file: the path below the root, None outside of the project.
+    """
+
+    frame: FrameType
+    line: int
+    span: tuple[int, int, int, int] | None
+    file: str | None
+
+    @property
+    def code(self) -> CodeType:
+        """The code that runs in it."""
+        return self.frame.f_code
+
+
+def live_frames(traceback: TracebackType | None, project: Project) -> list[Live]:
+    """Every frame of the traceback, outermost first; those around the tests (pytest itself) among them."""
+    return list(_walk(traceback, project))
+
+
+def without_end(own: list[Live]) -> list[Live]:
+    """The frames of a recursion without end, up to the last call of its uppermost function that calls on.
+
+    It ends wherever the stack does, which is elsewhere under another runner, or in a helper that is called on the way.
+    """
+    places = [(frame.file or "", frame.code.co_firstlineno, frame.line) for frame in own]
+    counts = Counter(places)
+    most = max(counts.values(), default=0)
+    if most < _OFTEN:
+        return own  # it was raised by hand, or goes in circles where no file is the project's
+    first = min(place for place, times in counts.items() if 2 * times >= most)
+    return own[: len(places) - places[::-1].index(first)]
+
+
+def _walk(traceback: TracebackType | None, project: Project) -> Iterator[Live]:
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        file = project.relative(code.co_filename)
+        # Only in project files does the very instruction matter; of all frames, most are pytest's.
+        span = _span(code, traceback.tb_lasti) if file is not None else None
+        yield Live(traceback.tb_frame, traceback.tb_lineno or (span[0] if span else 0), span, file)
+        traceback = traceback.tb_next
+
+
+def _span(code: CodeType, offset: int) -> tuple[int, int, int, int] | None:
+    """The source range of the instruction at ``offset`` (PEP 657)."""
+    if offset < 0:
+        return None
+    # One item for each code unit, which has two bytes.
+    line, end_line, column, end_column = next(islice(code.co_positions(), offset // 2, None), (None,) * 4)
+    if line is None or end_line is None or column is None or end_column is None:
+        return None
+    return line, end_line, column, end_column
+
+
+def is_hidden(frame: FrameType) -> bool:
+    """Whether the function set ``__tracebackhide__`` (a helper that is not what the failure is about)."""
+    if "__tracebackhide__" not in frame.f_code.co_varnames:
+        return False
+    return frame.f_locals.get("__tracebackhide__") is True  # anything else would have to be run to be known
+
+
+def statement_of(live: Live) -> tuple[ast.stmt | None, Function | None]:
+    """The statement that a frame stopped at, and the function around it; None for what is not known."""
+    function = function_of(live.code)
+    index = index_of(live.code.co_filename)
+    scope: ast.AST | None = function or (index.tree if index else None)
+    return statement_at(scope, live.line) if scope is not None else None, function
+
+
+def is_handing_on(live: Live) -> bool:
+    """Whether the frame raises an exception that it was given or caught: another place made it."""
+    function = function_of(live.code)
+    statement = statement_at(function, live.line) if function is not None else None
+    return function is not None and statement is not None and only_raises_again(statement, function)
+
+
+def record(live: Live) -> Frame:
+    """The frame as a value, its function's source with it."""
+    file = live.file or ""
+    return Frame(
+        file=file,
+        line=live.line,
+        function=function_name(live.code),
+        is_test=is_test_file(file),
+        is_hidden=is_hidden(live.frame),
+        is_handing_on=is_handing_on(live),
+        source=source_around(live.code, live.line),
+    )
+
+
+def function_name(code: CodeType) -> str:
+    """The qualified name; of a comprehension that of its function (since Python 3.12 they share a frame)."""
+    return _COMPREHENSION.sub("", code.co_qualname) or code.co_qualname

@@ -29,7 +29,7 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from loop_close.capture.namespaces import (
+from loop_close.capture.names import (
     MISSING,
     Namespaces,
     bases_of,

@@ -21,7 +21,7 @@ from loop_close.facts import (
 )
 from loop_close.memory import Edit, Episode, Step
 from loop_close.model import Failure, Frame, Origin, Raised, RootCause
-from loop_close.syntax.attributes import MAKERS
+from loop_close.syntax.index import MAKERS
 
 #: File and qualified name.
 Name = tuple[str, str]

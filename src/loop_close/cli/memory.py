@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from loop_close.cli.place import NO_RUN
 from loop_close.cli.usage import UsageError
 from loop_close.process import host, is_alive
-from loop_close.store import baseline, episodes, liveness, project, runs
-from loop_close.store.columns import to_text, to_whole
+from loop_close.store import project, runs, sqlite
 from loop_close.store.contract import Changes, RunRow
-from loop_close.store.guard import seen_at
-from loop_close.store.patience import LONGEST, STEP, Watch, is_busy, patient
+from loop_close.store.database import LONGEST, STEP, Watch, is_busy, patient, seen_at
+from loop_close.store.records import to_text, to_whole
 from loop_close.store.schema import APPLICATION_ID, FORMAT, check_objects
 
 if TYPE_CHECKING:
@@ -75,12 +74,12 @@ class Remembered:
     def episode(self, source: str) -> Episode:
         """What is known last of the source's tests that failed since its last green run."""
         self._watch.start()
-        return episodes.episode_of(self._connection, source)
+        return runs.episode_of(self._connection, source)
 
     def baseline(self, source: str) -> dict[str, str]:
         """The digest of what each file of the source's baseline held, by path; for :meth:`content`."""
         self._watch.start()
-        return baseline.contents_of(self._connection, source) if self._has_baselines() else {}
+        return project.contents_of(self._connection, source) if self._has_baselines() else {}
 
     def _has_baselines(self) -> bool:
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
@@ -115,7 +114,7 @@ class Remembered:
     def accepted(self) -> frozenset[str]:
         """Fingerprints of changes to tests that a person accepted."""
         self._watch.start()
-        return frozenset(baseline.accepted(self._connection)) if self._has_baselines() else frozenset()
+        return frozenset(project.accepted(self._connection)) if self._has_baselines() else frozenset()
 
     def content(self, digest: str) -> bytes | None:
         """A content of the project's files, by digest; None where it is not kept."""
@@ -236,6 +235,6 @@ def _dead(connection: sqlite3.Connection) -> frozenset[tuple[str, int]]:
 
 
 def _lives(pid: Any, birth: Any, machine: Any, started: float) -> bool:
-    liveness.check_pid(pid)
+    sqlite.check_pid(pid)
     other = (pid, to_text(birth), to_text(machine))
-    return liveness.lives(other, (0, "", host()), time() - started, is_alive)
+    return sqlite.lives(other, (0, "", host()), time() - started, is_alive)

@@ -14,7 +14,7 @@ from loop_close.cli.driven_tests import DrivenTests, Unfixed
 from loop_close.look import look
 from loop_close.progress.tampering import MISSING, Sides, is_only_settings, sides_of
 from loop_close.targets import Targets
-from loop_close.workspace.compare import Changed
+from loop_close.workspace.edits import Changed
 
 Digests = Mapping[str, str]
 

@@ -1,25 +1,25 @@
-"""Which functions each test called, from a data file that coverage.py wrote with a context for each test."""
+"""Calls of each test from a data file of coverage.py with a context for each test."""
 
 from __future__ import annotations
 
 import sqlite3
+import warnings
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING
 
 from loop_close.calls import Calls
-from loop_close.monitor.compiled import Compiled, compiled
-from loop_close.monitor.context_names import tests_of
-from loop_close.monitor.count import Count
-from loop_close.monitor.functions import calls_of
-from loop_close.monitor.ownership import Ownership
-from loop_close.monitor.ran import Function, Line, Ran
+from loop_close.monitor.codes import Ownership, codes_in
+from loop_close.monitor.count import Count, calls_of
+from loop_close.monitor.executions import Function, Line, Ran
 
 if TYPE_CHECKING:
     from coverage import CoverageData
+
 
 #: A file with more pairs of a line and a context is not read; one with more bytes not even looked into.
 MAX_PAIRS = 2_000_000
@@ -204,3 +204,147 @@ class _Lines:
 
 def _add(masks: dict[int, int], number: int, bit: int) -> None:
     masks[number] = masks.get(number, 0) | bit
+
+
+# Which test a context of coverage.py stands for, by its name.
+
+_PHASES = ("setup", "run", "teardown")
+# Where functions may be called "test" and are no tests: fixtures.
+_NO_TESTS = ("conftest", "fixtures")
+
+
+def tests_of(contexts: Collection[str], failed: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """The tests that each context stands for.
+
+    pytest-cov names the node id and the phase; coverage's own ``test_function`` names module, class and function.
+    Both come after a static context, where there is one.
+
+    :param failed: node ids of failing tests.
+    :return: of each context of a test, the node ids; of a passing test, a name of it. Several where the context
+        does not tell parameters apart, none where it cannot be said which test it is. Contexts of what ran outside
+        of tests are left out.
+    """
+    nodeids = {context: _nodeid(context) for context in contexts}
+    tests: dict[str, tuple[str, ...]] = {context: (nodeid,) for context, nodeid in nodeids.items() if nodeid}
+    functions = {context: _function(context) for context, nodeid in nodeids.items() if not nodeid}
+    functions = {context: name for context, name in functions.items() if name}
+    return tests | _by_function(functions, failed) if functions else tests
+
+
+def _nodeid(context: str) -> str:
+    """What pytest-cov was given; empty for other contexts."""
+    name, _, phase = context.rpartition("|")
+    if phase not in _PHASES:
+        return ""
+    static, _, rest = name.partition("|")
+    return rest if rest and "::" not in static else name  # parameters may hold a bar, too
+
+
+def _function(context: str) -> str:
+    """The qualified name of a function that coverage takes for a test; empty for other contexts."""
+    name = context.rpartition("|")[2]
+    module, _, function = name.rpartition(".")
+    return name if module and (function.startswith("test") or function == "runTest") else ""
+
+
+def _by_function(functions: Mapping[str, str], failed: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    failing = _failing(set(functions.values()), failed)
+    tests: dict[str, tuple[str, ...]] = {}
+    for context, name in functions.items():
+        if name in failing:
+            is_clear = len({nodeid.partition("::")[0] for nodeid in failing[name]}) == 1
+            tests[context] = tuple(failing[name]) if is_clear else ()
+        else:
+            tests[context] = () if _is_fixture(name) else (name,)
+    return tests
+
+
+def _is_fixture(name: str) -> bool:
+    return not set(_NO_TESTS).isdisjoint(name.split(".")[:-1])
+
+
+def _failing(names: Iterable[str], failed: Iterable[str]) -> dict[str, list[str]]:
+    """Failing tests by the function that is theirs."""
+    by_end = defaultdict(list)
+    for name in sorted(names):
+        by_end[name.rpartition(".")[2]].append(name)
+    found = defaultdict(list)
+    for nodeid in sorted(failed):
+        dotted, least = _dotted(nodeid)
+        fitting = [name for name in by_end[dotted.rpartition(".")[2]] if _fits(name, dotted, least)]
+        if fitting:
+            found[max(fitting, key=len)].append(nodeid)
+    return found
+
+
+def _dotted(nodeid: str) -> tuple[str, str]:
+    """What a test may be called at most and at least: from the root on, and from its module on."""
+    path, _, rest = nodeid.partition("::")
+    module = path.removesuffix(".py").replace("/", ".")
+    names = ".".join(rest.partition("[")[0].split("::"))
+    return f"{module}.{names}", f"{module.rpartition('.')[2]}.{names}"
+
+
+def _fits(name: str, dotted: str, least: str) -> bool:
+    """Modules are named from anywhere on: from the root, from a folder below it, from one above it."""
+    return _ends(name, least) and (_ends(dotted, name) or _ends(name, dotted))
+
+
+def _ends(name: str, tail: str) -> bool:
+    return name == tail or name.endswith(f".{tail}")
+
+
+# Which function each line of a source file belongs to, by the code that Python makes of it.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Compiled:
+    """A source file as it is now.
+
+    :ivar owners: the function that each line belongs to; lines outside of functions are left out.
+    :ivar module: lines that run when the module is imported, and at no other time.
+    :ivar shared: lines of ``owners`` that run when the function is made as well, as in ``def f(): return 1``.
+    """
+
+    owners: Mapping[int, CodeType]
+    module: frozenset[int]
+    shared: frozenset[int]
+
+
+def compiled(path: Path) -> Compiled | None:
+    """Look at a file, without running it; None where it cannot be read, or is not Python (of this version)."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of invalid escapes: whoever runs the file is told
+            code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return _looked_into(code)
+
+
+def _looked_into(top: CodeType) -> Compiled:
+    owners: dict[int, CodeType] = {}
+    # Two lambdas of one line are one function, as for the monitor.
+    functions: dict[tuple[int, str], CodeType] = {}
+    module = _lines(top)
+    making = set(module)
+    for code, owner in codes_in(top):
+        if owner is None:
+            making |= _own_lines(code)
+        else:
+            function = functions.setdefault((owner.co_firstlineno, owner.co_qualname), owner)
+            for line in _own_lines(code):
+                owners.setdefault(line, function)  # of several functions the outer one: it runs for certain
+    return Compiled(
+        owners=owners, module=frozenset(module - owners.keys()), shared=frozenset(making & owners.keys())
+    )
+
+
+def _lines(code: CodeType) -> set[int]:
+    return {line for _, _, line in code.co_lines() if line}
+
+
+def _own_lines(code: CodeType) -> set[int]:
+    """Without the first line, that of the ``def`` or a decorator, unless it is all: it runs where it is made."""
+    lines = _lines(code)
+    return lines - {code.co_firstlineno} or lines

@@ -11,8 +11,7 @@ from threading import get_ident
 from types import CodeType, FrameType, TracebackType
 from typing import Any, NamedTuple
 
-from loop_close.monitor.codes import LONGEST_TABLE
-from loop_close.monitor.ownership import Ownership
+from loop_close.monitor.codes import LONGEST_TABLE, Ownership
 
 #: How much is looked at in one test: one step for each exception, and one for each entry of its traceback. So many
 #: take less than half a millisecond.

@@ -1,14 +1,14 @@
-"""Calls as plain values, as workers send them."""
+"""Calls as plain values, as xdist workers send them, and the sum of several processes' calls."""
 
 from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from loop_close.calls import Called, Calls, Making, Swallowed
-from loop_close.monitor.count import traces
+from loop_close.monitor.count import chosen, most_raised, traces
 
 _Line = tuple[int, int]  # the position of a function, and the line's number
 _FIELDS = Called._fields
@@ -81,7 +81,7 @@ def _called(row: Iterable[Any]) -> Called:
     return Called(**{**values, "uses": frozenset(values["uses"]), "at_import": tuple(values["at_import"])})
 
 
-def _swallowed(row: Iterable[Any]) -> Swallowed:
+def _swallowed_from(row: Iterable[Any]) -> Swallowed:
     values = dict(zip(_SWALLOWED_FIELDS, row, strict=True))
     return Swallowed(**{**values, "failed": frozenset(values["failed"])})
 
@@ -99,7 +99,153 @@ def from_wire(plain: Mapping[str, Any]) -> Calls:
         gave_none={nodeid: frozenset(each) for nodeid, each in plain["gave_none"].items()},
         makings=tuple(map(_making, plain["makings"])),
         uses={nodeid: frozenset(each) for nodeid, each in plain["uses"].items()},
-        swallowed=tuple(map(_swallowed, plain["swallowed"])),
+        swallowed=tuple(map(_swallowed_from, plain["swallowed"])),
         cut=plain["cut"],
         passed_over=plain["passed_over"],
     )
+
+
+# The sum of the calls of several processes.
+
+_Place = tuple[str, int, str]
+_Spot = tuple[str, int, int]
+
+
+def added(parts: Iterable[Calls]) -> Calls:
+    """What several processes counted, as if one had; the order of the parts does not matter."""
+    parts = list(parts)
+    failed = {nodeid for part in parts for nodeid in part.failed}
+    kept = chosen(failed)
+    parts = [_only(part, set(kept)) for part in parts] if len(kept) < len(failed) else parts
+    makings = sorted({_spot(each) for part in parts for each in part.makings}) if failed else []
+    spots = {spot: position for position, spot in enumerate(makings)}
+    functions: dict[_Place, Called] = {}
+    for part in parts:
+        for each in _with_uses(part, spots):
+            place = _place(each)
+            functions[place] = _sum(functions[place], each) if place in functions else each
+    order = {place: index for index, place in enumerate(sorted(functions))}
+    traced = {nodeid: ran for part in parts for nodeid, ran in _renumbered(part, order)}
+    gave = {nodeid: each for part in parts for nodeid, each in _gave_renumbered(part, order)}
+    return Calls(
+        passed=sum(part.passed for part in parts),
+        functions=tuple(functions[place] for place in order),
+        failed={nodeid: traced[nodeid] for nodeid in kept},
+        omitted=sum(part.omitted for part in parts) + len(failed) - len(kept),
+        modules=frozenset().union(*(part.modules for part in parts)),
+        gave_none={nodeid: gave[nodeid] for nodeid in kept if nodeid in gave},
+        makings=_makings(parts, order, spots),
+        uses=_uses(parts, kept, spots),
+        swallowed=_swallowed(parts),
+        cut=sum(part.cut for part in parts),
+        passed_over=sum(part.passed_over for part in parts),
+    )
+
+
+def _swallowed(parts: Iterable[Calls]) -> tuple[Swallowed, ...]:
+    """Those of all processes; message and handler are of the failing test whose node id sorts first."""
+    found: dict[tuple[str, int, str, str], Swallowed] = {}
+    for part in parts:
+        for each in part.swallowed:
+            key = each.file, each.line, each.function, each.type
+            known = found.setdefault(key, each)
+            if known is not each:
+                first, other = sorted(
+                    (known, each), key=lambda one: (not one.failed, min(one.failed, default=""))
+                )
+                failed, passed = first.failed | other.failed, first.passed + other.passed
+                found[key] = first._replace(failed=failed, passed=passed)
+    return most_raised(found[key] for key in sorted(found))
+
+
+def _spot(each: Making) -> _Spot:
+    return each.file, each.line, each.column
+
+
+def _moved(numbers: Iterable[int], part: Calls, spots: Mapping[_Spot, int]) -> frozenset[int]:
+    """Positions among the makings of all processes for those of one."""
+    return frozenset(spots[_spot(part.makings[n])] for n in numbers) if spots else frozenset()
+
+
+def _with_uses(part: Calls, spots: Mapping[_Spot, int]) -> Iterable[Called]:
+    return (
+        each._replace(uses=_moved(each.uses, part, spots)) if each.uses else each for each in part.functions
+    )
+
+
+def _makings(
+    parts: Iterable[Calls], order: Mapping[_Place, int], spots: Mapping[_Spot, int]
+) -> tuple[Making, ...]:
+    """Those of all processes, each with what it ran and needed in any."""
+    ran: dict[_Spot, set[int]] = {spot: set() for spot in spots}
+    needs: dict[_Spot, set[int]] = {spot: set() for spot in spots}
+    for part in parts:
+        numbers = [order[_place(each)] for each in part.functions]
+        for each in part.makings if spots else ():
+            ran[_spot(each)].update(numbers[n] for n in each.ran)
+            needs[_spot(each)] |= _moved(each.needs, part, spots)
+    return tuple(
+        Making(file=file, line=line, column=column, ran=frozenset(ran[spot]), needs=frozenset(needs[spot]))
+        for spot in spots
+        for file, line, column in [spot]
+    )
+
+
+def _uses(
+    parts: Iterable[Calls], kept: Iterable[str], spots: Mapping[_Spot, int]
+) -> dict[str, frozenset[int]]:
+    found = {nodeid: _moved(each, part, spots) for part in parts for nodeid, each in part.uses.items()}
+    return {nodeid: found[nodeid] for nodeid in kept if nodeid in found}
+
+
+def _only(part: Calls, kept: Collection[str]) -> Calls:
+    """Without what only other failing tests ran."""
+    failed = {nodeid: ran for nodeid, ran in part.failed.items() if nodeid in kept}
+    gave_none = {nodeid: each for nodeid, each in part.gave_none.items() if nodeid in kept}
+    ran = {index for hits in failed.values() for index, _ in hits}.union(*gave_none.values())
+    left = [n for n, each in enumerate(part.functions) if each.passed or each.in_import or n in ran]
+    moved = {index: n for n, index in enumerate(left)}
+    return part._replace(
+        functions=tuple(part.functions[index] for index in left),
+        failed={nodeid: tuple((moved[n], line) for n, line in hits) for nodeid, hits in failed.items()},
+        gave_none={nodeid: frozenset(moved[n] for n in each) for nodeid, each in gave_none.items()},
+        makings=tuple(each._replace(ran=frozenset(moved[n] for n in each.ran)) for each in part.makings),
+        uses={nodeid: each for nodeid, each in part.uses.items() if nodeid in kept},
+        swallowed=tuple(each._replace(failed=each.failed.intersection(kept)) for each in part.swallowed),
+    )
+
+
+def _place(each: Called) -> _Place:
+    return each.file, each.line, each.function
+
+
+def _sum(one: Called, other: Called) -> Called:
+    lines = dict(one.lines)
+    for line, passed in other.lines.items():
+        lines[line] = lines.get(line, 0) + passed
+    return one._replace(
+        passed=one.passed + other.passed,
+        lines=dict(sorted(lines.items())),
+        in_import=one.in_import or other.in_import,
+        gave_none=one.gave_none + other.gave_none,
+        owes=one.owes or other.owes,
+        none_before=one.none_before or other.none_before,
+        at_import=tuple(sorted({*one.at_import, *other.at_import})),
+        named=one.named + other.named,
+        uses=one.uses | other.uses,
+    )
+
+
+def _renumbered(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str, tuple[_Line, ...]]]:
+    numbers = [order[_place(each)] for each in part.functions]
+    moved: dict[_Line, _Line] = {}  # each once, for all tests to share
+    for nodeid, ran in part.failed.items():
+        for hit in ran:
+            if hit not in moved:
+                moved[hit] = numbers[hit[0]], hit[1]
+        yield nodeid, tuple(moved[hit] for hit in ran)
+
+
+def _gave_renumbered(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str, frozenset[int]]]:
+    numbers = [order[_place(each)] for each in part.functions]
+    return ((nodeid, frozenset(numbers[n] for n in each)) for nodeid, each in part.gave_none.items())

@@ -10,7 +10,7 @@ from loop_close.facts import is_environment, place
 from loop_close.memory import Progress
 from loop_close.model import Failure, Frame, Raised, RootCause, Suspect
 from loop_close.prompt.show import plain
-from loop_close.syntax.heads import edited_at
+from loop_close.syntax.index import edited_at
 from loop_close.syntax.meaning import MODULE
 
 #: From this probability on a place is called probable, below it possible.

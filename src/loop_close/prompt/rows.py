@@ -13,8 +13,7 @@ from itertools import chain, groupby, pairwise, zip_longest
 from loop_close.facts import differences, import_cycle, is_a, is_about_a_file
 from loop_close.model import Difference, Failure, Raised, Source
 from loop_close.prompt.show import message_lines, safe, safe_lines, short, span, spans
-from loop_close.syntax.heads import body_line
-from loop_close.syntax.index import Function, first_line, index_source, statement_at
+from loop_close.syntax.index import Function, body_line, first_line, index_source, statement_at
 from loop_close.text.sanitize import fence, one_line
 
 _MAX_LINE = 160

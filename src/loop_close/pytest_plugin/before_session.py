@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
 import pytest
 
+from loop_close import files
+from loop_close.provenance import interpreter, source_of
+from loop_close.pytest_plugin.command import selection
+from loop_close.remember import Memory, begin
+from loop_close.targets import Targets
+
 if TYPE_CHECKING:
     from loop_close.model import Failure, Phase
+
 
 _INTERRUPTED, _INTERNAL_ERROR, _USAGE_ERROR = 2, 3, 4
 
@@ -54,10 +64,8 @@ def report(config: pytest.Config, error: Exception) -> None:
 def _report(config: pytest.Config, error: Exception) -> None:
     from loop_close import app
     from loop_close.model import Counts, Observation
-    from loop_close.pytest_plugin.begin import begin_memory
-    from loop_close.pytest_plugin.command import rerun_words, root_name
+    from loop_close.pytest_plugin.command import rerun_words, root_name, targets_of
     from loop_close.pytest_plugin.finish import UNCHANGED, ci_output, problems, summary
-    from loop_close.pytest_plugin.options import targets_of
     from loop_close.remember import Told
     from loop_close.targets import shows_failing_tests
 
@@ -111,8 +119,8 @@ def _is_inside_a_test() -> bool:
 
 
 def _failure(config: pytest.Config, error: Exception) -> Failure:
+    from loop_close.capture.exceptions import describe_any
     from loop_close.capture.project import Project
-    from loop_close.capture.read import describe_any
     from loop_close.model import Failure
 
     raised = describe_any(error, Project(str(config.rootpath)))
@@ -126,3 +134,52 @@ def _exit_code(error: Exception) -> int:
         return _INTERRUPTED if error.returncode is None else int(error.returncode)
     is_usage = isinstance(error, pytest.UsageError) or type(error).__name__ == "ConftestImportFailure"
     return _USAGE_ERROR if is_usage else _INTERNAL_ERROR
+
+
+# Before the first test: the run gets its place in the history.
+
+_MAX_BESIDE = 3
+
+
+def begin_memory(config: pytest.Config, targets: Targets) -> Memory:
+    """The memory of this run; without a history where none is wanted."""
+    source = config.getoption("loop_close_source", None) or source_of("pytest", os.environ)
+    if targets.history is None:
+        return begin(targets.root, source, None, ())
+    try:
+        files.check_inside(targets.root, targets.history)
+    except files.UnusablePathError as error:
+        memory = begin(targets.root, source, None, ())
+        memory.notes.append(f"{error}; this run is not recorded")
+        return memory
+    beside = list(islice(_beside(targets.root), _MAX_BESIDE))
+    written = _written(config, targets)
+    chosen = selection(config)
+    return begin(
+        targets.root, source, targets.history, written, beside, f"{interpreter()}-{sys.platform}", chosen
+    )
+
+
+def _beside(root: Path) -> Iterator[Path]:
+    """Folders outside of the root, in one repository with it, that tests import from: ``pythonpath = ..``."""
+    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+    if top == root:
+        return
+    for entry in dict.fromkeys(sys.path):
+        folder = Path(os.path.abspath(entry or "."))
+        is_installed = "site-packages" in folder.parts or folder.is_relative_to(sys.prefix)
+        if (
+            folder.is_relative_to(top)
+            and not folder.is_relative_to(root)
+            and not is_installed
+            and folder.is_dir()
+        ):
+            yield folder
+
+
+def _written(config: pytest.Config, targets: Targets) -> Iterator[Path | None]:
+    """What the run writes, which is no part of the program."""
+    yield from (targets.prompt, targets.json, targets.history)
+    for name in ("xmlpath", "log_file", "htmlpath", "report_log"):
+        given = config.getoption(name, None)
+        yield config.invocation_params.dir / given if given else None

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from loop_close.files import UnusablePathError, read_failed
-from loop_close.pytest_plugin.options import settings_table
+from loop_close.monitor.imports import CodeOfTest
+from loop_close.pytest_plugin.command import selection, settings_table
 from loop_close.settings import AUTO, OFF, ON
 
 if TYPE_CHECKING:
     from loop_close.calls import Calls
     from loop_close.monitor.session import Monitor
+    from loop_close.pytest_plugin.session import Recorder
+    from loop_close.remember import Memory
+
 
 #: What a worker calls its counts in ``workeroutput``, or the reason why there are none.
 _OUTPUT = "loop_close_calls"
@@ -145,8 +151,7 @@ class Adder:
 
     def collected(self) -> tuple[Calls | None, str]:
         """The sum; of a worker that died, or was stopped with the run, nothing is known."""
-        from loop_close.monitor.added import added
-        from loop_close.monitor.wire import from_wire
+        from loop_close.monitor.wire import added, from_wire
 
         if self._reasons and not self._parts:
             return None, min(self._reasons)  # the same as without workers
@@ -174,8 +179,6 @@ class CallWitness:
 
     def collected(self) -> tuple[Calls | None, str]:
         """What was counted, and why that is not all; None with the reason where the monitor failed."""
-        from loop_close.pytest_plugin.item_codes import ItemCodes
-
         is_part = "PYTEST_XDIST_WORKER" in os.environ
         calls = self._monitor.calls(ItemCodes(self._items).of, is_part=is_part)
         return calls, self._monitor.why_off or self._monitor.why_not_all
@@ -258,3 +261,100 @@ def fixtures_of(item: Any, request: Any) -> Iterator[tuple[Any, bool]]:
     for name in getattr(item, "fixturenames", ()):
         if name not in got:
             yield from ((each, False) for each in visible.get(name, ())[-1:])
+
+
+# The code of tests with that of their fixtures, found without calling anything.
+
+#: What sets up the tests of a class.
+_SETUPS = ("setUp", "setUpClass", "asyncSetUp", "setup_method", "setup_class")
+
+
+class ItemCodes:
+    """Looks tests up by their node ids."""
+
+    def __init__(self, items: Iterable[pytest.Item]) -> None:
+        self._all = items
+        self._known: dict[Any, CodeOfTest] = {}
+
+    @cached_property
+    def _items(self) -> dict[str, pytest.Item]:
+        return {item.nodeid: item for item in self._all}  # not asked for where all is green
+
+    def of(self, nodeid: str) -> CodeOfTest | None:
+        """The code of a test; None for what is no test that was collected."""
+        item = self._items.get(nodeid)
+        if item is None:
+            return None
+        names = getattr(item, "fixturenames", ())
+        key = item.parent, getattr(item, "originalname", None) or item.name, tuple(names)
+        if key not in self._known:
+            self._known[key] = CodeOfTest(str(item.path), tuple(_codes(item, key[1])))
+        return self._known[key]
+
+
+def _codes(item: Any, name: str) -> Iterator[CodeType]:
+    from loop_close.capture.names import unwrap  # late: a green run has no use for it
+
+    cls: Any = getattr(item, "cls", None)
+    module: Any = getattr(item, "module", None)
+    found = [_named(cls, each) for each in (name, *_SETUPS)] if issubclass(type(cls), type) else []
+    found += [vars(module).get(name)] if not found and issubclass(type(module), ModuleType) else []
+    fixtures = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    found += [each.func for several in fixtures.values() for each in several[-1:]]
+    for each in found:
+        function = unwrap(each)
+        if type(function) is FunctionType:
+            yield function.__code__
+
+
+def _named(cls: type, name: str) -> Any:
+    return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
+
+
+# What the tests called, with what is remembered of earlier runs, and have it remembered for later ones.
+
+
+def called(recorder: Recorder, session: pytest.Session, incomplete: str) -> tuple[Calls | None, str]:
+    """What the tests called, with counts from memory where few passed; why that is not known, or not in full.
+
+    :param incomplete: why the run did not come to its end: then it is not remembered.
+    """
+    memory = recorder.memory if recorder.memory is not None and recorder.memory.is_kept else None
+    if memory is None and not recorder.failures:  # nobody asks
+        return None, ""
+    try:
+        calls, why_not = collected(recorder.config)
+        if calls is None and why_not and recorder.failures:
+            calls, why_not = _from_contexts(recorder, why_not)
+        if calls is None or memory is None:
+            return calls, why_not
+        if calls.passed and not incomplete:
+            is_whole = not selection(recorder.config) and not why_not  # as where a worker died
+            memory.keep_calls(calls, [item.nodeid for item in session.items], is_whole=is_whole)
+        return (_completed(calls, memory) if calls.failed else calls), why_not
+    except Exception as fault:  # all else that there is to say is worth more
+        from loop_close.text import fault_text
+
+        return None, f"internal error of loop-close: {fault_text(fault)}"
+
+
+def _from_contexts(recorder: Recorder, why_not: str) -> tuple[Calls | None, str]:
+    """What coverage.py wrote down of each test, where the monitor could not look.
+
+    :param why_not: why it could not.
+    """
+    from loop_close.monitor.contexts import calls_from_contexts, data_file
+
+    root = str(recorder.config.rootpath)
+    failed = {failure.nodeid for failure in recorder.failures if failure.nodeid}
+    calls, reason = calls_from_contexts(data_file(root, os.environ), root, failed)
+    return calls, "" if calls is not None else f"{why_not}; {reason}"
+
+
+def _completed(calls: Calls, memory: Memory) -> Calls:
+    kept = memory.fuller_calls()
+    if kept is None:
+        return calls
+    from loop_close.causes.spectrum import completed
+
+    return completed(calls, kept.calls, {test for test in calls.failed if not kept.has_passed(test)})

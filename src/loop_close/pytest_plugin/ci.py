@@ -13,6 +13,7 @@ from loop_close.settings import GITHUB, GITLAB
 if TYPE_CHECKING:
     from loop_close.app import Saved
 
+
 #: The report for ``artifacts:reports:codequality`` in GitLab.
 CODE_QUALITY = f"{files.STATE_FOLDER}/gl-code-quality.json"
 #: The variable that names the folder of the repository.

@@ -6,24 +6,27 @@ import os
 import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
-from time import localtime, strftime  # now: a test may leave its own in the place of them
+from dataclasses import dataclass, fields, replace
+from time import localtime, strftime  # by name: a test may patch the module
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from loop_close import files
 from loop_close.files import FAULT
+from loop_close.packages import GROUP, packages
 from loop_close.provenance import ci_system, runner_of
 from loop_close.pytest_plugin.failed import notes_of
-from loop_close.pytest_plugin.packages import is_extended, load_packages
 from loop_close.settings import AUTO, ON
 from loop_close.targets import Targets, restore, shows_failing_tests
 
 if TYPE_CHECKING:
     from loop_close.app import Saved
+    from loop_close.detectors import Detector
     from loop_close.model import Failure, Observation, Report, Warned
+    from loop_close.prompt.compose import Section
     from loop_close.pytest_plugin.session import Recorder
+
 
 _TESTS_FAILED, _INTERNAL_ERROR, _USAGE_ERROR, _NO_TESTS, _TOO_MANY_WARNINGS = 1, 3, 4, 5, 6
 #: The exit codes of pytest itself (``pytest.ExitCode``; 6: too many warnings).
@@ -85,7 +88,6 @@ def _kept(recorder: Recorder, said: str) -> tuple[str, ...]:
 
 def _judged(recorder: Recorder, session: pytest.Session, unloadable: list[str]) -> tuple[str, ...]:
     from loop_close import app
-    from loop_close.pytest_plugin.extensions import extensions
 
     observation = observe(recorder, session)
     extended = extensions(recorder.config, unloadable)
@@ -121,9 +123,9 @@ def ci_output(targets: Targets, saved: Saved | None, green: str = "") -> tuple[l
     system = ci_system(targets.settings.ci, os.environ)
     if not system or not (saved or green):
         return [], []
-    from loop_close.pytest_plugin import ci
+    from loop_close.pytest_plugin.ci import publish
 
-    commands, found = ci.publish(system, targets.root, saved, green)
+    commands, found = publish(system, targets.root, saved, green)
     return commands, problems(tuple(found))
 
 
@@ -167,8 +169,8 @@ def _keep_green(recorder: Recorder, session: pytest.Session) -> bool:
     tally, memory = recorder.tally, recorder.memory
     if memory is None:
         return True
+    from loop_close.pytest_plugin.calls import called
     from loop_close.pytest_plugin.command import selection
-    from loop_close.pytest_plugin.recall import called
 
     called(recorder, session, "")
     return memory.keep_green(tally.passed, tally.skipped, selection(recorder.config))
@@ -214,8 +216,8 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
     from loop_close.detectors.processes import is_dead_worker
     from loop_close.model import Counts, Observation
     from loop_close.provenance import installed, provenance_of
+    from loop_close.pytest_plugin.calls import called
     from loop_close.pytest_plugin.command import rerun_words, root_name, selection, shard_of
-    from loop_close.pytest_plugin.recall import called
 
     incomplete = _incomplete(recorder, session)
     calls, why_no_calls = called(recorder, session, incomplete)
@@ -386,3 +388,94 @@ def _escaped(text: str) -> str:
         return ascii(redact(text))
     except Exception as fault:
         return f"'({len(text)} characters, held back: {type(fault).__name__} while looking for credentials)'"
+
+
+# What conftests and installed packages add: detectors and sections.
+
+_PLAIN_TYPES: dict[str, type] = {"str": str, "int": int, "bool": bool}
+
+
+@dataclass(frozen=True, slots=True)
+class Extensions:
+    """Everything to run with, and what went wrong while asking for it."""
+
+    detectors: tuple[Detector, ...]
+    sections: tuple[Section, ...]
+    faults: tuple[str, ...]
+
+
+def extensions(config: pytest.Config, unloadable: Sequence[str] = ()) -> Extensions:
+    """Ask every plugin once. One that fails is named and left out; the others count.
+
+    :param unloadable: what went wrong with packages that could not be loaded, a line each.
+    """
+    from loop_close.detectors import DEFAULT_DETECTORS, Detector
+    from loop_close.prompt.compose import Section
+
+    faults = list(unloadable)
+    hook = config.hook
+    root = str(config.rootpath) + os.sep  # a conftest goes by its path
+    detectors = _asked(hook.pytest_loop_close_detectors, Detector, root, faults)
+    sections = _asked(hook.pytest_loop_close_sections, Section, root, faults)
+    own = _unique(detectors, {detector.id for detector in DEFAULT_DETECTORS}, faults)
+    return Extensions((*DEFAULT_DETECTORS, *own), tuple(sections), tuple(faults))
+
+
+def _asked(hook: Any, kind: type, root: str, faults: list[str]) -> list[Any]:
+    """What every implementation of a hook gives, one after the other, so that one fault costs only itself."""
+    found: list[Any] = []
+    for implementation in hook.get_hookimpls():
+        try:
+            for item in implementation.function() or ():
+                if not isinstance(item, kind):
+                    raise TypeError(f"gave {type(item).__name__}, not loop_close.{kind.__name__}")
+                _check_fields(item)
+                found.append(item)
+        except (Exception, SystemExit) as fault:
+            plugin = implementation.plugin_name.removeprefix(root)
+            faults.append(f"{hook.name} of {plugin}: {type(fault).__name__}: {fault}")
+    return found
+
+
+def _check_fields(item: Any) -> None:
+    """Refuse a record whose fields are not of the types they say: it would fail where nobody expects it."""
+    for field in fields(item):
+        if not isinstance(getattr(item, field.name), _PLAIN_TYPES.get(str(field.type), object)):
+            raise TypeError(f"{type(item).__name__}.{field.name} takes {field.type}")
+
+
+def _unique(detectors: list[Detector], taken: set[str], faults: list[str]) -> list[Detector]:
+    """Refuse an id that is taken: two detectors of one name could not be distinguished."""
+    kept = []
+    for detector in detectors:
+        if detector.id in taken:
+            faults.append(f"the detector id {detector.id!r} is taken; this one was left out")
+        else:
+            kept.append(detector)
+        taken.add(detector.id)
+    return kept
+
+
+# Which installed packages and conftests add to loop-close, as pytest's plugins.
+
+
+def load_packages(config: pytest.Config) -> list[str]:
+    """Register the entry points of the group ``loop_close``, as pytest does for its own; each for itself.
+
+    :returns: what could not be loaded, in a line each.
+    """
+    manager = config.pluginmanager
+    faults = []
+    for package in packages(lambda name: manager.has_plugin(name) or manager.is_blocked(name)):
+        try:
+            manager.register(package.load(), package.name)
+        except (Exception, SystemExit) as fault:
+            faults.append(f"{GROUP} entry point {package.name!r}: {type(fault).__name__}: {fault}")
+    return faults
+
+
+def is_extended(config: pytest.Config) -> bool:
+    """Whether any plugin has detectors or sections to give."""
+    hook = config.hook
+    hooks = (hook.pytest_loop_close_detectors, hook.pytest_loop_close_sections)
+    return any(caller.get_hookimpls() for caller in hooks)

@@ -1,22 +1,80 @@
-"""One connection to the history file: its transactions, and what to do when the file is busy, full or broken."""
+"""One connection to the history file: transactions, and what to do when it is busy, unsafe, full or broken."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable
+import stat
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
-from typing import TypeVar
+from time import monotonic  # by name: a program under test may patch the module
+from typing import NamedTuple, TypeVar
 
-from loop_close.store.aside import alone, set_aside
 from loop_close.store.contract import HistoryError
-from loop_close.store.errors import BrokenError, ReplacedError, UnsafeError, meaning_of
-from loop_close.store.guard import OUR_FOLDER, check_place, fault_beside, identity, in_use, opening, seen_at
-from loop_close.store.patience import STEP, Watch, patient
-from loop_close.store.schema import ForeignError, prepare
+from loop_close.store.schema import APPLICATION_ID, ForeignError, prepare
+
+# How long to wait, for others and for SQLite itself, so that Ctrl-C is heard meanwhile.
 
 T = TypeVar("T")
+
+#: SQLite hears nothing while it waits for a lock: it does so for so many seconds at a time.
+STEP = 1.0
+#: What one piece of work may take, in seconds, without the waiting for others.
+LONGEST = 20.0
+_OFTEN = 20_000
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether others have the file locked."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY
+
+
+def patient(action: Callable[[], T], timeout: float) -> T:
+    """What the action returns, which is tried until others have let go of the file.
+
+    :raises sqlite3.Error: its last one, when the seconds are over.
+    """
+    until = monotonic() + timeout
+    while True:
+        try:
+            return action()
+        except sqlite3.Error as error:
+            if not is_busy(error) or monotonic() >= until:
+                raise
+
+
+class Watch:
+    """Stops what a connection does when it takes too long, or when a signal asks for it."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._raised: BaseException | None = None
+        self.start()
+        connection.set_progress_handler(self._is_over, _OFTEN)
+
+    def start(self) -> None:
+        """Give the next piece of work all of its time."""
+        self._until = monotonic() + LONGEST
+
+    def reason(self) -> BaseException | None:
+        """What a signal handler raised when it stopped SQLite; None where the time was over."""
+        raised, self._raised = self._raised, None
+        if raised is None and monotonic() < self._until:
+            return KeyboardInterrupt()  # it was raised before the method could take it
+        return raised
+
+    def _is_over(self) -> bool:
+        try:
+            return monotonic() >= self._until
+        except BaseException as error:  # SQLite's callbacks lose it
+            self._raised = error
+            return True
+
+
 Work = Callable[[sqlite3.Connection], T]
 
 _TRIES = 3
@@ -250,3 +308,210 @@ class Database:
             meaning = self._meaning(error)
             if not isinstance(meaning, (BrokenError, ReplacedError)):
                 raise meaning from error
+
+
+# What can be wrong with the history file, and which of it an error of SQLite means.
+
+_BROKEN = {
+    *(sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT),
+    *(sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG),
+}
+_BROKEN_WORDS = ("no such ", "Could not decode to UTF-8", "malformed")
+
+
+class BrokenError(Exception):
+    """The file is no history; the text says what is wrong with it."""
+
+
+class UnsafeError(BrokenError):
+    """SQLite must not so much as look at the file, nor at what lies beside it."""
+
+
+class ReplacedError(Exception):
+    """Another process has set the file aside, or somebody removed it, since it was opened."""
+
+
+def meaning_of(error: sqlite3.Error, name: str, timeout: float, watch: Watch) -> BaseException:
+    """The error as one of ours. What SQLite calls operational, but for missing tables, is no fault of the file.
+
+    :param name: of the file; ``timeout``: for how many seconds others were waited for.
+    """
+    code = getattr(error, "sqlite_errorcode", 0)
+    if code == sqlite3.SQLITE_READONLY_DBMOVED:
+        return ReplacedError()
+    if code == sqlite3.SQLITE_INTERRUPT:
+        return watch.reason() or HistoryError(
+            f"{name}: reading or writing took longer than {LONGEST:g} seconds"
+        )
+    if is_busy(error):
+        return HistoryError(f"{name} is busy: another process has locked it for {timeout:g} seconds")
+    if code & 0xFF in _BROKEN or _has_no_table(error):
+        return BrokenError(str(error))
+    return HistoryError(f"cannot write {name}: {error}")
+
+
+def _has_no_table(error: sqlite3.Error) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and str(error).startswith(_BROKEN_WORDS)
+
+
+# A look at the history's place before SQLite opens it: SQLite trusts whatever lies there and beside it.
+
+#: The folder that is ours: what lies in the history's place there may be set aside, whatever it is.
+OUR_FOLDER = ".loop-close"
+#: When a file is made or looked at, its descriptor is closed again, and by POSIX that ends all locks that the
+#: process has on it: no other thread may open it meanwhile, and those that are in use are not looked at.
+opening = threading.Lock()
+in_use: Counter[tuple[int, int]] = Counter()
+_HEADER = 100
+_SQLITE = b"SQLite format 3\0"
+_WAL = 2
+# A journal that ends in these bytes has SQLite remove a file that it names before them. Ours never do: only a
+# transaction over several databases writes such a one.
+_MAGIC = bytes.fromhex("d9d505f920a163d7")
+_JOURNAL = "-journal"
+
+
+def check_place(path: Path) -> None:
+    """Make sure that nothing else is in the file's place.
+
+    :raises HistoryError: when it is a folder or the like, or a symbolic link leads to it: what that leads to is
+        not ours to write.
+    """
+    for each in (path.parent, path):
+        if each.is_symlink():
+            raise HistoryError(f"{each.name} is a symbolic link")
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode):
+        raise HistoryError(f"{path.name} is not a regular file")
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """What tells the file from another one of its name; None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+class Seen(NamedTuple):
+    """What there is to be seen of a file without SQLite.
+
+    :ivar file: which one it is; None where there is none.
+    :ivar is_ours: it says that it is a history, or lies in our folder: it may be set aside.
+    :ivar is_history: it says that it is a history, or nothing is kept in it yet.
+    :ivar fault: why SQLite must not open it.
+    """
+
+    file: tuple[int, int] | None
+    is_ours: bool
+    is_history: bool
+    fault: str | None
+
+
+def seen_at(path: Path) -> Seen:
+    """What lies there.
+
+    :raises OSError: when that cannot be told.
+    """
+    file = identity(path)
+    is_known = file is not None and in_use[file] > 0  # it was looked at before
+    header = b"" if is_known else _bytes_of(path, 0, _HEADER)
+    has_log = header.startswith(_SQLITE) and _WAL in header[18:20]
+    is_marked = is_known or _carries_our_mark(header)
+    return Seen(
+        file=file,
+        is_ours=is_marked or path.parent.name == OUR_FOLDER,
+        is_history=is_marked or _is_unused(header),
+        fault="it has a write-ahead log" if has_log else fault_beside(path),
+    )
+
+
+def _carries_our_mark(header: bytes) -> bool:
+    return header.startswith(_SQLITE) and header[68:72] == APPLICATION_ID.to_bytes(4, "big")
+
+
+def _is_unused(header: bytes) -> bool:
+    """Whether the file is empty, or a database of a single page: a table would have its own.
+
+    The latter is what another process has made in the moment before it is a history.
+    """
+    is_single = header[18:20] == b"\1\1" and header[28:32] == b"\0\0\0\1" and header[24:28] == header[92:96]
+    return not header or (header.startswith(_SQLITE) and is_single and not any(header[60:64] + header[68:72]))
+
+
+def fault_beside(path: Path) -> str | None:
+    """Why SQLite must not look at what lies beside the file.
+
+    :raises OSError: when that cannot be told.
+    """
+    return next(filter(None, (_fault_of(f"{path}{end}", end) for end in BESIDE)), None)
+
+
+def _fault_of(name: str, end: str) -> str | None:
+    try:
+        found = os.lstat(name)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        return f"its {end} is not a regular file"
+    if end != _JOURNAL:  # they belong to a log that ours never have
+        return f"it has a {end}"
+    is_chained = found.st_size > 0 and _bytes_of(name, found.st_size - len(_MAGIC), len(_MAGIC)) == _MAGIC
+    return f"its {end} names another file" if is_chained else None
+
+
+def _bytes_of(path: str | Path, start: int, count: int) -> bytes:
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):  # to open a pipe may take for ever
+            return b""
+        with open(path, "rb", buffering=0) as file:
+            file.seek(max(start, 0))
+            return file.read(count)
+    except FileNotFoundError:  # others come and go
+        return b""
+
+
+# Put a file that cannot be used out of the way, with what belongs to it, and overwrite nothing.
+
+#: What SQLite writes beside a database. They go first: one that stayed would be taken for the next file's own.
+BESIDE = ("-journal", "-wal", "-shm")
+
+
+def set_aside(path: Path) -> Path:
+    """Rename the file and what SQLite left beside it; the new name.
+
+    :raises OSError: when it cannot be renamed.
+    """
+    target = next(name for name in _names(path) if not any(map(os.path.lexists, _family(name))))
+    for old, new in zip(_family(path), _family(target), strict=True):
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(old, new)
+    return target
+
+
+def _names(path: Path) -> Iterator[Path]:
+    return (path.with_name(f"{path.name}.broken-{number}") for number in count(1))
+
+
+def _family(path: Path) -> list[str]:
+    return [*(f"{path}{end}" for end in BESIDE), str(path)]
+
+
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Hold off other processes that would set aside in the folder; where the system has no such lock, do not.
+
+    The folder itself is locked: that leaves no file behind, and the lock ends with the process.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(ImportError, OSError):
+            import fcntl
+
+            handle = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, handle)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

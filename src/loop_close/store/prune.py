@@ -1,15 +1,14 @@
-"""Keep the history within its bounds: the oldest runs go first, then what no run needs any more."""
+"""Keep the history within its bounds."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from typing import NamedTuple
 
-from loop_close.store.bounds import Bounds, page_size, pages
-from loop_close.store.columns import to_text
-from loop_close.store.counts import remove_free_calls
-from loop_close.store.marks import STAMP
-from loop_close.store.runs import GreenRun, last_green
+from loop_close.store.project import remove_free_calls
+from loop_close.store.records import to_text
+from loop_close.store.runs import STAMP, GreenRun, last_green
 
 #: A source that has not run for so many states of the files is no longer told what changed since; nor is one that was
 #: green so long ago told what changed since then.
@@ -182,3 +181,39 @@ def _remove_largest(connection: sqlite3.Connection, table: str, excess: int) -> 
         rows.append((row,))
         excess -= size
     connection.executemany(f"DELETE FROM {table} WHERE id = ?", rows)
+
+
+# How large the history may grow, and whether it has; what is loaded for every run.
+
+_EVERY = 64
+
+
+class Bounds(NamedTuple):
+    """How large the history may grow.
+
+    :ivar runs: how many are kept; up to 64 more until the next pruning.
+    :ivar bytes: the size of the file; as long as it is above, every run prunes.
+    """
+
+    runs: int
+    bytes: int
+
+
+def is_due(connection: sqlite3.Connection, bounds: Bounds) -> bool:
+    """Whether to prune now; takes no time."""
+    newest, pruned = connection.execute(
+        "SELECT (SELECT coalesce(max(id), 0) FROM runs), pruned FROM project"
+    ).fetchone()
+    size = pages(connection, "page_count") * page_size(connection)
+    return bool(newest >= pruned + _EVERY) or size > bounds.bytes
+
+
+def page_size(connection: sqlite3.Connection) -> int:
+    """Bytes of a page of the file."""
+    return pages(connection, "page_size")
+
+
+def pages(connection: sqlite3.Connection, what: str) -> int:
+    """A number that SQLite gives of the file by name, such as ``page_count``."""
+    (number,) = connection.execute(f"PRAGMA {what}").fetchone()
+    return int(number)

@@ -1,4 +1,4 @@
-"""The rows of runs: how they begin, end, are found dead, and are read again."""
+"""Runs of each source, their failures, and the source's episode."""
 
 from __future__ import annotations
 
@@ -7,13 +7,24 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from loop_close.store.columns import from_json, from_text, to_json, to_text, to_whole
 from loop_close.store.contract import Begun, HistoryError, RunRow
-from loop_close.store.marks import keep_marks, marks_of
-from loop_close.store.records import RecordError, to_plain, to_record
+from loop_close.store.project import MOST_PARAMETERS
+from loop_close.store.records import (
+    RecordError,
+    from_json,
+    from_text,
+    json_text,
+    packed,
+    to_json,
+    to_plain,
+    to_record,
+    to_text,
+    to_whole,
+)
 
 if TYPE_CHECKING:
-    from loop_close.memory import Run
+    from loop_close.memory import Episode, Mark, Run
+
 
 _MOST_KILLED = 100
 #: So many sources are looked at, and so many are told of: as many as have a report.
@@ -410,3 +421,118 @@ def forget(connection: sqlite3.Connection, source: str) -> int:
     for table in ("baselines", "calls", "episodes", "sources"):
         connection.execute(f"DELETE FROM {table} WHERE source = ?", name)
     return count
+
+
+# Failures: each is kept once, however many runs have it.
+
+#: A mark says to within so many runs when it was last seen: to say it after each would cost a write for every one.
+STAMP = 16
+
+
+def keep_marks(connection: sqlite3.Connection, run: int, marks: list[dict[str, Any]]) -> None:
+    """Note that these are the failures of the run, in this order."""
+    from hashlib import blake2b  # late, as in other modules: it loads OpenSSL
+
+    texts = [json_text(mark) for mark in marks]
+    digests = [blake2b(text.encode(), digest_size=16).digest() for text in texts]
+    known = _known(connection, list(dict.fromkeys(digests)))
+    stale = [(run, number) for number, last in known.values() if last + STAMP < run]
+    connection.executemany("UPDATE marks SET last = ? WHERE id = ?", stale)
+    numbers = {digest: number for digest, (number, _) in known.items()}
+    numbers |= _added(connection, run, {d: m for d, m in zip(digests, texts, strict=True) if d not in known})
+    connection.execute("DELETE FROM failures WHERE run = ?", (run,))
+    connection.executemany(
+        "INSERT INTO failures(run, position, mark) VALUES(?, ?, ?)",
+        [(run, position, numbers[digest]) for position, digest in enumerate(digests)],
+    )
+
+
+def _known(connection: sqlite3.Connection, digests: list[bytes]) -> dict[bytes, tuple[int, int]]:
+    found = {}
+    for start in range(0, len(digests), MOST_PARAMETERS):
+        some = digests[start : start + MOST_PARAMETERS]
+        places = ",".join("?" * len(some))
+        query = f"SELECT digest, id, last FROM marks WHERE digest IN ({places})"
+        found.update({digest: (number, last) for digest, number, last in connection.execute(query, some)})
+    return found
+
+
+def _added(connection: sqlite3.Connection, run: int, marks: dict[bytes, str]) -> dict[bytes, int]:
+    """The new marks, with the ids they got; nobody else writes meanwhile."""
+    (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM marks").fetchone()
+    numbers = {digest: last + index for index, digest in enumerate(marks, 1)}
+    connection.executemany(
+        "INSERT INTO marks(id, digest, last, data) VALUES(?, ?, ?, ?)",
+        [(numbers[digest], digest, run, packed(text)) for digest, text in marks.items()],
+    )
+    return numbers
+
+
+def marks_of(connection: sqlite3.Connection, runs: list[int]) -> dict[int, tuple[Mark, ...]]:
+    """The failures of the runs, by run."""
+    from loop_close.memory import Mark
+
+    read: dict[int, Mark] = {}
+    found: dict[int, list[Mark]] = {}
+    for run in runs:
+        rows = connection.execute(
+            "SELECT mark, data FROM failures JOIN marks ON id = mark WHERE run = ? ORDER BY position", (run,)
+        )
+        for number, data in rows:
+            if number not in read:
+                read[number] = to_record(Mark, to_json(data))
+            found.setdefault(run, []).append(read[number])
+    return {run: tuple(marks) for run, marks in found.items()}
+
+
+# The episode of each source: what is known last of the tests that failed.
+
+# So many of an episode's last runs are kept whatever the bounds.
+_KEPT_STEPS = 100
+
+
+def episode_of(connection: sqlite3.Connection, source: str) -> Episode:
+    """The source's episode, empty at first."""
+    from loop_close.memory import (
+        Episode,
+    )  # late: its records take longer to make than all else of a green run
+
+    row = connection.execute("SELECT data FROM episodes WHERE source = ?", (from_text(source),)).fetchone()
+    return to_record(Episode, to_json(row[0])) if row else Episode()
+
+
+def watched_by(connection: sqlite3.Connection, source: str) -> tuple[str, ...]:
+    """The tests that the source's episode knows; quicker than to read all of it."""
+    row = connection.execute("SELECT watched FROM episodes WHERE source = ?", (from_text(source),)).fetchone()
+    names = to_json(row[0]) if row else []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise RecordError("no names of tests")
+    return tuple(names)
+
+
+def keep_episode(connection: sqlite3.Connection, source: str, number: int, episode: Episode) -> None:
+    """Make it the source's episode after the run of that number."""
+    keeps = min((step.run for step in episode.steps[-_KEPT_STEPS:]), default=number + 1)
+    _keep(connection, source, list(episode.tests), to_plain(episode), keeps)
+
+
+def keep_green_episode(connection: sqlite3.Connection, source: str, number: int) -> None:
+    """Begin a new episode after the green run of that number, in which all tests were meant.
+
+    What failed in earlier episodes stays known: a failure may come back after each green run.
+    """
+    row = connection.execute("SELECT data FROM episodes WHERE source = ?", (from_text(source),)).fetchone()
+    before = to_json(row[0]) if row else {}
+    returned = before.get("returned", []) if isinstance(before, dict) else []
+    plain = {"green": number, "is_green_full": True, **({"returned": returned} if returned else {})}
+    _keep(connection, source, [], plain, number + 1)
+
+
+def _keep(
+    connection: sqlite3.Connection, source: str, watched: list[str], plain: dict[str, Any], keeps: int
+) -> None:
+    connection.execute(
+        "REPLACE INTO episodes(source, watched, data) VALUES(?, ?, ?)",
+        (from_text(source), from_json(watched), from_json(plain)),
+    )
+    connection.execute("UPDATE sources SET keeps = ? WHERE source = ?", (keeps, from_text(source)))

@@ -6,14 +6,12 @@ import contextlib
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from time import time  # here: a program under test may put another one in its place
+from time import time  # by name: a program under test may patch the module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from loop_close.store import baseline as tests
-from loop_close.store import counts, episodes, liveness, project, runs
-from loop_close.store.bounds import Bounds, is_due
-from loop_close.store.columns import moment_of
+from loop_close.process import is_pid
+from loop_close.store import project, runs
 from loop_close.store.contract import (
     Begun,
     Changes,
@@ -28,11 +26,12 @@ from loop_close.store.contract import (
     SinceGreen,
 )
 from loop_close.store.database import Database
-from loop_close.store.records import RecordError
-from loop_close.store.turn import SqliteTurn
+from loop_close.store.prune import Bounds, is_due
+from loop_close.store.records import RecordError, moment_of, to_text, to_whole
 
 if TYPE_CHECKING:
-    from loop_close.memory import Run
+    from loop_close.memory import Episode, Run
+
 
 MAX_RUNS = 2_000
 MAX_BYTES = 64 * 1024 * 1024
@@ -120,19 +119,19 @@ class SqliteHistory(History):
         moment = moment_of(now)
 
         def work(connection: sqlite3.Connection) -> Begun:
-            running = liveness.sort_out(connection, process, moment, is_alive)
+            running = sort_out(connection, process, moment, is_alive)
             snapshot = None if entries is None else project.take_down(connection, entries, contents)
             number = runs.next_number(connection, source)
             begun = Begun(id=0, number=number, source=source, started=moment, running=running)
             begun = begun._replace(id=runs.add_row(connection, begun, snapshot, process))
-            watched = episodes.watched_by(connection, source)
+            watched = runs.watched_by(connection, source)
             return begun._replace(
                 is_edited=not watched and _is_edited(connection, begun),
                 is_as_green=not watched and _is_as_green(connection, begun, selection),
                 watched=watched,
                 killed=runs.killed_before(connection, source, number),
                 has_others=runs.has_others(connection, source),
-                tests=tests.changes_since(connection, source, entries, snapshot),
+                tests=project.changes_since(connection, source, entries, snapshot),
             )
 
         return self.database.write(work)
@@ -226,14 +225,14 @@ class SqliteHistory(History):
         plain: dict[str, Any] = {"exit_code": 0, "is_good": True, **fields}
 
         def work(connection: sqlite3.Connection) -> bool:
-            if episodes.watched_by(connection, begun.source):
+            if runs.watched_by(connection, begun.source):
                 return False
             runs.finish_plain(connection, begun, plain, {"verdict": "green"}, moment_of(time()))
-            episodes.keep_green_episode(connection, begun.source, begun.number)
+            runs.keep_green_episode(connection, begun.source, begun.number)
             if calls is not None:
-                counts.keep_calls(connection, begun.source, calls)
+                project.keep_calls(connection, begun.source, calls)
             if baseline is not None:
-                tests.keep(connection, begun.source, baseline)
+                project.keep(connection, begun.source, baseline)
             return True
 
         is_kept = self.database.write(work)
@@ -246,22 +245,22 @@ class SqliteHistory(History):
 
     def baseline(self, source: str) -> dict[str, str]:
         """The digest of what each file of the source's baseline held, by path; for :meth:`content`."""
-        return self.database.read(lambda connection: tests.contents_of(connection, source))
+        return self.database.read(lambda connection: project.contents_of(connection, source))
 
     def accepted(self) -> dict[str, Any]:
         """The changes to tests that a person accepted, by fingerprint."""
-        return self.database.read(tests.accepted)
+        return self.database.read(project.accepted)
 
     def accept(self, changes: Mapping[str, Mapping[str, Any]], now: float) -> None:
         """Write down that a person accepted these changes to tests, by fingerprint."""
-        self.database.write(lambda connection: tests.accept(connection, changes, now))
+        self.database.write(lambda connection: project.accept(connection, changes, now))
 
     def calls(self, source: str) -> KeptCalls | None:
         """What the tests of the source's last fuller run called; None where that is not kept, or damaged."""
 
         def work(connection: sqlite3.Connection) -> tuple[KeptCalls | None, bool]:
             try:
-                return counts.calls_of(connection, source), False
+                return project.calls_of(connection, source), False
             except RecordError:
                 return None, True
 
@@ -274,7 +273,7 @@ class SqliteHistory(History):
         """Remove damaged counts alone: all else in the file is worth more."""
         self.notes.append(DAMAGED_CALLS)
         with contextlib.suppress(HistoryError):  # as where it may not be written: then it is told again
-            self.database.write(lambda connection: counts.remove_damaged(connection, source))
+            self.database.write(lambda connection: project.remove_damaged(connection, source))
 
     @contextlib.contextmanager
     def turn(self, begun: Begun) -> Iterator[SqliteTurn]:
@@ -350,3 +349,114 @@ def _is_as_green(connection: sqlite3.Connection, begun: Begun, selection: str) -
     green = runs.last_green(connection, begun.source, begun.number, ("", selection))
     _, now = runs.snapshots(connection, begun)
     return green is not None and project.changes_between(connection, green.snapshot, now) == ()
+
+
+# The moment in which a run is added to its episode.
+
+
+class SqliteTurn:
+    """A :class:`~loop_close.store.contract.Turn`.
+
+    :ivar episode: the source's episode so far; ``killed`` the runs that are not in it and never will end.
+    """
+
+    episode: Episode
+    killed: tuple[int, ...]
+
+    def __init__(self, database: Database, begun: Begun) -> None:
+        self.is_saved = False
+        self._database = database
+        self._begun = begun
+        self.episode, self.killed = database.hold(
+            lambda connection: (
+                runs.episode_of(connection, begun.source),
+                runs.killed_before(connection, begun.source, begun.number),
+            )
+        )
+
+    def save(
+        self,
+        run: Run,
+        episode: Episode,
+        summary: Mapping[str, Any],
+        *,
+        calls: NewCalls | None = None,
+        baseline: NewBaseline | None = None,
+        now: float | None = None,
+    ) -> None:
+        """Remember the run and what the episode came to.
+
+        :param summary: a plain JSON value, given back in :class:`~loop_close.store.contract.RunRow`.
+        :param calls: what its tests called.
+        :param baseline: what later runs are compared with from now on.
+        :param now: when the run ended; this moment by default.
+        :raises HistoryError: when it cannot be written; the turn is over then.
+        """
+        ended = moment_of(time() if now is None else now)
+
+        def work(connection: sqlite3.Connection) -> None:
+            runs.finish(connection, self._begun, run, summary, ended)
+            runs.keep_episode(connection, self._begun.source, self._begun.number, episode)
+            if calls is not None:
+                project.keep_calls(connection, self._begun.source, calls)
+            if baseline is not None:
+                project.keep(connection, self._begun.source, baseline)
+
+        self._database.hold(work)
+        self.is_saved = True
+
+
+# Which runs under way will never end, because their process is gone.
+
+# A process on another machine cannot be looked for; no run of tests takes this long.
+_LONGEST = 24 * 3600.0
+
+
+def sort_out(
+    connection: sqlite3.Connection,
+    process: tuple[int, str, str],
+    now: float,
+    is_alive: Callable[[int, str], bool],
+) -> tuple[int, ...]:
+    """Take down as killed what will not end any more; the numbers of what other processes have under way."""
+    rows = connection.execute(
+        "SELECT id, number, pid, birth, host, started FROM runs WHERE state = 'running' ORDER BY id"
+    ).fetchall()
+    dead, running = [], []
+    for row, number, pid, birth, host, started in rows:
+        check_pid(pid)
+        other = (pid, to_text(birth), to_text(host))
+        if not lives(other, process, now - started, is_alive):
+            dead.append((now, row))
+        elif other != process:
+            running.append(to_whole(number))
+    connection.executemany("UPDATE runs SET state = 'killed', ended = ? WHERE id = ?", dead)
+    return tuple(running)
+
+
+def check_pid(value: object) -> None:
+    """Make sure that it is the number of a process: it becomes part of a path.
+
+    :raises RecordError: when it is none.
+    """
+    if not is_pid(value):
+        raise RecordError("no number of a process")
+
+
+def lives(
+    other: tuple[int, str, str],
+    process: tuple[int, str, str],
+    age: float,
+    is_alive: Callable[[int, str], bool],
+) -> bool:
+    """Whether a run may still end.
+
+    :param other: its process: number, birth and host; ``process``: our own.
+    :param age: for how many seconds it has been under way.
+    """
+    pid, birth, host = other
+    if host != process[2]:
+        return abs(age) < _LONGEST
+    if pid == process[0]:  # its number came round again
+        return birth == process[1]
+    return is_alive(pid, birth)

@@ -1,18 +1,17 @@
-"""Trace the values that a statement used back to the calls that produced them.
-
-A plain reading of one function from the statement upwards: a name stands for what was assigned to it last on
-the lines above. It is enough for tests, which are straight lines of code more often than not.
-"""
+"""What names are bound to and read by statements: origins of values, module statements, raised messages."""
 
 from __future__ import annotations
 
 import ast
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Protocol
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple, Protocol
 
 from loop_close.model import Origin
-from loop_close.syntax.bindings import own_nodes, values_before
-from loop_close.syntax.index import Function
+from loop_close.syntax.index import Function, first_line
 
 
 class Lookup(Protocol):
@@ -209,3 +208,306 @@ def _guards(function: Function, statement: ast.stmt) -> list[ast.expr]:
         for node in ast.walk(function)
         if isinstance(node, ast.If) and any(child is statement for child in ast.walk(node))
     ]
+
+
+# What a function binds its names to, line by line.
+
+_NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_MAX_VALUES = 20
+
+
+class _Binding(NamedTuple):
+    """A value given to a name.
+
+    :ivar is_whole: the name stands for nothing else from then on: not ``x += 1``, ``x.a = 1``, ``x[0] = 1``.
+    """
+
+    value: ast.expr
+    is_whole: bool
+
+
+def values_before(scope: ast.AST, name: str, line: int) -> list[ast.expr]:
+    """What ``name`` is made of at ``line``: the last assignment before it, and what was added since.
+
+    :returns: the latest first; empty when nothing in the scope binds it. Functions and classes inside the scope
+        have names of their own and do not count.
+    """
+    found: list[ast.expr] = []
+    for value, is_whole in reversed(_bindings(scope).get(name, ())):
+        if value.lineno < line:
+            found.append(value)
+            if is_whole or len(found) == _MAX_VALUES:
+                break
+    return found
+
+
+def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+    """Every node of a function or module, without those of the functions and classes in it."""
+    for child in ast.iter_child_nodes(scope):
+        yield child
+        if not isinstance(child, _NESTED):
+            yield from own_nodes(child)
+
+
+@lru_cache(maxsize=64)
+def _bindings(scope: ast.AST) -> dict[str, list[_Binding]]:
+    """The bindings of each name, in the order of their lines."""
+    found: defaultdict[str, list[_Binding]] = defaultdict(list)
+    for node in own_nodes(scope):
+        for target, value in _assigned(node):
+            for name, is_whole in _target_names(target):
+                found[name].append(_Binding(value, is_whole and not isinstance(node, ast.AugAssign)))
+    for bindings in found.values():
+        bindings.sort(key=lambda b: (b.value.lineno, b.value.col_offset))
+    return found
+
+
+def _assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    match node:
+        case ast.Assign():
+            yield from ((target, node.value) for target in node.targets)
+        case (
+            ast.AnnAssign(value=ast.expr() as value) | ast.AugAssign(value=value) | ast.NamedExpr(value=value)
+        ):
+            yield node.target, value
+        case ast.For() | ast.AsyncFor():
+            yield node.target, node.iter
+        case ast.withitem(optional_vars=ast.expr() as target):
+            yield target, node.context_expr
+
+
+def _target_names(target: ast.expr) -> Iterator[tuple[str, bool]]:
+    """The names a target binds, and those of the objects it changes."""
+    match target:
+        case ast.Name(id=name):
+            yield name, True
+        case ast.Tuple() | ast.List():
+            for element in target.elts:
+                yield from _target_names(element)
+        case ast.Starred():
+            yield from _target_names(target.value)
+        case ast.Attribute() | ast.Subscript():
+            yield from ((name, False) for name, _ in _target_names(target.value))
+
+
+# What a ``raise`` statement says: the fixed part of its message, or that the exception was made elsewhere.
+
+#: Stands for a value inside a template.
+VALUE = "{}"
+_MAX_RAISE_DEPTH = 4
+
+_PERCENT = re.compile(r"%(?:\(\w*\))?[#0\- +]{0,5}[\d*]{0,5}(?:\.[\d*]{0,5})?[a-zA-Z]")
+_BRACES = re.compile(r"\{[^{}]{0,80}\}")
+
+
+def raise_template(statement: ast.stmt, scope: ast.AST | None) -> str | None:
+    """The message of ``raise Error(message)`` with each value as ``{}``.
+
+    :param scope: the function around it, where a message kept in a variable is looked up.
+    :returns: None when the statement raises no new exception or gives it no text.
+    """
+    if not isinstance(statement, ast.Raise) or not isinstance(statement.exc, ast.Call):
+        return None
+    if not statement.exc.args:
+        return None
+    try:
+        return _text(statement.exc.args[0], scope, statement.lineno, depth=0)
+    except RecursionError:  # a sum of a thousand strings
+        return None
+
+
+def _text(node: ast.expr, scope: ast.AST | None, line: int, depth: int) -> str:
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr():
+            return "".join(_text(part, scope, line, depth) for part in node.values)
+        case ast.BinOp(op=ast.Add()):
+            return _text(node.left, scope, line, depth) + _text(node.right, scope, line, depth)
+        case ast.BinOp(op=ast.Mod(), left=ast.Constant(value=str(text))):
+            return _PERCENT.sub(VALUE, text)
+        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(text)), attr="format")):
+            return _BRACES.sub(VALUE, text)
+        case ast.Name(id=name) if scope is not None and depth < 3:
+            values = values_before(scope, name, line)
+            return _text(values[0], scope, values[0].lineno, depth + 1) if values else VALUE
+        case _:
+            return VALUE
+
+
+def only_raises_again(statement: ast.stmt, function: Function) -> bool:
+    """Whether the statement raises an exception that the function was given, keeps or caught.
+
+    ``raise``, ``raise error`` of a parameter or an ``except`` clause, ``raise self._error``, each also with
+    ``.with_traceback(...)``. What a call makes, or the class that is named, is a new exception.
+    """
+    if not isinstance(statement, ast.Raise):
+        return False
+    match statement.exc:
+        case None:
+            return True
+        case ast.Call(func=ast.Attribute(value=raised, attr="with_traceback")):
+            return _is_given(raised, function, statement.lineno)
+        case raised:
+            return _is_given(raised, function, statement.lineno)
+
+
+def _is_given(node: ast.expr, function: Function, line: int, depth: int = 0) -> bool:
+    """Whether the value comes from a parameter, from ``self``, or from an ``except`` clause."""
+    match node:
+        case ast.Name(id=name):
+            values = values_before(function, name, line) if depth < _MAX_RAISE_DEPTH else []
+            if name in parameter_names(
+                function
+            ):  # ``value = tp()`` in ``reraise(tp, value)`` is given as well
+                values = [each.func for each in values if isinstance(each, ast.Call)]
+                return all(_is_given(each, function, line, depth + 1) for each in values)
+            if values:
+                return _is_given(values[0], function, values[0].lineno, depth + 1)
+            return name in ("self", "cls") or name in _caught_in(function)
+        case ast.Attribute(value=owner, attr=attr) if not attr[
+            :1
+        ].isupper():  # not ``raise self.DoesNotExist``
+            return _is_given(owner, function, line, depth + 1)
+        case ast.Subscript(value=owner):
+            return _is_given(owner, function, line, depth + 1)
+        case _:
+            return False
+
+
+def _caught_in(function: Function) -> set[str | None]:
+    return {node.name for node in ast.walk(function) if isinstance(node, ast.ExceptHandler)}
+
+
+def matches(template: str, message: str) -> bool:
+    """Whether ``message`` can have come from ``template``: its fixed parts stand in it, in order."""
+    position = 0
+    for part in template.split(VALUE):
+        found = message.find(part, position)
+        if found < 0:
+            return False
+        position = found + len(part)
+    return True
+
+
+# The statements of a module's body: the names that each binds, and those that it reads at import.
+
+_CONDITIONAL = ast.If | ast.Try | ast.TryStar
+_MAKING = ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement; those under a condition are statements of their own, a loop is one with its body.
+
+    :ivar first: its first line, decorators included; ``last`` the last one.
+    :ivar column: where it begins, in bytes from 0.
+    :ivar binds: global names that it binds, or whose objects it changes.
+    :ivar reads: names and attributes that it reads; bodies of functions are not read by then.
+    """
+
+    first: int
+    last: int
+    column: int
+    binds: frozenset[str]
+    reads: frozenset[str]
+
+
+def statements_of(text: str) -> list[Statement]:
+    """The statements of a module in their order, imports left out; none of what is not Python (of this version)."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    return [_statement(node) for node in _flat(body) if not isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def _flat(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    for node in body:
+        if isinstance(node, _CONDITIONAL):
+            handlers = getattr(node, "handlers", [])
+            parts = [
+                node.body,
+                *(each.body for each in handlers),
+                node.orelse,
+                getattr(node, "finalbody", []),
+            ]
+            for part in parts:
+                yield from _flat(part)
+        else:
+            yield node
+
+
+def _statement(node: ast.stmt) -> Statement:
+    binds, reads = {getattr(node, "name", "")} - {""}, set()
+    for each in _run_by(node):
+        match each:
+            case ast.Name(id=name, ctx=ast.Load()):
+                reads.add(name)
+            case ast.Name(id=name):
+                binds.add(name)
+            case ast.Attribute(value=value, attr=attr):
+                reads.add(attr)
+                binds |= _changed(each, value)
+            case ast.Subscript(value=value):
+                binds |= _changed(each, value)
+    local = {*_local(node)}
+    binds, reads = binds - local, reads - local
+    first = first_line(node)
+    own = _called_on(node) if isinstance(node, ast.Expr) else set()
+    return Statement(
+        first, node.end_lineno or first, node.col_offset, frozenset(binds | own), frozenset(reads)
+    )
+
+
+def _local(node: ast.stmt) -> Iterator[str]:
+    """The names of comprehensions and lambdas in it, which are no global ones."""
+    for each in _run_by(node):
+        match each:
+            case ast.comprehension(target=target):
+                yield from (x.id for x in ast.walk(target) if isinstance(x, ast.Name))
+            case ast.arg(arg=name):
+                yield name
+
+
+def _run_by(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes below it that run with it: of functions no bodies, of a class what its body reads."""
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        if isinstance(each, Function):
+            waiting += _head(each)
+        elif isinstance(each, ast.ClassDef) and each is node:
+            waiting += [*each.decorator_list, *each.bases, *each.keywords]
+            waiting += [inner for part in each.body for inner in _read_in_class(part)]
+        else:
+            waiting += (x for x in ast.iter_child_nodes(each) if not isinstance(x, _MAKING))
+
+
+def _head(node: Function) -> list[ast.AST]:
+    """What runs of a function where it is defined."""
+    return [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
+
+
+def _read_in_class(part: ast.stmt) -> list[ast.AST]:
+    """What a statement of a class reads: what it binds are attributes, and no global names."""
+    if isinstance(part, Function):
+        return _head(part)
+    if isinstance(part, ast.ClassDef):
+        return [*part.decorator_list, *part.bases, *(x for inner in part.body for x in _read_in_class(inner))]
+    value = getattr(part, "value", None)
+    return [value] if isinstance(value, ast.AST) else []
+
+
+def _changed(node: ast.Attribute | ast.Subscript, value: ast.expr) -> set[str]:
+    is_stored = isinstance(node.ctx, ast.Store)
+    return {value.id} if is_stored and isinstance(value, ast.Name) else set()
+
+
+def _called_on(node: ast.Expr) -> set[str]:
+    """The name in ``NAME.method(...)`` alone on a line: what it does is done to that object."""
+    match node.value:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name))):
+            return {name}
+    return set()

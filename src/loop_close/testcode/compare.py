@@ -10,15 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from loop_close.testcode.change import BY_KNOWN, Kind, TestChange, excerpt
 from loop_close.testcode.demands import BASES, Demand, became
-from loop_close.testcode.hints import hints
+from loop_close.testcode.hints import BY_KNOWN, Kind, TestChange, excerpt, hints
 from loop_close.testcode.hooks import hook_changes, patch_changes
-from loop_close.testcode.matching import CALLED, WORD, Demanded, Work, is_about, renamed
+from loop_close.testcode.matching import CALLED, WORD, Demanded, Difference, Work, is_about, renamed
 from loop_close.testcode.nodes import TOO_DEEP, TOO_LARGE
 from loop_close.testcode.reach import read
 from loop_close.testcode.selection import configuration_changes, difference
-from loop_close.testcode.sides import Difference
 from loop_close.testcode.suite import FUNCTIONS, Function, Module, Test, is_autouse
 from loop_close.testcode.values import Reading
 

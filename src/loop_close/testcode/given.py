@@ -1,4 +1,4 @@
-"""What a test is given: its marks, the rows of its parameters, its fixtures, and what Hypothesis draws."""
+"""What a test is given: its marks, parameters and fixtures, and what Hypothesis draws."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from loop_close.conventions import is_of_tests
-from loop_close.testcode.change import Kind, TestChange, excerpt
+from loop_close.testcode.hints import Kind, TestChange, excerpt
 from loop_close.testcode.nodes import constant, dotted
 from loop_close.testcode.suite import FUNCTIONS, Function, Module, Suite
 

@@ -9,16 +9,19 @@ from dataclasses import replace
 from hashlib import blake2b
 from itertools import product
 
-from loop_close.testcode.containers import after, changed_in, given_in, is_container
 from loop_close.testcode.demands import Demand, demands_of, of_call, raising
 from loop_close.testcode.given import Given
 from loop_close.testcode.nodes import (
+    after,
+    changed_in,
     constant,
     dotted,
     each,
     escapes,
     expression_of,
     folded,
+    given_in,
+    is_container,
     is_failing,
     loaded,
     short,
@@ -69,9 +72,7 @@ def read(suite: Suite, test: Test, is_brief: bool = False) -> Reading:
         digest = blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         walk.reading.excess = digest
     reading = walk.reading
-    if (
-        not reading.demands and not reading.dead and not reading.excess
-    ):  # then all it demands is that nothing is raised
+    if not (reading.demands or reading.dead or reading.excess):  # all it demands is that nothing is raised
         for call, why in reading.made:
             demand = Demand("runs", text_of(call), text=text_of(call), line=test.node.lineno)
             if why:

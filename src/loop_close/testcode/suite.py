@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import cached_property
 
-from loop_close.testcode.containers import changed_in
-from loop_close.testcode.nodes import constant, dotted, kept, parse
+from loop_close.testcode.nodes import changed_in, constant, dotted, kept, parse
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -10,24 +10,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from loop_close.testcode.containers import (
+from loop_close.testcode.demands import BUILT_IN, Demand
+from loop_close.testcode.nodes import (
     MUTATORS,
     PURE,
     after,
+    bounded,
     changed_by,
     changed_in,
-    given_in,
-    is_container,
-)
-from loop_close.testcode.demands import BUILT_IN, Demand
-from loop_close.testcode.nodes import (
-    bounded,
     constant,
     copied,
     dotted,
     each,
     folded,
+    given_in,
     http_status,
+    is_container,
     short,
     text_of,
 )

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import difflib
+import io
+import re
+import tokenize
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 
 from loop_close.conventions import is_test_file
-from loop_close.memory import Edit, EditKind, Edits
-from loop_close.syntax.meaning import Part
-from loop_close.workspace.compare import Changed, Content, Difference, differences
-from loop_close.workspace.diffs import diff_of
-from loop_close.workspace.moves import with_moves
-from loop_close.workspace.scan import Entry
+from loop_close.memory import Change, Edit, EditKind, Edits
+from loop_close.syntax.meaning import MODULE, Part, parts_of
+from loop_close.text.redact import clean
+from loop_close.workspace.scan import Entry, is_code
 
 __all__ = ["Changed", "changed", "edits_of"]
 
@@ -98,3 +103,289 @@ def _edit(difference: Difference, *, has_diff: bool) -> Edit:
         moved_to=(difference.path_after, difference.part.name) if is_moved else ("", ""),
         diff=diff,
     )
+
+
+# Compare two versions of a project's files, function by function where they are Python.
+
+Content = Callable[[str], bytes | None]
+
+_PROSE = (".md", ".rst")
+#: The size of a file that was not read: its digest alone says that it is the same.
+UNKNOWN = -1
+# To read takes 0.3 s per million characters, 1 s where they are dense: where a whole branch was changed, the rest
+# is told by the file.
+_MAX_PARSED = 1_500_000
+# A comment that a checker or coverage obeys is no remark.
+_DIRECTIVE = re.compile(r"#\s*(?:type|noqa|pragma|mypy|pyright|pylint|ruff|flake8|nosec|doctest)\b.*")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Changed:
+    """A file whose content differs.
+
+    :ivar before: its digest before, None where it did not exist; ``after`` likewise.
+    """
+
+    path: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Difference:
+    """One part of a file that differs, or a whole file, whose part has an empty name.
+
+    :ivar old: None where it is new; ``new``: None where it is gone.
+    :ivar path_after: the file that the new part is in; another one than ``path`` where it was moved.
+    """
+
+    path: str
+    old: Part | None
+    new: Part | None
+    is_effective: bool = True
+    path_after: str = ""
+
+    @property
+    def part(self) -> Part:
+        """The part as it is; as it was where it is gone."""
+        part = self.new or self.old
+        assert part is not None
+        return part
+
+    @property
+    def change(self) -> Change:
+        """What was done to it."""
+        if self.path_after:
+            return "moved"
+        if self.old is None:
+            return "added"
+        return "removed" if self.new is None else "edited"
+
+
+def differences(changed: Sequence[Changed], content: Content) -> list[Difference]:
+    """What differs in the files that changed, in order.
+
+    :param content: what a digest stands for; None where it was not kept. Not asked for what is no code.
+    """
+    found: list[Difference] = []
+    left = _MAX_PARSED
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the parser's, of an odd escape in a file that is not ours
+        for change in changed:
+            before, after = (_text(change, digest, content) for digest in (change.before, change.after))
+            size = len(before or "") + len(after or "")
+            parts = None
+            if before is not None and after is not None and size <= left:
+                left -= size
+                parts = _by_part(change, before, after)
+            found += parts or [_whole(change, before, after, is_blank=parts is not None)]
+    return found
+
+
+def _text(change: Changed, digest: str | None, content: Content) -> str | None:
+    """The text of one side, empty where there is no file; None where it is not known, or no code."""
+    if not is_code(change.path):
+        return None
+    data = b"" if digest is None else content(digest)
+    return None if data is None else decoded(data)
+
+
+def _by_part(change: Changed, before: str, after: str) -> list[Difference] | None:
+    """The parts that differ, None where one side is no Python."""
+    old = {} if change.before is None else parts_of(before)
+    new = {} if change.after is None else parts_of(after)
+    if old is None or new is None:
+        return None
+    names = [*new, *(name for name in old if name not in new)]
+    compared = (_compared(change.path, old.get(name), new.get(name)) for name in names)
+    return [difference for difference in compared if difference is not None]
+
+
+def _compared(path: str, old: Part | None, new: Part | None) -> Difference | None:
+    difference = Difference(path=path, old=old, new=new)
+    if old is None or new is None:
+        return difference if difference.part.size or difference.part.name != MODULE else None
+    if old.meaning != new.meaning:
+        # Where only the parts inside are others, those tell it; where they are the same, their order differs.
+        is_told = old.statements == new.statements and old.inner != new.inner
+        return None if is_told else difference
+    if _remarks(old) == _remarks(new):
+        return None
+    return replace(difference, is_effective=[*_directives(old)] != [*_directives(new)])
+
+
+def _remarks(part: Part) -> list[str]:
+    return [line.strip() for line in part.source if line.strip()]
+
+
+def _directives(part: Part) -> Iterator[str]:
+    for line in part.source:
+        yield from _DIRECTIVE.findall(line)
+
+
+def _whole(change: Changed, before: str | None, after: str | None, *, is_blank: bool) -> Difference:
+    """The file as one difference.
+
+    :param is_blank: it is Python, and no part of it differs.
+    """
+    is_prose = change.path.endswith(_PROSE) and not is_test_file(change.path)
+    is_there = change.before is not None and change.after is not None  # an empty module can be imported
+    if before is None or after is None:
+        before = after = None  # against nothing, the side that is known would look new
+    return Difference(
+        path=change.path,
+        old=_file(change.before, before),
+        new=_file(change.after, after),
+        is_effective=not is_prose and not (is_blank and is_there),
+    )
+
+
+def _file(digest: str | None, text: str | None) -> Part | None:
+    if digest is None:
+        return None
+    lines = tuple(text.removesuffix("\n").split("\n")) if text else ()
+    size = UNKNOWN if text is None else len(lines)
+    return Part(name="", start=1, end=max(len(lines), 1), meaning=digest, size=size, source=lines)
+
+
+# Text of a file as Python reads it.
+
+
+def decoded(content: bytes) -> str:
+    r"""The text, by its BOM or coding cookie, else as UTF-8; what cannot be decoded becomes ``U+FFFD``.
+
+    Every line ends in ``\n``, as for the parser: other line breaks are formatting.
+    """
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
+        text = content.decode(encoding)
+    except (SyntaxError, UnicodeDecodeError, LookupError):
+        text = content.decode("utf-8", "replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+# Show what differs between two versions of a function: short, redacted, in bounded time.
+
+MAX_LINES = 12
+MAX_CHARACTERS = 900
+_LONGEST_LINE = 160
+# difflib takes length times length, and more for lines that repeat: 400 lines are some 10 ms.
+_LONGEST = 400
+
+
+def diff_of(before: Sequence[str], after: Sequence[str]) -> str:
+    """A unified diff without its headers, at most 12 lines and 900 characters.
+
+    :returns: cleaned text; a last line ``… 5 more lines`` where it was cut.
+    """
+    # Whole before they are compared: a line of a key between two of a diff no longer looks like one.
+    numbers: dict[str, int] = {}
+    texts = (
+        clean("\n".join(lines), numbers=numbers).split("\n") if lines else [] for lines in (before, after)
+    )
+    lines = clean("\n".join(_changed_lines(*texts)), numbers=numbers).split("\n")
+    return _cut(lines) if lines != [""] else ""
+
+
+def _changed_lines(old: list[str], new: list[str]) -> Iterator[str]:
+    head = _same(old, new)
+    tail = _same(old[head:][::-1], new[head:][::-1])
+    removed, added = old[head : len(old) - tail], new[head : len(new) - tail]
+    if max(len(removed), len(added)) > _LONGEST:
+        yield from (f"-{line}" for line in removed)
+        yield from (f"+{line}" for line in added)
+        return
+    around = max(head - 1, 0), min(tail, 1)  # one line of context
+    old, new = (lines[around[0] : len(lines) - tail + around[1]] for lines in (old, new))
+    for line in islice(difflib.unified_diff(old, new, n=1, lineterm=""), 2, None):
+        if not line.startswith("@@"):
+            yield line
+
+
+def _same(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many lines are equal from the start."""
+    pairs = zip(old, new, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(old), len(new)))
+
+
+def _cut(lines: list[str]) -> str:
+    lines = [line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…" for line in lines]
+    text = "\n".join(lines)
+    if len(lines) <= MAX_LINES and len(text) <= MAX_CHARACTERS:
+        return text
+    kept = lines[: MAX_LINES - 1]
+    while sum(map(len, kept)) + len(kept) + len(_more(lines, kept)) > MAX_CHARACTERS:
+        kept.pop()
+    return "\n".join([*kept, _more(lines, kept)])
+
+
+def _more(lines: list[str], kept: list[str]) -> str:
+    left = len(lines) - len(kept)
+    return f"… {left} more line{'s' if left != 1 else ''}"
+
+
+# Find what was moved: gone in one place, and there again with the same meaning in another.
+
+# Smaller ones are alike by chance: a function that passes has 2 nodes, one that returns an attribute 4.
+_SMALLEST = 10
+
+
+def with_moves(differences: Sequence[Difference]) -> list[Difference]:
+    """Join each part that was removed with the one that was added in its stead.
+
+    The same name in another file is preferred, else the last part of it (another class), else whatever is the
+    only candidate; what is tiny has to keep its name. Equal meanings are those of one process.
+    """
+    moves = dict(_pairs(differences))
+    arrived = set(moves.values())
+    joined = []
+    for at, difference in enumerate(differences):
+        if at in moves:
+            target = differences[moves[at]]
+            is_effective = difference.is_effective or target.is_effective
+            moved = replace(difference, new=target.new, path_after=target.path, is_effective=is_effective)
+            joined.append(moved)
+        elif at not in arrived:
+            joined.append(difference)
+    return joined
+
+
+def _pairs(differences: Sequence[Difference]) -> Iterator[tuple[int, int]]:
+    """Positions of what was removed, with those of what was added in its stead."""
+    groups: dict[str, tuple[list[int], list[int]]] = {}
+    for at, difference in enumerate(differences):
+        if difference.old is None or difference.new is None:
+            removed, added = groups.setdefault(difference.part.meaning, ([], []))
+            (added if difference.old is None else removed).append(at)
+    for removed, added in groups.values():
+        if removed and added:
+            yield from _matched(differences, removed, added)
+
+
+def _matched(
+    differences: Sequence[Difference], removed: list[int], added: list[int]
+) -> Iterator[tuple[int, int]]:
+    """Match parts of one meaning; the lists lose what was matched."""
+
+    def key(at: int, tier: int) -> str:
+        path, name = differences[at].path, differences[at].part.name
+        return (f"{path.rpartition('/')[2]}:{name}", name, name.rpartition(".")[2])[tier]
+
+    for tier in range(3):
+        by_key: dict[str, list[int]] = {}
+        for at in added:
+            by_key.setdefault(key(at, tier), []).append(at)
+        for gone in list(removed):
+            candidates = by_key.get(key(gone, tier), [])
+            # A mere last part, such as "setUp", may stand in many classes.
+            if candidates and (tier < 2 or len(candidates) == 1):
+                found = candidates.pop(0)
+                removed.remove(gone)
+                added.remove(found)
+                yield gone, found
+    if len(removed) == len(added) == 1 and not _is_tiny(differences[added[0]].part):
+        yield removed[0], added[0]
+
+
+def _is_tiny(part: Part) -> bool:
+    return UNKNOWN < part.size < _SMALLEST and not part.inner  # a class is known by its methods

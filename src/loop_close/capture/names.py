@@ -1,24 +1,139 @@
-"""From live functions and classes to the place in the project that defines them.
-
-Objects are looked at by their exact type, never by ``isinstance`` or an attribute that their class may have
-changed: a proxy that makes what it stands for when asked for its class would be made by the asking.
-"""
+"""Where live objects come from: their namespaces, and the places in the project that define them."""
 
 from __future__ import annotations
 
 import ast
+import builtins
 import functools
+import inspect
+import sys
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from types import FunctionType, MethodType
+from types import FrameType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
-from loop_close.capture.namespaces import Namespaces, bases_of, file_of_class, namespace_of, qualname_of
-from loop_close.capture.project import Project
-from loop_close.capture.sources import function_of, index_of, source_between
+from loop_close.capture.project import Project, function_of, index_of, source_between
 from loop_close.conventions import is_test_file
 from loop_close.model import Origin, Source
-from loop_close.syntax.attributes import assignment
-from loop_close.syntax.index import Function, SourceIndex, class_named, docstring_end, is_placeholder_body
+from loop_close.syntax.index import (
+    Function,
+    SourceIndex,
+    assignment,
+    class_named,
+    docstring_end,
+    is_placeholder_body,
+)
+
+#: Stands for "not known".
+MISSING: Any = object()
+#: Of a class, whatever its metaclass says: its own namespace, itself with its bases, and its qualified name.
+namespace_of = vars(type)["__dict__"].__get__
+bases_of = vars(type)["__mro__"].__get__
+qualname_of = vars(type)["__qualname__"].__get__
+#: Of a module, its namespace.
+variables_of = vars(ModuleType)["__dict__"].__get__
+_BUILTIN = GetSetDescriptorType, MemberDescriptorType
+
+
+class Namespaces:
+    """The names that a piece of code sees, inner ones first."""
+
+    def __init__(self, inner: Mapping[str, Any], outer: Mapping[str, Any]) -> None:
+        self._namespaces = (inner, outer, vars(builtins))
+
+    def value(self, node: ast.expr) -> Any:
+        """The object that a name or a chain of attributes stands for, or :data:`MISSING`."""
+        match node:
+            case ast.Name(id=name):
+                return next((names[name] for names in self._namespaces if name in names), MISSING)
+            case ast.Attribute(value=value, attr=attr):
+                owner = self.value(value)
+                if owner is MISSING:
+                    owner = self.class_of(value)
+                return MISSING if owner is MISSING else _static(owner, attr)
+            case _:
+                return MISSING
+
+    def class_of(self, node: ast.expr) -> Any:
+        """The class of ``Class(...)``: its instances have the class's methods."""
+        if isinstance(node, ast.Call):
+            called = self.value(node.func)
+            if issubclass(type(called), type):  # not isinstance, which may run a property of the program
+                return called
+        return MISSING
+
+
+def _static(owner: Any, attr: str) -> Any:
+    try:
+        return inspect.getattr_static(owner, attr, MISSING)
+    except Exception:  # a hostile __dict__ or __class__ must not cost the run
+        return MISSING
+
+
+def class_attribute(cls: type, name: str) -> Any:
+    """What the class or the nearest of its bases binds the name to, or :data:`MISSING`."""
+    return next((names[name] for names in map(namespace_of, bases_of(cls)) if name in names), MISSING)
+
+
+class Layout(NamedTuple):
+    """Where the instances of a class hold their attributes.
+
+    :ivar slots: by name, those of the last base first.
+    :ivar namespace: gets the ``__dict__`` of an instance; None where there is none, or the program's own.
+    """
+
+    slots: Mapping[str, MemberDescriptorType]
+    namespace: Any
+
+
+def layout_of(cls: type) -> Layout:
+    """Where the instances of a class hold their attributes."""
+    slots = {
+        name: slot
+        for base in reversed(bases_of(cls))
+        for name, slot in namespace_of(base).items()
+        if type(slot) is MemberDescriptorType and type(name) is str and not name.startswith("__")
+    }
+    where = class_attribute(cls, "__dict__")
+    return Layout(slots, where.__get__ if type(where) in _BUILTIN else None)
+
+
+def instance_fields(owner: Any, layout: Layout | None = None) -> dict[str, Any]:
+    """The attributes that an instance itself holds, those in slots first.
+
+    :param layout: that of its class, where it is known.
+    """
+    layout = layout or layout_of(type(owner))
+    held = {name: slot_value(slot, owner) for name, slot in layout.slots.items()}
+    own = layout.namespace(owner) if layout.namespace is not None else None
+    if type(own) is dict:
+        held |= {name: value for name, value in own.items() if type(name) is str}
+    return {name: value for name, value in held.items() if value is not MISSING}
+
+
+def slot_value(slot: MemberDescriptorType, owner: Any) -> Any:
+    """The value in a slot, or :data:`MISSING` where it is empty."""
+    try:
+        return slot.__get__(owner)
+    except AttributeError:
+        return MISSING
+
+
+def file_of_class(cls: type) -> str:
+    """The file of the module that the class names as its own; empty where that is not known."""
+    return file_of_module(namespace_of(cls).get("__module__"))
+
+
+def file_of_module(name: Any) -> str:
+    """The file that the module of a name was loaded from; empty where that is not known."""
+    module = sys.modules.get(name) if type(name) is str else None
+    filename = variables_of(module).get("__file__") if issubclass(type(module), ModuleType) else None
+    return filename if type(filename) is str else ""
+
+
+# From live functions and classes to the place in the project that defines them.
+# Objects are looked at by their exact type, never by ``isinstance`` or an attribute that their class may have
+# changed: a proxy that makes what it stands for when asked for its class would be made by the asking.
 
 _LINES = 20
 _CALLS = 6
@@ -173,3 +288,47 @@ def _read(cls: type, project: Project) -> _Module | None:
     file = project.relative(filename) if filename else None
     index = index_of(filename) if file else None
     return _Module(filename, file, index) if file is not None and index is not None else None
+
+
+# Look up what a name stood for in a frame, without running any of the program's code.
+
+_MODULE = vars(type)["__module__"].__get__
+
+
+class FrameLookup:
+    """Resolves expressions to project functions, by the namespaces of one frame, which are in ``names``.
+
+    Attributes are read statically: no ``__getattr__``, property or descriptor of the program is run.
+
+    :param fixtures: names of the fixtures the test asked for; a parameter of that name is the fixture's value.
+    """
+
+    def __init__(self, frame: FrameType, project: Project, fixtures: Collection[str] = ()) -> None:
+        self._locals = dict(frame.f_locals)
+        self.names = Namespaces(self._locals, frame.f_globals)
+        self._project = project
+        self._fixtures = fixtures
+
+    def origin(self, node: ast.expr) -> Origin | None:
+        """The project function, property or class that ``node`` names; None for everything else."""
+        found = self.names.value(node)
+        known = origin_of(found, self._project) if found is not MISSING else None
+        if known is None and isinstance(node, ast.Name):
+            return self._fixture(node)
+        return known
+
+    def attribute(self, node: ast.Attribute) -> Origin | None:
+        """A plain attribute of an instance of a project class."""
+        owner = self.names.value(node.value)
+        cls = self.names.class_of(node.value) if owner is MISSING else type(owner)
+        if cls is MISSING or issubclass(cls, type | ModuleType):
+            return None
+        return origin_of_attribute(cls, node.attr, self._project)
+
+    def _fixture(self, node: ast.Name) -> Origin | None:
+        """The fixture behind a parameter, where its value is data and so tells nothing of its own origin."""
+        if node.id not in self._fixtures or node.id not in self._locals:
+            return None
+        if _MODULE(type(self._locals[node.id])) != "builtins":
+            return None
+        return Origin(file="", line=0, function=f"fixture {node.id}")
