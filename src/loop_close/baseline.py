@@ -43,7 +43,7 @@ _SHARED = (_SETTINGS, "tox.ini", "setup.cfg")
 
 def text_of(path: str, data: bytes) -> str:
     """What is kept of a file of tests: of a configuration the part for pytest, without credentials."""
-    from loop_close.workspace.edits import decoded
+    from loop_close.workspace.scan import decoded
 
     if path.endswith(".py"):
         return decoded(data)

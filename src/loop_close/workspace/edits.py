@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import io
 import re
-import tokenize
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +13,7 @@ from loop_close.conventions import is_test_file
 from loop_close.memory import Change, Edit, EditKind, Edits
 from loop_close.syntax.meaning import MODULE, Part, parts_of
 from loop_close.text.redact import clean
-from loop_close.workspace.scan import Entry, is_code
+from loop_close.workspace.scan import Entry, decoded, is_code
 
 __all__ = ["Changed", "changed", "edits_of"]
 
@@ -246,22 +244,6 @@ def _file(digest: str | None, text: str | None) -> Part | None:
     lines = tuple(text.removesuffix("\n").split("\n")) if text else ()
     size = UNKNOWN if text is None else len(lines)
     return Part(name="", start=1, end=max(len(lines), 1), meaning=digest, size=size, source=lines)
-
-
-# Text of a file as Python reads it.
-
-
-def decoded(content: bytes) -> str:
-    r"""The text, by its BOM or coding cookie, else as UTF-8; what cannot be decoded becomes ``U+FFFD``.
-
-    Every line ends in ``\n``, as for the parser: other line breaks are formatting.
-    """
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
-        text = content.decode(encoding)
-    except (SyntaxError, UnicodeDecodeError, LookupError):
-        text = content.decode("utf-8", "replace")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 # Show what differs between two versions of a function: short, redacted, in bounded time.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import time
+import tokenize
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -223,3 +225,16 @@ def _is_folder(path: str) -> bool:
 def _spelled(path: str) -> str:
     """The path as text that can be stored: file names of Linux are bytes, and need not be UTF-8."""
     return path if path.isascii() else path.encode("utf-8", "backslashreplace").decode()
+
+
+def decoded(content: bytes) -> str:
+    r"""The text, by its BOM or coding cookie, else as UTF-8; what cannot be decoded becomes ``U+FFFD``.
+
+    Every line ends in ``\n``, as for the parser: other line breaks are formatting.
+    """
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
+        text = content.decode(encoding)
+    except (SyntaxError, UnicodeDecodeError, LookupError):
+        text = content.decode("utf-8", "replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
