@@ -8,6 +8,7 @@ import textwrap
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
@@ -117,9 +118,13 @@ def prose(prompt: str) -> str:
     return "\n".join(c.content for t in tokens for c in t.children or () if c.type == "text")
 
 
-def assert_valid(report: Mapping[str, Any]) -> None:
-    """The JSON report is as its schema says, as far as the schema is there."""
-    assert report["schema"] == "loop-close.report/1"
+@cache
+def _validator() -> jsonschema.protocols.Validator:
     schema = resources.files("loop_close") / "schema" / "report-1.json"
-    if schema.is_file():
-        jsonschema.validate(dict(report), json.loads(schema.read_text(encoding="utf-8")))
+    return jsonschema.Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
+
+
+def assert_valid(report: Mapping[str, Any]) -> None:
+    """The JSON report is as its schema says."""
+    assert report["schema"] == "loop-close.report/1"
+    _validator().validate(dict(report))
