@@ -42,6 +42,7 @@ def emit(project, *words, code=0, **options):
     return done.stdout.decode() if code == 0 else done.stderr.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_report_is_printed_whatever_the_locale(project, name):
     text = emit(project, name, "report.json", env=environment(PYTHONIOENCODING="ascii", LC_ALL="C"))

@@ -78,6 +78,7 @@ def test_a_comment_is_no_edit(project):
     assert hook(project) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["new.py", "conftest.py", "pytest.ini", "pytest.toml"])
 def test_new_files_that_count(project, name):
     (project / "shop.py").write_text(GREEN)

@@ -82,6 +82,7 @@ def test_the_command_runs_the_failing_test_alone(project):
     assert b"1 failed, 5 deselected" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_missing_shard_is_named(project):
     merged(project, "reports/2/report.json", "reports/3/report.json")
     assert "shard 1 of 3 is missing" in (project / "nextprompt.md").read_text()

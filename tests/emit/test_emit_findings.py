@@ -105,6 +105,7 @@ def test_uris_are_relative_and_percent_encoded():
     assert unquote(place["uri"]) == "src/ä b%41/#x?.py"
 
 
+@pytest.mark.slow
 def test_the_limits_of_code_scanning_are_kept():
     found = document(*many(1))
     (cause,) = found["root_causes"]

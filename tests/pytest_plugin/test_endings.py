@@ -143,6 +143,7 @@ def test_wrong_call_of_pytest_leaves_no_green_prompt(run, wrong):
     assert done.says("UsageError", wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "option",
     [
@@ -168,6 +169,7 @@ def test_failures_before_an_internal_error_are_kept(run):
     assert done.says("'plugin broke'", "assert 1 == 2", "1 test did not run")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("returncode", "status", "reason"),
     [
@@ -221,6 +223,7 @@ def test_ctrl_c_in_a_test_is_an_incomplete_run_that_keeps_its_failures(run):
     )
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_collecting_is_an_incomplete_run(run):
     done = run({"test_a.py": "raise KeyboardInterrupt\n"})
     assert done.ret == 2
@@ -320,6 +323,7 @@ def {hook}:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", ["wrapper=True", "hookwrapper=True"])
 @pytest.mark.parametrize("order", ["tryfirst=True", "trylast=True"])
 @pytest.mark.parametrize(
@@ -369,6 +373,7 @@ def test_error_while_plugins_are_unconfigured_is_told(run):
     assert done.summary
 
 
+@pytest.mark.slow
 def test_error_while_plugins_are_unconfigured_leaves_the_state_of_the_loop(run):
     conftest = "def pytest_unconfigure(): raise KeyError('unconfigure broke')\n"
     for _ in range(2):
@@ -421,6 +426,7 @@ def test_prompt_does_not_need_the_plugin(run, plugin):
     )
 
 
+@pytest.mark.slow
 def test_rerun_does_not_need_the_cache(run):
     tests = "\n".join(f"def test_{'x' * 60}_{n}(): assert {n} < 0" for n in range(30))
     assert run({"test_a.py": tests}).rerun == "pytest --loop-close-failed"

@@ -53,6 +53,7 @@ def test_values_of_an_assertion_are_shown_with_what_made_them(run):
     assert done.says("With `expected = 20`.")
 
 
+@pytest.mark.slow
 def test_way_of_showing_does_not_change_the_cause(run):
     source = "def test_a(): assert list(range(50)) == [*range(49), 7]"
     options = [

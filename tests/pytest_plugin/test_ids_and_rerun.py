@@ -254,6 +254,7 @@ def failing(done):
     return sorted({test for cause in done.causes for test in cause["tests"]})
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(pytest, "Subtests"), reason="subtests are new in pytest 9.0")
 def test_cases_and_tests_with_subtests_are_run_and_no_others(run):
     done = run({"test_a.py": CASES})
@@ -307,6 +308,7 @@ def test_failing_tests_are_run_again_with_another_cache_and_on_workers(run, numb
     assert more.report["counts"]["passed"] == 0
 
 
+@pytest.mark.slow
 def test_worker_that_a_test_ended_is_used_again(run):
     pytest.importorskip("xdist")
     source = "import os\ndef test_a(): os._exit(7)\ndef test_b(): pass\n"
@@ -314,6 +316,7 @@ def test_worker_that_a_test_ended_is_used_again(run):
     assert plain(done.rerun) == ["pytest", "--loop-close", "-n", "1", "test_a.py::test_a"]
 
 
+@pytest.mark.slow
 def test_killed_run_leaves_the_evidence_of_the_one_before(run):
     done = run({"test_a.py": MANY})
     run(
@@ -349,6 +352,7 @@ def test_list_of_failing_tests_that_cannot_be_read_is_a_usage_error(run):
     assert "loop-close: cannot read .loop-close/failed.txt: " in done.stderr
 
 
+@pytest.mark.slow
 def test_list_of_failing_tests_is_exact_and_private(run):
     names = ["api_key=sk-abcdefghijklmnopqrstuvwxyz0123456789ABCD", "plain"]
     source = f"import pytest\n@pytest.mark.parametrize('x', {names!r})\ndef test_x(x): assert x == 1\n"
@@ -383,6 +387,7 @@ def pytest_unconfigure(config):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("--deselect", "gone.py")])
 @pytest.mark.parametrize("outcome", [0, 1])
 def test_types_and_actions_of_options_are_called_by_pytest_alone(run, outcome, more):

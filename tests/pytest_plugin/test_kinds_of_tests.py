@@ -227,6 +227,7 @@ def test_exception_in_a_finalizer_is_told_on_a_green_run(run):
     assert done.says("# The tests pass: 1 passed", "1 unhandled exception outside of a test", "__del__")
 
 
+@pytest.mark.slow
 def test_timeout_is_shown_where_the_time_went(run):
     source = "import time\ndef wait(): time.sleep(20)\ndef test_a(): wait()\ndef test_b(): pass\n"
     options = ("--timeout=0.2", "--timeout-method=signal")

@@ -27,6 +27,7 @@ def states(done):
     return {each["test"]: each["state"] for each in done.report["known"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["alone", "xdist"])
 def test_a_run_with_known_failures_alone_is_done(run, workers):
     files = project(f'{MEAN}, issue = "https://example.org/1", until = 2999-12-31', TOTAL)
@@ -176,6 +177,7 @@ def test_an_entry_that_is_added_in_a_loop_counts_once_a_person_accepts_it(red, p
     assert changes(red()) == []  # by now it is part of the tests
 
 
+@pytest.mark.slow
 def test_entries_that_differ_in_their_issue_alone_all_wait(red, pytester):
     add(pytester, f"{TOTAL}, issue = '#1'}}, {{{TOTAL}, issue = '#2'")
     done = red()
@@ -266,6 +268,7 @@ def test_without_a_history_all_entries_count(run, pytester):
     assert states(run({})) == {"test_shop.py::test_total": "known"}
 
 
+@pytest.mark.slow
 def test_a_known_failure_that_counts_again_is_not_flaky(run, pytester, monkeypatch):
     from loop_close.pytest_plugin import finish
 

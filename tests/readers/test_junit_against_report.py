@@ -73,6 +73,7 @@ def test_counts_are_equal(run):
         assert getattr(reading.counts, name) == report["counts"][name]
 
 
+@pytest.mark.slow
 def test_node_ids_phases_exceptions_messages_and_places_are_equal(run):
     report, reading = run
     by_report = {(e["test"], e["phase"]): list(told_by_report(e)) for e in report["evidence"] if "phase" in e}

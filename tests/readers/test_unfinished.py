@@ -90,6 +90,7 @@ def test_no_piece_of_any_red_log_is_green(text):
             check(piece)
 
 
+@pytest.mark.slow
 @given(log=st.sampled_from(RED), share=st.floats(0, 1), is_head=st.booleans())
 @settings(max_examples=200, deadline=None)
 def test_piece_that_is_cut_within_a_line_is_no_greener(log, share, is_head):
