@@ -33,7 +33,7 @@ _PYTHON = (".py", ".pyi", ".ipynb")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """One complaint as a checker wrote it.
+    """One finding as a checker wrote it.
 
     :ivar file: the path as written, with any separators; empty when it has none.
     :ivar cell: the notebook cell that ``line`` counts in.
@@ -52,11 +52,25 @@ class Finding:
     source_start: int = 0
 
 
+def finding_at(place: re.Match[str], message: str, code: str, notes: Sequence[str] = ()) -> Finding:
+    """A finding at the place in a match: groups ``file``, ``line``, ``column`` and, for notebooks, ``cell``."""
+    groups = place.groupdict()
+    return Finding(
+        message=message,
+        code=code,
+        file=groups["file"],
+        line=int(groups["line"]),
+        column=int(groups["column"]),
+        cell=groups.get("cell") or "",
+        notes=notes,
+    )
+
+
 @dataclass(slots=True)
 class Findings:
-    """Collects what one tool said in one text.
+    """The findings of one tool in one text.
 
-    :ivar spans: offsets of what was read; ``ranges`` the same as line numbers from 0, the end excluded.
+    :ivar spans: offsets of the text that was read; ``ranges`` the same as line numbers from 0, the end excluded.
     """
 
     tool: str
@@ -76,7 +90,7 @@ class Findings:
         self.ranges.append((first, end))
 
     def reading(self, lines: Sequence[str]) -> Reading:
-        """What was collected; nothing where that is neither a failure nor the tool's own green words."""
+        """All findings; empty if there is no finding and no summary of the tool."""
         if not self.failures and not self.is_certain:
             return Reading()
         spans = self.spans + _offsets(lines, self.ranges)

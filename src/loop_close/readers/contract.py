@@ -10,10 +10,8 @@ from loop_close.model import Counts, Failure, Warned
 
 #: Why a run is incomplete whose end is missing in the text.
 CUT = "its output ends before the run does"
-# Below a summary stand at most so many lines: what make, tox, a CI system or this plugin add.
+# At most so many lines and characters follow a summary: make, tox, a CI system or this plugin add them.
 _LAST_LINES, _MAX_BELOW = 8, 4_000
-
-
 _TILDES = re.compile(r"^[ \t]{0,20}~{3,9}\w{0,30}[ \t]{0,20}$", re.MULTILINE)
 
 
@@ -55,9 +53,9 @@ class Reader:
 
 
 def is_at_end(text: str, end: int, most: int = _LAST_LINES) -> bool:
-    """Whether what ends there is among the last lines of an output, and no quotation that goes on below it.
+    """Whether what ends there is among the last lines of an output, and not a quotation that goes on below it.
 
-    :param most: how many lines may be below it.
+    :param most: how many lines may follow.
     """
     below = text[end : end + _MAX_BELOW + 1]
     lines = [line for line in below.split("\n") if line.strip()]
@@ -65,16 +63,20 @@ def is_at_end(text: str, end: int, most: int = _LAST_LINES) -> bool:
 
 
 def is_quoted_until(below: str) -> bool:
-    """Whether a block of Markdown or a string of Python may end in a text: then it may quote what stands above it."""
+    """Whether a block of Markdown or a Python string may end in a text, which then may quote what is above it."""
     return _TILDES.search(below) is not None or any(mark in below for mark in ("```", '"""', "'''"))
+
+
+def line_end(text: str, at: int) -> int:
+    """The offset of the line break at or after another offset, or of the end of the text."""
+    end = text.find("\n", at)
+    return end if end >= 0 else len(text)
 
 
 def sum_of(counts: Sequence[Counts]) -> Counts:
     """The tests of several runs together, such as one for each interpreter."""
     return Counts(**{f.name: sum(getattr(c, f.name) for c in counts) for f in fields(Counts)})
 
-
-# Which of the paths that output names are files of the project; by their spelling alone.
 
 _FOREIGN = re.compile(
     r"(?:^|/)(?:site-packages|dist-packages)/|(?:^|/)lib(?:64)?/python3(?:\.\d+)?t?/|/Lib/|^<|(?:^|/)\.(?:venv|tox|nox)/"

@@ -16,6 +16,7 @@ from loop_close.readers.checks import (
     Finding,
     Findings,
     excerpt_at,
+    finding_at,
     is_path,
     is_python,
     json_documents,
@@ -234,17 +235,15 @@ def _full(lines: Sequence[str], at: int, found: Findings) -> int:
     """The finding whose first line this is; the first line behind it."""
     header = FULL.match(lines[at])
     excerpt = excerpt_at(lines, at + 1) if header else None
-    if header is None or excerpt is None or not _is_own(excerpt.file, header["code"]):
+    if header is None or excerpt is None:
+        return at + 1
+    if not (is_python(excerpt.file) or (header["code"] and excerpt.file.endswith(".toml"))):
         return at + 1
     code = header["code"] or {"unformatted": "format"}.get(header["name"], "invalid-syntax")
     notes, end = notes_at(lines, excerpt.end)
     found.cover(at, end)
     found.add(excerpt.finding(header["said"], code, notes))
     return end
-
-
-def _is_own(file: str, code: str | None) -> bool:
-    return is_python(file) or (code is not None and file.endswith(".toml"))
 
 
 def _group(lines: Sequence[str], at: int, found: Findings) -> int:
@@ -272,17 +271,7 @@ def _formatter(line: str, at: int, found: Findings) -> list[Finding]:
         found.add(Finding(message="Would reformat", code="format", file=unformatted["file"]))
     if unformatted or unparsed:
         found.cover(at, at + 1)
-    return [_unparsed(unparsed)] if unparsed else []
-
-
-def _unparsed(said: re.Match[str]) -> Finding:
-    return Finding(
-        message=said["said"],
-        code="invalid-syntax",
-        file=said["file"],
-        line=int(said["line"]),
-        column=int(said["column"]),
-    )
+    return [finding_at(unparsed, unparsed["said"], "invalid-syntax")] if unparsed else []
 
 
 def _add_new(unparsed: Sequence[Finding], found: Findings) -> None:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from loop_close.conventions import is_test_file
 from loop_close.facts import bounded, innermost, is_a
 from loop_close.model import Frame, Raised, Site, Source
-from loop_close.readers.contract import project_path
+from loop_close.readers.contract import line_end, project_path
 from loop_close.text import cut
 
 _MAX_PREFIX = 200
@@ -346,13 +346,11 @@ class Scanner:
         """The current line; None after the last."""
         if self.at >= len(self.text):
             return None
-        end = self.text.find("\n", self.at)
-        return self.text[self.at : end if end >= 0 else len(self.text)]
+        return self.text[self.at : line_end(self.text, self.at)]
 
     def move(self) -> None:
         """Go to the next line."""
-        end = self.text.find("\n", self.at)
-        self.end = end if end >= 0 else len(self.text)
+        self.end = line_end(self.text, self.at)
         self.at = self.end + 1
 
     def body(self, margin: str) -> str | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from loop_close.conventions import is_test_file
 from loop_close.facts import innermost, links
 from loop_close.model import Failure, Frame, Raised, Site, Warned
-from loop_close.readers.contract import Reader, Reading, is_at_end, project_path
+from loop_close.readers.contract import Reader, Reading, is_at_end, line_end, project_path
 from loop_close.readers.printed import (
     FRAME,
     MARKERS,
@@ -21,7 +22,11 @@ from loop_close.readers.printed import (
 )
 from loop_close.text import cut
 
-Found = tuple[Raised, int, int]
+_Said = TypeVar("_Said")
+#: Start and end of what was read, and what it says.
+_Found = tuple[int, int, _Said]
+
+# --- tracebacks, and the errors that Python prints without one
 
 _MAX_BLOCK = 6
 _SYNTAX = re.compile(
@@ -54,27 +59,28 @@ _NO_FILE = re.compile(
 
 def read_tracebacks(text: str, root: str) -> Reading:
     """Each traceback as a failure of the process; equal ones once."""
-    found = _without_inner([*printed_tracebacks(text, root), *_others(text, root)])
-    distinct = {text[start:end]: raised for raised, start, end in found}
-    is_stopped = bool(found) and found[-1][0].type == "KeyboardInterrupt" and is_at_end(text, found[-1][2])
+    tracebacks = ((start, end, raised) for raised, start, end in printed_tracebacks(text, root))
+    found = _apart([*tracebacks, *_others(text, root)])
+    distinct = {text[start:end]: raised for start, end, raised in found}
+    is_stopped = bool(found) and found[-1][2].type == "KeyboardInterrupt" and is_at_end(text, found[-1][1])
     return Reading(
-        failures=tuple(process_failure(raised) for raised in distinct.values()),
-        spans=tuple((start, end) for _, start, end in found),
+        failures=tuple(_process_failure(raised) for raised in distinct.values()),
+        spans=tuple((start, end) for start, end, _ in found),
         is_certain=is_stopped,
         incomplete="interrupted by Ctrl-C" if is_stopped else "",
     )
 
 
-def _without_inner(found: list[Found]) -> list[Found]:
-    """In the order of the text; what lies inside of another, such as a syntax error in its traceback, left out."""
-    kept: list[Found] = []
-    for one in sorted(found, key=lambda one: (one[1], -one[2])):
-        if not kept or one[1] >= kept[-1][2]:
+def _apart(found: Iterable[_Found[_Said]]) -> list[_Found[_Said]]:
+    """In the order of the text, without what is inside of another, such as a syntax error in its traceback."""
+    kept: list[_Found[_Said]] = []
+    for one in sorted(found, key=lambda one: (one[0], -one[1])):
+        if not kept or one[0] >= kept[-1][1]:
             kept.append(one)
     return kept
 
 
-def process_failure(raised: Raised, message: str = "") -> Failure:
+def _process_failure(raised: Raised, message: str = "") -> Failure:
     """The exception as a failure of the process, at the project's innermost frame.
 
     :param message: in place of the exception's.
@@ -94,23 +100,23 @@ def _place(raised: Raised) -> Frame | None:
     return next((place for member in raised.members if (place := _place(member))), None)
 
 
-def _others(text: str, root: str) -> Iterator[Found]:
+def _others(text: str, root: str) -> Iterator[_Found[Raised]]:
+    """Errors without a traceback: of ``py_compile``, of a script that is not there or cannot be parsed."""
     if "Error: " in text and '  File "' in text:
-        yield from _syntax_errors(text, root)
+        for found in _SYNTAX.finditer(text):
+            place = _place_above(text, found.start(), found["margin"])
+            if place is not None and project_path(place[0].file, root):
+                yield place[1], found.end(), assemble(found["said"], [place[0]], root=root)
     if "Sorry: " in text:
-        yield from _sorry(text, root)
+        for found in _SORRY.finditer(text):
+            at = Printed(found["file"], int(found["line"]), None)
+            yield *found.span(), assemble(f"{found['type']}: {found['message']}", [at], root=root)
     if ": No module named " in text or "finding module specification" in text:
         yield from _missing_modules(text)
     if ": can't " in text:
-        yield from _missing_files(text, root)
-
-
-def _syntax_errors(text: str, root: str) -> Iterator[Found]:
-    """Syntax errors without a traceback, as Python prints them of a script and ``py_compile`` of any file."""
-    for found in _SYNTAX.finditer(text):
-        place = _place_above(text, found.start(), found["margin"])
-        if place is not None and project_path(place[0].file, root):
-            yield assemble(found["said"], [place[0]], root=root), place[1], found.end()
+        for found in _NO_FILE.finditer(text):
+            path = project_path(found["path"], root) or found["path"]
+            yield *found.span(), _built_in("FileNotFoundError", found["message"], {"path": path})
 
 
 def _place_above(text: str, end: int, margin: str) -> tuple[Printed, int] | None:
@@ -131,38 +137,18 @@ def _place_above(text: str, end: int, margin: str) -> tuple[Printed, int] | None
     return None
 
 
-def _sorry(text: str, root: str) -> Iterator[Found]:
-    """``py_compile`` of a file with wrong indentation."""
-    for found in _SORRY.finditer(text):
-        place = Printed(found["file"], int(found["line"]), None)
-        yield assemble(f"{found['type']}: {found['message']}", [place], root=root), found.start(), found.end()
-
-
-def _missing_modules(text: str) -> Iterator[Found]:
+def _missing_modules(text: str) -> Iterator[_Found[Raised]]:
     for line in _LAST_LINE.finditer(text):
-        kind, details = line["type"], {"name": line["name"]}
-        raised = Raised(type=kind, message=line["message"], bases=bases_of(kind), details=details)
-        yield raised, line.start(), line.end()
+        yield *line.span(), _built_in(line["type"], line["message"], {"name": line["name"]})
     for found in _NO_MODULE.finditer(text):
         message = found["message"] or found["why"]
         named = _NAMED.match(message)
         name = named["name"] if named else (found["name"] or found["wanted"]).rstrip(".")
-        raised = Raised(
-            type="ModuleNotFoundError",
-            message=message,
-            bases=bases_of("ModuleNotFoundError"),
-            details={"name": name},
-        )
-        yield raised, found.start(), found.end()
+        yield *found.span(), _built_in("ModuleNotFoundError", message, {"name": name})
 
 
-def _missing_files(text: str, root: str) -> Iterator[Found]:
-    for found in _NO_FILE.finditer(text):
-        path = project_path(found["path"], root) or found["path"]
-        name = "FileNotFoundError"
-        details = {"path": path}
-        raised = Raised(type=name, message=found["message"], bases=bases_of(name), details=details)
-        yield raised, found.start(), found.end()
+def _built_in(name: str, message: str, details: dict[str, str]) -> Raised:
+    return Raised(type=name, message=message, bases=bases_of(name), details=details)
 
 
 TRACEBACKS = Reader(
@@ -172,7 +158,7 @@ TRACEBACKS = Reader(
 )
 
 
-# Dumps of ``faulthandler``: fatal errors of the interpreter and time limits, with the frames of its threads.
+# --- dumps of faulthandler
 
 _MAX_FRAMES = 16
 _MAX_LINES = 5_000
@@ -201,8 +187,6 @@ _DEATH = re.compile(
 
 def read_faulthandler(text: str, root: str) -> Reading:
     """Each dump as a failure of the process, of the thread that it says is the current one."""
-    if "(most recent call first):" not in text and "Fatal Python error: " not in text:
-        return Reading()
     failures: list[Failure] = []
     spans: list[tuple[int, int]] = []
     is_fatal = False
@@ -257,8 +241,7 @@ def _lines(text: str, start: int) -> Iterator[tuple[str, int]]:
     for _ in range(_MAX_LINES):
         if start >= len(text):
             return
-        end = text.find("\n", start)
-        end = end if end >= 0 else len(text)
+        end = line_end(text, start)
         yield text[start:end], end
         start = end + 1
 
@@ -271,7 +254,7 @@ def _dump_failure(head: re.Match[str], dump: _Dump) -> Failure:
         frames=frames,
         site=Site(frame=frames[-1]) if frames else None,
     )
-    return process_failure(raised)
+    return _process_failure(raised)
 
 
 FAULTHANDLER = Reader(
@@ -281,7 +264,7 @@ FAULTHANDLER = Reader(
 )
 
 
-# Exceptions that nobody took: in tasks, threads, callbacks, finalizers; coroutines that nobody awaited.
+# --- unhandled exceptions of tasks, threads, callbacks and finalizers; coroutines never awaited
 
 _MAX_BETWEEN = 40
 _MAX_FOUND = 2_000
@@ -323,12 +306,12 @@ _NEVER_AWAITED = re.compile(
 
 def read_asyncio(text: str, root: str) -> Reading:
     """Those with an exception as failures of the process, the others as warnings."""
-    found = _unhandled(text, root)
+    everything: list[_Found[Failure | Warned]] = [*_unhandled(text, root)]
     if "Task was destroyed but it is pending!" in text:
-        found += [(m.start(), m.end(), _destroyed(m, root)) for m in _DESTROYED.finditer(text)]
+        everything += [(*m.span(), _destroyed(m, root)) for m in _DESTROYED.finditer(text)]
     if "' was never awaited" in text:
-        found += [(m.start(), m.end(), _never_awaited(m, root)) for m in _NEVER_AWAITED.finditer(text)]
-    found = _without_overlaps(found)
+        everything += [(*m.span(), _never_awaited(m, root)) for m in _NEVER_AWAITED.finditer(text)]
+    found = _apart(everything)[:_MAX_FOUND]
     return Reading(
         failures=tuple(one for *_, one in found if isinstance(one, Failure)),
         warnings=tuple(one for *_, one in found if isinstance(one, Warned)),
@@ -336,28 +319,18 @@ def read_asyncio(text: str, root: str) -> Reading:
     )
 
 
-def _without_overlaps(
-    found: list[tuple[int, int, Failure | Warned]],
-) -> list[tuple[int, int, Failure | Warned]]:
-    kept: list[tuple[int, int, Failure | Warned]] = []
-    for one in sorted(found, key=lambda one: one[:2]):
-        if not kept or one[0] >= kept[-1][1]:
-            kept.append(one)
-    return kept[:_MAX_FOUND]
-
-
-def _unhandled(text: str, root: str) -> list[tuple[int, int, Failure | Warned]]:
+def _unhandled(text: str, root: str) -> Iterator[_Found[Failure]]:
     heads = sorted(head.span() for phrase in _PHRASES for head in _heads(text, phrase))
-    tracebacks = (
-        {start: (raised, end) for raised, start, end in printed_tracebacks(text, root)} if heads else {}
-    )
-    found: list[tuple[int, int, Failure | Warned]] = []
+    if not heads:
+        return
+    tracebacks = {start: (raised, end) for raised, start, end in printed_tracebacks(text, root)}
     for start, end in heads:
         at = _after(text, end + 1)
-        told = tracebacks.get(at) or _without_frames(text, at, root)
-        if told is not None:
-            found.append((start, told[1], _unhandled_failure(text[start:end], told[0])))
-    return found
+        found = tracebacks.get(at) or _without_frames(text, at, root)
+        if found is not None:
+            raised, last = found
+            said = f"{raised.type}: {raised.message}" if raised.message else raised.type
+            yield start, last, _process_failure(raised, cut(f"{text[start:end].rstrip(':')}: {said}"))
 
 
 def _heads(text: str, phrase: str) -> Iterator[re.Match[str]]:
@@ -372,27 +345,20 @@ def _heads(text: str, phrase: str) -> Iterator[re.Match[str]]:
 
 
 def _after(text: str, at: int) -> int:
-    """Where the exception is told, behind the lines about the task or handle."""
+    """Where the exception follows, after the lines about the task or handle."""
     for _ in range(_MAX_BETWEEN):
         if not _BETWEEN.match(text, at):
             break
-        end = text.find("\n", at)
-        at = end + 1 if end >= 0 else len(text)
+        at = min(line_end(text, at) + 1, len(text))
     return at
 
 
 def _without_frames(text: str, at: int, root: str) -> tuple[Raised, int] | None:
     """The exception of a future that no code raised."""
-    end = text.find("\n", at)
-    end = end if end >= 0 else len(text)
+    end = line_end(text, at)
     line = text[at : min(end, at + 16_000)]
     raised = raised_in_line(line, root) if is_exception(line) else None
     return (raised, end) if raised is not None else None
-
-
-def _unhandled_failure(head: str, raised: Raised) -> Failure:
-    said = f"{raised.type}: {raised.message}" if raised.message else raised.type
-    return process_failure(raised, cut(f"{head.rstrip(':')}: {said}"))
 
 
 def _destroyed(found: re.Match[str], root: str) -> Warned:

@@ -16,6 +16,7 @@ from loop_close.readers.checks import (
     Finding,
     Findings,
     excerpt_at,
+    finding_at,
     is_path,
     is_python,
     json_documents,
@@ -55,8 +56,8 @@ _MAX_CRASH = 400
 
 
 @dataclass(slots=True)
-class _Told:
-    """A finding while its notes are still to come."""
+class _Error:
+    """An error of mypy while its notes are still to come."""
 
     message: str
     code: str
@@ -117,13 +118,13 @@ def _mypy_location(lines: Sequence[str], at: int, found: Findings) -> int:
         found.cover(at, at + 1)
         return at + 1
     is_crash = begin["said"].startswith(_CRASH)
-    told = _crash(lines, at, begin) if is_crash else _error(lines, at, begin)
+    error = _crash(lines, at, begin) if is_crash else _error(lines, at, begin)
     if not is_crash:
-        _take_notes(lines, told, begin)
+        _take_notes(lines, error, begin)
     found.is_certain = found.is_certain or is_crash
-    found.cover(at, told.end)
-    found.add(_mypy_finding(told))
-    return told.end
+    found.cover(at, error.end)
+    found.add(_mypy_finding(error))
+    return error.end
 
 
 def _is_own(begin: re.Match[str], is_certain: bool) -> bool:
@@ -134,10 +135,10 @@ def _is_own(begin: re.Match[str], is_certain: bool) -> bool:
     return file == "<string>" or is_path(file, is_certain)
 
 
-def _error(lines: Sequence[str], at: int, begin: re.Match[str]) -> _Told:
+def _error(lines: Sequence[str], at: int, begin: re.Match[str]) -> _Error:
     said, source, end = _unwrapped(lines, at, begin["said"])
     message, code = _split_code(said)
-    return _Told(message, code, begin["file"], begin["line"] or "", begin["column"] or "", end, source)
+    return _Error(message, code, begin["file"], begin["line"] or "", begin["column"] or "", end, source)
 
 
 def _unwrapped(lines: Sequence[str], at: int, said: str) -> tuple[str, str, int]:
@@ -161,41 +162,41 @@ def _split_code(said: str) -> tuple[str, str]:
     return said, ""
 
 
-def _take_notes(lines: Sequence[str], told: _Told, begin: re.Match[str]) -> None:
+def _take_notes(lines: Sequence[str], error: _Error, begin: re.Match[str]) -> None:
     """Add the notes that follow on the same line of the same file."""
-    while told.end < len(lines) and ": note: " in lines[told.end]:
-        note = _MYPY_LINE.match(lines[told.end])
+    while error.end < len(lines) and ": note: " in lines[error.end]:
+        note = _MYPY_LINE.match(lines[error.end])
         if note is None or (note["file"], note["line"]) != (begin["file"], begin["line"]):
             return
-        told.notes.append(note["said"].rstrip())
-        told.end += 1
+        error.notes.append(note["said"].rstrip())
+        error.end += 1
 
 
-def _crash(lines: Sequence[str], at: int, begin: re.Match[str]) -> _Told:
+def _crash(lines: Sequence[str], at: int, begin: re.Match[str]) -> _Error:
     """An internal error with the traceback below it, up to the note that ends both."""
-    told = _Told(begin["said"], "", begin["file"], begin["line"] or "", begin["column"] or "", at + 1)
+    error = _Error(begin["said"], "", begin["file"], begin["line"] or "", begin["column"] or "", at + 1)
     for end in range(at + 1, min(at + _MAX_CRASH, len(lines))):
         if ": error: " in lines[end]:
             break
         if ": note: " in lines[end] and _MYPY_LINE.match(lines[end]):
-            told.notes = [line for line in lines[at + 1 : end] if not line.startswith(_ADVICE)]
-            told.end = end + 1
-            return told
-    return told
+            error.notes = [line for line in lines[at + 1 : end] if not line.startswith(_ADVICE)]
+            error.end = end + 1
+            return error
+    return error
 
 
-def _mypy_finding(told: _Told) -> Finding:
-    line = int(told.line or 0)
+def _mypy_finding(error: _Error) -> Finding:
+    line = int(error.line or 0)
     # An ellipsis in place of an end is mypy's, to fit the terminal: such a line is not the file's.
-    is_cut = told.source.startswith("...") or (told.source.endswith("...") and len(told.source) > 60)
+    is_cut = error.source.startswith("...") or (error.source.endswith("...") and len(error.source) > 60)
     return Finding(
-        message=told.message,
-        code=told.code,
-        file=told.file,
+        message=error.message,
+        code=error.code,
+        file=error.file,
         line=line,
-        column=int(told.column or 0),
-        notes=told.notes,
-        source=(told.source,) if told.source and not is_cut else (),
+        column=int(error.column or 0),
+        notes=error.notes,
+        source=(error.source,) if error.source and not is_cut else (),
         source_start=line,
     )
 
@@ -292,14 +293,7 @@ def _pyright_finding(begin: re.Match[str], notes: list[str]) -> Finding:
     rule = _PYRIGHT_RULE.search(said[-1])
     if rule is not None:
         said[-1] = said[-1][: rule.start()]
-    return Finding(
-        message=said[0],
-        code=rule["rule"] if rule else "",
-        file=begin["file"],
-        line=int(begin["line"]),
-        column=int(begin["column"]),
-        notes=said[1:],
-    )
+    return finding_at(begin, said[0], rule["rule"] if rule else "", said[1:])
 
 
 def _pyright_documents(text: str, found: Findings) -> None:
@@ -377,7 +371,7 @@ def _diagnostic(lines: Sequence[str], at: int, found: Findings) -> int:
     if minimal is not None and is_python(minimal["file"]):
         found.cover(at, at + 1)
         if minimal["level"] == "ERROR":
-            found.add(_from_line(minimal))
+            found.add(finding_at(minimal, minimal["said"], minimal["code"]))
         return at + 1
     full = _PYREFLY_FULL.match(lines[at])
     return _pyrefly_full(lines, at, full, found) if full is not None else at + 1
@@ -395,17 +389,6 @@ def _pyrefly_full(lines: Sequence[str], at: int, header: re.Match[str], found: F
         notes = said_notes(line[2:] for line in lines[excerpt.end : end])
         found.add(excerpt.finding(header["said"], header["code"], notes))
     return end
-
-
-def _from_line(line: re.Match[str]) -> Finding:
-    return Finding(
-        message=line["said"],
-        code=line["code"],
-        file=line["file"],
-        line=int(line["line"]),
-        column=int(line["column"]),
-        cell=line["cell"] or "",
-    )
 
 
 def _pyrefly_documents(text: str, found: Findings) -> None:
@@ -451,8 +434,6 @@ _FAILING = ("error", "fatal")
 
 def read_ty(text: str, root: str) -> Reading:
     """Every error of ty; its warnings do not fail a run and are none."""
-    if "error[" not in text and "fatal[" not in text:
-        return Reading()
     lines = text.split("\n")
     found = Findings(tool="ty", root=root)
     summaries = [at for at, line in enumerate(lines) if line.startswith("Found ") and _TY_SUMMARY.match(line)]
@@ -477,15 +458,7 @@ def _concise(line: str, at: int, found: Findings, is_certain: bool) -> None:
         return
     found.cover(at, at + 1)
     if said["kind"] in _FAILING:
-        finding = Finding(
-            message=said["said"] or said["code"],
-            code=said["code"],
-            file=said["file"],
-            line=int(said["line"]),
-            column=int(said["column"]),
-            cell=said["cell"] or "",
-        )
-        found.add(finding)
+        found.add(finding_at(said, said["said"] or said["code"], said["code"]))
 
 
 def _ty_full(lines: Sequence[str], at: int, found: Findings, is_certain: bool) -> int:
