@@ -17,7 +17,7 @@ from benchmarks.localize.logit import Choice, weights_of
 from benchmarks.localize.pairs import distinct, singles, together
 from loop_close.calls import Calls
 from loop_close.causes.clues import is_named
-from loop_close.causes.locate import Told, agreement, joint_less_apart, told
+from loop_close.causes.locate import CauseEvidence, agreement, evidence_of, joint_less_apart
 from loop_close.causes.rank import found_for
 from loop_close.causes.spectrum import Counted
 from loop_close.model import RootCause
@@ -65,10 +65,10 @@ def _of(causes: Sequence[RootCause], calls: Calls, own: int) -> list[tuple[float
     return [_known(a, b) for a, b in pairs if a is not None and b is not None and a.kind == b.kind]
 
 
-def _told(cause: RootCause, calls: Calls) -> Told | None:
-    return None if is_named(cause) else told(cause, found_for(cause, Counted(calls)), calls)
+def _told(cause: RootCause, calls: Calls) -> CauseEvidence | None:
+    return None if is_named(cause) else evidence_of(cause, found_for(cause, Counted(calls)), calls)
 
 
-def _known(one: Told, other: Told) -> tuple[float, float, float]:
+def _known(one: CauseEvidence, other: CauseEvidence) -> tuple[float, float, float]:
     agreed = log(max(_LEAST, agreement(one.blame, other.blame)))
     return 1.0, agreed, joint_less_apart(one.lines, other.lines)

@@ -264,7 +264,7 @@ class Memory:
         if begun is None or seen is None:
             return
         from loop_close.memory import Run
-        from loop_close.progress.record import run_of, summary_of, taken_up
+        from loop_close.progress.record import record_run, run_of, summary_of
 
         # What is ignored is what the parser says of odd escapes in values that messages show.
         with warnings.catch_warnings(action="ignore"), self._opened() as history:
@@ -285,7 +285,7 @@ class Memory:
             with history.turn(begun) as turn:
                 killed = [Run(number=n, source=self.source, is_killed=True) for n in turn.killed]
                 own = self._judged(own, changes, turn.episode)
-                report, episode = taken_up(taken[0], turn.episode, [*killed, own], limits_of(settings))
+                report, episode = record_run(taken[0], turn.episode, [*killed, own], limits_of(settings))
                 if report.verdict == "green":
                     report = replace(report, edits_run=ran, green_run=green)
                 self.notes += [f"run {run.number} started but did not finish" for run in killed]

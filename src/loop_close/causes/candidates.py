@@ -34,7 +34,7 @@ _STEEP = 10.0
 _TEST_CODE = 0.6
 
 
-class Known(NamedTuple):
+class ExecutedCode(NamedTuple):
     """What ran at all, in whatever test or import.
 
     :ivar functions: by file and name; ``modules`` the files.
@@ -85,7 +85,7 @@ def candidates(
     spectra: Iterable[Spectrum],
     clues: Mapping[Name, Clue],
     failures: Sequence[Failure],
-    known: Known | None = None,
+    known: ExecutedCode | None = None,
     none_before: Mapping[Name, NoneBefore] | None = None,
     swallowed: Mapping[Name, SwallowedIn] | None = None,
 ) -> list[Candidate]:
@@ -97,7 +97,7 @@ def candidates(
     :param swallowed: functions in which exceptions were raised that never reached the tests.
     """
     none_before, swallowed = none_before or {}, swallowed or {}
-    known = known or Known()
+    known = known or ExecutedCode()
     ran = {(s.function.file, base_name(s.function.function)): s for s in spectra}
     named = {name for name, clue in clues.items() if clue.framed or _is_edited(clue, ran.get(name), known)}
     named |= {name for name, clue in clues.items() if clue.judged and not ran}
@@ -144,7 +144,7 @@ def _follows(name: Name, clue: Clue | None, given_on: Collection[Name], failures
     return name in given_on or (not is_framed and is_of_the_exception(name[1], failures))
 
 
-def _is_edited(clue: Clue, spectrum: Spectrum | None, known: Known) -> bool:
+def _is_edited(clue: Clue, spectrum: Spectrum | None, known: ExecutedCode) -> bool:
     """Whether it was edited and may have run in the failing tests: a function that did not run is not to blame."""
     return clue.edited > 0 and (spectrum is not None or _is_outside(clue, spectrum, known))
 
@@ -195,7 +195,7 @@ def _by_clue(clue: Clue | None) -> dict[str, float]:
     }
 
 
-def _is_outside(clue: Clue, spectrum: Spectrum | None, known: Known) -> bool:
+def _is_outside(clue: Clue, spectrum: Spectrum | None, known: ExecutedCode) -> bool:
     """Whether it was edited and is nothing that is counted: test code, or the body of a module or class that ran."""
     if (
         not clue.edited
@@ -208,7 +208,7 @@ def _is_outside(clue: Clue, spectrum: Spectrum | None, known: Known) -> bool:
     return clue.is_test or not known.functions or (is_body and known.has_run(clue.file))
 
 
-def with_standing(found: Collection[Candidate]) -> list[Candidate]:
+def with_relative_rank(found: Collection[Candidate]) -> list[Candidate]:
     """The candidates of one cause, those that ran with two more clues, each at most 1.
 
     ``foremost``: 1 for those with the highest contrast, a half for those with the next, a third, and so on. ``file``:

@@ -48,9 +48,9 @@ def joined(causes: Sequence[RootCause], calls: Calls | None) -> list[RootCause]:
 
     counted = Counted(calls)
 
-    def tell(group: Group) -> Told:
+    def tell(group: Group) -> CauseEvidence:
         whole = _joined(causes, group)
-        return told(whole, found_for(whole, counted), calls)
+        return evidence_of(whole, found_for(whole, counted), calls)
 
     compared = _compared(causes, calls)
     groups = Join(tell)(compared)
@@ -113,10 +113,12 @@ def _near(
     """Of each root cause those few that may be of the same fault, with the odds."""
     if calls is None or len(causes) < 2:
         return {}
-    return others({i: told(causes[i], [c for _, c in scores((i,))], calls) for i in _able(causes, calls)})
+    return others(
+        {i: evidence_of(causes[i], [c for _, c in scores((i,))], calls) for i in _able(causes, calls)}
+    )
 
 
-def others(tells: Mapping[int, Told]) -> dict[int, list[tuple[int, float]]]:
+def others(tells: Mapping[int, CauseEvidence]) -> dict[int, list[tuple[int, float]]]:
     """Of each root cause those few that may be of the same fault.
 
     :param tells: what is told by the root causes, by their numbers.
@@ -179,7 +181,7 @@ class Join:
     :param tell: gives what a group tells.
     """
 
-    def __init__(self, tell: Callable[[Group], Told]) -> None:
+    def __init__(self, tell: Callable[[Group], CauseEvidence]) -> None:
         self._tell = cache(tell)  # with thousands of lines each takes a tenth of a second
         self._assurance = cache(self._weigh)
         self._refused: set[frozenset[Group]] = set()
@@ -270,7 +272,7 @@ _Blame = Mapping[Name, tuple[float, int]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Lines:
+class LinesRun:
     """The lines that failing tests ran, without those of each ``__repr__`` and of functions that only hand errors on.
 
     :ivar tests: node ids of the tests of which that is known.
@@ -286,7 +288,7 @@ class Lines:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
+class CauseEvidence:
     """What a root cause tells, or several that were joined.
 
     :ivar blame: of functions that were counted only: that both tracebacks show one does not make them one.
@@ -295,11 +297,11 @@ class Told:
 
     kind: str
     blame: _Blame
-    lines: Lines
+    lines: LinesRun
     place: Place | None
 
 
-def told(cause: RootCause, found: Iterable[Candidate], calls: Calls) -> Told:
+def evidence_of(cause: RootCause, found: Iterable[Candidate], calls: Calls) -> CauseEvidence:
     """What it tells.
 
     :param found: its candidates.
@@ -308,7 +310,7 @@ def told(cause: RootCause, found: Iterable[Candidate], calls: Calls) -> Told:
     makers = {
         (c.file, base_name(c.function)) for c in calls.functions if is_of_the_exception(c.function, failures)
     }
-    return Told(
+    return CauseEvidence(
         kind=cause.kind,
         blame=blame(found),
         lines=lines_of({failure.nodeid for failure in failures}, calls, handlers(failures) | makers),
@@ -328,24 +330,24 @@ def blame(found: Iterable[Candidate]) -> _Blame:
     }
 
 
-def odds(one: Told, other: Told) -> float:
+def odds(one: CauseEvidence, other: CauseEvidence) -> float:
     """The logarithm of how much likelier one fault is than two."""
     agreed = max(_TINY, agreement(one.blame, other.blame))
     return _BEFORE + _AGREED * log(agreed) + _JOINT * joint_less_apart(one.lines, other.lines)
 
 
-def assurance(one: Told, other: Told) -> float:
+def assurance(one: CauseEvidence, other: CauseEvidence) -> float:
     """By how much these odds are above what it takes to show both as one: from 0 on they are."""
     return odds(one, other) - _SURE if agreement(one.blame, other.blame) >= _least(one, other) else -inf
 
 
-def is_as_sure(whole: Told, parts: Iterable[Told]) -> bool:
+def is_as_sure(whole: CauseEvidence, parts: Iterable[CauseEvidence]) -> bool:
     """Whether one function stands out in the whole as in the parts: what they merely share stands out nowhere."""
     return _first(whole) >= _KEPT * min(map(_first, parts))
 
 
-def _first(told: Told) -> float:
-    return max((share for share, _ in told.blame.values()), default=0.0)
+def _first(evidence_of: CauseEvidence) -> float:
+    return max((share for share, _ in evidence_of.blame.values()), default=0.0)
 
 
 def agreement(one: _Blame, other: _Blame) -> float:
@@ -353,7 +355,7 @@ def agreement(one: _Blame, other: _Blame) -> float:
     return sum(share * other[name][0] for name, (share, _) in one.items() if name in other)
 
 
-def _least(one: Told, other: Told) -> float:
+def _least(one: CauseEvidence, other: CauseEvidence) -> float:
     if not one.lines.tests.isdisjoint(other.lines.tests):
         return _UNKNOWN
     name = most_blamed(one.blame, other.blame)
@@ -366,7 +368,7 @@ def most_blamed(one: _Blame, other: _Blame) -> Name | None:
     return max(common, key=lambda name: (one[name][0] * other[name][0], name), default=None)
 
 
-def clash(one: Told, other: Told) -> bool:
+def clash(one: CauseEvidence, other: CauseEvidence) -> bool:
     """Whether they are two whatever else is known: of two kinds, or exceptions out of the very function both blame."""
     if one.kind != other.kind:
         return True
@@ -376,7 +378,7 @@ def clash(one: Told, other: Told) -> bool:
     return what != that and name == same == most_blamed(one.blame, other.blame)
 
 
-def lines_of(tests: Collection[str], calls: Calls, handlers: Collection[Name] = ()) -> Lines:
+def lines_of(tests: Collection[str], calls: Calls, handlers: Collection[Name] = ()) -> LinesRun:
     """What failing tests ran, given by node id.
 
     :param handlers: functions whose lines say nothing of the fault.
@@ -387,7 +389,7 @@ def lines_of(tests: Collection[str], calls: Calls, handlers: Collection[Name] = 
     failed = {hit: count for hit, count in ran.items() if hit[0] not in silent}
     passed = {hit: passed_of(calls, hit) for hit in failed}
     scores = ((ochiai(count, passed[hit], len(known)), hit) for hit, count in failed.items())
-    return Lines(tests=known, failed=failed, passed=passed, scores=sorted(scores, reverse=True))
+    return LinesRun(tests=known, failed=failed, passed=passed, scores=sorted(scores, reverse=True))
 
 
 def _is_silent(called: Called, handlers: Collection[Name]) -> bool:
@@ -395,7 +397,7 @@ def _is_silent(called: Called, handlers: Collection[Name]) -> bool:
     return called.function.endswith("__repr__") or (called.file, base_name(called.function)) in handlers
 
 
-def joint_less_apart(one: Lines, other: Lines) -> float:
+def joint_less_apart(one: LinesRun, other: LinesRun) -> float:
     """From -1 to 1; near 0 or above where one line explains the failures of both as well as two lines do.
 
     Ochiai's measure of the oddest line that tests of both ran, over the tests of both, less the mean of that of the
@@ -405,7 +407,7 @@ def joint_less_apart(one: Lines, other: Lines) -> float:
     return max(_joint(one, other), default=0.0) - apart / 2
 
 
-def _joint(one: Lines, other: Lines) -> Iterator[float]:
+def _joint(one: LinesRun, other: LinesRun) -> Iterator[float]:
     small, large = sorted((one, other), key=lambda each: len(each.failed))
     tests = len(one.tests) + len(other.tests)
     for hit, count in small.failed.items():
@@ -413,7 +415,7 @@ def _joint(one: Lines, other: Lines) -> Iterator[float]:
             yield ochiai(count + large.failed[hit], small.passed[hit], tests)
 
 
-def _apart(lines: Lines, other: Lines) -> float:
+def _apart(lines: LinesRun, other: LinesRun) -> float:
     best = 0.0
     for score, hit in lines.scores:
         if score <= best:

@@ -7,7 +7,7 @@ from itertools import accumulate
 from math import exp, inf
 
 from loop_close.calls import Calls
-from loop_close.causes.candidates import Candidate, Known, candidates, with_names, with_standing
+from loop_close.causes.candidates import Candidate, ExecutedCode, candidates, with_names, with_relative_rank
 from loop_close.causes.clues import base_name, clues, is_named
 from loop_close.causes.hidden import none_before_tests, swallowed_in
 from loop_close.causes.spectrum import Counted, Spectrum, spectra
@@ -121,13 +121,15 @@ def found_for(cause: RootCause, counted: Counted | None, episode: Episode | None
     known = _known(calls) if spectrum else None
     before = none_before_tests(failures, calls)
     swallowed = swallowed_in(cause, calls)
-    return with_names(with_standing(candidates(spectrum, found, failures, known, before, swallowed)), tests)
+    return with_names(
+        with_relative_rank(candidates(spectrum, found, failures, known, before, swallowed)), tests
+    )
 
 
-def _known(calls: Calls | None) -> Known:
+def _known(calls: Calls | None) -> ExecutedCode:
     functions = calls.functions if calls is not None else ()
     modules = calls.modules if calls is not None else frozenset()
-    return Known(frozenset((each.file, base_name(each.function)) for each in functions), modules)
+    return ExecutedCode(frozenset((each.file, base_name(each.function)) for each in functions), modules)
 
 
 def scored(found: Collection[Candidate], without: Collection[str] = ()) -> Scored:

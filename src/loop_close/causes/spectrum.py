@@ -53,10 +53,10 @@ class Counted:
         self.calls = calls
         self._traces: dict[str, Trace] = {}
 
-    def of(self, tests: Collection[str]) -> Counts:
+    def of(self, tests: Collection[str]) -> SpectrumCounts:
         """What is known of failing tests, given by node id."""
         known = [self._trace(test) for test in sorted(tests) if test in self.calls.failed]
-        return Counts(self, known, self._told_by_import(known))
+        return SpectrumCounts(self, known, self._told_by_import(known))
 
     def _trace(self, test: str) -> Trace:
         if test not in self._traces:
@@ -134,7 +134,7 @@ def _tests_of(traces: Iterable[Iterable[Hit]]) -> Counter[int]:
     return Counter(index for trace in traces for index in {index for index, _ in trace})
 
 
-class Counts:
+class SpectrumCounts:
     """What is known of some failing tests, and of the passing ones beside them.
 
     :param told: the functions that are counted for what they did at import as well.
@@ -271,7 +271,7 @@ def passed_of(calls: Calls, hit: Hit) -> int:
 
 
 def _left_out_score(
-    counts: Counts, index: int, lines: Mapping[Hit, int], failed: int, all_failed: int
+    counts: SpectrumCounts, index: int, lines: Mapping[Hit, int], failed: int, all_failed: int
 ) -> float:
     """Of the lines that passing tests ran, the oddest for being left out by tests that ran the function."""
     all_passed = counts.passed(index)
@@ -294,7 +294,7 @@ def _oddest(scores: Mapping[Hit, float]) -> dict[int, tuple[float, int]]:
     return found
 
 
-def _contrasts(lines: Mapping[Hit, int], counts: Counts, all_failed: int) -> dict[int, float]:
+def _contrasts(lines: Mapping[Hit, int], counts: SpectrumCounts, all_failed: int) -> dict[int, float]:
     """Of each function. The root, as the first few passing tests tell more than as many beyond a hundred."""
     found: dict[int, float] = {}
     for hit, failed in lines.items():
@@ -332,7 +332,7 @@ def _last_places(traces: Iterable[Sequence[Hit]]) -> dict[int, float]:
 Key = tuple[str, str, str, int]
 
 
-def completed(now: Calls, before: Calls, not_passed: Collection[str]) -> Calls:
+def merge_baseline(now: Calls, before: Calls, not_passed: Collection[str]) -> Calls:
     """This run's calls with the passing counts of the earlier run, where that is the fuller one.
 
     They are taken for functions that are as they were then. A test that passed then and fails now is inside of them:

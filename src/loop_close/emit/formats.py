@@ -46,7 +46,7 @@ _INCOMPLETE = "incomplete-run"
 _MOST_RESULTS, _MOST_LOCATIONS, _MOST_BYTES = 5_000, 100, 9_500_000
 
 
-class Finding(NamedTuple):
+class CodeIssue(NamedTuple):
     """Something to show at a place.
 
     :ivar cause: the id of its root cause; ``kind`` that of the cause.
@@ -66,7 +66,7 @@ class Finding(NamedTuple):
     is_check: bool = False
 
 
-def findings(document: Mapping[str, Any]) -> list[Finding]:
+def findings(document: Mapping[str, Any]) -> list[CodeIssue]:
     """The root causes where to look first, in the report's order; then all other places where they show.
 
     A run that is not green without a root cause, or is incomplete, is a finding as well.
@@ -79,7 +79,7 @@ def findings(document: Mapping[str, Any]) -> list[Finding]:
     ]
     if why := why_no_result(document):
         key = _fingerprint(seen, _INCOMPLETE, {"file": "", "function": ""})
-        first.append(Finding(_INCOMPLETE, _INCOMPLETE, "", 0, "No complete result", why, key))
+        first.append(CodeIssue(_INCOMPLETE, _INCOMPLETE, "", 0, "No complete result", why, key))
     others = []
     for cause, shown in zip(document["root_causes"], first, strict=False):
         places = {(shown.file, shown.line)}
@@ -104,7 +104,7 @@ def _fingerprint(seen: Counter[tuple[str, ...]], cause: str, at: Mapping[str, An
     return blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def _first(cause: Mapping[str, Any], is_check: bool, fingerprint: str) -> Finding:
+def _first(cause: Mapping[str, Any], is_check: bool, fingerprint: str) -> CodeIssue:
     at, _ = place(cause)
     tests = [test for test in cause["tests"] if test]
     lines = [said(cause["exception"], cause["message"] or cause["kind"])]
@@ -113,18 +113,18 @@ def _first(cause: Mapping[str, Any], is_check: bool, fingerprint: str) -> Findin
         named = f"{', '.join(tests[:_MOST_TESTS])}{f' and {more:,} more' if more > 0 else ''}"
         lines.append(f"Fails: {named}")
     message = "\n".join(shortened(line, _MESSAGE) for line in lines)
-    return Finding(
+    return CodeIssue(
         cause["id"], cause["kind"], at["file"], at["line"], heading(cause), message, fingerprint, is_check
     )
 
 
-def _other(evidence: Mapping[str, Any], first: Finding, fingerprint: str) -> Finding:
+def _other(evidence: Mapping[str, Any], first: CodeIssue, fingerprint: str) -> CodeIssue:
     text = said(exception_of(evidence), evidence["snippet"] or evidence["kind"])
     title = shortened(evidence["test"] or evidence["label"] or evidence["kind"], 300).replace("\n", " ")
     message = shortened(text, _MESSAGE)
     if not first.is_check:
         message += f"\nRoot cause: {first.title}"
-    return Finding(
+    return CodeIssue(
         first.cause,
         first.kind,
         evidence["file"],
@@ -159,8 +159,8 @@ def sarif(document: Mapping[str, Any]) -> str:
     checker found is a result for each place. Results beyond the limits are left out, the last ones first.
     """
     found = findings(document)
-    related: dict[str, list[Finding]] = {}
-    results: list[Finding] = []
+    related: dict[str, list[CodeIssue]] = {}
+    results: list[CodeIssue] = []
     known: set[str] = set()
     for each in found:
         if each.cause in known and not each.is_check:
@@ -206,7 +206,7 @@ def _level(kind: str) -> str:
     return _LEVELS.get(_SEVERITIES.get(kind, "major"), "error")
 
 
-def _result(finding: Finding, rule: int, related: Iterable[Finding]) -> dict[str, Any]:
+def _result(finding: CodeIssue, rule: int, related: Iterable[CodeIssue]) -> dict[str, Any]:
     result = {
         "ruleId": finding.kind,
         "ruleIndex": rule,
@@ -223,7 +223,7 @@ def _result(finding: Finding, rule: int, related: Iterable[Finding]) -> dict[str
     return {**result, "relatedLocations": others} if others else result
 
 
-def _location(finding: Finding) -> dict[str, Any]:
+def _location(finding: CodeIssue) -> dict[str, Any]:
     """A place, as a relative reference of a URI (RFC 3986)."""
     uri = quote(finding.file or _NO_FILE, safe="/", errors="replace")
     return {
@@ -242,7 +242,7 @@ _SHORT_MESSAGE = 300
 _FAILURES = ("call", "check", "")
 
 
-class Case(NamedTuple):
+class FailingCase(NamedTuple):
     """One failing test, or one finding that is of no test, with all its failures.
 
     :ivar name: the node id, or the place.
@@ -252,15 +252,15 @@ class Case(NamedTuple):
     evidence: Sequence[Mapping[str, Any]]
 
 
-class Suite(NamedTuple):
+class SourceSuite(NamedTuple):
     """The result of one source."""
 
     name: str
     counts: Mapping[str, int]
-    cases: Sequence[Case]
+    cases: Sequence[FailingCase]
 
 
-def suites(document: Mapping[str, Any]) -> list[Suite]:
+def suites(document: Mapping[str, Any]) -> list[SourceSuite]:
     """Each source with the tests that failed in it; a run without a complete result is a failing case as well."""
     by_cause = evidence_by_cause(document)
     sources = document["sources"] or [
@@ -273,7 +273,7 @@ def suites(document: Mapping[str, Any]) -> list[Suite]:
     return [_suite(source, by_cause) for source in sources]
 
 
-def _suite(source: Mapping[str, Any], by_cause: Mapping[str, list[dict[str, Any]]]) -> Suite:
+def _suite(source: Mapping[str, Any], by_cause: Mapping[str, list[dict[str, Any]]]) -> SourceSuite:
     failed = set(source["failed"])
     cases: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for cause in source["root_causes"]:
@@ -281,10 +281,10 @@ def _suite(source: Mapping[str, Any], by_cause: Mapping[str, list[dict[str, Any]
             if not failed or not evidence["test"] or evidence["test"] in failed:
                 name = evidence["test"] or f"{evidence['kind']} {where(evidence)}".strip()
                 cases.setdefault((name, evidence["subtest"]), []).append(evidence)
-    found = [Case(f"{name} {subtest}".strip(), each) for (name, subtest), each in cases.items()]
+    found = [FailingCase(f"{name} {subtest}".strip(), each) for (name, subtest), each in cases.items()]
     if why := why_no_result(source):
-        found.append(Case("the run", [_no_result(why)]))
-    return Suite(source["source"], source["counts"], found)
+        found.append(FailingCase("the run", [_no_result(why)]))
+    return SourceSuite(source["source"], source["counts"], found)
 
 
 def _no_result(why: str) -> dict[str, Any]:
@@ -298,7 +298,7 @@ def _no_result(why: str) -> dict[str, Any]:
     }
 
 
-def _passed(suite: Suite) -> dict[str, int]:
+def _passed(suite: SourceSuite) -> dict[str, int]:
     """How many tests of a suite did not fail, by the names of CTRF."""
     counts = suite.counts
     return {
@@ -340,7 +340,7 @@ def ctrf(document: Mapping[str, Any]) -> str:
     )
 
 
-def _test(source: str, case: Case) -> dict[str, Any]:
+def _test(source: str, case: FailingCase) -> dict[str, Any]:
     first = case.evidence[0]
     place = {"filePath": first["file"]} if first["file"] else {}
     return {
@@ -384,7 +384,7 @@ def junit(document: Mapping[str, Any]) -> str:
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
 
 
-def _add_suite(root: ElementTree.Element, suite: Suite) -> None:
+def _add_suite(root: ElementTree.Element, suite: SourceSuite) -> None:
     element = ElementTree.SubElement(root, "testsuite", name=suite.name)
     for case in suite.cases:
         _add_case(element, case)
@@ -395,7 +395,7 @@ def _add_suite(root: ElementTree.Element, suite: Suite) -> None:
     element.set("skipped", str(numbers["skipped"] + suite.counts["xfailed"]))
 
 
-def _add_case(suite: ElementTree.Element, case: Case) -> None:
+def _add_case(suite: ElementTree.Element, case: FailingCase) -> None:
     classes = _classes(case.evidence[0]["test"])
     if classes:
         classes[0] = classes[0].removesuffix(".py").replace("/", ".")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from loop_close.emit.formats import Finding, findings
+from loop_close.emit.formats import CodeIssue, findings
 from loop_close.emit.report import called, place, shortened, title, where, why_no_result
 from loop_close.prompt.green import in_words
 from loop_close.prompt.place import how_sure, percent
@@ -139,7 +139,7 @@ def error_annotations(document: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _annotation(finding: Finding, left: int) -> str:
+def _annotation(finding: CodeIssue, left: int) -> str:
     properties = {"title": f"loop-close: {shortened(finding.title, 200)}"}
     if finding.file:
         properties |= {"file": finding.file, "line": str(max(finding.line, 1))}

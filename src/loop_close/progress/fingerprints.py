@@ -314,7 +314,7 @@ _OPERATORS = {
 }
 
 
-class _Comparison(NamedTuple):
+class _ComparedValues(NamedTuple):
     """The texts of two values, and what a test demands of them: ``left operator right``."""
 
     left: str
@@ -341,7 +341,7 @@ def compared_values(failure: Failure) -> tuple[str, str]:
     return _shown(found.left), of_left.format(_shown(found.right))
 
 
-def _comparison(message: str, statement: str) -> _Comparison | None:
+def _comparison(message: str, statement: str) -> _ComparedValues | None:
     found = _ASSERT.search(message)
     if found is not None:
         return _compared(found["compared"])
@@ -349,28 +349,28 @@ def _comparison(message: str, statement: str) -> _Comparison | None:
     return _of_unittest(message, *_METHODS.get(method[1] if method is not None else "", _EQUAL))
 
 
-def _of_unittest(message: str, operator: str, words: str) -> _Comparison | None:
+def _of_unittest(message: str, operator: str, words: str) -> _ComparedValues | None:
     """The two values of unittest's message; nothing where a value may hold the words between them."""
     left, found, right = _PREFIX.sub("", message).partition(words)
     right = _REASON.split(right, maxsplit=1)[0]
     if operator == "is not":  # the message shows the value once
-        return _Comparison(right, operator, right) if found and not left and right else None
+        return _ComparedValues(right, operator, right) if found and not left and right else None
     is_clear = left and right and "\n" not in left and words not in right
-    return _Comparison(left, operator, right) if found and is_clear else None
+    return _ComparedValues(left, operator, right) if found and is_clear else None
 
 
-def _compared(text: str) -> _Comparison | None:
+def _compared(text: str) -> _ComparedValues | None:
     """Both sides of ``7 == 6``; nothing where the operator cannot be told from one inside a value."""
     try:
         node = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         parts = _OPERATOR.split(text)
         is_clear = len(parts) == 3 and not _IS_OF_MORE.search(text)
-        return _Comparison(*parts) if is_clear else None
+        return _ComparedValues(*parts) if is_clear else None
     if not isinstance(node, ast.Compare) or len(node.ops) != 1:
         return None
     left, right = (ast.get_source_segment(text, side) for side in (node.left, node.comparators[0]))
-    return _Comparison(left, _OPERATORS[type(node.ops[0])], right) if left and right else None
+    return _ComparedValues(left, _OPERATORS[type(node.ops[0])], right) if left and right else None
 
 
 def _is_literal_first(statement: str, left: str) -> bool:

@@ -70,7 +70,7 @@ def _meant(edits: Edits, marks: Sequence[Mark]) -> Edits:
     return replace(edits, kind="effective") if is_check and edits.kind == "ineffective" else edits
 
 
-def taken_up(
+def record_run(
     report: Report, episode: Episode, runs: Sequence[Run], limits: Thresholds
 ) -> tuple[Report, Episode]:
     """The report with its progress, and the episode to remember.

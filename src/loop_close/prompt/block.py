@@ -26,7 +26,7 @@ from loop_close.model import Failure, Frame, Raised, Report, RootCause, Source, 
 from loop_close.progress.fingerprints import test_key
 from loop_close.prompt.place import (
     PROBABLE,
-    Place,
+    ProbablePlace,
     frames_of,
     how_sure,
     name_of,
@@ -132,7 +132,7 @@ def brief_line(number: int, cause: RootCause, report: Report) -> str:
     return f"{number}. {_headline(cause, at)}{shown}: {_brief(failure)}.{_tests(cause, 0)}"
 
 
-def _headline(cause: RootCause, at: Place) -> str:
+def _headline(cause: RootCause, at: ProbablePlace) -> str:
     if at.score is not None:
         sure = how_sure(at.score).capitalize()
         what = f"{span(at.called, 80)} at " if at.called else ""
@@ -216,7 +216,7 @@ def _contained(reason: str) -> str:
     return shown if _WORDS.fullmatch(shown) else code(shown, 300)
 
 
-def _source(cause: RootCause, at: Place, report: Report, level: int) -> Iterator[str]:
+def _source(cause: RootCause, at: ProbablePlace, report: Report, level: int) -> Iterator[str]:
     """The source of the place, with marks."""
     suspect = cause.suspects[0] if cause.suspects else None
     source = _source_of(cause, at, suspect)
@@ -266,7 +266,7 @@ def _source_of_second(cause: RootCause, report: Report, shown: Collection[object
         yield LEGEND
 
 
-def _source_of(cause: RootCause, at: Place, suspect: Suspect | None) -> Source | None:
+def _source_of(cause: RootCause, at: ProbablePlace, suspect: Suspect | None) -> Source | None:
     """The function's lines: as they were read from the file, else as the traceback has them."""
     known = suspect.source if suspect is not None else None
     if known is not None and (not at.mark or at.mark in known.numbers):
@@ -315,7 +315,7 @@ def _lines_alike(cause: RootCause, suspect: Suspect, report: Report) -> frozense
     return frozenset(line for line, *_ in takewhile(lambda each: each[1:] == suspect.odd[1:], after))
 
 
-def _proof(failure: Failure, at: Place, level: int) -> Iterator[str]:
+def _proof(failure: Failure, at: ProbablePlace, level: int) -> Iterator[str]:
     """One failing test: its statement, what it got, the values of the names in it."""
     raised = failure.raised
     test = _test_frame(raised)
@@ -334,7 +334,7 @@ def _proof(failure: Failure, at: Place, level: int) -> Iterator[str]:
         yield from _values(failure)
 
 
-def _line_of_test(failure: Failure, at: Place) -> str:
+def _line_of_test(failure: Failure, at: ProbablePlace) -> str:
     """The line of the test that failed, as code; empty where that is the place itself, or not known."""
     test = _test_frame(failure.raised)
     if test is None or (test.file, test.line) == (at.file, at.line):
@@ -352,7 +352,7 @@ def _test_frame(raised: Raised | None) -> Frame | None:
     return next((f for f in reversed(raised.frames) if f.is_test and not f.is_hidden), None)
 
 
-def _path_to(raised: Raised | None, at: Place) -> tuple[str, Frame] | None:
+def _path_to(raised: Raised | None, at: ProbablePlace) -> tuple[str, Frame] | None:
     """Where the exception came from, unless that is the place itself or the test; then what called the place."""
     frame = innermost(raised)
     if frame is None or frame.is_test:

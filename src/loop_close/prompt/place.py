@@ -35,7 +35,7 @@ def name_of(cause: RootCause) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ProbablePlace:
     """Where to look first for a root cause.
 
     :ivar function: the qualified name; empty where none is known.
@@ -69,14 +69,16 @@ class Place:
         return f"{self.function}()" if self.function and self.function != MODULE else ""
 
 
-def place_of(cause: RootCause, progress: Progress | None = None) -> Place:
+def place_of(cause: RootCause, progress: Progress | None = None) -> ProbablePlace:
     """The likeliest suspect, at the line that counts; the failure's own location where nothing is likely."""
     if cause.suspects:
         first = cause.suspects[0]
         line, why = _line_and_why(cause, progress)
-        return Place(first.file, line or first.line, first.function, first.score, first.line, line, why)
+        return ProbablePlace(
+            first.file, line or first.line, first.function, first.score, first.line, line, why
+        )
     file, line, function = place(representative(cause))
-    return Place(file, line, function, mark=line)
+    return ProbablePlace(file, line, function, mark=line)
 
 
 def _line_and_why(cause: RootCause, progress: Progress | None) -> tuple[int, str]:

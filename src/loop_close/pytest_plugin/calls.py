@@ -355,6 +355,6 @@ def _completed(calls: Calls, memory: Memory) -> Calls:
     kept = memory.fuller_calls()
     if kept is None:
         return calls
-    from loop_close.causes.spectrum import completed
+    from loop_close.causes.spectrum import merge_baseline
 
-    return completed(calls, kept.calls, {test for test in calls.failed if not kept.has_passed(test)})
+    return merge_baseline(calls, kept.calls, {test for test in calls.failed if not kept.has_passed(test)})

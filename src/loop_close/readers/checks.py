@@ -11,7 +11,7 @@ from typing import Any
 
 from loop_close.conventions import is_test_file
 from loop_close.model import Failure, Frame, Raised, Site, Source
-from loop_close.readers.contract import Reading, project_path
+from loop_close.readers.contract import Reading, merged, project_path
 from loop_close.text import MAX_MESSAGE
 from loop_close.text.redact import clean
 from loop_close.text.sanitize import one_line, sanitize
@@ -94,7 +94,7 @@ class Findings:
         if not self.failures and not self.is_certain:
             return Reading()
         spans = self.spans + _offsets(lines, self.ranges)
-        return Reading(failures=tuple(self.failures), spans=_merged(spans), is_certain=self.is_certain)
+        return Reading(failures=tuple(self.failures), spans=merged(spans), is_certain=self.is_certain)
 
 
 def is_python(path: str) -> bool:
@@ -201,17 +201,7 @@ def _offsets(lines: Sequence[str], ranges: Iterable[tuple[int, int]]) -> list[tu
     return [(starts[first], min(starts[end], starts[-1] - 1)) for first, end in ranges]
 
 
-def _merged(spans: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(merged[-1][1], end)
-        elif end > start:
-            merged.append((start, end))
-    return tuple(merged)
-
-
-# Read source excerpts in the style of rustc, as ty, Pyrefly and Ruff print them below a message.
+# --- source excerpts in the style of rustc, as ty, Pyrefly and Ruff print them below a message
 
 #: Where an excerpt begins: `` --> src/shop/prices.py:9:12``.
 LOCATION = re.compile(rf" {{0,12}}--> {ANY_PATH}{CELL}:(?P<line>\d{{1,9}}):(?P<column>\d{{1,9}})\Z")
@@ -339,7 +329,7 @@ def notes_at(lines: Sequence[str], at: int) -> tuple[list[str], int]:
     return [note for note in said_notes(notes) if not _ADVICE.match(note)], at
 
 
-# Find JSON in text, and take values out of it without trusting their types.
+# --- JSON in text, and values out of it of any type
 
 _MAX_DOCUMENTS = 50
 _MAX_BROKEN_DOCUMENTS = 5

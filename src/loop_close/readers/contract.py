@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 
 from loop_close.model import Counts, Failure, Warned
 
 #: Why a run is incomplete whose end is missing in the text.
 CUT = "its output ends before the run does"
+#: Replaces the whole output of a tool that was read. No text contains it, because sanitizing removes it.
+MARK = "\0"
 # At most so many lines and characters follow a summary: make, tox, a CI system or this plugin add them.
 _LAST_LINES, _MAX_BELOW = 8, 4_000
 _TILDES = re.compile(r"^[ \t]{0,20}~{3,9}\w{0,30}[ \t]{0,20}$", re.MULTILINE)
@@ -71,6 +73,17 @@ def line_end(text: str, at: int) -> int:
     """The offset of the line break at or after another offset, or of the end of the text."""
     end = text.find("\n", at)
     return end if end >= 0 else len(text)
+
+
+def merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Spans of a text in order, those that overlap or touch as one."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        elif end > start:
+            found.append((start, end))
+    return tuple(found)
 
 
 def sum_of(counts: Sequence[Counts]) -> Counts:

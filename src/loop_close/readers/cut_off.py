@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from loop_close.model import Counts, Failure
-from loop_close.readers.contract import CUT, Reader, Reading, is_at_end, is_quoted_until, sum_of
+from loop_close.readers.contract import CUT, MARK, Reader, Reading, is_at_end, is_quoted_until, sum_of
 from loop_close.readers.printed import HEADER, LINKS
 from loop_close.readers.pytest_output.failures import NOT_STARTED, failure_of_entry
 from loop_close.readers.pytest_output.pairs import BLOCKS, PASSED, SUMMARY, WARNINGS, Ruler, rulers
 from loop_close.readers.pytest_output.summary import counts_of_numbers, entries, why_stopped
-from loop_close.readers.streams import MARK
 
 _MAX_FAILURES = 20_000
 # pytest's line of counts, as every release and those who pass it on write it.
@@ -82,7 +81,7 @@ def read(text: str, root: str) -> Reading:
 
     A number counts even over exit code 0 where it is among the last lines. A lone name does so below or above a number.
     """
-    found = _Found(text)
+    found = _Remains(text)
     for match in _COUNTS.finditer(text):
         if numbers := _numbers(match):
             found.take(match.span(), counts=counts_of_numbers(numbers))
@@ -129,7 +128,7 @@ def read(text: str, root: str) -> Reading:
 
 
 @dataclass(slots=True)
-class _Found:
+class _Remains:
     """What was read so far."""
 
     text: str
@@ -234,7 +233,7 @@ READER = Reader(
 )
 
 
-# The last lines of a run that did not come to its end: it was interrupted, it crashed, or its output was cut.
+# --- the last lines of a run that was interrupted, that crashed, or whose output was cut
 
 _WINDOW = 8_000
 _FIELD_LINES = 16

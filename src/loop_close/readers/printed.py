@@ -84,7 +84,8 @@ def _traceback(scanner: Scanner, prefix: str) -> tuple[Raised, int | None] | Non
     is_other = prefix.strip() in _QUOTES or (scanner.line() or "")[len(prefix) + len(HEADER) :].strip()
     before = _before(scanner, top) if not is_other else None
     scanner.move()
-    margins = [f"{top}  | "] if is_group else [prefix, _indentation(prefix)]
+    indentation = prefix[: len(prefix) - len(prefix.lstrip())]
+    margins = [f"{top}  | "] if is_group else [prefix, indentation]
     margin = next((m for m in margins if FRAME.match(scanner.body(m) or "")), None)
     if margin is None or is_other:
         return None
@@ -93,10 +94,6 @@ def _traceback(scanner: Scanner, prefix: str) -> tuple[Raised, int | None] | Non
         return None
     chain = scanner.chain(top if is_group else margin, 0, first, before[:2] if before else None)
     return chain, before[2] if before else None
-
-
-def _indentation(prefix: str) -> str:
-    return prefix[: len(prefix) - len(prefix.lstrip())]
 
 
 def _before(scanner: Scanner, margin: str) -> tuple[str, Raised, int] | None:
@@ -120,7 +117,7 @@ def _paragraph(text: str, end: int, margin: str) -> tuple[str, int]:
     return "\n".join(line.removeprefix(margin) for line in text[start:end].rstrip("\n").split("\n")), start
 
 
-# The lines that a printed traceback is made of, each turned into what it tells.
+# --- the parts of a printed traceback as records
 
 HEADER = "Traceback (most recent call last):"
 TOP = "  + Exception Group "
@@ -290,13 +287,9 @@ def _details(raised: Raised, last: Printed | None, root: str) -> dict[str, str]:
     if is_a(raised, "OSError") and (found := _OS_ERROR.match(message)):
         path = found["path"][1:-1].replace("\\\\", "\\")
         return {"path": project_path(path, root) or path}
-    if raised.type == "KeyError" and last is not None and _reads_environment(last):
-        return {"environment": message.strip("'\"")}
+    if raised.type == "KeyError" and last is not None and last.function == "__getitem__":
+        return {"environment": message.strip("'\"")} if _OS_FILE.search(last.file) else {}
     return {}
-
-
-def _reads_environment(last: Printed) -> bool:
-    return last.function == "__getitem__" and _OS_FILE.search(last.file) is not None
 
 
 def linked(chain: list[tuple[str, Raised]]) -> Raised:
@@ -307,7 +300,7 @@ def linked(chain: list[tuple[str, Raised]]) -> Raised:
     return last
 
 
-# Walk over the lines of a printed traceback.
+# --- the scanner, which goes over the lines of a printed traceback
 
 _HEADERS = (HEADER, f"Exception Group {HEADER}")
 _MAX_LINKS = 8
@@ -529,7 +522,7 @@ class Scanner:
             self.move()
 
 
-# Which classes the exceptions derive from that Python itself raises, as text that names them does not say.
+# --- base classes of Python's own exceptions, which a printed traceback does not contain
 
 # By the parent; a name with dots is the module's and the class's, as tracebacks print it.
 _CHILDREN = {

@@ -96,18 +96,15 @@ def _link(traceback: Any, crash: Any, cause: Raised | None) -> Raised:
     named = _TYPE.match(text)
     name = named["type"] if named else ""
     module, _, short = name.rpartition(".")
+    # pytest omits the type if the message is its own: ``assert 1 == 2``
+    unnamed = "AssertionError" if text.startswith("assert ") else "Exception"
     return Raised(
-        type=short or _unnamed(text),
+        type=short or unnamed,
         module=module,
         message=text[named.end() :] if named else text,
         frames=tuple(_frames(traceback)),
         cause=cause,
     )
-
-
-def _unnamed(text: str) -> str:
-    """Pytest leaves the type out where the message is its own: ``assert 1 == 2``."""
-    return "AssertionError" if text.startswith("assert ") else "Exception"
 
 
 def _frames(traceback: Any) -> Iterator[Frame]:
@@ -120,7 +117,7 @@ def _frames(traceback: Any) -> Iterator[Frame]:
             yield Frame(file=path, line=at.lineno, function=inside["name"] if inside else "")
 
 
-# Records as plain values and back: what a worker process sends to the controller.
+# --- exceptions as plain values, which a worker process sends to the controller
 
 
 def to_wire(raised: Raised) -> dict[str, Any]:

@@ -6,8 +6,7 @@ import re
 from itertools import islice
 
 from loop_close.model import Failure
-from loop_close.readers.contract import Reader, Reading, is_at_end, project_path
-from loop_close.readers.streams import MARK
+from loop_close.readers.contract import MARK, Reader, Reading, is_at_end, project_path
 
 _SHELL_MAX_LINE = 1_000
 _MAX_FOUND = 500
@@ -56,7 +55,7 @@ _MAKE_ENDED = re.compile(
     rf"g?make(?:\[\d{{1,4}}\])?: \*\*\* \[(?P<command>.{{1,200}})\] {_SIGNAL}\Z", re.IGNORECASE
 )
 _BARE = re.compile(rf"{_SIGNAL}\Z", re.IGNORECASE)
-# Every line that tells something has one of these in it.
+# Every line of a shell that is read contains one of these.
 _WORDS = (
     *("not found", "such file or directory", "ermission denied", "cannot execute: ", "ailed to spawn: "),
     *(": line ", "zsh: ", "*** ["),
@@ -164,7 +163,7 @@ SHELL = Reader(
 )
 
 
-# The environments that tox says have failed.
+# --- tox
 
 _TOX_MAX_FAILURES = 500
 _NAME = r"(?P<name>[\w.][\w.,-]{0,100})"
@@ -191,9 +190,7 @@ _HANDLED = re.compile(r"^(?P<name>ROOT): HandledError\| (?P<words>[^\n]{1,1000})
 
 
 def read_tox(text: str, root: str) -> Reading:
-    """A failure for each environment that the summary calls failed; its commands tell more, where they are read."""
-    if ": FAIL" not in text and "ROOT: HandledError| " not in text and " summary ___" not in text:
-        return Reading()
+    """A failure for each environment that failed by the summary."""
     failures = _failures(text)
     spans = [m.span() for pattern in (_END, _FAILED, _OLD, _HANDLED) for m in pattern.finditer(text)]
     is_certain = _END.search(text) is not None or _HANDLED.search(text) is not None
@@ -203,27 +200,25 @@ def read_tox(text: str, root: str) -> Reading:
 
 
 def _failures(text: str) -> list[Failure]:
-    reasons: dict[str, list[str]] = {}
-    for why in _WHY.finditer(text):
-        said = f"exit {why['exit']}: {why['command']}" if why["exit"] else why["words"]
-        reasons.setdefault(why["name"], []).append(said)
-    told = {m["name"]: f"exit code {m['code']}" if m["code"] else "failed" for m in _FAILED.finditer(text)}
-    told |= {m["name"]: m["words"] for pattern in (_OLD, _HANDLED) for m in pattern.finditer(text)}
+    reasons: dict[str, str] = {}
+    for why in _WHY.finditer(text):  # tox stops at the first
+        reasons.setdefault(
+            why["name"], f"exit {why['exit']}: {why['command']}" if why["exit"] else why["words"]
+        )
+    ended = {m["name"]: f"exit code {m['code']}" if m["code"] else "failed" for m in _FAILED.finditer(text)}
+    ended |= {m["name"]: m["words"] for pattern in (_OLD, _HANDLED) for m in pattern.finditer(text)}
     return [
-        Failure(nodeid="", phase="process", tool="tox", code=name, message=_message(name, reasons, words))
-        for name, words in islice(told.items(), _TOX_MAX_FAILURES)
+        Failure(
+            nodeid="", phase="process", tool="tox", code=name, message=f"{name}: {reasons.get(name, words)}"
+        )
+        for name, words in islice(ended.items(), _TOX_MAX_FAILURES)
     ]
-
-
-def _message(name: str, reasons: dict[str, list[str]], words: str) -> str:
-    """``ENVIRONMENT: why``; of several reasons the first, as tox stops at it."""
-    return f"{name}: {reasons[name][0] if name in reasons else words}"
 
 
 TOX = Reader(id="tox", description="environments that tox says have failed", read=read_tox)
 
 
-# The hooks that pre-commit says have failed, where no other reader knows what they printed.
+# --- pre-commit
 
 _PRE_COMMIT_MAX_FAILURES = 200
 _MAX_LINES = 8
@@ -240,8 +235,6 @@ _DETAIL = re.compile(
 
 def read_pre_commit(text: str, root: str) -> Reading:
     """A failure for each hook that changed files, or whose output has lines that no reader knows."""
-    if "- hook id: " not in text:
-        return Reading()
     lines = [*_STATUS.finditer(text)]
     failures, spans = [], []
     for number, line in enumerate(lines):
@@ -271,7 +264,7 @@ PRE_COMMIT = Reader(
 )
 
 
-# Coverage below the limit, as coverage and pytest-cov print it.
+# --- coverage and pytest-cov
 
 _MAX_TABLE = 16_000
 _SHORT = re.compile(
@@ -286,17 +279,15 @@ _TOTAL = re.compile(r"^TOTAL +\d{1,12} [^\n]{0,200}%[^\n]{0,20}$", re.MULTILINE)
 
 def read_coverage(text: str, root: str) -> Reading:
     """One failure with the table of the files, where it was printed; nothing for coverage that is enough."""
-    if "% not reached." not in text and "Coverage failure: total of " not in text:
-        return Reading()
     found = list(_SHORT.finditer(text))
     if not found:
         return Reading()
     # pytest-cov says it twice; its second sentence has the digits
-    told = next((m["message"] for m in found if m["message"]), None) or found[0]["total"]
+    message = next((m["message"] for m in found if m["message"]), None) or found[0]["total"]
     table = _table(text)
     is_certain = bool(table) or is_at_end(text, found[-1].end())
     failure = Failure(
-        nodeid="", phase="check", message=told, tool="coverage", code="fail-under", sections=table
+        nodeid="", phase="check", message=message, tool="coverage", code="fail-under", sections=table
     )
     return Reading(failures=(failure,), spans=tuple(m.span() for m in found), is_certain=is_certain)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from loop_close.model import Counts, Failure, Observation
-from loop_close.readers.contract import Reading, is_quoted_until, sum_of
+from loop_close.readers.contract import MARK, Reading, is_quoted_until, sum_of
 from loop_close.readers.printed import HEADER
 from loop_close.readers.registry import DEFAULT_READERS
 from loop_close.text.sanitize import sanitize
@@ -36,10 +36,10 @@ def observe(
     root: str = "",
     source: str = "output",
 ) -> Observation:
-    """Everything that the readers find in what a command printed.
+    """Everything that the readers find in the output of a command.
 
-    Total: a stream that is no text counts as empty, an exit code that is no whole number as unknown. The same text on
-    both streams counts once.
+    Never fails: a stream that is not text counts as empty, an exit code that is not a whole number as unknown. The same
+    text on both streams counts once.
 
     :param root: the project's root, to tell its files from others; empty when it is not known.
     """
@@ -65,11 +65,10 @@ def observe_texts(
 
 
 def _is_all_of(log: Log, reading: Reading) -> bool:
-    """Whether next to nothing is in the text but what was read: an output that was cut, and no quotation of one.
+    """Whether the text has next to nothing but what was read: a cut output, and not a quotation of one.
 
-    A part of a line may be left at each end, and any number of lines of a checker's excerpt. A traceback is what any
-    program may log. What a shell says of a command, and Python of a module that it cannot run, counts where nothing
-    else is printed.
+    A part of a line may be left at each end, and any number of lines of a checker's excerpt. Any program may log a
+    traceback. An error of a shell, or of Python for a module that it cannot run, counts if nothing else is printed.
     """
     is_of_tool = reading.counts is not None or any(f.phase != "process" for f in reading.failures)
     rest = [
@@ -81,7 +80,7 @@ def _is_all_of(log: Log, reading: Reading) -> bool:
 
 
 def _read(text: str, root: str) -> Log:
-    """What each reader makes of a text, in turn; none sees what an earlier one has read."""
+    """What each reader finds in a text, in turn. No reader sees what an earlier one has read."""
     readings: list[Reading] = []
     is_traceback = HEADER in text
     for reader in DEFAULT_READERS:
@@ -151,16 +150,16 @@ def _observation(
 
 
 def _with_unlisted(failures: tuple[Failure, ...], counts: Counts) -> tuple[Failure, ...]:
-    """The failures; where tests are only counted as failing (``--no-summary``), one that says so."""
+    """The failures; if tests are only counted as failing (``--no-summary``), one failure that says so."""
     number = counts.failed + counts.failed_subtests + counts.errors
     if not number or any(f.phase not in ("check", "process") for f in failures):
         return failures
-    told = f"{number} failing test{'s' * (number != 1)} counted in the output, none of them shown"
-    return (*failures, Failure(nodeid="", phase="call", message=told, number=number))
+    message = f"{number} failing test{'s' * (number != 1)} counted in the output, none of them shown"
+    return (*failures, Failure(nodeid="", phase="call", message=message, number=number))
 
 
 def _once(failures: Iterable[Failure]) -> tuple[Failure, ...]:
-    """Each failure once, though two streams or two summaries tell it; the fuller account of a test counts."""
+    """Each failure once, although two streams or summaries may have it. The one with an exception is kept."""
     kept: dict[tuple[object, ...], Failure] = {}
     for failure in failures:
         known = kept.setdefault(_identity(failure), failure)
@@ -170,7 +169,7 @@ def _once(failures: Iterable[Failure]) -> tuple[Failure, ...]:
 
 
 def _identity(failure: Failure) -> tuple[object, ...]:
-    """A test fails once a phase; what is no test is told apart by all that is said of it."""
+    """The key by which a failure counts once: a test fails once a phase."""
     if failure.nodeid:
         return failure.nodeid, failure.phase, failure.subtest
     if failure.phase == "process" and failure.tool and failure.code:  # an environment fails once
@@ -179,10 +178,7 @@ def _identity(failure: Failure) -> tuple[object, ...]:
 
 
 def with_junit(observation: Observation, junit: JunitReading) -> Observation:
-    """The observation together with what files of JUnit XML say of the same run.
-
-    A failure that both tell is kept as the output tells it, which is the fuller account.
-    """
+    """The observation together with files of JUnit XML of the same run. Of a failure in both, the output's is kept."""
     counts = observation.counts if observation.counts != Counts() else junit.counts
     failures = _with_unlisted(_once([*observation.failures, *junit.failures]), counts)
     return replace(
@@ -196,18 +192,16 @@ def with_junit(observation: Observation, junit: JunitReading) -> Observation:
     )
 
 
-# Whether a log says itself that all is well: for logs whose exit code is not known.
+# --- whether a log without an exit code says that all is well
 
-#: Stands in a text for a tool's whole output that was read; no text has it, for sanitizing takes it out.
-MARK = "\0"
 _SAMPLE = 200_000
-# What tools say last when they found nothing, of those that no reader reports on then.
+# The last lines of tools that found nothing, of those that no reader reports on then.
 _GREEN = re.compile(
     r"(?:All checks passed!|\d{1,7} files? already formatted|\s*INFO 0 errors(?: \([^\n]{1,200}\))?"
     r"| {2}congratulations :\)(?: \([\d.]{1,12} seconds\))?"
     r"|Required test coverage of [\d.]{1,9}% reached\.[^\n]{0,100})\Z"
 )
-# Lines that a failed command leaves whatever the command was.
+# Lines that any failed command may leave.
 _RED = re.compile(
     r"^(?:##\[error\]|Error: |ERROR: |error: |FAIL\b|FAILED\b|--- FAIL|npm ERR!|\s{0,8}E {3}|Killed$"
     r"|[^\n]{0,200}(?:\bmake(?:\[\d{1,4}\])?: \*\*\* |\bexit(?:ed)?(?: with)?(?: status| code):? [1-9]"
@@ -230,9 +224,9 @@ class Log:
 
 
 def is_good_news(logs: Sequence[Log]) -> bool:
-    """Whether one of the logs ends in the summary of a tool that found nothing, and none tells of a failure.
+    """Whether one of the logs ends in the summary of a tool that found nothing, and none shows a failure.
 
-    Anything after that summary may be what went wrong, in words that no reader knows.
+    Anything after that summary may be an error in words that no reader knows.
     """
     if any(reading.failures or reading.incomplete for log in logs for reading in log.readings):
         return False
@@ -246,18 +240,18 @@ def _ends_well(log: Log) -> bool:
     return _GREEN.match(log.rest[-_SAMPLE:].rstrip().rpartition("\n")[2]) is not None
 
 
-# Take off what a CI service or a supervisor puts before each line of a log.
+# --- prefixes that a CI service or a supervisor puts before each line of a log
 
 _DAY = r"\d{4}-\d\d-\d\d"
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
 _TIME = rf"{_DAY}[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?"
-# Of no tool that is read. `gh run view --log`: job, step, time; GitHub's and GitLab's raw logs: the time alone,
+# Prefixes that no tool writes. `gh run view --log`: job, step, time; GitHub's and GitLab's raw logs: the time alone,
 # GitLab's with the stream; Jenkins: the time in brackets.
 _CERTAIN = re.compile(
     rf"^(?:(?:[^\t\n]{{1,100}}\t[^\t\n]{{1,200}}\t)?{_DAY}T{_CLOCK}Z(?: \d\d[OE]\+?)?(?: |$)|\[{_DAY}T{_CLOCK}Z\] ?)",
     re.MULTILINE,
 )
-# Of a log only where nearly every line has it.
+# Removed only if nearly every line has it.
 _LIKELY = (
     re.compile(rf"^(?:\[{_TIME}\]|{_TIME}|\[{_CLOCK}\]|{_CLOCK})(?: |$)", re.MULTILINE),
     re.compile(r"^#\d{1,5} \d{1,6}\.\d{1,4} ", re.MULTILINE),  # BuildKit
@@ -269,9 +263,9 @@ _SHARE = 0.8
 
 
 def without_prefixes(text: str) -> str:
-    """The text as the tools wrote it; of several processes that write in turn, one after the other.
+    """The text as the tools wrote it. Lines of several processes are sorted by process.
 
-    A prefix that a program may write itself is one when four lines in five have it, at the text's start and at its end.
+    A prefix that a program may write itself counts if 80 % of the lines have it, both at the start and at the end.
     """
     if _CERTAIN.search(text):
         text = _CERTAIN.sub("", text)

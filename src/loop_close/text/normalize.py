@@ -44,7 +44,7 @@ _LIBRARY = re.compile(
 _FOLLOWS = r"[\w.@+~-]"
 
 
-class Rule(NamedTuple):
+class Replacement(NamedTuple):
     """One kind of value.
 
     :ivar guards: a text that holds none of them is not searched at all.
@@ -58,32 +58,34 @@ class Rule(NamedTuple):
 
 
 _ADDRESSES = (
-    Rule(
+    Replacement(
         "address",
         ("0x",),
         re.compile(r"0x(?:(?<=\bat 0x)|(?<=\bid=0x)|(?<=\bid: 0x))[0-9A-Fa-f]{6,}+"),
         "0x…",
     ),
-    Rule("repr_address", (" 0x", "=0x"), re.compile(r"(<[^<>\n]*?[ =])0x[0-9A-Fa-f]{6,}+"), r"\g<1>0x…"),
+    Replacement(
+        "repr_address", (" 0x", "=0x"), re.compile(r"(<[^<>\n]*?[ =])0x[0-9A-Fa-f]{6,}+"), r"\g<1>0x…"
+    ),
 )
 # How many threads came before depends on what else ran in the process: "Thread-3 (worker)" (Python 3.10).
-_THREAD = Rule("thread", ("Thread-",), re.compile(r"\bThread-[0-9]+(?= \()"), "Thread-…")
-_PYTEST_TMP = Rule("pytest_tmp", ("pytest-of-",), _PYTEST_TEMPORARY, "<tmp>")
+_THREAD = Replacement("thread", ("Thread-",), re.compile(r"\bThread-[0-9]+(?= \()"), "Thread-…")
+_PYTEST_TMP = Replacement("pytest_tmp", ("pytest-of-",), _PYTEST_TEMPORARY, "<tmp>")
 
 # Ordered: what comes first is not seen by what comes later. Patterns that start with a digit look back after
 # it, as "re" searches fast only for a pattern that starts with a character class.
-VOLATILE: tuple[Rule, ...] = (
+VOLATILE: tuple[Replacement, ...] = (
     _PYTEST_TMP,
-    Rule("tmp", ("/tmp", "/var/folders"), _TEMPORARY, "<tmp>"),
-    Rule("windows_tmp", ("Temp", "TEMP"), _WINDOWS_TEMPORARY, "<tmp>"),
+    Replacement("tmp", ("/tmp", "/var/folders"), _TEMPORARY, "<tmp>"),
+    Replacement("windows_tmp", ("Temp", "TEMP"), _WINDOWS_TEMPORARY, "<tmp>"),
     *_ADDRESSES,
-    Rule(
+    Replacement(
         "uuid",
         ("-",),
         re.compile(r"[0-9A-Fa-f](?<!\w.)[0-9A-Fa-f]{7}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?!\w)"),
         "<uuid>",
     ),
-    Rule(
+    Replacement(
         "rfc_time",  # RFC 5322 (mail, HTTP) and ctime; the common log format
         (":",),
         re.compile(
@@ -93,7 +95,7 @@ VOLATILE: tuple[Rule, ...] = (
         ),
         "<time>",
     ),
-    Rule(
+    Replacement(
         "time",  # ISO 8601 and RFC 3339, with the comma of logging; the basic form without separators too
         (":", "T"),
         re.compile(
@@ -104,14 +106,14 @@ VOLATILE: tuple[Rule, ...] = (
         ),
         "<time>",
     ),
-    Rule(
+    Replacement(
         "datetime_repr",  # with microseconds only: nobody writes those, a clock does
         ("datetime(",),
         re.compile(r"datetime(?:\.datetime)?\((?:[0-9]{1,4}, ){6}[0-9]{1,6}(?:, (?:tzinfo|fold)=[\w.]+)*+\)"),
         "<time>",
     ),
-    Rule("epoch", (".",), re.compile(r"1(?<![\w.].)[5-9][0-9]{8}\.[0-9]+(?!\w)"), "<time>"),
-    Rule(
+    Replacement("epoch", (".",), re.compile(r"1(?<![\w.].)[5-9][0-9]{8}\.[0-9]+(?!\w)"), "<time>"),
+    Replacement(
         "duration",
         ("s",),
         re.compile(
@@ -120,7 +122,7 @@ VOLATILE: tuple[Rule, ...] = (
         ),
         "<duration>",
     ),
-    Rule(
+    Replacement(
         "port",
         (":", "'127.", "'localhost'", "'::1'"),
         re.compile(
@@ -129,15 +131,15 @@ VOLATILE: tuple[Rule, ...] = (
         ),
         r"\g<1><port>",
     ),
-    Rule(
+    Replacement(
         "pid",
         ("pid", "PID", "Pid"),
         re.compile(r"([pP](?<!\w.)(?:id|ID)(?:=|: ?| ))[0-9]{1,10}(?![\w.])"),
         r"\1<pid>",
     ),
-    Rule("object_id", ("id",), re.compile(r"(id(?<!\wid) ?[=:] ?)[0-9]{9,}+(?![\w.])"), r"\1<id>"),
-    Rule("thread", ("started ",), re.compile(r"(started (?:daemon )?)[0-9]{9,}+(?!\w)"), r"\1<id>"),
-    Rule("worker", ("gw",), re.compile(r"gw(?<!\wgw)[0-9]{1,4}(?!\w)"), "<worker>"),
+    Replacement("object_id", ("id",), re.compile(r"(id(?<!\wid) ?[=:] ?)[0-9]{9,}+(?![\w.])"), r"\1<id>"),
+    Replacement("thread", ("started ",), re.compile(r"(started (?:daemon )?)[0-9]{9,}+(?!\w)"), r"\1<id>"),
+    Replacement("worker", ("gw",), re.compile(r"gw(?<!\wgw)[0-9]{1,4}(?!\w)"), "<worker>"),
 )
 
 _ROUNDS = 4
@@ -146,8 +148,8 @@ _DIGITS = tuple("0123456789")
 _PATH = re.compile(r"^[/~.]+\w|^/\.|\.[A-Za-z]\w{0,4}$")
 # A placeholder next to it counts as the word it was. The opening quote is not an apostrophe: nothing but a
 # string prefix before it, nothing of a word after its end.
-_MASKED: tuple[Rule, ...] = (
-    Rule(
+_MASKED: tuple[Replacement, ...] = (
+    Replacement(
         "string",
         ("'", '"'),
         re.compile(
@@ -156,27 +158,27 @@ _MASKED: tuple[Rule, ...] = (
         ),
         "<str>",
     ),
-    Rule(
+    Replacement(
         "url",
         ("://",),
         re.compile(r"[a-zA-Z](?<![\w+.-].)[\w+.-]{1,20}+://(?:[^\s'\"<>]|<[a-z]{1,9}>)++"),
         "<url>",
     ),
-    Rule("tmp_path", ("<tmp>",), re.compile(r"<tmp>[\w.@+~/\\-]*+"), "<path>"),
-    Rule(
+    Replacement("tmp_path", ("<tmp>",), re.compile(r"<tmp>[\w.@+~/\\-]*+"), "<path>"),
+    Replacement(
         "path",  # absolute, from home, from here; a relative one only with an extension: "and/or" is none
         ("/",),
         re.compile(r"(?<![\w.@+~/<>-])[\w.@+~-]*+/[\w.@+~/-]*+"),
         lambda match: "<path>" if _PATH.search(match[0]) else match[0],
     ),
-    Rule("windows_path", (":\\",), re.compile(r"[A-Za-z](?<!\w.):\\[\w.@+~/\\-]*+"), "<path>"),
-    Rule(
+    Replacement("windows_path", (":\\",), re.compile(r"[A-Za-z](?<!\w.):\\[\w.@+~/\\-]*+"), "<path>"),
+    Replacement(
         "blob",  # base64 and long hex; shorter ones are found as one token below
         _DIGITS,
         re.compile(r"(?<![\w+/])(?=[A-Za-z+/]*+[0-9])(?=[0-9+/]*+[A-Za-z])[\w+/]{40,}+={0,2}(?!\w)"),
         "<id>",
     ),
-    Rule("date", ("-",), re.compile(r"[0-9](?<!\w.)[0-9]{3}-[0-9]{2}-[0-9]{2}(?![\w-])"), "<time>"),
+    Replacement("date", ("-",), re.compile(r"[0-9](?<!\w.)[0-9]{3}-[0-9]{2}-[0-9]{2}(?![\w-])"), "<time>"),
 )
 
 _NUMBER = (
@@ -212,7 +214,7 @@ _PAIRS = {"]": "[", ")": "(", "}": "{"}
 _NOTES = re.compile(r"\n(?:Falsifying|Failing)(?: explicit)? (?:example|test case): \w+\(")
 
 
-_REDACTED = Rule("redacted", ("<redacted ",), re.compile(r"<redacted [0-9]++>"), "<redacted>")
+_REDACTED = Replacement("redacted", ("<redacted ",), re.compile(r"<redacted [0-9]++>"), "<redacted>")
 
 
 def stabilize(text: str) -> str:
@@ -258,7 +260,7 @@ def display(text: str) -> str:
     return text
 
 
-def _apply(rules: Sequence[Rule], text: str) -> str:
+def _apply(rules: Sequence[Replacement], text: str) -> str:
     for rule in rules:
         if any(map(text.__contains__, rule.guards)):
             text = rule.regex.sub(rule.placeholder, text)
@@ -280,7 +282,7 @@ def _value(match: re.Match[str]) -> str:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenBracket:
     bracket: str
     at: int
     is_literal: bool
@@ -295,11 +297,11 @@ def _collapse(text: str) -> str:
     if not any(closing in text for closing in _PAIRS):
         return text
     pieces: list[str] = []
-    opened: list[_Open] = []
+    opened: list[_OpenBracket] = []
     for match in _TOKEN.finditer(text):
         piece = match[0]
         if match.lastgroup == "open":
-            opened.append(_Open(piece, len(pieces), not pieces or not _is_called(pieces[-1][-1])))
+            opened.append(_OpenBracket(piece, len(pieces), not pieces or not _is_called(pieces[-1][-1])))
         elif match.lastgroup == "close" and opened:
             piece = _close(piece, pieces, opened)
         elif match.lastgroup == "other" and opened:
@@ -308,7 +310,7 @@ def _collapse(text: str) -> str:
     return "".join(pieces)
 
 
-def _close(bracket: str, pieces: list[str], opened: list[_Open]) -> str:
+def _close(bracket: str, pieces: list[str], opened: list[_OpenBracket]) -> str:
     """Close the innermost bracket: its pieces go, if they fold to what is returned."""
     start = opened.pop()
     inside = "".join(pieces[start.at + 1 :]) if start.is_literal else ""

@@ -25,7 +25,7 @@ from loop_close.text.assigned import (
     words,
 )
 from loop_close.text.sanitize import sanitize, stripped
-from loop_close.text.tokens import TOKENS, UUID, Rule, random_looking
+from loop_close.text.tokens import TOKENS, UUID, CredentialRule, random_looking
 
 #: What stands for a credential: equal numbers are equal credentials, in the order in which they first appear.
 MARK = re.compile(r"<redacted ([1-9][0-9]{0,8})>")
@@ -60,28 +60,28 @@ _CUT_LINES = (
     r"(?:\n[ \tE>+|'\"-]*+[A-Za-z0-9+/=]{16,}+(?:\\n)?['\"]?,?(?=\s|$))*+"
     r"(?:\n[ \tE>+|'\"-]*+[A-Za-z0-9+/=]++(?=\.\.\.|…))?"
 )
-_KEYS: tuple[Rule, ...] = (
+_KEYS: tuple[CredentialRule, ...] = (
     # Without its END line a key goes as far as there are lines of base64, or to the end of a quoted run.
-    Rule(
+    CredentialRule(
         ("private key",),
         rf"{_BEGIN}(?P<secret>(?:[^-]|-(?!----))*+(?=-----END )|[^\s-]*+{_CUT_LINES})",
         _is_key,
     ),
     # The start was cut off, perhaps within a line: the lines of base64 before END. Without END it matches too, to be
     # refused at once.
-    Rule(
+    CredentialRule(
         ("private key",),
         r"(?m)^(?P<secret>(?:\A[A-Za-z0-9+/=]++\n)?(?:[ \tE>+|]*+[A-Za-z0-9+/=]{16,}+\n)*+"
         rf"(?:[ \tE>+|]*+[A-Za-z0-9+/=]++\n)?)(?P<end>[ \tE>+|]*+{_END})?",
         lambda match: bool(match["secret"] and match["end"]),
     ),
-    Rule(
+    CredentialRule(
         ("begin ssh2",),
         r"---- BEGIN SSH2 (?:ENCRYPTED )?PRIVATE KEY ----(?P<secret>(?:[^-]|-(?!--- ))*+)",
         _is_key,
     ),
-    Rule(("private-lines",), rf"Private-Lines: [0-9]{{1,4}}(?P<secret>{_BASE64_LINES})", _is_key),
-    Rule(
+    CredentialRule(("private-lines",), rf"Private-Lines: [0-9]{{1,4}}(?P<secret>{_BASE64_LINES})", _is_key),
+    CredentialRule(
         ("$ansible_vault",),
         r"\$ANSIBLE_VAULT;[0-9.]{1,5};AES256?[^\n]{0,80}(?P<secret>(?:\n[ \t]*+[0-9a-f]{8,}+(?=\s|$))++)",
     ),
@@ -161,8 +161,10 @@ _ARGUMENTS = {
     "&&": r"(?:[ \t]{1,2}|['\"],[ \t]?)",
     "@@": r"(?P<open>['\"](?![ ,)\]]))?(?P<secret>(?(open)(?:(?!(?P=open))[^\n])+|[^\s'\"`]+))",
 }
-_COMMANDS: tuple[Rule, ...] = tuple(
-    Rule(tuple(guards.split()), re.sub("~|&&|@@", lambda part: _ARGUMENTS[part[0]], pattern), _command)
+_COMMANDS: tuple[CredentialRule, ...] = tuple(
+    CredentialRule(
+        tuple(guards.split()), re.sub("~|&&|@@", lambda part: _ARGUMENTS[part[0]], pattern), _command
+    )
     for guards, pattern in (
         (
             "curl",
@@ -186,123 +188,127 @@ _COMMANDS: tuple[Rule, ...] = tuple(
         ("smb", r"smb\w{2,10}(?=[ \t'\"])[^\n]{0,200}?-U[ \t]{0,2}['\"]?[^\s%'\"]{1,80}%@@"),
     )
 )
-_SYNTAXES: tuple[Rule, ...] = (
+_SYNTAXES: tuple[CredentialRule, ...] = (
     *_KEYS,
-    Rule(
+    CredentialRule(
         ("://",),
         r"://[^\s/?#@:'\"<>]*+:(?P<secret>(?:[^\s/'\"<>]++|/(?!/))++)",
         _url_password,
     ),
-    Rule(("://",), r"://(?P<secret>[^\s/?#@:'\"<>]{16,}+)(?=(?::[\w-]{0,40})?@)", _url_user),
-    Rule(("@tcp(", "@unix("), r"\b\w{1,60}:(?P<secret>[^\s'\"]{1,200}?)@(?:tcp|unix)\("),
-    Rule(("basic ",), r"\b[Bb]asic[ \t]{1,3}(?P<secret>[A-Za-z0-9+/_-]{6,400}+={0,2})", _is_basic),
-    Rule(("thin:",), r"thin:[\w.]{1,60}/(?P<secret>[^\s@'\"/]+)@"),
-    Rule(
+    CredentialRule(("://",), r"://(?P<secret>[^\s/?#@:'\"<>]{16,}+)(?=(?::[\w-]{0,40})?@)", _url_user),
+    CredentialRule(("@tcp(", "@unix("), r"\b\w{1,60}:(?P<secret>[^\s'\"]{1,200}?)@(?:tcp|unix)\("),
+    CredentialRule(("basic ",), r"\b[Bb]asic[ \t]{1,3}(?P<secret>[A-Za-z0-9+/_-]{6,400}+={0,2})", _is_basic),
+    CredentialRule(("thin:",), r"thin:[\w.]{1,60}/(?P<secret>[^\s@'\"/]+)@"),
+    CredentialRule(
         ("auth",),
         r"(?i:auth)\\?['\"]?(?:=|: ?)?\((?:\w{1,20}=)?['\"][^'\"\n]{0,80}['\"], ?(?:\w{1,20}=)?"
         r"['\"](?P<secret>[^'\"\n]+)['\"]\)",
         lambda match: not is_test_value(match["secret"]) and not is_placeholder(match["secret"]),
     ),
-    Rule(
+    CredentialRule(
         ("authorization",),
         r"(?i:authorization)\\?[\"']?[ \t]{0,3}[:=,][ \t]{0,3}(?:[bBuU](?=[\"']))?\\?[\"']?"
         r"(?P<scheme>[A-Za-z][A-Za-z-]{1,19}[ \t]{1,3}(?=[A-Za-z0-9._~+/=:-]))?"
         r"(?P<secret>[A-Za-z0-9._~+/=:-]++)",
         _authorization,
     ),
-    Rule(
+    CredentialRule(
         ("digest",),
         r"(?i:digest)[ \t][^\n]{0,300}?\bresponse=\\?[\"']?(?P<secret>[0-9a-fA-F]{32,}+)",
     ),
-    Rule(("hawk ",), r"\bHawk[ \t][^\n]{0,300}?\bmac=\\?[\"']?(?P<secret>[A-Za-z0-9+/]{16,}+={0,2})"),
-    Rule(("apikey ",), r"\bApiKey[ \t](?P<secret>[A-Za-z0-9+/_-]{40,}+={0,2})", random_looking),
-    Rule(("geniekey ",), rf"\bGenieKey[ \t](?P<secret>{UUID})"),
-    Rule(("ssws ",), r"\bSSWS[ \t](?P<secret>00[A-Za-z0-9_-]{40})"),
-    Rule(
+    CredentialRule(
+        ("hawk ",), r"\bHawk[ \t][^\n]{0,300}?\bmac=\\?[\"']?(?P<secret>[A-Za-z0-9+/]{16,}+={0,2})"
+    ),
+    CredentialRule(("apikey ",), r"\bApiKey[ \t](?P<secret>[A-Za-z0-9+/_-]{40,}+={0,2})", random_looking),
+    CredentialRule(("geniekey ",), rf"\bGenieKey[ \t](?P<secret>{UUID})"),
+    CredentialRule(("ssws ",), r"\bSSWS[ \t](?P<secret>00[A-Za-z0-9_-]{40})"),
+    CredentialRule(
         ("bearer",),
         r"\b[Bb](?:earer|EARER)(?:[ \t]{1,3}|%20|\+)(?P<secret>[A-Za-z0-9._~+/=-]{16,}+)",
         _has_digit,
     ),
-    Rule(
+    CredentialRule(
         ("hooks.slack.com",),
         rf"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>{_WORD}{{6,}}+/[A-Za-z0-9/]{{20,}}+)",
     ),
-    Rule(
+    CredentialRule(
         ("/webhooks/",),
         rf"/api/(?:v[0-9]{{1,2}}/)?webhooks/[0-9]{{8,22}}/(?P<secret>{_WORDS}{{50,}}+)",
     ),
-    Rule(("hooks.zapier.com",), r"hooks\.zapier\.com/hooks/catch/[0-9]{4,12}/(?P<secret>\w{6,}+)"),
-    Rule(("/hooks/",), r"/hooks/(?P<secret>[a-z0-9]{26})(?!\w)", _has_digit),
+    CredentialRule(("hooks.zapier.com",), r"hooks\.zapier\.com/hooks/catch/[0-9]{4,12}/(?P<secret>\w{6,}+)"),
+    CredentialRule(("/hooks/",), r"/hooks/(?P<secret>[a-z0-9]{26})(?!\w)", _has_digit),
     # What signs a person in, in a query or in a link of a mail.
-    Rule(
+    CredentialRule(
         ("code=", "ticket=", "invite="),
         r"[?&](?:code|ticket|invite)=(?P<secret>[A-Za-z0-9._~%+/=-]{20,}+)",
         lambda match: (
             is_random(match["secret"]) and re.search("[A-Za-z0-9]{16}", match["secret"]) is not None
         ),
     ),
-    Rule(
+    CredentialRule(
         ("/reset", "reset/", "/activate", "/magic", "/verify"),
         r"/(?:[\w-]{0,20}reset|reset[\w-]{0,20}|activate|magic[\w-]{0,10}|verify[\w-]{0,10})/(?:\w{1,20}/)?"
         r"(?P<secret>(?:[a-z0-9]{3,13}-[a-z0-9]{32,64}|[A-Za-z0-9_-]{24,}+)(?![\w-]))",
         random_looking,
     ),
-    Rule(("webhookb2",), r"webhookb2/(?P<secret>[\w@/-]{36,}+)"),
-    Rule(
+    CredentialRule(("webhookb2",), r"webhookb2/(?P<secret>[\w@/-]{36,}+)"),
+    CredentialRule(
         ("x-hub-signature",),
         rf"(?i:x-hub-signature(?:-256)?)[\"']?: ?[\"']?sha(?:1|256)=(?P<secret>{_HEX}{{40,}}+)",
     ),
-    Rule(
+    CredentialRule(
         ("identified",),
         r"(?i:identified[ \t]+by)[ \t]+(?P<quote>['\"])(?P<secret>[^'\"\n]+)(?P=quote)",
     ),
-    Rule(
+    CredentialRule(
         ("securestring",),
         r"(?i:securestring)[ \t]+(?P<quote>['\"])(?P<secret>[^'\"\n$]+)(?P=quote)",
     ),
-    Rule(
+    CredentialRule(
         ("set_password(",),
         r"set_password\((?:[^,()\n]{1,80},\s{0,20}){2}[bBuU]?(?P<quote>['\"])(?P<secret>[^'\"\n]+)(?P=quote)",
         _is_password,
     ),
-    Rule(
+    CredentialRule(
         ("getpass",),
         r"(?i:getpass)['\"]?[.,][ \t]?return_value[ \t]?=[ \t]?(?P<quote>['\"])(?P<secret>[^'\"\n]+)(?P=quote)",
         lambda match: not is_test_value(match["secret"]),
     ),
     # An argument that is a key.
-    Rule(("fernet(",), r"Fernet\([bB]?['\"](?P<secret>[A-Za-z0-9+/_-]{43}=)['\"]"),
-    Rule(
+    CredentialRule(("fernet(",), r"Fernet\([bB]?['\"](?P<secret>[A-Za-z0-9+/_-]{43}=)['\"]"),
+    CredentialRule(
         ("jwt.", "hmac.new("),
         r"(?:jwt\.(?:en|de)code\([^,()\n]{1,200},[ \t]?(?:key=)?|hmac\.new\((?:key=)?)[bB]?(?P<quote>['\"])"
         r"(?P<secret>[^'\"\n]+)(?P=quote)",
         _is_password,
     ),
-    Rule(("pwd={", "password={"), r"(?i:pwd|password)=\{(?P<secret>[^{}\n]{4,80})\}", _is_no_field),
+    CredentialRule(("pwd={", "password={"), r"(?i:pwd|password)=\{(?P<secret>[^{}\n]{4,80})\}", _is_no_field),
     # Lines of /etc/shadow, of htpasswd and of network devices.
-    Rule(
+    CredentialRule(
         (":$", "secret 5 $", "secret 8 $", "secret 9 $"),
         r"(?:(?<=:)|(?<=secret [589] ))"
         r"(?P<secret>\$(?:1|2[abxy]|5|6|7|8|9|y|gy|apr1|sha1|argon2id?)\$[A-Za-z0-9./$,=+-]{16,}+)",
     ),
-    Rule(("wpa_passphrase ",), r"wpa_passphrase[ \t]+\S{1,40}[ \t]+(?P<secret>[^\s'\"`]{8,})", _is_password),
-    Rule(
+    CredentialRule(
+        ("wpa_passphrase ",), r"wpa_passphrase[ \t]+\S{1,40}[ \t]+(?P<secret>[^\s'\"`]{8,})", _is_password
+    ),
+    CredentialRule(
         ("net use ",),
         r"(?i:net use)[ \t][^\n]{1,200}?/user:\S{1,80}[ \t]+(?P<secret>[^\s'\"/]+)",
         _is_password,
     ),
-    Rule(
+    CredentialRule(
         ("add-mask::",),
         r"(?i:add-mask)::(?P<secret>[^\n]+)",
         lambda match: not is_placeholder(match["secret"]),
     ),
-    Rule(
+    CredentialRule(
         ('"username', "'username"),
         r"[\"']username\\?[\"']:[ \t]?\\?[\"'][^\"'\n]{1,80}[\"'],[ \t]?"
         r"\\?[\"']key\\?[\"']:[ \t]?\\?[\"'](?P<secret>[a-f0-9]{32})(?!\w)",
     ),
     # Words of a wallet.
-    Rule(
+    CredentialRule(
         ("mnemonic", "seed", "recovery"),
         r"(?i:mnemonic|(?:seed|recovery)[ _-]?(?:phrase|words?))\\?[\"']?[ \t]{0,20}[:=][ \t]{0,20}\\?[\"']?"
         r"(?P<secret>[a-z]{3,8}(?: [a-z]{3,8}){11,23})(?![ \w])",
@@ -365,12 +371,12 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
         yield from cookie_values(text)
 
 
-def _guarded(rules: Sequence[tuple[str, Rule]], text: str) -> list[Rule]:
+def _guarded(rules: Sequence[tuple[str, CredentialRule]], text: str) -> list[CredentialRule]:
     """The rules of which the text holds a guard."""
     return list(dict.fromkeys([rule for guard, rule in rules if guard in text]))
 
 
-def _matches(rule: Rule, text: str) -> Iterator[tuple[int, int]]:
+def _matches(rule: CredentialRule, text: str) -> Iterator[tuple[int, int]]:
     regex, position = compiled(rule.pattern), 0
     # A position past the end would be taken for the end, and found again for ever.
     while position < len(text) and (match := regex.search(text, position)):

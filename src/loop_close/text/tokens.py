@@ -18,7 +18,7 @@ def _always(match: re.Match[str]) -> bool:
     return True
 
 
-class Rule(NamedTuple):
+class CredentialRule(NamedTuple):
     """One way a credential is written.
 
     :ivar guards: a text that holds none of them is not searched. Those of tokens are exact, others in lower case.
@@ -232,18 +232,18 @@ def _marked(row: str) -> tuple[Callable[[re.Match[str]], bool], str, str]:
     return _MARKS[mark], guards, body.replace("UUID", UUID)
 
 
-def _prefixed(row: str) -> Rule:
+def _prefixed(row: str) -> CredentialRule:
     # The edge is written after the prefix, as "re" searches fast only for a pattern that starts with its literal.
     accept, prefixes, body = _marked(row)
     starts = (re.escape(prefix) for prefix in prefixes.split())
     start = "|".join(start + _EDGE.replace("{0}", start) for start in starts)
-    return Rule(tuple(prefixes.split()), f"(?P<secret>(?:{start}){body})", accept)
+    return CredentialRule(tuple(prefixes.split()), f"(?P<secret>(?:{start}){body})", accept)
 
 
-def _with_middle(row: str) -> Rule:
+def _with_middle(row: str) -> CredentialRule:
     accept, guard, pattern = _marked(row)
     edge = _EDGE.replace("{0}", "")
-    return Rule((guard,), f"{edge}(?P<secret>{pattern})(?![A-Za-z0-9])", accept)
+    return CredentialRule((guard,), f"{edge}(?P<secret>{pattern})(?![A-Za-z0-9])", accept)
 
 
 def _is_of_asana(match: re.Match[str]) -> bool:
@@ -251,26 +251,26 @@ def _is_of_asana(match: re.Match[str]) -> bool:
     return re.search(r"(?<!\w)[0-2]/(?:[0-9]{13,19}/)?[0-9]{13,19}$", before) is not None
 
 
-TOKENS: tuple[Rule, ...] = (
+TOKENS: tuple[CredentialRule, ...] = (
     *map(_prefixed, _PREFIXES.strip().splitlines()),
     *map(_with_middle, _MIDDLES.strip().splitlines()),
-    Rule(
+    CredentialRule(
         ("s.",),
         rf"(?P<secret>s\.(?:(?<![\w.)\]]s\.)|(?<=\\ns\.)|(?<=%[0-9A-Fa-f][0-9A-Fa-f]s\.)){_WORD}{{24}})(?![A-Za-z0-9_(])",
         random_looking,
     ),
     # RFC 7519 and 7516: the header is a JSON object, so base64url of '{"'. A signed token has three parts, an encrypted
     # one five, the second of which may be empty; an unsigned one ends in its dot. The rest may be in the next line.
-    Rule(
+    CredentialRule(
         ("eyJ",),
         rf"(?P<secret>eyJ(?:(?<!{_WORDS}eyJ)|(?<=\\[nrt]eyJ)|(?<=%[0-9A-Fa-f][0-9A-Fa-f]eyJ)){_WORDS}{{6,}}+\.(?:eyJ{_WORDS}{{2,}}+(?:\.{_WORDS}*+)?"
         rf"|{_WORDS}*+\.{_WORDS}{{12,}}+(?:\.{_WORDS}{{8,}}+){{0,2}}))",
     ),
     # The second part of a pair, found from the sign between: Ghost, Twilio, Asana, Zhipu, Facebook; Telegram in a URL.
-    Rule((":",), r":(?<=[a-f0-9]{24}:)(?P<secret>[a-f0-9]{64})(?![A-Za-z0-9])"),
-    Rule((":",), r":(?<=AC[a-f0-9]{32}:)(?P<secret>[a-f0-9]{32})(?![A-Za-z0-9])"),
-    Rule((":",), r":(?<=[0-9]{13}:)(?P<secret>[a-f0-9]{32})(?![A-Za-z0-9])", _is_of_asana),
-    Rule((".",), r"\.(?<=[a-f0-9]{32}\.)(?P<secret>[A-Za-z0-9]{16})(?![A-Za-z0-9])", _is_mixed),
-    Rule(("|",), r"\|(?<=[0-9]{15}\|)(?P<secret>[A-Za-z0-9_-]{27})(?![A-Za-z0-9_-])", _is_mixed),
-    Rule(("/bot",), r"/bot(?P<secret>[0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?![A-Za-z0-9])"),
+    CredentialRule((":",), r":(?<=[a-f0-9]{24}:)(?P<secret>[a-f0-9]{64})(?![A-Za-z0-9])"),
+    CredentialRule((":",), r":(?<=AC[a-f0-9]{32}:)(?P<secret>[a-f0-9]{32})(?![A-Za-z0-9])"),
+    CredentialRule((":",), r":(?<=[0-9]{13}:)(?P<secret>[a-f0-9]{32})(?![A-Za-z0-9])", _is_of_asana),
+    CredentialRule((".",), r"\.(?<=[a-f0-9]{32}\.)(?P<secret>[A-Za-z0-9]{16})(?![A-Za-z0-9])", _is_mixed),
+    CredentialRule(("|",), r"\|(?<=[0-9]{15}\|)(?P<secret>[A-Za-z0-9_-]{27})(?![A-Za-z0-9_-])", _is_mixed),
+    CredentialRule(("/bot",), r"/bot(?P<secret>[0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?![A-Za-z0-9])"),
 )

@@ -5,17 +5,17 @@ from hypothesis import strategies as st
 from records import failure, in_test, raised, verdict
 
 from loop_close.causes.candidates import Candidate
-from loop_close.causes.locate import Lines, Told, averaged, located, others
+from loop_close.causes.locate import CauseEvidence, LinesRun, averaged, located, others
 from loop_close.model import Evidence, RootCause
 
 
 def tells(**blamed):
     """A root cause that blames one function, and whose tests ran the same line that some passing ones ran as well."""
     return [
-        Told(
+        CauseEvidence(
             kind="test-failure",
             blame={(CART, function): (1.0, 5)},
-            lines=Lines(
+            lines=LinesRun(
                 tests=frozenset({name}), failed={(0, 1): 1}, passed={(0, 1): 8}, scores=[(0.3, (0, 1))]
             ),
             place=None,
@@ -53,10 +53,10 @@ def test_no_more_than_two():
 
 def test_one_that_is_most_probably_another_fault():
     one, other = tells(a="total", b="tax")
-    lines = Lines(tests=frozenset("b"), failed={(1, 1): 1}, passed={(1, 1): 0}, scores=[(1.0, (1, 1))])
-    apart = Told(kind=other.kind, blame=other.blame, lines=lines, place=None)
-    own = Lines(tests=frozenset("a"), failed={(2, 1): 1}, passed={(2, 1): 0}, scores=[(1.0, (2, 1))])
-    assert others({0: Told(kind=one.kind, blame=one.blame, lines=own, place=None), 1: apart}) == {
+    lines = LinesRun(tests=frozenset("b"), failed={(1, 1): 1}, passed={(1, 1): 0}, scores=[(1.0, (1, 1))])
+    apart = CauseEvidence(kind=other.kind, blame=other.blame, lines=lines, place=None)
+    own = LinesRun(tests=frozenset("a"), failed={(2, 1): 1}, passed={(2, 1): 0}, scores=[(1.0, (2, 1))])
+    assert others({0: CauseEvidence(kind=one.kind, blame=one.blame, lines=own, place=None), 1: apart}) == {
         0: [],
         1: [],
     }

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.calls import Called, Calls
-from loop_close.causes.spectrum import completed
+from loop_close.causes.spectrum import merge_baseline
 
 
 def called(function="f", line=10, passed=0, lines=(), digest="d", span=9, **fields):
@@ -20,7 +20,7 @@ ALONE = calls(0, called(lines={}), failed={"t": ((0, 11), (0, 12))})
 
 def test_counts_of_a_function_that_moved_come_from_the_fuller_run():
     before = calls(5, called(line=0, passed=4, lines={1: 4, 2: 3, 7: 1}))
-    found = completed(ALONE, before, {"t"})
+    found = merge_baseline(ALONE, before, {"t"})
     assert (found.passed, found.remembered) == (5, 5)
     assert found.functions == (called(passed=4, lines={11: 4, 12: 3, 17: 1}),)
     assert found.failed == ALONE.failed
@@ -28,7 +28,7 @@ def test_counts_of_a_function_that_moved_come_from_the_fuller_run():
 
 def test_test_that_passed_then_is_taken_out():
     before = calls(5, called(line=0, passed=4, lines={1: 4, 2: 1, 7: 4}))
-    found = completed(ALONE, before, ())
+    found = merge_baseline(ALONE, before, ())
     assert (found.passed, found.remembered) == (4, 4)
     assert found.functions == (called(passed=3, lines={11: 3, 17: 3}),)
 
@@ -36,7 +36,7 @@ def test_test_that_passed_then_is_taken_out():
 def test_line_that_a_test_ran_twice_is_taken_out_once():
     before = calls(5, called(line=0, passed=4, lines={1: 4}))
     twice = ALONE._replace(failed={"t": ((0, 11), (0, 11))})
-    assert completed(twice, before, ()).functions[0].lines == {11: 3}
+    assert merge_baseline(twice, before, ()).functions[0].lines == {11: 3}
 
 
 @pytest.mark.parametrize(("not_passed", "gives_now", "expected"), [
@@ -46,28 +46,28 @@ def test_what_gave_none_then(not_passed, gives_now, expected):
     """Less the test that fails now, if it passed then and gives None now."""
     before = calls(5, called(line=0, passed=4, gave_none=3))
     now = ALONE._replace(gave_none={"t": frozenset(gives_now)})
-    assert completed(now, before, not_passed).functions[0].gave_none == expected
+    assert merge_baseline(now, before, not_passed).functions[0].gave_none == expected
 
 
 def test_what_gave_none_is_within_what_passed():
     before = calls(2, called(line=0, passed=2, gave_none=2))
     now = ALONE._replace(failed={"t": ((0, 11),)}, gave_none={})
-    (found,) = completed(now, before, ()).functions
+    (found,) = merge_baseline(now, before, ()).functions
     assert (found.passed, found.gave_none) == (1, 1)
 
 
 def test_fuller_run_is_returned_as_it_is():
     now = calls(4, called(passed=2, lines={11: 2}), failed={"t": ((0, 11),)})
     same = calls(4, called(line=0, passed=4, lines={1: 4}))
-    assert completed(now, same, {"t"}) is now
-    assert completed(now, same._replace(passed=5), ()) is now  # the fifth is the one that fails now
-    assert completed(now, same._replace(passed=5), {"t"}).passed == 5
+    assert merge_baseline(now, same, {"t"}) is now
+    assert merge_baseline(now, same._replace(passed=5), ()) is now  # the fifth is the one that fails now
+    assert merge_baseline(now, same._replace(passed=5), {"t"}).passed == 5
 
 
 def test_tests_of_which_nothing_was_kept_are_taken_for_passed():
     now = ALONE._replace(omitted=3)
-    assert completed(now, calls(4, called(line=0, passed=4)), {"t"}).passed == 1
-    assert completed(now, calls(3, called(line=0, passed=3)), {"t"}) is now
+    assert merge_baseline(now, calls(4, called(line=0, passed=4)), {"t"}).passed == 1
+    assert merge_baseline(now, calls(3, called(line=0, passed=3)), {"t"}) is now
 
 
 def test_function_that_is_not_as_it_was_keeps_its_counts():
@@ -80,9 +80,9 @@ def test_function_that_is_not_as_it_was_keeps_its_counts():
         before._replace(digest=""),
     ]
     for other in others:
-        assert counts(completed(ALONE, calls(5, other), {"t"})) == counts(ALONE)
+        assert counts(merge_baseline(ALONE, calls(5, other), {"t"})) == counts(ALONE)
     unknown = ALONE._replace(functions=(called(digest=""),))
-    assert counts(completed(unknown, calls(5, before._replace(digest="")), {"t"})) == counts(unknown)
+    assert counts(merge_baseline(unknown, calls(5, before._replace(digest="")), {"t"})) == counts(unknown)
 
 
 def counts(found):
@@ -95,15 +95,15 @@ def counts(found):
 )
 def test_a_function_that_was_counted_otherwise_is_marked(change, is_changed):
     before = called(line=0, passed=4, lines={1: 4})._replace(**change)
-    (found,) = completed(ALONE, calls(5, before), {"t"}).functions
+    (found,) = merge_baseline(ALONE, calls(5, before), {"t"}).functions
     assert found.is_changed == is_changed
 
 
 def test_functions_that_cannot_be_told_apart_keep_their_counts():
     before = called(line=0, passed=4, lines={1: 4})
-    assert counts(completed(ALONE, calls(5, before, before), {"t"})) == counts(ALONE)
+    assert counts(merge_baseline(ALONE, calls(5, before, before), {"t"})) == counts(ALONE)
     twins = ALONE._replace(functions=(called(), called(line=30)))
-    assert counts(completed(twins, calls(5, before), {"t"})) == counts(twins)
+    assert counts(merge_baseline(twins, calls(5, before), {"t"})) == counts(twins)
 
 
 COUNTS = st.integers(0, 6)
@@ -139,7 +139,7 @@ NOT_PASSED = st.sets(st.sampled_from(["t1", "t2", "t3"]))
 
 @given(runs(), runs(), NOT_PASSED)
 def test_counts_stay_within_those_of_the_two_runs(now, before, not_passed):
-    found = completed(now, before, not_passed)
+    found = merge_baseline(now, before, not_passed)
     assert now.passed <= found.passed <= max(now.passed, before.passed)
     then = {(each.function, each.digest): each for each in before.functions}
     for own, each in zip(now.functions, found.functions, strict=True):
@@ -152,7 +152,7 @@ def test_counts_stay_within_those_of_the_two_runs(now, before, not_passed):
 
 @given(runs(), runs(), NOT_PASSED)
 def test_what_is_not_counted_is_as_it_was(now, before, not_passed):
-    found = completed(now, before, not_passed)
+    found = merge_baseline(now, before, not_passed)
     assert (found.failed, found.omitted) == (now.failed, now.omitted)
     assert found is now if not found.remembered else found.remembered == found.passed > now.passed
 
@@ -167,12 +167,12 @@ def test_where_functions_stood_then_does_not_count(now, before, not_passed, move
         )
         for each in before.functions
     ]
-    assert completed(now, before._replace(functions=tuple(shifted)), not_passed) == completed(
+    assert merge_baseline(now, before._replace(functions=tuple(shifted)), not_passed) == merge_baseline(
         now, before, not_passed
     )
 
 
 @given(runs(), runs())
 def test_nothing_is_completed_twice(now, before):
-    found = completed(now, before, now.failed)
-    assert completed(found, before, now.failed) is found
+    found = merge_baseline(now, before, now.failed)
+    assert merge_baseline(found, before, now.failed) is found

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records import failure, frame, in_test, raised, verdict
 
-from loop_close.causes.locate import Join, Lines, Told, clusters, joined
+from loop_close.causes.locate import CauseEvidence, Join, LinesRun, clusters, joined
 from loop_close.model import Evidence, RootCause
 
 
@@ -33,9 +33,9 @@ def says(sure):
     def tell(group):
         share = sure.get(group, 0.9)
         tests = frozenset(map(str, group))
-        lines = Lines(tests=tests, failed={(0, 1): len(tests)}, passed={(0, 1): 0}, scores=[(1.0, (0, 1))])
+        lines = LinesRun(tests=tests, failed={(0, 1): len(tests)}, passed={(0, 1): 0}, scores=[(1.0, (0, 1))])
         blame = {("a.py", "total"): (share, 5)}
-        return Told(kind="test-failure", blame=blame, lines=lines, place=None)
+        return CauseEvidence(kind="test-failure", blame=blame, lines=lines, place=None)
 
     return tell
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records import failure, frame, in_test, raised, verdict
 
-from loop_close.causes.locate import agreement, joined, odds, told
+from loop_close.causes.locate import agreement, evidence_of, joined, odds
 from loop_close.causes.rank import found_for
 from loop_close.causes.spectrum import Counted
 from loop_close.model import Evidence, RootCause, Site
@@ -26,7 +26,7 @@ def placed(message="one", function="total", **fields):
 
 
 def group(known, cause):
-    return told(cause, found_for(cause, Counted(known)), known)
+    return evidence_of(cause, found_for(cause, Counted(known)), known)
 
 
 def pairs(causes, known=BOTH):

@@ -1,7 +1,7 @@
 import pytest
 from called import called, calls, nodeid
 
-from loop_close.causes.candidates import candidates, with_standing
+from loop_close.causes.candidates import candidates, with_relative_rank
 from loop_close.causes.spectrum import Counted, spectra
 
 TAX = "src/shop/tax.py"
@@ -10,7 +10,7 @@ TAX = "src/shop/tax.py"
 def standing(*functions, **failed):
     """The two clues of each function."""
     made = calls(*functions, passed=15, **failed)
-    found = with_standing(candidates(spectra(Counted(made), [*map(nodeid, failed)]), {}, []))
+    found = with_relative_rank(candidates(spectra(Counted(made), [*map(nodeid, failed)]), {}, []))
     return {c.function: (c.features["foremost"], round(c.features["file"], 2)) for c in found}
 
 
@@ -38,4 +38,4 @@ def test_one_alone_stands_first():
 
 @pytest.mark.parametrize("found", [[], candidates([], {}, [])])
 def test_where_nothing_was_counted_there_is_none(found):
-    assert with_standing(found) == []
+    assert with_relative_rank(found) == []

@@ -7,14 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 
 from loop_close.model import Counts, Failure
-from loop_close.readers.junit_xml.case import Case, read_case
-from loop_close.readers.junit_xml.parse import Parser, read_cases, utf8
+from loop_close.readers.junit_xml.case import CaseResult, read_case
+from loop_close.readers.junit_xml.parse import CaseParser, read_cases, utf8
 from loop_close.text.normalize import stabilize
 
 __all__ = ["JunitReading", "merge_junit", "read_junit"]
 
-
-# Whole files of JUnit XML: their cases put together, and several files as one.
 
 _MAX_FAILURES = 20_000
 _MAX_CASES = 100_000
@@ -64,7 +62,7 @@ def read_junit(name: str, chunks: Iterable[bytes], root: str = "") -> JunitReadi
     :param root: the project's root, empty when it is not known.
     """
     notes: list[str] = []
-    parser = Parser()
+    parser = CaseParser()
     fold = _Fold()
     number = 0
     for suite, element in read_cases(utf8(chunks, notes), parser):
@@ -84,7 +82,7 @@ def read_junit(name: str, chunks: Iterable[bytes], root: str = "") -> JunitReadi
     return replace(reading, counts_subtests=counts_subtests)
 
 
-def _fault(name: str, parser: Parser, number: int) -> str:
+def _fault(name: str, parser: CaseParser, number: int) -> str:
     if parser.fault is None:
         return ""
     line, column, words = parser.fault
@@ -111,7 +109,7 @@ class _Fold:
         self._is_pytest = True
         self._nameless = 0
 
-    def add(self, case: Case) -> None:
+    def add(self, case: CaseResult) -> None:
         """Take a case in; what was said of the same test before gives way to it."""
         self._is_pytest = self._is_pytest and case.is_pytest
         key = self._key(case)
@@ -139,7 +137,7 @@ class _Fold:
             is_pytest=self._is_pytest and bool(self._counts),
         )
 
-    def _key(self, case: Case) -> str:
+    def _key(self, case: CaseResult) -> str:
         """The case's own, or a numbered one when the same is known from another suite, or when it has no name."""
         if not case.key.strip("\0"):
             self._nameless += 1

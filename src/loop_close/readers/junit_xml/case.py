@@ -12,7 +12,7 @@ from loop_close.conventions import is_test_file
 from loop_close.facts import bounded
 from loop_close.model import Failure, Frame, Phase, Raised
 from loop_close.readers.contract import project_path
-from loop_close.readers.junit_xml.parse import Suite
+from loop_close.readers.junit_xml.parse import SuiteElement
 from loop_close.readers.printed import HEADER, raised_in
 from loop_close.readers.pytest_output.tracebacks import (
     missing_fixture,
@@ -46,7 +46,7 @@ _MOCHA_HOOK = re.compile(r'"(?P<when>before|after) (?:all|each)" hook')
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Case:
+class CaseResult:
     """What one element says.
 
     :ivar key: equal for elements about one test, also in other files.
@@ -60,7 +60,7 @@ class Case:
     is_pytest: bool = False
 
 
-def read_case(element: Element, suite: Suite, root: str) -> Case:
+def read_case(element: Element, suite: SuiteElement, root: str) -> CaseResult:
     """What an element says; it is not changed."""
     import junitparser
 
@@ -71,11 +71,11 @@ def read_case(element: Element, suite: Suite, root: str) -> Case:
     failures = tuple(_failures(case, suite, wrong, is_pytest, root)) if wrong else ()
     status = element.get("status", "").lower()
     if not results and status in _FAILED:
-        said = said_by(
+        said = read_result(
             "", f"its status is {status}, and nothing says why", "", root, name="", is_pytest=is_pytest
         )
         failures = (_failure(case, suite, said, _sections(case), root),)
-    return Case(
+    return CaseResult(
         key=_key(element),
         suite=suite.number,
         outcomes=_outcomes(case, results, {failure.phase for failure in failures}),
@@ -113,16 +113,18 @@ def _kind_of_skip(result: Any) -> str:
     return "xfailed" if is_expected else "skipped"
 
 
-def _failures(case: Any, suite: Suite, wrong: list[Any], is_pytest: bool, root: str) -> Iterator[Failure]:
+def _failures(
+    case: Any, suite: SuiteElement, wrong: list[Any], is_pytest: bool, root: str
+) -> Iterator[Failure]:
     sections = _sections(case)
     for result in wrong:
         words = result.text or "", result.message or "", result.type or ""
-        said = said_by(*words, root, name=case.name or "", is_pytest=is_pytest)
+        said = read_result(*words, root, name=case.name or "", is_pytest=is_pytest)
         yield _failure(case, suite, said, sections, root)
 
 
 def _failure(
-    case: Any, suite: Suite, said: Said, sections: tuple[tuple[str, str], ...], root: str
+    case: Any, suite: SuiteElement, said: ResultElement, sections: tuple[tuple[str, str], ...], root: str
 ) -> Failure:
     phase = _phase(case, said)
     named = _named(case, suite, said, root) if phase != "session" else Named(nodeid="")
@@ -138,7 +140,7 @@ def _failure(
     )
 
 
-def _named(case: Any, suite: Suite, said: Said, root: str) -> Named:
+def _named(case: Any, suite: SuiteElement, said: ResultElement, root: str) -> Named:
     classname, name, file = (sanitize(case._elem.get(key, "")) for key in ("classname", "name", "file"))
     if said.is_pytest or file.endswith(".py") or is_of_python(said.text, said.type):
         named = python_test(classname, name, file, said.text, root, suite.prefix)
@@ -156,7 +158,7 @@ def _line(case: Any, is_pytest: bool) -> int:
     return int(value) + 1 if is_pytest else int(value)  # pytest counts from 0 there
 
 
-def _phase(case: Any, said: Said) -> Phase:
+def _phase(case: Any, said: ResultElement) -> Phase:
     classname, name = case.classname or "", case.name or ""
     if said.is_pytest and (classname, name, said.attribute) == ("pytest", "internal", "internal error"):
         return "session"
@@ -195,12 +197,12 @@ def _parted(title: str, text: str) -> Iterator[tuple[str, str]]:
             yield _PYTEST_OUTPUTS[head["what"]], text[head.end() : end].rstrip("\n") + "\n"
 
 
-# Which test a ``testcase`` element is about: pytest's node id, made again from what its file says.
+# --- pytest's node id
+#
 # pytest writes ``tests/test_a.py::TestX::test_y`` as class name ``tests.test_a.TestX`` and name ``test_y``.
-# Where the module ends is told by, in this order: the ``file`` attribute (junit_family ``xunit1``,
-# unittest-xml-reporting); a file that the traceback names and whose dotted path the class name begins with;
-# the last part that is named like a test module (``test_…``, ``…_test``); else the parts at the end that
-# begin with a capital are classes.
+# The end of the module is found by, in this order: the ``file`` attribute (junit_family ``xunit1``,
+# unittest-xml-reporting); a file in the traceback whose dotted path the class name begins with; the last part that
+# is named like a test module (``test_…``, ``…_test``). Else the parts at the end that begin with a capital are classes.
 
 _MAX_FILES = 50
 _MAX_FOLDERS = 40
@@ -352,7 +354,7 @@ def _by_convention(dotted: Sequence[str]) -> tuple[str, Sequence[str]]:
     return "/".join(dotted[:end]) + ".py", dotted[end:]
 
 
-# What the text inside a ``failure`` or ``error`` element tells: the exception.
+# --- the exception in the text of a ``failure`` or ``error`` element
 
 _STACK = re.compile(r"^\s{1,12}(?:at|\u276f) ", re.MULTILINE)
 # Where pytest's representation of a failure names a place, and how it begins the lines with the exception.
@@ -375,7 +377,7 @@ _NOTHING_SAID = "failed without a message"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Said:
+class ResultElement:
     """What a result element says.
 
     :ivar attribute: its ``message`` attribute as it stands.
@@ -391,7 +393,9 @@ class Said:
     has_unread_stack: bool = False
 
 
-def said_by(text: str, message: str, type_name: str, root: str, *, name: str, is_pytest: bool) -> Said:
+def read_result(
+    text: str, message: str, type_name: str, root: str, *, name: str, is_pytest: bool
+) -> ResultElement:
     """Read one result.
 
     :param text: the text inside the element; ``message`` and ``type_name`` are its attributes.
@@ -404,7 +408,7 @@ def said_by(text: str, message: str, type_name: str, root: str, *, name: str, is
     raised = _of_pytest(text, words, name, root) if is_pytest else _of_others(text, words, type_name, root)
     if raised is not None:
         raised = replace(raised, message=clean(raised.message, MAX_MESSAGE))
-    return Said(
+    return ResultElement(
         message=raised.message if raised is not None else _plain(words or text.strip()),
         raised=raised,
         text=text,
@@ -460,7 +464,7 @@ def _of_others(text: str, words: str, type_name: str, root: str) -> Raised | Non
     return foreign_raised(text, words, type_name, root)
 
 
-# Failures of runners in other languages than Python: the exception and, where they name files, the stack.
+# --- exceptions and stacks of runners in other languages than Python
 
 _MAX_FRAMES = 400
 # Node: "at Cart.first (src/cart.js:4:34)", "at mocha/cart.js:6:52"; vitest begins with an arrow.

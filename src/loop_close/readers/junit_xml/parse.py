@@ -123,13 +123,13 @@ def _number(reference: str) -> int:
     return int(digits[1:], 16) if digits.startswith("x") else int(digits)
 
 
-# Finished ``testcase`` elements from the bytes of a file, one after the other, in bounded memory.
+# --- the parser
 
 _MAX_TAG = 1 << 25
 _MAX_UNLISTED = 5
 
 
-class Parser:
+class CaseParser:
     """Turns pieces of a document into elements.
 
     :ivar finished: the test cases since it was last emptied, each with its suite.
@@ -139,7 +139,7 @@ class Parser:
     def __init__(self) -> None:
         from xml.parsers import expat
 
-        self.finished: list[tuple[Suite, Element]] = []
+        self.finished: list[tuple[SuiteElement, Element]] = []
         self.fault: tuple[int, int, str] | None = None
         self._handlers = Handlers(self.finished)
         self._parser = expat.ParserCreate("utf-8")
@@ -200,7 +200,7 @@ class Parser:
         return f"not well-formed ({said})" if self.is_open else f"not XML ({said})"
 
 
-def _unlisted(suite: Suite) -> str:
+def _unlisted(suite: SuiteElement) -> str:
     said = f"suite {suite.name[:100]!r} says that it has"
     if suite.declared:
         return f"{said} {suite.declared} failures, and lists none"
@@ -211,7 +211,7 @@ def _unlisted(suite: Suite) -> str:
     return ""
 
 
-def read_cases(pieces: Iterable[bytes], parser: Parser) -> Iterator[tuple[Suite, Element]]:
+def read_cases(pieces: Iterable[bytes], parser: CaseParser) -> Iterator[tuple[SuiteElement, Element]]:
     """The test cases of a document, to its end or its first fault, which is then in the parser."""
     for piece in pieces:
         parser.feed(piece)
@@ -224,7 +224,7 @@ def read_cases(pieces: Iterable[bytes], parser: Parser) -> Iterator[tuple[Suite,
     parser.finished.clear()
 
 
-# What expat calls: the elements below ``testcase`` are built, bounded, and all others forgotten.
+# --- the callbacks of expat: elements below ``testcase`` are built with a bounded size, all others dropped
 
 _MAX_DEPTH = 200
 _MAX_ATTRIBUTE = 64_000
@@ -239,7 +239,7 @@ _ROOTS = ("testsuites", "testsuite")
 
 
 @dataclass(slots=True, kw_only=True)
-class Suite:
+class SuiteElement:
     """A ``testsuite`` element.
 
     :ivar number: tells the suites of a file apart.
@@ -261,19 +261,19 @@ class Suite:
     tests: int = 0
     cases: int = 0
     wrong: str = ""
-    parent: Suite | None = None
+    parent: SuiteElement | None = None
     has_failing: bool = False
 
     def saw_failing(self) -> None:
         """Take note of a failing case, here and in the suites around."""
-        suite: Suite | None = self
+        suite: SuiteElement | None = self
         while suite is not None and not suite.has_failing:
             suite.has_failing = True
             suite = suite.parent
 
     def saw_case(self) -> None:
         """Count a case, here and in the suites around."""
-        suite: Suite | None = self
+        suite: SuiteElement | None = self
         while suite is not None:
             suite.cases += 1
             suite = suite.parent
@@ -296,7 +296,7 @@ class RefusedError(Exception):
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenElement:
     """An element that has begun; of long text only the head and the tail are kept."""
 
     element: Element
@@ -332,18 +332,18 @@ class Handlers:
     :ivar suites: those that say of themselves that they have failures, or tests that they do not list, bounded.
     """
 
-    def __init__(self, finished: list[tuple[Suite, Element]]) -> None:
+    def __init__(self, finished: list[tuple[SuiteElement, Element]]) -> None:
         from xml.etree.ElementTree import Element
 
         self._new = Element
         self.finished = finished
-        self.suites: list[Suite] = []
+        self.suites: list[SuiteElement] = []
         self.depth = 0
-        self.root: Suite | None = None
+        self.root: SuiteElement | None = None
         self._parser: XMLParserType | None = None
         self._number = 0
-        self._suites: list[Suite] = []
-        self._open: list[_Open] = []
+        self._suites: list[SuiteElement] = []
+        self._open: list[_OpenElement] = []
         self._children = [0, 0]  # a failure is not to be lost behind other elements
         self._skipping = 0
 
@@ -380,11 +380,11 @@ class Handlers:
             self._start_suite(attributes)
         elif tag == "testcase":
             self._children = [0, 0]
-            self._open.append(_Open(self._new(tag, _bounded(attributes))))
+            self._open.append(_OpenElement(self._new(tag, _bounded(attributes))))
 
     def _start_suite(self, attributes: dict[str, str]) -> None:
         self._number += 1
-        suite = Suite(number=self._number, name=attributes.get("name", "")[:_MAX_NAME])
+        suite = SuiteElement(number=self._number, name=attributes.get("name", "")[:_MAX_NAME])
         suite.file = attributes.get("file", "")[:_MAX_NAME]
         suite.declared = _count(attributes, "failures") + _count(attributes, "errors")
         suite.tests = _count(attributes, "tests")
@@ -405,7 +405,7 @@ class Handlers:
             return
         element = self._new(tag, _bounded(attributes))
         self._open[-1].element.append(element)
-        self._open.append(_Open(element))
+        self._open.append(_OpenElement(element))
 
     def end(self, tag: str) -> None:
         """An element ends."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from loop_close.model import Counts, Failure, Warned
-from loop_close.readers.contract import Reader, Reading, is_at_end, is_quoted_until, sum_of
+from loop_close.readers.contract import Reader, Reading, is_at_end, is_quoted_until, merged, sum_of
 from loop_close.readers.pytest_output.failures import (
     MAX_WARNINGS,
     NOT_STARTED,
@@ -19,20 +19,18 @@ from loop_close.readers.pytest_output.failures import (
     warned_in,
     without_echoes,
 )
-from loop_close.readers.pytest_output.pairs import Ruler, counts_in
+from loop_close.readers.pytest_output.pairs import BLOCKS, PASSED, counts_in, is_red
 from loop_close.readers.pytest_output.runs import (
-    BLOCKS,
-    PASSED,
     Parts,
-    Run,
+    PytestRun,
     is_quoted,
     parts_of,
     runs,
     summary_of,
 )
 from loop_close.readers.pytest_output.summary import (
-    Entry,
-    Names,
+    NodeIds,
+    SummaryEntry,
     counts_of,
     end_of_entries,
     entries,
@@ -58,8 +56,8 @@ def read(text: str, root: str = "") -> Reading:
     text = f"\n{text}"
     if not any(mark in text for mark in _MARKS) and _BARE.search(text) is None:
         return Reading()
-    found = _Found(text, root)
-    quoted = _Found(text, root)
+    found = _RunsFound(text, root)
+    quoted = _RunsFound(text, root)
     every = runs(text)[-_MAX_RUNS:]
     for index, run in enumerate(every):
         limit = every[index + 1].start if index + 1 < len(every) else len(text)
@@ -69,7 +67,7 @@ def read(text: str, root: str = "") -> Reading:
 
 
 @dataclass(slots=True)
-class _Found:
+class _RunsFound:
     """What was read so far.
 
     :ivar closed: offsets of what a run prints about its failures, where nothing else is looked for.
@@ -86,7 +84,7 @@ class _Found:
     incomplete: str = ""
     is_certain: bool = False
 
-    def take_run(self, run: Run, limit: int) -> None:
+    def take_run(self, run: PytestRun, limit: int) -> None:
         root = self._root_of(run)
         names, run = _names(self.text, run)
         parts = parts_of(self.text, run, names.knows)
@@ -101,11 +99,11 @@ class _Found:
         self.incomplete = self.incomplete or incomplete(self.text, run, parts.stops, counts)
         self._close(run, parts, root, limit, is_doubtful=is_more_than_collected(self.text, run, counts))
 
-    def _root_of(self, run: Run) -> str:
+    def _root_of(self, run: PytestRun) -> str:
         found = _ROOT.search(self.text, run.start, min(run.end, run.start + 5_000)) if run.has_start else None
         return found["root"].strip() if found else self.root
 
-    def _close(self, run: Run, parts: Parts, root: str, limit: int, *, is_doubtful: bool) -> None:
+    def _close(self, run: PytestRun, parts: Parts, root: str, limit: int, *, is_doubtful: bool) -> None:
         """Where a run is, and what pytest-timeout says where it ended the run."""
         end = run.end
         dump = timed_out(self.text, run.start, limit, root) if run.final is None else None
@@ -114,7 +112,7 @@ class _Found:
             end = max(end, dump[1])
         is_whole = run.final is not None and (bool(run.rulers) or run.start < run.final.start)
         if run.final is not None:
-            is_cut = is_at_end(self.text, end) and _is_red(run.final)
+            is_cut = is_at_end(self.text, end) and is_red(run.final)
         else:
             is_cut = bool(run.has_start or self.incomplete) and not is_quoted_until(self.text[end:])
         self.is_certain = self.is_certain or ((is_whole or is_cut) and not is_doubtful)
@@ -122,7 +120,7 @@ class _Found:
         first = next((r for r in run.rulers if r.title in (*BLOCKS, *PASSED)), None)
         self.closed += [(first.start, end)] if first is not None else []
 
-    def take_early(self, quoted: _Found) -> None:
+    def take_early(self, quoted: _RunsFound) -> None:
         for failure, start, end in internal_errors(self.text, self.root):
             found = self._take(failure, start, end, quoted)
             if found is not None:
@@ -140,7 +138,7 @@ class _Found:
         self.counts.append(Counts(errors=1))
         self.incomplete, self.is_certain = self.incomplete or NOT_STARTED, True
 
-    def _take(self, failure: Failure, start: int, end: int, quoted: _Found) -> _Found | None:
+    def _take(self, failure: Failure, start: int, end: int, quoted: _RunsFound) -> _RunsFound | None:
         """Keep a failure from outside of the runs' own failures, with what is quoted if Markdown quotes it."""
         if any(a < end and start < b for a, b in (*self.closed, *quoted.closed)):
             return None
@@ -149,7 +147,7 @@ class _Found:
         found.spans.append((start, end))
         return found
 
-    def reading(self, quoted: _Found) -> Reading:
+    def reading(self, quoted: _RunsFound) -> Reading:
         """What is quoted is told only where there is nothing else, or where it fails."""
         if not self.spans:
             return replace(quoted.whole(), is_certain=False)
@@ -175,38 +173,35 @@ class _Found:
             failures=tuple(by_key[key] for key in failures[:_MAX_FAILURES]),
             warnings=tuple(dict.fromkeys(self.warnings))[:MAX_WARNINGS],
             counts=sum_of(self.counts) if self.counts else None,
-            spans=tuple(_merged(self.spans, len(self.text) - 1)),
+            # as offsets of the text without the line break put in front of it
+            spans=merged((max(s - 1, 0), min(e - 1, len(self.text) - 1)) for s, e in self.spans),
             is_certain=self.is_certain,
             incomplete=self.incomplete,
         )
-
-
-def _is_red(final: Ruler) -> bool:
-    return any(word.split()[-1] in ("failed", "error", "errors") for word in counts_in(final.title) or {})
 
 
 def _key(failure: Failure) -> tuple[str, ...]:
     return failure.nodeid, failure.phase, failure.subtest, failure.message
 
 
-def _names(text: str, run: Run) -> tuple[Names, Run]:
+def _names(text: str, run: PytestRun) -> tuple[NodeIds, PytestRun]:
     """The lines of the summary; the run ends with them where nothing follows."""
     place = summary_of(text, run)
     if place is None:
-        return Names([]), run
+        return NodeIds([]), run
     found = entries(text, *place, has_end=run.final is not None)
     if run.final is None and place[1] == run.end:
         run = replace(run, end=end_of_entries(text, *place))
     numbers = (counts_in(run.final.title) if run.final is not None else None) or {}
     failed = numbers.get("failed", 0) + numbers.get("error", 0) + numbers.get("errors", 0)
-    return Names(found, is_complete=bool(found) and len(found) >= failed > 0), run
+    return NodeIds(found, is_complete=bool(found) and len(found) >= failed > 0), run
 
 
-def _from_progress(text: str, run: Run, parts: Parts, known: list[Entry]) -> list[Entry]:
+def _from_progress(text: str, run: PytestRun, parts: Parts, known: list[SummaryEntry]) -> list[SummaryEntry]:
     """The failures that only the lines of ``-v`` name."""
     counts = counts_in(run.final.title) if run.final is not None else None
-    if run.final is not None and counts is not None and not _is_red(run.final):
-        return []  # with ``-s`` a test's own words stand on these lines, too
+    if counts is not None and not is_red(run.final):
+        return []  # with ``-s`` the output of tests is on these lines, too
     named = {entry.split()[0] for entry in known}
     shown = progress(text, *parts.progress)
     return [entry for entry in shown if entry.rest not in named]
@@ -219,20 +214,6 @@ def _without(start: int, end: int, holes: list[tuple[int, int]]) -> Iterator[tup
         start = max(start, last)
     if start < end:
         yield start, end
-
-
-def _merged(spans: list[tuple[int, int]], length: int) -> Iterator[tuple[int, int]]:
-    """Sorted and apart, as offsets of the text without the line break put in front of it."""
-    last: tuple[int, int] | None = None
-    for start, end in sorted((max(s - 1, 0), min(e - 1, length)) for s, e in spans):
-        if last is not None and start <= last[1]:
-            last = last[0], max(last[1], end)
-        else:
-            if last is not None:
-                yield last
-            last = start, end
-    if last is not None:
-        yield last
 
 
 READER = Reader(

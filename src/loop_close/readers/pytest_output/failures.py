@@ -13,9 +13,9 @@ from loop_close.readers.printed import raised_in
 from loop_close.readers.pytest_output.runs import Block
 from loop_close.readers.pytest_output.summary import (
     ELLIPSIS,
-    Entry,
     Heading,
-    Names,
+    NodeIds,
+    SummaryEntry,
     heading,
     without_summary,
     worker_crash,
@@ -35,7 +35,7 @@ _EXPLAINED = ("ImportPathMismatchError", "Skipped")
 _ECHO = re.compile(r"contains \d{1,9} failed subtests?\Z")
 
 
-def failures_from(blocks: list[Block], names: Names, root: str) -> list[Failure]:
+def failures_from(blocks: list[Block], names: NodeIds, root: str) -> list[Failure]:
     """The failures of a run.
 
     :param names: the summary's lines; those that no block takes are failures by themselves.
@@ -60,7 +60,7 @@ def is_echo(failure: Failure) -> bool:
     return failure.raised is None and _ECHO.match(failure.message) is not None
 
 
-def _failure(block: Block, names: Names, root: str) -> Failure:
+def _failure(block: Block, names: NodeIds, root: str) -> Failure:
     nodeid, entry = names.take(block.title)
     head = heading(block.title) if nodeid else without_summary(block.title)
     subtest = entry.subtest if entry is not None else head.subtest
@@ -101,7 +101,7 @@ def _raised(body: str, head: Heading, root: str) -> tuple[Raised | None, str, in
     return found, "", 0
 
 
-def _plain(words: str, phase: Phase, entry: Entry | None, nodeid: str) -> Raised | None:
+def _plain(words: str, phase: Phase, entry: SummaryEntry | None, nodeid: str) -> Raised | None:
     """What is printed without a traceback: ``pytest.fail`` that wants none, or an error of collecting."""
     told = entry.split(nodeid)[1] if entry is not None else ""
     if told.startswith("Failed: "):
@@ -154,7 +154,7 @@ def _first_line(raised: Raised | None, name: str) -> int:
     return 0
 
 
-def failure_of_entry(entry: Entry, root: str) -> Failure:
+def failure_of_entry(entry: SummaryEntry, root: str) -> Failure:
     """A failure of which only a line of the summary tells."""
     nodeid, words = entry.split()
     raised = raised_from_words(words, root)
@@ -169,7 +169,7 @@ def failure_of_entry(entry: Entry, root: str) -> Failure:
     )
 
 
-# Read failures without headings, as ``--tb=line`` prints them: what was said, then where.
+# --- failures without headings (``--tb=line``): the message, then the place
 
 _CRASH = re.compile(
     r"\n(?P<file>(?:/|[A-Za-z]:[\\/])[^\n:]{1,1000}):(?P<line>\d{1,9}): (?P<said>[^\n]*)(?=\n)"
@@ -181,7 +181,7 @@ _SAID = re.compile(
 )
 
 
-def crash_lines(text: str, entries: list[Entry], root: str = "") -> Iterator[Failure]:
+def crash_lines(text: str, entries: list[SummaryEntry], root: str = "") -> Iterator[Failure]:
     """The failures of such a region; each takes its node id from the next line of the summary that says the same.
 
     :param text: begins with a line break.
@@ -205,7 +205,7 @@ def _last_words(said: str) -> str:
     return said[said.rindex("\nE   ") + 5 :].partition("\n")[0]
 
 
-def _is_said_by(entry: Entry, said: str) -> bool:
+def _is_said_by(entry: SummaryEntry, said: str) -> bool:
     _, words = entry.split()
     return (
         entry.word == "FAILED"
@@ -215,7 +215,7 @@ def _is_said_by(entry: Entry, said: str) -> bool:
 
 
 def _crash_line_failure(
-    crash: re.Match[str], raised: Raised | None, entry: Entry | None, root: str
+    crash: re.Match[str], raised: Raised | None, entry: SummaryEntry | None, root: str
 ) -> Failure:
     file = project_path(crash["file"], root)
     nodeid = ""
@@ -235,7 +235,7 @@ def _crash_line_failure(
     )
 
 
-# Read what pytest says when it ends without running tests: usage errors, a broken conftest, internal errors.
+# --- pytest ended before any test: usage errors, a broken conftest, internal errors
 
 NOT_STARTED = "pytest ended before it collected any test"
 _INTERNAL = re.compile(r"(?:\nINTERNALERROR>[^\n]*+)++")
@@ -294,7 +294,7 @@ def _early_failure(phase: Phase, raised: Raised) -> Failure:
     return Failure(nodeid="", phase=phase, message=raised.message, raised=raised)
 
 
-# Read what pytest-timeout leaves behind when it ends the whole process (``timeout_method=thread``).
+# --- pytest-timeout ended the whole process (``timeout_method=thread``)
 
 _RULER = re.compile(r" Timeout \+{5,80}(?=\n)")
 _STACK = re.compile(r"\n~+ Stack of MainThread [^\n]{1,60} ~+\n(?P<frames>(?:  [^\n]*\n)++)")
@@ -327,7 +327,7 @@ def timed_out(text: str, start: int, end: int, root: str = "") -> tuple[Failure,
     return failure, last.end() if last is not None else stack.end()
 
 
-# Read the warnings summary: warnings that tell of faults outside of tests.
+# --- warnings about errors outside of tests
 
 MAX_WARNINGS = 200
 _WARNING = re.compile(

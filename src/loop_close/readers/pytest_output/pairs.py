@@ -1,4 +1,10 @@
-"""The rulers of pytest's output, and the runs that they begin and end, which may stand within each other."""
+r"""The rulers of pytest's output, and the runs of pytest that they begin and end.
+
+Tests of pytest plugins print whole runs of pytest, which end up in captured output. Tests also print lines that look
+like a start or an end. Starts and ends pair like brackets: a start with the next end that is as wide. A run within a
+run is text of the outer one only if the outer one shows the output of its tests: below ``FAILURES`` if its last line
+counts failures, or below ``PASSES``. Elsewhere a run that fails is a run of its own.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +19,7 @@ PASSED = ("PASSES", "XPASSES", "XFAILURES")
 WARNINGS = ("warnings summary", "warnings summary (final)")
 #: What a run shows of its tests while they run.
 PROGRESS = re.compile(r"\n(?:[.FEsxXR]{1,300}|[^\n]{0,300}\[ {0,2}\d{1,3}%\])(?=\n)")
-# More runs around one another that all fail are no run of tests; each is read whole, which takes its time.
+# Deeper nested runs that all fail are not runs of tests. Each is read as a whole, which takes time.
 _MAX_HEIGHT = 4
 
 
@@ -24,10 +30,10 @@ class Pair:
     :ivar first: the index of its first ruler; ``last`` that of its last.
     :ivar is_closed: its line of counts is the last one.
     :ivar within: runs within it that have an end; their rulers are not its own.
-    :ivar inner: runs within it that are no text of it.
-    :ivar is_red: it tells of failures.
+    :ivar inner: runs within it that are not text of it.
+    :ivar is_red: it counts or lists failures.
     :ivar has_blocks: it shows failures.
-    :ivar height: how many runs of their own stand around one another in it.
+    :ivar height: how many runs of their own are nested in it.
     """
 
     first: int
@@ -40,7 +46,7 @@ class Pair:
     height: int = 0
 
     def own(self, found: list[Ruler]) -> Iterator[int]:
-        """The indexes of the rulers that stand in no other run."""
+        """The indexes of the rulers that are in no other run."""
         at = self.first
         for first, last in [*self.within, (self.last + 1, self.last)]:
             yield from range(at, first)
@@ -57,13 +63,13 @@ class Pair:
 
 
 def is_red(ruler: Ruler | None) -> bool:
-    """Whether a line of counts tells of failures."""
+    """Whether a line of counts has failures."""
     counts = counts_in(ruler.title) if ruler is not None else None
     return any(word.split()[-1] in ("failed", "error", "errors") for word in counts or ())
 
 
 def is_deep(found: list[Ruler], index: int, floor: int) -> bool:
-    """Whether a ruler stands below the heading of a failure or of captured output."""
+    """Whether a ruler is below the heading of a failure or of captured output."""
     if index <= floor:
         return False
     above = found[index - 1]
@@ -213,10 +219,10 @@ def _top(found: list[Ruler], pairs: list[Pair]) -> list[Pair]:
     return pairs
 
 
-# Find the lines that give pytest's output its structure: rulers with a title, and the line of counts.
+# --- rulers with a title, and lines of counts
 
 _MAX_LINE = 5_000
-# A bullet and an underscored word begin alike; those do not end with the same character.
+# A bullet and an underscored word begin like a ruler, but do not end with the same character.
 _CANDIDATE = re.compile(
     r"\n(?:([=_!-])(?:\1|(?= ))[^\n]*+|(?:\d{1,7} [a-z]|no tests (?:ran|coll))[^\n]{0,400}+(?=\n|\Z))"
 )
@@ -303,7 +309,7 @@ def counts_in(title: str) -> dict[str, int] | None:
     return numbers
 
 
-# Leave out the starts and ends of runs that tests of a run without a start (``-q``) printed.
+# --- runs without a start (``-q``)
 
 
 def without_printed(text: str, found: list[Ruler]) -> list[Ruler]:

@@ -22,7 +22,6 @@ from loop_close.readers.pytest_output.pairs import (
     without_printed,
 )
 
-__all__ = ["BLOCKS", "PASSED", "SUMMARY", "WARNINGS", "Run", "runs"]
 _SECTIONS = {*BLOCKS, *PASSED, *WARNINGS, SUMMARY}
 _PROGRESS = re.compile(r"\n[^\n]{0,300}\[ {0,2}\d{1,3}%\](?=\n)")
 # What a run that was killed shows last.
@@ -37,7 +36,7 @@ _FENCES = re.compile(r"\n[ \t]*(?:```|~~~)")
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PytestRun:
     """One run.
 
     :ivar start: the offset of its first line, ``end`` that after its last.
@@ -55,13 +54,13 @@ class Run:
     is_quoted: bool = False
 
 
-def runs(text: str) -> list[Run]:
+def runs(text: str) -> list[PytestRun]:
     """The runs in a text, in order; one that fails may stand within another where that one shows no output.
 
     :param text: begins with a line break.
     """
     found = without_printed(text, rulers(text))
-    result: list[Run] = []
+    result: list[PytestRun] = []
     at = floor = 0
     for pair in [*paired(found), Pair(len(found), len(found), False)]:
         headless = _headless(text, found[at : pair.first], floor, _start_of(text, found, pair.first))
@@ -85,7 +84,7 @@ def is_quoted(text: str, start: int) -> bool:
     return _FENCE.fullmatch(text, before + 1, max(0, start - 1)) is not None
 
 
-def _unquoted(text: str, found: list[Run]) -> list[Run]:
+def _unquoted(text: str, found: list[PytestRun]) -> list[PytestRun]:
     """The runs, one that stands below the end of a block no more quoted."""
     opened: int | None = None
     for index, run in enumerate(found):
@@ -99,7 +98,7 @@ def _unquoted(text: str, found: list[Run]) -> list[Run]:
     return found
 
 
-def _run(text: str, found: list[Ruler], pair: Pair, floor: int) -> Run:
+def _run(text: str, found: list[Ruler], pair: Pair, floor: int) -> PytestRun:
     """The run of these rulers."""
     head, final = found[pair.first], found[pair.last] if pair.is_closed else None
     width = head.width if head.is_start or final is None else final.width
@@ -108,7 +107,7 @@ def _run(text: str, found: list[Ruler], pair: Pair, floor: int) -> Run:
     limit = _start_of(text, found, pair.last + 1)
     end = final.end if final is not None else _last_line(text, own, limit)
     final = _last_said(own) if final is not None else None
-    return Run(start, end, own, head.is_start, final, is_quoted(text, start))
+    return PytestRun(start, end, own, head.is_start, final, is_quoted(text, start))
 
 
 def _last_said(own: tuple[Ruler, ...]) -> Ruler:
@@ -137,12 +136,12 @@ def _last_line(text: str, own: tuple[Ruler, ...], limit: int) -> int:
     return other.start() if other else limit
 
 
-def _headless(text: str, found: list[Ruler], floor: int, limit: int) -> list[Run]:
+def _headless(text: str, found: list[Ruler], floor: int, limit: int) -> list[PytestRun]:
     """Runs without a start among rulers that belong to no other: of ``-q``, or with their head cut off.
 
     Of lines of counts with nothing of a run between them the last one counts.
     """
-    result: list[Run] = []
+    result: list[PytestRun] = []
     is_printed = False
     for part, end, is_below in _parts(found, limit):
         at = result[-1].end if result else floor
@@ -161,12 +160,12 @@ def _headless(text: str, found: list[Ruler], floor: int, limit: int) -> list[Run
     return result
 
 
-def _is_same(text: str, last: Run, run: Run) -> bool:
+def _is_same(text: str, last: PytestRun, run: PytestRun) -> bool:
     """Whether a run is but one more line of counts of the last one."""
     return last.final is not None and not run.rulers and _is_lone(text, run, last.end)
 
 
-def _is_lone(text: str, run: Run, floor: int) -> bool:
+def _is_lone(text: str, run: PytestRun, floor: int) -> bool:
     return run.final is not None and PROGRESS.search(text, max(0, floor - 1), run.final.start) is None
 
 
@@ -182,7 +181,7 @@ def _parts(found: list[Ruler], limit: int) -> Iterator[tuple[list[Ruler], int, b
     yield part, limit, False
 
 
-def _headless_run(text: str, part: list[Ruler], floor: int, limit: int) -> Run | None:
+def _headless_run(text: str, part: list[Ruler], floor: int, limit: int) -> PytestRun | None:
     sections = [r for r in part if r.char == "=" and r.title in _SECTIONS]
     final = part[-1] if part and not part[-1].char else None
     if not sections and final is None:
@@ -191,17 +190,18 @@ def _headless_run(text: str, part: list[Ruler], floor: int, limit: int) -> Run |
     start = own[0].start if own else final.start if final else 0
     end = final.end if final is not None else _last_line(text, own, limit)
     is_fenced = is_quoted(text, start)
-    return Run(_first_progress(text, floor, start), end, own, False, final, is_fenced)
+    return PytestRun(_first_progress(text, floor, start), end, own, False, final, is_fenced)
 
 
-# Take one run apart: failures with their captured output, warnings, summary, reasons for stopping.
-# Captured output may hold anything, rulers too. A section of it ends at the next heading that the run itself
-# drew: a ruler of the run's own width, its title one that pytest gives at that place. Where the summary names
-# every failure, a heading of a failure has to be named there.
+# --- the parts of one run
+#
+# Captured output may contain anything, also rulers. A section of it ends at the next heading that the run itself
+# drew: a ruler of the run's own width with a title that pytest writes at that place. If the summary names every
+# failure, the heading of a failure has to be named there.
 
 _TITLES = {*BLOCKS, *PASSED, *WARNINGS, SUMMARY, "rerun test summary info"}
 _TITLED = re.compile(r"slowest (?:\d{1,9} )?(?:test )?durations\Z")
-# What this plugin itself adds, with annotations for GitHub, where nothing parts it from the last failure.
+# Lines of this plugin and annotations for GitHub directly after the last failure.
 _OWN = re.compile(r"(?:(?:\n|\A)(?:loop-close: |: ?:error title=loop-close%3A )[^\n]*+)++\n?\Z")
 _COVERAGE = re.compile(r"\n(?:FAIL Required test coverage|Coverage failure: )[^\n]{0,300}")
 
@@ -215,7 +215,6 @@ class Block:
     :ivar sections: titles and texts of the captured output.
     """
 
-    region: str
     title: str
     body: str = ""
     sections: list[tuple[str, str]] = field(default_factory=list)
@@ -238,7 +237,7 @@ class Parts:
     foreign: list[tuple[int, int]] = field(default_factory=list)
 
 
-def summary_of(text: str, run: Run) -> tuple[int, int] | None:
+def summary_of(text: str, run: PytestRun) -> tuple[int, int] | None:
     """Where the short test summary is: the last ruler of that title, to the next ruler at the run's end."""
     index = next((i for i in range(len(run.rulers) - 1, -1, -1) if run.rulers[i].title == SUMMARY), None)
     if index is None:
@@ -248,7 +247,7 @@ def summary_of(text: str, run: Run) -> tuple[int, int] | None:
     return ruler.end, next(ends, run.final.start if run.final is not None else run.end)
 
 
-def parts_of(text: str, run: Run, is_failure: Callable[[str], bool]) -> Parts:
+def parts_of(text: str, run: PytestRun, is_failure: Callable[[str], bool]) -> Parts:
     """The parts of a run.
 
     :param is_failure: whether the title of a heading is that of one of the run's failures, as far as is known.
@@ -265,7 +264,7 @@ def parts_of(text: str, run: Run, is_failure: Callable[[str], bool]) -> Parts:
 class _Splitter:
     """Goes through the rulers of a run, and knows where it is."""
 
-    def __init__(self, text: str, run: Run, is_failure: Callable[[str], bool]) -> None:
+    def __init__(self, text: str, run: PytestRun, is_failure: Callable[[str], bool]) -> None:
         self._text, self._run, self._is_failure = text, run, is_failure
         self._region = "" if run.has_start else "FAILURES"
         self._block: Block | None = None
@@ -316,7 +315,7 @@ class _Splitter:
     def _within(self, ruler: Ruler) -> None:
         if ruler.char == "_" and (self._region in PASSED or self._is_failure(ruler.title)):
             self._close(ruler)
-            self._block = Block(self._region, ruler.title)
+            self._block = Block(ruler.title)
         elif ruler.char == "-" and self._takes_section(ruler.title):
             self._close(ruler)
             self._section = ruler.title
@@ -332,7 +331,7 @@ class _Splitter:
             self._foreign_from = ruler.start
         self._region, self._block = region, None
         if region in BLOCKS:
-            self._block = Block(region, "")
+            self._block = Block("")
 
     def _close(self, ruler: Ruler) -> None:
         """End what is open where this ruler begins."""

@@ -10,7 +10,7 @@ from heapq import merge
 from loop_close.model import Counts, Failure, Phase
 from loop_close.readers.contract import CUT
 from loop_close.readers.pytest_output.pairs import counts_in
-from loop_close.readers.pytest_output.runs import Run
+from loop_close.readers.pytest_output.runs import PytestRun
 
 _LINE = re.compile(
     r"\n(?:(?P<word>FAILED|ERROR|SUBFAILED|SUBFAIL) "
@@ -27,7 +27,7 @@ ELLIPSIS = "..."
 
 
 @dataclass(slots=True)
-class Entry:
+class SummaryEntry:
     """One failure as the summary or a progress line names it.
 
     :ivar word: ``FAILED`` or ``ERROR``.
@@ -74,13 +74,13 @@ def _end_of_id(rest: str) -> int:
     return at + 1 if at >= 0 else len(rest)
 
 
-def entries(text: str, start: int, end: int, *, has_end: bool) -> list[Entry]:
+def entries(text: str, start: int, end: int, *, has_end: bool) -> list[SummaryEntry]:
     """The failures that the summary lists, in order.
 
     :param has_end: the summary is complete, so that the last one's words may go on over several lines.
     """
-    found: list[Entry] = []
-    last: Entry | None = None
+    found: list[SummaryEntry] = []
+    last: SummaryEntry | None = None
     at = start
     for match in _LINE.finditer(text, start, end):
         if last is not None:
@@ -95,12 +95,12 @@ def entries(text: str, start: int, end: int, *, has_end: bool) -> list[Entry]:
     return found
 
 
-def _entry(match: re.Match[str]) -> Entry | None:
+def _entry(match: re.Match[str]) -> SummaryEntry | None:
     if match["other"]:
         return None
     subtest = match["after"] or match["before"] or ""
     word = "ERROR" if match["word"] == "ERROR" else "FAILED"
-    return Entry(
+    return SummaryEntry(
         word, match["rest"], subtest or ("(<subtest>)" if match["word"] in ("SUBFAIL", "SUBFAILED") else "")
     )
 
@@ -113,7 +113,7 @@ def end_of_entries(text: str, start: int, end: int) -> int:
     return last
 
 
-def progress(text: str, start: int, end: int) -> Iterator[Entry]:
+def progress(text: str, start: int, end: int) -> Iterator[SummaryEntry]:
     """The failures that ``-v`` shows as they happen."""
     if all(text.find(word, start, end) < 0 for word in (" FAILED", " ERROR", " SUBFAIL")):
         return
@@ -121,10 +121,10 @@ def progress(text: str, start: int, end: int) -> Iterator[Entry]:
         nodeid = (match["remote"] or match["id"]).rstrip()
         if "::" in nodeid:
             word = match["worker"] or match["word"]
-            yield Entry("ERROR" if word == "ERROR" else "FAILED", nodeid)
+            yield SummaryEntry("ERROR" if word == "ERROR" else "FAILED", nodeid)
 
 
-# Find the node id of a failure whose heading leaves out the file: ``TestCart.test_total[1]``.
+# --- the node id of a failure whose heading omits the file: ``TestCart.test_total[1]``
 
 _PHASED = re.compile(r"ERROR (?:at (?P<phase>setup|teardown) of|(?P<collect>collecting)) (?P<name>[^\n]+)\Z")
 _SUBTEST = re.compile(
@@ -179,13 +179,13 @@ def worker_crash(body: str) -> str:
 
 
 @dataclass(slots=True)
-class Names:
+class NodeIds:
     """Node ids known from the summary, taken in the order in which pytest prints both.
 
     :ivar is_complete: every failure of the run is among the entries.
     """
 
-    entries: list[Entry]
+    entries: list[SummaryEntry]
     is_complete: bool = False
     _titles: dict[str, bool] = field(default_factory=dict)
     _places: dict[str, list[int]] = field(default_factory=dict)
@@ -200,7 +200,7 @@ class Names:
             self._titles[title] = any(_nodeid(e, found, title) for e in self._candidates(found, title))
         return self._titles[title]
 
-    def take(self, title: str) -> tuple[str, Entry | None]:
+    def take(self, title: str) -> tuple[str, SummaryEntry | None]:
         """The node id that belongs to the next heading with this title, and its line of the summary."""
         found = heading(title)
         word = "FAILED" if found.phase == "call" else "ERROR"
@@ -212,7 +212,7 @@ class Names:
                     return nodeid, entry
         return "", None
 
-    def _candidates(self, found: Heading, title: str) -> Iterator[Entry]:
+    def _candidates(self, found: Heading, title: str) -> Iterator[SummaryEntry]:
         """The lines that may name it, in order: to try them all takes time with the square of their number."""
         for index in range(self._indexed, len(self.entries)):
             for key in _keys(self.entries[index]):
@@ -222,7 +222,7 @@ class Names:
         return (self.entries[i] for i in merge(*(self._places.get(key, ()) for key in keys)))
 
 
-def _keys(entry: Entry) -> set[str]:
+def _keys(entry: SummaryEntry) -> set[str]:
     """What the name in a heading may be; ``_ANY`` where that is too much to list."""
     rest = entry.rest
     after = rest[rest.find("::") + 2 :].lstrip(":") if "::" in rest else rest
@@ -246,7 +246,7 @@ def _folded(name: str) -> str:
     return name.replace(".", "::")
 
 
-def _nodeid(entry: Entry, found: Heading, title: str) -> str:
+def _nodeid(entry: SummaryEntry, found: Heading, title: str) -> str:
     if found.phase == "collect":
         return found.name if entry.is_of(found.name) else ""
     if entry.subtest:
@@ -262,7 +262,7 @@ def without_summary(title: str) -> Heading:
     return Heading("call", _with_colons(match["name"]), match["subtest"]) if match else found
 
 
-# Count tests by outcome from a run's last line and its header; say why a run stopped early.
+# --- tests by outcome, from a run's last line and its header; why a run stopped early
 
 _COLLECTED = re.compile(
     r"(?:\n|collecting \.\.\. )(?:collected (?P<all>\d{1,9}) items?(?: / \d{1,9} errors?)?"
@@ -278,7 +278,7 @@ _TOO_MANY_WARNINGS = re.compile(
 _STOPPING = re.compile(r"stopping after \d{1,9} failures\Z")
 
 
-def counts_of(text: str, run: Run, failures: Sequence[Failure]) -> Counts | None:
+def counts_of(text: str, run: PytestRun, failures: Sequence[Failure]) -> Counts | None:
     """Tests by outcome; None where the line is missing.
 
     :param failures: those of the run. pytest counts failing subtests, here each test counts once.
@@ -312,11 +312,11 @@ def counts_of_numbers(numbers: Mapping[str, int]) -> Counts:
     )
 
 
-def _is_stopped(run: Run) -> bool:
+def _is_stopped(run: PytestRun) -> bool:
     return any(ruler.char == "!" and _STOPPING.match(ruler.title) for ruler in run.rulers)
 
 
-def is_more_than_collected(text: str, run: Run, counts: Counts | None) -> bool:
+def is_more_than_collected(text: str, run: PytestRun, counts: Counts | None) -> bool:
     """Whether the last line counts tests that the header knows nothing of. Modules may be skipped besides."""
     found = _header(text, run)
     if counts is None or found is None or not found["all"]:
@@ -337,7 +337,7 @@ def _told(numbers: dict[str, int]) -> int:
     return numbers.get("tests collected", 0) + numbers.get("test collected", 0)
 
 
-def _collected(text: str, run: Run) -> int | None:
+def _collected(text: str, run: PytestRun) -> int | None:
     """How many tests were selected to run, by the header."""
     found = _header(text, run)
     if found is None:
@@ -346,11 +346,11 @@ def _collected(text: str, run: Run) -> int | None:
     return max(0, int(number) - int(found["left"] or 0))
 
 
-def _header(text: str, run: Run) -> re.Match[str] | None:
+def _header(text: str, run: PytestRun) -> re.Match[str] | None:
     return _COLLECTED.search(text, run.start, min(run.end, run.start + 20_000)) if run.has_start else None
 
 
-def incomplete(text: str, run: Run, stops: Sequence[str], counts: Counts | None) -> str:
+def incomplete(text: str, run: PytestRun, stops: Sequence[str], counts: Counts | None) -> str:
     """Why a run ended before its end; empty when it did not."""
     if run.final is not None and "collected only" in (counts_in(run.final.title) or {}):
         return "tests were collected and not run"
@@ -366,7 +366,7 @@ def incomplete(text: str, run: Run, stops: Sequence[str], counts: Counts | None)
     return CUT if is_cut and run.final is None else ""
 
 
-def _too_many_warnings(text: str, run: Run) -> str:
+def _too_many_warnings(text: str, run: PytestRun) -> str:
     """What ``--max-warnings`` says right above the line of counts."""
     if run.final is None:
         return ""

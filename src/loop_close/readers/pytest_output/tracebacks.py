@@ -221,7 +221,7 @@ def _bounded(start: int, lines: Sequence[str], line: int) -> Source:
     return Source(start=start + skipped, lines=tuple(lines[skipped : skipped + _MAX_SOURCE]))
 
 
-# From pytest's ``E`` lines to what an exception said.
+# --- pytest's ``E`` lines
 
 _MAX_LINES = 2_000
 
@@ -319,7 +319,7 @@ def missing_fixture(body: str) -> tuple[Raised, str, int] | None:
     return raised, place["file"], int(place["line"])
 
 
-# Read the failures of doctests, which pytest prints with the text around the example.
+# --- doctests, which pytest prints with the text around the example
 
 _END = re.compile(
     r"\n(?P<file>[^\n]{1,1000}):(?P<line>\d{1,9}|None): (?P<kind>DocTestFailure|UnexpectedException)(?=\n|\Z)"
