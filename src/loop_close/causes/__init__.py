@@ -1,4 +1,4 @@
-"""Evidence to root causes: what one fix should clear stands together."""
+"""Root causes, which one fix should clear each, and their suspects: functions that probably hold the fault."""
 
 from loop_close.causes.grouping import group, in_order
 

@@ -28,7 +28,7 @@ from loop_close.syntax.meaning import MODULE
 
 # A function of so many lines is as likely as any larger one to hold a fault.
 _LARGE = 64
-# How fast what stands out less counts for less: with a tenth less contrast, for about a third.
+# The steepness of weights by contrast: with 0.1 less contrast, a function counts about a third.
 _STEEP = 10.0
 # Test code that was edited is less likely at fault than code under test that was.
 _TEST_CODE = 0.6
@@ -57,17 +57,17 @@ class ExecutedCode(NamedTuple):
 class Candidate:
     """A function with its clues; at least one of ``spectrum``, ``clue`` and ``none_before`` is there.
 
-    :ivar none_before: the function, if it gave None before the tests, and the failures are of None.
-    :ivar is_about_none: the failures speak of None.
-    :ivar at_import: the failures are of modules that cannot be imported, so that no other test need have passed.
-    :ivar features: what speaks for it, most from 0 to 1. Of the spectrum: ``function``, ``odd`` (the oddest line, run
-        or left out), ``ahead`` (failing less passing tests, from -1 on), ``onward``, ``late``, ``all`` (every failing
-        test ran it), ``large``, ``lost`` (the value that it is to give). Of the clues: ``raised``, ``framed``,
-        ``edited``. Of its name: ``maker`` (of the objects that fail), ``special`` (a method that Python calls by
-        itself). Added by comparison with others: ``foremost``, ``file``, ``name``. ``outside``: it was edited, and
-        nobody counts whether tests run it. ``none_before``: it gave None before the tests. ``swallowed``: an exception
-        was raised in it that never reached the tests.
-    :ivar swallowed: that exception.
+    :ivar none_before: the function, if it returned None before the tests and the failures are about None.
+    :ivar swallowed: an exception that was raised in it and never reached the tests.
+    :ivar is_about_none: the messages of the failures contain None.
+    :ivar at_import: the failures are of modules that cannot be imported, so no other test need have passed.
+    :ivar features: the evidence for it, most from 0 to 1.
+
+        Of the spectrum: ``function``, ``line_score`` (of the oddest line, run or left out), ``naish`` (Naish's measure,
+        from -1), ``calls_odd``, ``late``, ``all`` (every failing test ran it), ``large``, ``lost`` (it returned None).
+        Of the clues: ``raised``, ``once_raised``, ``framed``, ``judged``, ``edited``, ``outside`` (edited, calls not
+        counted). Of its name: ``maker`` (of the objects that fail), ``special`` (a method that Python calls by
+        itself). By comparison with others: ``contrast_rank``, ``file``, ``name``. Also ``none_before``, ``swallowed``.
     """
 
     file: str
@@ -150,7 +150,7 @@ def _is_edited(clue: Clue, spectrum: Spectrum | None, known: ExecutedCode) -> bo
 
 
 def _tests_themselves(failures: Sequence[Failure], clues: Mapping[Name, Clue]) -> set[Name]:
-    """The failing tests, which may stand in files that no convention calls tests, save those that were edited."""
+    """The failing tests, which may be in files that no convention calls tests, except those that were edited."""
     tests = {(failure.file, written_name(failure)) for failure in failures}
     return {name for name in tests if name not in clues or not clues[name].edited}
 
@@ -167,9 +167,9 @@ def _by_spectrum(spectrum: Spectrum | None) -> dict[str, float]:
     size = max(1, called.end_line - called.line)
     return {
         "function": spectrum.function_score,
-        "odd": max(spectrum.line_score, spectrum.left_out_score),
-        "ahead": spectrum.failed / spectrum.of_failed - spectrum.passed / (1 + spectrum.of_passed),
-        "onward": spectrum.onward,
+        "line_score": max(spectrum.line_score, spectrum.left_out_score),
+        "naish": spectrum.failed / spectrum.of_failed - spectrum.passed / (1 + spectrum.of_passed),
+        "calls_odd": spectrum.calls_odd,
         "late": spectrum.late,
         "all": float(spectrum.failed == spectrum.of_failed),
         "large": min(1.0, log2(1 + size) / log2(_LARGE)),
@@ -209,42 +209,27 @@ def _is_outside(clue: Clue, spectrum: Spectrum | None, known: ExecutedCode) -> b
 
 
 def with_relative_rank(found: Collection[Candidate]) -> list[Candidate]:
-    """The candidates of one cause, those that ran with two more clues, each at most 1.
+    """The candidates of one cause, those that ran with two more features, each at most 1.
 
-    ``foremost``: 1 for those with the highest contrast, a half for those with the next, a third, and so on. ``file``:
-    the part that the functions of its file have in all that stands out.
+    ``contrast_rank``: 1 for those with the highest contrast, 1/2 for those with the next, 1/3, and so on. ``file``: the
+    share of its file in the weights of all functions.
     """
-    ran = [c.spectrum for c in found if c.spectrum is not None]
-    places, parts = _places(ran), _parts_of_files(ran)
-    return [_with(c, places, parts) for c in found]
-
-
-def _contrast(spectrum: Spectrum) -> float:
-    return round(spectrum.contrast, 6)
-
-
-def _places(ran: Iterable[Spectrum]) -> dict[float, int]:
-    """Of each contrast that there is its place, the highest first, from 1."""
-    return {value: n for n, value in enumerate(sorted({*map(_contrast, ran)}, reverse=True), start=1)}
-
-
-def _parts_of_files(ran: Collection[Spectrum]) -> dict[str, float]:
-    most = max((each.contrast for each in ran), default=0.0)
-    sums: dict[str, float] = {}
-    for each in ran:
-        file = each.function.file
-        sums[file] = sums.get(file, 0.0) + exp(_STEEP * (each.contrast - most))
-    total = sum(sums.values())
-    return {file: part / total for file, part in sums.items()}
-
-
-def _with(candidate: Candidate, places: Mapping[float, int], parts: Mapping[str, float]) -> Candidate:
-    if candidate.spectrum is None:
-        return candidate
-    foremost = 1 / places[_contrast(candidate.spectrum)]
-    return replace(
-        candidate, features={**candidate.features, "foremost": foremost, "file": parts[candidate.file]}
-    )
+    contrasts = [(c.file, c.spectrum.contrast) for c in found if c.spectrum is not None]
+    distinct = sorted({round(contrast, 6) for _, contrast in contrasts}, reverse=True)
+    ranks = {contrast: rank for rank, contrast in enumerate(distinct, start=1)}
+    most = max((contrast for _, contrast in contrasts), default=0.0)
+    weights: dict[str, float] = {}
+    for file, contrast in contrasts:
+        weights[file] = weights.get(file, 0.0) + exp(_STEEP * (contrast - most))
+    total = sum(weights.values())
+    ranked = []
+    for each in found:
+        if each.spectrum is not None:
+            rank = 1 / ranks[round(each.spectrum.contrast, 6)]
+            more = {"contrast_rank": rank, "file": weights[each.file] / total}
+            each = replace(each, features={**each.features, **more})
+        ranked.append(each)
+    return ranked
 
 
 # How far the names of the failing tests spell those of functions: tests are often called after what they
@@ -257,7 +242,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _HUMP = re.compile(
     r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
 )  # between the words of camelCase, HTMLPage
-_PYTHONS = re.compile(r"<\w+>|\b__\w+__\b")  # <locals>, __init__: nobody chose these words
+_PYTHONS = re.compile(r"<\w+>|\b__\w+__\b")  # <locals>, __init__: not chosen by the author
 _LEAST = 3  # letters of a word, but for alphabets of many signs
 # Letters that count: parse, parser and parsing are one word. A stemmer (Snowball's) does no better on names.
 _STEM = 4
@@ -272,7 +257,7 @@ _LOW = 1.0
 def with_names(found: Sequence[Candidate], tests: Collection[str]) -> list[Candidate]:
     """The candidates of one cause with one more clue, ``name``, from 0 to 1 for one that is spelled as no other is.
 
-    :param tests: node ids of the failing tests. Of a module that could not be imported there is no name to go by.
+    :param tests: node ids of the failing tests. A module that could not be imported has no name of a test.
     """
     scores = _scores([_words(_name(candidate)) for candidate in found], _asked(tests))
     most = max(scores, default=0.0)
@@ -283,7 +268,7 @@ def with_names(found: Sequence[Candidate], tests: Collection[str]) -> list[Candi
 
 
 def _name(candidate: Candidate) -> str:
-    """Nothing for test code that was edited, which is spelled by its own name; other test code is no candidate."""
+    """Empty for test code that was edited, as it spells its own name. Other test code is not a candidate."""
     is_test = candidate.clue is not None and candidate.clue.is_test
     return "" if is_test else candidate.function
 

@@ -19,7 +19,7 @@ from loop_close.facts import (
     qualname,
     test_function,
 )
-from loop_close.memory import Edit, Episode, Step
+from loop_close.memory import Edit, Episode
 from loop_close.model import Failure, Frame, Origin, Raised, RootCause
 from loop_close.syntax.index import MAKERS
 
@@ -95,20 +95,16 @@ def _from_frames(failure: Failure, found: dict[Name, Clue], share: float) -> Non
         for number, frame in enumerate(frames):
             clue = _clue(found, frame.file, frame.function)
             name = (clue.file, clue.function)
-            _place(clue, frame)
+            clue.at = clue.at or frame.line
+            clue.line = clue.line or (frame.source.start if frame.source is not None else 0)
             if name not in seen:
                 seen.add(name)
                 depth = max(0, number + 1 - turning)
                 clue.framed += share / (1 + depth)
                 if depth == 0 and link is raised and not (frame.is_handing_on or is_of_test):
-                    _note_raise(clue, link, frame, share)
-
-
-def _note_raise(clue: Clue, raised: Raised, frame: Frame, share: float) -> None:
-    if is_a(raised, "NotImplementedError") or not _is_raise(frame):
-        clue.raised += share
-    else:
-        clue.refused += share
+                    is_refused = _is_raise(frame) and not is_a(link, "NotImplementedError")
+                    clue.raised += 0.0 if is_refused else share
+                    clue.refused += share if is_refused else 0.0
 
 
 def _is_raise(frame: Frame) -> bool:
@@ -117,12 +113,6 @@ def _is_raise(frame: Frame) -> bool:
     if source is None or frame.line not in source.numbers:
         return False
     return source.lines[frame.line - source.start].lstrip().startswith(("raise ", "raise\n", "assert "))
-
-
-def _place(clue: Clue, frame: Frame) -> None:
-    clue.at = clue.at or frame.line
-    if frame.source is not None and not clue.line:
-        clue.line = frame.source.start
 
 
 def _from_origins(failure: Failure, found: dict[Name, Clue], share: float) -> None:
@@ -159,9 +149,9 @@ def handing_on(failures: Iterable[Failure]) -> set[Name]:
 
 
 def is_named(cause: RootCause) -> bool:
-    """Whether it is told by the name of what is missing, or by no exception at all: such causes are one by that alone.
+    """Whether it is identified by the name of what is missing, or has no exception. Such causes are never joined.
 
-    An attribute is another matter: one fault may take several from an object.
+    Missing attributes are an exception: one fault may remove several from an object.
     """
     raised = shown_exception(cause)
     return raised is None or (missing_thing(raised) is not None and not is_a(raised, "AttributeError"))
@@ -173,7 +163,7 @@ def shown_exception(cause: RootCause) -> Raised | None:
     return failure.raised if failure is not None else None
 
 
-# What was edited right before failures began; what was edited since were attempts to mend them.
+# --- edits right before failures began; later edits were attempts to fix them
 
 _CONFTEST = "conftest.py"
 
@@ -181,40 +171,31 @@ _CONFTEST = "conftest.py"
 def edited_before(failures: Sequence[Failure], episode: Episode) -> dict[tuple[str, str], tuple[int, Edit]]:
     """Functions, class bodies and module bodies, by file and qualified name: the last such edit, and the run after it.
 
-    Of test code only what the failing tests may use: their own functions, what stands beside them, helpers that are
+    Of test code only what the failing tests may use: their own functions, code beside them, helpers that are
     no tests, and the conftests above them. New test code is left out: its failures say what is still to be done.
     """
     runs = _runs_before(failures, episode)
-    return {
-        _name(edit): (step.run, edit)
-        for step in episode.steps
-        if step.run in runs
-        for edit in step.edits.edits
-        if _counts(edit) and (not is_test_file(edit.file) or _may_be_used(edit, failures))
-    }
+    found = {}
+    for step in episode.steps:
+        for edit in step.edits.edits if step.run in runs else ():
+            is_counted = edit.function and edit.is_effective and edit.change != "removed"
+            if is_counted and (not is_test_file(edit.file) or _may_be_used(edit, failures)):
+                name = edit.moved_to if edit.change == "moved" else (edit.file, edit.function)
+                found[name] = step.run, edit
+    return found
 
 
-def _name(edit: Edit) -> tuple[str, str]:
-    return edit.moved_to if edit.change == "moved" else (edit.file, edit.function)
-
-
-def _counts(edit: Edit) -> bool:
-    return bool(edit.function) and edit.is_effective and edit.change != "removed"
-
-
-def _runs_before(failures: Sequence[Failure], episode: Episode) -> frozenset[int]:
+def _runs_before(failures: Sequence[Failure], episode: Episode) -> set[int]:
     """The runs from the one in which a failure began back to the one after which all tests had last run."""
+    runs = set()
     known = (episode.tests.get(failure.nodeid) for failure in failures)
-    begun = {each.since for each in known if each is not None}
-    return frozenset(step.run for since in begun for step in _back_from(since, episode.steps))
-
-
-def _back_from(since: int, steps: Sequence[Step]) -> Iterator[Step]:
-    for step in reversed(steps):
-        if step.run < since and step.is_full:
-            return
-        if step.run <= since:
-            yield step
+    for since in {each.since for each in known if each is not None}:
+        for step in reversed(episode.steps):
+            if step.run < since and step.is_full:
+                break
+            if step.run <= since:
+                runs.add(step.run)
+    return runs
 
 
 def _may_be_used(edit: Edit, failures: Sequence[Failure]) -> bool:
@@ -237,7 +218,7 @@ def written_name(failure: Failure) -> str:
     return qualname(failure.nodeid) or test_function(failure.nodeid)
 
 
-# Functions that make the objects which failures are about: what such an object lacks was to be set there.
+# --- functions that make the objects which failures are about, and should have set what these lack
 
 _MAKERS = {*MAKERS, "__setstate__"}
 

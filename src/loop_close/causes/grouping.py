@@ -1,4 +1,4 @@
-"""Root causes: which failures one fix should clear, and the keys that tell."""
+"""Root causes: the failures that one fix should clear, by keys."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Item = TypeVar("_Item")
 def group(evidence: Sequence[Evidence], priorities: Mapping[str, int]) -> tuple[RootCause, ...]:
     """Root causes, the most blocking kind first, then those with most tests, then by place.
 
-    Evidence without a failure (comments, warnings) is no cause of its own and is left out.
+    Evidence without a failure (comments, warnings) is left out.
 
     :param priorities: the priority of each kind; the smaller, the more it blocks.
     """
@@ -60,7 +60,8 @@ def _order(cause: RootCause, priorities: Mapping[str, int]) -> tuple[object, ...
 
 def _cause(evidence: Sequence[Evidence], keys: Sequence[Key]) -> RootCause:
     ordered = sorted(evidence, key=lambda e: (_length(e), _evidence_order(e)))
-    return RootCause(id=_digest(min(keys)), kind=ordered[0].kind, evidence=tuple(ordered))
+    digest = hashlib.sha256("\0".join(min(keys)).encode("utf-8", "replace")).hexdigest()[:8]
+    return RootCause(id=digest, kind=ordered[0].kind, evidence=tuple(ordered))
 
 
 def _length(evidence: Evidence) -> int:
@@ -74,10 +75,6 @@ def _evidence_order(evidence: Evidence) -> tuple[object, ...]:
     assert failure is not None
     test = (failure.nodeid, failure.phase, failure.subtest, failure.message)
     return evidence.file, evidence.line, *test, evidence.kind
-
-
-def _digest(key: Key) -> str:
-    return hashlib.sha256("\0".join(key).encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def _connected(keys: Sequence[Iterable[Key]]) -> list[list[int]]:
@@ -128,7 +125,8 @@ def _joined(part: list[int], bucket: list[list[int]], failing: Sequence[tuple[Ev
     return False
 
 
-# The sameness keys of a failure: two failures that share one have the same root cause.
+# --- keys: two failures that share one have the same root cause
+#
 # Each key is a tuple of plain strings whose first item names the rule. Source text may identify (it is code);
 # values that a program made at run time do not, unless they name the very thing that is missing.
 
@@ -208,7 +206,7 @@ def missing_thing(raised: Raised) -> Key | None:
 
 
 def _missing_file(raised: Raised) -> Key | None:
-    """The file, unless it lies in a temporary folder: then nobody wrote it, and its name is a value."""
+    """The file; None in a temporary folder, where the name is a value."""
     path = stabilize(raised.details["path"])
     return None if "<tmp>" in path else ("file", raised.type, path)
 
@@ -268,7 +266,7 @@ def _handed_on(raised: Raised) -> bool:
 
 
 def _verdict_keys(failure: Failure, raised: Raised, origins: Key) -> Iterator[Key]:
-    """A test's verdict is about what produced the values; where that is not known, about the statement."""
+    """The keys of a failed assertion: what produced the values; if that is not known, the statement."""
     site = raised.site
     if origins:
         yield ("verdict", raised.type, *origins)
@@ -279,7 +277,7 @@ def _verdict_keys(failure: Failure, raised: Raised, origins: Key) -> Iterator[Ke
 
 
 def _accident_keys(failure: Failure, raised: Raised, chain: Key) -> Iterator[Key]:
-    """An exception out of the code under test is about the place it came from and what kind of words it says."""
+    """The keys of an exception in the code under test: its place and the fixed part of its message."""
     frame = innermost(raised)
     if frame is None:
         yield ("nowhere", raised.type, mask(raised.message), *chain)
@@ -295,9 +293,9 @@ def _origin_key(origins: tuple[Origin, ...]) -> Key:
 
 
 def _chain_key(raised: Raised) -> Key:
-    """The exceptions it came from, by type and place; their messages hold values, so they do not count.
+    """The exceptions it came from, by type and place. Messages do not count, as they contain values.
 
-    Neither do those that test code raised: what a test was about when it came here is another in each test.
+    Exceptions that test code raised do not count either: they differ from test to test.
     """
     chain = (link for link in links(raised) if link is not raised)
     return tuple("/".join(_place_key(link)) for link in chain if not _is_of_test(link))
@@ -330,7 +328,7 @@ def family(kind: str, failure: Failure) -> Key | None:
     return kind, raised.type, frame.file, frame.function, *_chain_key(raised)
 
 
-# When two findings of a checker are one root cause.
+# --- findings of checkers
 
 #: Tools whose rules are about form: each place is put right by the same edit, most of them by a ``--fix``.
 _LINTERS = frozenset(("ruff", "flake8"))
@@ -356,7 +354,8 @@ def finding_key(kind: str, failure: Failure) -> tuple[str, ...]:
     return kind, failure.tool, failure.code, said, failure.file, str(failure.line)
 
 
-# Join verdicts that one wrong function explains.
+# --- failures that one wrong function explains
+#
 # ``assert take(5, convolve(a, b)) == …`` is about ``take``, and as much about ``convolve``. Where other tests
 # fail on ``convolve`` alone, that one function explains both, and the simpler explanation is taken.
 
@@ -381,7 +380,7 @@ def join_explained(parts: list[list[int]], failing: Sequence[tuple[Evidence, Fai
 
 
 def _involved(failing: Sequence[tuple[Evidence, Failure]]) -> frozenset[tuple[str, str]]:
-    """The functions that every one of the failures involves; empty when one is no verdict on a known function.
+    """The functions that every one of the failures involves; empty if one of them does not check a known function.
 
     Each with the kind of the evidence: failures of different kinds are never joined.
     """

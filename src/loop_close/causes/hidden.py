@@ -59,13 +59,12 @@ def none_before_tests(failures: Sequence[Failure], calls: Calls | None) -> dict[
     }
 
 
-# Exceptions that were handled and never reached the failing tests of a root cause: which of them tell of the
-# fault.
+# --- exceptions that were handled and never reached the failing tests
 
 #: More than these are not shown for one root cause.
 _MOST = 3
-#: What is told has this much at least of: the share of the failing tests that raised it, less the square root of that
-#: of the passing ones. All failing and a quarter of the passing tests have it, or half of the failing and no passing.
+#: The least contrast: the share of the failing tests that raised it, less the square root of that of the passing ones.
+#: All failing and a quarter of the passing tests reach it, or half of the failing and no passing tests.
 _LEAST = 0.5
 # Where nothing is known of the passing tests it counts less, by this factor.
 _UNKNOWN = 0.5

@@ -37,7 +37,7 @@ _AVERAGED = 2
 _LEAST_ODDS = -1.0
 # With more root causes, all pairs of them are too many; those with most failures count.
 _COMPARED = 40
-#: More root causes than these nobody mends in one go.
+#: Root causes beyond these get no suspects.
 _LOCATED = 20
 
 
@@ -48,12 +48,12 @@ def joined(causes: Sequence[RootCause], calls: Calls | None) -> list[RootCause]:
 
     counted = Counted(calls)
 
-    def tell(group: Group) -> CauseEvidence:
+    def evidence(group: Group) -> CauseEvidence:
         whole = _joined(causes, group)
         return evidence_of(whole, found_for(whole, counted), calls)
 
     compared = _compared(causes, calls)
-    groups = Join(tell)(compared)
+    groups = Join(evidence)(compared)
     groups += [(i,) for i in {*range(len(causes))}.difference(compared)]
     return [_joined(causes, group) for group in sorted(groups)]
 
@@ -64,7 +64,7 @@ def _compared(causes: Sequence[RootCause], calls: Calls) -> list[int]:
 
 
 def _able(causes: Sequence[RootCause], calls: Calls) -> list[int]:
-    """Positions of those that may be one with others: no name tells them, and it is known what their tests ran."""
+    """Positions of those that may be one with others: not identified by a name, and with known calls."""
     return [i for i, cause in enumerate(causes) if not is_named(cause) and _is_known(cause, calls)]
 
 
@@ -118,15 +118,15 @@ def _near(
     )
 
 
-def others(tells: Mapping[int, CauseEvidence]) -> dict[int, list[tuple[int, float]]]:
+def others(evidence: Mapping[int, CauseEvidence]) -> dict[int, list[tuple[int, float]]]:
     """Of each root cause those few that may be of the same fault.
 
-    :param tells: what is told by the root causes, by their numbers.
-    :return: their numbers, each with how much likelier one fault is than two, the likeliest first.
+    :param evidence: that of the root causes, by their numbers.
+    :returns: their numbers, each with how much likelier one fault is than two, the likeliest first.
     """
-    found: dict[int, dict[int, float]] = {number: {} for number in tells}
-    for i, j in combinations(sorted(tells), 2):
-        found[i][j] = found[j][i] = odds(tells[i], tells[j])
+    found: dict[int, dict[int, float]] = {number: {} for number in evidence}
+    for i, j in combinations(sorted(evidence), 2):
+        found[i][j] = found[j][i] = odds(evidence[i], evidence[j])
     return {number: _likeliest(each) for number, each in found.items()}
 
 
@@ -178,11 +178,11 @@ Group = tuple[int, ...]
 class Join:
     """Joins groups of root causes.
 
-    :param tell: gives what a group tells.
+    :param evidence: returns the evidence of a group.
     """
 
-    def __init__(self, tell: Callable[[Group], CauseEvidence]) -> None:
-        self._tell = cache(tell)  # with thousands of lines each takes a tenth of a second
+    def __init__(self, evidence: Callable[[Group], CauseEvidence]) -> None:
+        self._evidence = cache(evidence)  # with thousands of lines each takes 0.1 s
         self._assurance = cache(self._weigh)
         self._refused: set[frozenset[Group]] = set()
 
@@ -202,9 +202,9 @@ class Join:
     def _weigh(self, one: Group, other: Group) -> float:
         """The assurance; two that clash by themselves stay two, whatever else is in their groups."""
         singles = product(one, other)
-        if any(clash(self._tell((i,)), self._tell((j,))) for i, j in singles):
+        if any(clash(self._evidence((i,)), self._evidence((j,))) for i, j in singles):
             return -inf
-        return assurance(self._tell(one), self._tell(other))
+        return assurance(self._evidence(one), self._evidence(other))
 
     def _whole(self, parts: Sequence[Group]) -> Sequence[Group]:
         """All of them as one, or the surest two, or none: where these are not one, neither are others."""
@@ -214,7 +214,7 @@ class Join:
         surest = max(pairs, key=lambda pair: self._assurance(*pair))
         for taken in (parts, surest):
             whole = tuple(sorted(cause for part in taken for cause in part))
-            if is_as_sure(self._tell(whole), map(self._tell, taken)):
+            if is_as_sure(self._evidence(whole), map(self._evidence, taken)):
                 return [whole, *(part for part in parts if part not in taken)]
         self._refused.update(map(frozenset, pairs))
         return parts
@@ -257,7 +257,7 @@ _LEAST = 0.005
 #: They have to agree as much where no passing test calls the function, as all that fails may have to go through it, and
 #: where one test fails by both: then what it ran says nothing.
 _UNKNOWN = 0.3
-#: Where one function stands out in the parts, it has to stand out in the whole by this part of that.
+#: If one function leads in the parts, its share in the whole has to be at least this part of that.
 _KEPT = 0.5
 # What is further down has next to no share.
 _MOST = 20
@@ -289,7 +289,7 @@ class LinesRun:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CauseEvidence:
-    """What a root cause tells, or several that were joined.
+    """The evidence of a root cause, or of several that were joined.
 
     :ivar blame: of functions that were counted only: that both tracebacks show one does not make them one.
     :ivar place: out of which function the exception came that is shown first.
@@ -302,7 +302,7 @@ class CauseEvidence:
 
 
 def evidence_of(cause: RootCause, found: Iterable[Candidate], calls: Calls) -> CauseEvidence:
-    """What it tells.
+    """The evidence of a root cause.
 
     :param found: its candidates.
     """
@@ -342,12 +342,12 @@ def assurance(one: CauseEvidence, other: CauseEvidence) -> float:
 
 
 def is_as_sure(whole: CauseEvidence, parts: Iterable[CauseEvidence]) -> bool:
-    """Whether one function stands out in the whole as in the parts: what they merely share stands out nowhere."""
+    """Whether one function leads in the whole as in the parts. Code that they merely share leads nowhere."""
     return _first(whole) >= _KEPT * min(map(_first, parts))
 
 
-def _first(evidence_of: CauseEvidence) -> float:
-    return max((share for share, _ in evidence_of.blame.values()), default=0.0)
+def _first(evidence: CauseEvidence) -> float:
+    return max((share for share, _ in evidence.blame.values()), default=0.0)
 
 
 def agreement(one: _Blame, other: _Blame) -> float:

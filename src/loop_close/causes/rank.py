@@ -16,7 +16,7 @@ from loop_close.model import RootCause, Suspect
 
 #: Candidates of a root cause, each with its probability, the largest first.
 Scored = Sequence[tuple[float, Candidate]]
-#: More than five nobody reads.
+#: More suspects than these are not shown.
 MOST = 5
 #: The choice that none of the candidates is the right one.
 NONE = "none"
@@ -26,18 +26,18 @@ NONE = "none"
 #: counted. Neither is a place on the traceback, None before the tests, nor a swallowed exception, which too
 #: few faults give.
 WEIGHTS: Mapping[str, float] = {
-    "odd": 1.9,
+    "line_score": 1.9,
     "function": 0.3,
     "all": 1.6,
-    "ahead": 1.7,
-    "foremost": 2.7,
+    "naish": 1.7,
+    "contrast_rank": 2.7,
     "file": 1.0,
     "maker": 1.7,
     "raised": 1.2,
     "once_raised": 0.5,
     "large": 1.2,
     "late": 0.9,
-    "onward": -0.7,
+    "calls_odd": -0.7,
     "special": -0.3,
     "lost": 1.8,
     "name": 1.1,
@@ -64,7 +64,7 @@ LEAST_FIRST = 0.1
 #: As many are named as it takes to have the right one among them with this probability. With 0.9 the right one was
 #: among the first five of 3 % fewer faults.
 _COVERED = 0.97
-# What this share of the passing tests ran as well tells nothing of those that fail.
+# Code that more than this share of the passing tests ran does not set failing tests apart.
 _COMMON = 0.9
 # A line is worth naming where at most this share of the passing tests that called its function ran it.
 _SELDOM = 0.5
@@ -115,8 +115,8 @@ def found_for(cause: RootCause, counted: Counted | None, episode: Episode | None
     about_modules = {failure.nodeid for failure in failures if failure.phase == "collect"}
     found = clues(failures, episode)
     unwound = {name for name, clue in found.items() if clue.framed}
-    told = tests - about_modules if is_named(cause) else tests
-    spectrum = spectra(counted, told, unwound) if counted is not None else []
+    counted_tests = tests - about_modules if is_named(cause) else tests
+    spectrum = spectra(counted, counted_tests, unwound) if counted is not None else []
     calls = counted.calls if counted is not None else None
     known = _known(calls) if spectrum else None
     before = none_before_tests(failures, calls)

@@ -21,7 +21,7 @@ from loop_close.calls import Called, Calls, bits_of, reach
 
 #: A line that ran: index of the function, number of the line.
 Hit = tuple[int, int]
-# What this share of the passing tests, and one more, may use as well tells nothing.
+# What more than this share of the passing tests (and one) may use does not set failing tests apart.
 _COMMON = 0.25
 
 
@@ -191,7 +191,7 @@ class Spectrum:
     :ivar left_out_score: that of the line whose absence is the oddest.
     :ivar contrast: the share of the failing tests that ran a line, less the square root of that of the passing tests
         (all passing tests counted as one more), from -1 to 1: of its lines the highest.
-    :ivar onward: the score of the oddest of its lines right after which another function's line ran for the first
+    :ivar calls_odd: the score of the oddest of its lines right after which another function's line ran for the first
         time that is about as odd: where it calls what the fault may be in.
     :ivar late: how near to the failure its last line came that ran for the first time, from 0 to 1: the mean over the
         failing tests that ran it of that line's place among all of them.
@@ -211,7 +211,7 @@ class Spectrum:
     line_passed: int
     left_out_score: float
     contrast: float
-    onward: float
+    calls_odd: float
     late: float
     gave_none: int = 0
 
@@ -233,7 +233,7 @@ def spectra(
     scores = {hit: ochiai(count, counts.passed_line(hit), number) for hit, count in lines.items()}
     oddest = _oddest(scores)
     contrasts = _contrasts(lines, counts, number)
-    onward = _onward([trace.own for trace in counts.traces], scores)
+    calls_odd = _calls_odd([trace.own for trace in counts.traces], scores)
     places = _last_places(traces)
     gave = Counter(index for test in tests for index in calls.gave_none.get(test, ()))
     found = []
@@ -256,7 +256,7 @@ def spectra(
                 line_passed=counts.passed_line((index, line)),
                 left_out_score=0.0 if is_unwound else _left_out_score(counts, index, lines, count, number),
                 contrast=contrasts[index],
-                onward=onward.get(index, 0.0),
+                calls_odd=calls_odd.get(index, 0.0),
                 late=places[index] / count,
                 gave_none=gave[index],
             )
@@ -295,7 +295,7 @@ def _oddest(scores: Mapping[Hit, float]) -> dict[int, tuple[float, int]]:
 
 
 def _contrasts(lines: Mapping[Hit, int], counts: SpectrumCounts, all_failed: int) -> dict[int, float]:
-    """Of each function. The root, as the first few passing tests tell more than as many beyond a hundred."""
+    """Of each function. The square root, as the first few passing tests say more than as many beyond a hundred."""
     found: dict[int, float] = {}
     for hit, failed in lines.items():
         value = failed / all_failed - sqrt(counts.passed_line(hit) / (1 + counts.calls.passed))
@@ -303,7 +303,7 @@ def _contrasts(lines: Mapping[Hit, int], counts: SpectrumCounts, all_failed: int
     return found
 
 
-def _onward(traces: Iterable[Sequence[Hit]], scores: Mapping[Hit, float]) -> dict[int, float]:
+def _calls_odd(traces: Iterable[Sequence[Hit]], scores: Mapping[Hit, float]) -> dict[int, float]:
     followers: defaultdict[Hit, Counter[Hit]] = defaultdict(Counter)
     for trace in traces:
         for hit, following in pairwise(trace):
@@ -317,7 +317,7 @@ def _onward(traces: Iterable[Sequence[Hit]], scores: Mapping[Hit, float]) -> dic
 
 
 def _last_places(traces: Iterable[Sequence[Hit]]) -> dict[int, float]:
-    """The sum over the traces of where each function's last line stands in it, as a share of its length."""
+    """The sum over the traces of the position of each function's last line, as a share of the trace's length."""
     places: dict[int, float] = {}
     for trace in traces:
         last = {index: number for number, (index, _) in enumerate(trace, start=1)}
@@ -328,7 +328,7 @@ def _last_places(traces: Iterable[Sequence[Hit]]) -> dict[int, float]:
 
 # --- counts of an earlier run with more passing tests
 
-#: What tells a function from others wherever it stands: file, qualified name, digest, number of lines after the first.
+#: The identity of a function wherever it moves: file, qualified name, digest, number of lines after the first.
 Key = tuple[str, str, str, int]
 
 

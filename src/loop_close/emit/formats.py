@@ -234,8 +234,7 @@ def _location(finding: CodeIssue) -> dict[str, Any]:
     }
 
 
-# Failing tests by source: CTRF, and JUnit XML.
-# The report names the tests that failed and counts the others, so both formats list the failing ones alone.
+# --- CTRF and JUnit XML: both list the failing tests alone, as the report only counts the others
 
 _SHORT_MESSAGE = 300
 #: Phases in which a failure is one of the test or the code under test; in others it is an error.

@@ -31,7 +31,7 @@ def summary(document: Mapping[str, Any], held: int = 0) -> str:
 
     :param held: bytes that its file holds already.
     :returns: as much as there is room for: a root cause without room has one line, then those left out are counted.
-        Empty where there is no room at all.
+        Empty if there is no room.
     """
     room = LIMIT - held
     start = "\n\n" if held else ""

@@ -1,4 +1,4 @@
-"""The JSON report, read: checked, bounded, and sanitized once more, as anybody may have written the file."""
+"""Read a JSON report: checked, bounded and sanitized again, as the file may be from anywhere."""
 
 from __future__ import annotations
 

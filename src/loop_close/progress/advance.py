@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from loop_close.memory import Breaker, Episode, Progress, Returned, Run, Step, Thresholds
@@ -24,9 +23,9 @@ _DEFAULT = Thresholds()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Advanced:
-    """What a run came to.
+    """The result of a run.
 
-    :ivar episode: what to remember: that of the progress, or a fresh one after a green run.
+    :ivar episode: what to remember: that of the progress, or a new one after a green run.
     """
 
     progress: Progress
@@ -57,30 +56,26 @@ def advance(episode: Episode, run: Run, limits: Thresholds = _DEFAULT) -> Advanc
         breaker=breaker_of(after, step, limits),
         tests=tests,
     )
-    is_whole = run.is_full or _is_same_selection(run, after)
+    # what failed last is another selection each time
+    is_same_selection = run.selection == after.selection and not LAST_FAILED.search(run.selection)
+    is_whole = run.is_full or is_same_selection
     is_over = run.is_good and not left and is_whole and not open_changes(tests)
     return Advanced(progress=progress, episode=_fresh(run, after) if is_over else after)
 
 
-def _is_same_selection(run: Run, episode: Episode) -> bool:
-    """Whether it ran the tests that the episode began with; what failed last is another choice each time."""
-    return run.selection == episode.selection and not LAST_FAILED.search(run.selection)
-
-
 def _fresh(run: Run, ended: Episode) -> Episode:
-    """The next episode, which knows what failed in those before it."""
-    asked = ended.asked if run.tests else ()
+    """The next episode, with the failures of the earlier ones."""
     return Episode(
         green=run.number,
         is_green_full=run.is_full,
         returned=_returned(ended),
-        asked=asked,
+        asked=ended.asked if run.tests else (),
         known=run.known,
     )
 
 
 def _returned(ended: Episode) -> tuple[Returned, ...]:
-    """The failures of earlier episodes with those of the one that ended, which come first; the oldest are let go."""
+    """The failures of earlier episodes after those of the one that ended; the oldest are dropped."""
     if not ended.tests:
         return ended.returned
     known = {(each.test, each.shape): each for each in ended.returned}
@@ -99,7 +94,8 @@ def _returned(ended: Episode) -> tuple[Returned, ...]:
 
 
 def _step(episode: Episode, run: Run, changes: Changes, left: list[str], limits: Thresholds) -> Step:
-    state = _digest(f"{test}\0{changes.tests[test].mark.shape}" for test in left)
+    shapes = "\1".join(f"{test}\0{changes.tests[test].mark.shape}" for test in left)
+    state = hashlib.blake2b(shapes.encode("utf-8", "replace"), digest_size=8).hexdigest()
     made = Attempt(episode=episode, run=run, changes=changes, state=state, left=len(left))
     counted = is_attempt(made)
     return Step(
@@ -144,9 +140,9 @@ def _episode(episode: Episode, run: Run, changes: Changes, step: Step) -> Episod
 
 
 def _asked(episode: Episode, run: Run) -> tuple[str, ...]:
-    """With those that this run tells for the first time: what cannot be decided is asked once."""
-    told = (each.fingerprint for each in run.tests if each.state == "asked" or each.kind == "unclear")
-    return tuple(dict.fromkeys((*episode.asked, *told)))[-_MAX_ASKED:]
+    """The questions asked so far, those of this run included: what cannot be decided is asked once."""
+    asked = (each.fingerprint for each in run.tests if each.state == "asked" or each.kind == "unclear")
+    return tuple(dict.fromkeys((*episode.asked, *asked)))[-_MAX_ASKED:]
 
 
 def _kept(steps: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -201,7 +197,7 @@ def breaker_of(episode: Episode, step: Step, limits: Thresholds) -> Breaker:
 
 
 def _open(reason: str, runs: int, limits: Thresholds) -> Breaker:
-    """The open breaker; half open for one run whenever it was open for as many runs as it cools down.
+    """The open breaker; half open for one run after each cooldown.
 
     :param runs: for how many runs it has been open before this one.
     """
@@ -212,11 +208,7 @@ def _open(reason: str, runs: int, limits: Thresholds) -> Breaker:
     return Breaker(state="open", reason=reason)
 
 
-def _digest(parts: Iterable[str]) -> str:
-    return hashlib.blake2b("\1".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
-
-
-# Whether a run was an attempt at all, and whether it advanced.
+# --- whether a run was an attempt, and whether it advanced
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -235,17 +227,17 @@ class Attempt:
 
 
 def is_attempt(made: Attempt) -> bool:
-    """False for what says nothing about the last edit: a killed run, a fault of the machine, chance, another look."""
+    """False for a run that says nothing about the last edit: killed, infrastructure, flaky, or other tests chosen."""
     run, changes = made.run, made.changes
     if run.is_killed:
         return False
     if is_first(made):
-        return bool(run.marks) and not _is_machine_alone(made)
+        return not all(mark.is_infrastructure for mark in run.marks)
     is_unedited = run.edits.kind in UNEDITED
     if changes.fixed or changes.new or changes.not_fixed or (changes.changed and not is_unedited):
         return True
     if (changes.flipped and is_unedited) or not (changes.unresolved or changes.changed or changes.flipped):
-        return False  # chance; or none of what is known to fail ran
+        return False  # flaky; or no test that is known to fail ran
     return not _is_look(made)
 
 
@@ -254,12 +246,8 @@ def is_first(made: Attempt) -> bool:
     return not attempts(made.episode.steps)
 
 
-def _is_machine_alone(made: Attempt) -> bool:
-    return all(mark.is_infrastructure for mark in made.run.marks)
-
-
 def _is_look(made: Attempt) -> bool:
-    """Other tests chosen than the time before, on the same code or not all that fail: somebody wants to see more."""
+    """Whether other tests were chosen than before, on the same code or without some that fail: only a look."""
     last = made.episode.steps[-1] if made.episode.steps else None
     if last is None or last.selection == made.run.selection:
         return False
@@ -299,7 +287,7 @@ def _is_gain(made: Attempt) -> bool:
 
 
 def _is_other(made: Attempt, limits: Thresholds) -> str:
-    """Other failures, or new tests that fail: progress for so long as the budget lasts."""
+    """Other failures, or new tests that fail: progress within the budget of varied runs."""
     if made.episode.varied + 1 >= limits.varied or made.run.edits.kind in UNEDITED:
         return ""
     if made.changes.shaped:

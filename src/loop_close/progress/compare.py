@@ -110,7 +110,7 @@ def _first_seen(changes: Changes, episode: Episode, run: Run, after: Known) -> K
         changes.broken.append(test)
         after = replace(after, was_broken=True)
     elif any(edit.file == file_of(test) and edit.change != "removed" for edit in run.edits.edits):
-        changes.added.append(test)  # or a case of it, or it was there: nobody knows that it had passed
+        changes.added.append(test)  # or a case of it; or it was there, but is not known to have passed
     return after
 
 
@@ -213,7 +213,7 @@ def had_passed(test: str, episode: Episode, run: Run) -> bool:
     """Whether a test that is not known passed in the episode: a whole run had it and did not name it.
 
     That it was there then is known where only the code under test and other tests were edited since: cases, bases and
-    marks of a test may stand in any other file. It is also known where no more tests were collected than then and none
+    marks of a test may be in any other file. It is also known where no more tests were collected than then and none
     was added, as long as the test itself was not edited.
     """
     if test in episode.tests:
@@ -296,11 +296,11 @@ def failed(known: Known | None, mark: Mark, run: int) -> Known:
     if known is None:
         known = Known(status="failing", mark=mark, since=run)
     is_again = known.status == "passed"
-    is_other = known.mark.shape != mark.shape  # the values of another comparison are no series with these
+    is_other = known.mark.shape != mark.shape  # values of another comparison do not belong to this series
     return replace(
         known,
         status="failing",
-        mark=replace(mark, message=""),  # it stands in the form
+        mark=replace(mark, message=""),  # the form has it
         since=run if is_again else known.since,
         ran=run,
         was_broken=known.was_broken or is_again,
@@ -410,7 +410,7 @@ def _is_same_command(run: Run, episode: Episode) -> bool:
 
 
 def is_about(edit: Edit, test: str) -> bool:
-    """Whether the edit is of the function of this test, or of the whole file it stands in."""
+    """Whether the edit is of the function of this test, or of its whole file."""
     return edit.file == file_of(test) and (not edit.function or edit.function == qualname(test))
 
 

@@ -1,4 +1,4 @@
-"""Failures to marks: the keys by which a failure is known again in a later run."""
+"""Failures as marks: the keys by which later runs recognize a failure."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def marks_of(causes: Sequence[RootCause]) -> tuple[Mark, ...]:
 
 
 def test_key(failure: Failure) -> str:
-    """What a failure is remembered by: the node id, else words that stay when lines shift."""
+    """The key of a failure in the history: the node id, else words that do not change when lines shift."""
     if failure.nodeid:
         return name_of(failure.nodeid)
     said = one_line(mask(clean(failure.message, _MAX_MESSAGE)), _MAX_MESSAGE)
@@ -56,7 +56,7 @@ def test_key(failure: Failure) -> str:
 
 
 def name_of(nodeid: str) -> str:
-    """What a test is remembered by: its node id without credentials."""
+    """The name of a test in the history: its node id without credentials."""
     return clean(nodeid) or ascii(nodeid)
 
 
@@ -126,7 +126,7 @@ def _frame(raised: Raised | None) -> Frame | None:
 
 
 def _test_line(raised: Raised | None) -> int:
-    """Where the test itself was: the outermost frame of test code that is no hidden helper."""
+    """The line of the test itself: the outermost frame of test code that is not a hidden helper."""
     frames = raised.frames if raised is not None else ()
     return next((f.line for f in frames if f.is_test and not f.is_hidden), 0)
 
@@ -153,7 +153,7 @@ def _shape(failure: Failure, frame: Frame | None) -> tuple[bool, tuple[str, ...]
 
 
 def _ordinal(frame: Frame | None) -> str:
-    """Which of several equal lines of the function it is: ``assert r.status == 200`` stands there three times."""
+    """Which of several equal lines of the function it is: ``assert r.status == 200`` may be there three times."""
     if frame is None or frame.source is None:
         return ""
     lines = [line.strip() for line in frame.source.lines]
@@ -360,7 +360,7 @@ def _of_unittest(message: str, operator: str, words: str) -> _ComparedValues | N
 
 
 def _compared(text: str) -> _ComparedValues | None:
-    """Both sides of ``7 == 6``; nothing where the operator cannot be told from one inside a value."""
+    """Both sides of ``7 == 6``; None if the operator may be one inside a value."""
     try:
         node = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -376,7 +376,7 @@ def _compared(text: str) -> _ComparedValues | None:
 def _is_literal_first(statement: str, left: str) -> bool:
     """Whether the test wrote ``assert 6 == f()`` or ``self.assertEqual(6, f())``.
 
-    :param left: the text of the left value; of ``1 < f() < 3`` it tells which of the two comparisons failed.
+    :param left: the text of the left value; for ``1 < f() < 3`` it decides which of the two comparisons failed.
     """
     if not _MAY_BE_LITERAL.search(statement):
         return False

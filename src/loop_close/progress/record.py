@@ -1,4 +1,4 @@
-"""From a report to the run that is remembered, and to the report that knows what came before."""
+"""The record of a run, and its report compared with the runs before it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from loop_close.facts import is_only_counted
-from loop_close.memory import GROUPS, Edits, Episode, Mark, Outcome, Progress, Run, Thresholds
+from loop_close.memory import GROUPS, Edits, Episode, Mark, Outcome, Run, Thresholds
 from loop_close.model import Counts, Report
 from loop_close.progress.advance import advance, verdict_of
 from loop_close.progress.fingerprints import MAX_MARKS, marks_of, name_of
@@ -25,7 +25,7 @@ def run_of(
     tells_outcomes: bool,
     selection: str,
 ) -> Run:
-    """What is remembered of a run."""
+    """The record of a run for the history."""
     observation = report.observation
     marks = marks_of(report.causes)
     is_named = not any(map(is_only_counted, observation.failures))
@@ -59,13 +59,13 @@ def _known(report: Report) -> tuple[str, ...]:
 
 
 def _collected(counts: Counts) -> int:
-    """How many tests were selected to run; where that is not told, how many have an outcome."""
+    """How many tests were selected to run; if that is not known, how many have an outcome."""
     ended = counts.passed + counts.failed + counts.skipped + counts.xfailed + counts.xpassed
     return counts.collected or ended + counts.errors
 
 
 def _meant(edits: Edits, marks: Sequence[Mark]) -> Edits:
-    """To a checker comments and formatting mean something: they may be all that it complains of."""
+    """The edits; for a checker comments and formatting are effective, as they may be all that it reports."""
     is_check = bool(marks) and all(mark.phase == "check" for mark in marks)
     return replace(edits, kind="effective") if is_check and edits.kind == "ineffective" else edits
 
@@ -81,20 +81,16 @@ def record_run(
         episode = advance(episode, killed, limits).episode
     made = advance(episode, runs[-1], limits)
     verdict = verdict_of(made.progress, report.verdict)
-    told = replace(report, progress=made.progress, verdict=verdict)
+    result = replace(report, progress=made.progress, verdict=verdict)
     if report.verdict == "green" and verdict != "green":
-        told = replace(told, stall_reason=_left(made.progress))
-    return told, made.episode
-
-
-def _left(progress: Progress) -> str:
-    """What keeps a run in which all is well from being green: earlier failures that it did not run."""
-    number = progress.step.unresolved
-    return f"{number} earlier failure{'s' * (number != 1)} not run again"
+        number = made.progress.step.unresolved
+        reason = f"{number} earlier failure{'s' * (number != 1)} not run again"
+        result = replace(result, stall_reason=reason)
+    return result, made.episode
 
 
 def summary_of(report: Report) -> dict[str, Any]:
-    """What the commands tell of a run, as plain values."""
+    """The summary of a run for the commands, as plain values."""
     progress = report.progress
     if progress is None:
         return {"verdict": report.verdict, "stall_reason": report.stall_reason, **_known_failing(report)}
@@ -118,12 +114,12 @@ def summary_of(report: Report) -> dict[str, Any]:
 
 
 def _known_failing(report: Report) -> dict[str, Any]:
-    """How many tests failed and do not count; nothing where none did."""
+    """How many tests failed and do not count; empty for none."""
     number = len({each.test for each in report.observation.known_failing})
     return {"known": number} if number else {}
 
 
 def _edits_run(report: Report) -> dict[str, Any]:
-    """Which edited functions the tests ran, and since which green run; nothing where none was edited."""
+    """Which edited functions the tests ran, and since which green run; empty if none was edited."""
     ran = report.edits_run
     return {"edits_run": {**asdict(ran), "since": report.green_run}} if ran is not None and ran.edited else {}

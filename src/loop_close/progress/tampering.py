@@ -89,12 +89,12 @@ def added_files(edits: Iterable[Edit]) -> set[str]:
 
 
 def unmended(steps: Sequence[Step], run: Run, *, is_missing: bool = False) -> list[Unmended]:
-    """What passed without a fix in the runs of an episode, and is neither undone nor fixed by now.
+    """Tests that passed without a fix in the runs of an episode, and are neither undone nor fixed since.
 
     Each run is compared with the last one in which the fewest tests failed. Files of tests that were edited before the
-    first failure are left out, and those that were added since: it may be them that failed.
+    first failure are left out, and those that were added since: they may be what failed.
 
-    :param steps: those that are kept, that of the run last.
+    :param steps: the kept steps; the last one is that of the run.
     """
     found: list[Unmended] = []
     own: set[str] = set()
@@ -106,10 +106,10 @@ def unmended(steps: Sequence[Step], run: Run, *, is_missing: bool = False) -> li
         is_back = any(step.unresolved >= each.before for each in found)
         found = [left for each in found if (left := _left(each, step, made)) is not None]
         edits += step.edits.edits
-        is_known = is_known and _is_known(step)
+        is_known = is_known and (step.edits.kind in UNEDITED or any(e.is_effective for e in step.edits.edits))
         if last is None:
             own, is_broken = set(made.tests), bool(made.code)
-        elif _counting(step, last) < last.unresolved and is_known and not step.is_killed:
+        elif is_known and not step.is_killed and _failing(step, last) < last.unresolved:
             about = sides_of(edits, run.of_tests, is_missing=is_missing)
             files = tuple(file for file in about.tests if file not in own and _differs(file, run))
             kind = about.kind if files or not about.tests else ""
@@ -125,14 +125,9 @@ def unmended(steps: Sequence[Step], run: Run, *, is_missing: bool = False) -> li
     return [each for each in found if each.kind == "not-fixed" or each.run == run.number]
 
 
-def _counting(step: Step, last: Step) -> int:
-    """How many tests fail, with those that the setting ``known`` names since: that they do not count is no fix."""
+def _failing(step: Step, last: Step) -> int:
+    """How many tests fail. Tests added to the setting ``known`` since the last run count too: that is not a fix."""
     return step.unresolved + len({*step.known}.difference(last.known))
-
-
-def _is_known(step: Step) -> bool:
-    """Whether it is known what was edited before the run."""
-    return step.edits.kind in UNEDITED or any(edit.is_effective for edit in step.edits.edits)
 
 
 def is_only_settings(files: Iterable[str]) -> bool:
@@ -147,7 +142,7 @@ def _differs(file: str, run: Run) -> bool:
 
 
 def _left(each: Unmended, step: Step, made: Sides) -> Unmended | None:
-    """What is left of it after another run: nothing where the tests fail again, or all was edited anew with a fix."""
+    """What is left of it after another run: None if the tests fail again or if all files were edited with a fix."""
     if step.unresolved >= each.before:
         return None
     files = tuple(file for file in each.files if not (made.code and file in (*made.tests, *made.other)))
@@ -247,11 +242,11 @@ def _without_fix(run: Run, after: Episode) -> Iterator[ChangedTest]:
 
 
 def _by_outcome(run: Run, after: Episode) -> Iterator[ChangedTest]:
-    told = {(change.file, change.test) for change in run.tests if change.state != "hint"}
+    known_changes = {(change.file, change.test) for change in run.tests if change.state != "hint"}
     for test, known in sorted(after.tests.items()):
         since, way = known.tampered
         place = file_of(test), qualname(test)
-        if not since or way not in _WAYS or place in told or (place[0], "") in told:
+        if not since or way not in _WAYS or {place, (place[0], "")} & known_changes:
             continue
         print_ = f"{way} {test}"
         yield ChangedTest(

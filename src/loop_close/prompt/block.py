@@ -462,7 +462,7 @@ def _beside(nodeids: Sequence[str]) -> list[str]:
 
 
 def _places(failures: Sequence[Failure], level: int) -> str:
-    """Where else the same was found, for what is no test."""
+    """Other places of the same finding, for failures without a test."""
     places = [f"{file}:{line}" for file, line, _ in map(place, failures) if file]
     others = [p for p in dict.fromkeys(places) if p != places[0]]
     kept = [span(p) for p in others[: 2 * _TESTS[level]]]

@@ -11,14 +11,14 @@ from loop_close.model import Report
 from loop_close.prompt.show import line_of
 from loop_close.text import fault_text
 
-#: The estimate is no tokenizer: a tenth of the budget stays free for the difference.
+#: The share of the budget that is filled. The rest is for the error of the estimate.
 FILL = 0.9
 #: How many times as long a prompt of a loop may be as that of its first run.
 GROWTH = 1.15
 # Tokens that any prompt of a loop may have: what to do about the loop is worth more than the shortest of prompts.
 _SHORTEST = 450
 
-#: Our own words for something left out; only then is it worth telling where the whole is.
+#: Our own words for an omission. Only then the prompt names the file that has everything.
 _CUT = re.compile(r"… \d+ (?:more|characters|lines?\b)|and \d+ more|left out|cut to keep|…`|\S…\n")
 
 _SAID_CUT = "… cut to keep the prompt short"
@@ -133,15 +133,12 @@ def _open_fence(lines: list[str]) -> str:
     return marks
 
 
-# What a section of the prompt is: the record that the built-in ones and those of third parties share.
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
     """A part of the next prompt.
 
     :ivar id: unique name.
-    :ivar position: where it stands; the built-in ones go by tens from 10.
+    :ivar position: the smaller, the earlier; the built-in ones have multiples of 10.
     :ivar render: lines of markdown for a report, given how many tokens they may cost. None when it has nothing
         to say. Text from outside has to pass :mod:`loop_close.prompt.show`.
     :ivar title: its heading, empty for none.
@@ -158,7 +155,7 @@ class Section:
     keep: bool = False
 
 
-# How many tokens a text is, estimated without a tokenizer.
+# --- the number of tokens of a text, estimated without a tokenizer
 
 # Hundredths of a token for each match. Fitted to prompts of the tuning half of `python -m benchmarks.localize`, counted
 # with the vocabulary o200k_base. Those below the line are set, so that hostile text is not taken for far less.

@@ -381,7 +381,7 @@ def effect(step: Step) -> str:
     return f"{moved or 'no change'}; {step.unresolved} fail{'s' * (step.unresolved == 1)}"
 
 
-# What was done to tests since the loop began, in the words of the prompt and of the commands.
+# --- tests that were changed since the loop began
 
 _MAX_SHOWN, _MAX_DIFFS = 8, 3
 _MAX_LINES = 8

@@ -41,7 +41,7 @@ class ProbablePlace:
     :ivar function: the qualified name; empty where none is known.
     :ivar score: the probability from 0 to 1 of a suspect; None for the location of the failure.
     :ivar start: the line in which the function of a suspect begins, 0 where that is not known.
-    :ivar mark: the line that counts, 0 where none stands out.
+    :ivar mark: the line that counts, 0 for none.
     :ivar why: why that line counts: ``raised``, ``odd`` (it sets failing tests apart), ``edited``; empty for others.
     """
 

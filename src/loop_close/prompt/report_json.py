@@ -206,7 +206,7 @@ def _items(values: list[Any]) -> Iterator[str]:
     yield "\n]"
 
 
-# What the JSON report says of the loop: progress, attempts, edits, signals, breaker, decision.
+# --- the loop: progress, attempts, edits, signals, breaker, decision
 
 #: So many edits of an attempt are named.
 _MOST_NAMED = 12
@@ -256,7 +256,7 @@ def _groups(report: Report) -> dict[str, Any]:
 
 
 def progress_document(progress: Progress) -> dict[str, Any]:
-    """The groups of tests, where the run stands in its episode, and why it counts as progress."""
+    """The groups of tests, the position of the run in its episode, and why it counts as progress."""
     groups = {group: [safe(test) for test in getattr(progress, group)] for group in GROUPS}
     least, run = progress.episode.best
     return {

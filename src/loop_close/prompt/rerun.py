@@ -122,7 +122,7 @@ def _size(words: Sequence[str]) -> int:
 
 
 def selected_tests(observation: Observation) -> list[str]:
-    """The failing tests as they can be shown, sorted, each once; empty where one stands for all.
+    """The failing tests as they can be shown, sorted, each once; empty if all tests are meant.
 
     Of a node id that cannot be shown, the function's or the file's is left.
     """

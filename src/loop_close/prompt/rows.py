@@ -316,8 +316,7 @@ def _row(source: Source, number: int, mark: str) -> str:
     return f"{mark or ' '}{number:4} {short(_line(source, number).rstrip())}".rstrip()
 
 
-# The message of a failure as rows: cut, without a traceback in it, of a doctest and of unequal values what
-# differs.
+# --- the message
 
 # By level of detail.
 _MESSAGE_LINES = (0, 3, 4, 6, 6)
@@ -432,9 +431,8 @@ def missing_lines(raised: Raised) -> Iterator[str]:
         yield f"Import cycle: {_chain(cycle)}."
         return
     near = f"{_kind(raised)}: {spans(raised.nearest[:_MOST], _MOST, 100)}." if raised.nearest else ""
-    told = " ".join(filter(None, (near, _home(raised))))
-    if told:
-        yield told
+    if hints := " ".join(filter(None, (near, _home(raised)))):
+        yield hints
 
 
 def _chain(cycle: Sequence[str]) -> str:

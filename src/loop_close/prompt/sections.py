@@ -19,7 +19,7 @@ from loop_close.prompt.rerun import command_for, rerun_command, rerun_commands
 from loop_close.prompt.show import line_of, safe, span, spans
 from loop_close.text.sanitize import fence, one_line
 
-#: More than ten at a time nobody works on (seed of the format: ten primaries, the rest counted).
+#: Root causes shown as blocks; the others get a line each.
 MAX_BLOCKS = 10
 _RESERVE = 40
 _SIGNALS = 6
@@ -385,8 +385,8 @@ def _known_lines(found: Sequence[KnownFailure]) -> Iterator[str]:
     for each in found[:_MAX_KNOWN]:
         more = [line_of(each.issue, 160)] if each.issue else []
         more += [f"until {each.until}"] if each.until else []
-        told = f" ({', '.join(more)})" if more else ""
-        yield f"- {span(each.test, 160)}{told}"
+        details = f" ({', '.join(more)})" if more else ""
+        yield f"- {span(each.test, 160)}{details}"
     if len(found) > _MAX_KNOWN:
         yield f"- and {len(found) - _MAX_KNOWN} more"
 

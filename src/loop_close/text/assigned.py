@@ -43,7 +43,7 @@ _NAME = (
     r"|(?P<weak>(?<=t)oken|(?<=k)ey|(?<=a)uth|(?<=p)at|(?<=j)wt|(?<=o)tp|(?<=r)efresh|(?<=c)lient[_-]?assertion|(?<=s)(?:ess(?:ion)?|id|ig(?:nature)?)|(?<=c)(?:ookie|srf)|(?<=x)srf))"
     r"(?P<tail>(?:s|[kK]ey|KEY)?[0-9]{0,4}(?:[_-][\w-]{0,40}|(?<=[a-z0-9])[A-Z]\w{0,40}|ID|id)?+)(?!\w)"
 )
-# What may stand between a name and its value. A type annotation may be between; a comparison shows the value, too.
+# What may be between a name and its value. A type annotation may be between; a comparison shows the value, too.
 # Both are aligned often: by "pytest --showlocals", in TOML, YAML and Terraform.
 _SIGN = (
     r"(?:(?P<close>\\{0,3}[\"']|&quot;)[\])]?|\])?[ \t]{0,40}"
@@ -565,7 +565,7 @@ _WHERE = r"where (?P<quote>['\"])(?P<secret>[^'\"\n]{4,200})(?P=quote) = (?P<exp
 
 
 def introspected_values(text: str) -> Iterator[tuple[int, int]]:
-    """Of pytest's ``where 'x' = user.password`` the value, which stands above without a name."""
+    """Of pytest's ``where 'x' = user.password`` the value, which is shown above without a name."""
     for match in compiled(_WHERE).finditer(text):
         name = re.search(r"(\w+)(?:['\"]\])?$", match["expression"].rstrip())
         found = compiled(_NAME).search(name[1]) if name else None

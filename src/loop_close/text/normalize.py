@@ -332,7 +332,7 @@ def _is_called(before: str) -> bool:
 
 
 def without_notes(message: str) -> str:
-    """The message up to the first line that tells of an example; all of it where there is none."""
+    """The message up to the first line with an example of Hypothesis; all of it if there is none."""
     found = _NOTES.search(message)
     return message[: found.start()] if found is not None and found.start() else message
 
@@ -372,7 +372,7 @@ def _root_pattern(directory: str) -> re.Pattern[str]:
 
 # How alike two messages are.
 
-# The comparison costs length times length; a message of this size is no longer told apart by its middle.
+# The comparison takes quadratic time. Of longer messages only both ends are compared.
 _LONGEST = 10_000
 #: A comparison by hand takes 10 µs where rapidfuzz takes half of one: so many, and the import pays.
 _by_hand = iter(range(300))

@@ -134,7 +134,7 @@ def _url_user(match: re.Match[str]) -> bool:
 
 
 def _is_password(match: re.Match[str]) -> bool:
-    """Whether it has the shape of a password, where nothing but its place tells it from a name."""
+    """Whether it has the shape of a password, where only its place could distinguish it from a name."""
     value = match["secret"]
     return is_mixed(value) and not (" " in value or is_placeholder(value) or is_test_value(value))
 
@@ -339,7 +339,7 @@ def redact(text: str, numbers: MutableMapping[str, int] | None = None) -> str:
 
 
 def mark(value: str, numbers: MutableMapping[str, int]) -> str:
-    """What stands for a part of a credential, which by itself does not look like one."""
+    """The placeholder of a part of a credential, which alone does not look like one."""
     return f"<redacted {numbers.setdefault(value, max(numbers.values(), default=0) + 1)}>"
 
 
@@ -431,7 +431,7 @@ def _without_marks(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, i
 
 
 def _hide(text: str, spans: list[tuple[int, int]], hidden: dict[int, str], first: int) -> str:
-    """The text with a mark of its own for each credential; ``hidden`` says what each mark stands for."""
+    """The text with a mark of its own for each credential; ``hidden`` maps marks to values."""
     parts: list[str] = []
     done = 0
     for start, end in spans:
@@ -440,7 +440,7 @@ def _hide(text: str, spans: list[tuple[int, int]], hidden: dict[int, str], first
         parts += (text[done:start], f"<redacted {number}>")
         done = end
     text = "".join((*parts, text[done:]))
-    # The same value may stand elsewhere without its name.
+    # The same value may be elsewhere without its name.
     values = [value for value in dict.fromkeys(hidden.values()) if len(value) >= 6 and is_mixed(value)]
     for value in values[:_REPEATED]:
         if value in text:

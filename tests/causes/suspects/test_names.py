@@ -12,7 +12,7 @@ from loop_close.model import Evidence, RootCause
 
 
 def candidate(function, clue=None):
-    return Candidate(file=CART, function=function, spectrum=None, clue=clue, features={"odd": 0.5})
+    return Candidate(file=CART, function=function, spectrum=None, clue=clue, features={"line_score": 0.5})
 
 
 def spelled(functions, *tests):
@@ -126,7 +126,7 @@ def test_test_code_is_not_spelled_by_its_own_name():
 
 def test_other_clues_stay():
     [found] = with_names([candidate("total")], [nodeid("test_total")])
-    assert found.features["odd"] == 0.5
+    assert found.features["line_score"] == 0.5
     assert found.features["name"] > 0
 
 

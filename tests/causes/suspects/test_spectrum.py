@@ -87,10 +87,10 @@ def test_the_odd_line_that_calls_what_is_odd_as_well():
     later = called("later", 50)
     known = calls(TOTAL, later, passed=9, test_a=[(0, 1), (0, 2), (1, 1), (0, 3)])
     found = by_name(spectra(Counted(known), [nodeid("test_a")]))
-    assert (found["total"].onward, found["later"].onward) == (1.0, 0.0)
+    assert (found["total"].calls_odd, found["later"].calls_odd) == (1.0, 0.0)
 
 
 def test_an_odd_line_after_which_its_own_function_goes_on():
     known = calls(TOTAL, called("later", 50), passed=9, test_a=[(0, 2), (0, 3), (1, 1)])
     found = by_name(spectra(Counted(known), [nodeid("test_a")]))
-    assert (found["total"].line_score, found["total"].onward) == (1.0, pytest.approx(ochiai(1, 2, 1)))
+    assert (found["total"].line_score, found["total"].calls_odd) == (1.0, pytest.approx(ochiai(1, 2, 1)))

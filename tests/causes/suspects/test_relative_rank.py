@@ -11,7 +11,7 @@ def standing(*functions, **failed):
     """The two clues of each function."""
     made = calls(*functions, passed=15, **failed)
     found = with_relative_rank(candidates(spectra(Counted(made), [*map(nodeid, failed)]), {}, []))
-    return {c.function: (c.features["foremost"], round(c.features["file"], 2)) for c in found}
+    return {c.function: (c.features["contrast_rank"], round(c.features["file"], 2)) for c in found}
 
 
 def test_the_few_that_stand_out_stand_in_one_file():
