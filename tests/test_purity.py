@@ -20,7 +20,7 @@ NOT_CORE = {
 }
 NOT_CORE |= {
     "drive",
-    "look",
+    "snapshot",
     "nox",
     "tox_plugin",
     "mcp_server",

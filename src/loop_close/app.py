@@ -102,12 +102,14 @@ def conclude(observation: Observation, targets: Targets, memory: Memory, *, sele
     from loop_close.prompt.compose import estimate_tokens
     from loop_close.prompt.sections import in_short, of_others
     from loop_close.provenance import provenance_of
-    from loop_close.remember import Told
+    from loop_close.remember import RunContext
 
     if observation.provenance == Provenance():
         observation = replace(observation, provenance=provenance_of(targets.root, os.environ))
     report = without_known(close(observation), targets, memory, today=strftime("%Y-%m-%d"))
-    report = memory.take_up(report, targets.settings, Told(tells_outcomes=False, selection=selection))
+    report = memory.record_run(
+        report, targets.settings, RunContext(tells_outcomes=False, selection=selection)
+    )
     saved = save(report, targets, others=memory.others)
     said = [in_short(saved.own), *of_others(saved.report, observation.source)]
     if saved.report.verdict != "green":

@@ -13,8 +13,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from loop_close import files
-from loop_close.look import Look, edits_run, edits_since, last_runs_of_others, look, since_green
 from loop_close.process import birth_of, host, is_alive
+from loop_close.snapshot import (
+    FileSnapshot,
+    edits_run,
+    edits_since,
+    last_runs_of_others,
+    since_green,
+    take_snapshot,
+)
 from loop_close.store.contract import HistoryError, NewCalls
 from loop_close.text import fault_text
 
@@ -31,7 +38,7 @@ _TAMPERING = "test-tampering"
 _MOST_NAMED = 300
 
 
-class Told(NamedTuple):
+class RunContext(NamedTuple):
     """What a door tells of a run beside its report.
 
     :ivar outcomes: of watched tests that did not fail, by node id.
@@ -61,7 +68,7 @@ class Memory:
         self._process = os.getpid()
         self._begun: Begun | None = None
         self._taken: Begun | None = None
-        self._seen: Look | None = None
+        self._seen: FileSnapshot | None = None
         self._calls: NewCalls | None = None
         self._whole: Calls | None = None
         self._red: Report | None = None
@@ -93,19 +100,19 @@ class Memory:
         self,
         path: Path,
         leave_out: Collection[str],
-        beside: Collection[Path] = (),
+        extra_roots: Collection[Path] = (),
         selection: str = "",
         *,
         sees_files: bool = True,
     ) -> None:
         """Give the run its number in the history, with the project's files as they are now, if it is of them."""
-        self._safely(lambda: self._begin(path, leave_out, beside, selection, sees_files), None)
+        self._safely(lambda: self._begin(path, leave_out, extra_roots, selection, sees_files), None)
 
     def _begin(
         self,
         path: Path,
         leave_out: Collection[str],
-        beside: Collection[Path],
+        extra_roots: Collection[Path],
         selection: str,
         sees_files: bool,
     ) -> None:
@@ -115,7 +122,9 @@ class Memory:
         with self._opened() as history:
             self.source = history.source_of(self.source, self._interpreter)
             self._seen = seen = (
-                look(self._root, history.files(), leave_out, beside) if sees_files else Look(None, {}, {})
+                take_snapshot(self._root, history.files(), leave_out, extra_roots)
+                if sees_files
+                else FileSnapshot(None, {}, {})
             )
             pid = os.getpid()
             self._begun = history.begin(
@@ -233,7 +242,7 @@ class Memory:
             self._whole = calls
         self._calls = NewCalls(calls=calls, most=most, tests=tests)
 
-    def take_up(self, report: Report, settings: Settings, told: Told) -> Report:
+    def record_run(self, report: Report, settings: Settings, told: RunContext) -> Report:
         """The report with what the run comes to against those before it, which is remembered.
 
         A run that is reported again, for an error after its end, keeps its result.
@@ -242,7 +251,7 @@ class Memory:
         if self._red is not None:
             known = ("progress", "verdict", "since_green", "green_run")
             taken.append(replace(report, **{name: getattr(self._red, name) for name in known}))
-        self._safely(lambda: self._take_up(taken, settings, told), None)
+        self._safely(lambda: self._record_run(taken, settings, told), None)
         self._taken = self._begun or self._taken
         self._begun = None
         self._red = taken[-1] if taken[-1].progress is not None and taken[-1].verdict != "green" else None
@@ -258,7 +267,7 @@ class Memory:
         with self._opened() as history:
             return last_runs_of_others(history, self._taken, self._seen)
 
-    def _take_up(self, taken: list[Report], settings: Settings, told: Told) -> None:
+    def _record_run(self, taken: list[Report], settings: Settings, told: RunContext) -> None:
         """Put the report that knows its past behind the one that does not: it is good though it cannot be kept."""
         begun, seen = self._own(), self._seen
         if begun is None or seen is None:
@@ -387,7 +396,7 @@ def begin(
     source: str,
     path: Path | None,
     leave_out: Iterable[Path | None],
-    beside: Collection[Path] = (),
+    extra_roots: Collection[Path] = (),
     interpreter: str = "",
     selection: str = "",
     *,
@@ -397,7 +406,7 @@ def begin(
 
     :param path: the history's file; None for no memory.
     :param leave_out: absolute paths that are no part of the program, such as what we write; None for what is not.
-    :param beside: folders outside of the root that hold code of the program.
+    :param extra_roots: folders outside of the root that hold code of the program.
     :param interpreter: what runs the tests; runs of another one are of another source.
     :param selection: how the tests are chosen, empty for all.
     :param sees_files: False for a run of other files than those below the root.
@@ -405,7 +414,7 @@ def begin(
     memory = Memory(root, source, interpreter)
     if path is not None:
         try:
-            memory.begin(path, _below(root, leave_out), beside, selection, sees_files=sees_files)
+            memory.begin(path, _below(root, leave_out), extra_roots, selection, sees_files=sees_files)
         except BaseException:  # Ctrl-C: no run began
             memory.abandon()
             raise

@@ -33,7 +33,7 @@ class Files:
 
     def state(self) -> str:
         """A digest of them all; empty where they are not known."""
-        from loop_close.look import digest_of  # late: most often nobody asks
+        from loop_close.snapshot import digest_of  # late: most often nobody asks
 
         return digest_of(self.entries or {})
 

@@ -86,7 +86,7 @@ def _write(merged: Merged, options: argparse.Namespace, streams: Streams) -> int
     from loop_close import app, files
     from loop_close.cli.targets import begin_memory
     from loop_close.prompt.sections import in_short
-    from loop_close.remember import Told
+    from loop_close.remember import RunContext
 
     targets = targets_of(Path.cwd())
     if options.output:
@@ -94,7 +94,7 @@ def _write(merged: Merged, options: argparse.Namespace, streams: Streams) -> int
     if options.json:
         targets = targets._replace(json=Path(os.path.abspath(options.json)))
     memory = begin_memory(targets, MERGED, sees_files=False)  # the reports' files may be others
-    report = memory.take_up(merged.report, targets.settings, Told(tells_outcomes=False))
+    report = memory.record_run(merged.report, targets.settings, RunContext(tells_outcomes=False))
     report = replace(report, sources=merged.report.sources)
     try:
         saved = app.save(report, targets)

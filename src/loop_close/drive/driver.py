@@ -110,7 +110,7 @@ class Driver:
         root, before = self._plan.root, last_numbers(self._plan.root)
         self._watch.notice_loss(before)
         self._watch.notice_other(root)
-        files, found = self._mending.look(), self._tests.compared()
+        files, found = self._mending.take_snapshot(), self._tests.compared()
         ended = self._run_tests()
         outcome = self._outcome_of(ended, came_to(root, before))
         self._mending.ran(files, outcome)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from loop_close.agent.tool_results import RunOutcome
 from loop_close.cli.driven_tests import DrivenTests, Unfixed
-from loop_close.look import look
 from loop_close.progress.tampering import MISSING, Sides, is_only_settings, sides_of
+from loop_close.snapshot import take_snapshot
 from loop_close.targets import Targets
 from loop_close.workspace.edits import Changed
 
@@ -39,9 +39,9 @@ class Mending:
         self._last: tuple[int, Digests] | None = None
         self._is_missing = False
 
-    def look(self) -> Digests | None:
+    def take_snapshot(self) -> Digests | None:
         """The files by path and digest; None where they are not all known."""
-        seen = look(self._root, self._known, self._leave_out)
+        seen = take_snapshot(self._root, self._known, self._leave_out)
         if seen.entries is None:
             return None
         self._known = seen.entries
@@ -65,7 +65,7 @@ class Mending:
             elif self._sides(then, before).code:
                 self._tests.edited()
         if self._last is None or failing <= self._last[0] or is_back:
-            after = self.look()
+            after = self.take_snapshot()
             if after is not None:
                 self._last = failing, after
             self._is_missing = any(each.startswith(MISSING) for each in outcome.causes.values())

@@ -66,7 +66,7 @@ def _report(config: pytest.Config, error: Exception) -> None:
     from loop_close.model import Counts, Observation
     from loop_close.pytest_plugin.command import rerun_words, root_name, targets_of
     from loop_close.pytest_plugin.finish import UNCHANGED, ci_output, problems, summary
-    from loop_close.remember import Told
+    from loop_close.remember import RunContext
     from loop_close.targets import shows_failing_tests
 
     config.option = config.known_args_namespace
@@ -90,7 +90,7 @@ def _report(config: pytest.Config, error: Exception) -> None:
     if is_misused:
         memory.abandon()
     else:
-        report = memory.take_up(report, targets.settings, Told())
+        report = memory.record_run(report, targets.settings, RunContext())
     saved = app.save(report, targets, others=memory.others)
     commands, found = ci_output(targets, saved)
     _say_last((*summary(saved, targets, config), *problems(saved.problems), *found, *commands))

@@ -205,10 +205,10 @@ def remembered(recorder: Recorder, report: Report) -> Report:
     if report.observation.exit_code == _USAGE_ERROR:  # it says nothing about the program
         memory.abandon()
         return replace(report, notes=tuple(memory.notes))
-    from loop_close.remember import Told
+    from loop_close.remember import RunContext
 
-    told = Told(outcomes=recorder.tally.outcomes, selection=report.observation.selection)
-    return memory.take_up(report, recorder.targets.settings, told)
+    told = RunContext(outcomes=recorder.tally.outcomes, selection=report.observation.selection)
+    return memory.record_run(report, recorder.targets.settings, told)
 
 
 def observe(recorder: Recorder, session: pytest.Session) -> Observation:

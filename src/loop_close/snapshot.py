@@ -1,4 +1,4 @@
-"""One look at the project's files before a run: what is kept of it, and what was edited since the run before."""
+"""A snapshot of the project's files before a run: what is kept of it, and what was edited since the run before."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from loop_close.store.contract import Begun, Changes
     from loop_close.store.sqlite import SqliteHistory
 
+
 _PYTHON = (".py", ".pyi")
 #: What prompts and reports of ours are called; another command may have named them.
 _WRITTEN = (".json", ".md")
@@ -27,7 +28,7 @@ _LISTED = "//listed"
 _MOST_NOT_RUN = 40
 
 
-class Look(NamedTuple):
+class FileSnapshot(NamedTuple):
     """The files as they were when the run began.
 
     :ivar entries: size, time and digest by path; None where they are not all known.
@@ -53,24 +54,26 @@ def digest_of(entries: Mapping[str, tuple[int, int, str]]) -> str:
     return blake2b(text, digest_size=8).hexdigest() if lines else ""
 
 
-def look(
+def take_snapshot(
     root: Path,
     known: Mapping[str, tuple[int, int, str]],
     leave_out: Collection[str],
-    beside: Collection[Path] = (),
-) -> Look:
+    extra_roots: Collection[Path] = (),
+) -> FileSnapshot:
     """Look at the files below the root; those that are as they are known are not read.
 
     :param leave_out: paths that are no part of the program, such as what we write.
-    :param beside: folders outside of the root that the program is imported from; their files go by ``../``.
+    :param extra_roots: folders outside of the root that the program is imported from; their files go by ``../``.
     """
-    found = _look(root, known, leave_out)
-    for folder in beside:
+    found = _snapshot_of(root, known, leave_out)
+    for folder in extra_roots:
         found = _with_beside(found, root, folder, known)
     return found
 
 
-def _look(root: Path, known: Mapping[str, tuple[int, int, str]], leave_out: Collection[str]) -> Look:
+def _snapshot_of(
+    root: Path, known: Mapping[str, tuple[int, int, str]], leave_out: Collection[str]
+) -> FileSnapshot:
     from loop_close.workspace.scan import Entry, take
 
     before = {name: Entry(*entry) for name, entry in known.items()}
@@ -81,23 +84,25 @@ def _look(root: Path, known: Mapping[str, tuple[int, int, str]], leave_out: Coll
         **{n: e for n, e in seen.entries.items() if n not in ours},
         _LISTED: Entry(size=0, mtime_ns=0, digest=seen.listed_by),
     }
-    return Look(
+    return FileSnapshot(
         entries=None if seen.problem else entries,
         contents=seen.contents,
         written=_written(root, changed),
     )
 
 
-def _with_beside(found: Look, root: Path, folder: Path, known: Mapping[str, tuple[int, int, str]]) -> Look:
+def _with_beside(
+    found: FileSnapshot, root: Path, folder: Path, known: Mapping[str, tuple[int, int, str]]
+) -> FileSnapshot:
     """The look with the Python files of another folder; without them where they are not all known."""
     prefix = f"{PurePath(os.path.relpath(folder, root)).as_posix()}/"
     below = f"{PurePath(os.path.relpath(root, folder)).as_posix()}/"  # the root itself, where it lies in the folder
     before = {n.removeprefix(prefix): e for n, e in known.items() if n.startswith(prefix)}
-    seen = _look(folder, before, (below,))
+    seen = _snapshot_of(folder, before, (below,))
     if found.entries is None or seen.entries is None:
         return found
     more = {f"{prefix}{n}": e for n, e in seen.entries.items() if n.endswith(_PYTHON)}
-    return Look(
+    return FileSnapshot(
         entries={**more, **found.entries},
         contents={**seen.contents, **found.contents},
         written=found.written,
@@ -113,7 +118,7 @@ def _written(root: Path, names: Iterable[str]) -> dict[str, float]:
     return found
 
 
-def edits_since(history: SqliteHistory, begun: Begun, seen: Look) -> Edits:
+def edits_since(history: SqliteHistory, begun: Begun, seen: FileSnapshot) -> Edits:
     """What was edited since the run before, without the data that the tests wrote while that run went on."""
     from loop_close.memory import Edits
 
@@ -124,7 +129,7 @@ def edits_since(history: SqliteHistory, begun: Begun, seen: Look) -> Edits:
 
 
 def since_green(
-    history: SqliteHistory, begun: Begun, seen: Look, episode: Episode
+    history: SqliteHistory, begun: Begun, seen: FileSnapshot, episode: Episode
 ) -> tuple[int, Edits | None]:
     """How the files of a run that is not green differ from those of the green run before its episode.
 
@@ -150,7 +155,7 @@ def _code_first(edit: Edit) -> tuple[bool, bool, bool]:
     return not edit.is_effective, is_test_file(edit.file), not edit.file.endswith(_PYTHON)
 
 
-def last_runs_of_others(history: SqliteHistory, begun: Begun, seen: Look) -> tuple[OtherRun, ...]:
+def last_runs_of_others(history: SqliteHistory, begun: Begun, seen: FileSnapshot) -> tuple[OtherRun, ...]:
     """The last run of each other source, and whether its result is one of the files as this run saw them."""
     from loop_close.memory import MERGED
     from loop_close.model import OtherRun
@@ -205,7 +210,7 @@ def _are_comparable(changes: Changes | None) -> TypeGuard[Changes]:
 
 
 def _edits(
-    history: SqliteHistory, changes: Changes, seen: Look, windows: Collection[tuple[float, float]]
+    history: SqliteHistory, changes: Changes, seen: FileSnapshot, windows: Collection[tuple[float, float]]
 ) -> Edits:
     """What was edited, without the data that was last written in one of these times."""
     from loop_close.memory import Edits
@@ -217,7 +222,7 @@ def _edits(
     return edits_of([Changed(path=p, before=b, after=a) for p, b, a in edited], history.content)
 
 
-def _edited(changes: Changes, seen: Look, windows: Collection[tuple[float, float]]) -> Changes:
+def _edited(changes: Changes, seen: FileSnapshot, windows: Collection[tuple[float, float]]) -> Changes:
     """The changes but for data that tests wrote, and new files without content.
 
     A shell makes such a file for the output of a command to come.
@@ -232,7 +237,7 @@ def _edited(changes: Changes, seen: Look, windows: Collection[tuple[float, float
     )
 
 
-def _is_by_tests(path: str, seen: Look, windows: Collection[tuple[float, float]]) -> bool:
+def _is_by_tests(path: str, seen: FileSnapshot, windows: Collection[tuple[float, float]]) -> bool:
     if path.endswith(_PYTHON):
         return False
     time = seen.written.get(path)

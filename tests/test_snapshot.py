@@ -4,10 +4,10 @@ from dataclasses import asdict
 import pytest
 
 from loop_close.calls import Called, Calls
-from loop_close.look import edits_run, edits_since, look, since_green
 from loop_close.memory import Edits, Episode, Mark, Run
 from loop_close.model import EditsRun
 from loop_close.progress import advance
+from loop_close.snapshot import edits_run, edits_since, since_green, take_snapshot
 from loop_close.store.sqlite import open_history
 
 
@@ -21,7 +21,7 @@ class Loop:
 
     def run(self, during=lambda: None):
         with open_history(self.path) as history:
-            seen = look(self.root, history.files(), ())
+            seen = take_snapshot(self.root, history.files(), ())
             self.now += 10
             begun = history.begin(
                 "pytest",
@@ -109,9 +109,9 @@ def test_files_beside_the_root(tmp_path):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
-    found = look(root, {}, (), [tmp_path])
+    found = take_snapshot(root, {}, (), [tmp_path])
     assert {n for n in found.entries if not n.endswith("//listed")} == {"test_a.py", "../beside.py"}
-    again = look(root, found.entries, (), [tmp_path])
+    again = take_snapshot(root, found.entries, (), [tmp_path])
     assert again.entries.keys() == found.entries.keys()
     assert again.code() == found.code()
 
@@ -122,7 +122,7 @@ class Episodes(Loop):
     def turn(self, *failing, selection="", during=lambda: None, calls=None):
         """A run in which these tests fail; its number of the green run, its edits since that, or which it ran."""
         with open_history(self.path) as history:
-            seen = look(self.root, history.files(), ())
+            seen = take_snapshot(self.root, history.files(), ())
             self.now += 10
             process = {"pid": 1, "birth": "", "host": "h", "is_alive": lambda p, b: False}
             begun = history.begin("pytest", seen.entries, seen.contents, now=self.now, **process)
@@ -321,7 +321,7 @@ def test_of_many_functions_some_are_named(episodes):
 def test_a_run_knows_from_its_begin_whether_code_was_edited(episodes):
     def is_edited():
         with open_history(episodes.path) as history:
-            seen = look(episodes.root, history.files(), ())
+            seen = take_snapshot(episodes.root, history.files(), ())
             process = {"pid": 1, "birth": "", "host": "h", "is_alive": lambda p, b: False}
             begun = history.begin("pytest", seen.entries, seen.contents, now=episodes.now, **process)
             history.abandon(begun)
