@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from loop_close import process
-from loop_close.cli.sessions import Session, keep, sessions
+from loop_close.cli.hook import Session, keep, sessions
 from loop_close.process import locked
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loop_close.cli.rerun import name_of, rerun_words
+from loop_close.cli.run import name_of, rerun_words
 
 RUN = ("loop-close", "run", "--")
 

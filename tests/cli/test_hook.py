@@ -13,8 +13,8 @@ from cli.cli_harness import environment, loop_close, started
 from cli.remembered import called
 
 from loop_close.agent.gate import CAP
-from loop_close.cli import hook_files
-from loop_close.cli.sessions import sessions
+from loop_close.cli import project_state
+from loop_close.cli.hook import sessions
 
 RED = "def total(xs):\n    return sum(xs) - 1\n"
 GREEN = "def total(xs):\n    return sum(xs)\n"
@@ -226,7 +226,7 @@ def test_files_that_were_only_touched_are_not_edited(project, monkeypatch):
     run(project)
     touched(project)
     assert hook(project) is None
-    monkeypatch.setattr(hook_files, "MOST_READ", 0)
+    monkeypatch.setattr(project_state, "MOST_READ", 0)
     assert hook(project) is None
 
 
@@ -236,7 +236,7 @@ def test_of_more_files_than_are_read_those_of_another_size_are_edited(project, m
     run(project)
     edit(project, GREEN + "X = 1\n")
     touched(project)
-    monkeypatch.setattr(hook_files, "MOST_READ", 0)
+    monkeypatch.setattr(project_state, "MOST_READ", 0)
     assert "last edit: shop.py changed" in hook(project)["reason"]
 
 
@@ -246,7 +246,7 @@ def test_of_more_files_than_are_read_the_last_written_are(project, monkeypatch):
     run(project)
     touched(project)
     edit(project, GREEN.replace("xs", "ys"))
-    monkeypatch.setattr(hook_files, "MOST_READ", 1)
+    monkeypatch.setattr(project_state, "MOST_READ", 1)
     assert "last edit: shop.py changed" in hook(project)["reason"]
 
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.cli.hook_said import heard
-from loop_close.cli.sessions import Session
+from loop_close.cli.hook import Session, heard
 
 OUTPUT = "=== test session starts ===\ntest_a.py F\nE   assert 1 == 2\n=== 1 failed in 0.01s ===\n"
 SECRET = "ghp_" + "aB3dE6gH9jK2" * 3

@@ -4,8 +4,7 @@ import io
 
 import pytest
 
-from loop_close.cli.logs import TAIL, Tail, decoded, log_of
-from loop_close.cli.progress import Progress
+from loop_close.cli.logs import TAIL, Progress, Tail, decoded, log_of
 from loop_close.readers.streams import MAX_STREAM
 
 

@@ -181,7 +181,7 @@ def test_process_left_behind_does_not_hold_us(tmp_path, noise):
 
 
 def test_what_never_stops_writing_is_left_after_the_end():
-    from loop_close.cli.passthrough import _pump
+    from loop_close.cli.run import _pump
 
     class Ended:
         def poll(self):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.cli.sessions import Session, keep, key_of, mark_of, new_in, sessions
+from loop_close.cli.hook import Session, keep, key_of, mark_of, new_in, sessions
 
 
 def test_nothing_is_remembered_yet(tmp_path):

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from loop_close.cli.testing import CommandError, environment, remembered, words_of
+from loop_close.cli.project import CommandError, environment, remembered, words_of
 
 
 def test_words_are_split_as_a_shell_does_and_nothing_is_expanded():

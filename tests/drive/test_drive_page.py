@@ -8,7 +8,7 @@ import pytest
 
 from loop_close.agent.guard import Limits
 from loop_close.cli.parser import parse
-from loop_close.cli.testing import words_of
+from loop_close.cli.project import words_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "drive.md").read_text(encoding="utf-8")
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
 import pytest
 
 from loop_close.agent.tool_results import RunOutcome
-from loop_close.cli.came_to import CameTo
+from loop_close.cli.status import CameTo
 from loop_close.drive.watch import Watch
 from loop_close.memory import Episode, Progress, Run, Step
 

@@ -7,8 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from loop_close.cli.streams import OutputError, Streams
-from loop_close.cli.usage import UsageError
+from loop_close.cli.streams import OutputError, Streams, UsageError
 
 #: Exit codes of the command itself (sysexits.h): wrong usage, internal error.
 USAGE, FAULT = 64, 70

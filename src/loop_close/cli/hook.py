@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loop_close import files
 from loop_close.agent.gate import BEFORE, LOST, NOT_RUN, Answer, Situation, answer
-from loop_close.cli.host import host_called
-from loop_close.cli.memory import NoRunError, read
-from loop_close.cli.place import Place, place_at
-from loop_close.cli.seen import Seen, failing_since, is_ours_to_judge, see
-from loop_close.cli.sessions import Session, keep, key_of, mark_of, new_in, sessions
-from loop_close.cli.standing import prompt_text
-from loop_close.cli.streams import OutputError, Streams
-from loop_close.cli.usage import UsageError
-from loop_close.hosts import MAX_INPUT, Host, Payload, PayloadError
+from loop_close.cli.memory import NoRunError, read, shown
+from loop_close.cli.project import Place, place_at
+from loop_close.cli.project_state import Seen, failing_since, is_ours_to_judge, prompt_text, see
+from loop_close.cli.streams import OutputError, Streams, UsageError
+from loop_close.hosts import MAX_INPUT, Host, Payload, PayloadError, host_named
 from loop_close.hosts.protocol import START
+from loop_close.process import locked
 from loop_close.text import fault_text
 
 if TYPE_CHECKING:
     import argparse
+
+    from loop_close.agent.analysis import AnalysisResult
+
 
 _LONGEST = 5.0
 _TOO_LONG = f"gave up after {_LONGEST:g} seconds; the agent may stop"
@@ -123,7 +125,7 @@ def _told(host: Host, data: bytes) -> tuple[str, str]:
         found, heard, complaint = _after_a_tool(situation, is_news=seen.latest != before.run), before, ""
     told = mark_of(payload.message) if payload.is_all_said else ""
     before = replace(before, is_lost=False)
-    after = replace(_session(found, situation, replace(heard, told=told), seen), is_lost=False)
+    after = replace(_session_after(found, situation, replace(heard, told=told), seen), is_lost=False)
     if after != before and not keep(path, key, after) and found.kind == "go_on":
         raise UsageError(f"cannot write {_SESSIONS}, so turns cannot be counted; the agent may stop")
     return _said(host, payload, found), complaint
@@ -169,8 +171,7 @@ def _at_a_stop(
         before = replace(before, turns=0, responses=(), errors=())
     if found.kind != "go_on" or situation.edited or situation.killed or situation.standing == "green":
         return found, before, ""
-    from loop_close.cli.hook_said import heard  # late: most often nobody is sent back
-    from loop_close.cli.hook_strategy import decision_of
+    from loop_close.cli.strategies import decision_of
 
     said, after = heard(before, payload.message)
     decision = decision_of(place, seen, said, before.turns + 1)
@@ -257,8 +258,6 @@ def _with_before(situation: Situation, place: Place, seen: Seen, mark: Session, 
 
 
 def _before_in_words(number: int, tests: Sequence[str], source: str) -> str:
-    from loop_close.cli.summary import shown
-
     named = ", ".join(shown(test, 160) for test in tests[:_MOST_NAMED])
     more = f" and {len(tests) - _MOST_NAMED} more" if len(tests) > _MOST_NAMED else ""
     which = "This failure was" if len(tests) == 1 else f"These {len(tests)} failures were"
@@ -283,7 +282,7 @@ def _after_a_tool(situation: Situation, *, is_news: bool) -> Answer:
     return found if found.kind == "go_on" else Answer(kind="nothing")
 
 
-def _session(found: Answer, situation: Situation, before: Session, seen: Seen) -> Session:
+def _session_after(found: Answer, situation: Situation, before: Session, seen: Seen) -> Session:
     """What is remembered after the answer; where the work is done, or left to a person, the session starts anew."""
     if found.kind == "go_on":
         blocks, turns = situation.blocks + 1, before.turns + 1
@@ -305,3 +304,198 @@ def _said(host: Host, payload: Payload, found: Answer) -> str:
     if not payload.is_stop:
         return host.inform(payload, found.text)
     return host.end(payload, found.text) if found.kind == "end" else host.go_on(payload, found.text)
+
+
+# What an agent says over a red run, and what of it is kept for its next turns.
+
+# As many as the analyzer looks back on, of which the one that is said now is the last.
+_RESPONSES = 2
+_ERRORS = 10
+_MAX_MESSAGE = 50_000  # of a message, whose end counts
+_LONGEST_RESPONSE = 500
+_LONGEST_ERROR = 300
+
+
+def heard(before: Session, message: str) -> tuple[AnalysisResult, Session]:
+    """What the agent's last message comes to after those before it, and the session with it.
+
+    :param message: empty where the host does not say: then nothing is known, and nothing new kept.
+    """
+    from loop_close.agent.analysis import AnalysisContext, AnalysisResult
+
+    message = message[-_MAX_MESSAGE:]
+    if not message.strip():
+        return AnalysisResult(), before
+    from loop_close.agent.analyzer import ResponseAnalyzer  # late: it has many patterns to compile
+
+    after = _with(before, message)
+    context = AnalysisContext(
+        iteration=before.turns + 1, previous_responses=before.responses, error_history=after.errors
+    )
+    return ResponseAnalyzer().analyze(message, context), after
+
+
+def _with(before: Session, message: str) -> Session:
+    from loop_close.agent.analyzer import error_pattern, errors_in
+    from loop_close.agent.response import read
+    from loop_close.text.redact import clean
+
+    said = read(message)
+    error = error_pattern("\n".join(errors_in(said.lines)))
+    # Before it is cut: the end of many an answer is nothing but test output.
+    response = clean(message[-_LONGEST_RESPONSE:], _LONGEST_RESPONSE) if said.is_test_only else ""
+    return replace(
+        before,
+        responses=(*before.responses, response)[-_RESPONSES:],
+        errors=(*before.errors, clean(error, _LONGEST_ERROR))[-_ERRORS:],
+    )
+
+
+# How often the agents of each session were sent back, and what they said: a small file beside the history.
+
+_SCHEMA = "loop-close.sessions/1"
+_LOCK = "sessions.lock"
+_MOST = 100
+_LARGEST = 1_000_000
+_RUN = re.compile(r"[0-9]{1,15} [0-9]{1,15}(?:\.[0-9]{1,20})? .{1,400}", re.DOTALL)
+_MARK = re.compile(r"([0-9]{1,9} [0-9a-f]{16})?")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Session:
+    """What is remembered of one session of an agent.
+
+    :ivar blocks: how often in a row it was sent back; ``run`` names the last run then, ``code`` a digest of
+        the files as they were.
+    :ivar turns: how often it was sent back since it was last let go.
+    :ivar is_back: it was sent back when it last wanted to stop, and not let go.
+    :ivar told: length and digest of all that it had said then, where its host says all of it again; empty elsewhere.
+    :ivar responses: what it said over the last red runs, the oldest first: the end of what was nothing but test
+        output, empty for all else.
+    :ivar errors: what each of them told of an error, values masked; empty for none.
+    :ivar asked: digests of the sets of functions for which it was sent back, as no test ran them, and fingerprints of
+        the changes to tests that were reported to it.
+    :ivar known: number, start and source of the last run that was seen; ``is_lost``: the history had it no more. They
+        are kept outside of the project alone, of the session as a whole.
+    :ivar began: how it is known when the session began, then the last run of each source until then, as it can be known
+        again; kept like ``known``. Empty where that was not yet taken down.
+    """
+
+    blocks: int = 0
+    run: str = ""
+    code: str = ""
+    turns: int = 0
+    is_back: bool = False
+    told: str = ""
+    responses: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    known: str = ""
+    is_lost: bool = False
+    began: tuple[str, ...] = ()
+
+
+def key_of(host: str, session: str) -> str:
+    """What a session goes by: its own name may be anything, and is nobody's business."""
+    try:
+        from _blake2 import blake2b  # as that is what it comes to; hashlib loads OpenSSL first
+    except ImportError:
+        from hashlib import blake2b
+
+    return blake2b(f"{host}\0{session}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def mark_of(message: str) -> str:
+    """What a text is known by again: its length and a digest."""
+    return f"{len(message)} {key_of('', message)}"
+
+
+def new_in(message: str, told: str) -> str:
+    """What was added to a text, in lines of its own, since this was its mark; all of it where it began otherwise."""
+    length = int(told.partition(" ")[0] or 0)
+    is_same = mark_of(message[:length]) == told and message[length : length + 1] in ("", "\n")
+    return message[length + 1 :] if is_same else message
+
+
+def sessions(path: Path) -> dict[str, Session]:
+    """The sessions by key, the latest last; none where the file is missing or damaged."""
+    try:
+        if not path.is_file():  # nothing that a reader would wait for
+            return {}
+        with path.open("rb") as file:
+            text = file.read(_LARGEST + 1)
+        found = json.loads(text)["sessions"] if len(text) <= _LARGEST else {}
+        return {str(key): _session(value) for key, value in found.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def _session(value: Mapping[str, object]) -> Session:
+    blocks, run, code, turns = value["blocks"], value["run"], value["code"], value.get("turns", 0)
+    is_back, told = value.get("is_back", False), value.get("told", "")
+    if not (
+        isinstance(blocks, int) and isinstance(turns, int) and isinstance(run, str) and isinstance(code, str)
+    ):
+        raise TypeError
+    if not (isinstance(is_back, bool) and isinstance(told, str) and _MARK.fullmatch(told)):
+        raise TypeError
+    seen, is_lost = value.get("known", ""), value.get("is_lost", False)
+    if not (isinstance(seen, str) and isinstance(is_lost, bool)):
+        raise TypeError
+    responses, errors, asked = (_texts(value.get(name, [])) for name in ("responses", "errors", "asked"))
+    began = _texts(value.get("began", []))
+    if not all(map(_RUN.fullmatch, began[1:])):
+        raise TypeError
+    known = Session(blocks=blocks, run=run, code=code, turns=turns, is_back=is_back, told=told)
+    known = replace(known, responses=responses, errors=errors, asked=asked, known=seen, is_lost=is_lost)
+    return replace(known, began=began)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise TypeError
+    return tuple(value)
+
+
+def keep(path: Path, key: str, session: Session) -> bool:
+    """Remember a session as the latest; the oldest are forgotten. Another process that does the same is waited for.
+
+    :returns: whether it could be written.
+    """
+    if path.parent.is_symlink():  # what it leads to is not ours to write
+        return False
+    try:
+        with locked(path.with_name(_LOCK)):
+            files.write_private(path, _text({**_without(sessions(path), key), key: session}))
+    except OSError:
+        return False
+    return True
+
+
+def _without(known: dict[str, Session], key: str) -> dict[str, Session]:
+    return {name: session for name, session in known.items() if name != key}
+
+
+def _text(known: dict[str, Session]) -> str:
+    """The file's text, the oldest left out: of all but the latest what is more than the file may hold, too."""
+    kept = {name: asdict(session) for name, session in list(known.items())[-_MOST:]}
+    text = json.dumps({"schema": _SCHEMA, "sessions": kept}, indent=1)
+    return (
+        f"{text}\n"
+        if len(text) < _LARGEST or len(kept) == 1
+        else _text(dict(list(known.items())[-len(kept) // 2 :]))
+    )
+
+
+# Which host of agents a command is about.
+
+
+def host_called(name: str) -> Host:
+    """The host of that name.
+
+    :raises UsageError: when there is none.
+    """
+    try:
+        return host_named(name)
+    except ValueError as error:
+        raise UsageError(str(error)) from None

@@ -1,28 +1,31 @@
-"""Read a history and change nothing in it, whatever its state."""
+"""The runs that a history remembers, read without changing it, and what is shown of them."""
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from loop_close.cli.place import NO_RUN
-from loop_close.cli.usage import UsageError
+from loop_close.cli.project import NO_RUN
+from loop_close.cli.streams import UsageError
+from loop_close.memory import GROUPS, Breaker, ChangedTest, Signal
 from loop_close.process import host, is_alive
 from loop_close.store import project, runs, sqlite
 from loop_close.store.contract import Changes, RunRow
 from loop_close.store.database import LONGEST, STEP, Watch, is_busy, patient, seen_at
-from loop_close.store.records import to_text, to_whole
+from loop_close.store.records import RecordError, T, to_record, to_text, to_whole
 from loop_close.store.schema import APPLICATION_ID, FORMAT, check_objects
 
 if TYPE_CHECKING:
     from loop_close.memory import Episode, Run
+    from loop_close.model import EditsRun
 
-T = TypeVar("T")
+
+Result = TypeVar("Result")
 
 #: For a limit: none.
 ALL = -1
@@ -124,7 +127,7 @@ class Remembered:
         return replace(row, state="killed") if (row.source, row.number) in self._dead else row
 
 
-def read(path: Path, work: Callable[[Remembered], T], source: str | None = None) -> T:
+def read(path: Path, work: Callable[[Remembered], Result], source: str | None = None) -> Result:
     """What ``work`` makes of the history; nobody has to wait for us once it has returned.
 
     :param source: one that there must be runs of.
@@ -238,3 +241,171 @@ def _lives(pid: Any, birth: Any, machine: Any, started: float) -> bool:
     sqlite.check_pid(pid)
     other = (pid, to_text(birth), to_text(machine))
     return sqlite.lives(other, (0, "", host()), time() - started, is_alive)
+
+
+# Summary of a remembered run, safe to show. Missing or invalid parts are skipped.
+
+_VERDICTS = ("green", "first-failure", "progress", "no-progress", "stuck", "error")
+_OWN_WORDS = ("", "running", "killed", "unknown", *_VERDICTS)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Summary:
+    """What a run came to.
+
+    :ivar verdict: that of the report; ``running``, ``killed`` and ``unknown`` where there is none.
+    :ivar said: what the report said it is, as it stands in the history; ``reason`` the same, fit to be shown.
+    :ivar failing: failing tests after it, with those that did not run; None where that is not known.
+    :ivar counts: how many tests moved, by group; empty for a run that was compared with nothing.
+    :ivar best: the fewest failures and the run that had them; zeros where that is not known.
+    :ivar signals: all that were asked, fired or not.
+    :ivar tests: what was done to tests since the loop began.
+    :ivar edits_run: which edited functions the tests ran; None where none was edited, or it is not known.
+    :ivar known: how many tests failed and do not count, as the setting ``known`` names them.
+    """
+
+    verdict: str
+    said: object
+    failing: int | None
+    counts: Mapping[str, int]
+    best: tuple[int, int]
+    breaker: Breaker
+    signals: tuple[Signal, ...]
+    tests: tuple[ChangedTest, ...] = ()
+    edits_run: EditsRun | None = None
+    known: int = 0
+
+    def judged(self, accepted: Collection[str]) -> Summary:
+        """The summary, what was done to tests judged by what a person has accepted since."""
+        if not any(change.fingerprint in accepted for change in self.tests):
+            return self
+        tests = tuple(
+            replace(each, state="accepted") if each.fingerprint in accepted else each for each in self.tests
+        )
+        is_open = any(each.is_open for each in tests)
+        signals = tuple(s for s in self.signals if is_open or s.kind != "test-tampering")
+        return replace(self, tests=tests, signals=signals)
+
+    def explains(self, exit_code: int | None) -> bool:
+        """Whether a command that came to this ends with that exit code: with 1 where only known failures are left."""
+        return exit_code == 0 or (self.verdict == "green" and self.known > 0 and exit_code == 1)
+
+    @property
+    def not_run(self) -> str:
+        """Which edited functions no test ran, in words fit to be shown; empty for none."""
+        if self.edits_run is None:
+            return ""
+        from loop_close.prompt.green import edits_not_run_words
+
+        return edits_not_run_words(self.edits_run)
+
+    @property
+    def reason(self) -> str:
+        """What the report said it is, such as ``2 test failures detected``."""
+        return shown(self.said)
+
+    @property
+    def fired(self) -> tuple[Signal, ...]:
+        """The signals that fired."""
+        return tuple(signal for signal in self.signals if signal.is_on)
+
+
+def summary_of(row: RunRow) -> Summary:
+    """What there is to show of a run."""
+    plain = row.summary
+    verdict = plain.get("verdict", "unknown") if row.state == "done" else row.state
+    counts = {name: plain[name] for name in GROUPS if _is_count(plain.get(name))}
+    signals = plain.get("signals")
+    found = [_record(Signal, each) for each in signals] if isinstance(signals, list) else []
+    return Summary(
+        verdict=shown(verdict),
+        said=plain.get("stall_reason", ""),
+        failing=_failing(row, verdict),
+        counts=counts,
+        best=_best(plain.get("best")),
+        breaker=_record(Breaker, plain.get("breaker")) or Breaker(),
+        signals=tuple(signal for signal in found if signal is not None),
+        tests=_tests(plain.get("tests")),
+        edits_run=_edits_run(plain.get("edits_run")),
+        known=plain["known"] if _is_count(plain.get("known")) else 0,
+    )
+
+
+def _tests(value: object) -> tuple[ChangedTest, ...]:
+    found = (_record(ChangedTest, each) for each in value) if isinstance(value, list) else ()
+    return tuple(change for change in found if change is not None)
+
+
+def _edits_run(value: object) -> EditsRun | None:
+    if value is None:
+        return None
+    from loop_close.model import EditsRun  # late: the records take a while to make
+
+    return _record(EditsRun, value)
+
+
+def _failing(row: RunRow, verdict: object) -> int | None:
+    known = row.summary.get("failing")
+    if _is_count(known):
+        return int(known or 0)
+    if row.state != "done":
+        return None
+    return 0 if verdict == "green" else row.failures
+
+
+def _best(value: object) -> tuple[int, int]:
+    if isinstance(value, list) and len(value) == 2 and all(map(_is_count, value)):
+        return value[0], value[1]
+    return 0, 0
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _record(kind: type[T], value: object) -> T | None:
+    try:
+        return to_record(kind, value)
+    except RecordError:
+        return None
+
+
+def shown(value: object, limit: int = 300) -> str:
+    """A text from outside on one line, without what is not seen and without credentials."""
+    if value in _OWN_WORDS:  # what makes others safe takes a while to load
+        return str(value)
+    from loop_close.prompt.show import safe
+    from loop_close.text.sanitize import one_line
+
+    return one_line(safe(value, 4 * limit), limit) if isinstance(value, str) else "unknown"
+
+
+def signal_document(signal: Signal) -> dict[str, Any]:
+    """A signal as plain values, fit to be shown."""
+    return {
+        "kind": shown(signal.kind),
+        "runs": list(signal.runs),
+        "tests": [shown(test) for test in signal.tests],
+        "explanation": shown(signal.explanation),
+    }
+
+
+def edits_document(summary: Summary) -> dict[str, Any]:
+    """Which edited functions the tests ran, by the keys of the report."""
+    ran = summary.edits_run
+    named = ran.not_run if ran is not None else ()
+    return {
+        "edited_functions": ran.edited if ran is not None else None,
+        "edits_not_run": [{"file": shown(file), "function": shown(function)} for file, function in named],
+    }
+
+
+def loop_words(breaker: Breaker) -> str:
+    """What a state of the breaker means for the loop, such as ``stuck: no progress for 3 runs``."""
+    words = {"open": "stuck", "half_open": "not stuck yet"}.get(breaker.state, "not stuck")
+    return f"{words}: {shown(breaker.reason)}" if breaker.reason else words
+
+
+def short_words(breaker: Breaker) -> str:
+    """The same in one word, for a table."""
+    return {"open": "yes", "half_open": "almost"}.get(breaker.state, "no")

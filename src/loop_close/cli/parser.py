@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-from loop_close.cli.streams import Streams
-from loop_close.cli.usage import UsageError
+from loop_close.cli.streams import Streams, UsageError
 
 __all__ = ["UsageError", "parse", "split_command"]
 
@@ -239,6 +238,19 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}\n{self.format_usage().strip()}\ntry: {self.prog} --help")
 
 
+#: The module of :mod:`loop_close.cli` that has the command, where it is not the one of the same name.
+_MODULES = {
+    **dict.fromkeys(("demo", "detectors", "drive", "mcp"), "commands"),
+    "accept": "status",
+    "explain": "ask",
+    "merge": "reports",
+    "emit": "reports",
+    "replay": "history",
+    "reset": "history",
+    "uninstall": "install",
+}
+
+
 class LateCommand:
     """A command, loaded when it is called: what one of them needs, the others do not wait for."""
 
@@ -247,7 +259,7 @@ class LateCommand:
 
     def __call__(self, options: argparse.Namespace, streams: Streams) -> int:
         """Run it."""
-        module = import_module(f"loop_close.cli.{self.name}")
+        module = import_module(f"loop_close.cli.{_MODULES.get(self.name, self.name)}")
         command: Command = getattr(module, self.name)
         return command(options, streams)
 

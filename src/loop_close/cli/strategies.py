@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import runpy
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from loop_close.agent.strategies import BUILT_IN, ExitStrategy, parse_strategy
-from loop_close.cli.parser import UsageError
+from loop_close.agent.strategies import BUILT_IN, Decision, ExitStrategy, Standing, parse_strategy
+from loop_close.cli.project import Place
+from loop_close.cli.project_state import Seen
+from loop_close.cli.streams import UsageError
 from loop_close.packages import GROUP, packages
 from loop_close.text import fault_text
+
+if TYPE_CHECKING:
+    from loop_close.agent.analysis import AnalysisResult
+    from loop_close.model import Verdict
+
 
 _HOOK = "pytest_loop_close_exit_strategies"
 _CONFTEST = "conftest.py"
@@ -77,3 +86,64 @@ def _given_by(plugin: Any) -> list[ExitStrategy]:
         if not isinstance(each, ExitStrategy):
             raise TypeError(f"{_HOOK} returned {type(each).__name__}, not loop_close.ExitStrategy")
     return given
+
+
+# The exit strategy in the hook: decides whether to send an agent back to a red run.
+
+_NO_VERDICT = ("running", "killed", "unknown")
+
+
+def decision_of(place: Place, seen: Seen, said: AnalysisResult, turn: int) -> Decision:
+    """What the project's exit strategy answers.
+
+    :param turn: the number of the agent's turn, from 1.
+    :returns: ``continue`` where the strategy cannot be asked, with the reason as a warning.
+    """
+    standing = _standing(seen, said, turn)
+    try:
+        with _quiet():
+            return _strategy(place).decide(standing)
+    except UsageError as error:
+        why = str(error)
+    except (Exception, SystemExit) as fault:
+        why = f"the exit strategy failed: {fault_text(fault)}"
+    return Decision(action="continue", reason=why, warnings=(f"{why}; using only the circuit breaker",))
+
+
+def _strategy(place: Place) -> ExitStrategy:
+    """The strategy that the settings name.
+
+    :raises UsageError: for one that is not there.
+    """
+    with contextlib.suppress(ValueError):
+        return parse_strategy(place.settings.strategy)
+
+    return strategy_named(place.settings.strategy, place.root)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Let nothing that others print come to standard output, which is the answer."""
+    with contextlib.redirect_stdout(sys.stderr), contextlib.ExitStack() as after:
+        with contextlib.suppress(OSError):  # what they start has the number, not the name
+            kept = os.dup(1)
+            after.callback(os.close, kept)
+            os.dup2(2, 1)
+            after.callback(os.dup2, kept, 1)
+        yield
+
+
+def _standing(seen: Seen, said: AnalysisResult, turn: int) -> Standing:
+    summary = seen.standing.summary
+    tampered = (signal.explanation for signal in summary.fired if signal.kind == "test-tampering")
+    is_known = summary.verdict not in _NO_VERDICT
+    return Standing(
+        analysis=said,
+        verdict=cast("Verdict", summary.verdict) if is_known else None,
+        failing=summary.failing or 0,
+        is_fresh=seen.edited.paths == (),
+        is_complete=seen.is_complete,
+        tampered=next(tampered, ""),
+        breaker=summary.breaker,
+        iteration=turn,
+    )

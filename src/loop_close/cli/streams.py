@@ -1,4 +1,4 @@
-"""The standard streams of a command, as one argument."""
+"""What a command reads and writes: standard input, output and error, and its errors."""
 
 from __future__ import annotations
 
@@ -97,3 +97,10 @@ def _forget(stream: TextIO) -> None:
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, stream.fileno())
         os.close(nothing)
+
+
+# The error of a command that cannot be: by itself, as to parse words takes longer than to answer a hook.
+
+
+class UsageError(Exception):
+    """A command that cannot be; the text says what was wrong and what would be right."""

@@ -9,10 +9,9 @@ from typing import Any
 from loop_close.agent.loop import AgentLoop
 from loop_close.cli import driven_tests
 from loop_close.cli.driven_tests import DrivenTests
-from loop_close.cli.parser import UsageError
-from loop_close.cli.place import root_of
-from loop_close.cli.streams import Streams
-from loop_close.cli.summary import shown
+from loop_close.cli.memory import shown
+from loop_close.cli.project import root_of
+from loop_close.cli.streams import Streams, UsageError
 from loop_close.drive.driver import Driver
 from loop_close.drive.group import end_leftover
 from loop_close.drive.plan import Plan, plan_of

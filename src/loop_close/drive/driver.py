@@ -18,11 +18,11 @@ from loop_close.agent.output import Said, said_in
 from loop_close.agent.strategies import Decision
 from loop_close.agent.tool_results import RunOutcome
 from loop_close.cli import INSIDE
-from loop_close.cli.came_to import CameTo, came_to, last_numbers
 from loop_close.cli.driven_tests import DrivenTests
-from loop_close.cli.parser import UsageError
-from loop_close.cli.summary import shown
-from loop_close.cli.testing import environment, remembered
+from loop_close.cli.memory import shown
+from loop_close.cli.project import environment, remembered
+from loop_close.cli.status import CameTo, came_to, last_numbers
+from loop_close.cli.streams import UsageError
 from loop_close.drive import saved, words
 from loop_close.drive.agent import failure, prepared
 from loop_close.drive.child import Child, Ended, run

@@ -12,7 +12,7 @@ from typing import Any
 
 from loop_close import files
 from loop_close.agent.saved import Saved
-from loop_close.cli.parser import UsageError
+from loop_close.cli.streams import UsageError
 from loop_close.drive.watch import Watch
 from loop_close.text.redact import clean
 

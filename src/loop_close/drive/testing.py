@@ -10,11 +10,11 @@ from typing import Any, get_args
 
 from loop_close import files
 from loop_close.agent.tool_results import RunOutcome, progress_meta
-from loop_close.cli.came_to import CameTo
-from loop_close.cli.parser import UsageError
-from loop_close.cli.standing import prompt_text
-from loop_close.cli.summary import shown
-from loop_close.cli.targets import targets_of
+from loop_close.cli.memory import shown
+from loop_close.cli.project import targets_of
+from loop_close.cli.project_state import prompt_text
+from loop_close.cli.status import CameTo
+from loop_close.cli.streams import UsageError
 from loop_close.drive.child import Ended
 from loop_close.drive.plan import Plan, runs_pytest
 from loop_close.model import Verdict

@@ -10,10 +10,10 @@ from typing import Any
 
 from loop_close.agent.saved import Saved
 from loop_close.agent.tool_results import RunOutcome
-from loop_close.cli.came_to import CameTo, has_run
 from loop_close.cli.memory import Remembered, read
-from loop_close.cli.parser import UsageError
-from loop_close.cli.place import place_at
+from loop_close.cli.project import place_at
+from loop_close.cli.status import CameTo, has_run
+from loop_close.cli.streams import UsageError
 from loop_close.memory import Edits, Run
 from loop_close.store.runs import known_by
 

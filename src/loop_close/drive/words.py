@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from loop_close.agent.fix_plan import FixPlan
 from loop_close.agent.loop import AgentLoop
 from loop_close.agent.tool_results import RunOutcome
-from loop_close.cli.summary import loop_words, shown
+from loop_close.cli.memory import loop_words, shown
 from loop_close.conventions import is_test_file
 from loop_close.drive.screen import spelled
 from loop_close.memory import Edits

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from loop_close.cli.summary import shown
+from loop_close.cli.memory import shown
 
 #: Seconds that a run of the tests may take by default.
 TIME_LIMIT = 600

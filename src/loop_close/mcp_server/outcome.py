@@ -18,13 +18,18 @@ from anyio.abc import ByteReceiveStream, Process
 
 from loop_close import files
 from loop_close.agent.tool_results import progress_meta
-from loop_close.cli.came_to import came_to, last_numbers
 from loop_close.cli.logs import Tail
-from loop_close.cli.place import root_of, settings_of
-from loop_close.cli.status import document_of
-from loop_close.cli.summary import shown
-from loop_close.cli.targets import targets_of
-from loop_close.cli.testing import CommandError, environment, remembered, words_of
+from loop_close.cli.memory import shown
+from loop_close.cli.project import (
+    CommandError,
+    environment,
+    remembered,
+    root_of,
+    settings_of,
+    targets_of,
+    words_of,
+)
+from loop_close.cli.status import came_to, document_of, last_numbers
 from loop_close.mcp_server.arguments import TIME_LIMIT, Answer, ToolError, bounded
 from loop_close.text.redact import clean
 from loop_close.text.sanitize import fence, sanitize

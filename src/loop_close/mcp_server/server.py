@@ -19,7 +19,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from loop_close import __version__
-from loop_close.cli.parser import UsageError
+from loop_close.cli.streams import UsageError
 from loop_close.files import UnusablePathError
 from loop_close.mcp_server.arguments import Answer, ToolError, checked, failed, input_schema
 from loop_close.mcp_server.outcome import URI, loop_run, next_prompt

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loop_close.cli.memory import NoRunError, read
-from loop_close.cli.place import NO_RUN, place_at
+from loop_close.cli.memory import NoRunError, loop_words, read, shown, signal_document, summary_of
+from loop_close.cli.project import NO_RUN, place_at
 from loop_close.cli.status import document_of, worst_first
-from loop_close.cli.summary import loop_words, shown, signal_document, summary_of
 from loop_close.detectors import DEFAULT_DETECTORS
 from loop_close.judge import close
 from loop_close.mcp_server.arguments import TIME_LIMIT, Answer, Field, bounded

@@ -1,16 +1,17 @@
-"""``loop-close merge``: reports of shards, environments and CI jobs as one next prompt."""
+"""``loop-close merge`` and ``emit``: JSON reports to one next prompt, or to the formats of CI systems."""
 
 from __future__ import annotations
 
 import argparse
+import io
 import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from loop_close.cli.parser import UsageError
-from loop_close.cli.streams import Streams
-from loop_close.cli.targets import targets_of
+from loop_close.cli.logs import chunks
+from loop_close.cli.project import begin_memory, targets_of
+from loop_close.cli.streams import Streams, UsageError
 from loop_close.memory import MERGED
 from loop_close.merge import Merged, Part, RejectedError, joined, part_of, part_of_junit
 
@@ -23,7 +24,7 @@ _MOST_BYTES = 200_000_000
 def merge(options: argparse.Namespace, streams: Streams) -> int:
     """Read, merge, write. 0 when all is green and whole, else 1."""
     parts, rejected = [], []
-    for path in _files(options.paths):
+    for path in _reports_in(options.paths):
         try:
             parts.append(_part(path))
         except RejectedError as error:
@@ -36,7 +37,7 @@ def merge(options: argparse.Namespace, streams: Streams) -> int:
     return _write(merged, options, streams)
 
 
-def _files(paths: list[str]) -> Iterator[Path]:
+def _reports_in(paths: list[str]) -> Iterator[Path]:
     """The files, and of folders all JSON and XML files below them, sorted."""
     for name in paths:
         path = Path(name)
@@ -68,7 +69,6 @@ def _part(path: Path) -> Part:
 
 
 def _junit(path: Path) -> Part:
-    from loop_close.cli.logs import chunks
     from loop_close.readers.junit_xml import merge_junit, read_junit
     from loop_close.readers.streams import observe_texts, with_junit
 
@@ -84,7 +84,6 @@ def _junit(path: Path) -> Part:
 
 def _write(merged: Merged, options: argparse.Namespace, streams: Streams) -> int:
     from loop_close import app, files
-    from loop_close.cli.targets import begin_memory
     from loop_close.prompt.sections import in_short
     from loop_close.remember import RunContext
 
@@ -103,3 +102,56 @@ def _write(merged: Merged, options: argparse.Namespace, streams: Streams) -> int
     for line in (in_short(saved.report), *report.notes, *saved.problems):
         streams.complain(line)
     return 0 if saved.report.verdict == "green" else 1
+
+
+def emit(options: argparse.Namespace, streams: Streams) -> int:
+    """Read a report, write it in another format. 0 when that is done, whatever the report says."""
+    from loop_close import files
+    from loop_close.emit import BEGINNINGS, emitted
+    from loop_close.emit.report import ReportError, checked, parsed
+
+    try:
+        document = checked(parsed(_read(options.report, streams)), options.prefix)
+    except ReportError as error:
+        raise UsageError(f"{options.report} cannot be read: {error}") from None
+    if options.output is None or options.output == "-":
+        text = emitted(options.format, document, _held())
+        if isinstance(streams.output, io.TextIOWrapper):
+            streams.output.reconfigure(encoding="utf-8")  # as each of the formats is, whatever the locale
+        streams.put(text)
+        return 0
+    target = Path(options.output)
+    try:
+        files.check_writable(target, lambda path: files.begins_with(path, BEGINNINGS))
+        files.write(target, [emitted(options.format, document)])
+    except files.UnusablePathError as error:
+        raise UsageError(f"-o: {error}") from None
+    except OSError as error:
+        raise UsageError(f"-o: cannot write {target}: {error.strerror or error}") from None
+    return 0
+
+
+def _read(name: str, streams: Streams) -> str:
+    """The text of the report.
+
+    :raises UsageError: when it cannot be read, or is too large.
+    """
+    try:
+        if name == "-":
+            content = streams.input.read(_MOST_BYTES + 1)
+        else:
+            with open(name, "rb") as file:
+                content = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {error.strerror or error}") from None
+    if len(content) > _MOST_BYTES:
+        raise UsageError(f"{name} cannot be read: it is larger than {_MOST_BYTES:,} bytes")
+    return content.decode("utf-8-sig", "replace")
+
+
+def _held() -> int:
+    """The bytes of the step summary, to which a shell may append what is printed."""
+    try:
+        return os.stat(os.environ.get("GITHUB_STEP_SUMMARY", "")).st_size
+    except OSError:
+        return 0

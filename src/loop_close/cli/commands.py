@@ -1,0 +1,96 @@
+"""``loop-close demo``, ``detectors``, ``drive`` and ``mcp``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib import import_module
+from pathlib import Path
+
+import loop_close
+from loop_close.cli.streams import Streams, UsageError
+
+_PACKAGE = Path(loop_close.__file__).parent
+#: In an installed package, and in a clone.
+_PLACES = (_PACKAGE / "examples" / "shop", _PACKAGE.parents[1] / "examples" / "shop")
+_LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "nextprompt.md")
+
+
+def demo(options: argparse.Namespace, streams: Streams) -> int:
+    """Run ``pytest --loop-close`` on the example, and print the prompt that it writes."""
+    source = next((place for place in _PLACES if place.is_dir()), None)
+    if source is None:
+        streams.complain("the example project is not part of this installation")
+        return 70
+    with tempfile.TemporaryDirectory(prefix="loop-close-demo-") as folder:
+        shop = Path(folder) / "shop"
+        shutil.copytree(source, shop, ignore=_LEFT_OUT)
+        command = [sys.executable, "-m", "pytest", "--loop-close", "-q", "--tb=no"]
+        streams.say(f"$ cd {source.name} && pytest --loop-close -q --tb=no")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        done = subprocess.run(command, cwd=shop, env=kept, stdout=subprocess.PIPE, text=True, check=False)
+        streams.say(done.stdout)
+        streams.say((shop / "nextprompt.md").read_text(encoding="utf-8"))
+    return 0
+
+
+# ``loop-close detectors``: what can be found, most blocking first.
+
+
+def detectors(options: argparse.Namespace, streams: Streams) -> int:
+    """Print a line for each detector: its place in the order, id, description."""
+    from loop_close.detectors import DEFAULT_DETECTORS
+
+    if options.json:
+        import json
+
+        listed = [
+            {"id": d.id, "kind": d.kind, "priority": d.priority, "description": d.description, "hint": d.hint}
+            for d in DEFAULT_DETECTORS
+        ]
+        streams.say(json.dumps(listed, indent=2))
+        return 0
+    width = max(len(d.id) for d in DEFAULT_DETECTORS)
+    for number, detector in enumerate(DEFAULT_DETECTORS, 1):
+        streams.say(f"{number:2}  {detector.id:{width}}  {detector.description}")
+    return 0
+
+
+# ``loop-close drive``: let tests and an agent take turns.
+
+
+def drive(options: argparse.Namespace, streams: Streams) -> int:
+    """Give back 0 for a loop that is done, 3 stuck, 4 at a limit, 130 interrupted."""
+    # By its name: the driver is built on the commands, and no command is built on the driver.
+    code: int = import_module("loop_close.drive.door").drive(options, streams)
+    return code
+
+
+# ``loop-close mcp``: the server that hosts of agents speak to, on standard input and output.
+
+_INSTALL = "pip install 'pytest-loop-close[mcp]'"
+
+
+def mcp(options: argparse.Namespace, streams: Streams) -> int:
+    """Serve until the input ends.
+
+    :raises UsageError: where the packages of the extra are not there.
+    """
+    try:
+        # By its name: the server is built on the commands, and no command is built on the server.
+        server = import_module("loop_close.mcp_server.server")
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] == "loop_close":
+            raise
+        raise UsageError(f"mcp is not installed: {_INSTALL} ({error})") from None
+    if streams.input.isatty():
+        streams.complain("waiting for an MCP client on standard input; press Ctrl-C to stop")
+    code: int = server.serve(streams)
+    if code:
+        # A thread still waits for input that nobody is going to send, and Python would wait for the thread.
+        os._exit(code)
+    return code

@@ -1,0 +1,185 @@
+"""The project that a command is about: its root, settings, history, the files it writes, its test command."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from loop_close import files
+from loop_close.cli.streams import UsageError
+from loop_close.settings import OFF, Settings, SettingsError, parse_settings
+
+if TYPE_CHECKING:
+    import argparse
+
+    from loop_close.remember import Memory
+    from loop_close.targets import Targets
+
+
+NO_RUN = "no runs recorded in this project: run pytest --loop-close first"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """A project.
+
+    :ivar history: where its history lies, or would.
+    """
+
+    root: Path
+    settings: Settings
+    history: Path
+
+
+def place_of(options: argparse.Namespace) -> Place:
+    """The project that the working directory belongs to.
+
+    :raises UsageError: for settings that are wrong, and where nothing is remembered by them.
+    """
+    return place_at(Path.cwd(), options.history)
+
+
+def place_at(folder: Path, history: str | None = None) -> Place:
+    """The project that a folder belongs to.
+
+    :param history: where its history lies; None for what its settings say.
+    :raises UsageError: for settings that are wrong, and where nothing is remembered by them.
+    """
+    root = root_of(folder)
+    settings = settings_of(root)
+    return Place(root=root, settings=settings, history=_history(root, settings, history))
+
+
+def root_of(folder: Path) -> Path:
+    """The nearest folder that has a state folder or our settings; the folder itself where there is none.
+
+    A repository is never left: what lies around it is another project.
+    """
+    return next((each for each in _upwards(folder) if is_root(each)), folder)
+
+
+def _upwards(folder: Path) -> Iterator[Path]:
+    for each in (folder, *folder.parents):
+        yield each
+        if (each / ".git").exists():
+            return
+
+
+def is_root(folder: Path) -> bool:
+    """Whether it has a state folder or our settings."""
+    try:
+        return (folder / files.STATE_FOLDER).is_dir() or bool(files.settings_table(folder))
+    except (files.UnusablePathError, OSError):  # of the root it is told later; others are not ours to judge
+        return False
+
+
+def settings_of(root: Path) -> Settings:
+    """The project's settings.
+
+    :raises UsageError: when they are wrong.
+    """
+    try:
+        return parse_settings(files.settings_table(root))
+    except (SettingsError, files.UnusablePathError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _history(root: Path, settings: Settings, given: str | None) -> Path:
+    if given is not None:
+        return Path(given).expanduser()
+    if settings.history == OFF:
+        raise UsageError("this project keeps no history: [tool.loop-close] history is 'off'")
+    try:
+        return files.check_inside(root, files.path_of_setting(root, "history", settings.history))
+    except files.UnusablePathError as error:
+        raise UsageError(str(error)) from None
+
+
+def from_here(path: Path) -> str:
+    """The path as one would write it in the working directory."""
+    return os.path.relpath(path)
+
+
+# What ``loop-close run`` writes, and where: checked before, announced, and told apart from what others wrote.
+
+
+def targets_of(root: Path) -> Targets:
+    """The files that the project's settings name.
+
+    :raises UsageError: for settings that are wrong.
+    """
+    from loop_close import targets
+
+    try:
+        return targets.targets_of(root, settings_of(root), {})
+    except files.UnusablePathError as error:
+        raise UsageError(str(error)) from None
+
+
+def begin_memory(targets: Targets, source: str, *, is_own: bool = True, sees_files: bool = True) -> Memory:
+    """The run's place in the history, taken before it starts.
+
+    :param is_own: False for a command that remembers its run itself.
+    :param sees_files: False for a run of other files than those of the project as they are.
+    """
+    from loop_close.remember import begin
+
+    ours = (targets.prompt, targets.json, targets.history)
+    history = targets.history if is_own else None
+    return begin(targets.root, source, history, ours, sees_files=sees_files)
+
+
+def is_told(targets: Targets, exit_code: int) -> bool:
+    """Whether the command wrote the file itself: a prompt that has more than its output, or anything else.
+
+    A prompt of a run that was killed has nothing, and a green one does not count where the command failed after all.
+    """
+    path = targets.prompt
+    try:
+        is_ours = files.is_prompt(path)
+    except OSError:
+        return False
+    is_news = files.is_finished(path) and not (exit_code and files.is_green(path))
+    return not is_ours or is_news or files.is_green_but_for_known(path)
+
+
+# The command that runs the tests, as words; and the process that runs it and remembers the run.
+
+
+class CommandError(ValueError):
+    """A command that makes no words; the text says why."""
+
+
+def words_of(command: str) -> list[str]:
+    """The words of a command, as a shell splits them; nothing in them is expanded.
+
+    :raises CommandError: for a command with a quote that is not closed, or without a word.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise CommandError(f"is not a valid command line: {error}") from None
+    if not words:
+        raise CommandError("is empty")
+    return words
+
+
+def remembered(words: Sequence[str]) -> list[str]:
+    """The words that run the command under ``loop-close run``, which remembers it and writes the prompt."""
+    # -P: a module of the project must not take the place of one of ours.
+    return [sys.executable, "-P", "-m", "loop_close", "run", "--", *words]
+
+
+def environment() -> dict[str, str]:
+    """Ours, with the folder of this Python on the path: the pytest there has the plugin.
+
+    It comes first unless an environment was activated: then that one was meant.
+    """
+    path, ours = os.environ.get("PATH", os.defpath), os.path.dirname(sys.executable)
+    is_activated = any(name in os.environ for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
+    return {**os.environ, "PATH": os.pathsep.join((path, ours) if is_activated else (ours, path))}

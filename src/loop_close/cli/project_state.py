@@ -1,0 +1,434 @@
+"""State of a project: its sources after their last run, and what was edited since."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from loop_close import files
+from loop_close.cli.memory import Remembered, Summary, summary_of
+from loop_close.cli.project import Place
+from loop_close.conventions import is_configuration
+from loop_close.memory import MERGED, ChangedTest
+from loop_close.store.contract import RunRow
+from loop_close.store.runs import Look, known_by
+from loop_close.store.runs import Look as RunLook
+from loop_close.workspace.scan import Entry, take, take_known
+
+# Of tests; other tools that are run tell nothing of them.
+_TESTS = "pytest"
+_LOOKS = 60
+_BACK = 4
+_WORST = ("green", "failing", "stuck")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Seen:
+    """What is known.
+
+    :ivar standing: of the source that decides: the worst of those that ran on the files as they were last.
+    :ivar is_complete: its last run that ended came to its end, and all tests were meant to run.
+    :ivar is_running: that source, or a run of tests, is under way.
+    :ivar latest: the source and number of the last run that ended, of whichever source.
+    :ivar tests: what was done to tests, by the last runs of the source that decides.
+    :ivar known: the last run as it can be known again; ``has_known``: the history has the one that was known before.
+    :ivar finished: the last run of each source that ended, as it can be known again.
+    """
+
+    standing: Standing
+    is_complete: bool
+    is_running: bool
+    edited: Edited
+    latest: str
+    tests: tuple[ChangedTest, ...] = ()
+    known: str = ""
+    has_known: bool = True
+    finished: tuple[str, ...] = ()
+
+
+def see(place: Place, memory: Remembered, known: str = "") -> Seen:
+    """Look at what is remembered, and at the files.
+
+    :param known: a run that was seen before; empty for none.
+    """
+    looks = memory.looks(_LOOKS)
+    found = list(standings(last_runs(memory, None), place, memory.accepted()))
+    decides = _deciding(found, looks)
+    whole = _last_whole(looks)
+    later = looks[: looks.index(whole) + 1] if whole is not None else ()
+    return Seen(
+        standing=decides,
+        is_complete=decides.last.state != "killed" and _is_complete(decides, looks),
+        is_running=any(
+            each.last.state == "running" for each in found if each is decides or _is_of_tests(each)
+        ),
+        edited=edited_since(place, memory, whole, later),
+        latest=f"{looks[0].source} {looks[0].number}" if looks else "",
+        tests=_tests(decides, memory),
+        known=known_by(looks[0].source, looks[0].number, looks[0].window[0]) if looks else "",
+        has_known=not known or memory.has_run(known),
+        finished=tuple(_known_by(each.finished) for each in found if each.finished is not None),
+    )
+
+
+def _known_by(row: RunRow) -> str:
+    return known_by(row.source, row.number, row.started)
+
+
+def failing_since(seen: Seen, before: Collection[str], memory: Remembered) -> tuple[int, tuple[str, ...]]:
+    """The tests that fail, where each had the same failure already in an earlier run of its source.
+
+    Asked of a run of all tests that came to its end, and that is red for its tests alone.
+
+    :param before: the earlier runs, as they can be known again, at most one of each source.
+    :returns: the number of the earlier run and the tests; zero and nothing where any of them is of later.
+    """
+    row = seen.standing.finished
+    earlier = next((known for known in before if row is not None and _is_earlier(known, row)), None)
+    if row is None or earlier is None or seen.standing.last is not row or not seen.is_complete:
+        return 0, ()
+    run, last = memory.recorded_as(_known_by(row)), memory.recorded_as(earlier)
+    if run is None or last is None or run.omitted_marks or run.incomplete or last.is_killed:
+        return 0, ()
+    failing = tuple(sorted(mark.test for mark in run.marks))
+    older = {(mark.test, mark.shape) for mark in last.marks}
+    is_older = all((mark.test, mark.shape) in older or mark.test in last.known for mark in run.marks)
+    return (last.number, failing) if failing and is_older else (0, ())
+
+
+def _is_earlier(known: str, row: RunRow) -> bool:
+    number, _, rest = known.partition(" ")
+    return rest.partition(" ")[2] == row.source and int(number) < row.number
+
+
+def _tests(standing: Standing, memory: Remembered) -> tuple[ChangedTest, ...]:
+    """What was done to tests; where the last run tells of nothing, by the green run before it that does.
+
+    What cannot be decided is reported by two green runs, and an agent may run the tests as often as it likes.
+    """
+    if standing.summary.tests:
+        return standing.summary.tests
+    accepted = memory.accepted()
+    rows = (row for row in reversed(memory.rows(standing.last.source, _BACK)) if row.state == "done")
+    found = (summary_of(row).judged(accepted) for row in rows)
+    return next((each.tests for each in found if each.verdict == "green" and each.tests), ())
+
+
+def _is_of_tests(standing: Standing) -> bool:
+    return standing.last.source.startswith(_TESTS)
+
+
+def _is_complete(standing: Standing, looks: Sequence[Look]) -> bool:
+    number = standing.finished.number if standing.finished is not None else 0
+    return any(each.is_full for each in looks if (each.source, each.number) == (standing.last.source, number))
+
+
+def _deciding(found: Sequence[Standing], looks: Sequence[Look]) -> Standing:
+    """The worst of the sources whose last run saw the files as the last run of all did; the newest of equals."""
+    newest = max(found, key=_age)
+    last: dict[str, Look] = {}
+    for each in looks:
+        last.setdefault(each.source, each)
+    same = [s for s in found if s is newest or _saw_the_same(last.get(s.last.source), looks)]
+    return max(same, key=lambda standing: (_WORST.index(standing.verdict), _age(standing)))
+
+
+def _saw_the_same(look: Look | None, looks: Sequence[Look]) -> bool:
+    return look is not None and look.snapshot is not None and look.snapshot == looks[0].snapshot
+
+
+def _age(standing: Standing) -> float:
+    return end_of(standing.finished or standing.last)
+
+
+def _last_whole(looks: Sequence[Look]) -> Look | None:
+    """The last run in which all tests were meant to run; where there is none, the last of tests, or of anything."""
+    tests = [each for each in looks if each.source.startswith(_TESTS)] or list(looks)
+    return next((each for each in tests if each.is_full), tests[0] if tests else None)
+
+
+def is_ours_to_judge(place: Place) -> bool:
+    """Whether the project and what is remembered of it belong to us, or to the administrator: else it may be a trap."""
+    if not hasattr(os, "getuid"):
+        return True
+    paths = (place.root, place.root / files.STATE_FOLDER)
+    return all(path.lstat().st_uid in (os.getuid(), 0) for path in paths if os.path.lexists(path))
+
+
+# Which of a project's files were edited since its tests ran, as far as that can be told at once.
+
+_CODE = (".py", ".pyi")
+# With more the sources are not compared: a checkout of another branch is an edit anyway.
+_COMPARED = 100
+
+#: Path, and digests before and after; None where there is no file.
+_Change = tuple[str, str | None, str | None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Edited:
+    """What was edited.
+
+    :ivar paths: the files whose meaning is another now; None where they are not all known.
+    :ivar state: gives a digest of all files as they are; most often nobody asks.
+    """
+
+    paths: tuple[str, ...] | None
+    state: Callable[[], str]
+
+
+def edited_since(place: Place, memory: Remembered, run: RunLook | None, later: Sequence[RunLook]) -> Edited:
+    """The files whose meaning is another than what a run saw.
+
+    Python files and the configuration of tests count; comments, formatting and docstrings do not, and neither does
+    what was written while tests ran.
+
+    :param run: the run to compare with; ``later``: it and those since.
+    """
+    known = memory.files()
+    now = files_now(place.root, known, _ours(place))
+    before = _before(known, memory, run)
+    if now.entries is None or before is None:
+        return Edited(paths=None, state=now.state)
+    changed = [
+        each
+        for each in _changed(before, now.entries)
+        if each[0] not in now.in_doubt and not _is_by_tests(place.root, each[0], now.entries, later)
+    ]
+    paths = _effective(changed, memory, now)
+    return Edited(paths=None if now.in_doubt and not paths else paths, state=now.state)
+
+
+def _ours(place: Place) -> list[str]:
+    return [path for path in (place.settings.file, place.settings.json, f"{files.STATE_FOLDER}/") if path]
+
+
+def _before(known: Known, memory: Remembered, run: RunLook | None) -> dict[str, str | None] | None:
+    """Digests as the run saw them, None for no file; None where they are not known."""
+    since = memory.changes_since(run.snapshot) if run is not None and known else None
+    if since is None:
+        return None
+    before: dict[str, str | None] = {path: entry[2] for path, entry in known.items() if path != LISTED}
+    before.update((path, old) for path, old, _ in since)
+    return before
+
+
+def _changed(before: Mapping[str, str | None], now: Mapping[str, Entry]) -> list[_Change]:
+    return sorted(each for each in _differing(before, now) if _counts(each[0]))
+
+
+def _differing(before: Mapping[str, str | None], now: Mapping[str, Entry]) -> Iterator[_Change]:
+    for path, entry in now.items():
+        if before.get(path) != entry.digest:
+            yield path, before.get(path), entry.digest
+    for path in before.keys() - now.keys():
+        if before[path] is not None:
+            yield path, before[path], None
+
+
+def _counts(path: str) -> bool:
+    return path.endswith(_CODE) or is_configuration(path)
+
+
+def _is_by_tests(root: Path, path: str, now: Mapping[str, Entry], runs: Iterable[RunLook]) -> bool:
+    """Whether it was last written while tests ran."""
+    if path not in now:
+        return False
+    written = now[path].mtime_ns / 1e9
+    if written < 0:  # it says nothing
+        try:
+            written = (root / path).lstat().st_mtime
+        except OSError:
+            return False
+    return any(first <= written <= last for first, last in (run.window for run in runs))
+
+
+def _effective(changed: list[_Change], memory: Remembered, now: Files) -> tuple[str, ...]:
+    """Those that differ in more than comments, formatting and docstrings."""
+    if not changed or len(changed) > _COMPARED:
+        return tuple(path for path, _, _ in changed)
+    from loop_close.workspace.edits import Changed, edits_of  # late: most often nothing was edited
+
+    def content(digest: str) -> bytes | None:
+        return now.contents.get(digest) or memory.content(digest)
+
+    found = edits_of(
+        [Changed(path=path, before=before, after=after) for path, before, after in changed], content
+    )
+    return tuple(dict.fromkeys(edit.file for edit in found.edits if edit.is_effective))
+
+
+# A project's files as they are when the hook is asked, in the time that it has.
+
+#: So many changed files are read, those that were written last: after a checkout there are thousands.
+MOST_READ = 500
+LISTED = "//listed"
+_ABOVE = "../"
+
+Known = Mapping[str, tuple[int, int, str]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Files:
+    """The files as they are.
+
+    :ivar entries: size, time and digest by path; None where they are not all known, or listed in another way than they
+        were when they were last known.
+    :ivar contents: of files that are new or changed, by digest.
+    :ivar in_doubt: files of the same size as known that were written since, and not read for want of time.
+    """
+
+    entries: Mapping[str, Entry] | None
+    contents: Mapping[str, bytes]
+    in_doubt: Collection[str]
+
+    def state(self) -> str:
+        """A digest of them all; empty where they are not known."""
+        from loop_close.snapshot import digest_of  # late: most often nobody asks
+
+        return digest_of(self.entries or {})
+
+
+def files_now(root: Path, known: Known, leave_out: Collection[str]) -> Files:
+    """Look at the files below the root, and at those outside of it that are known.
+
+    :param known: as they were when they were last taken down.
+    :param leave_out: paths that are no part of the program.
+    """
+    before = {path: Entry._make(entry) for path, entry in known.items()}
+    outside = {path: entry for path, entry in before.items() if path.startswith(_ABOVE)}
+    seen = take(root, before, leave_out=leave_out, most=MOST_READ)
+    listed = known.get(LISTED)
+    if seen.problem or listed is None or listed[2] != seen.listed_by:
+        return Files(entries=None, contents={}, in_doubt=())
+    entries, contents = dict(seen.entries), dict(seen.contents)
+    if outside:
+        entries |= _outside(root, outside, contents)
+    doubted = (path for path in seen.unread if path in before and before[path].size == entries[path].size)
+    return Files(entries=entries, contents=contents, in_doubt=frozenset(doubted))
+
+
+def _outside(root: Path, known: Mapping[str, Entry], contents: dict[str, bytes]) -> dict[str, Entry]:
+    """Those outside as they are, by their paths from the root; new ones are not found. Puts contents to the others."""
+    root = Path(os.path.realpath(root))
+    levels = min(max(_levels(path) for path in known), len(root.parents))
+    top = root.parents[levels - 1] if levels else root
+    down = root.relative_to(top).parts
+    below = {"/".join((*down[: levels - _levels(path)], path[3 * _levels(path) :])): path for path in known}
+    seen = take_known(top, {name: known[path] for name, path in below.items()}, most=MOST_READ)
+    contents |= seen.contents
+    found = {below[name]: entry for name, entry in seen.entries.items()}
+    return found or dict(
+        known
+    )  # they are gone all at once where the root was moved: of that nobody knows anything
+
+
+def _levels(path: str) -> int:
+    """How many folders it goes up."""
+    parts = path.split("/")
+    return next((at for at, part in enumerate(parts) if part != os.pardir), len(parts))
+
+
+# The state of a source after its last run, and the path of its prompt.
+
+_SOURCE = re.compile(r"^- `([^`\n]{1,200})`: ", re.MULTILINE)
+#: Characters of a prompt in which its sources are looked for: they stand at its top.
+_MOST_READ = 20_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """The state of a source.
+
+    :ivar last: its last run, whatever became of it.
+    :ivar finished: the last that ended; None where none did.
+    :ivar prompt: where a prompt lies that is of that run, or tells its result among others, as an absolute path; None
+        where it does not tell of it any more, or is gone.
+    """
+
+    last: RunRow
+    finished: RunRow | None
+    summary: Summary
+    prompt: Path | None
+
+    @property
+    def verdict(self) -> str:
+        """``green``, ``failing`` or ``stuck``: an unknown result is not green."""
+        if self.summary.breaker.state == "open" or self.summary.verdict == "stuck":
+            return "stuck"
+        is_tampered = any(signal.kind == "test-tampering" for signal in self.summary.fired)
+        is_green = self.summary.verdict == "green" and self.last.state != "killed" and not is_tampered
+        return "green" if is_green else "failing"
+
+
+def last_runs(memory: Remembered, source: str | None) -> list[tuple[RunRow, RunRow | None]]:
+    """Of the source, or of each, its last run and the last one that ended."""
+    if source is not None:
+        return [_last_of(memory, source)]
+    return _without_older_merge([_last_of(memory, name) for name in memory.sources()])
+
+
+def _without_older_merge(pairs: list[tuple[RunRow, RunRow | None]]) -> list[tuple[RunRow, RunRow | None]]:
+    """The last runs but for merged reports that are older than another: those are of files that were others then."""
+    newest = max(end_of(finished) for _, finished in pairs)
+    kept = [pair for pair in pairs if pair[0].source != MERGED or end_of(pair[1]) == newest]
+    return kept or pairs
+
+
+def _last_of(memory: Remembered, source: str) -> tuple[RunRow, RunRow | None]:
+    last = memory.rows(source, 1)[-1]
+    rows = (last,) if last.state == "done" else memory.rows(source)
+    return last, next((row for row in reversed(rows) if row.state == "done"), None)
+
+
+def standings(
+    pairs: Sequence[tuple[RunRow, RunRow | None]], place: Place, accepted: Collection[str] = ()
+) -> Iterator[Standing]:
+    """Where they stand, each with its prompt where that is still there.
+
+    :param accepted: fingerprints of changes to tests that a person accepted.
+    """
+    newest = max(pairs, key=lambda pair: end_of(pair[1]))[1]
+    prompt = _prompt(place)
+    told = _sources_in(prompt) if len(pairs) > 1 else ()
+    for last, finished in pairs:
+        yield Standing(
+            last=last,
+            finished=finished,
+            summary=summary_of(finished or last).judged(accepted),
+            prompt=prompt if finished is not None and (finished is newest or last.source in told) else None,
+        )
+
+
+def end_of(row: RunRow | None) -> float:
+    """When it ended, else when it began; 0 for none."""
+    return 0.0 if row is None else row.ended or row.started
+
+
+def _prompt(place: Place) -> Path | None:
+    """The prompt, where it is one that a finished run wrote."""
+    path = place.root / place.settings.file
+    # Nothing that a reader would wait for.
+    return path if path.is_file() and files.is_finished(path) else None
+
+
+def _sources_in(path: Path | None) -> Collection[str]:
+    """The sources whose results the prompt tells, of those that are not green: each has a line of its own."""
+    return _SOURCE.findall(prompt_text(path, _MOST_READ))
+
+
+def prompt_text(path: Path | None, limit: int) -> str:
+    """The beginning of the prompt, made safe once more; empty where there is none, or it is not where we write it."""
+    if path is None or path.is_symlink() or not path.is_file():
+        return ""
+    try:
+        with path.open("rb") as file:
+            text = file.read(limit).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    from loop_close.prompt.show import safe
+
+    return safe(files.without_signature(text), limit)
