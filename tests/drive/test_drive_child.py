@@ -8,9 +8,7 @@ import threading
 import pytest
 from driven import is_running, wait_until
 
-from loop_close.drive.child import Child, run
-from loop_close.drive.group import end_leftover
-from loop_close.drive.stopping import InterruptionError, Stop
+from loop_close.drive.processes import Child, InterruptionError, Stop, end_leftover, run
 from loop_close.process import birth_of
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there are no process groups")
@@ -85,7 +83,7 @@ def test_who_holds_the_pipe_is_not_waited_for(tmp_path):
 
 
 def test_who_ignores_what_it_is_asked_is_made_to_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("loop_close.drive.group._GRACES", (("SIGINT", 0.1), ("SIGTERM", 0.1)))
+    monkeypatch.setattr("loop_close.drive.processes._GRACES", (("SIGINT", 0.1), ("SIGTERM", 0.1)))
     code = (
         "import signal, time\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\n"
         "print('deaf', flush=True)\ntime.sleep(600)"

@@ -2,7 +2,7 @@ import pytest
 
 from loop_close.agent.tool_results import RunOutcome
 from loop_close.cli.status import CameTo
-from loop_close.drive.watch import Watch
+from loop_close.drive.state import LoopTracker
 from loop_close.memory import Episode, Progress, Run, Step
 
 REST = ("test_b.py::test_b", "test_c.py::test_c")
@@ -18,7 +18,7 @@ def came(selection="-k a", not_run=REST, incomplete=""):
 
 
 def begun(*runs):
-    watch = Watch()
+    watch = LoopTracker()
     for run in runs:
         watch.begin(run)
     return watch
@@ -39,7 +39,7 @@ def test_the_first_run_tells_what_the_loop_is_about(run, selection, elsewhere):
 
 
 def test_without_a_run_nothing_has_begun():
-    assert begun(CameTo()) == Watch()
+    assert begun(CameTo()) == LoopTracker()
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_rest_is_elsewhere(first, run, is_so):
     ],
 )
 def test_numbers_that_go_back_before_a_run(numbers, is_lost):
-    watch = Watch(numbers={"pytest": 5})
+    watch = LoopTracker(numbers={"pytest": 5})
     watch.notice_loss(numbers)
     assert (watch.is_lost, watch.numbers) == (is_lost, numbers)
 
@@ -83,6 +83,6 @@ def test_numbers_that_go_back_before_a_run(numbers, is_lost):
 )
 def test_numbers_that_go_back_while_the_tests_run(tmp_path, numbers, is_lost):
     """A source that is gone was let go by the history itself, which keeps so many runs."""
-    watch = Watch(numbers={"pytest": 5})
+    watch = LoopTracker(numbers={"pytest": 5})
     watch.ended(tmp_path, numbers, CameTo(), RunOutcome())
     assert (watch.is_lost, watch.numbers) == (is_lost, numbers)

@@ -5,7 +5,7 @@ from loop_close.agent.guard import Limits
 from loop_close.agent.loop import AgentLoop
 from loop_close.agent.strategies import parse_strategy
 from loop_close.agent.tool_results import RunOutcome
-from loop_close.drive import words
+from loop_close.drive import screen
 from loop_close.drive.screen import spelled
 from loop_close.memory import Breaker, ChangedTest, Edit, Edits
 
@@ -34,7 +34,7 @@ def loop_of(*failing, limits=None):
     ],
 )
 def test_trend(failing, said):
-    assert words.trend(list(failing)) == said
+    assert screen.trend(list(failing)) == said
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_where_the_loop_stands(failing, breaker, said):
     outcome = RunOutcome(verdict="error", failing=failing[-1], is_complete=True, breaker=breaker)
     if not failing[-1]:
         outcome = RunOutcome(verdict="green", is_complete=True)
-    assert words.standing(loop_of(*failing), outcome) == said
+    assert screen.state_line(loop_of(*failing), outcome) == said
 
 
 @pytest.mark.parametrize(
@@ -67,28 +67,32 @@ def test_where_the_loop_stands(failing, breaker, said):
 def test_run_of_which_little_is_known(outcome, said):
     loop = loop_of(2)
     loop.tested(outcome)
-    assert words.standing(loop, outcome) == said
-    assert words.trend(loop.failing) == "2 failing"
+    assert screen.state_line(loop, outcome) == said
+    assert screen.trend(loop.failing) == "2 failing"
 
 
 def test_number_of_the_turn():
-    assert words.turn(loop_of()) == "turn 1 of 100"
-    assert words.turn(loop_of(limits=Limits(max_iterations=float("inf")))) == "turn 1"
+    assert screen.turn_label(loop_of()) == "turn 1 of 100"
+    assert screen.turn_label(loop_of(limits=Limits(max_iterations=float("inf")))) == "turn 1"
 
 
 def test_stuck_loop_tells_what_was_tried():
-    (line, _) = words.summary(loop_of(2, 2), "stuck", "no progress")
+    (line, _) = screen.summary_lines(loop_of(2, 2), "stuck", "no progress")
     assert line == "loop-close drive: stuck after 0 turns in 0:00: no progress"
     tried = "run 2: edited: total in cart.py; no failure moved; 2 failing after it"
-    lines = list(words.left(RunOutcome(attempts=(tried,), prompt="## Tried so far\n\nx\n"), "nextprompt.md"))
+    lines = list(
+        screen.next_step_lines(
+            RunOutcome(attempts=(tried,), prompt="## Tried so far\n\nx\n"), "nextprompt.md"
+        )
+    )
     assert lines[:2] == ["  what was tried:", f"    {tried}"]
     assert lines[2] == "  the next prompt: nextprompt.md"
     assert lines[3].endswith("loop-close drive --resume")
-    assert len(list(words.left(RunOutcome(), "nextprompt.md"))) == 2
+    assert len(list(screen.next_step_lines(RunOutcome(), "nextprompt.md"))) == 2
 
 
 def test_summary_of_a_loop_that_is_done_is_short():
-    lines = list(words.summary(loop_of(2, 0), "done", "the tests are green"))
+    lines = list(screen.summary_lines(loop_of(2, 0), "done", "the tests are green"))
     assert lines == ["loop-close drive: done after 0 turns in 0:00: the tests are green", "  2 → 0 failing"]
 
 
@@ -108,7 +112,7 @@ def test_summary_of_a_loop_that_is_done_is_short():
     ],
 )
 def test_what_a_person_should_look_at(edits, said):
-    assert list(words.warnings(RunOutcome(verdict="green"), edits)) == said
+    assert list(screen.warning_lines(RunOutcome(verdict="green"), edits)) == said
 
 
 def test_edited_functions_that_no_test_ran_are_named_where_the_loop_is_done():
@@ -116,10 +120,10 @@ def test_edited_functions_that_no_test_ran_are_named_where_the_loop_is_done():
         verdict="green", edits_not_run="The edited function was not run by any test: f (a.py)."
     )
     edits = Edits(edits=(Edit(file="a.py"),))
-    assert list(words.warnings(outcome, edits)) == [
+    assert list(screen.warning_lines(outcome, edits)) == [
         "  look: The edited function was not run by any test: f (a.py)."
     ]
-    assert list(words.warnings(outcome, None)) == []
+    assert list(screen.warning_lines(outcome, None)) == []
 
 
 def test_tests_that_are_not_as_they_were_are_told():
@@ -129,16 +133,16 @@ def test_tests_that_are_not_as_they_were_are_told():
         tests=(ChangedTest(file="t.py", test="t", kind="not-run", what="is skipped"),),
         missing=2,
     )
-    assert list(words.warnings(outcome, None)) == [
+    assert list(screen.warning_lines(outcome, None)) == [
         "  tests are not as they were: no longer run: t.py::t, 2 fewer tests ran than before",
         "    no longer run: t.py::t: is skipped",
         "  to see the changes, and to accept them: loop-close accept",
     ]
-    assert words.standing(loop_of(), outcome).startswith("green, but tests were changed: no longer run")
+    assert screen.state_line(loop_of(), outcome).startswith("green, but tests were changed: no longer run")
 
 
 def test_reason_from_outside_is_made_safe():
-    (first, *_) = words.summary(loop_of(), "stuck", "\x1b[31mred\n# x \u202e")
+    (first, *_) = screen.summary_lines(loop_of(), "stuck", "\x1b[31mred\n# x \u202e")
     assert "\x1b" not in first
     assert "\u202e" not in first
     assert "\n" not in first
@@ -151,7 +155,7 @@ def test_steps_of_the_plan():
         FixStep(cause="c", description="third"),
         *(FixStep(cause=f"d{n}") for n in range(20)),
     ]
-    lines = list(words._steps(FixPlan(steps=tuple(steps))))
+    lines = list(screen._steps(FixPlan(steps=tuple(steps))))
     assert lines[:3] == [
         "1. fixed after 2 attempts: first",
         "2. given up after 3 attempts: b",

@@ -66,7 +66,7 @@ def detectors(options: argparse.Namespace, streams: Streams) -> int:
 def drive(options: argparse.Namespace, streams: Streams) -> int:
     """Give back 0 for a loop that is done, 3 stuck, 4 at a limit, 130 interrupted."""
     # By its name: the driver is built on the commands, and no command is built on the driver.
-    code: int = import_module("loop_close.drive.door").drive(options, streams)
+    code: int = import_module("loop_close.drive.driver").drive(options, streams)
     return code
 
 

@@ -2,39 +2,58 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
+import json
 import shlex
 import shutil
+import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 from loop_close import files
 from loop_close.agent.completion import BOX
 from loop_close.agent.loop import AgentLoop
 from loop_close.agent.output import Said, said_in
 from loop_close.agent.strategies import Decision
-from loop_close.agent.tool_results import RunOutcome
-from loop_close.cli import INSIDE
+from loop_close.agent.tool_results import RunOutcome, progress_meta
+from loop_close.cli import INSIDE, driven_tests
 from loop_close.cli.driven_tests import DrivenTests
 from loop_close.cli.memory import shown
-from loop_close.cli.project import environment, remembered
+from loop_close.cli.project import environment, remembered, root_of, targets_of
+from loop_close.cli.project_state import prompt_text
 from loop_close.cli.status import CameTo, came_to, last_numbers
-from loop_close.cli.streams import UsageError
-from loop_close.drive import saved, words
-from loop_close.drive.agent import failure, prepared
-from loop_close.drive.child import Child, Ended, run
-from loop_close.drive.mending import Mending
-from loop_close.drive.plan import Plan, steps_now, task_box
-from loop_close.drive.screen import Screen
-from loop_close.drive.stopping import InterruptionError, Stop
-from loop_close.drive.testing import outcome_of, unknown_outcome, with_plugin
-from loop_close.drive.watch import Watch
+from loop_close.cli.streams import Streams, UsageError
+from loop_close.drive.plan import Plan, failure, plan_of, prepared, runs_pytest, steps_now, task_box
+from loop_close.drive.processes import Child, Ended, InterruptionError, Stop, end_leftover, run
+from loop_close.drive.screen import (
+    Screen,
+    next_step_lines,
+    state_line,
+    summary_lines,
+    turn_label,
+    warning_lines,
+)
+from loop_close.drive.state import (
+    STATE,
+    TURN,
+    FixTracker,
+    LoopTracker,
+    State,
+    exclusive_lock,
+    load_state,
+    save_state,
+)
 from loop_close.memory import ChangedTest
+from loop_close.model import Verdict
 from loop_close.process import birth_of
 from loop_close.prompt.loop import lines_of
+from loop_close.prompt.report_json import attempts_document
+from loop_close.text.sanitize import one_line
 
 Ending = Literal["done", "stuck", "limit", "interrupted"]
 #: What shells answer for a command that cannot be run, and for one that is not there.
@@ -50,13 +69,13 @@ class Driver:
     """
 
     def __init__(
-        self, plan: Plan, loop: AgentLoop, watch: Watch, tests: DrivenTests, screen: Screen, stop: Stop
+        self, plan: Plan, loop: AgentLoop, watch: LoopTracker, tests: DrivenTests, screen: Screen, stop: Stop
     ) -> None:
         self._plan = plan
         self._loop = loop
         self._watch = watch
         self._tests = tests
-        self._mending = Mending(plan.root, plan.targets, tests)
+        self._mending = FixTracker(plan.root, plan.targets, tests)
         self._screen = screen
         self._stop = stop
         self._environment = {**environment(), INSIDE: "drive"}
@@ -80,13 +99,13 @@ class Driver:
         self._keep(ended, reason)
         name = self._plan.targets.name
         lines = [
-            *words.summary(self._loop, ended, reason),
-            *words.warnings(
+            *summary_lines(self._loop, ended, reason),
+            *warning_lines(
                 self._outcome,
                 self._watch.edits(self._plan.root) if ended == "done" else None,
                 is_lost=self._watch.is_lost,
             ),
-            *(() if ended == "done" else words.left(self._outcome, name, self._loop.work)),
+            *(() if ended == "done" else next_step_lines(self._outcome, name, self._loop.work)),
         ]
         self._screen.say("\n".join(lines))
         return ended
@@ -123,7 +142,7 @@ class Driver:
         if decision.action == "done":
             decision = self._without_edit(decision, outcome) or decision
         self._keep()
-        self._screen.step(words.standing(self._loop, outcome))
+        self._screen.step(state_line(self._loop, outcome))
         for warning in decision.warnings:
             self._screen.step(warning)
         return decision
@@ -185,11 +204,11 @@ class Driver:
     def _turn(self, decision: Decision) -> None:
         """Let the agent work, and take up what it says."""
         text = self._loop.prompt(self._outcome, decision)
-        path = self._plan.root / saved.TURN
+        path = self._plan.root / TURN
         files.state_folder(self._plan.root)
         files.write_private(path, text)
         given, data = prepared(self._plan.agent, text, path)
-        at = f"{words.turn(self._loop)}: {self._plan.agent[0]}"
+        at = f"{turn_label(self._loop)}: {self._plan.agent[0]}"
         self._screen.step(f"{at} ({decision.reason})" if self._loop.turns else at)
         self._screen.wait_for(at)
         self._tests.mark_asked()
@@ -238,7 +257,7 @@ class Driver:
         self._keep()
 
     def _keep(self, ended: str = "", reason: str = "") -> None:
-        state = saved.State(
+        state = State(
             given=self._plan.given,
             loop=self._loop.state(),
             watch=self._watch,
@@ -252,9 +271,9 @@ class Driver:
         if ended == "done":
             self._tests.forget()
         try:
-            saved.keep(self._plan.root, state)
+            save_state(self._plan.root, state)
         except OSError as error:
-            raise UsageError(f"cannot write {saved.STATE}: {error.strerror or error}") from None
+            raise UsageError(f"cannot write {STATE}: {error.strerror or error}") from None
 
 
 @contextlib.contextmanager
@@ -281,3 +300,240 @@ def _no_tests(test: list[str], exit_code: int) -> str:
         return f"the tests exited with code {exit_code} and no run was recorded; see their output above"
     hint = f"; to set a variable, use: env {test[0]} …" if "=" in test[0] else ""
     return f"cannot run the tests: {test[0]} (exit {exit_code}){hint}"
+
+
+# ``loop-close drive`` from its options to its exit code.
+
+_CODES = {"done": 0, "stuck": 3, "limit": 4, "interrupted": 130}
+
+
+def drive(options: argparse.Namespace, streams: Streams) -> int:
+    """Drive the agent of the options.
+
+    :returns: 0 done, 3 stuck, 4 a limit is reached, 130 interrupted.
+    :raises UsageError: for what cannot be done.
+    """
+    root = root_of(Path.cwd())
+    try:
+        with exclusive_lock(root), Stop() as stop:
+            return _CODES[_driver(root, options, streams, stop).drive()]
+    except InterruptionError:  # before there is a loop, or again and again: there is no time for a summary
+        return _CODES["interrupted"]
+
+
+def _driver(root: Path, options: argparse.Namespace, streams: Streams, stop: Stop) -> Driver:
+    state = _last(root, options)
+    plan = plan_of(options, state.given if options.resume and state is not None else {})
+    if state is not None and end_leftover(*state.child):
+        streams.complain("stopped a process that the last loop left running")
+    loop, watch = _loop(plan, state if options.resume else None)
+    tests = _tests(root, state if options.resume else None, streams)
+    stop.check()
+    return Driver(plan, loop, watch, tests, Screen(streams), stop)
+
+
+def _tests(root: Path, state: State | None, streams: Streams) -> DrivenTests:
+    """The tests that the loop is judged by: those at its start.
+
+    A new loop goes by those of the last one if changes to them were neither undone nor accepted.
+
+    :param state: of the loop that is gone on with; None for a new one.
+    """
+    last = driven_tests.kept(root)
+    if state is None:
+        left = last.left_open() if last is not None else ()
+        if last is None or not left:
+            return driven_tests.begin(root)
+        named = shown(", ".join(change.id for change in left[:5]))
+        streams.complain(
+            f"the last loop ended with changed tests, which are still open: {named}; to take them as they are:"
+            " loop-close accept --all"
+        )
+        return last
+    if last is not None:
+        if state.tests not in ("", last.digest):
+            streams.complain(
+                f"{STATE} names other tests than those kept at the start; the loop goes by those kept"
+            )
+        return last
+    at_head = driven_tests.of_last_commit(root)
+    streams.complain(
+        "the tests at the start of the loop are not kept any more; this loop goes by the tests of the last commit, and"
+        " by those as they are that git does not have"
+    )
+    return at_head
+
+
+def _last(root: Path, options: argparse.Namespace) -> State | None:
+    """The loop before; one that cannot be read is in the way only of who wants to go on with it."""
+    try:
+        state = load_state(root)
+    except UsageError:
+        if options.resume:
+            raise
+        return None
+    if options.resume and state is None:
+        raise UsageError(f"no loop to resume: {STATE} does not exist")
+    if options.resume and state is not None and state.ended == "done":
+        raise UsageError("the last loop ended as done; start a new one without --resume")
+    return state
+
+
+def _loop(plan: Plan, state: State | None) -> tuple[AgentLoop, LoopTracker]:
+    about: dict[str, Any] = {"task": plan.task, "patience": plan.patience}
+    if state is None:
+        return AgentLoop(plan.strategy, plan.limits, **about), LoopTracker()
+    try:
+        loop = AgentLoop.from_state(state.loop, plan.strategy, plan.limits, **about)
+    except ValueError as error:
+        raise UsageError(f"{STATE} is damaged ({error}); start a new loop without --resume") from None
+    return loop, state.watch
+
+
+# Run the tests, and say what they came to.
+
+_PLUGIN = "--loop-close"
+_LONGEST_PROBE = 120
+_LONGEST_PROMPT = 400_000
+_LARGEST_REPORT = 50_000_000
+_MAX_CAUSES = 200
+_MAX_ATTEMPTS = 6
+
+
+def with_plugin(words: list[str], root: Path, environment: Mapping[str, str]) -> list[str]:
+    """The words with the plugin asked for, where they run a pytest that has it.
+
+    Its prompt knows more than what can be read in the output.
+    """
+    at = runs_pytest(words)
+    if at < 0 or any(word.startswith(_PLUGIN) for word in words):
+        return words
+    try:
+        told = subprocess.run(
+            [*words[: at + 1], "--help"],
+            cwd=root,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_LONGEST_PROBE,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return words
+    has_plugin = _PLUGIN.encode() in told.stdout
+    return [*words[: at + 1], _PLUGIN, *words[at + 1 :]] if has_plugin else words
+
+
+def unknown_outcome(plan: Plan, ended: Ended, came: CameTo) -> RunOutcome:
+    """What there is to tell of a run of which nothing was remembered: it did not get as far as that."""
+    told = f"exited with code {ended.exit_code} before any test was reported"
+    text = "" if came.is_good_news else _prompt(plan)
+    return RunOutcome(verdict="error", state=str(ended.exit_code), prompt=_about(told, text))
+
+
+def outcome_of(plan: Plan, ended: Ended, came: CameTo, *, is_rest_elsewhere: bool) -> RunOutcome:
+    """What a run came to, by what is remembered of it.
+
+    :param came: of the sources that the command ran.
+    :param is_rest_elsewhere: what is known to fail is not what the command runs.
+    """
+    verdict = _verdict(came, ended, is_rest_elsewhere=is_rest_elsewhere)
+    is_green = verdict == "green"
+    progress = came.progress
+    return RunOutcome(
+        verdict=verdict,
+        failing=0 if is_green else sum(each.summary.failing or 0 for each in came.standings),
+        is_complete=_is_complete(came, ended),
+        is_edited=progress is not None and progress.step.edits.kind == "effective",
+        has_advanced=progress is not None and bool(progress.step.advanced),
+        tests=tuple(change for each in came.standings for change in each.summary.tests),
+        breaker=came.standings[0].summary.breaker if came.standings else RunOutcome().breaker,
+        causes={} if is_green else causes_in(plan.root),
+        state=progress.step.state if progress is not None else "",
+        meta=progress_meta(progress, is_green=is_green),
+        prompt=_told(plan, ended, came, is_green=is_green),
+        attempts=_attempts(came),
+        edits_not_run=came.standings[0].summary.not_run if is_green and came.standings else "",
+    )
+
+
+def _attempts(came: CameTo) -> tuple[str, ...]:
+    """What was tried in the loop, a line a run: the last ones."""
+    lines = [_attempt(each) for each in attempts_document(came.progress)]
+    more = [f"… {len(lines) - _MAX_ATTEMPTS} more runs before these"] if len(lines) > _MAX_ATTEMPTS else []
+    return tuple(one_line(line, 300) for line in (*more, *lines[-_MAX_ATTEMPTS:]))
+
+
+def _attempt(attempt: Mapping[str, Any]) -> str:
+    same = attempt["same_code_as"]
+    back = f", back to the code of run {same}" if same is not None else ""
+    return f"run {attempt['run']}: edited: {', '.join(attempt['edited'])}{back}; {attempt['effect']}"
+
+
+def _verdict(came: CameTo, ended: Ended, *, is_rest_elsewhere: bool) -> Verdict | None:
+    """That of the worst source; a command that failed is not green, whatever is remembered of it."""
+    if not came.standings or ended.is_late:
+        return None
+    found = came.standings[0].summary.verdict
+    if ended.exit_code == 0 and is_rest_elsewhere:
+        return "green"
+    if found == "green":
+        is_explained = any(each.summary.explains(ended.exit_code) for each in came.standings)
+        return "green" if is_explained else "error"
+    known: tuple[Verdict, ...] = get_args(Verdict)
+    return next((verdict for verdict in known if verdict == found), None)
+
+
+def _is_complete(came: CameTo, ended: Ended) -> bool:
+    are_done = all(each.last.state == "done" for each in came.standings)
+    return bool(came.standings) and are_done and not ended.is_late and not (came.run and came.run.incomplete)
+
+
+def _told(plan: Plan, ended: Ended, came: CameTo, *, is_green: bool) -> str:
+    """What the run wrote; where that says less than is known, that is said before it."""
+    text = _prompt(plan)
+    news = "" if came.is_good_news else text
+    if ended.is_late:
+        return _about("exceeded its time limit and was stopped", news)
+    return (
+        text
+        if is_green or news
+        else _about(f"exited with code {ended.exit_code}, and the run is not green", "")
+    )
+
+
+def _about(what: str, text: str) -> str:
+    """A heading that says so, before what the run wrote where that is more than good news."""
+    return f"# The tests could not be judged\n\nTheir command {what}.\n\n{text}".rstrip("\n")
+
+
+def _prompt(plan: Plan) -> str:
+    """What the run wrote, where its settings say so now; that of a run that was killed says nothing."""
+    try:
+        path = targets_of(plan.root).prompt
+    except UsageError:
+        path = plan.targets.prompt
+    text = prompt_text(path, _LONGEST_PROMPT)
+    return "" if text.startswith(files.RUNNING) else text
+
+
+def causes_in(root: Path) -> dict[str, str]:
+    """What each root cause of a project's report is, by its id, in its order: error, first line of its message, place.
+
+    Error and message are made fit to be shown. Nothing where there is no report.
+    """
+    path = root / files.REPORT
+    try:
+        if path.stat().st_size > _LARGEST_REPORT:
+            return {}
+        causes = json.loads(path.read_bytes())["root_causes"][:_MAX_CAUSES]
+        return {str(cause["id"]): _described(cause) for cause in causes}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return {}
+
+
+def _described(cause: Mapping[str, Any]) -> str:
+    location = cause["location"]
+    place = f" ({location['file']}:{location['line']})" if location["file"] else ""
+    said = ": ".join(filter(None, (cause["exception"], shown(cause["message"].partition("\n")[0], 80))))
+    return f"{said or cause['kind']}{place}"

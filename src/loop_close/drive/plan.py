@@ -7,7 +7,7 @@ import contextlib
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -211,3 +211,27 @@ def runs_pytest(words: list[str]) -> int:
     """Where in the words the name of pytest stands; -1 where they run something else."""
     at = start_of(words)
     return at if os.path.basename(words[at]) in ("pytest", "py.test") else -1
+
+
+# The agent's command for one turn: its words, and what it reads.
+
+
+def prepared(words: Sequence[str], text: str, path: Path) -> tuple[list[str], bytes | None]:
+    """The words with the prompt in its place, and what goes to the standard input.
+
+    The prompt is given once: in the words, as a file, or else on the standard input. No shell reads it.
+
+    :param path: of the file that holds the text.
+    :returns: None for the standard input where nothing goes there.
+    """
+    argument = text.replace("\0", "")
+    given = [word.replace(PROMPT_FILE, str(path)).replace(PROMPT, argument) for word in words]
+    is_named = any(PROMPT in word or PROMPT_FILE in word for word in words)
+    return given, None if is_named else text.encode("utf-8", "replace")
+
+
+def failure(exit_code: int, *, is_late: bool, seconds: float) -> str:
+    """Why a turn failed; empty where it did not."""
+    if is_late:
+        return f"the agent was stopped after {seconds:.0f} seconds"
+    return f"the agent exited with code {exit_code}" if exit_code else ""

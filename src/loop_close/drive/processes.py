@@ -1,20 +1,21 @@
-"""Run a command in a group of its own, pass on what it prints, and leave nothing of it behind."""
+"""Processes that the driver starts: run in groups of their own, ended with all that they started."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from types import FrameType
+from typing import IO, Any, Self
 
 from loop_close.cli.logs import Tail
-from loop_close.drive.group import end, sweep
-from loop_close.drive.stopping import Stop
+from loop_close.process import birth_of
 
 #: Bytes at most of what is kept of an output: its end.
 KEPT = 4_000_000
@@ -148,3 +149,109 @@ def _join(threads: Sequence[threading.Thread]) -> None:
     due = time.monotonic() + _REST
     for thread in threads:
         thread.join(max(0.0, due - time.monotonic()))
+
+
+# End a process with all that it has started.
+
+#: Seconds until the next, stronger signal. pytest writes what it knows on the first one.
+_GRACES = (("SIGINT", 5.0), ("SIGTERM", 2.0))
+_SWEPT = 1.0
+_POLL_INTERVAL = 0.02
+
+
+def end(process: subprocess.Popen[bytes], stop: Stop, *, is_forwarding: bool) -> None:
+    """End a process that leads its group: ask it to, then make it; at once where a person asks twice.
+
+    :param is_forwarding: it sends the first signal on, which others of its group would get twice.
+    """
+    asked = stop.asked
+    for name, grace in _GRACES if os.name == "posix" else ():
+        number = getattr(signal, name)
+        if is_forwarding and name == "SIGINT":
+            process.send_signal(number)
+        else:
+            _send(process.pid, number)
+        due = time.monotonic() + grace
+        while process.poll() is None and time.monotonic() < due and stop.asked <= max(asked, 1):
+            time.sleep(_POLL_INTERVAL)
+        if process.poll() is not None or stop.asked > max(asked, 1):
+            break
+    if process.poll() is None:
+        _send(process.pid, signal.SIGKILL) if os.name == "posix" else process.kill()
+    process.wait()
+
+
+def sweep(group: int) -> None:
+    """End what is left of a group whose leader has ended, such as servers that it started."""
+    if os.name != "posix" or not _send(group, signal.SIGTERM):
+        return
+    due = time.monotonic() + _SWEPT
+    while _send(group, 0) and time.monotonic() < due:
+        time.sleep(_POLL_INTERVAL)
+    _send(group, signal.SIGKILL)
+
+
+def end_leftover(pid: int, birth: str) -> bool:
+    """End the group of a process that a driver left behind when it was killed.
+
+    :param birth: when the process was started; another one may have its number by now.
+    :returns: whether there was one.
+    """
+    if not birth or birth_of(pid) != birth:
+        return False
+    sweep(pid)
+    return True
+
+
+def _send(group: int, number: int) -> bool:
+    """Signal a group; whether there is one that can be signalled."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+        return True
+    return False
+
+
+# Notice that somebody wants the driver to stop, without being ended by it.
+
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+_AT_ONCE = 3
+
+
+class InterruptionError(BaseException):
+    """Somebody wants the driver to stop; the text names the signal. No fault: nobody may take it for one."""
+
+
+class Stop:
+    """While it is entered, signals that would end us are counted; those that are ignored stay so.
+
+    :ivar asked: how often.
+    """
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self._last = ""
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        for number in (getattr(signal, name) for name in _NAMES if hasattr(signal, name)):
+            if signal.getsignal(number) != signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def check(self) -> None:
+        """Go on unless somebody wants us to stop.
+
+        :raises InterruptionError: when somebody does.
+        """
+        if self.asked:
+            raise InterruptionError(self._last)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.asked += 1
+        self._last = signal.Signals(number).name
+        if self.asked >= _AT_ONCE:  # whatever holds us up, such as a reader of our output that does not read
+            raise InterruptionError(self._last)
