@@ -8,7 +8,7 @@ import pytest
 
 from loop_close.agent.guard import Limits
 from loop_close.agent.loop import AgentLoop
-from loop_close.agent.output import Said
+from loop_close.agent.output import AgentOutput
 from loop_close.agent.strategies import parse_strategy
 from loop_close.agent.tool_results import RunOutcome, ToolResult
 from loop_close.memory import Breaker, ChangedTest
@@ -41,7 +41,7 @@ def loop(strategy="auto", limits=None, task=""):
 
 
 def told(loop, text, **options):
-    loop.answered(Said(text=text), now=0.0, **options)
+    loop.answered(AgentOutput(text=text), now=0.0, **options)
 
 
 def changed(tested, **changes):
@@ -165,7 +165,7 @@ def test_reason_of_a_turn_that_failed_says_so_and_what_the_tests_show():
 def test_agent_that_fails_counts_as_a_failure_and_the_reason_says_so(is_error):
     judge = loop(limits=Limits(max_consecutive_failures=2), task="Add a command.")
     for number in range(2):
-        said = Said(text=f"Part {number} of it: {'word ' * number * 9}", is_error=is_error)
+        said = AgentOutput(text=f"Part {number} of it: {'word ' * number * 9}", is_error=is_error)
         judge.answered(said, error="" if is_error else "the agent exited with code 2", now=0.0)
     reason = judge.limit(0.0).reason
     why = "the agent reported an error" if is_error else "the agent exited with code 2"
@@ -178,7 +178,7 @@ def test_every_error_of_a_turn_counts():
     for number in range(3):
         text = f"Attempt {number}.\nValueError: no price {number}\n{'x' * number}Error {number}\nKeyError: 'door'"
         results = (ToolResult(tool="t", content=f"OSError: disk {number}", is_error=True),)
-        judge.answered(Said(text=text, results=results), now=0.0)
+        judge.answered(AgentOutput(text=text, results=results), now=0.0)
     frequency = judge.analysis.stuck_signal.error_frequency
     assert max(frequency.values()) >= 2
     assert {name.partition(":")[0] for name in frequency} >= {"ValueError", "KeyError", "OSError"}
@@ -365,21 +365,21 @@ def test_limits_are_asked_before_a_turn():
 def test_failed_turns_count():
     judge = loop(limits=Limits(max_consecutive_failures=2))
     told(judge, "", error="it ended with exit code 1")
-    judge.answered(Said(text="I was cut off", is_error=True), now=0.0)
+    judge.answered(AgentOutput(text="I was cut off", is_error=True), now=0.0)
     assert judge.limit(1.0).limit == "failures"
 
 
 def test_costs_add_up():
     judge = loop(limits=Limits(max_cost=0.5))
     for _ in range(2):
-        judge.answered(Said(text="x", cost=0.25), now=0.0)
+        judge.answered(AgentOutput(text="x", cost=0.25), now=0.0)
     assert judge.limit(1.0).limit == "cost"
 
 
 def test_tools_that_get_the_agent_nowhere_are_told_to_it():
     judge = loop()
     calls = tuple(ToolResult(tool="Search", input={"q": "x"}, content="nothing") for _ in range(3))
-    judge.answered(Said(text="searched", results=calls), now=0.0)
+    judge.answered(AgentOutput(text="searched", results=calls), now=0.0)
     text = judge.prompt(RED, judge.tested(RED))
     assert text.count("`Search` made no progress 3 times in a row") == 1
 

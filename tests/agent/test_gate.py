@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from loop_close.agent.gate import CAP, Answer, Situation, answer
+from loop_close.agent.gate import CAP, GateAnswer, Situation, answer
 
 RED = Situation(
     run=7,
@@ -53,7 +53,7 @@ def test_kinds(situation, kind):
 
 
 def test_a_red_run_gives_the_prompt_and_the_path_last():
-    assert answer(RED) == Answer(
+    assert answer(RED) == GateAnswer(
         kind="go_on",
         text="# 1 test fails\n\nFull report: nextprompt.md",
         why="the last run is red",

@@ -8,14 +8,14 @@ from loop_close.agent.response import (
     MAX_LINES,
     MAX_SENTENCE,
     MAX_SENTENCES,
-    Tally,
+    PrintedCounts,
     clause_at,
     clauses_of,
     is_test_line,
     lines_of,
-    read,
+    printed_counts,
+    read_response,
     sentences_of,
-    tallies,
 )
 
 
@@ -94,24 +94,27 @@ PYTEST = "=== 1 failed, 11 passed, 2 warnings in 0.80s ==="
 @pytest.mark.parametrize(
     ("lines", "tally"),
     [
-        ([PYTEST], Tally(is_green=False, passed=11, failed=1)),
-        (["12 passed, 1 skipped in 0.10s"], Tally(is_green=True, passed=12)),
-        (["no tests ran in 0.01s"], Tally(is_green=False)),
-        (["1 error in 0.10s"], Tally(is_green=False, failed=1)),
-        (["Ran 3 tests in 0.1s", "", "OK"], Tally(is_green=True, passed=3)),
-        (["Ran 3 tests in 0.1s", "", "OK (skipped=1)"], Tally(is_green=True, passed=3)),
-        (["Ran 3 tests in 0.1s", "FAILED (failures=1, errors=1)"], Tally(is_green=False, passed=1, failed=2)),
-        (["Ran 0 tests in 0.0s", "OK"], Tally(is_green=False)),
-        (["  congratulations :) (1.20 seconds)"], Tally(is_green=True)),
-        (["  evaluation failed :( (1.20 seconds)"], Tally(is_green=False)),
-        (["Tests:       1 failed, 7 passed, 8 total"], Tally(is_green=False, passed=7, failed=1)),
-        (["  14 passing (20ms)"], Tally(is_green=True, passed=14)),
-        (["3 tests passed"], Tally(is_green=True, passed=3)),
-        (["test result: ok. 5 passed; 0 failed; 0 ignored"], Tally(is_green=True, passed=5)),
+        ([PYTEST], PrintedCounts(is_green=False, passed=11, failed=1)),
+        (["12 passed, 1 skipped in 0.10s"], PrintedCounts(is_green=True, passed=12)),
+        (["no tests ran in 0.01s"], PrintedCounts(is_green=False)),
+        (["1 error in 0.10s"], PrintedCounts(is_green=False, failed=1)),
+        (["Ran 3 tests in 0.1s", "", "OK"], PrintedCounts(is_green=True, passed=3)),
+        (["Ran 3 tests in 0.1s", "", "OK (skipped=1)"], PrintedCounts(is_green=True, passed=3)),
+        (
+            ["Ran 3 tests in 0.1s", "FAILED (failures=1, errors=1)"],
+            PrintedCounts(is_green=False, passed=1, failed=2),
+        ),
+        (["Ran 0 tests in 0.0s", "OK"], PrintedCounts(is_green=False)),
+        (["  congratulations :) (1.20 seconds)"], PrintedCounts(is_green=True)),
+        (["  evaluation failed :( (1.20 seconds)"], PrintedCounts(is_green=False)),
+        (["Tests:       1 failed, 7 passed, 8 total"], PrintedCounts(is_green=False, passed=7, failed=1)),
+        (["  14 passing (20ms)"], PrintedCounts(is_green=True, passed=14)),
+        (["3 tests passed"], PrintedCounts(is_green=True, passed=3)),
+        (["test result: ok. 5 passed; 0 failed; 0 ignored"], PrintedCounts(is_green=True, passed=5)),
     ],
 )
 def test_tally(lines, tally):
-    assert list(tallies(lines)) == [tally]
+    assert list(printed_counts(lines)) == [tally]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +145,7 @@ def test_line_of_somebody(line):
 
 @pytest.mark.parametrize("text", ["OK", "ok", "Sure.\n\nOK"])
 def test_ok_alone_is_a_word(text):
-    assert not read(text).is_test_only
+    assert not read_response(text).is_test_only
 
 
 @pytest.mark.parametrize(
@@ -158,7 +161,7 @@ def test_ok_alone_is_a_word(text):
     ],
 )
 def test_test_only(text, is_test_only):
-    assert read(text).is_test_only is is_test_only
+    assert read_response(text).is_test_only is is_test_only
 
 
 @pytest.mark.parametrize(

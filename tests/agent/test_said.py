@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from loop_close.agent.output import READERS, Said, said_in
+from loop_close.agent.output import READERS, AgentOutput, read_output
 from loop_close.agent.output_reader import KEPT
 from loop_close.agent.supervisor import Supervisor
 
@@ -20,7 +20,7 @@ def read(name: str) -> str:
     return (CORPUS / name).read_text(encoding="utf-8")
 
 
-def told(said: Said) -> list[tuple[str, bool]]:
+def told(said: AgentOutput) -> list[tuple[str, bool]]:
     return [(result.tool, result.is_error) for result in said.results]
 
 
@@ -67,7 +67,7 @@ OPENHANDS = [("terminal", True), ("file_editor", True), ("terminal", True)]
     ],
 )
 def test_corpus(name, format, text, cost, is_error, results):
-    said = said_in(read(name))
+    said = read_output(read(name))
     assert (said.format, said.text, said.is_error) == (format, text, is_error)
     assert said.cost == pytest.approx(cost)
     assert told(said) == results
@@ -86,7 +86,7 @@ def test_corpus_is_told_of_and_has_each_format():
 def test_windows_lines_and_terminal_modes_change_nothing(name):
     output = read(name)
     framed = "\x1b[?25l" + output.replace("\n", "\r\n") + "\x1b[?25h\n"
-    assert said_in(framed) == said_in(output)
+    assert read_output(framed) == read_output(output)
 
 
 @pytest.mark.parametrize("name", [name for name in JSON_OUTPUTS if name.endswith("l")])
@@ -94,7 +94,7 @@ def test_noise_between_the_events_changes_nothing(name):
     lines = read(name).splitlines()
     noisy = ["Now using node v22", *lines[:2], "(node:1) Warning: old", *lines[2:], "npm notice"]
     if len(lines) > 3:
-        assert said_in("\n".join(noisy)) == said_in(read(name))
+        assert read_output("\n".join(noisy)) == read_output(read(name))
 
 
 @pytest.mark.parametrize(
@@ -102,13 +102,13 @@ def test_noise_between_the_events_changes_nothing(name):
 )
 @pytest.mark.parametrize("name", ["claude.json", "cursor.json"])
 def test_shells_noise_before_one_closing_event(before, name):
-    assert said_in(before + read(name)) == said_in(read(name))
+    assert read_output(before + read(name)) == read_output(read(name))
 
 
 def test_code_block_in_the_answer_is_no_quotation():
     answer = "Fixed:\n```python\nreturn a + b\n```"
     output = "Now using node v22\n" + json.dumps(json.loads(RESULT) | {"result": answer})
-    assert (said_in(output).format, said_in(output).text) == ("claude", answer)
+    assert (read_output(output).format, read_output(output).text) == ("claude", answer)
 
 
 @pytest.mark.parametrize(
@@ -138,21 +138,21 @@ def test_code_block_in_the_answer_is_no_quotation():
     ],
 )
 def test_plain_text_stays_what_it_is(output):
-    assert said_in(output) == Said(text=output)
+    assert read_output(output) == AgentOutput(text=output)
 
 
 @pytest.mark.parametrize("name", ["result", "response", "output", "message", "text", "content"])
 def test_one_unknown_object(name):
     output = json.dumps({"id": 3, name: "Done.", "is_error": True}, indent=1)
-    assert said_in(f"\n{output}\n") == Said(text="Done.", is_error=True, format="json")
+    assert read_output(f"\n{output}\n") == AgentOutput(text="Done.", is_error=True, format="json")
 
 
 def test_text_is_safe_to_show():
     hostile = "\x1b]0;title\x07\x1b[31mDone\u202e.\x00"
     event = json.loads(RESULT) | {"result": hostile}
-    assert said_in(json.dumps(event)).text == r"Done\u202e."
-    assert said_in(json.dumps({"text": hostile})).text == r"Done\u202e."
-    assert said_in(hostile).text == r"Done\u202e."
+    assert read_output(json.dumps(event)).text == r"Done\u202e."
+    assert read_output(json.dumps({"text": hostile})).text == r"Done\u202e."
+    assert read_output(hostile).text == r"Done\u202e."
 
 
 @pytest.mark.parametrize(
@@ -161,13 +161,13 @@ def test_text_is_safe_to_show():
 def test_cut_beginning_costs_no_more_than_its_line(name):
     output = read(name)
     for cut in range(1, len(output.splitlines()[0]) + 1):
-        said = said_in(output[cut:])
-        assert (said.format, said.text) == (said_in(output).format, ANSWER)
+        said = read_output(output[cut:])
+        assert (said.format, said.text) == (read_output(output).format, ANSWER)
 
 
 def test_cut_list_keeps_its_last_event():
     output = read("claude-verbose.json")
-    said = said_in(output[300:])
+    said = read_output(output[300:])
     assert (said.text, said.cost, said.format) == (ANSWER, 0.1834, "claude")
 
 
@@ -175,29 +175,31 @@ def test_cut_list_keeps_its_last_event():
 def test_killed_anywhere_is_no_error(name):
     output = read(name)
     for end in range(0, len(output), 37):
-        assert isinstance(said_in(output[:end]), Said)
+        assert isinstance(read_output(output[:end]), AgentOutput)
 
 
 def test_killed_stream_tells_its_last_message():
     lines = STREAM.splitlines(keepends=True)
-    assert said_in("".join(lines[:5])).text == "I'll run the tests."
-    assert said_in("".join(lines[:9])).text == "I'll run the tests.", "the subagent's words are not its own"
-    assert said_in("".join(lines[:-1])).text == ANSWER
+    assert read_output("".join(lines[:5])).text == "I'll run the tests."
+    assert read_output("".join(lines[:9])).text == "I'll run the tests.", (
+        "the subagent's words are not its own"
+    )
+    assert read_output("".join(lines[:-1])).text == ANSWER
 
 
 def test_last_results_are_kept():
     turn = STREAM.splitlines(keepends=True)[4:6]
     many = [line.replace("toolu_1", f"toolu_x{at}") for at in range(KEPT + 50) for line in turn]
-    assert len(said_in("".join(many)).results) == KEPT
+    assert len(read_output("".join(many)).results) == KEPT
 
 
 def test_results_are_for_the_supervisor():
     turn = STREAM.splitlines(keepends=True)[4:6]
-    said = said_in("".join(turn * 3))
+    said = read_output("".join(turn * 3))
     supervisor = Supervisor()
     assert [bool(supervisor.observe(result)) for result in said.results] == [False, False, True]
 
 
 def test_unusual_line_breaks_within_texts():
     event = json.loads(RESULT) | {"result": "one\u2028two\x85three"}
-    assert said_in(json.dumps(event, ensure_ascii=False)).text == "one\ntwo\nthree"
+    assert read_output(json.dumps(event, ensure_ascii=False)).text == "one\ntwo\nthree"

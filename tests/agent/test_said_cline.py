@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from loop_close.agent.output import said_in
+from loop_close.agent.output import read_output
 
 
 def output(*events: object) -> str:
@@ -30,28 +30,28 @@ def cline_end(reason: str, cost: object, **fields: object) -> dict[str, object]:
     ],
 )
 def test_cline_tells_how_it_ended(reason, is_error):
-    said = said_in(output(cline_end(reason, 0.25, text="Done.")))
+    said = read_output(output(cline_end(reason, 0.25, text="Done.")))
     assert (said.format, said.text, said.is_error, said.cost) == ("cline", "Done.", is_error, 0.25)
-    assert said_in(output(cline_end(reason, "1", text=None))).text == reason
+    assert read_output(output(cline_end(reason, "1", text=None))).text == reason
 
 
 def test_cline_costs_add_up_and_are_those_of_all_agents():
     usage = cline(type="usage", totalCost=0.5)
-    assert said_in(output(usage)).cost == 0.5
+    assert read_output(output(usage)).cost == 0.5
     end = cline_end("completed", 0.5, aggregateUsage={"totalCost": 0.75})
-    assert said_in(output(usage, end)).cost == 0.75
-    assert said_in(output(usage, end, usage)).cost == 1.25
-    assert said_in(output(usage, end, usage, end)).cost == 1.5
+    assert read_output(output(usage, end)).cost == 0.75
+    assert read_output(output(usage, end, usage)).cost == 1.25
+    assert read_output(output(usage, end, usage, end)).cost == 1.5
 
 
 def test_cline_broken_off_within_a_message():
     start = {"type": "content_start", "contentType": "text"}
     end = {"type": "content_end", "contentType": "text"}
     events = [cline(**start, text="I ", accumulated="I "), cline(**start, text="see", accumulated="I see")]
-    assert said_in(output(*events)).text == "I see"
-    assert said_in(output(*events, cline(**end, text="I see."))).text == "I see."
+    assert read_output(output(*events)).text == "I see"
+    assert read_output(output(*events, cline(**end, text="I see."))).text == "I see."
     of_subagent = cline(**end, text="Mine.", parentAgentId="a")
-    assert said_in(output(cline(**end, text="I see."), of_subagent)).text == "I see."
+    assert read_output(output(cline(**end, text="I see."), of_subagent)).text == "I see."
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_cline_broken_off_within_a_message():
 def test_cline_results_of_tools(fields, content, is_error):
     call = {"contentType": "tool", "toolName": "x", "toolCallId": "c"}
     start = cline(type="content_start", input={"a": 1}, **call)
-    (kept,) = said_in(output(start, cline(type="content_end", **call, **fields))).results
+    (kept,) = read_output(output(start, cline(type="content_end", **call, **fields))).results
     assert (kept.tool, kept.input, kept.content, kept.is_error) == ("x", {"a": 1}, content, is_error)
 
 
@@ -83,4 +83,4 @@ def test_cline_results_of_tools(fields, content, is_error):
     ],
 )
 def test_other_events_with_a_time_are_not_clines(event):
-    assert said_in(output(event, event)).format == ""
+    assert read_output(output(event, event)).format == ""

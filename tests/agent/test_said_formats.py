@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from loop_close.agent.output import said_in
+from loop_close.agent.output import read_output
 
 SESSION = {"session_id": "s1", "sessionID": "s1"}
 
@@ -31,21 +31,21 @@ def result(**fields: object) -> dict[str, object]:
     ],
 )
 def test_money_is_a_finite_number_above_zero(cost, expected):
-    assert said_in(output(result(total_cost_usd=cost))).cost == expected
+    assert read_output(output(result(total_cost_usd=cost))).cost == expected
     finish = {"type": "step_finish", "part": {"type": "step-finish", "cost": cost}} | SESSION
-    said = said_in(output(finish))
+    said = read_output(output(finish))
     assert (said.format, said.cost) == ("opencode", expected)
 
 
 def test_number_too_long_for_json_is_noise():
-    assert said_in('{"type":"result","is_error":false,"total_cost_usd":' + "9" * 9_999 + "}").format == ""
+    assert read_output('{"type":"result","is_error":false,"total_cost_usd":' + "9" * 9_999 + "}").format == ""
 
 
 def test_claude_totals_are_sessions_totals():
     events = [
         result(session_id=name, total_cost_usd=cost) for name, cost in [("a", 0.5), ("a", 0.75), ("b", 1)]
     ]
-    assert said_in(output(*events)).cost == 1.75
+    assert read_output(output(*events)).cost == 1.75
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_claude_totals_are_sessions_totals():
     ],
 )
 def test_claude_tells_of_its_failure(fields, is_error):
-    said = said_in(output(result(**fields)))
+    said = read_output(output(result(**fields)))
     assert (said.format, said.is_error, said.text) == ("claude", is_error, "Done.")
 
 
@@ -79,7 +79,7 @@ def test_claude_tells_of_its_failure(fields, is_error):
     ],
 )
 def test_claude_says_what_went_wrong_where_it_says_nothing_else(fields, text):
-    assert said_in(output(result(**{"subtype": "error_max_turns", "result": None} | fields))).text == text
+    assert read_output(output(result(**{"subtype": "error_max_turns", "result": None} | fields))).text == text
 
 
 def test_claude_meta_of_a_result_is_kept():
@@ -89,26 +89,26 @@ def test_claude_meta_of_a_result_is_kept():
         {"type": "assistant", "message": {"content": [use]}},
         {"type": "user", "message": {"content": [block, block | {"tool_use_id": ["t"]}]}},
     )
-    (kept,) = said_in(lines).results
+    (kept,) = read_output(lines).results
     assert (kept.tool, kept.input, kept.content, kept.meta) == ("x", {"a": 1}, "c", {"k": True})
 
 
 def test_codex_error_that_was_got_over_is_none():
     started, error = {"type": "turn.started"}, {"type": "error", "message": "Reconnecting... 1/5"}
-    assert said_in(output(started, error)).is_error
-    assert said_in(output(started, error)).text == "Reconnecting... 1/5"
-    assert not said_in(output(started, error, {"type": "turn.completed", "usage": {}})).is_error
+    assert read_output(output(started, error)).is_error
+    assert read_output(output(started, error)).text == "Reconnecting... 1/5"
+    assert not read_output(output(started, error, {"type": "turn.completed", "usage": {}})).is_error
 
 
 def test_codex_declined_command_is_an_error():
     item = {"type": "command_execution", "command": "rm", "status": "declined", "exit_code": None}
-    (kept,) = said_in(output({"type": "item.completed", "item": item})).results
+    (kept,) = read_output(output({"type": "item.completed", "item": item})).results
     assert (kept.is_error, kept.input) == (True, {"command": "rm"})
 
 
 def test_codex_items_of_the_first_weeks():
     item = {"id": "itm_0", "item_type": "assistant_message", "text": "Done."}
-    said = said_in(
+    said = read_output(
         output({"type": "session.created", "session_id": "s"}, {"type": "item.completed", "item": item})
     )
     assert (said.format, said.text) == ("codex", "Done.")
@@ -124,19 +124,19 @@ def test_codex_items_of_the_first_weeks():
     ],
 )
 def test_old_codex_tells_how_it_ended(message, is_error, text):
-    said = said_in(output({"id": "0", "msg": {"type": "task_started"}}, {"id": "0", "msg": message}))
+    said = read_output(output({"id": "0", "msg": {"type": "task_started"}}, {"id": "0", "msg": message}))
     assert (said.format, said.is_error, said.text) == ("codex", is_error, text)
 
 
 def test_old_codex_failed_tools():
     begin = {"type": "mcp_tool_call_begin", "call_id": "c", "invocation": {"server": "s", "tool": "t"}}
     end = {"type": "mcp_tool_call_end", "call_id": "c", "result": {"Err": "boom"}}
-    (kept,) = said_in(output({"id": "0", "msg": begin}, {"id": "0", "msg": end})).results
+    (kept,) = read_output(output({"id": "0", "msg": begin}, {"id": "0", "msg": end})).results
     assert (kept.tool, kept.content, kept.is_error) == ("mcp__s__t", "boom", True)
 
 
 def test_gemini_json_of_a_failure():
-    said = said_in(
+    said = read_output(
         json.dumps({"session_id": "s", "error": {"type": "Error", "message": "quota", "code": 1}}, indent=2)
     )
     assert (said.format, said.text, said.is_error) == ("gemini", "quota", True)
@@ -151,21 +151,21 @@ def test_cursor_broken_off_within_a_message():
     }
     part = {"type": "assistant", "timestamp_ms": 1, "session_id": "s"}
     texts = [part | {"message": {"content": [{"type": "text", "text": text}]}} for text in ("I ", "see")]
-    assert said_in(output(start, *texts)).text == "I see"
+    assert read_output(output(start, *texts)).text == "I see"
 
 
 def test_cursor_result_wins_where_it_is_all_there_is_or_an_error():
     call = {"type": "tool_call", "subtype": "started", "tool_call": {}}
     said_before = {"type": "assistant", "message": {"content": [{"type": "text", "text": "Hm."}]}}
     end = {"type": "result", "subtype": "error", "is_error": True, "result": "boom", "duration_ms": 1}
-    said = said_in(output(call, said_before, end))
+    said = read_output(output(call, said_before, end))
     assert (said.format, said.text, said.is_error) == ("cursor", "boom", True)
 
 
 def test_cursor_reads_a_file():
     body = {"args": {"path": "a"}, "result": {"success": {"content": "text", "totalLines": 1}}}
     call = {"type": "tool_call", "subtype": "completed", "call_id": "c", "tool_call": {"readToolCall": body}}
-    (kept,) = said_in(output(call)).results
+    (kept,) = read_output(output(call)).results
     assert (kept.tool, kept.input, kept.content, kept.is_error) == ("read", {"path": "a"}, "text", False)
 
 
@@ -182,7 +182,9 @@ def test_cursor_reads_a_file():
 def test_openhands_failed_command(observation, is_error):
     base = {"id": "e", "source": "agent", "tool_call_id": "c"}
     action = base | {"kind": "ActionEvent", "tool_name": "terminal", "action": {}}
-    (kept,) = said_in(output(action, base | {"kind": "ObservationEvent", "observation": observation})).results
+    (kept,) = read_output(
+        output(action, base | {"kind": "ObservationEvent", "observation": observation})
+    ).results
     assert kept.is_error is is_error
 
 
@@ -193,15 +195,15 @@ def test_openhands_failure_and_a_message_without_finish():
         "llm_message": {"content": [{"type": "text", "text": "Which?"}]},
     }
     error = base | {"kind": "ConversationErrorEvent", "code": "LLMError", "detail": "no key"}
-    assert said_in(output(message)).text == "Which?"
-    said = said_in(output(error))
+    assert read_output(output(message)).text == "Which?"
+    said = read_output(output(error))
     assert (said.format, said.text, said.is_error) == ("openhands", "no key", True)
 
 
 def test_opencode_failure():
     start = {"type": "step_start", "part": {"type": "step-start"}} | SESSION
     error = {"type": "error", "error": {"name": "APIError", "data": {"message": "no key"}}} | SESSION
-    said = said_in(output(start, error))
+    said = read_output(output(start, error))
     assert (said.format, said.text, said.is_error) == ("opencode", "no key", True)
 
 
@@ -209,7 +211,7 @@ def test_opencode_failure():
     ("error", "format"), [({"name": "X"}, "opencode"), ({"name": 1}, ""), ({}, ""), (None, "")]
 )
 def test_opencode_error_alone(error, format):
-    said = said_in(output({"type": "error", "error": error} | SESSION))
+    said = read_output(output({"type": "error", "error": error} | SESSION))
     assert (said.format, said.is_error) == (format, format != "")
 
 
@@ -217,7 +219,7 @@ def test_opencode_error_alone(error, format):
 def test_opencode_failed_command(code, is_error):
     state = {"status": "completed", "input": {}, "output": "o", "metadata": {"exit": code}}
     part = {"type": "tool", "tool": "bash", "state": state}
-    (kept,) = said_in(output({"type": "tool_use", "part": part} | SESSION)).results
+    (kept,) = read_output(output({"type": "tool_use", "part": part} | SESSION)).results
     assert (kept.content, kept.is_error) == ("o", is_error)
 
 
@@ -226,9 +228,9 @@ def test_gemini_warning_parts_messages():
     word = base | {"type": "message", "role": "assistant", "delta": True}
     warning = base | {"type": "error", "severity": "warning", "message": "blocked"}
     events = [word | {"content": "I am "}, word | {"content": "done."}]
-    assert said_in(output(*events)).text == "I am done."
-    assert said_in(output(*events, warning)).text == "I am done."
-    assert said_in(output(*events, warning, word | {"content": "Still."})).text == "Still."
+    assert read_output(output(*events)).text == "I am done."
+    assert read_output(output(*events, warning)).text == "I am done."
+    assert read_output(output(*events, warning, word | {"content": "Still."})).text == "Still."
 
 
 @pytest.mark.parametrize(
@@ -246,12 +248,12 @@ def test_gemini_warning_parts_messages():
 )
 def test_aider_failed_where_nothing_follows_an_error(lines, is_error):
     tokens = "Tokens: 1k sent, 2 received. Cost: $1.00 message, $1.50 session."
-    said = said_in("Aider v0.86.2\n" + lines.format(tokens=tokens) + "\n")
+    said = read_output("Aider v0.86.2\n" + lines.format(tokens=tokens) + "\n")
     assert (said.format, said.is_error) == ("aider", is_error)
     assert said.cost == (1.5 if "{tokens}" in lines else 0.0)
 
 
 def test_aider_costs_are_processes_costs():
     run = "Aider v0.86.2\nTokens: 1k sent, 2 received. Cost: $1.00 message, $1.50 session.\n"
-    assert said_in(run * 2).cost == 3.0
-    assert said_in("Aider v0.86.2\nTokens: 1k sent, 2 received.\n").cost == 0.0
+    assert read_output(run * 2).cost == 3.0
+    assert read_output("Aider v0.86.2\nTokens: 1k sent, 2 received.\n").cost == 0.0

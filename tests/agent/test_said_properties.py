@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.agent.output import Said, said_in
-from loop_close.agent.output_reader import pieces
+from loop_close.agent.output import AgentOutput, read_output
+from loop_close.agent.output_reader import chunks_of
 from loop_close.agent.tool_results import fingerprint
 from loop_close.text.sanitize import sanitize
 
@@ -27,8 +27,8 @@ VALUES = st.recursive(
 )
 
 
-def check(output: str) -> Said:
-    said = said_in(output)
+def check(output: str) -> AgentOutput:
+    said = read_output(output)
     assert 0.0 <= said.cost < math.inf
     assert isinstance(said.is_error, bool)
     assert sanitize(said.text) == said.text
@@ -77,7 +77,7 @@ def test_cut_at_both_ends(lines, start, end):
 
 @given(st.text(alphabet='{}[]"a,:\n 1'))
 def test_each_line_is_in_one_piece(output):
-    assert sum(piece.lines for piece in pieces(output)) == sum(
+    assert sum(piece.lines for piece in chunks_of(output)) == sum(
         bool(line.rstrip()) for line in output.split("\n")
     )
 

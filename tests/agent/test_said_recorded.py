@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from loop_close.agent.output import Said, said_in
+from loop_close.agent.output import AgentOutput, read_output
 
 CORPUS = Path(__file__).parent / "corpus" / "said" / "recorded"
 HELLO = "It said hello.\n\nAll done."
@@ -75,7 +75,7 @@ EVENTS = [name for name, expected in EXPECTED.items() if name.endswith("l") and 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_recorded(name):
     format, text, cost, is_error, results = EXPECTED[name]
-    said = said_in(read(name))
+    said = read_output(read(name))
     assert (said.format, said.is_error) == (format, is_error)
     assert said.text.startswith(text)
     assert said.text.strip() == text or text not in (HELLO, "Still done.", BAD_KEY)
@@ -94,7 +94,7 @@ def test_each_recording_is_told_of_and_expected():
 def test_killed_anywhere_is_no_error(name):
     output = read(name)
     for end in range(0, len(output), 997):
-        assert isinstance(said_in(output[:end]), Said)
+        assert isinstance(read_output(output[:end]), AgentOutput)
 
 
 @pytest.mark.parametrize("name", EVENTS)
@@ -103,8 +103,8 @@ def test_quoted_log_is_plain_and_no_line_is_of_another_format(name):
     quoted = (
         "This is the log, line for line:\n" + "".join(f"and then\n{line}\n" for line in lines) + "as it was."
     )
-    assert said_in(quoted).format == ""
-    assert {said_in(line).format for line in lines} <= {EXPECTED[name][0], "", "json"}
+    assert read_output(quoted).format == ""
+    assert {read_output(line).format for line in lines} <= {EXPECTED[name][0], "", "json"}
 
 
 @pytest.mark.parametrize("name", ["openhands-short.txt", "openhands-401.txt"])
@@ -113,10 +113,10 @@ def test_openhands_killed_or_with_noise(name):
     noisy = output.replace(
         "Agent is working\n", "Agent is working\nProvider List: none\nwarning: old\nnotice\n"
     )
-    assert said_in(noisy) == said_in(output)
+    assert read_output(noisy) == read_output(output)
     at = output.index("Agent is working")
-    assert said_in(output[:at]).format == "openhands"
-    assert said_in(output.replace("\n", "\r\n")) == said_in(output)
+    assert read_output(output[:at]).format == "openhands"
+    assert read_output(output.replace("\n", "\r\n")) == read_output(output)
 
 
 @pytest.mark.parametrize("name", ["openhands.txt", "openhands-short.txt", "openhands-401.txt"])
@@ -132,4 +132,4 @@ def test_openhands_quoted_is_plain(name):
         f"{prose}Its log:\n{killed}",
         f'{prose}The others write\n{{"level": "info"}}\nbut it writes\n{output}',
     ):
-        assert said_in(quoted).format == ""
+        assert read_output(quoted).format == ""

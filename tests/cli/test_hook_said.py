@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.cli.hook import Session, heard
+from loop_close.cli.hook import Session, update_session
 
 OUTPUT = "=== test session starts ===\ntest_a.py F\nE   assert 1 == 2\n=== 1 failed in 0.01s ===\n"
 SECRET = "ghp_" + "aB3dE6gH9jK2" * 3
@@ -13,12 +13,12 @@ SECRET = "ghp_" + "aB3dE6gH9jK2" * 3
 def after(*messages):
     session = Session()
     for message in messages:
-        session = heard(session, message)[1]
+        session = update_session(session, message)[1]
     return session
 
 
 def test_nothing_said_is_nothing_kept():
-    assert heard(Session(turns=3), " \n") == (heard(Session(), "")[0], Session(turns=3))
+    assert update_session(Session(turns=3), " \n") == (update_session(Session(), "")[0], Session(turns=3))
 
 
 @pytest.mark.parametrize(
@@ -36,14 +36,14 @@ def test_errors_are_kept_by_their_pattern(message, error):
 def test_values_do_not_tell_errors_apart():
     found = after(*(f"AssertionError: at 0x7f{number}8899aa took {number}.5s" for number in range(3)))
     assert len(set(found.errors)) == 1
-    assert heard(found, "AssertionError: at 0x7f18899aa took 9.5s")[0].stuck_signal.detected
+    assert update_session(found, "AssertionError: at 0x7f18899aa took 9.5s")[0].stuck_signal.detected
 
 
 def test_test_output_alone_is_kept_and_three_times_is_stuck():
     session = after(OUTPUT, OUTPUT)
     assert all("1 failed" in each for each in session.responses)
-    assert heard(session, OUTPUT)[0].stuck_signal.detected
-    assert not heard(after(OUTPUT, "I fixed the parser."), OUTPUT)[0].stuck_signal.detected
+    assert update_session(session, OUTPUT)[0].stuck_signal.detected
+    assert not update_session(after(OUTPUT, "I fixed the parser."), OUTPUT)[0].stuck_signal.detected
 
 
 def test_prose_is_not_kept_however_much_output_follows():

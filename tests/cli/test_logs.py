@@ -4,13 +4,13 @@ import io
 
 import pytest
 
-from loop_close.cli.logs import TAIL, Progress, Tail, decoded, log_of
+from loop_close.cli.logs import TAIL, ReadProgress, Tail, decoded, log_of
 from loop_close.readers.streams import MAX_STREAM
 
 
 @pytest.fixture
 def silent():
-    return Progress(io.StringIO())
+    return ReadProgress(io.StringIO())
 
 
 def read(tmp_path, silent, data, way):

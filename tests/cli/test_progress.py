@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from loop_close.cli import logs
-from loop_close.cli.logs import Bar, Progress
+from loop_close.cli.logs import Bar, ReadProgress
 
 
 class Screen(io.StringIO):
@@ -25,26 +25,26 @@ def clock(monkeypatch):
 def test_nothing_is_shown_where_there_is_no_terminal(clock):
     stream = io.StringIO()
     chunks = [b"x" * 1_000_000] * 9
-    assert list(Progress(stream).of(chunks, "read")) == chunks
+    assert list(ReadProgress(stream).of(chunks, "read")) == chunks
     assert stream.getvalue() == ""
 
 
 def test_short_work_shows_nothing(clock):
     stream = Screen()
-    assert list(Progress(stream).of([b"x"], "read")) == [b"x"]
+    assert list(ReadProgress(stream).of([b"x"], "read")) == [b"x"]
     assert stream.getvalue() == ""
 
 
 def test_long_work_is_shown_on_one_line_that_is_gone_at_the_end(clock):
     stream = Screen()
-    list(Progress(stream).of([b"x" * 1_000_000] * 4, "read"))
+    list(ReadProgress(stream).of([b"x" * 1_000_000] * 4, "read"))
     shown = stream.getvalue().split("\r\x1b[K")
     assert shown == ["", "loop-close: read 2 MB", "loop-close: read 3 MB", "loop-close: read 4 MB", ""]
 
 
 def test_line_is_gone_after_a_fault_too(clock):
     stream = Screen()
-    work = Progress(stream).of([b"x"] * 9, "read")
+    work = ReadProgress(stream).of([b"x"] * 9, "read")
     for _ in range(4):
         next(work)
     work.close()

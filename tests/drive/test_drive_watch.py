@@ -1,7 +1,7 @@
 import pytest
 
 from loop_close.agent.tool_results import RunOutcome
-from loop_close.cli.status import CameTo
+from loop_close.cli.status import RunResult
 from loop_close.drive.state import LoopTracker
 from loop_close.memory import Episode, Progress, Run, Step
 
@@ -11,7 +11,7 @@ REST = ("test_b.py::test_b", "test_c.py::test_c")
 def came(selection="-k a", not_run=REST, incomplete=""):
     """A good run of a part, beside which the rest is known to fail."""
     step = Step(run=2, unresolved=len(not_run), not_run=len(not_run))
-    return CameTo(
+    return RunResult(
         progress=Progress(run=2, position=2, episode=Episode(), step=step, not_run=not_run),
         run=Run(number=2, selection=selection, incomplete=incomplete, is_good=True),
     )
@@ -30,7 +30,7 @@ def begun(*runs):
         (came(), "-k a", [*REST]),
         (came(not_run=REST[::-1]), "-k a", [*REST]),
         (came(incomplete="stopping after 1 failure"), "-k a", []),
-        (CameTo(run=Run(number=1)), "", []),
+        (RunResult(run=Run(number=1)), "", []),
     ],
 )
 def test_the_first_run_tells_what_the_loop_is_about(run, selection, elsewhere):
@@ -39,7 +39,7 @@ def test_the_first_run_tells_what_the_loop_is_about(run, selection, elsewhere):
 
 
 def test_without_a_run_nothing_has_begun():
-    assert begun(CameTo()) == LoopTracker()
+    assert begun(RunResult()) == LoopTracker()
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_without_a_run_nothing_has_begun():
         (came(), came(not_run=()), False),
         (came(), came("-k b"), False),
         (came(""), came(""), False),
-        (came(), CameTo(), False),
-        (CameTo(), came(), False),
+        (came(), RunResult(), False),
+        (RunResult(), came(), False),
     ],
 )
 def test_rest_is_elsewhere(first, run, is_so):
@@ -84,5 +84,5 @@ def test_numbers_that_go_back_before_a_run(numbers, is_lost):
 def test_numbers_that_go_back_while_the_tests_run(tmp_path, numbers, is_lost):
     """A source that is gone was let go by the history itself, which keeps so many runs."""
     watch = LoopTracker(numbers={"pytest": 5})
-    watch.ended(tmp_path, numbers, CameTo(), RunOutcome())
+    watch.ended(tmp_path, numbers, RunResult(), RunOutcome())
     assert (watch.is_lost, watch.numbers) == (is_lost, numbers)

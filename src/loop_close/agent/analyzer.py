@@ -15,8 +15,17 @@ from loop_close.agent.analysis import (
     StuckSignal,
     confidence,
 )
-from loop_close.agent.completion import Said, said_in, signal_of
-from loop_close.agent.response import FILE, Line, Response, any_of, lines_of, read, tallies, tells_of_an_edit
+from loop_close.agent.completion import CompletionClaims, completion_claims, completion_signal
+from loop_close.agent.response import (
+    FILE,
+    Line,
+    Response,
+    any_of,
+    lines_of,
+    printed_counts,
+    read_response,
+    tells_of_an_edit,
+)
 from loop_close.text.normalize import mask
 from loop_close.text.sanitize import one_line
 
@@ -32,14 +41,14 @@ class ResponseAnalyzer:
 
     def analyze(self, response: str, context: AnalysisContext) -> AnalysisResult:
         """All that a response comes to, before the tests are asked."""
-        read_response = read(response)
-        said = said_in(read_response, context.task_description)
-        signal, stuck = signal_of(said, read_response), self.detect_stuck_loop(context.error_history)
-        tests = _test_only_turns(read_response, context.previous_responses)
+        parsed = read_response(response)
+        said = completion_claims(parsed, context.task_description)
+        signal, stuck = completion_signal(said, parsed), self.detect_stuck_loop(context.error_history)
+        tests = _test_only_turns(parsed, context.previous_responses)
         if tests >= REPEATS:
             signal = CompletionSignal(test_only=True, qualifiers=(f"{TEST_ONLY} in {tests} responses",))
-            said, stuck = Said(doubts=signal.qualifiers), with_test_only(stuck, tests)
-        parts = _parts(read_response, said)
+            said, stuck = CompletionClaims(doubts=signal.qualifiers), with_test_only(stuck, tests)
+        parts = _parts(parsed, said)
         reason = _exit_reason(signal, stuck)
         return AnalysisResult(
             should_exit=reason is not None,
@@ -47,7 +56,7 @@ class ResponseAnalyzer:
             confidence=confidence(parts),
             completion_signal=signal,
             stuck_signal=stuck,
-            work_summary=summary_of(read_response),
+            work_summary=summary_of(parsed),
             parts=parts,
         )
 
@@ -56,8 +65,8 @@ class ResponseAnalyzer:
 
         :param task_description: its own words are discounted where the response repeats them.
         """
-        read_response = read(response)
-        return signal_of(said_in(read_response, task_description), read_response)
+        parsed = read_response(response)
+        return completion_signal(completion_claims(parsed, task_description), parsed)
 
     def detect_stuck_loop(self, error_history: Sequence[str]) -> StuckSignal:
         """Whether one error, whatever its values, came three times.
@@ -68,14 +77,14 @@ class ResponseAnalyzer:
 
     def extract_work_summary(self, response: str) -> str:
         """Like ``Modified 3 files, 12 tests passing, 2 errors fixed``; empty where nothing of it is told."""
-        return summary_of(read(response))
+        return summary_of(read_response(response))
 
     def calculate_confidence(self, response: str, context: AnalysisContext) -> float:
         """From 0 to 100: keywords 35 %, tests passing 25 %, quality 20 %, no errors 20 %."""
         return self.analyze(response, context).confidence
 
 
-def _parts(response: Response, said: Said) -> ConfidenceParts:
+def _parts(response: Response, said: CompletionClaims) -> ConfidenceParts:
     levels = [level for _, level in said.claims]
     words = 100.0 if "very high" in levels or levels.count("high") > 1 else 50.0 * ("high" in levels)
     is_said = "tests" in levels or any(name == "all tests passing" for name, _ in said.claims)
@@ -94,7 +103,7 @@ def _test_only_turns(response: Response, previous: Sequence[str]) -> int:
     """How many of the last responses hold nothing but test output, if this one does."""
     if not response.is_test_only:
         return 0
-    return 1 + sum(read(text).is_test_only for text in previous[-TEST_WINDOW + 1 :])
+    return 1 + sum(read_response(text).is_test_only for text in previous[-TEST_WINDOW + 1 :])
 
 
 def _exit_reason(signal: CompletionSignal, stuck: StuckSignal) -> str | None:
@@ -249,7 +258,7 @@ def error_patterns(text: str) -> frozenset[str]:
 def _after_green(lines: Sequence[Line], texts: list[str]) -> list[str]:
     for number in reversed(range(len(texts))):
         if _MAY_BE_GREEN.search(texts[number]) and any(
-            t.is_green for t in tallies(texts[max(0, number - 3) : number + 1])
+            t.is_green for t in printed_counts(texts[max(0, number - 3) : number + 1])
         ):
             return texts[number + 1 :]
     return texts

@@ -35,7 +35,7 @@ _STRENGTH = {"very high": VERY_HIGH, "high": HIGH, "tests": TESTS}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Said:
+class CompletionClaims:
     """What a response says of completion.
 
     :ivar claims: (keyword, level) of each that counts, in order, once.
@@ -46,7 +46,7 @@ class Said:
     doubts: tuple[str, ...] = ()
 
 
-def said_in(response: Response, task: str = "") -> Said:
+def completion_claims(response: Response, task: str = "") -> CompletionClaims:
     """The claims and the doubts of a response.
 
     :param task: the task's description, whose own words are discounted.
@@ -64,7 +64,9 @@ def said_in(response: Response, task: str = "") -> Said:
             doubts.append((doubt == "failing", sentence.text))
         claims |= {name: level for name, level in made.items() if name not in claims or level == "very high"}
     claims |= marker
-    return Said(claims=tuple(claims.items()), doubts=(*denied, *_shown(doubts), *_output(response)))
+    return CompletionClaims(
+        claims=tuple(claims.items()), doubts=(*denied, *_shown(doubts), *_output(response))
+    )
 
 
 def _markers(response: Response) -> tuple[dict[str, Level], tuple[str, ...]]:
@@ -82,7 +84,7 @@ def _markers(response: Response) -> tuple[dict[str, Level], tuple[str, ...]]:
     return made, tuple(_DENIED[name] for name, is_set in found.items() if not is_set)
 
 
-def signal_of(said: Said, response: Response) -> CompletionSignal:
+def completion_signal(said: CompletionClaims, response: Response) -> CompletionSignal:
     """Two signals or a very strong one complete, where nothing is taken back.
 
     A test run shown to be green is a signal as one that is told of.

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from loop_close.agent.saved import Saved, StateError, check_whole
+from loop_close.agent.saved import StateError, StateReader, check_whole
 from loop_close.text.sanitize import one_line
 
 MAX_ATTEMPTS = 3
@@ -136,7 +136,7 @@ def from_dict(data: object) -> FixPlan:
 
     :raises ValueError: naming the field that is missing or damaged; nothing is taken over then.
     """
-    saved = Saved(data, "fix_plan")
+    saved = StateReader(data, "fix_plan")
     saved.check_version(_VERSION)
     records = saved.records("steps")
     if len(records) > MAX_STEPS:
@@ -160,7 +160,7 @@ def _step_to_dict(step: FixStep) -> dict[str, Any]:
     }
 
 
-def _step(saved: Saved) -> FixStep:
+def _step(saved: StateReader) -> FixStep:
     step = FixStep(
         cause=saved.text("cause"),
         description=saved.text("description"),

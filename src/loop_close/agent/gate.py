@@ -25,7 +25,7 @@ LOST = "the history of runs was removed"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
+class GateAnswer:
     """What to tell the host.
 
     :ivar text: facts for the agent (``go_on``) or for the person (``end``).
@@ -80,7 +80,7 @@ class Situation:
     is_unmoved: bool = False
 
 
-def answer(situation: Situation) -> Answer:
+def answer(situation: Situation) -> GateAnswer:
     """What the host is told: nothing where the agent may stop.
 
     The rules in order: nothing is remembered, or a run is under way: it may stop. The loop is stuck, and nothing was
@@ -92,42 +92,42 @@ def answer(situation: Situation) -> Answer:
     whether changed tests demand what they did, or no test ran some of the edited functions: it is asked, or told which.
     """
     if not situation.run and not situation.lost:
-        return Answer(kind="nothing", why="no runs recorded")
+        return GateAnswer(kind="nothing", why="no runs recorded")
     if situation.is_running:
-        return Answer(kind="nothing", why="a run is in progress")
+        return GateAnswer(kind="nothing", why="a run is in progress")
     if situation.stuck and not situation.edited:
-        return Answer(kind="end", text=_stuck(situation), why="the loop is stuck")
+        return GateAnswer(kind="end", text=_stuck(situation), why="the loop is stuck")
     if situation.before and situation.is_before_told:
-        return Answer(kind="end", text=f"loop-close: {situation.before}", why=BEFORE)
+        return GateAnswer(kind="end", text=f"loop-close: {situation.before}", why=BEFORE)
     if situation.blocks >= CAP:
         return _let_go(situation, f"sent back {situation.blocks} times in a row")
     if situation.is_again and situation.is_unmoved:
         return _let_go(situation, "no run and no edit since it was sent back")
     if situation.lost:
         text = f"{situation.lost}\n\nTo run the tests: {one_line(situation.command, 300)}"
-        return Answer(kind="go_on", text=text, why=LOST)
+        return GateAnswer(kind="go_on", text=text, why=LOST)
     if situation.killed:
-        return Answer(kind="go_on", text=_killed(situation), why="the last run was killed")
+        return GateAnswer(kind="go_on", text=_killed(situation), why="the last run was killed")
     if situation.edited:
-        return Answer(kind="go_on", text=_stale(situation), why="edited since the last run")
+        return GateAnswer(kind="go_on", text=_stale(situation), why="edited since the last run")
     if situation.standing != "green":
-        return Answer(kind="go_on", text=_red(situation), why="the last run is red")
+        return GateAnswer(kind="go_on", text=_red(situation), why="the last run is red")
     if situation.question:
-        return Answer(kind="go_on", text=f"The tests pass.\n\n{situation.question}", why=ASKED)
+        return GateAnswer(kind="go_on", text=f"The tests pass.\n\n{situation.question}", why=ASKED)
     if situation.not_run:
-        return Answer(kind="go_on", text=f"The tests pass. {situation.not_run}", why=NOT_RUN)
-    return Answer(kind="nothing", why="green, no edits since")
+        return GateAnswer(kind="go_on", text=f"The tests pass. {situation.not_run}", why=NOT_RUN)
+    return GateAnswer(kind="nothing", why="green, no edits since")
 
 
-def _let_go(situation: Situation, why: str) -> Answer:
+def _let_go(situation: Situation, why: str) -> GateAnswer:
     """Let it stop, with a message to a person about what was done to tests."""
     if not situation.tampered or situation.edited:
-        return Answer(kind="nothing", why=why)
+        return GateAnswer(kind="nothing", why=why)
     text = (
         f"loop-close: tests are not what they were when the loop began ({one_line(situation.tampered, 500)})."
         " A person decides: loop-close accept shows the changes, and accepts them."
     )
-    return Answer(kind="end", text=text, why=why)
+    return GateAnswer(kind="end", text=text, why=why)
 
 
 def _stuck(situation: Situation) -> str:

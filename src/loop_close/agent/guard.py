@@ -7,7 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from loop_close.agent.saved import Saved, check_above_zero, check_amount, check_share, check_whole, is_finite
+from loop_close.agent.saved import (
+    StateReader,
+    check_above_zero,
+    check_amount,
+    check_share,
+    check_whole,
+    is_finite,
+)
 from loop_close.text import cut
 from loop_close.text.normalize import ratio
 from loop_close.text.redact import clean
@@ -202,7 +209,7 @@ class SafetyGuard:
 
         :raises StateError: a ValueError that names the field which is damaged.
         """
-        saved = Saved(state)
+        saved = StateReader(state)
         saved.check_version(_VERSION)
         guard = cls(limits, window=window, threshold=threshold)
         guard._spent = _spent(saved.record("spent"))
@@ -227,7 +234,7 @@ class SafetyGuard:
         self._now = now
 
 
-def _spent(saved: Saved) -> Spent:
+def _spent(saved: StateReader) -> Spent:
     return Spent(
         iterations=saved.whole("iterations"),
         runtime=saved.amount("runtime"),
@@ -236,7 +243,7 @@ def _spent(saved: Saved) -> Spent:
     )
 
 
-def _output(saved: Saved) -> Output:
+def _output(saved: StateReader) -> Output:
     return Output(text=saved.text("text"), length=saved.whole("length"))
 
 

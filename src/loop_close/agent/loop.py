@@ -10,9 +10,9 @@ from loop_close.agent.analysis import AnalysisContext, AnalysisResult
 from loop_close.agent.analyzer import REPEATS, ResponseAnalyzer, error_pattern, errors_in
 from loop_close.agent.fix_plan import FixPlan, attempted, followed, from_dict, to_dict, updated
 from loop_close.agent.guard import LimitReached, Limits, SafetyGuard
-from loop_close.agent.output import Said
+from loop_close.agent.output_reader import AgentOutput
 from loop_close.agent.response import lines_of
-from loop_close.agent.saved import Saved
+from loop_close.agent.saved import StateReader
 from loop_close.agent.strategies import FIX_PLAN, Decision, ExitStrategy, Standing, doubts, is_proven
 from loop_close.agent.supervisor import Supervisor, Trip
 from loop_close.agent.tool_results import RunOutcome, Trend, content_text, result_of
@@ -138,7 +138,7 @@ class AgentLoop:
             return Decision(action="continue", reason=decision.reason, strategy=decision.strategy)
         return decision
 
-    def answered(self, said: Said, *, error: str = "", now: float) -> None:
+    def answered(self, said: AgentOutput, *, error: str = "", now: float) -> None:
         """Take up a turn of the agent.
 
         :param error: why the turn failed; empty where it came to its end.
@@ -210,7 +210,7 @@ class AgentLoop:
 
         :raises ValueError: naming the field that is damaged.
         """
-        saved = Saved(state, "loop")
+        saved = StateReader(state, "loop")
         saved.check_version(_VERSION)
         loop = cls(strategy, limits, task=task, patience=patience)
         loop._guard = SafetyGuard.from_state(saved.plain("guard"), limits)
@@ -313,7 +313,7 @@ def _repeats(guard: SafetyGuard, outcome: RunOutcome) -> str:
     return f"the agent repeats an earlier message ({found.similarity:.0%} alike), and {runs}"
 
 
-def _errors_of(said: Said, error: str) -> str:
+def _errors_of(said: AgentOutput, error: str) -> str:
     """All errors of a turn: its own, those that its message tells of, those of its tools; a line each."""
     told = errors_in(lines_of(clean(said.text, _MAX_TEXT)))
     tools = (content_text(result.content) for result in said.results if result.is_error)

@@ -13,14 +13,30 @@ from loop_close.agent.output_formats import (
     OpenCode,
     OpenHands,
 )
-from loop_close.agent.output_reader import Piece, Reader, Said, fields_of, money_of, parsed, pieces, text_of
+from loop_close.agent.output_reader import (
+    AgentOutput,
+    Chunk,
+    OutputReader,
+    chunks_of,
+    fields_of,
+    money_of,
+    parsed,
+    text_of,
+)
 from loop_close.text.sanitize import sanitize
-
-__all__ = ("READERS", "Said", "said_in")
 
 #: The readers of formats of JSON; the first whose format it is has it. Cursor's is Claude Code's but for a few
 #: events, so it is asked before.
-READERS: tuple[type[Reader], ...] = (Codex, CodexOld, Gemini, OpenCode, OpenHands, Cline, Cursor, Claude)
+READERS: tuple[type[OutputReader], ...] = (
+    Codex,
+    CodexOld,
+    Gemini,
+    OpenCode,
+    OpenHands,
+    Cline,
+    Cursor,
+    Claude,
+)
 
 # OpenHands sums up for people below its events: drawn as long as the last message is.
 _AFTERWORD = re.compile(r"^[^\w\n]{2,200}+CONVERSATION SUMMARY[^\w\n]{2,200}+$", re.MULTILINE)
@@ -29,7 +45,7 @@ _AFTERWORD = re.compile(r"^[^\w\n]{2,200}+CONVERSATION SUMMARY[^\w\n]{2,200}+$",
 _FENCE = re.compile(r"^[ \t]*+(?:```|~~~)", re.MULTILINE)
 
 
-def said_in(output: str) -> Said:
+def read_output(output: str) -> AgentOutput:
     """What an agent said.
 
     An output is of a format of JSON when most of its lines are JSON, and most of that is of the format; so an answer
@@ -45,10 +61,10 @@ def said_in(output: str) -> Said:
     if said:
         return said
     text = sanitize(output)
-    return said_in_object(text) or said_by_aider(text) or Said(text=text)
+    return read_object(text) or read_aider(text) or AgentOutput(text=text)
 
 
-def _said_in_events(output: str) -> Said | None:
+def _said_in_events(output: str) -> AgentOutput | None:
     tallies = [_Tally(reader()) for reader in READERS]
     afterword = _AFTERWORD.search(output)
     events = output[: afterword.start()] if afterword else output
@@ -68,7 +84,7 @@ def _counted(events: str, tallies: list[_Tally]) -> tuple[int, int, bool]:
     """How many lines there are, how many of them are JSON, and whether the last is; the tallies take them."""
     lines = lines_of_json = 0
     ends_in_json = False
-    for piece in pieces(events):
+    for piece in chunks_of(events):
         lines += piece.lines
         ends_in_json = bool(piece.objects)
         if ends_in_json:
@@ -81,12 +97,12 @@ def _counted(events: str, tallies: list[_Tally]) -> tuple[int, int, bool]:
 class _Tally:
     """A reader, and how many lines were of its format."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: OutputReader) -> None:
         self.reader = reader
         self.is_closed = False
         self._lines = 0
 
-    def take(self, piece: Piece) -> None:
+    def take(self, piece: Chunk) -> None:
         taken = sum(self.reader.take(each) for each in piece.objects)
         self._lines += piece.lines if taken * 2 > len(piece.objects) else 0
         self.is_closed = bool(taken) and self.reader.is_closed
@@ -107,7 +123,7 @@ class _Tally:
 _NAMES = ("result", "response", "output", "message", "text", "content")
 
 
-def said_in_object(text: str) -> Said | None:
+def read_object(text: str) -> AgentOutput | None:
     """The first text under a name that is common for answers.
 
     :param text: the output, without its terminal's controls.
@@ -118,7 +134,7 @@ def said_in_object(text: str) -> Said | None:
     said = next((fields[name] for name in _NAMES if text_of(fields.get(name)).strip()), None)
     if said is None:
         return None
-    return Said(text=sanitize(said), is_error=fields.get("is_error") is True, format="json")
+    return AgentOutput(text=sanitize(said), is_error=fields.get("is_error") is True, format="json")
 
 
 # Aider: plain text, with what it cost.
@@ -137,7 +153,7 @@ _TOLD = re.compile(
 )
 
 
-def said_by_aider(text: str) -> Said | None:
+def read_aider(text: str) -> AgentOutput | None:
     """What Aider said: its output as it is; the cost is that of the session, which is one process.
 
     It failed where its model's interface did and nothing was answered after.
@@ -155,4 +171,4 @@ def said_by_aider(text: str) -> Said | None:
             costs.append(0.0)
         elif match["cost"] and costs:
             costs[-1] = money_of(float(match["cost"].removeprefix("$")))
-    return Said(text=text, cost=sum(costs), is_error=is_error, format="aider") if costs else None
+    return AgentOutput(text=text, cost=sum(costs), is_error=is_error, format="aider") if costs else None

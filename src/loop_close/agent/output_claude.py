@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from loop_close.agent.output_reader import (
-    Reader,
-    Said,
-    Words,
+    AgentOutput,
+    LastMessage,
+    OutputReader,
     blocks_of,
     fields_of,
     mcp_name,
@@ -21,7 +21,7 @@ from loop_close.agent.output_reader import (
 _FAILURES = ("api_error", "max_turns")
 
 
-class Claude(Reader):
+class Claude(OutputReader):
     """Events have a ``type`` and a ``session_id``; the one of type ``result`` is the last."""
 
     name = "claude"
@@ -123,14 +123,14 @@ _SUFFIX = "ToolCall"
 _VOLATILE = ("Time", "Ms", "Id", "pid")
 
 
-class Cursor(Reader):
+class Cursor(OutputReader):
     """The events of Claude Code, but tools have their own; it reports no money."""
 
     name = "cursor"
 
     def __init__(self) -> None:
         super().__init__()
-        self._parts = Words("")
+        self._parts = LastMessage("")
         self._is_own = False
         self._is_other = False
 
@@ -164,7 +164,7 @@ class Cursor(Reader):
         if "timestamp_ms" in event and "model_call_id" not in event:  # a part; the whole follows
             self._parts.say(text)
         else:
-            self._parts = Words("")
+            self._parts = LastMessage("")
             self.words.pause()
             self.words.say(text)
         return True
@@ -207,9 +207,9 @@ class Cursor(Reader):
         if self._parts.last:
             self.words.pause()
             self.words.say(self._parts.last)
-            self._parts = Words("")
+            self._parts = LastMessage("")
 
-    def said(self) -> Said:
+    def said(self) -> AgentOutput:
         """What all the events come to; of a message that was broken off, its parts."""
         self._keep_parts()
         return super().said()

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from loop_close.agent.output_reader import (
-    Reader,
-    Said,
-    Words,
+    AgentOutput,
+    LastMessage,
+    OutputReader,
     blocks_of,
     fields_of,
     is_failing_code,
@@ -27,14 +27,14 @@ from loop_close.agent.saved import is_number
 _FIELDS = {"session_id", "response", "stats", "error", "warnings"}
 
 
-class Gemini(Reader):
+class Gemini(OutputReader):
     """One object with ``response``, or events of which each has a ``timestamp``; it reports no money."""
 
     name = "gemini"
 
     def __init__(self) -> None:
         super().__init__()
-        self.words = Words("")
+        self.words = LastMessage("")
 
     def take(self, event: Mapping[str, Any]) -> bool:
         """Keep what counts of an event."""
@@ -105,7 +105,7 @@ class Gemini(Reader):
 _PARTS = {"text": "text", "tool_use": "tool", "step_start": "step-start", "step_finish": "step-finish"}
 
 
-class OpenCode(Reader):
+class OpenCode(OutputReader):
     """Events have a ``sessionID`` and a ``part``, the ends of steps with what the step cost."""
 
     name = "opencode"
@@ -157,7 +157,7 @@ _TURNS = ("turn.started", "turn.completed")
 _SESSIONS = {"thread.started": "thread_id", "session.created": "session_id"}
 
 
-class Codex(Reader):
+class Codex(OutputReader):
     """Events have a ``type`` with a dot in it; the last message of the agent is its answer. No money.
 
     Edits and searches are no results here: the events do not tell what came of them, so that any two of one
@@ -226,7 +226,7 @@ def _is_own(kind: str, event: Mapping[str, Any]) -> bool:
 _SETTINGS = {"model", "provider", "approval"}
 
 
-class CodexOld(Reader):
+class CodexOld(OutputReader):
     """After an object of settings and one with the prompt, events in envelopes. No money."""
 
     name = "codex"
@@ -302,7 +302,7 @@ _STATUS = re.compile(
 _OF_SPEECH = ("finish", "think")
 
 
-class OpenHands(Reader):
+class OpenHands(OutputReader):
     """Events have a ``kind``, an ``id`` and a ``source``; what the agent finishes with is its answer."""
 
     name = "openhands"
@@ -366,7 +366,7 @@ class OpenHands(Reader):
 # that use it declare them.
 
 
-class Cline(Reader):
+class Cline(OutputReader):
     """Events have a ``ts``, the agent's own are within another; the one of type ``run_result`` is the last."""
 
     name = "cline"
@@ -442,7 +442,7 @@ class Cline(Reader):
         self.cost = self._paid = money_of(self._paid + max(money_of(cost) for cost in costs))
         return True
 
-    def said(self) -> Said:
+    def said(self) -> AgentOutput:
         """What all the events come to; of a message that was broken off, what there is of it."""
         if self._part:
             self._say(self._part)

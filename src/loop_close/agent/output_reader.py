@@ -69,7 +69,7 @@ def mcp_name(server: object, tool: object) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Said:
+class AgentOutput:
     """What an agent said in a turn.
 
     :ivar text: its final answer in plain words, safe to show; the whole output where no format is recognized.
@@ -93,7 +93,7 @@ KEPT = 200
 _OPEN = 1_000
 
 
-class Words:
+class LastMessage:
     """The last message of the agent.
 
     :param joint: what stands between the parts of a message.
@@ -123,7 +123,7 @@ class Words:
         return self._joint.join(self._parts)
 
 
-class Calls:
+class ToolCalls:
     """Calls of tools with their results, the last of them."""
 
     def __init__(self) -> None:
@@ -157,7 +157,7 @@ class Calls:
         return tuple(self._results)
 
 
-class Reader(ABC):
+class OutputReader(ABC):
     """What one format makes of an output, event by event.
 
     :ivar is_sure: an event came that only this format has.
@@ -171,8 +171,8 @@ class Reader(ABC):
     status: ClassVar[re.Pattern[str] | None] = None
 
     def __init__(self) -> None:
-        self.words = Words()
-        self.calls = Calls()
+        self.words = LastMessage()
+        self.calls = ToolCalls()
         self.answer = ""
         self.trouble = ""
         self.cost = 0.0
@@ -188,10 +188,10 @@ class Reader(ABC):
         :returns: whether it is of this format.
         """
 
-    def said(self) -> Said:
+    def said(self) -> AgentOutput:
         """What all the events come to: the final answer, else the last message, else what went wrong."""
         texts = (self.answer, self.words.last, self.trouble)
-        return Said(
+        return AgentOutput(
             text=sanitize(next((text for text in texts if text.strip()), "")).strip(),
             cost=self.cost,
             is_error=self.is_error,
@@ -210,7 +210,7 @@ _ENDS = ("}", "]")
 _LAST_OF_LIST = ',{"type":"result"'
 
 
-class Piece(NamedTuple):
+class Chunk(NamedTuple):
     """A part of an output.
 
     :ivar lines: how many lines that are not blank it takes.
@@ -221,7 +221,7 @@ class Piece(NamedTuple):
     objects: tuple[Mapping[str, Any], ...] = ()
 
 
-def pieces(output: str) -> Iterator[Piece]:
+def chunks_of(output: str) -> Iterator[Chunk]:
     """The parts of an output, in order, each line in one of them; linear, and one part at a time.
 
     JSON is seen where an object, or a list of objects, takes a line of its own, or several, the first and the
@@ -238,12 +238,12 @@ def pieces(output: str) -> Iterator[Piece]:
                 block = []
             continue
         if block:  # what is within a pretty-printed value is indented: this one was broken off
-            yield Piece(len(block))
+            yield Chunk(len(block))
         block = [line] if line in _CLOSES else []
         if not block:
             yield _piece([line])
     if block:
-        yield Piece(len(block))
+        yield Chunk(len(block))
 
 
 def _lines(output: str) -> Iterator[str]:
@@ -255,7 +255,7 @@ def _lines(output: str) -> Iterator[str]:
             yield line
 
 
-def _piece(lines: list[str]) -> Piece:
+def _piece(lines: list[str]) -> Chunk:
     text = "\n".join(lines).strip()
     value = parsed(text) if text.startswith(_OPENS) and text.endswith(_ENDS) else None
     if value is None and text.endswith("}]") and _LAST_OF_LIST in text:
@@ -263,4 +263,4 @@ def _piece(lines: list[str]) -> Piece:
         value = parsed(text[text.rindex(_LAST_OF_LIST) + 1 : -1])
     values = value if isinstance(value, list) else [value]
     objects = tuple(each for each in values if each and isinstance(each, Mapping))
-    return Piece(len(lines), objects if len(objects) == len(values) else ())
+    return Chunk(len(lines), objects if len(objects) == len(values) else ())

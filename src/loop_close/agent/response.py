@@ -25,7 +25,7 @@ class Response:
 
     lines: tuple[Line, ...]
     sentences: tuple[Sentence, ...]
-    tally: Tally | None
+    tally: PrintedCounts | None
     is_test_only: bool
     tells_of_work: bool
 
@@ -35,14 +35,14 @@ class Response:
         return self.tally is not None and self.tally.is_green
 
 
-def read(text: str) -> Response:
+def read_response(text: str) -> Response:
     """A response of any length; what of it is read: :func:`loop_close.agent.response.lines_of`."""
     lines = lines_of(text)
     sentences = sentences_of(lines)
     tells_of_work = any(tells_of_an_edit(s.text) for s in sentences) or any(
         _DIFF.match(line.text) for line in lines
     )
-    shown = list(tallies(line.text for line in lines if line.kind == "test"))
+    shown = list(printed_counts(line.text for line in lines if line.kind == "test"))
     return Response(
         lines=lines,
         sentences=sentences,
@@ -172,7 +172,7 @@ _SUMMARY = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Tally:
+class PrintedCounts:
     """What a test run came to.
 
     :ivar passed: 0 where it is not told; ``failed`` with the errors.
@@ -203,7 +203,7 @@ def printed(lines: Sequence[str]) -> set[int]:
     return found
 
 
-def tallies(lines: Iterable[str]) -> Iterator[Tally]:
+def printed_counts(lines: Iterable[str]) -> Iterator[PrintedCounts]:
     """What the runs came to whose output stands in the lines, in their order."""
     ran = 0
     for line in lines:
@@ -214,29 +214,29 @@ def tallies(lines: Iterable[str]) -> Iterator[Tally]:
             yield tally
 
 
-def _unittest(line: str, ran: int) -> Tally | None:
+def _unittest(line: str, ran: int) -> PrintedCounts | None:
     if line.startswith("FAILED ("):
         failed = sum(map(int, _UNITTEST_COUNT.findall(line)))
-        return Tally(is_green=False, passed=max(0, ran - failed), failed=failed)
+        return PrintedCounts(is_green=False, passed=max(0, ran - failed), failed=failed)
     is_ok = line == "OK" or (line.startswith("OK (") and line.endswith(")"))
-    return Tally(is_green=ran > 0, passed=ran) if is_ok else None
+    return PrintedCounts(is_green=ran > 0, passed=ran) if is_ok else None
 
 
-def _tox(line: str) -> Tally | None:
+def _tox(line: str) -> PrintedCounts | None:
     if line.startswith("  congratulations :)"):
-        return Tally(is_green=True)
+        return PrintedCounts(is_green=True)
     if line.startswith("  evaluation failed :("):
-        return Tally(is_green=False)
+        return PrintedCounts(is_green=False)
     return None
 
 
-def _counted(line: str) -> Tally | None:
+def _counted(line: str) -> PrintedCounts | None:
     if not _SUMMARY.match(line):
         return None
     counts = [(int(number), word) for number, word in _COUNT.findall(line)]
     passed = sum(number for number, word in counts if word.startswith("pass"))
     failed = sum(number for number, word in counts if not word.startswith("pass"))
-    return Tally(is_green=passed > 0 and not failed, passed=passed, failed=failed)
+    return PrintedCounts(is_green=passed > 0 and not failed, passed=passed, failed=failed)
 
 
 # What the lines of a response are: prose, code, somebody's words quoted, the output of tests.

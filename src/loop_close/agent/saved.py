@@ -14,7 +14,7 @@ class StateError(ValueError):
     """A saved state that cannot be gone on from; the text names the field."""
 
 
-class Saved:
+class StateReader:
     """One object of a saved state.
 
     :param value: what JSON gave.
@@ -86,27 +86,27 @@ class Saved:
 
     def wholes(self, name: str) -> list[int]:
         """A list of whole numbers, none below 0."""
-        numbered = Saved({str(at): v for at, v in enumerate(self._list(name))}, f"{self.path}.{name}")
+        numbered = StateReader({str(at): v for at, v in enumerate(self._list(name))}, f"{self.path}.{name}")
         return [numbered.whole(at) for at in numbered._fields]
 
-    def record(self, name: str) -> Saved:
+    def record(self, name: str) -> StateReader:
         """An object."""
-        return Saved(self._get(name), f"{self.path}.{name}")
+        return StateReader(self._get(name), f"{self.path}.{name}")
 
     def plain(self, name: str) -> Mapping[str, Any]:
         """An object as it is, for somebody else to read."""
         return self.record(name)._fields
 
-    def records(self, name: str) -> list[Saved]:
+    def records(self, name: str) -> list[StateReader]:
         """A list of objects."""
-        return [Saved(v, f"{self.path}.{name}[{at}]") for at, v in enumerate(self._list(name))]
+        return [StateReader(v, f"{self.path}.{name}[{at}]") for at, v in enumerate(self._list(name))]
 
-    def named(self, name: str) -> dict[str, Saved]:
+    def named(self, name: str) -> dict[str, StateReader]:
         """Objects by their names."""
         inner = self.record(name)
-        return {str(key): Saved(v, f"{inner.path}[{_told(key)}]") for key, v in inner._fields.items()}
+        return {str(key): StateReader(v, f"{inner.path}[{_told(key)}]") for key, v in inner._fields.items()}
 
-    def optional(self, name: str) -> Saved | None:
+    def optional(self, name: str) -> StateReader | None:
         """An object, or None where none was saved."""
         return None if self._get(name) is None else self.record(name)
 

@@ -96,12 +96,12 @@ def _verdict(standing: Standing) -> str:
 # What an agent claims, against what the tests show.
 
 
-def against(standing: Standing) -> str:
+def contradiction(standing: Standing) -> str:
     """In a sentence, what stands against a claim that the work is done."""
     return f"the agent says it is done, but {'; '.join(doubts(standing))}"
 
 
-def borne_out(decision: Decision, standing: Standing) -> Decision:
+def verified(decision: Decision, standing: Standing) -> Decision:
     """The decision, unless it says ``done`` and the tests do not show it: then the loop goes on."""
     if decision.action != "done" or not doubts(standing):
         return decision
@@ -182,7 +182,7 @@ def _why_not(standing: Standing, reached: float) -> str:
     if signal.qualifiers:
         return f"the agent itself says it is not done: {signal.qualifiers[0]}"
     if signal.keywords and doubts(standing):
-        return against(standing)
+        return contradiction(standing)
     if signal.keywords:
         said = f"the agent reports completion ({signal.keywords[0]})"
         return f"{said}, but the confidence is {reached:g}, below {ENOUGH:g}"
@@ -241,7 +241,7 @@ def _decide_done_signals(standing: Standing) -> Decision:
             strategy="done_signals",
         )
     if is_claimed and reached >= _ENOUGH_SIGNALS:
-        reason = against(standing)
+        reason = contradiction(standing)
     elif doubts(standing):
         reason = f"confidence is {reached:g}; {'; '.join(doubts(standing))}"
     else:
@@ -388,7 +388,7 @@ def _asked(strategy: ExitStrategy, standing: Standing) -> Decision:
         return _faulty(strategy, "its reason, strategy and warnings must be strings")
     if not decision.strategy:
         decision = replace(decision, strategy=strategy.name)
-    return borne_out(decision, standing)
+    return verified(decision, standing)
 
 
 def _warnings(decision: Decision) -> tuple[object, ...]:

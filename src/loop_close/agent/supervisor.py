@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from loop_close.agent.saved import Saved, StateError, check_whole
+from loop_close.agent.saved import StateError, StateReader, check_whole
 from loop_close.agent.tool_results import Fingerprint, ToolResult, content_text, fingerprint
 from loop_close.text import cut
 from loop_close.text.redact import clean
@@ -106,7 +106,7 @@ class Supervisor:
 
         :raises StateError: a ValueError that names the field which is damaged.
         """
-        saved = Saved(state)
+        saved = StateReader(state)
         saved.check_version(_VERSION)
         supervisor = cls(limits)
         supervisor._tools = {
@@ -214,7 +214,7 @@ class Watched:
         }
 
     @classmethod
-    def from_saved(cls, name: str, saved: Saved) -> Watched:
+    def from_saved(cls, name: str, saved: StateReader) -> Watched:
         """The tool of that name as it was saved.
 
         :raises StateError: naming what is damaged.
@@ -233,7 +233,7 @@ class Watched:
         return tool
 
 
-def _trip(tool: str, saved: Saved) -> Trip:
+def _trip(tool: str, saved: StateReader) -> Trip:
     kind = saved.text("kind", KINDS)
     return Trip(
         tool=tool,

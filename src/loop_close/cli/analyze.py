@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loop_close.cli.logs import Bar, Progress, file_chunks, log_of
+from loop_close.cli.logs import Bar, ReadProgress, file_chunks, log_of
 from loop_close.cli.streams import Streams, UsageError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _observed(
 ) -> tuple[Observation, tuple[str, ...]]:
     from loop_close.readers.streams import observe_texts, with_junit
 
-    progress = Progress(streams.errors)
+    progress = ReadProgress(streams.errors)
     texts = [log_of(name, streams.input, progress) for name in names]
     observation = observe_texts(texts, options.exit_code, root=_root(texts))
     if options.exit_code is None and not any(text.strip() for text in texts):

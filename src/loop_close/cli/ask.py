@@ -11,8 +11,8 @@ from pathlib import Path
 from time import strftime
 from typing import Any
 
-from loop_close.cli.memory import Remembered, Summary, loop_words, read, shown, signal_document, summary_of
-from loop_close.cli.project import Place, place_of
+from loop_close.cli.memory import HistoryReader, Summary, loop_words, read, shown, signal_document, summary_of
+from loop_close.cli.project import Project, project_of
 from loop_close.cli.streams import Streams, UsageError
 from loop_close.conventions import is_of_tests
 from loop_close.facts import file_of, test_function
@@ -71,7 +71,7 @@ class Reply:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Seen:
+class TestHistory:
     """What the runs of a source say of a test.
 
     :ivar outcome: ``failing``, ``known`` (it failed, and did not count) or ``passed``; empty where no run had it.
@@ -91,9 +91,9 @@ class Seen:
 
 def ask(options: argparse.Namespace, streams: Streams) -> int:
     """Print what is known of the test, and answer by the exit code: see :data:`CODES`."""
-    place = place_of(options)
-    sources, texts = read(place.history, lambda memory: _remembered(memory), options.source)
-    reply = reply_to(_candidates(options.test, place), options.source or "", sources, texts, _live(place))
+    project = project_of(options)
+    sources, texts = read(project.history, lambda memory: _remembered(memory), options.source)
+    reply = reply_to(_candidates(options.test, project), options.source or "", sources, texts, _live(project))
     text = json.dumps(_document(reply), indent=2) if options.json else _line(reply)
     try:
         streams.say(text)
@@ -102,22 +102,22 @@ def ask(options: argparse.Namespace, streams: Streams) -> int:
     return CODES[reply.state]
 
 
-def _live(place: Place) -> tuple[KnownEntry, ...]:
+def _live(project: Project) -> tuple[KnownEntry, ...]:
     today = strftime("%Y-%m-%d")
-    return tuple(entry for entry in place.settings.known if not entry.is_over(today))
+    return tuple(entry for entry in project.settings.known if not entry.is_over(today))
 
 
-def _candidates(given: str, place: Place) -> tuple[str, ...]:
+def _candidates(given: str, project: Project) -> tuple[str, ...]:
     """The node id as it may be meant: from the root, or from the working directory."""
     path, separator, names = given.partition("::")
     path = path.replace("\\", "/").removeprefix("./")
-    root = Path(os.path.realpath(place.root))
+    root = Path(os.path.realpath(project.root))
     here = Path(os.path.realpath(Path.cwd() / path))
     inside = here.relative_to(root).as_posix() if here.is_relative_to(root) else path
     return tuple(dict.fromkeys(f"{each}{separator}{names}" for each in (path, inside)))
 
 
-def _remembered(memory: Remembered) -> tuple[list[Remains], dict[str, str]]:
+def _remembered(memory: HistoryReader) -> tuple[list[Remains], dict[str, str]]:
     """What there is of each source, and the files of tests as the last run of any saw them."""
     texts: dict[str, str] = {}
     for path, (_, _, digest) in sorted(memory.files().items()):
@@ -194,8 +194,8 @@ def reply_to(
     return _reply(test, asked or having, seen, live)
 
 
-def _reply(test: str, source: str, seen: Mapping[str, Seen], live: Sequence[KnownEntry]) -> Reply:
-    own = seen.get(source, Seen())
+def _reply(test: str, source: str, seen: Mapping[str, TestHistory], live: Sequence[KnownEntry]) -> Reply:
+    own = seen.get(source, TestHistory())
 
     def reply(state: str, why: str) -> Reply:
         return Reply(test=test, state=state, source=source, run=own.run, why=why)
@@ -265,7 +265,7 @@ def _outcome(test: str, run: Run, *, is_there: bool) -> str:
     return _PASSED if is_whole and is_there else ""
 
 
-def seen_by(test: str, remains: Remains) -> Seen:
+def seen_by(test: str, remains: Remains) -> TestHistory:
     """What the runs of a source say of a test.
 
     That a run had the test although it does not name it is known of the runs since the first that does, of those since
@@ -283,13 +283,13 @@ def seen_by(test: str, remains: Remains) -> Seen:
         outcomes.append((run, _outcome(test, run, is_there=is_told or number >= first)))
     told = [(run, outcome) for run, outcome in outcomes if outcome]
     if not told:
-        return Seen()
+        return TestHistory()
     run, outcome = told[-1]
     passed = [each.number for each, what in told if what == _PASSED]
     failing = [each.number for each, what in told if what != _PASSED and each.number > max(passed, default=0)]
     cases = [known for each, known in episode.tests.items() if _is_case(each, test)]
     was_green = is_old and episode.green > 0 and episode.is_green_full and test not in episode.known
-    return Seen(
+    return TestHistory(
         outcome=outcome,
         run=run.number,
         since=min(failing, default=run.number),
@@ -365,7 +365,7 @@ _MAX_FAILURES = 10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Known:
+class _ExplainedRun:
     """The last run that ended.
 
     :ivar failures: by run, those that the signal in question is about.
@@ -382,9 +382,9 @@ def explain(options: argparse.Namespace, streams: Streams) -> int:
 
     if options.signal is not None and options.signal not in SIGNALS:
         raise UsageError(f"unknown signal {options.signal!r}; known signals: {', '.join(SIGNALS)}")
-    place = place_of(options)
-    known = read(place.history, lambda m: _known(m, options.source, options.signal), options.source)
-    limits = limits_of(place.settings)
+    project = project_of(options)
+    known = read(project.history, lambda m: _known(m, options.source, options.signal), options.source)
+    limits = limits_of(project.settings)
     if options.json:
         streams.say(json.dumps(_explain_document(known, options.signal, limits), indent=2))
     else:
@@ -392,17 +392,17 @@ def explain(options: argparse.Namespace, streams: Streams) -> int:
     return 0
 
 
-def _known(memory: Remembered, source: str | None, kind: str | None) -> _Known:
+def _known(memory: HistoryReader, source: str | None, kind: str | None) -> _ExplainedRun:
     done = [row for row in memory.rows(source) if row.state == "done"]
     if not done:
         raise UsageError("no run has finished yet")
     row = max(done, key=lambda each: (each.ended or each.started, each.number))
     summary = summary_of(row)
     signals = [signal for signal in summary.fired if signal.kind == kind]
-    return _Known(row=row, summary=summary, failures=_failures(memory, row.source, signals))
+    return _ExplainedRun(row=row, summary=summary, failures=_failures(memory, row.source, signals))
 
 
-def _failures(memory: Remembered, source: str, signals: Sequence[Signal]) -> dict[int, tuple[Mark, ...]]:
+def _failures(memory: HistoryReader, source: str, signals: Sequence[Signal]) -> dict[int, tuple[Mark, ...]]:
     found = {}
     for signal in signals:
         for run in memory.recorded(source):
@@ -411,11 +411,11 @@ def _failures(memory: Remembered, source: str, signals: Sequence[Signal]) -> dic
     return found
 
 
-def _asked(known: _Known, kind: str | None) -> list[Signal]:
+def _asked(known: _ExplainedRun, kind: str | None) -> list[Signal]:
     return [signal for signal in known.summary.signals if kind is None or signal.kind == kind]
 
 
-def _lines(known: _Known, kind: str | None, limits: Thresholds) -> Iterator[str]:
+def _lines(known: _ExplainedRun, kind: str | None, limits: Thresholds) -> Iterator[str]:
     breaker = known.summary.breaker
     yield f"{shown(known.row.source)}, run {known.row.number}: {known.summary.verdict}"
     yield loop_words(breaker)
@@ -467,7 +467,7 @@ def _runs(numbers: Sequence[int]) -> str:
     return f"run{'s' * (len(numbers) != 1)} {', '.join(map(str, numbers))}"
 
 
-def _explain_document(known: _Known, kind: str | None, limits: Thresholds) -> dict[str, Any]:
+def _explain_document(known: _ExplainedRun, kind: str | None, limits: Thresholds) -> dict[str, Any]:
     breaker = known.summary.breaker
     return {
         "schema": "loop-close.explain/1",

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from loop_close.cli.memory import (
     ALL,
     DamagedError,
+    HistoryReader,
     NoRunError,
-    Remembered,
     Summary,
     read,
     short_words,
@@ -24,7 +24,7 @@ from loop_close.cli.memory import (
     signal_document,
     summary_of,
 )
-from loop_close.cli.project import place_of, root_of, settings_of
+from loop_close.cli.project import project_of, root_of, settings_of
 from loop_close.cli.streams import Streams, UsageError
 from loop_close.memory import Episode, Progress, Run, Thresholds
 from loop_close.settings import Settings, SettingsError, check_setting
@@ -44,13 +44,13 @@ _HEADINGS = ("run", "source", "when", "verdict", "fail", "fix", "new", "chg", "s
 
 def history(options: argparse.Namespace, streams: Streams) -> int:
     """Print the last runs, the newest last; always 0."""
-    place = place_of(options)
+    project = project_of(options)
     if options.json:
-        pieces = read(place.history, lambda m: _documents(m, options), options.source)
+        pieces = read(project.history, lambda m: _documents(m, options), options.source)
         _put_document(pieces, streams)
         return 0
     limit = options.limit or _LIMIT
-    rows = read(place.history, lambda memory: memory.rows(options.source, limit), options.source)
+    rows = read(project.history, lambda memory: memory.rows(options.source, limit), options.source)
     today = time.strftime("%Y-%m-%d")
     is_short = is_narrow(streams)
     lines = [_cells(row, summary_of(row), today, is_short) for row in rows]
@@ -109,13 +109,13 @@ def bars(numbers: Sequence[int]) -> str:
     return "".join(_BARS[-(-max(number, 0) * highest // top)] for number in numbers)
 
 
-def _documents(memory: Remembered, options: argparse.Namespace) -> list[dict[str, Any]]:
+def _documents(memory: HistoryReader, options: argparse.Namespace) -> list[dict[str, Any]]:
     rows = memory.rows(options.source, options.limit or ALL)
     recorded = {(run.source, run.number): run for run in _recorded(memory, {row.source for row in rows})}
     return [run_document(row, recorded.get((row.source, row.number))) for row in rows]
 
 
-def _recorded(memory: Remembered, sources: Iterable[str]) -> Iterator[Run]:
+def _recorded(memory: HistoryReader, sources: Iterable[str]) -> Iterator[Run]:
     for source in sources:
         yield from memory.recorded(source)
 
@@ -190,7 +190,7 @@ def _is_database(name: str) -> bool:
         return file.read(len(_SQLITE)) == _SQLITE
 
 
-def _of_history(memory: Remembered, source: str | None) -> Iterator[Recorded]:
+def _of_history(memory: HistoryReader, source: str | None) -> Iterator[Recorded]:
     for name in memory.sources() if source is None else (source,):
         verdicts = {row.number: _verdict(row.summary) for row in memory.rows(name)}
         for run in memory.recorded(name):
@@ -395,8 +395,8 @@ def replay(options: argparse.Namespace, streams: Streams) -> int:
 
 def _input(options: argparse.Namespace, streams: Streams) -> tuple[list[Recorded], Settings]:
     if options.file is None:
-        place = place_of(options)
-        return recorded_in(place.history, options.source), place.settings
+        project = project_of(options)
+        return recorded_in(project.history, options.source), project.settings
     if options.history is not None:
         raise UsageError("give either a FILE or --history, not both")
     settings = settings_of(root_of(Path.cwd()))
@@ -497,16 +497,16 @@ def _run_document(judged: _Judged) -> dict[str, Any]:
 
 def reset(options: argparse.Namespace, streams: Streams) -> int:
     """Forget all runs, or those of a source, and print how many there were; 0 although there was none."""
-    place = place_of(options)
+    project = project_of(options)
     try:
         # What is no history of ours must not be touched: to open it for writing would put it out of the way.
-        read(place.history, lambda memory: None, options.source)
-        count = _forgotten(place.history, options.source, streams)
+        read(project.history, lambda memory: None, options.source)
+        count = _forgotten(project.history, options.source, streams)
     except NoRunError as error:
         streams.complain(str(error))
         count = 0
     except DamagedError:
-        count = _forgotten(place.history, options.source, streams)
+        count = _forgotten(project.history, options.source, streams)
     streams.say(f'{{"forgotten": {count}}}' if options.json else f"{count} run{'s' * (count != 1)} forgotten")
     return 0
 

@@ -13,10 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loop_close import files
-from loop_close.agent.gate import BEFORE, LOST, NOT_RUN, Answer, Situation, answer
+from loop_close.agent.gate import BEFORE, LOST, NOT_RUN, GateAnswer, Situation, answer
 from loop_close.cli.memory import NoRunError, read, shown
-from loop_close.cli.project import Place, place_at
-from loop_close.cli.project_state import Seen, failing_since, is_ours_to_judge, prompt_text, see
+from loop_close.cli.project import Project, project_at
+from loop_close.cli.project_state import (
+    ProjectState,
+    failing_since,
+    is_ours_to_judge,
+    load_state,
+    prompt_text,
+)
 from loop_close.cli.streams import OutputError, Streams, UsageError
 from loop_close.hosts import MAX_INPUT, Host, Payload, PayloadError, host_named
 from loop_close.hosts.protocol import START
@@ -91,23 +97,23 @@ def _told(host: Host, data: bytes) -> tuple[str, str]:
     payload = host.read(data)
     if payload.is_interrupted or payload.is_waiting:
         return "", ""
-    place = place_at(Path(payload.cwd) if payload.cwd else Path.cwd())
-    if not is_ours_to_judge(place):
-        raise UsageError(f"{place.root} belongs to another user, so the hook does not answer")
-    path, key = place.root / _SESSIONS, key_of(host.name, f"{payload.event} {payload.session}")
+    project = project_at(Path(payload.cwd) if payload.cwd else Path.cwd())
+    if not is_ours_to_judge(project):
+        raise UsageError(f"{project.root} belongs to another user, so the hook does not answer")
+    path, key = project.root / _SESSIONS, key_of(host.name, f"{payload.event} {payload.session}")
     before = sessions(path).get(key, Session())
     # Of the session as a whole, and where whoever removes the history does not look.
-    aside, own = files.outside(place.root, "sessions"), key_of(host.name, payload.session)
+    aside, own = files.outside(project.root, "sessions"), key_of(host.name, payload.session)
     mark = (sessions(aside).get(own) if aside is not None else None) or Session()
     try:
-        seen = read(place.history, lambda memory: see(place, memory, mark.known))
+        seen = read(project.history, lambda memory: load_state(project, memory, mark.known))
     except NoRunError:
         if payload.is_start and aside is not None and not mark.began:
             _keep_aside(aside, own, replace(mark, began=(_AT_START,)))
         if aside is None or not (mark.known and payload.is_stop):
             raise
         _keep_aside(aside, own, replace(mark, is_lost=True))
-        return _without_history(host, payload, place, (path, key), before)
+        return _without_history(host, payload, project, (path, key), before)
     before = replace(before, is_lost=mark.is_lost or not seen.has_known)
     began = mark.began or (_AT_START if payload.is_start else _AT_CALL, *seen.finished)
     if aside is not None and (payload.is_stop or not mark.known or not mark.began):
@@ -116,16 +122,22 @@ def _told(host: Host, data: bytes) -> tuple[str, str]:
             _keep_aside(aside, own, now)
     if payload.event == START:
         return "", ""
-    situation = _situation(host, payload, place, seen, before)
+    situation = _situation(host, payload, project, seen, before)
     if payload.is_stop and mark.began[:1] == (_AT_START,):
-        situation = _with_before(situation, place, seen, mark, before)
+        situation = _with_before(situation, project, seen, mark, before)
     if payload.is_stop:
-        found, heard, complaint = _at_a_stop(situation, _news(payload, before), place, seen, before)
+        found, update_session, complaint = _at_a_stop(
+            situation, _news(payload, before), project, seen, before
+        )
     else:
-        found, heard, complaint = _after_a_tool(situation, is_news=seen.latest != before.run), before, ""
+        found, update_session, complaint = (
+            _after_a_tool(situation, is_news=seen.latest != before.run),
+            before,
+            "",
+        )
     told = mark_of(payload.message) if payload.is_all_said else ""
     before = replace(before, is_lost=False)
-    after = replace(_session_after(found, situation, replace(heard, told=told), seen), is_lost=False)
+    after = replace(_session_after(found, situation, replace(update_session, told=told), seen), is_lost=False)
     if after != before and not keep(path, key, after) and found.kind == "go_on":
         raise UsageError(f"cannot write {_SESSIONS}, so turns cannot be counted; the agent may stop")
     return _said(host, payload, found), complaint
@@ -138,14 +150,14 @@ def _keep_aside(path: Path, key: str, session: Session) -> None:
 
 
 def _without_history(
-    host: Host, payload: Payload, place: Place, where: tuple[Path, str], before: Session
+    host: Host, payload: Payload, project: Project, where: tuple[Path, str], before: Session
 ) -> tuple[str, str]:
     """The answer where the history is gone that there was in this session, and no test has run since."""
-    lost = _of_lost(place, before)
-    known = Situation(command=place.settings.test_command, blocks=before.blocks, lost=lost.get("lost", ""))
+    lost = _of_lost(project, before)
+    known = Situation(command=project.settings.test_command, blocks=before.blocks, lost=lost.get("lost", ""))
     found = answer(replace(known, tampered=lost.get("tampered", "")))
     if found.kind == "go_on":
-        files.state_folder(place.root)
+        files.state_folder(project.root)
         after = replace(before, blocks=before.blocks + 1, asked=(*before.asked, LOST), is_back=True)
         if not keep(*where, after):
             return "", ""  # turns cannot be counted
@@ -158,8 +170,8 @@ def _news(payload: Payload, before: Session) -> Payload:
 
 
 def _at_a_stop(
-    situation: Situation, payload: Payload, place: Place, seen: Seen, before: Session
-) -> tuple[Answer, Session, str]:
+    situation: Situation, payload: Payload, project: Project, seen: ProjectState, before: Session
+) -> tuple[GateAnswer, Session, str]:
     """What the agent is answered, the session with what it said, and what went wrong in asking the exit strategy.
 
     That is asked only where the agent would be sent back to a red run: to what may stop it has nothing to add, and
@@ -173,20 +185,22 @@ def _at_a_stop(
         return found, before, ""
     from loop_close.cli.strategies import decision_of
 
-    said, after = heard(before, payload.message)
-    decision = decision_of(place, seen, said, before.turns + 1)
+    said, after = update_session(before, payload.message)
+    decision = decision_of(project, seen, said, before.turns + 1)
     if decision.action == "stuck":
         found = answer(replace(situation, stuck=f"{decision.strategy}: {decision.reason}"))
     return found, after, "; ".join(decision.warnings)
 
 
-def _situation(host: Host, payload: Payload, place: Place, seen: Seen, before: Session) -> Situation:
+def _situation(
+    host: Host, payload: Payload, project: Project, seen: ProjectState, before: Session
+) -> Situation:
     standing = seen.standing
     has_advanced = seen.latest != before.run and standing.summary.verdict == "progress"
     breaker = standing.summary.breaker
     # Where it is not told it takes its time for nothing.
     is_told = standing.verdict != "green" and not seen.edited.paths
-    is_asked = place.settings.require_edits_run and _set_of(seen) not in before.asked
+    is_asked = project.settings.require_edits_run and _set_of(seen) not in before.asked
     situation = Situation(
         run=standing.finished.number if standing.finished is not None else standing.last.number,
         source=standing.last.source,
@@ -197,7 +211,7 @@ def _situation(host: Host, payload: Payload, place: Place, seen: Seen, before: S
         edited=seen.edited.paths,
         prompt=prompt_text(standing.prompt, 2 * host.limit) if is_told else "",
         prompt_file=_from(payload.cwd, standing.prompt),
-        command=place.settings.test_command,
+        command=project.settings.test_command,
         not_run=standing.summary.not_run if is_asked else "",
         blocks=max(payload.loop_count or 0, 0 if has_advanced else before.blocks),
         # Whoever was let go is at work again because a person said something: that is another turn.
@@ -205,18 +219,18 @@ def _situation(host: Host, payload: Payload, place: Place, seen: Seen, before: S
         is_unmoved=before.run == seen.latest and before.code == seen.edited.state(),
     )
     if seen.tests or before.is_lost:
-        return _with_tests(situation, place, seen, before)
+        return _with_tests(situation, project, seen, before)
     return situation
 
 
-def _with_tests(situation: Situation, place: Place, seen: Seen, before: Session) -> Situation:
+def _with_tests(situation: Situation, project: Project, seen: ProjectState, before: Session) -> Situation:
     """With what was done to tests: in words, and as a question where that cannot be decided and was not yet asked."""
     from loop_close.progress.tampering import in_words, open_changes
     from loop_close.prompt.loop import lines_of
 
     found = open_changes(seen.tests)
     asked = [each for each in seen.tests if each.state == "asked" and each.fingerprint not in before.asked]
-    lost = _of_lost(place, before) if before.is_lost else {}
+    lost = _of_lost(project, before) if before.is_lost else {}
     return replace(
         situation,
         tampered=in_words(found) if found else lost.get("tampered", ""),
@@ -225,7 +239,7 @@ def _with_tests(situation: Situation, place: Place, seen: Seen, before: Session)
     )
 
 
-def _of_lost(place: Place, before: Session) -> dict[str, str]:
+def _of_lost(project: Project, before: Session) -> dict[str, str]:
     """What is known of the tests where the history was taken away: how they differ from the last commit.
 
     Where they do not, or git does not tell, it is said once.
@@ -235,7 +249,7 @@ def _of_lost(place: Place, before: Session) -> dict[str, str]:
     from loop_close.prompt.loop import lines_of
 
     text = "The history of test runs was removed in this session: what the tests were before is not known from it."
-    found = open_changes(of_last_commit(place.root).judge())
+    found = open_changes(of_last_commit(project.root).judge())
     if found:
         lines = "\n".join(lines_of(found))
         since = f"since the last commit: {in_words(found)}"
@@ -243,11 +257,13 @@ def _of_lost(place: Place, before: Session) -> dict[str, str]:
     return {"lost": text} if LOST not in before.asked else {}
 
 
-def _with_before(situation: Situation, place: Place, seen: Seen, mark: Session, before: Session) -> Situation:
+def _with_before(
+    situation: Situation, project: Project, seen: ProjectState, mark: Session, before: Session
+) -> Situation:
     """With what is known of the failures where all of them were there before the session."""
     if situation.standing != "failing" or situation.edited or situation.tampered or situation.killed:
         return situation
-    number, tests = read(place.history, lambda memory: failing_since(seen, mark.began[1:], memory))
+    number, tests = read(project.history, lambda memory: failing_since(seen, mark.began[1:], memory))
     if not tests:
         return situation
     return replace(
@@ -264,7 +280,7 @@ def _before_in_words(number: int, tests: Sequence[str], source: str) -> str:
     return f"{which} there before this session began (run {number} of {shown(source, 80)}): {named}{more}."
 
 
-def _set_of(seen: Seen) -> str:
+def _set_of(seen: ProjectState) -> str:
     """A digest of the edited functions that no test ran."""
     ran = seen.standing.summary.edits_run
     return key_of("", repr(ran.not_run)) if ran is not None else ""
@@ -274,15 +290,15 @@ def _from(folder: str, prompt: Path | None) -> str:
     return os.path.relpath(prompt, folder or None) if prompt is not None else ""
 
 
-def _after_a_tool(situation: Situation, *, is_news: bool) -> Answer:
+def _after_a_tool(situation: Situation, *, is_news: bool) -> GateAnswer:
     """What the agent may read beside a tool's result: the prompt of a red run, once."""
     if not is_news or situation.edited or situation.standing == "green":
-        return Answer(kind="nothing")
+        return GateAnswer(kind="nothing")
     found = answer(replace(situation, stuck="", blocks=0))
-    return found if found.kind == "go_on" else Answer(kind="nothing")
+    return found if found.kind == "go_on" else GateAnswer(kind="nothing")
 
 
-def _session_after(found: Answer, situation: Situation, before: Session, seen: Seen) -> Session:
+def _session_after(found: GateAnswer, situation: Situation, before: Session, seen: ProjectState) -> Session:
     """What is remembered after the answer; where the work is done, or left to a person, the session starts anew."""
     if found.kind == "go_on":
         blocks, turns = situation.blocks + 1, before.turns + 1
@@ -298,7 +314,7 @@ def _session_after(found: Answer, situation: Situation, before: Session, seen: S
     return replace(before, is_back=False, told="")
 
 
-def _said(host: Host, payload: Payload, found: Answer) -> str:
+def _said(host: Host, payload: Payload, found: GateAnswer) -> str:
     if found.kind == "nothing":
         return ""
     if not payload.is_stop:
@@ -316,7 +332,7 @@ _LONGEST_RESPONSE = 500
 _LONGEST_ERROR = 300
 
 
-def heard(before: Session, message: str) -> tuple[AnalysisResult, Session]:
+def update_session(before: Session, message: str) -> tuple[AnalysisResult, Session]:
     """What the agent's last message comes to after those before it, and the session with it.
 
     :param message: empty where the host does not say: then nothing is known, and nothing new kept.
@@ -337,10 +353,10 @@ def heard(before: Session, message: str) -> tuple[AnalysisResult, Session]:
 
 def _with(before: Session, message: str) -> Session:
     from loop_close.agent.analyzer import error_pattern, errors_in
-    from loop_close.agent.response import read
+    from loop_close.agent.response import read_response
     from loop_close.text.redact import clean
 
-    said = read(message)
+    said = read_response(message)
     error = error_pattern("\n".join(errors_in(said.lines)))
     # Before it is cut: the end of many an answer is nothing but test output.
     response = clean(message[-_LONGEST_RESPONSE:], _LONGEST_RESPONSE) if said.is_test_only else ""

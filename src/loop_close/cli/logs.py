@@ -16,7 +16,7 @@ from loop_close.text.sanitize import decoded
 __all__ = ["TAIL", "Tail", "chunks", "decoded", "file_chunks", "log_of"]
 
 
-def log_of(name: str, standard_input: BinaryIO, progress: Progress) -> str:
+def log_of(name: str, standard_input: BinaryIO, progress: ReadProgress) -> str:
     """The end of a log.
 
     :param name: path of a file, ``-`` for the standard input.
@@ -33,7 +33,7 @@ def log_of(name: str, standard_input: BinaryIO, progress: Progress) -> str:
         ) from None
 
 
-def _read(stream: BinaryIO, tail: Tail, progress: Progress) -> str:
+def _read(stream: BinaryIO, tail: Tail, progress: ReadProgress) -> str:
     for chunk in progress.of(chunks(stream), "read"):
         tail.add(chunk)
     return tail.text()[-MAX_TEXT:]
@@ -64,7 +64,7 @@ _WIDTH = 24
 _COLUMNS = 80
 
 
-class Progress:
+class ReadProgress:
     """A line that is written over itself while bytes go by, and gone afterwards.
 
     :param stream: standard error; nothing is shown where that is no terminal.

@@ -48,7 +48,7 @@ class DamagedError(UsageError):
     """The file is a history, and broken."""
 
 
-class Remembered:
+class HistoryReader:
     """The runs of a history at one moment.
 
     A run whose process is gone is told as killed, though only the next run takes it down as that.
@@ -127,7 +127,7 @@ class Remembered:
         return replace(row, state="killed") if (row.source, row.number) in self._dead else row
 
 
-def read(path: Path, work: Callable[[Remembered], Result], source: str | None = None) -> Result:
+def read(path: Path, work: Callable[[HistoryReader], Result], source: str | None = None) -> Result:
     """What ``work`` makes of the history; nobody has to wait for us once it has returned.
 
     :param source: one that there must be runs of.
@@ -157,7 +157,7 @@ def _check_source(sources: tuple[str, ...], wanted: str | None) -> None:
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[Remembered]:
+def _opened(path: Path) -> Iterator[HistoryReader]:
     _check_safe(path)
     # Not read-only: a writer that was killed may have left what has to be undone before anything can be read.
     uri = f"{path.resolve().as_uri()}?mode=rw"
@@ -168,7 +168,7 @@ def _opened(path: Path) -> Iterator[Remembered]:
         connection.execute("BEGIN")  # all that is read is of one moment
         patient(lambda: _check_kind(connection, path), _TIMEOUT)
         watch.start()
-        yield Remembered(connection, watch)
+        yield HistoryReader(connection, watch)
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_INTERRUPT:
             raise

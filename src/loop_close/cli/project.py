@@ -25,7 +25,7 @@ NO_RUN = "no runs recorded in this project: run pytest --loop-close first"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class Project:
     """A project.
 
     :ivar history: where its history lies, or would.
@@ -36,15 +36,15 @@ class Place:
     history: Path
 
 
-def place_of(options: argparse.Namespace) -> Place:
+def project_of(options: argparse.Namespace) -> Project:
     """The project that the working directory belongs to.
 
     :raises UsageError: for settings that are wrong, and where nothing is remembered by them.
     """
-    return place_at(Path.cwd(), options.history)
+    return project_at(Path.cwd(), options.history)
 
 
-def place_at(folder: Path, history: str | None = None) -> Place:
+def project_at(folder: Path, history: str | None = None) -> Project:
     """The project that a folder belongs to.
 
     :param history: where its history lies; None for what its settings say.
@@ -52,7 +52,7 @@ def place_at(folder: Path, history: str | None = None) -> Place:
     """
     root = root_of(folder)
     settings = settings_of(root)
-    return Place(root=root, settings=settings, history=_history(root, settings, history))
+    return Project(root=root, settings=settings, history=_history(root, settings, history))
 
 
 def root_of(folder: Path) -> Path:

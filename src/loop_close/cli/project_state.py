@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loop_close import files
-from loop_close.cli.memory import Remembered, Summary, summary_of
-from loop_close.cli.project import Place
+from loop_close.cli.memory import HistoryReader, Summary, summary_of
+from loop_close.cli.project import Project
 from loop_close.conventions import is_configuration
 from loop_close.memory import MERGED, ChangedTest
 from loop_close.store.contract import RunRow
@@ -26,7 +26,7 @@ _WORST = ("green", "failing", "stuck")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Seen:
+class ProjectState:
     """What is known.
 
     :ivar standing: of the source that decides: the worst of those that ran on the files as they were last.
@@ -38,7 +38,7 @@ class Seen:
     :ivar finished: the last run of each source that ended, as it can be known again.
     """
 
-    standing: Standing
+    standing: SourceStatus
     is_complete: bool
     is_running: bool
     edited: Edited
@@ -49,23 +49,23 @@ class Seen:
     finished: tuple[str, ...] = ()
 
 
-def see(place: Place, memory: Remembered, known: str = "") -> Seen:
+def load_state(project: Project, memory: HistoryReader, known: str = "") -> ProjectState:
     """Look at what is remembered, and at the files.
 
     :param known: a run that was seen before; empty for none.
     """
     looks = memory.looks(_LOOKS)
-    found = list(standings(last_runs(memory, None), place, memory.accepted()))
+    found = list(source_statuses(last_runs(memory, None), project, memory.accepted()))
     decides = _deciding(found, looks)
     whole = _last_whole(looks)
     later = looks[: looks.index(whole) + 1] if whole is not None else ()
-    return Seen(
+    return ProjectState(
         standing=decides,
         is_complete=decides.last.state != "killed" and _is_complete(decides, looks),
         is_running=any(
             each.last.state == "running" for each in found if each is decides or _is_of_tests(each)
         ),
-        edited=edited_since(place, memory, whole, later),
+        edited=edited_since(project, memory, whole, later),
         latest=f"{looks[0].source} {looks[0].number}" if looks else "",
         tests=_tests(decides, memory),
         known=known_by(looks[0].source, looks[0].number, looks[0].window[0]) if looks else "",
@@ -78,7 +78,9 @@ def _known_by(row: RunRow) -> str:
     return known_by(row.source, row.number, row.started)
 
 
-def failing_since(seen: Seen, before: Collection[str], memory: Remembered) -> tuple[int, tuple[str, ...]]:
+def failing_since(
+    seen: ProjectState, before: Collection[str], memory: HistoryReader
+) -> tuple[int, tuple[str, ...]]:
     """The tests that fail, where each had the same failure already in an earlier run of its source.
 
     Asked of a run of all tests that came to its end, and that is red for its tests alone.
@@ -104,7 +106,7 @@ def _is_earlier(known: str, row: RunRow) -> bool:
     return rest.partition(" ")[2] == row.source and int(number) < row.number
 
 
-def _tests(standing: Standing, memory: Remembered) -> tuple[ChangedTest, ...]:
+def _tests(standing: SourceStatus, memory: HistoryReader) -> tuple[ChangedTest, ...]:
     """What was done to tests; where the last run tells of nothing, by the green run before it that does.
 
     What cannot be decided is reported by two green runs, and an agent may run the tests as often as it likes.
@@ -117,16 +119,16 @@ def _tests(standing: Standing, memory: Remembered) -> tuple[ChangedTest, ...]:
     return next((each.tests for each in found if each.verdict == "green" and each.tests), ())
 
 
-def _is_of_tests(standing: Standing) -> bool:
+def _is_of_tests(standing: SourceStatus) -> bool:
     return standing.last.source.startswith(_TESTS)
 
 
-def _is_complete(standing: Standing, looks: Sequence[Look]) -> bool:
+def _is_complete(standing: SourceStatus, looks: Sequence[Look]) -> bool:
     number = standing.finished.number if standing.finished is not None else 0
     return any(each.is_full for each in looks if (each.source, each.number) == (standing.last.source, number))
 
 
-def _deciding(found: Sequence[Standing], looks: Sequence[Look]) -> Standing:
+def _deciding(found: Sequence[SourceStatus], looks: Sequence[Look]) -> SourceStatus:
     """The worst of the sources whose last run saw the files as the last run of all did; the newest of equals."""
     newest = max(found, key=_age)
     last: dict[str, Look] = {}
@@ -140,7 +142,7 @@ def _saw_the_same(look: Look | None, looks: Sequence[Look]) -> bool:
     return look is not None and look.snapshot is not None and look.snapshot == looks[0].snapshot
 
 
-def _age(standing: Standing) -> float:
+def _age(standing: SourceStatus) -> float:
     return end_of(standing.finished or standing.last)
 
 
@@ -150,11 +152,11 @@ def _last_whole(looks: Sequence[Look]) -> Look | None:
     return next((each for each in tests if each.is_full), tests[0] if tests else None)
 
 
-def is_ours_to_judge(place: Place) -> bool:
+def is_ours_to_judge(project: Project) -> bool:
     """Whether the project and what is remembered of it belong to us, or to the administrator: else it may be a trap."""
     if not hasattr(os, "getuid"):
         return True
-    paths = (place.root, place.root / files.STATE_FOLDER)
+    paths = (project.root, project.root / files.STATE_FOLDER)
     return all(path.lstat().st_uid in (os.getuid(), 0) for path in paths if os.path.lexists(path))
 
 
@@ -180,7 +182,9 @@ class Edited:
     state: Callable[[], str]
 
 
-def edited_since(place: Place, memory: Remembered, run: RunLook | None, later: Sequence[RunLook]) -> Edited:
+def edited_since(
+    project: Project, memory: HistoryReader, run: RunLook | None, later: Sequence[RunLook]
+) -> Edited:
     """The files whose meaning is another than what a run saw.
 
     Python files and the configuration of tests count; comments, formatting and docstrings do not, and neither does
@@ -189,24 +193,24 @@ def edited_since(place: Place, memory: Remembered, run: RunLook | None, later: S
     :param run: the run to compare with; ``later``: it and those since.
     """
     known = memory.files()
-    now = files_now(place.root, known, _ours(place))
+    now = files_now(project.root, known, _ours(project))
     before = _before(known, memory, run)
     if now.entries is None or before is None:
         return Edited(paths=None, state=now.state)
     changed = [
         each
         for each in _changed(before, now.entries)
-        if each[0] not in now.in_doubt and not _is_by_tests(place.root, each[0], now.entries, later)
+        if each[0] not in now.in_doubt and not _is_by_tests(project.root, each[0], now.entries, later)
     ]
     paths = _effective(changed, memory, now)
     return Edited(paths=None if now.in_doubt and not paths else paths, state=now.state)
 
 
-def _ours(place: Place) -> list[str]:
-    return [path for path in (place.settings.file, place.settings.json, f"{files.STATE_FOLDER}/") if path]
+def _ours(project: Project) -> list[str]:
+    return [path for path in (project.settings.file, project.settings.json, f"{files.STATE_FOLDER}/") if path]
 
 
-def _before(known: Known, memory: Remembered, run: RunLook | None) -> dict[str, str | None] | None:
+def _before(known: Known, memory: HistoryReader, run: RunLook | None) -> dict[str, str | None] | None:
     """Digests as the run saw them, None for no file; None where they are not known."""
     since = memory.changes_since(run.snapshot) if run is not None and known else None
     if since is None:
@@ -246,7 +250,7 @@ def _is_by_tests(root: Path, path: str, now: Mapping[str, Entry], runs: Iterable
     return any(first <= written <= last for first, last in (run.window for run in runs))
 
 
-def _effective(changed: list[_Change], memory: Remembered, now: Files) -> tuple[str, ...]:
+def _effective(changed: list[_Change], memory: HistoryReader, now: Files) -> tuple[str, ...]:
     """Those that differ in more than comments, formatting and docstrings."""
     if not changed or len(changed) > _COMPARED:
         return tuple(path for path, _, _ in changed)
@@ -340,7 +344,7 @@ _MOST_READ = 20_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
+class SourceStatus:
     """The state of a source.
 
     :ivar last: its last run, whatever became of it.
@@ -364,7 +368,7 @@ class Standing:
         return "green" if is_green else "failing"
 
 
-def last_runs(memory: Remembered, source: str | None) -> list[tuple[RunRow, RunRow | None]]:
+def last_runs(memory: HistoryReader, source: str | None) -> list[tuple[RunRow, RunRow | None]]:
     """Of the source, or of each, its last run and the last one that ended."""
     if source is not None:
         return [_last_of(memory, source)]
@@ -378,24 +382,24 @@ def _without_older_merge(pairs: list[tuple[RunRow, RunRow | None]]) -> list[tupl
     return kept or pairs
 
 
-def _last_of(memory: Remembered, source: str) -> tuple[RunRow, RunRow | None]:
+def _last_of(memory: HistoryReader, source: str) -> tuple[RunRow, RunRow | None]:
     last = memory.rows(source, 1)[-1]
     rows = (last,) if last.state == "done" else memory.rows(source)
     return last, next((row for row in reversed(rows) if row.state == "done"), None)
 
 
-def standings(
-    pairs: Sequence[tuple[RunRow, RunRow | None]], place: Place, accepted: Collection[str] = ()
-) -> Iterator[Standing]:
+def source_statuses(
+    pairs: Sequence[tuple[RunRow, RunRow | None]], project: Project, accepted: Collection[str] = ()
+) -> Iterator[SourceStatus]:
     """Where they stand, each with its prompt where that is still there.
 
     :param accepted: fingerprints of changes to tests that a person accepted.
     """
     newest = max(pairs, key=lambda pair: end_of(pair[1]))[1]
-    prompt = _prompt(place)
+    prompt = _prompt(project)
     told = _sources_in(prompt) if len(pairs) > 1 else ()
     for last, finished in pairs:
-        yield Standing(
+        yield SourceStatus(
             last=last,
             finished=finished,
             summary=summary_of(finished or last).judged(accepted),
@@ -408,9 +412,9 @@ def end_of(row: RunRow | None) -> float:
     return 0.0 if row is None else row.ended or row.started
 
 
-def _prompt(place: Place) -> Path | None:
+def _prompt(project: Project) -> Path | None:
     """The prompt, where it is one that a finished run wrote."""
-    path = place.root / place.settings.file
+    path = project.root / project.settings.file
     # Nothing that a reader would wait for.
     return path if path.is_file() and files.is_finished(path) else None
 

@@ -21,8 +21,8 @@ from typing import Self
 from loop_close import files
 from loop_close.cli.logs import Tail
 from loop_close.cli.project import begin_memory, is_told, targets_of
-from loop_close.cli.project_state import Standing
-from loop_close.cli.status import came_to, last_numbers
+from loop_close.cli.project_state import SourceStatus
+from loop_close.cli.status import latest_run_numbers, run_result
 from loop_close.cli.streams import Streams, UsageError
 from loop_close.model import Counts, Observation
 from loop_close.prompt.show import safe
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     if options.budget:
         targets = targets._replace(settings=replace(targets.settings, budget=options.budget))
     is_own = name_of(words) not in PYTEST or not any(word in (_PLUGIN, f"{_PLUGIN}-failed") for word in words)
-    before = last_numbers(targets.root)
+    before = latest_run_numbers(targets.root)
     memory = begin_memory(targets, options.source or name_of(words), is_own=is_own)
     targets.announce()
     is_announced = files.is_unfinished(targets.prompt)
@@ -91,7 +91,7 @@ def _beside(
 ) -> list[str]:
     """Write what the command did not, such as what checkers found, beside what it did; the lines to show."""
     try:
-        ran = came_to(targets.root, before).standings
+        ran = run_result(targets.root, before).statuses
         seen = _without_known(_observed(done, words, source, targets, memory), ran)
         seen = replace(seen, rerun=rerun_words(source, words, by_test=False))
         if ran and seen.failures:
@@ -109,7 +109,7 @@ def _beside(
     return _left(done, words, targets, memory)
 
 
-def _without_known(seen: Observation, ran: Sequence[Standing]) -> Observation:
+def _without_known(seen: Observation, ran: Sequence[SourceStatus]) -> Observation:
     """What was read but for that which the runs have remembered themselves: tests, and the environments they ran in."""
     from loop_close.facts import is_environment
 

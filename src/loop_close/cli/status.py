@@ -17,8 +17,8 @@ from loop_close.cli import INSIDE, driven_tests
 from loop_close.cli.driven_tests import left_open
 from loop_close.cli.history import recorded_in
 from loop_close.cli.memory import (
+    HistoryReader,
     NoRunError,
-    Remembered,
     Summary,
     edits_document,
     loop_words,
@@ -26,8 +26,8 @@ from loop_close.cli.memory import (
     shown,
     signal_document,
 )
-from loop_close.cli.project import Place, from_here, place_at, place_of
-from loop_close.cli.project_state import Standing, last_runs, standings
+from loop_close.cli.project import Project, from_here, project_at, project_of
+from loop_close.cli.project_state import SourceStatus, last_runs, source_statuses
 from loop_close.cli.streams import Streams, UsageError
 from loop_close.memory import GROUPS, ChangedTest, Episode, Progress, Run
 from loop_close.prompt.green import known_words
@@ -42,9 +42,9 @@ _REST = {"not_run": "not run", "not_fixed": "skipped or gone"}
 
 def status(options: argparse.Namespace, streams: Streams) -> int:
     """Print where the sources stand, the worst first: 0 all green, 1 one is not, 3 one is stuck."""
-    place = place_of(options)
-    found = worst_first(place, options.source)
-    left = left_open(place.root)
+    project = project_of(options)
+    found = worst_first(project, options.source)
+    left = left_open(project.root)
     text = json.dumps(document_of(found, left), indent=2) if options.json else _text(found, left)
     try:
         streams.say(text)
@@ -53,27 +53,29 @@ def status(options: argparse.Namespace, streams: Streams) -> int:
     return _CODES[found[0].verdict] or int(bool(left))
 
 
-def worst_first(place: Place, source: str | None = None) -> list[Standing]:
+def worst_first(project: Project, source: str | None = None) -> list[SourceStatus]:
     """Where the source stands, or each of them; never empty.
 
     :raises UsageError: when nothing is remembered, or cannot be read.
     """
-    known = read(place.history, lambda memory: (last_runs(memory, source), memory.accepted()), source)
-    return sorted(standings(known[0], place, known[1]), key=lambda s: (-_CODES[s.verdict], -s.last.started))
+    known = read(project.history, lambda memory: (last_runs(memory, source), memory.accepted()), source)
+    return sorted(
+        source_statuses(known[0], project, known[1]), key=lambda s: (-_CODES[s.verdict], -s.last.started)
+    )
 
 
-def _text(standings: Sequence[Standing], left: Sequence[ChangedTest]) -> str:
-    blocks = ["\n".join(_lines(standing)) for standing in standings]
-    told = {change.fingerprint for standing in standings for change in standing.summary.tests}
+def _text(statuses: Sequence[SourceStatus], left: Sequence[ChangedTest]) -> str:
+    blocks = ["\n".join(_lines(standing)) for standing in statuses]
+    told = {change.fingerprint for standing in statuses for change in standing.summary.tests}
     more = [change for change in left if change.fingerprint not in told]
     if more:
         lines = [f"  {shown(plain_line(change), 600)}" for change in more]
         blocks.append("\n".join(["drive: tests are not as they were when the last loop began", *lines]))
-    is_open = left or any(each.is_open for s in standings for each in s.summary.tests)
+    is_open = left or any(each.is_open for s in statuses for each in s.summary.tests)
     return "\n\n".join([*blocks, *([_ACCEPT] if is_open else [])])
 
 
-def _lines(standing: Standing) -> Iterator[str]:
+def _lines(standing: SourceStatus) -> Iterator[str]:
     summary = standing.summary
     yield f"{shown(standing.last.source)}: {_headline(standing)}"
     is_known = summary.failing != 0 or any(summary.counts.values())
@@ -98,7 +100,7 @@ def _lines(standing: Standing) -> Iterator[str]:
         yield f"  prompt: {shown(from_here(standing.prompt))}"
 
 
-def _headline(standing: Standing) -> str:
+def _headline(standing: SourceStatus) -> str:
     if standing.finished is None:
         return "no run has finished yet"
     summary = standing.summary
@@ -121,21 +123,21 @@ def _counts(summary: Summary) -> str:
     return f"{summary.failing} failing{moved}{best}"
 
 
-def document_of(standings: Sequence[Standing], left: Sequence[ChangedTest] = ()) -> dict[str, Any]:
+def document_of(statuses: Sequence[SourceStatus], left: Sequence[ChangedTest] = ()) -> dict[str, Any]:
     """The same as plain values, as ``--json`` prints them.
 
     :param left: what the last ``drive`` found done to tests, and is still open.
     """
-    verdict = standings[0].verdict
+    verdict = statuses[0].verdict
     return {
         "schema": "loop-close.status/1",
         "verdict": "failing" if left and verdict == "green" else verdict,
         "left_by_drive": tests_document(left),
-        "sources": [_source_document(standing) for standing in standings],
+        "sources": [_source_document(standing) for standing in statuses],
     }
 
 
-def _source_document(standing: Standing) -> dict[str, Any]:
+def _source_document(standing: SourceStatus) -> dict[str, Any]:
     summary, finished = standing.summary, standing.finished
     least, run = summary.best
     return {
@@ -162,65 +164,65 @@ def _source_document(standing: Standing) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CameTo:
+class RunResult:
     """What a command came to that ran tests or checks.
 
-    :ivar standings: of the sources that it ran, the worst first; empty where nothing was remembered.
+    :ivar statuses: of the sources that it ran, the worst first; empty where nothing was remembered.
     :ivar progress: of the worst, against its episode; ``run`` what is remembered of it; None where that is not known.
     :ivar is_good_news: the prompt that is there now is of a green run, as far as is remembered.
     """
 
-    standings: tuple[Standing, ...] = ()
+    statuses: tuple[SourceStatus, ...] = ()
     progress: Progress | None = None
     run: Run | None = None
     is_good_news: bool = False
 
 
-def last_numbers(root: Path) -> dict[str, int]:
+def latest_run_numbers(root: Path) -> dict[str, int]:
     """The number of the last run of every source of a project; nothing where nothing is remembered."""
 
-    def numbers(memory: Remembered) -> dict[str, int]:
+    def numbers(memory: HistoryReader) -> dict[str, int]:
         return {source: memory.rows(source, 1)[-1].number for source in memory.sources()}
 
     with contextlib.suppress(UsageError):
-        return read(place_at(root).history, numbers)
+        return read(project_at(root).history, numbers)
     return {}
 
 
 def has_run(root: Path, run: str) -> bool:
     """Whether the history of a project has that run, as :func:`loop_close.store.runs.known_by` makes it."""
     with contextlib.suppress(UsageError):
-        return read(place_at(root).history, lambda memory: memory.has_run(run))
+        return read(project_at(root).history, lambda memory: memory.has_run(run))
     return False
 
 
-def came_to(root: Path, before: Mapping[str, int]) -> CameTo:
+def run_result(root: Path, before: Mapping[str, int]) -> RunResult:
     """What came of the sources of a project that have run since.
 
-    :param before: what :func:`last_numbers` gave then.
+    :param before: what :func:`latest_run_numbers` gave then.
     """
     try:
-        place = place_at(root)
-        found = worst_first(place)
+        project = project_at(root)
+        found = worst_first(project)
     except UsageError:
-        return CameTo()
+        return RunResult()
     # A red run leaves its report, which the next one takes away.
     is_red = (root / files.REPORT).exists()
     is_good_news = not is_red and any(s.prompt is not None and s.summary.verdict == "green" for s in found)
     ran = tuple(each for each in found if before.get(each.last.source) != each.last.number)
     if not ran:
-        return CameTo(is_good_news=is_good_news)
-    progress, run = _progress(place, ran[0])
-    return CameTo(standings=ran, progress=progress, run=run, is_good_news=is_good_news)
+        return RunResult(is_good_news=is_good_news)
+    progress, run = _progress(project, ran[0])
+    return RunResult(statuses=ran, progress=progress, run=run, is_good_news=is_good_news)
 
 
-def _progress(place: Place, standing: Standing) -> tuple[Progress | None, Run | None]:
+def _progress(project: Project, standing: SourceStatus) -> tuple[Progress | None, Run | None]:
     """What the run came to against those before it."""
     from loop_close.progress import advance
 
-    limits, episode, made, run = limits_of(place.settings), Episode(), None, None
+    limits, episode, made, run = limits_of(project.settings), Episode(), None, None
     with contextlib.suppress(UsageError):
-        for each in recorded_in(place.history, standing.last.source):
+        for each in recorded_in(project.history, standing.last.source):
             made, run = advance(episode, each.run, limits), each.run
             episode = made.episode
     if made is None or run is None or run.number != standing.last.number:
@@ -240,15 +242,15 @@ def accept(options: argparse.Namespace, streams: Streams) -> int:
     :returns: 0; 1 where changes are shown that keep a green run from being done.
     :raises UsageError: for a test that was not changed, and where no person may be at work.
     """
-    place = place_of(options)
-    changes = changes_of(place)
+    project = project_of(options)
+    changes = changes_of(project)
     if not options.tests and not options.all:
         return _show(changes, streams, as_json=options.json)
-    why = why_refused(place.root)
+    why = why_refused(project.root)
     if why:
         raise UsageError(why)
     chosen = changes if options.all else list(_chosen(changes, options.tests))
-    _record(place, chosen, streams)
+    _record(project, chosen, streams)
     for change in chosen:
         streams.say(f"accepted: {shown(plain_line(change), 600)}")
     if not chosen:
@@ -256,13 +258,13 @@ def accept(options: argparse.Namespace, streams: Streams) -> int:
     return 0
 
 
-def changes_of(place: Place) -> list[ChangedTest]:
+def changes_of(project: Project) -> list[ChangedTest]:
     """What may be accepted: of the last run of each source, and of the last ``drive``; each once."""
     try:
-        known = [change for standing in worst_first(place) for change in standing.summary.tests]
+        known = [change for standing in worst_first(project) for change in standing.summary.tests]
     except NoRunError:
         known = []
-    found = {each.fingerprint: each for each in (*known, *driven_tests.left_open(place.root))}
+    found = {each.fingerprint: each for each in (*known, *driven_tests.left_open(project.root))}
     return [change for change in found.values() if change.state in ("open", "asked")]
 
 
@@ -293,25 +295,25 @@ def _chosen(changes: Sequence[ChangedTest], names: Sequence[str]) -> Iterator[Ch
         yield from found
 
 
-def _record(place: Place, changes: Sequence[ChangedTest], streams: Streams) -> None:
+def _record(project: Project, changes: Sequence[ChangedTest], streams: Streams) -> None:
     """Write it down in the history, and for the next ``drive``."""
     from loop_close.store.contract import HistoryError
     from loop_close.store.sqlite import open_history
 
-    last = driven_tests.kept(place.root)
+    last = driven_tests.kept(project.root)
     if last is not None:
         last.accepted |= {change.fingerprint for change in changes}
         last.judge()
         if not last.keep(is_running=False):
-            raise UsageError(f"cannot write {driven_tests.path_of(place.root)}")
-    if not place.history.exists() or not changes:
+            raise UsageError(f"cannot write {driven_tests.path_of(project.root)}")
+    if not project.history.exists() or not changes:
         return
     by = _user()
     told = {
         each.fingerprint: {"id": each.id, "kind": each.kind, "what": each.what, "by": by} for each in changes
     }
     try:
-        with open_history(place.history) as history:
+        with open_history(project.history) as history:
             history.accept(told, time())
             for note in history.notes:
                 streams.complain(note)

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from loop_close.agent.strategies import BUILT_IN, Decision, ExitStrategy, Standing, parse_strategy
-from loop_close.cli.project import Place
-from loop_close.cli.project_state import Seen
+from loop_close.cli.project import Project
+from loop_close.cli.project_state import ProjectState
 from loop_close.cli.streams import UsageError
 from loop_close.packages import GROUP, packages
 from loop_close.text import fault_text
@@ -93,7 +93,7 @@ def _given_by(plugin: Any) -> list[ExitStrategy]:
 _NO_VERDICT = ("running", "killed", "unknown")
 
 
-def decision_of(place: Place, seen: Seen, said: AnalysisResult, turn: int) -> Decision:
+def decision_of(project: Project, seen: ProjectState, said: AnalysisResult, turn: int) -> Decision:
     """What the project's exit strategy answers.
 
     :param turn: the number of the agent's turn, from 1.
@@ -102,7 +102,7 @@ def decision_of(place: Place, seen: Seen, said: AnalysisResult, turn: int) -> De
     standing = _standing(seen, said, turn)
     try:
         with _quiet():
-            return _strategy(place).decide(standing)
+            return _strategy(project).decide(standing)
     except UsageError as error:
         why = str(error)
     except (Exception, SystemExit) as fault:
@@ -110,15 +110,15 @@ def decision_of(place: Place, seen: Seen, said: AnalysisResult, turn: int) -> De
     return Decision(action="continue", reason=why, warnings=(f"{why}; using only the circuit breaker",))
 
 
-def _strategy(place: Place) -> ExitStrategy:
+def _strategy(project: Project) -> ExitStrategy:
     """The strategy that the settings name.
 
     :raises UsageError: for one that is not there.
     """
     with contextlib.suppress(ValueError):
-        return parse_strategy(place.settings.strategy)
+        return parse_strategy(project.settings.strategy)
 
-    return strategy_named(place.settings.strategy, place.root)
+    return strategy_named(project.settings.strategy, project.root)
 
 
 @contextlib.contextmanager
@@ -133,7 +133,7 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-def _standing(seen: Seen, said: AnalysisResult, turn: int) -> Standing:
+def _standing(seen: ProjectState, said: AnalysisResult, turn: int) -> Standing:
     summary = seen.standing.summary
     tampered = (signal.explanation for signal in summary.fired if signal.kind == "test-tampering")
     is_known = summary.verdict not in _NO_VERDICT

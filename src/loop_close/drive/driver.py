@@ -18,7 +18,8 @@ from typing import Any, Literal, get_args
 from loop_close import files
 from loop_close.agent.completion import BOX
 from loop_close.agent.loop import AgentLoop
-from loop_close.agent.output import Said, said_in
+from loop_close.agent.output import read_output
+from loop_close.agent.output_reader import AgentOutput
 from loop_close.agent.strategies import Decision
 from loop_close.agent.tool_results import RunOutcome, progress_meta
 from loop_close.cli import INSIDE, driven_tests
@@ -26,7 +27,7 @@ from loop_close.cli.driven_tests import DrivenTests
 from loop_close.cli.memory import shown
 from loop_close.cli.project import environment, remembered, root_of, targets_of
 from loop_close.cli.project_state import prompt_text
-from loop_close.cli.status import CameTo, came_to, last_numbers
+from loop_close.cli.status import RunResult, latest_run_numbers, run_result
 from loop_close.cli.streams import Streams, UsageError
 from loop_close.drive.plan import Plan, failure, plan_of, prepared, runs_pytest, steps_now, task_box
 from loop_close.drive.processes import Child, Ended, InterruptionError, Stop, end_leftover, run
@@ -126,12 +127,12 @@ class Driver:
         """Run the tests, and decide."""
         self._screen.step(f"tests: {shown(shlex.join(self._test))}")
         self._screen.heed_readers()
-        root, before = self._plan.root, last_numbers(self._plan.root)
+        root, before = self._plan.root, latest_run_numbers(self._plan.root)
         self._watch.notice_loss(before)
         self._watch.notice_other(root)
         files, found = self._mending.take_snapshot(), self._tests.compared()
         ended = self._run_tests()
-        outcome = self._outcome_of(ended, came_to(root, before))
+        outcome = self._outcome_of(ended, run_result(root, before))
         self._mending.ran(files, outcome)
         outcome = self._with_tests(outcome, found)
         self._outcome = outcome
@@ -159,17 +160,17 @@ class Driver:
         action: Literal["stuck", "continue"] = "stuck" if self._tests.is_asked(change) else "continue"
         return replace(decision, action=action, reason=f"the tests are green, but {change.what}")
 
-    def _outcome_of(self, ended: Ended, came: CameTo) -> RunOutcome:
+    def _outcome_of(self, ended: Ended, result: RunResult) -> RunOutcome:
         """What the run came to; the first has to come to something, later ones the agent may have broken."""
-        is_run = bool(came.standings) and ended.exit_code not in _CANNOT_RUN
+        is_run = bool(result.statuses) and ended.exit_code not in _CANNOT_RUN
         if not is_run and not self._watch.is_begun:
             raise UsageError(_no_tests(self._test, ended.exit_code))
-        if not came.standings:
-            return unknown_outcome(self._plan, ended, came)
-        self._watch.begin(came)
-        is_elsewhere = self._watch.is_rest_elsewhere(came)
-        outcome = outcome_of(self._plan, ended, came, is_rest_elsewhere=is_elsewhere)
-        return self._watch.ended(self._plan.root, last_numbers(self._plan.root), came, outcome)
+        if not result.statuses:
+            return unknown_outcome(self._plan, ended, result)
+        self._watch.begin(result)
+        is_elsewhere = self._watch.is_rest_elsewhere(result)
+        outcome = outcome_of(self._plan, ended, result, is_rest_elsewhere=is_elsewhere)
+        return self._watch.ended(self._plan.root, latest_run_numbers(self._plan.root), result, outcome)
 
     def _with_tests(self, outcome: RunOutcome, found: Sequence[ChangedTest]) -> RunOutcome:
         """The outcome with what was done to tests: as the driver sees it, then what only the history knows.
@@ -218,11 +219,11 @@ class Driver:
         error = failure(ended.exit_code, is_late=ended.is_late, seconds=seconds)
         if error:
             self._screen.step(f"the turn failed: {error}")
-        said = said_in(ended.output)
+        said = read_output(ended.output)
         self._loop.answered(self._with_box(said), error=error, now=time.monotonic())
         self._keep()
 
-    def _with_box(self, said: Said) -> Said:
+    def _with_box(self, said: AgentOutput) -> AgentOutput:
         """What the agent said, with the box of its task's file: an agent may tick it there instead of saying so."""
         box = task_box(self._plan.given.get("task", ""))
         is_said = any(BOX.match(line) for line in said.text.splitlines())
@@ -424,42 +425,42 @@ def with_plugin(words: list[str], root: Path, environment: Mapping[str, str]) ->
     return [*words[: at + 1], _PLUGIN, *words[at + 1 :]] if has_plugin else words
 
 
-def unknown_outcome(plan: Plan, ended: Ended, came: CameTo) -> RunOutcome:
+def unknown_outcome(plan: Plan, ended: Ended, result: RunResult) -> RunOutcome:
     """What there is to tell of a run of which nothing was remembered: it did not get as far as that."""
     told = f"exited with code {ended.exit_code} before any test was reported"
-    text = "" if came.is_good_news else _prompt(plan)
+    text = "" if result.is_good_news else _prompt(plan)
     return RunOutcome(verdict="error", state=str(ended.exit_code), prompt=_about(told, text))
 
 
-def outcome_of(plan: Plan, ended: Ended, came: CameTo, *, is_rest_elsewhere: bool) -> RunOutcome:
+def outcome_of(plan: Plan, ended: Ended, result: RunResult, *, is_rest_elsewhere: bool) -> RunOutcome:
     """What a run came to, by what is remembered of it.
 
-    :param came: of the sources that the command ran.
+    :param result: of the sources that the command ran.
     :param is_rest_elsewhere: what is known to fail is not what the command runs.
     """
-    verdict = _verdict(came, ended, is_rest_elsewhere=is_rest_elsewhere)
+    verdict = _verdict(result, ended, is_rest_elsewhere=is_rest_elsewhere)
     is_green = verdict == "green"
-    progress = came.progress
+    progress = result.progress
     return RunOutcome(
         verdict=verdict,
-        failing=0 if is_green else sum(each.summary.failing or 0 for each in came.standings),
-        is_complete=_is_complete(came, ended),
+        failing=0 if is_green else sum(each.summary.failing or 0 for each in result.statuses),
+        is_complete=_is_complete(result, ended),
         is_edited=progress is not None and progress.step.edits.kind == "effective",
         has_advanced=progress is not None and bool(progress.step.advanced),
-        tests=tuple(change for each in came.standings for change in each.summary.tests),
-        breaker=came.standings[0].summary.breaker if came.standings else RunOutcome().breaker,
+        tests=tuple(change for each in result.statuses for change in each.summary.tests),
+        breaker=result.statuses[0].summary.breaker if result.statuses else RunOutcome().breaker,
         causes={} if is_green else causes_in(plan.root),
         state=progress.step.state if progress is not None else "",
         meta=progress_meta(progress, is_green=is_green),
-        prompt=_told(plan, ended, came, is_green=is_green),
-        attempts=_attempts(came),
-        edits_not_run=came.standings[0].summary.not_run if is_green and came.standings else "",
+        prompt=_told(plan, ended, result, is_green=is_green),
+        attempts=_attempts(result),
+        edits_not_run=result.statuses[0].summary.not_run if is_green and result.statuses else "",
     )
 
 
-def _attempts(came: CameTo) -> tuple[str, ...]:
+def _attempts(result: RunResult) -> tuple[str, ...]:
     """What was tried in the loop, a line a run: the last ones."""
-    lines = [_attempt(each) for each in attempts_document(came.progress)]
+    lines = [_attempt(each) for each in attempts_document(result.progress)]
     more = [f"… {len(lines) - _MAX_ATTEMPTS} more runs before these"] if len(lines) > _MAX_ATTEMPTS else []
     return tuple(one_line(line, 300) for line in (*more, *lines[-_MAX_ATTEMPTS:]))
 
@@ -470,29 +471,34 @@ def _attempt(attempt: Mapping[str, Any]) -> str:
     return f"run {attempt['run']}: edited: {', '.join(attempt['edited'])}{back}; {attempt['effect']}"
 
 
-def _verdict(came: CameTo, ended: Ended, *, is_rest_elsewhere: bool) -> Verdict | None:
+def _verdict(result: RunResult, ended: Ended, *, is_rest_elsewhere: bool) -> Verdict | None:
     """That of the worst source; a command that failed is not green, whatever is remembered of it."""
-    if not came.standings or ended.is_late:
+    if not result.statuses or ended.is_late:
         return None
-    found = came.standings[0].summary.verdict
+    found = result.statuses[0].summary.verdict
     if ended.exit_code == 0 and is_rest_elsewhere:
         return "green"
     if found == "green":
-        is_explained = any(each.summary.explains(ended.exit_code) for each in came.standings)
+        is_explained = any(each.summary.explains(ended.exit_code) for each in result.statuses)
         return "green" if is_explained else "error"
     known: tuple[Verdict, ...] = get_args(Verdict)
     return next((verdict for verdict in known if verdict == found), None)
 
 
-def _is_complete(came: CameTo, ended: Ended) -> bool:
-    are_done = all(each.last.state == "done" for each in came.standings)
-    return bool(came.standings) and are_done and not ended.is_late and not (came.run and came.run.incomplete)
+def _is_complete(result: RunResult, ended: Ended) -> bool:
+    are_done = all(each.last.state == "done" for each in result.statuses)
+    return (
+        bool(result.statuses)
+        and are_done
+        and not ended.is_late
+        and not (result.run and result.run.incomplete)
+    )
 
 
-def _told(plan: Plan, ended: Ended, came: CameTo, *, is_green: bool) -> str:
+def _told(plan: Plan, ended: Ended, result: RunResult, *, is_green: bool) -> str:
     """What the run wrote; where that says less than is known, that is said before it."""
     text = _prompt(plan)
-    news = "" if came.is_good_news else text
+    news = "" if result.is_good_news else text
     if ended.is_late:
         return _about("exceeded its time limit and was stopped", news)
     return (

@@ -15,7 +15,7 @@ from typing import Any
 from loop_close.agent.completion import BOX
 from loop_close.agent.guard import Limits
 from loop_close.agent.strategies import ExitStrategy
-from loop_close.cli.project import CommandError, place_at, targets_of, words_of
+from loop_close.cli.project import CommandError, project_at, targets_of, words_of
 from loop_close.cli.run import start_of
 from loop_close.cli.strategies import strategy_named
 from loop_close.cli.streams import UsageError
@@ -71,7 +71,7 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str]) -> Plan:
 
     :raises UsageError: for what cannot be done.
     """
-    place = place_at(Path.cwd())  # it raises where nothing is to be remembered: such a loop goes in circles
+    place = project_at(Path.cwd())  # it raises where nothing is to be remembered: such a loop goes in circles
     settings = place.settings
     _check_kept(options, saved)
     test = options.test or saved.get("test") or settings.test_command

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from loop_close import files
-from loop_close.agent.saved import Saved
+from loop_close.agent.saved import StateReader
 from loop_close.agent.tool_results import RunOutcome
 from loop_close.cli.driven_tests import DrivenTests, Unfixed
-from loop_close.cli.memory import Remembered, read
-from loop_close.cli.project import place_at
-from loop_close.cli.status import CameTo, has_run
+from loop_close.cli.memory import HistoryReader, read
+from loop_close.cli.project import project_at
+from loop_close.cli.status import RunResult, has_run
 from loop_close.cli.streams import UsageError
 from loop_close.memory import Edits, Run
 from loop_close.progress.tampering import MISSING, Sides, is_only_settings, sides_of
@@ -61,7 +61,7 @@ class LoopTracker:
         return asdict(self)
 
     @classmethod
-    def from_saved(cls, saved: Saved) -> LoopTracker:
+    def from_saved(cls, saved: StateReader) -> LoopTracker:
         """The watch that gave the state.
 
         :raises StateError: naming the field that is damaged.
@@ -87,9 +87,9 @@ class LoopTracker:
             self.is_lost |= numbers.get(source, number if may_let_go else 0) < number
         self.numbers = dict(numbers)
 
-    def begin(self, came: CameTo) -> None:
+    def begin(self, result: RunResult) -> None:
         """After the first run of the loop: how it chose its tests, and what is elsewhere; later runs change nothing."""
-        run, progress = came.run, came.progress
+        run, progress = result.run, result.progress
         if run is None or self.is_begun:
             return
         self.is_begun, self.selection = True, run.selection
@@ -97,16 +97,18 @@ class LoopTracker:
         not_run = progress.not_run if progress is not None and not run.incomplete else ()
         self.elsewhere = sorted(not_run)[:_MAX_TESTS]
 
-    def is_rest_elsewhere(self, came: CameTo) -> bool:
+    def is_rest_elsewhere(self, result: RunResult) -> bool:
         """Whether all that is known to fail is what the command has never run in this loop."""
-        progress, run = came.progress, came.run
-        if progress is None or run is None or len(came.standings) > 1 or not run.is_good:
+        progress, run = result.progress, result.run
+        if progress is None or run is None or len(result.statuses) > 1 or not run.is_good:
             return False
         left = progress.step.unresolved
         is_same = bool(run.selection) and run.selection == self.selection
         return is_same and left == progress.step.not_run > 0 and set(progress.not_run) <= set(self.elsewhere)
 
-    def ended(self, root: Path, numbers: Mapping[str, int], came: CameTo, outcome: RunOutcome) -> RunOutcome:
+    def ended(
+        self, root: Path, numbers: Mapping[str, int], result: RunResult, outcome: RunOutcome
+    ) -> RunOutcome:
         """After a run: its outcome as this loop sees it.
 
         :param numbers: of the last runs by source.
@@ -115,18 +117,18 @@ class LoopTracker:
         edited: Edits | None = None
         now = _UNKNOWN
         with contextlib.suppress(UsageError):
-            now, edited = read(place_at(root).history, self._look)
-        if came.standings:
-            last = came.standings[0].last
+            now, edited = read(project_at(root).history, self._look)
+        if result.statuses:
+            last = result.statuses[0].last
             self.own = known_by(last.source, last.number, last.started)
         self.first = now if self.first == _UNKNOWN else self.first
         self.last = now
-        if came.progress is not None:  # what ran once is the loop's
-            self.elsewhere = [test for test in self.elsewhere if test in came.progress.not_run]
+        if result.progress is not None:  # what ran once is the loop's
+            self.elsewhere = [test for test in self.elsewhere if test in result.progress.not_run]
         return replace(
             outcome,
-            missing=self._missing(came.run, outcome),
-            not_run=len(set(came.progress.not_run) - set(self.elsewhere)) if came.progress else 0,
+            missing=self._missing(result.run, outcome),
+            not_run=len(set(result.progress.not_run) - set(self.elsewhere)) if result.progress else 0,
             is_edited=outcome.is_edited if edited is None else edited.kind == "effective",
         )
 
@@ -139,10 +141,10 @@ class LoopTracker:
         if self.is_lost:
             return None
         with contextlib.suppress(UsageError):
-            return read(place_at(root).history, lambda memory: _edits(memory, self.first))
+            return read(project_at(root).history, lambda memory: _edits(memory, self.first))
         return None
 
-    def _look(self, memory: Remembered) -> tuple[int, Edits | None]:
+    def _look(self, memory: HistoryReader) -> tuple[int, Edits | None]:
         """The files' state now, and what was edited since the tests ran last."""
         seen = [_UNKNOWN if each.snapshot is None else each.snapshot for each in memory.looks(1)]
         return next(iter(seen), _UNKNOWN), None if self.is_lost else _edits(memory, self.last)
@@ -157,7 +159,7 @@ class LoopTracker:
         return 0 if is_told or outcome.verdict != "green" else self.most - ran
 
 
-def _edits(memory: Remembered, snapshot: int) -> Edits | None:
+def _edits(memory: HistoryReader, snapshot: int) -> Edits | None:
     """How the project differs from that state of it; None where that is not known."""
     changes = None if snapshot == _UNKNOWN else memory.changes_since(snapshot)
     if changes is None:
@@ -240,7 +242,7 @@ def load_state(root: Path) -> State | None:
 
 
 def _state(document: Any) -> State:
-    saved = Saved(document, "drive")
+    saved = StateReader(document, "drive")
     saved.text("schema", (_SCHEMA,))
     given = saved.record("given")
     pid, birth = document.get("child") or (0, "")

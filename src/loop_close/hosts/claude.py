@@ -11,7 +11,7 @@ from loop_close.hosts import Host, Payload
 from loop_close.hosts.protocol import (
     START,
     Document,
-    Slot,
+    HookLocation,
     command_in,
     command_line,
     document_of,
@@ -96,7 +96,7 @@ HOST = Host(
     inform=inform,
     end=end,
     config=json_config(
-        Slot(
+        HookLocation(
             host="claude",
             path=lambda document: ("hooks", "Stop"),
             entry=group_of({"type": "command", "command": command_line("claude"), "timeout": 10}),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from loop_close.hosts import Host, Payload
 from loop_close.hosts.protocol import (
     START,
-    Slot,
+    HookLocation,
     command_line,
     document_of,
     event_of,
@@ -69,7 +69,7 @@ HOST = Host(
     inform=inform,
     end=end,
     config=json_config(
-        Slot(
+        HookLocation(
             host="codex",
             path=lambda document: ("hooks", "Stop"),
             entry=group_of({"type": "command", "command": command_line("codex"), "timeout": 10}),

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import NoReturn
 
 from loop_close.hosts import ConfigError
-from loop_close.hosts.protocol import Slot, command_line, fresh, nested
+from loop_close.hosts.protocol import HookLocation, command_line, fresh, nested
 
 _WORDS = re.compile(r"""[\s"'=/\\]+""")
 _NAMES = ("loop-close", "loop-close.exe", "loop_close")
@@ -256,7 +256,7 @@ _BOM = "\ufeff"
 Chain = tuple[tuple[int, int], ...]
 
 
-def added(slot: Slot, text: str) -> str:
+def added(slot: HookLocation, text: str) -> str:
     """The text with our hook; the same text where it has it.
 
     :raises ConfigError: when the text cannot hold it.
@@ -274,7 +274,7 @@ def added(slot: Slot, text: str) -> str:
     return mark + inserted(body, at, "", slot.entry, layout)
 
 
-def removed(slot: Slot, text: str) -> str | None:
+def removed(slot: HookLocation, text: str) -> str | None:
     """The text without our hook, whatever event it is for; None where it is the one that we made.
 
     :raises ConfigError: when the text cannot be read.
@@ -290,7 +290,7 @@ def removed(slot: Slot, text: str) -> str | None:
     return mark + body
 
 
-def _check_whole(slot: Slot, body: str) -> None:
+def _check_whole(slot: HookLocation, body: str) -> None:
     for _, at in _events(slot, body):
         for event in parts(body, at):
             commands = _commands(body, event.at) if isinstance(event.value, list) else ()
@@ -311,7 +311,7 @@ def _commands(body: str, at: int) -> Iterator[object]:
                     yield from (item.get("command") for item in member.value if isinstance(item, dict))
 
 
-def _thinned(slot: Slot, body: str) -> str:
+def _thinned(slot: HookLocation, body: str) -> str:
     """The body with no more than one entry of ours in each list, and no more than one handler in that.
 
     One after the other would take as long as there are entries, for each of them.
@@ -366,7 +366,7 @@ def _halves(text: str) -> tuple[str, str]:
     return (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
 
 
-def _document(slot: Slot, body: str) -> Mapping[str, object]:
+def _document(slot: HookLocation, body: str) -> Mapping[str, object]:
     try:
         document = parse(body)
     except ValueError as error:
@@ -376,7 +376,7 @@ def _document(slot: Slot, body: str) -> Mapping[str, object]:
     return document
 
 
-def _unreadable(slot: Slot, body: str, error: ValueError) -> str:
+def _unreadable(slot: HookLocation, body: str, error: ValueError) -> str:
     why = "the file is empty" if not body.strip() else f"invalid JSON: {error}"
     at = getattr(error, "pos", 0)
     if body.startswith(("//", "/*", "#"), at):
@@ -420,7 +420,7 @@ def _places(host: str, member: Part) -> list[int]:
     return [place for place, command in enumerate(commands) if is_ours(host, command)]
 
 
-def _ours(slot: Slot, body: str) -> Iterator[Chain]:
+def _ours(slot: HookLocation, body: str) -> Iterator[Chain]:
     """Our handlers of every event."""
     for chain, at in _events(slot, body):
         for index, event in enumerate(parts(body, at)):
@@ -428,7 +428,7 @@ def _ours(slot: Slot, body: str) -> Iterator[Chain]:
                 yield from ((*chain, (at, index), *ours) for ours in _handlers(slot.host, body, event.at))
 
 
-def _events(slot: Slot, body: str) -> Iterator[tuple[Chain, int]]:
+def _events(slot: HookLocation, body: str) -> Iterator[tuple[Chain, int]]:
     """The object that holds the lists of hooks, by event."""
     at = root(body)
     members = parts(body, at)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from loop_close.hosts import ConfigError, Host, Payload
 from loop_close.hosts.protocol import (
-    Slot,
+    HookLocation,
     command_line,
     count,
     document_of,
@@ -80,7 +80,7 @@ HOST = Host(
     inform=inform,
     end=end,
     config=json_config(
-        Slot(
+        HookLocation(
             host="cursor",
             path=path,
             entry={"command": command_line("cursor"), "loop_limit": _LOOPS},

@@ -9,7 +9,7 @@ from __future__ import annotations
 from loop_close.hosts import Host, Payload
 from loop_close.hosts.protocol import (
     START,
-    Slot,
+    HookLocation,
     command_line,
     document_of,
     event_of,
@@ -72,7 +72,7 @@ HOST = Host(
     inform=inform,
     end=end,
     config=json_config(
-        Slot(
+        HookLocation(
             host="gemini",
             path=lambda document: ("hooks", "AfterAgent"),
             entry=group_of(_HANDLER),

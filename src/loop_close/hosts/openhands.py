@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from loop_close.hosts import ConfigError, Host, Payload
 from loop_close.hosts.protocol import (
-    Slot,
+    HookLocation,
     command_line,
     document_of,
     event_of,
@@ -81,7 +81,7 @@ HOST = Host(
     inform=inform,
     end=end,
     config=json_config(
-        Slot(host="openhands", path=path, entry=group_of(_HANDLER, matcher="*"), is_at_top=True),
+        HookLocation(host="openhands", path=path, entry=group_of(_HANDLER, matcher="*"), is_at_top=True),
         project=".openhands/hooks.json",
         user=".openhands/hooks.json",
     ),

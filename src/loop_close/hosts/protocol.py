@@ -233,7 +233,7 @@ def _closing(text: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Slot:
+class HookLocation:
     """Where a host keeps its hooks.
 
     :ivar host: its name.
@@ -261,7 +261,7 @@ def group_of(handler: Mapping[str, object], **beside: object) -> dict[str, objec
     return {**beside, "hooks": [dict(handler)]}
 
 
-def json_config(slot: Slot, *, project: str, user: str, home: str = "", note: str = "") -> Config:
+def json_config(slot: HookLocation, *, project: str, user: str, home: str = "", note: str = "") -> Config:
     """The configuration of a host that keeps its hooks in a JSON file."""
     return Config(
         project=project,
@@ -274,19 +274,19 @@ def json_config(slot: Slot, *, project: str, user: str, home: str = "", note: st
     )
 
 
-def _added(slot: Slot, text: str) -> str:
+def _added(slot: HookLocation, text: str) -> str:
     from loop_close.hosts.config_file import added
 
     return added(slot, text)
 
 
-def _removed(slot: Slot, text: str) -> str | None:
+def _removed(slot: HookLocation, text: str) -> str | None:
     from loop_close.hosts.config_file import removed
 
     return removed(slot, text)
 
 
-def fresh(slot: Slot) -> str:
+def fresh(slot: HookLocation) -> str:
     """The text of a file that holds nothing but our hook."""
     # Ours goes first and not where a person would add it: so a file that we made is told from one that had the rest.
     first, *rest = slot.path(slot.beside)

@@ -132,7 +132,7 @@ class ToolError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
+class ToolAnswer:
     """What a tool answers.
 
     :ivar text: for a model to read.
@@ -147,9 +147,9 @@ class Answer:
     meta: Mapping[str, bool] = field(default_factory=dict)
 
 
-def failed(why: str) -> Answer:
+def failed(why: str) -> ToolAnswer:
     """The answer to a call that cannot be answered, on one line."""
-    return Answer(text=shown(why, _MAX_ERROR), is_error=True)
+    return ToolAnswer(text=shown(why, _MAX_ERROR), is_error=True)
 
 
 def bounded(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,8 +29,8 @@ from loop_close.cli.project import (
     targets_of,
     words_of,
 )
-from loop_close.cli.status import came_to, document_of, last_numbers
-from loop_close.mcp_server.arguments import TIME_LIMIT, Answer, ToolError, bounded
+from loop_close.cli.status import document_of, latest_run_numbers, run_result
+from loop_close.mcp_server.arguments import TIME_LIMIT, ToolAnswer, ToolError, bounded
 from loop_close.text.redact import clean
 from loop_close.text.sanitize import fence, sanitize
 
@@ -57,7 +57,7 @@ class _Plan:
     before: Mapping[str, int]
 
 
-async def loop_run(tell: Tell, time_limit: int = TIME_LIMIT) -> Answer:
+async def loop_run(tell: Tell, time_limit: int = TIME_LIMIT) -> ToolAnswer:
     """Run ``test_command`` of ``[tool.loop-close]``.
 
     :param tell: told again and again how many seconds it has taken.
@@ -68,7 +68,7 @@ async def loop_run(tell: Tell, time_limit: int = TIME_LIMIT) -> Answer:
     """
     plan: _Plan = await anyio.to_thread.run_sync(_plan)
     ran = await run_tests(plan.words, plan.root, time_limit, tell)
-    answer: Answer = await anyio.to_thread.run_sync(_answer, plan, ran, time_limit)
+    answer: ToolAnswer = await anyio.to_thread.run_sync(_answer, plan, ran, time_limit)
     return answer
 
 
@@ -79,12 +79,12 @@ def _plan() -> _Plan:
         words = words_of(command)
     except CommandError as error:
         raise ToolError(f"[tool.loop-close] test_command {error}") from None
-    return _Plan(root=root, command=command, words=words, before=last_numbers(root))
+    return _Plan(root=root, command=command, words=words, before=latest_run_numbers(root))
 
 
-def _answer(plan: _Plan, ran: Ran, time_limit: int) -> Answer:
-    came = came_to(plan.root, plan.before)
-    sources = document_of(came.standings)["sources"] if came.standings else []
+def _answer(plan: _Plan, ran: FinishedRun, time_limit: int) -> ToolAnswer:
+    result = run_result(plan.root, plan.before)
+    sources = document_of(result.statuses)["sources"] if result.statuses else []
     prompt, report = written_prompt(), _report(plan.root)
     if prompt.startswith(files.RUNNING):
         prompt = ""  # it was killed before it could say anything
@@ -109,12 +109,12 @@ def _answer(plan: _Plan, ran: Ran, time_limit: int) -> Answer:
         "output_end": output,
     }
     text = "\n".join(_lines(prompt, output, f"{time_limit} seconds" if ran.timed_out else ""))
-    return Answer(
-        text=text, document=document, meta=progress_meta(came.progress, is_green=standing == "green")
+    return ToolAnswer(
+        text=text, document=document, meta=progress_meta(result.progress, is_green=standing == "green")
     )
 
 
-def _standing(sources: Sequence[Mapping[str, Any]], ran: Ran, *, is_good: bool) -> str:
+def _standing(sources: Sequence[Mapping[str, Any]], ran: FinishedRun, *, is_good: bool) -> str:
     """The worst that is known: a command that failed is not green, whatever else was told.
 
     :param is_good: what is known of the run says nothing else.
@@ -163,7 +163,7 @@ _REST = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Ran:
+class FinishedRun:
     """A run of the tests.
 
     :ivar exit_code: that of the command; None where it had to be killed.
@@ -175,7 +175,7 @@ class Ran:
     output: str
 
 
-async def run_tests(words: Sequence[str], root: Path, seconds: float, tell: Tell) -> Ran:
+async def run_tests(words: Sequence[str], root: Path, seconds: float, tell: Tell) -> FinishedRun:
     """Run a command under ``loop-close run``, which remembers it and writes the prompt.
 
     :param seconds: after which it is ended.
@@ -199,7 +199,7 @@ async def run_tests(words: Sequence[str], root: Path, seconds: float, tell: Tell
                 with anyio.CancelScope(shield=True):
                     await _end(process, graces)
             tasks.cancel_scope.cancel()
-    return Ran(exit_code=_exit_code(process), timed_out=limit.cancelled_caught, output=tail.text())
+    return FinishedRun(exit_code=_exit_code(process), timed_out=limit.cancelled_caught, output=tail.text())
 
 
 async def _started(words: Sequence[str], root: Path) -> Process:

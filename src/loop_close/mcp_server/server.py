@@ -21,7 +21,7 @@ from mcp.shared.exceptions import MCPError
 from loop_close import __version__
 from loop_close.cli.streams import UsageError
 from loop_close.files import UnusablePathError
-from loop_close.mcp_server.arguments import Answer, ToolError, checked, failed, input_schema
+from loop_close.mcp_server.arguments import ToolAnswer, ToolError, checked, failed, input_schema
 from loop_close.mcp_server.outcome import URI, loop_run, next_prompt
 from loop_close.mcp_server.tools import INSTRUCTIONS, RUN, TOOLS, Tool
 from loop_close.text import fault_text
@@ -50,7 +50,7 @@ async def _serve(streams: Streams) -> int:
         ended: list[int] = []
         await tasks.start(partial(_until_signal, tasks.cancel_scope, ended))
         # Its own reader for the input, as the package's own loses lines; the output the package guards itself.
-        lines = cast("anyio.AsyncFile[str]", Lines(streams.input))
+        lines = cast("anyio.AsyncFile[str]", InputLines(streams.input))
         async with stdio_server(stdin=lines) as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
         tasks.cancel_scope.cancel()
@@ -108,9 +108,9 @@ class _Tests:
         except Exception as fault:
             return _result(failed(f"internal error of loop-close: {fault_text(fault)}"))
 
-    async def _answer(self, tool: Tool, arguments: dict[str, Any], context: _Context) -> Answer:
+    async def _answer(self, tool: Tool, arguments: dict[str, Any], context: _Context) -> ToolAnswer:
         if tool.work is not None:
-            done: Answer = await anyio.to_thread.run_sync(partial(tool.work, **arguments))
+            done: ToolAnswer = await anyio.to_thread.run_sync(partial(tool.work, **arguments))
             return done
         if self._is_running:
             return failed(_BUSY)
@@ -128,7 +128,7 @@ def _teller(context: _Context) -> Callable[[float], Awaitable[None]]:
     return tell
 
 
-def _result(answer: Answer) -> types.CallToolResult:
+def _result(answer: ToolAnswer) -> types.CallToolResult:
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=answer.text)],
         structured_content=answer.document,
@@ -192,7 +192,7 @@ _ESCAPE = re.compile(
 _REPLACEMENT = "\\ufffd"
 
 
-class Lines:
+class InputLines:
     r"""Lines of JSON, without halves of characters.
 
     A host written in JavaScript that cuts a text within an emoji sends half of it as ``\ud83d``. The package
@@ -202,7 +202,7 @@ class Lines:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
 
-    def __aiter__(self) -> Lines:
+    def __aiter__(self) -> InputLines:
         return self
 
     async def __anext__(self) -> str:

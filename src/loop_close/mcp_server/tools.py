@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from loop_close.cli.memory import NoRunError, loop_words, read, shown, signal_document, summary_of
-from loop_close.cli.project import NO_RUN, place_at
+from loop_close.cli.project import NO_RUN, project_at
 from loop_close.cli.status import document_of, worst_first
 from loop_close.detectors import DEFAULT_DETECTORS
 from loop_close.judge import close
-from loop_close.mcp_server.arguments import TIME_LIMIT, Answer, Field, bounded
+from loop_close.mcp_server.arguments import TIME_LIMIT, Field, ToolAnswer, bounded
 from loop_close.memory import GROUPS, Breaker
 from loop_close.prompt.compose import compose
 from loop_close.prompt.report_json import report_document
@@ -175,7 +175,7 @@ def close_streams(
     source: str = "output",
     budget: int = DEFAULT_BUDGET,
     detectors: Sequence[str] | None = None,
-) -> Answer:
+) -> ToolAnswer:
     """The report on the streams and exit code of a command; the same input gives the same answer.
 
     :param source: what the run is called.
@@ -189,7 +189,7 @@ def close_streams(
     report = close(observation, detectors=chosen)
     prompt = compose(report, DEFAULT_SECTIONS, budget=budget)
     document: dict[str, Any] = report_document(report, prompt)
-    return Answer(text=prompt, document=bounded(document))
+    return ToolAnswer(text=prompt, document=bounded(document))
 
 
 def _root(*texts: str) -> str:
@@ -204,7 +204,7 @@ _RUNS = 20
 _NAMED = 5
 
 
-def loop_status(source: str | None = None) -> Answer:
+def loop_status(source: str | None = None) -> ToolAnswer:
     """Where the sources stand, the worst first; that no run is remembered is an answer too."""
     try:
         document = status_document(source)
@@ -213,7 +213,7 @@ def loop_status(source: str | None = None) -> Answer:
             raise
         document = {"schema": "loop-close.status/1", "verdict": "none", "sources": []}
     lines = [line for each in document["sources"] for line in _source_lines(each)]
-    return Answer(text="\n".join(lines) or NO_RUN, document=document)
+    return ToolAnswer(text="\n".join(lines) or NO_RUN, document=document)
 
 
 def status_document(source: str | None = None) -> dict[str, Any]:
@@ -221,7 +221,7 @@ def status_document(source: str | None = None) -> dict[str, Any]:
 
     :raises UsageError: when nothing is remembered, or cannot be read.
     """
-    return document_of(worst_first(place_at(Path.cwd()), source))
+    return document_of(worst_first(project_at(Path.cwd()), source))
 
 
 def _source_lines(document: Mapping[str, Any]) -> Iterator[str]:
@@ -251,9 +251,9 @@ def _source_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"  prompt: {document['prompt']}"
 
 
-def loop_history(source: str | None = None, limit: int = _RUNS) -> Answer:
+def loop_history(source: str | None = None, limit: int = _RUNS) -> ToolAnswer:
     """The last runs, the newest last."""
-    place = place_at(Path.cwd())
+    place = project_at(Path.cwd())
     try:
         rows = read(place.history, lambda memory: memory.rows(source, limit), source)
     except NoRunError:
@@ -262,7 +262,7 @@ def loop_history(source: str | None = None, limit: int = _RUNS) -> Answer:
         rows = ()
     runs = [_run_document(row) for row in rows]
     text = "\n".join(map(_run_line, runs)) or NO_RUN
-    return Answer(text=text, document={"schema": "loop-close.runs/1", "runs": runs})
+    return ToolAnswer(text=text, document={"schema": "loop-close.runs/1", "runs": runs})
 
 
 def _run_document(row: RunRow) -> dict[str, Any]:
@@ -319,7 +319,7 @@ class Tool:
     fields: tuple[Field, ...]
     output: Mapping[str, Any]
     is_read_only: bool = True
-    work: Callable[..., Answer] | None = None
+    work: Callable[..., ToolAnswer] | None = None
 
 
 _CLOSE = Tool(
