@@ -37,9 +37,6 @@ def test_failed_tool_is_read():
         cwd="/home/me/shop",
         event="PostToolUseFailure",
         is_stop=False,
-        tool="Bash",
-        tool_failed=True,
-        command="pytest --loop-close",
     )
 
 

@@ -13,38 +13,13 @@ def test_tool_is_read_as_the_extension_sends_it():
         cwd="/home/me/shop",
         event="PostToolUse",
         is_stop=False,
-        tool="execute_command",
-        tool_failed=True,
-        command="pytest --loop-close",
     )
 
 
 def test_tool_is_read_as_the_command_line_sends_it():
     assert HOST.read(recorded("cline-tool_result")) == Payload(
-        session="conv-123", event="tool_result", is_stop=False, tool="run_commands", command='["pytest"]'
+        session="conv-123", event="tool_result", is_stop=False
     )
-
-
-def test_tool_without_details_has_a_name():
-    payload = HOST.read(recorded("cline-tool_result", postToolUse=...))
-    assert (payload.tool, payload.tool_failed) == ("run_commands", False)
-
-
-@pytest.mark.parametrize(
-    ("output", "has_failed"),
-    [
-        ([{"success": True}, {"success": False}], True),
-        ([{"success": True, "error": "Command exited with code 1"}], True),
-        ([{"success": True, "error": ""}], False),
-        ([{"result": "1 passed"}, "1 failed", None], False),
-        ({"success": False}, False),
-        ("1 failed", False),
-        (None, False),
-    ],
-)
-def test_whether_a_command_failed_is_in_its_output(output, has_failed):
-    payload = HOST.read(recorded("cline-tool_result", tool_result={"name": "x", "output": output}))
-    assert payload.tool_failed == has_failed
 
 
 @pytest.mark.parametrize(

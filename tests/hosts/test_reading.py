@@ -89,7 +89,6 @@ def test_keys_come_and_go(name):
         *((name, "stop_hook_active", 1, "stop_hook_active is a number, not a boolean") for name in STOPS),
         *((name, "hook_event_name", {}, "hook_event_name is an object, not a string") for name in STOPS),
         ("claude-Stop", "background_tasks", {}, "background_tasks is an object, not a list"),
-        ("claude-PostToolUseFailure", "tool_input", "ls", "tool_input is a string, not an object"),
         ("codex-Stop", "last_assistant_message", 1.5, "last_assistant_message is a number, not a string"),
         ("openhands-Stop", "working_dir", True, "working_dir is a boolean, not a string"),
         ("openhands-Stop", "event_type", "PreToolUse", "event_type is 'PreToolUse'; loop-close handles Stop"),
@@ -100,7 +99,7 @@ def test_keys_come_and_go(name):
         ("cursor-stop", "workspace_roots", "/a", "workspace_roots is a string, not a list"),
         ("cursor-stop", "workspace_roots", [7], "workspace_roots is a number, not a string"),
         ("cursor-stop", "conversation_id", ..., "conversation_id and session_id is missing or empty"),
-        ("cline-PostToolUse", "postToolUse", [], "postToolUse is a list, not an object"),
+        ("cline-tool_result", "workspaceInfo", [], "workspaceInfo is a list, not an object"),
         ("cline-PostToolUse", "taskId", None, "taskId is missing or empty"),
     ],
 )

@@ -38,13 +38,11 @@ def gemini(*said, again=None):
 
 
 def tool(**more):
-    return Payload(cwd=PROJECT, is_stop=False, tool_failed=True, **more)
+    return Payload(cwd=PROJECT, is_stop=False, **more)
 
 
 READ = {
-    "claude/posttoolusefailure-pytest": tool(
-        session=SESSION, event="PostToolUseFailure", tool="Bash", command=PYTEST
-    ),
+    "claude/posttoolusefailure-pytest": tool(session=SESSION, event="PostToolUseFailure"),
     "claude/stop-red": stop(LOOKED),
     "claude/stop-red-again": stop("Still done.", again=True),
     "claude/stop-edited": stop(FIXED),
@@ -70,8 +68,6 @@ READ = {
     "cline/tool_result-pytest": tool(
         session="conv_0000000000000_aaaaaa",
         event="tool_result",
-        tool="run_commands",
-        command=f'["{PYTEST}"]',
     ),
 }
 UNANSWERED = "claude/posttooluse-echo"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 __all__ = ["NAMES", "Config", "ConfigError", "Host", "Payload", "PayloadError", "all_hosts", "host_named"]
 
+#: The most bytes that are read of what a host sends.
+MAX_INPUT = 10_000_000
 #: In the order in which they are listed.
 NAMES = ("claude", "codex", "gemini", "openhands", "cursor", "cline")
 
@@ -39,12 +41,6 @@ def host_named(name: str) -> Host:
     return HOST
 
 
-# The record of a host of agents: how it calls hooks, the answers it reads, the path of its configuration.
-
-#: The most bytes that are read of what a host sends.
-MAX_INPUT = 10_000_000
-
-
 class PayloadError(ValueError):
     """What a host sent cannot be understood; the text names what was wrong."""
 
@@ -68,9 +64,6 @@ class Payload:
     :ivar is_waiting: work is under way in the background, and wakes the agent when it is done.
     :ivar message: what the agent said last; empty where the host does not say.
     :ivar is_all_said: the message is all that the agent said since the person did, and not only the last of it.
-    :ivar tool: the tool that was used, in the host's own words; empty when the agent stops.
-    :ivar tool_failed: that the host takes it as failed. Not every host does so for a command that exits with 1.
-    :ivar command: the shell command that the tool ran; empty where it ran none.
     """
 
     session: str
@@ -84,9 +77,6 @@ class Payload:
     message: str = ""
     is_all_said: bool = False
     is_start: bool = False
-    tool: str = ""
-    tool_failed: bool = False
-    command: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,9 +116,8 @@ class Host:
     :ivar limit: the most bytes of a text that reach the agent uncut; answers keep to it.
     :ivar read: from the bytes on standard input to what they say. Raises ``PayloadError``, and nothing else.
     :ivar go_on: makes the agent go on, with the text as what it reads next. Empty for a blank text.
-    :ivar inform: lets the agent read the text without sending it back; empty where the host has no such way.
-    :ivar end: ends the run, the text being for the person; empty where the host has no such way (where the agent is
-        about to stop, that is as good).
+    :ivar inform: lets the agent read the text without sending it back; empty where the host has no way to do that.
+    :ivar end: ends the run, and shows the text to the person; empty where the host has no way to do that.
     """
 
     name: str
@@ -136,6 +125,6 @@ class Host:
     limit: int
     read: Callable[[bytes], Payload]
     go_on: Callable[[Payload, str], str]
-    inform: Callable[[Payload, str], str]
-    end: Callable[[Payload, str], str]
     config: Config
+    inform: Callable[[Payload, str], str] = lambda payload, text: ""
+    end: Callable[[Payload, str], str] = lambda payload, reason: ""

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from loop_close.hosts import Host, Payload
 from loop_close.hosts.protocol import (
+    LIMIT,
     START,
     Document,
     HookLocation,
-    command_in,
+    answer_with,
     command_line,
     document_of,
+    end_run,
     event_of,
     fitted,
     flag,
     folder,
     group_of,
-    inner,
     is_start,
     items,
     json_config,
@@ -29,7 +30,6 @@ from loop_close.hosts.protocol import (
     text,
 )
 
-LIMIT = 9_000
 _STOPS = ("Stop", "SubagentStop")
 _FAILURE = "PostToolUseFailure"
 
@@ -51,9 +51,6 @@ def read(data: bytes) -> Payload:
         is_interrupted=flag(document, "is_interrupt"),
         is_waiting=_is_waiting(document),
         message=text(document, "last_assistant_message"),
-        tool=text(document, "tool_name"),
-        tool_failed=event == _FAILURE,
-        command=command_in(inner(document, "tool_input")),
     )
 
 
@@ -65,26 +62,18 @@ def _is_waiting(document: Document) -> bool:
     return bool(others or items(document, "session_crons"))
 
 
-def go_on(payload: Payload, reason: str) -> str:
-    """Send the agent back to work; after a tool it works on anyway, and reads the reason."""
-    if not reason.strip():
-        return ""
-    if not payload.is_stop:
-        return inform(payload, reason)
-    return line({"decision": "block", "reason": fitted(reason, LIMIT)})
-
-
-def inform(payload: Payload, text: str) -> str:
+def _context(payload: Payload, text: str) -> str:
     """Let the agent read the text."""
-    if not text.strip():
-        return ""
     context = {"hookEventName": payload.event, "additionalContext": fitted(text, LIMIT)}
-    return line({"hookSpecificOutput": context})
+    return line({"hookSpecificOutput": context}) if text.strip() else ""
 
 
-def end(payload: Payload, reason: str) -> str:
-    """End the run; the person sees the reason."""
-    return line({"continue": False, "stopReason": fitted(reason, LIMIT)})
+_block = answer_with(lambda text: {"decision": "block", "reason": text})
+
+
+def _go_on(payload: Payload, reason: str) -> str:
+    """Send the agent back to work; after a tool it works on anyway, and reads the reason."""
+    return (_block if payload.is_stop else _context)(payload, reason)
 
 
 HOST = Host(
@@ -92,9 +81,9 @@ HOST = Host(
     title="Claude Code",
     limit=LIMIT,
     read=read,
-    go_on=go_on,
-    inform=inform,
-    end=end,
+    go_on=_go_on,
+    inform=_context,
+    end=end_run,
     config=json_config(
         HookLocation(
             host="claude",

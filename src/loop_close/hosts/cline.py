@@ -9,22 +9,17 @@ from __future__ import annotations
 
 from loop_close.hosts import Config, ConfigError, Host, Payload
 from loop_close.hosts.protocol import (
-    Document,
-    command_in,
+    answer_with,
     command_line,
     document_of,
     event_of,
     first_folder,
-    fitted,
-    flag,
     folder,
     inner,
-    line,
     needed,
-    text,
 )
 
-LIMIT = 50_000
+_LIMIT = 50_000
 _NAME = "cline"
 _SCRIPT = f"""\
 #!/bin/sh
@@ -40,43 +35,12 @@ def read(data: bytes) -> Payload:
     :raises PayloadError: when it cannot be understood.
     """
     document = document_of(data)
-    used = inner(document, "postToolUse")
     return Payload(
         session=needed(document, "taskId"),
         cwd=first_folder(document, "workspaceRoots") or folder(inner(document, "workspaceInfo"), "rootPath"),
         event=event_of(document, "hookName", ("PostToolUse", "tool_result")),
         is_stop=False,
-        tool=_tool(document, used),
-        # The extension leaves out what is false.
-        tool_failed=(bool(used) and not flag(used, "success")) or _has_failed(document),
-        command=command_in(inner(used, "parameters")),
     )
-
-
-def _tool(document: Document, used: Document) -> str:
-    return text(used, "toolName") or text(inner(document, "tool_result"), "name")
-
-
-def _has_failed(document: Document) -> bool:
-    """Whether one of the tool's commands did; an output of another form says nothing of that."""
-    output = inner(document, "tool_result").get("output")
-    parts = [part for part in output if isinstance(part, dict)] if isinstance(output, list) else []
-    return any(part.get("success") is False or bool(part.get("error")) for part in parts)
-
-
-def go_on(payload: Payload, reason: str) -> str:
-    """Let the agent, which works on anyway, read the reason."""
-    return inform(payload, reason)
-
-
-def inform(payload: Payload, text: str) -> str:
-    """Let the agent read the text."""
-    return line({"cancel": False, "contextModification": fitted(text, LIMIT)}) if text.strip() else ""
-
-
-def end(payload: Payload, reason: str) -> str:
-    """Nothing: asked after every tool, it would end each task that a person starts to mend what is stuck."""
-    return ""
 
 
 def added(content: str) -> str:
@@ -111,14 +75,17 @@ def _calls_us(content: str) -> bool:
     return any(runs_hook(_NAME, line) for line in lines)
 
 
+_context = answer_with(lambda text: {"cancel": False, "contextModification": text}, _LIMIT)
+
 HOST = Host(
     name=_NAME,
     title="Cline",
-    limit=LIMIT,
+    limit=_LIMIT,
     read=read,
-    go_on=go_on,
-    inform=inform,
-    end=end,
+    # The agent works on anyway, and reads the text. There is no end: the hook is asked after every tool, so that it
+    # would end each task that a person starts to fix what is stuck.
+    go_on=_context,
+    inform=_context,
     config=Config(
         project=".clinerules/hooks/PostToolUse",
         user="Documents/Cline/Hooks/PostToolUse",

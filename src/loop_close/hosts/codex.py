@@ -8,23 +8,22 @@ from __future__ import annotations
 
 from loop_close.hosts import Host, Payload
 from loop_close.hosts.protocol import (
+    LIMIT,
     START,
     HookLocation,
+    answer_with,
     command_line,
     document_of,
+    end_run,
     event_of,
-    fitted,
     flag,
     folder,
     group_of,
     is_start,
     json_config,
-    line,
     session_of,
     text,
 )
-
-LIMIT = 9_000
 
 
 def read(data: bytes) -> Payload:
@@ -45,29 +44,13 @@ def read(data: bytes) -> Payload:
     )
 
 
-def go_on(payload: Payload, reason: str) -> str:
-    """Send the agent back to work."""
-    return line({"decision": "block", "reason": fitted(reason, LIMIT)}) if reason.strip() else ""
-
-
-def inform(payload: Payload, text: str) -> str:
-    """Nothing: what Codex shows the agent at its end sends it on."""
-    return ""
-
-
-def end(payload: Payload, reason: str) -> str:
-    """End the run; the person sees the reason."""
-    return line({"continue": False, "stopReason": fitted(reason, LIMIT)})
-
-
 HOST = Host(
     name="codex",
     title="Codex",
     limit=LIMIT,
     read=read,
-    go_on=go_on,
-    inform=inform,
-    end=end,
+    go_on=answer_with(lambda text: {"decision": "block", "reason": text}),
+    end=end_run,  # there is no inform: what Codex shows the agent at its end sends it on
     config=json_config(
         HookLocation(
             host="codex",

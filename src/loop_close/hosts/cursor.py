@@ -10,21 +10,20 @@ from collections.abc import Mapping
 
 from loop_close.hosts import ConfigError, Host, Payload
 from loop_close.hosts.protocol import (
+    LIMIT,
     HookLocation,
+    answer_with,
     command_line,
     count,
     document_of,
     event_of,
     first_folder,
-    fitted,
     folder,
     json_config,
-    line,
     needed,
     text,
 )
 
-LIMIT = 9_000
 _LOOPS = 5
 
 
@@ -46,21 +45,6 @@ def read(data: bytes) -> Payload:
     )
 
 
-def go_on(payload: Payload, reason: str) -> str:
-    """Send the agent back to work: the reason is the next message in the conversation."""
-    return line({"followup_message": fitted(reason, LIMIT)}) if reason.strip() else ""
-
-
-def inform(payload: Payload, text: str) -> str:
-    """Nothing: any text sends the agent back."""
-    return ""
-
-
-def end(payload: Payload, reason: str) -> str:
-    """Nothing: the agent has stopped, and is let be."""
-    return ""
-
-
 def path(document: Mapping[str, object]) -> tuple[str, ...]:
     """Where the hooks are.
 
@@ -76,9 +60,8 @@ HOST = Host(
     title="Cursor",
     limit=LIMIT,
     read=read,
-    go_on=go_on,
-    inform=inform,
-    end=end,
+    # There is no inform: any text sends the agent back, as the next message of the conversation.
+    go_on=answer_with(lambda text: {"followup_message": text}),
     config=json_config(
         HookLocation(
             host="cursor",

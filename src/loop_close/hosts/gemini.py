@@ -8,23 +8,22 @@ from __future__ import annotations
 
 from loop_close.hosts import Host, Payload
 from loop_close.hosts.protocol import (
+    LIMIT,
     START,
     HookLocation,
+    answer_with,
     command_line,
     document_of,
+    end_run,
     event_of,
-    fitted,
     flag,
     folder,
     group_of,
     is_start,
     json_config,
-    line,
     needed,
     text,
 )
-
-LIMIT = 9_000
 
 
 def read(data: bytes) -> Payload:
@@ -46,21 +45,6 @@ def read(data: bytes) -> Payload:
     )
 
 
-def go_on(payload: Payload, reason: str) -> str:
-    """Reject the answer: the reason is the agent's next prompt."""
-    return line({"decision": "deny", "reason": fitted(reason, LIMIT)}) if reason.strip() else ""
-
-
-def inform(payload: Payload, text: str) -> str:
-    """Nothing: after the agent's answer there is nobody who would read it."""
-    return ""
-
-
-def end(payload: Payload, reason: str) -> str:
-    """End the run; the person sees the reason."""
-    return line({"continue": False, "stopReason": fitted(reason, LIMIT)})
-
-
 _HANDLER = {"name": "loop-close", "type": "command", "command": command_line("gemini"), "timeout": 10_000}
 
 HOST = Host(
@@ -68,9 +52,8 @@ HOST = Host(
     title="Gemini CLI",
     limit=LIMIT,
     read=read,
-    go_on=go_on,
-    inform=inform,
-    end=end,
+    go_on=answer_with(lambda text: {"decision": "deny", "reason": text}),  # the reason is the next prompt
+    end=end_run,
     config=json_config(
         HookLocation(
             host="gemini",

@@ -10,20 +10,18 @@ from collections.abc import Mapping
 
 from loop_close.hosts import ConfigError, Host, Payload
 from loop_close.hosts.protocol import (
+    LIMIT,
     HookLocation,
+    answer_with,
     command_line,
     document_of,
     event_of,
-    fitted,
     folder,
     group_of,
     json_config,
-    line,
     needed,
     text,
 )
-
-LIMIT = 9_000
 
 
 def read(data: bytes) -> Payload:
@@ -40,21 +38,6 @@ def read(data: bytes) -> Payload:
         is_again=None,
         message=text(document, "message"),
     )
-
-
-def go_on(payload: Payload, reason: str) -> str:
-    """Send the agent back to work."""
-    return line({"decision": "deny", "additionalContext": fitted(reason, LIMIT)}) if reason.strip() else ""
-
-
-def inform(payload: Payload, text: str) -> str:
-    """Nothing: a text is shown to the agent only with a denial."""
-    return ""
-
-
-def end(payload: Payload, reason: str) -> str:
-    """Nothing: the agent is about to stop, and is let go."""
-    return ""
 
 
 def path(document: Mapping[str, object]) -> tuple[str, ...]:
@@ -77,9 +60,8 @@ HOST = Host(
     title="OpenHands",
     limit=LIMIT,
     read=read,
-    go_on=go_on,
-    inform=inform,
-    end=end,
+    # There is no inform: a text is shown to the agent only with a denial. There is no end either.
+    go_on=answer_with(lambda text: {"decision": "deny", "additionalContext": text}),
     config=json_config(
         HookLocation(host="openhands", path=path, entry=group_of(_HANDLER, matcher="*"), is_at_top=True),
         project=".openhands/hooks.json",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from loop_close.hosts import MAX_INPUT, Config, PayloadError
+from loop_close.hosts import MAX_INPUT, Config, Payload, PayloadError
 
 Document = Mapping[str, object]
 
@@ -145,12 +145,6 @@ def inner(document: Document, key: str) -> Document:
     return value if isinstance(value, dict) else {}
 
 
-def command_in(parameters: Document) -> str:
-    """The shell command among a tool's parameters; empty where there is none, whatever else they are."""
-    texts = (parameters.get(key) for key in ("command", "commands"))
-    return next((_whole(value) for value in texts if isinstance(value, str)), "")
-
-
 def _typed(document: Document, key: str, kind: type, wanted: str) -> object:
     value = document.get(key)
     if value is not None and not isinstance(value, kind):
@@ -176,6 +170,22 @@ def _shown(value: object) -> str:
 
 _CUT = "…"
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
+
+
+#: The most bytes of a text that reach the agent uncut, where a host has no limit of its own.
+LIMIT = 9_000
+
+
+def answer_with(
+    build: Callable[[str], Mapping[str, object]], limit: int = LIMIT
+) -> Callable[[Payload, str], str]:
+    """A way to answer: the object that ``build`` makes of the fitted text; empty for a blank text."""
+    return lambda payload, text: line(build(fitted(text, limit))) if text.strip() else ""
+
+
+def end_run(payload: Payload, reason: str) -> str:
+    """End the run as Claude Code and those after its model do; the person sees the reason."""
+    return line({"continue": False, "stopReason": fitted(reason, LIMIT)})
 
 
 def line(answer: Mapping[str, object]) -> str:
