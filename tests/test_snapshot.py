@@ -35,8 +35,8 @@ class Loop:
             )
             edits = edits_since(history, begun, seen)
             during()
-            with history.turn(begun) as turn:
-                turn.save(Run(number=begun.number), Episode(), {}, now=self.now + 5)
+            with history.transaction(begun) as transaction:
+                transaction.save(Run(number=begun.number), Episode(), {}, now=self.now + 5)
             return edits, seen.code()
 
     def write(self, name, text, at=None):
@@ -138,11 +138,11 @@ class Episodes(Loop):
                 selection=selection,
                 is_full=not selection,
             )
-            with history.turn(begun) as turn:
-                made = advance(turn.episode, run)
+            with history.transaction(begun) as transaction:
+                made = advance(transaction.episode, run)
                 verdict = "green" if run.is_good and not made.progress.step.unresolved else "no-progress"
                 told = {"edits_run": {**asdict(ran), "since": green}} if ran is not None else {}
-                turn.save(run, made.episode, {"verdict": verdict, **told}, now=self.now + 5)
+                transaction.save(run, made.episode, {"verdict": verdict, **told}, now=self.now + 5)
             if calls is not None:
                 return ran
             return since_green(history, begun, seen, made.progress.episode)

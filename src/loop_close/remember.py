@@ -291,18 +291,18 @@ class Memory:
             green, ran = 0, None
             if own.is_good and own.is_full and self._whole is not None:
                 green, ran = edits_run(history, begun, self._whole)
-            with history.turn(begun) as turn:
-                killed = [Run(number=n, source=self.source, is_killed=True) for n in turn.killed]
-                own = self._judged(own, changes, turn.episode)
-                report, episode = record_run(taken[0], turn.episode, [*killed, own], limits_of(settings))
+            with history.transaction(begun) as transaction:
+                killed = [Run(number=n, source=self.source, is_killed=True) for n in transaction.killed]
+                own = self._judged(own, changes, transaction.episode)
+                report, episode = record_run(taken[0], transaction.episode, [*killed, own], limits_of(settings))
                 if report.verdict == "green":
                     report = replace(report, edits_run=ran, green_run=green)
                 self.notes += [f"run {run.number} started but did not finish" for run in killed]
                 taken.append(report)
-                is_over = episode.green == begun.number and not _is_asked(own, turn.episode)
+                is_over = episode.green == begun.number and not _is_asked(own, transaction.episode)
                 is_moved = begun.tests is None or (is_over and begun.tests)
                 baseline = self._baseline() if is_moved else None
-                turn.save(own, episode, summary_of(report), calls=self._calls, baseline=baseline)
+                transaction.save(own, episode, summary_of(report), calls=self._calls, baseline=baseline)
             if report.verdict != "green" and report.progress is not None:
                 try:
                     run, edits = since_green(history, begun, seen, report.progress.episode)

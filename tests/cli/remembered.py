@@ -65,8 +65,8 @@ def remember(root, *runs, source="pytest", edit="none", at=0.0, path=None, ran=N
         for number, failing in enumerate(runs):
             begun = begin(history, source, at + 10 * number)
             run = run_of(begun, failing, edit)
-            with history.turn(begun) as turn:
-                made = advance(turn.episode, run)
+            with history.transaction(begun) as transaction:
+                made = advance(transaction.episode, run)
                 verdict = verdict_of(made.progress, "first-failure" if failing else "green")
                 report = SimpleNamespace(
                     progress=made.progress,
@@ -76,7 +76,7 @@ def remember(root, *runs, source="pytest", edit="none", at=0.0, path=None, ran=N
                     edits_run=ran,
                     green_run=0,
                 )
-                turn.save(run, made.episode, summary_of(report), now=START + at + 10 * number + 5)
+                transaction.save(run, made.episode, summary_of(report), now=START + at + 10 * number + 5)
 
 
 def run_of(begun, failing, edit="none"):

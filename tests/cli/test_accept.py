@@ -37,11 +37,11 @@ def remember(root, *changes):
             begun = begin(history, "pytest", 10.0 * number)
             run = run_of(begun, failing, "effective")
             run = replace(run, tests=() if failing else changes, is_compared=True)
-            with history.turn(begun) as turn:
-                made = advance(turn.episode, run)
+            with history.transaction(begun) as transaction:
+                made = advance(transaction.episode, run)
                 alone = "first-failure" if failing else "green"
                 report = Report(made.progress, verdict_of(made.progress, alone))
-                turn.save(run, made.episode, summary_of(report), now=START + 10 * number + 5)
+                transaction.save(run, made.episode, summary_of(report), now=START + 10 * number + 5)
 
 
 class Report:

@@ -155,8 +155,10 @@ def test_json_gives_the_runs_back(tmp_path):
 def test_json_has_a_line_for_every_run_and_is_ascii(tmp_path):
     with opened(tmp_path) as history:
         begun = begin(history, "pytest")
-        with history.turn(begun) as turn:
-            turn.save(run_of(begun, "é\udcff\x1b\n"), turn.episode, {"verdict": "first-failure"})
+        with history.transaction(begun) as transaction:
+            transaction.save(
+                run_of(begun, "é\udcff\x1b\n"), transaction.episode, {"verdict": "first-failure"}
+            )
     _, shown, _ = called("history", "--json", encoding="ascii")
     first, run, last = shown.splitlines()
     assert (first, last) == ('{"schema": "loop-close.history/1", "runs": [', "]}")

@@ -41,8 +41,8 @@ def save(history, begun, failures=1, *, steps=1, now=2.0, **fields):
         steps=tuple(Step(run=number) for number in range(first, begun.number + 1)),
         tests={each.test: Known(status="failing", mark=each, since=1) for each in marks},
     )
-    with history.turn(begun) as turn:
-        turn.save(run, episode, {"failed": len(marks)}, now=now)
+    with history.transaction(begun) as transaction:
+        transaction.save(run, episode, {"failed": len(marks)}, now=now)
     return run
 
 

@@ -61,9 +61,9 @@ def test_episode_is_given_to_the_next_run(history):
     save(history, begin(history), 2)
     begun = begin(history)
     assert begun.watched == ("test_a.py::test_0", "test_a.py::test_1")
-    with history.turn(begun) as turn:
-        assert [step.run for step in turn.episode.steps] == [1]
-        assert turn.killed == ()
+    with history.transaction(begun) as transaction:
+        assert [step.run for step in transaction.episode.steps] == [1]
+        assert transaction.killed == ()
     assert begin(history, "other").watched == ()
 
 
@@ -102,7 +102,7 @@ def test_sources_have_their_own_numbers_and_episodes(history):
 
 def test_turn_that_saves_nothing_or_fails_changes_nothing(history):
     begun = begin(history)
-    with history.turn(begun):
+    with history.transaction(begun):
         pass
     with pytest.raises(RuntimeError, match="mine"):
         _fail_after_saving(history, begun)
@@ -112,8 +112,8 @@ def test_turn_that_saves_nothing_or_fails_changes_nothing(history):
 
 
 def _fail_after_saving(history, begun):
-    with history.turn(begun) as turn:
-        turn.save(Run(number=1), Episode(first=1), {})
+    with history.transaction(begun) as transaction:
+        transaction.save(Run(number=1), Episode(first=1), {})
         raise RuntimeError("mine")
 
 
@@ -167,13 +167,13 @@ def test_killed_run_is_told_until_a_run_has_saved_it(history):
     begin(history, pid=7)
     fifth = begin(history, "pytest")
     assert fifth.killed == (1, 4)
-    with history.turn(second) as turn:
-        assert turn.killed == (1,)
-        turn.save(Run(number=3), Episode(), {})
-    with history.turn(first) as turn:
-        assert turn.killed == ()
-    with history.turn(fifth) as turn:
-        assert turn.killed == (4,)
+    with history.transaction(second) as transaction:
+        assert transaction.killed == (1,)
+        transaction.save(Run(number=3), Episode(), {})
+    with history.transaction(first) as transaction:
+        assert transaction.killed == ()
+    with history.transaction(fifth) as transaction:
+        assert transaction.killed == (4,)
 
 
 def test_killed_runs_are_replayed(history):
@@ -330,7 +330,7 @@ def _steps(path):
         history.database.connection.set_progress_handler(tick, 1)
         begun = begin(history)
         history.changes_since_last(begun)
-        with history.turn(begun):
+        with history.transaction(begun):
             pass
         history.abandon(begun)
     return count

@@ -58,8 +58,8 @@ def test_each_source_has_its_own(history):
 def test_red_run_may_begin_one(path):
     with open_history(path) as history:
         begun = started(history, FILES, CONTENTS)
-        with history.turn(begun) as turn:
-            turn.save(Run(number=1), Episode(), {}, baseline=NEW)
+        with history.transaction(begun) as transaction:
+            transaction.save(Run(number=1), Episode(), {}, baseline=NEW)
         assert started(history, FILES).tests == ()
 
 

@@ -159,9 +159,9 @@ def test_run_under_way_when_the_damage_shows_is_remembered(path, damage):
     with open_history(path) as history:
         begun = begin(history)
         damage(path)
-        with history.turn(begun) as turn:
-            assert turn.episode == Episode()
-            turn.save(Run(number=begun.number), Episode(first=2), {})
+        with history.transaction(begun) as transaction:
+            assert transaction.episode == Episode()
+            transaction.save(Run(number=begun.number), Episode(first=2), {})
         assert len(history.notes) == 1
         assert numbers(history.runs()) == [2]
         assert begin(history).number == 3
@@ -171,12 +171,12 @@ def test_damage_that_shows_when_the_run_is_saved_costs_the_past_only(path):
     red(path)
     with open_history(path) as history:
         begun = begin(history)
-        with history.turn(begun) as turn:
+        with history.transaction(begun) as transaction:
             history.database.connection.execute("DROP TABLE failures")
-            turn.save(Run(number=begun.number, marks=(Mark(test="a"),)), Episode(first=1), {})
+            transaction.save(Run(number=begun.number, marks=(Mark(test="a"),)), Episode(first=1), {})
         assert "was damaged (no such table: failures); it was renamed to" in history.notes[0]
-        with history.turn(begin(history)) as turn:
-            assert turn.episode == Episode(first=1)
+        with history.transaction(begin(history)) as transaction:
+            assert transaction.episode == Episode(first=1)
 
 
 @pytest.mark.parametrize(

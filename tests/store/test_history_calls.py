@@ -85,10 +85,10 @@ def test_names_of_any_kind(path, name):
 def test_calls_are_kept_with_a_red_run_too(path):
     with open_history(path) as history:
         begun = begin(history)
-        with history.turn(begun) as turn:
+        with history.transaction(begun) as transaction:
             from loop_close.memory import Episode, Run
 
-            turn.save(Run(number=1), Episode(first=1), {}, calls=new(3))
+            transaction.save(Run(number=1), Episode(first=1), {}, calls=new(3))
         assert history.calls("pytest").calls.passed == 3
 
 

@@ -82,7 +82,7 @@ class HistoryReader:
     def baseline(self, source: str) -> dict[str, str]:
         """The digest of what each file of the source's baseline held, by path; for :meth:`content`."""
         self._watch.start()
-        return project.contents_of(self._connection, source) if self._has_baselines() else {}
+        return project.baseline_contents(self._connection, source) if self._has_baselines() else {}
 
     def _has_baselines(self) -> bool:
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
@@ -117,7 +117,7 @@ class HistoryReader:
     def accepted(self) -> frozenset[str]:
         """Fingerprints of changes to tests that a person accepted."""
         self._watch.start()
-        return frozenset(project.accepted(self._connection)) if self._has_baselines() else frozenset()
+        return frozenset(project.accepted_changes(self._connection)) if self._has_baselines() else frozenset()
 
     def content(self, digest: str) -> bytes | None:
         """A content of the project's files, by digest; None where it is not kept."""

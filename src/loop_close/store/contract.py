@@ -1,16 +1,14 @@
-"""What a memory of test runs does, whatever keeps it, and the values that go in and out."""
+"""The values that go into and out of the history of test runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from zlib import crc32
 
 if TYPE_CHECKING:  # a plain green run needs no records
     from loop_close.calls import Calls
-    from loop_close.memory import Episode, Run
 
 #: The project's files by path: size, time of the last change in ns, digest of the content.
 Entries = Mapping[str, tuple[int, int, str]]
@@ -26,7 +24,7 @@ class HistoryError(Exception):
 class Begun(NamedTuple):
     """A run that is under way.
 
-    :ivar id: its row, of no meaning outside; ``started`` tells it from another run that has the same.
+    :ivar id: its row, for the store alone; ``started`` distinguishes it from another run with the same row id.
     :ivar number: its number among the runs of its source, from 1.
     :ivar watched: the tests that the source's episode knows.
     :ivar killed: numbers of earlier runs of the source that will never finish and are not in the episode yet;
@@ -90,7 +88,7 @@ class RunRow:
     """What is shown of a run.
 
     :ivar failures: how many there were, with those that were not kept.
-    :ivar summary: as it was given to :meth:`Turn.save`.
+    :ivar summary: as it was given to :meth:`~loop_close.store.sqlite.RunTransaction.save`.
     """
 
     number: int
@@ -148,86 +146,3 @@ class KeptCalls(NamedTuple):
 def checksum(nodeid: str) -> int:
     """What tells a test from others in a few bytes."""
     return crc32(nodeid.encode("utf-8", "surrogatepass"))
-
-
-class Turn(Protocol):
-    """The moment in which a run is added to its episode; until it ends, no other run can be."""
-
-    @property
-    def episode(self) -> Episode:
-        """The episode so far, empty at first."""
-
-    @property
-    def killed(self) -> tuple[int, ...]:
-        """As in :class:`Begun`, as it is now: another run may have told them."""
-
-    def save(
-        self,
-        run: Run,
-        episode: Episode,
-        summary: Mapping[str, Any],
-        *,
-        calls: NewCalls | None = None,
-        baseline: NewBaseline | None = None,
-    ) -> None:
-        """Remember the run and what the episode came to; it lasts once the turn ends without an exception."""
-
-
-class History(Protocol):
-    """The memory of test runs; every method raises :class:`HistoryError` when it cannot do its work."""
-
-    notes: list[str]
-
-    def files(self) -> dict[str, tuple[int, int, str]]:
-        """The project's files as the last run of any source saw them."""
-
-    def begin(
-        self,
-        source: str,
-        entries: Entries | None,
-        contents: Mapping[str, bytes],
-        *,
-        pid: int,
-        birth: str,
-        host: str,
-        now: float,
-        is_alive: Callable[[int, str], bool],
-    ) -> Begun:
-        """Give a run its number and take down the project's files, None where they are not known."""
-
-    def changes_since_last(self, begun: Begun) -> Changes | None:
-        """How the files differ from those of the source's previous run; None where that is not known."""
-
-    def since_green(self, begun: Begun, before: int, selections: Collection[str]) -> SinceGreen | None:
-        """How the files differ from those of the source's last green run that chose its tests in one of these ways.
-
-        :param before: its number is less than this; ``""`` in ``selections`` stands for all tests.
-        :returns: None where there was none.
-        """
-
-    def content(self, digest: str) -> bytes | None:
-        """A content that was taken down and is still kept."""
-
-    def turn(self, begun: Begun) -> AbstractContextManager[Turn]:
-        """The run's turn to be added."""
-
-    def calls(self, source: str) -> KeptCalls | None:
-        """What the tests of the source's last fuller run called; None where that is not kept."""
-
-    def abandon(self, begun: Begun) -> None:
-        """Forget a run that is under way."""
-
-    def latest(self, source: str | None = None) -> tuple[RunRow, ...]:
-        """The last run of every source, or of the one."""
-
-    def runs(self, source: str | None = None, limit: int = 50) -> tuple[RunRow, ...]:
-        """The last runs, newest last."""
-
-    def recorded(self, source: str, limit: int) -> tuple[Run, ...]:
-        """The last runs as they are remembered, newest last, without those under way."""
-
-    def reset(self, source: str | None = None) -> int:
-        """Forget the source's runs, or everything; the number of runs that were forgotten."""
-
-    def close(self) -> None:
-        """Let go of it; more than once is fine."""

@@ -158,7 +158,7 @@ _MOST_ACCEPTED = 1_000
 _STATE = ""
 
 
-def changes_since(
+def changes_since_baseline(
     connection: sqlite3.Connection, source: str, entries: Entries | None, snapshot: int | None
 ) -> Changes | None:
     """The tests' files that differ from the source's baseline: path, content before, digest now.
@@ -195,12 +195,12 @@ def _rows(connection: sqlite3.Connection, source: str) -> dict[str, tuple[str, s
     return found
 
 
-def contents_of(connection: sqlite3.Connection, source: str) -> dict[str, str]:
+def baseline_contents(connection: sqlite3.Connection, source: str) -> dict[str, str]:
     """The digest of what each of the baseline's files held, by path."""
     return {path: content for path, (_, content) in _rows(connection, source).items() if path != _STATE}
 
 
-def keep(connection: sqlite3.Connection, source: str, new: NewBaseline) -> None:
+def keep_baseline(connection: sqlite3.Connection, source: str, new: NewBaseline) -> None:
     """Make these files the source's baseline."""
     store_contents(connection, new.contents)
     name = from_text(source)
@@ -213,13 +213,15 @@ def keep(connection: sqlite3.Connection, source: str, new: NewBaseline) -> None:
     )
 
 
-def accepted(connection: sqlite3.Connection) -> dict[str, Any]:
+def accepted_changes(connection: sqlite3.Connection) -> dict[str, Any]:
     """What a person accepted, by fingerprint."""
     rows = connection.execute("SELECT fingerprint, data FROM accepted")
     return {to_text(name): to_json(data) for name, data in rows}
 
 
-def accept(connection: sqlite3.Connection, changes: Mapping[str, Mapping[str, Any]], now: float) -> None:
+def accept_changes(
+    connection: sqlite3.Connection, changes: Mapping[str, Mapping[str, Any]], now: float
+) -> None:
     """Write down that a person accepted these changes, by fingerprint."""
     connection.executemany(
         "REPLACE INTO accepted(fingerprint, accepted, data) VALUES(?, ?, ?)",

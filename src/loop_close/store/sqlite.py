@@ -16,7 +16,6 @@ from loop_close.store.contract import (
     Begun,
     Changes,
     Entries,
-    History,
     HistoryError,
     KeptCalls,
     LastRun,
@@ -26,7 +25,7 @@ from loop_close.store.contract import (
     SinceGreen,
 )
 from loop_close.store.database import Database
-from loop_close.store.prune import Bounds, is_due
+from loop_close.store.prune import Bounds, is_due, prune, remove_all
 from loop_close.store.records import RecordError, moment_of, to_text, to_whole
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def open_history(
     return SqliteHistory(path, Bounds(runs=max_runs, bytes=max_bytes), timeout, project)
 
 
-class SqliteHistory(History):
+class SqliteHistory:
     """A history in a file; it belongs to the thread that opened it.
 
     Nothing else in the process may open the file: closing it again would end SQLite's locks.
@@ -119,7 +118,7 @@ class SqliteHistory(History):
         moment = moment_of(now)
 
         def work(connection: sqlite3.Connection) -> Begun:
-            running = sort_out(connection, process, moment, is_alive)
+            running = end_killed(connection, process, moment, is_alive)
             snapshot = None if entries is None else project.take_down(connection, entries, contents)
             number = runs.next_number(connection, source)
             begun = Begun(id=0, number=number, source=source, started=moment, running=running)
@@ -131,7 +130,7 @@ class SqliteHistory(History):
                 watched=watched,
                 killed=runs.killed_before(connection, source, number),
                 has_others=runs.has_others(connection, source),
-                tests=project.changes_since(connection, source, entries, snapshot),
+                tests=project.changes_since_baseline(connection, source, entries, snapshot),
             )
 
         return self.database.write(work)
@@ -229,10 +228,7 @@ class SqliteHistory(History):
                 return False
             runs.finish_plain(connection, begun, plain, {"verdict": "green"}, moment_of(time()))
             runs.keep_green_episode(connection, begun.source, begun.number)
-            if calls is not None:
-                project.keep_calls(connection, begun.source, calls)
-            if baseline is not None:
-                project.keep(connection, begun.source, baseline)
+            _keep_tests(connection, begun.source, calls, baseline)
             return True
 
         is_kept = self.database.write(work)
@@ -245,15 +241,15 @@ class SqliteHistory(History):
 
     def baseline(self, source: str) -> dict[str, str]:
         """The digest of what each file of the source's baseline held, by path; for :meth:`content`."""
-        return self.database.read(lambda connection: project.contents_of(connection, source))
+        return self.database.read(lambda connection: project.baseline_contents(connection, source))
 
     def accepted(self) -> dict[str, Any]:
         """The changes to tests that a person accepted, by fingerprint."""
-        return self.database.read(project.accepted)
+        return self.database.read(project.accepted_changes)
 
     def accept(self, changes: Mapping[str, Mapping[str, Any]], now: float) -> None:
         """Write down that a person accepted these changes to tests, by fingerprint."""
-        self.database.write(lambda connection: project.accept(connection, changes, now))
+        self.database.write(lambda connection: project.accept_changes(connection, changes, now))
 
     def calls(self, source: str) -> KeptCalls | None:
         """What the tests of the source's last fuller run called; None where that is not kept, or damaged."""
@@ -265,29 +261,25 @@ class SqliteHistory(History):
                 return None, True
 
         found, is_damaged = self.database.read(work)
-        if is_damaged:
-            self._forget_calls(source)
+        if is_damaged:  # remove the calls alone: all else in the file is worth more
+            self.notes.append(DAMAGED_CALLS)
+            with contextlib.suppress(HistoryError):  # a file that cannot be written: reported again next time
+                self.database.write(lambda connection: project.remove_damaged(connection, source))
         return found
 
-    def _forget_calls(self, source: str) -> None:
-        """Remove damaged counts alone: all else in the file is worth more."""
-        self.notes.append(DAMAGED_CALLS)
-        with contextlib.suppress(HistoryError):  # as where it may not be written: then it is told again
-            self.database.write(lambda connection: project.remove_damaged(connection, source))
-
     @contextlib.contextmanager
-    def turn(self, begun: Begun) -> Iterator[SqliteTurn]:
-        """The run's turn to be added to its episode; all others wait until it ends, so be quick.
+    def transaction(self, begun: Begun) -> Iterator[RunTransaction]:
+        """Add the run to its episode. All other processes wait until it ends, so be quick.
 
-        What was saved lasts once it ends without an exception.
+        What was saved is committed when it ends without an exception.
         """
-        turn = SqliteTurn(self.database, begun)
+        transaction = RunTransaction(self.database, begun)
         try:
-            yield turn
+            yield transaction
         except BaseException:
             self.database.rollback()
             raise
-        if not turn.is_saved:
+        if not transaction.is_saved:
             self.database.rollback()
             return
         self.database.commit()
@@ -297,8 +289,6 @@ class SqliteHistory(History):
         """Keep to the bounds. The run is remembered by now: what goes wrong here is no more than a note."""
         try:
             if self.database.read(lambda connection: is_due(connection, self._bounds)):
-                from loop_close.store.prune import prune  # late: one run in 64 prunes
-
                 self.database.write(lambda connection: prune(connection, self._bounds))
         except HistoryError as error:
             self.notes.append(f"old runs could not be removed: {error}")
@@ -327,10 +317,17 @@ class SqliteHistory(History):
         Numbers begin at 1 again. A run under way is added when it ends, unless its number is taken by then.
         """
         if source is None:
-            from loop_close.store.prune import remove_all
-
             return self.database.write(remove_all)
         return self.database.write(lambda connection: runs.forget(connection, source))
+
+
+def _keep_tests(
+    connection: sqlite3.Connection, source: str, calls: NewCalls | None, baseline: NewBaseline | None
+) -> None:
+    if calls is not None:
+        project.keep_calls(connection, source, calls)
+    if baseline is not None:
+        project.keep_baseline(connection, source, baseline)
 
 
 def _is_edited(connection: sqlite3.Connection, begun: Begun) -> bool:
@@ -351,11 +348,8 @@ def _is_as_green(connection: sqlite3.Connection, begun: Begun, selection: str) -
     return green is not None and project.changes_between(connection, green.snapshot, now) == ()
 
 
-# The moment in which a run is added to its episode.
-
-
-class SqliteTurn:
-    """A :class:`~loop_close.store.contract.Turn`.
+class RunTransaction:
+    """The transaction that adds a run to its episode; no other process can add one meanwhile.
 
     :ivar episode: the source's episode so far; ``killed`` the runs that are not in it and never will end.
     """
@@ -390,35 +384,30 @@ class SqliteTurn:
         :param calls: what its tests called.
         :param baseline: what later runs are compared with from now on.
         :param now: when the run ended; this moment by default.
-        :raises HistoryError: when it cannot be written; the turn is over then.
+        :raises HistoryError: when it cannot be written; the transaction is rolled back.
         """
         ended = moment_of(time() if now is None else now)
 
         def work(connection: sqlite3.Connection) -> None:
             runs.finish(connection, self._begun, run, summary, ended)
             runs.keep_episode(connection, self._begun.source, self._begun.number, episode)
-            if calls is not None:
-                project.keep_calls(connection, self._begun.source, calls)
-            if baseline is not None:
-                project.keep(connection, self._begun.source, baseline)
+            _keep_tests(connection, self._begun.source, calls, baseline)
 
         self._database.hold(work)
         self.is_saved = True
 
 
-# Which runs under way will never end, because their process is gone.
-
-# A process on another machine cannot be looked for; no run of tests takes this long.
+# Seconds after which a run on another machine counts as gone: its process cannot be looked up.
 _LONGEST = 24 * 3600.0
 
 
-def sort_out(
+def end_killed(
     connection: sqlite3.Connection,
     process: tuple[int, str, str],
     now: float,
     is_alive: Callable[[int, str], bool],
 ) -> tuple[int, ...]:
-    """Take down as killed what will not end any more; the numbers of what other processes have under way."""
+    """Record runs whose process is gone as killed; the numbers of the runs that other processes have under way."""
     rows = connection.execute(
         "SELECT id, number, pid, birth, host, started FROM runs WHERE state = 'running' ORDER BY id"
     ).fetchall()
@@ -435,9 +424,9 @@ def sort_out(
 
 
 def check_pid(value: object) -> None:
-    """Make sure that it is the number of a process: it becomes part of a path.
+    """Make sure that it is a process id: it becomes part of a path.
 
-    :raises RecordError: when it is none.
+    :raises RecordError: when it is not.
     """
     if not is_pid(value):
         raise RecordError("no number of a process")
@@ -457,6 +446,6 @@ def lives(
     pid, birth, host = other
     if host != process[2]:
         return abs(age) < _LONGEST
-    if pid == process[0]:  # its number came round again
+    if pid == process[0]:  # the id may have been reused
         return birth == process[1]
     return is_alive(pid, birth)
