@@ -170,17 +170,8 @@ def _digest(text: str) -> str:
 _PURE: dict[str, Callable[..., object]] = {f.__name__: f for f in (int, float, str, bool, list, tuple)}
 _PURE |= {f.__name__: f for f in (len, abs, min, max, sum, sorted, round, repr, ord)}
 _METHODS = {
-    "upper",
-    "lower",
-    "strip",
-    "lstrip",
-    "rstrip",
-    "title",
-    "split",
-    "splitlines",
-    "join",
-    "replace",
-    "encode",
+    *("upper", "lower", "strip", "lstrip", "rstrip", "title", "split", "splitlines", "join", "replace"),
+    *("encode",),
 }
 _FORMATS = {"%": re.compile(r"(%[sdr%])"), "format": re.compile(r"(\{\w*\}|\{\{|\}\})")}
 _MAX_FOLDED = 4_000
@@ -416,63 +407,15 @@ def http_status(name: str, imports: Mapping[str, tuple[str, str]]) -> ast.expr |
 
 #: Calls that change no argument.
 PURE = {
-    "len",
-    "sorted",
-    "list",
-    "tuple",
-    "set",
-    "dict",
-    "frozenset",
-    "sum",
-    "min",
-    "max",
-    "str",
-    "repr",
-    "enumerate",
-}
-PURE |= {
-    "zip",
-    "any",
-    "all",
-    "isinstance",
-    "print",
-    "reversed",
-    "range",
-    "bool",
-    "type",
-    "id",
-    "iter",
-    "dumps",
-    "approx",
-}
-PURE |= {
-    "int",
-    "float",
-    "abs",
-    "round",
-    "map",
-    "filter",
-    "getattr",
-    "hasattr",
-    "fstring",
-    "deepcopy",
-    "next",
-    "param",
+    *("len", "sorted", "list", "tuple", "set", "dict", "frozenset", "sum", "min", "max", "str", "repr"),
+    *("enumerate", "zip", "any", "all", "isinstance", "print", "reversed", "range", "bool", "type", "id"),
+    *("iter", "dumps", "approx", "int", "float", "abs", "round", "map", "filter", "getattr", "hasattr"),
+    *("fstring", "deepcopy", "next", "param"),
 }
 MUTATORS = {
-    "append",
-    "extend",
-    "insert",
-    "pop",
-    "remove",
-    "clear",
-    "update",
-    "add",
-    "discard",
-    "setdefault",
-    "popitem",
+    *("append", "extend", "insert", "pop", "remove", "clear", "update", "add", "discard", "setdefault"),
+    *("popitem", "sort", "reverse", "appendleft", "popleft", "extendleft", "__setitem__"),
 }
-MUTATORS |= {"sort", "reverse", "appendleft", "popleft", "extendleft", "__setitem__"}
 _MADE = {"list", "dict", "set", "defaultdict", "deque", "Counter", "OrderedDict", "bytearray", "after"}
 
 

@@ -29,28 +29,9 @@ _FILES = (
     "setup.cfg",
 )
 _VALUED = {
-    "-k",
-    "-m",
-    "-p",
-    "-c",
-    "-o",
-    "-n",
-    "-W",
-    "-r",
-    "--ignore",
-    "--ignore-glob",
-    "--deselect",
-    "--override-ini",
-}
-_VALUED |= {
-    "--maxfail",
-    "--rootdir",
-    "--confcutdir",
-    "--basetemp",
-    "--tb",
-    "--cov",
-    "--cov-report",
-    "--durations",
+    *("-k", "-m", "-p", "-c", "-o", "-n", "-W", "-r", "--ignore", "--ignore-glob", "--deselect"),
+    *("--override-ini", "--maxfail", "--rootdir", "--confcutdir", "--basetemp", "--tb", "--cov"),
+    *("--cov-report", "--durations"),
 }
 _NOT_RUN = {
     "--collect-only": "only collects",

@@ -46,30 +46,11 @@ ASSERTION = re.compile(r"assert|expect(?:_|$)")
 ASSERTIONS = {"AssertionError", "Exception", "BaseException", "Failed", ""}
 #: Packages whose decorators and context managers do not swallow failures, those aside that are looked for.
 KNOWN_PACKAGES = sys.stdlib_module_names | {
-    *(
-        "pytest",
-        "_pytest",
-        "hypothesis",
-        "mock",
-        "pytest_mock",
-        "parameterized",
-        "ddt",
-        "testfixtures",
-        "attr",
-    ),
-    *(
-        "freezegun",
-        "time_machine",
-        "responses",
-        "requests_mock",
-        "requests",
-        "httpx",
-        "respx",
-        "vcr",
-        "aiohttp",
-    ),
-    *("numpy", "pandas", "anyio", "trio", "django", "flask", "fastapi", "starlette", "sqlalchemy", "moto"),
-    *("pyfakefs", "tornado", "twisted", "click", "typer", "faker", "factory", "pydantic"),
+    *("pytest", "_pytest", "hypothesis", "mock", "pytest_mock", "parameterized", "ddt", "testfixtures"),
+    *("attr", "freezegun", "time_machine", "responses", "requests_mock", "requests", "httpx", "respx"),
+    *("vcr", "aiohttp", "numpy", "pandas", "anyio", "trio", "django", "flask", "fastapi", "starlette"),
+    *("sqlalchemy", "moto", "pyfakefs", "tornado", "twisted", "click", "typer", "faker", "factory"),
+    *("pydantic",),
 }
 MAX_LOOP = 60
 MAX_DEPTH = 4

@@ -19,16 +19,10 @@ _LIST = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
 
 # A git hook sets these for its own repository; settings, such as safe.directory of a CI machine, stay.
 _MISLEADING = {
-    *(
-        "GIT_DIR",
-        "GIT_WORK_TREE",
-        "GIT_INDEX_FILE",
-        "GIT_COMMON_DIR",
-        "GIT_OBJECT_DIRECTORY",
-        "GIT_NAMESPACE",
-    ),
-    *("GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_IMPLICIT_WORK_TREE", "GIT_PREFIX", "GIT_CONFIG_PARAMETERS"),
-    *("GIT_GLOB_PATHSPECS", "GIT_LITERAL_PATHSPECS", "GIT_INTERNAL_SUPER_PREFIX", "GIT_SHALLOW_FILE"),
+    *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"),
+    *("GIT_NAMESPACE", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_IMPLICIT_WORK_TREE", "GIT_PREFIX"),
+    *("GIT_CONFIG_PARAMETERS", "GIT_GLOB_PATHSPECS", "GIT_LITERAL_PATHSPECS", "GIT_INTERNAL_SUPER_PREFIX"),
+    *("GIT_SHALLOW_FILE",),
 }
 
 # A repository that somebody else prepared names programs to fetch what it lacks with, and has .gitignore lack.
