@@ -1,7 +1,7 @@
 """What tests ran, for tests: short to write."""
 
 from loop_close.calls import Called, Calls
-from loop_close.monitor.executions import NOTHING, Ran
+from loop_close.monitor.executions import RETURNED_NONE, Execution
 
 CART = "src/shop/cart.py"
 
@@ -31,5 +31,5 @@ def ran(functions, *lines):
     masks = {}
     for number, line in lines:
         masks[number] = masks.get(number, 0) | functions[number].bit(line)
-    nothing = frozenset(number for number, line in lines if line == NOTHING)
-    return Ran(masks, {each: None for each in lines if each[1] != NOTHING}, nothing)
+    nothing = frozenset(number for number, line in lines if line == RETURNED_NONE)
+    return Execution(masks, {each: None for each in lines if each[1] != RETURNED_NONE}, nothing)

@@ -18,7 +18,7 @@ from loop_close.conventions import is_configuration, is_of_tests, is_sample, is_
 if TYPE_CHECKING:
     from loop_close.memory import ChangedTest
     from loop_close.settings import KnownEntry
-    from loop_close.store.contract import Begun, Entries, NewBaseline
+    from loop_close.store.contract import Entries, NewBaseline, RunHandle
     from loop_close.store.sqlite import SqliteHistory
     from loop_close.testcode import TestChange
 
@@ -86,7 +86,9 @@ def known_line(entry: KnownEntry) -> str:
     return f"{_KNOWN}{json.dumps({key: value for key, value in named if value})}"
 
 
-def entries_added(entries: Collection[KnownEntry], history: SqliteHistory, begun: Begun) -> list[KnownEntry]:
+def entries_added(
+    entries: Collection[KnownEntry], history: SqliteHistory, begun: RunHandle
+) -> list[KnownEntry]:
     """The entries of the setting ``known`` that the baseline does not have, and that no person accepted."""
     from loop_close.testcode import fingerprint, known_changes
 
@@ -186,7 +188,7 @@ def new_baseline(root: Path, entries: Entries | None, contents: Mapping[str, byt
     return NewBaseline(files={path: files[path] for path in first}, contents=kept)
 
 
-def compared_with_history(root: Path, history: SqliteHistory, begun: Begun) -> list[ChangedTest]:
+def compared_with_history(root: Path, history: SqliteHistory, begun: RunHandle) -> list[ChangedTest]:
     """What was done to the tests since the source's baseline, and what the code under test looks like since."""
     now = {path: after for path, _, after in begun.tests or ()}
     digests = history.baseline(begun.source)
@@ -207,7 +209,7 @@ def compared_with_history(root: Path, history: SqliteHistory, begun: Begun) -> l
     return compared(before, after, _code(history, begun))
 
 
-def _code(history: SqliteHistory, begun: Begun) -> tuple[dict[str, str], dict[str, str]]:
+def _code(history: SqliteHistory, begun: RunHandle) -> tuple[dict[str, str], dict[str, str]]:
     """The code under test that was edited in the loop, as it was and as it is."""
     sides: tuple[dict[str, str], dict[str, str]] = ({}, {})
     edited = [change for change in history.changes_of_loop(begun) or () if is_under_test(change[0])]

@@ -30,7 +30,7 @@ from loop_close.model import (
     SourceResult,
     Verdict,
 )
-from loop_close.monitor.wire import added
+from loop_close.monitor.wire import merge_calls
 from loop_close.store.records import RecordError, to_plain, to_record
 from loop_close.text.redact import MARK, redact
 
@@ -271,7 +271,7 @@ def _one_run(parts: Sequence[Part]) -> Observation:
         tests=tuple(sorted({test for each in seen for test in each.tests})),
         spared=tuple(sorted({test for each in seen for test in each.spared})),
         known=_known(seen),
-        calls=added(calls) if calls else None,
+        calls=merge_calls(calls) if calls else None,
         why_no_calls=next((each.why_no_calls for each in seen if each.why_no_calls), ""),
     )
 

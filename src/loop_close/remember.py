@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from loop_close.memory import ChangedTest, Episode, Outcome, Run, Thresholds
     from loop_close.model import OtherRun, Report
     from loop_close.settings import KnownEntry, Settings
-    from loop_close.store.contract import Begun, KeptCalls, NewBaseline
+    from loop_close.store.contract import KeptCalls, NewBaseline, RunHandle
     from loop_close.store.sqlite import SqliteHistory
 
 _Result = TypeVar("_Result")
@@ -66,8 +66,8 @@ class Memory:
         self._root = root
         self._path: Path | None = None
         self._process = os.getpid()
-        self._begun: Begun | None = None
-        self._taken: Begun | None = None
+        self._begun: RunHandle | None = None
+        self._taken: RunHandle | None = None
         self._seen: FileSnapshot | None = None
         self._calls: NewCalls | None = None
         self._whole: Calls | None = None
@@ -152,7 +152,7 @@ class Memory:
             finally:
                 self.notes += [note for note in history.notes if note not in self.notes]
 
-    def _own(self) -> Begun | None:
+    def _own(self) -> RunHandle | None:
         """The run as it began; None where it was not, and in a process that a test has forked."""
         return self._begun if os.getpid() == self._process else None
 
@@ -294,7 +294,9 @@ class Memory:
             with history.transaction(begun) as transaction:
                 killed = [Run(number=n, source=self.source, is_killed=True) for n in transaction.killed]
                 own = self._judged(own, changes, transaction.episode)
-                report, episode = record_run(taken[0], transaction.episode, [*killed, own], limits_of(settings))
+                report, episode = record_run(
+                    taken[0], transaction.episode, [*killed, own], limits_of(settings)
+                )
                 if report.verdict == "green":
                     report = replace(report, edits_run=ran, green_run=green)
                 self.notes += [f"run {run.number} started but did not finish" for run in killed]
@@ -320,7 +322,7 @@ class Memory:
         return new_baseline(self._root, seen.entries, seen.contents) if seen is not None else None
 
     def _changes(
-        self, history: SqliteHistory, begun: Begun, settings: Settings, report: Report
+        self, history: SqliteHistory, begun: RunHandle, settings: Settings, report: Report
     ) -> list[ChangedTest]:
         """What was done to the tests since the baseline; nothing where the signal is off.
 
@@ -343,7 +345,7 @@ class Memory:
         broken = {each.nodeid or each.file for each in report.observation.failures if each.phase == "collect"}
         return [change for change in found if change.file not in broken]
 
-    def _with_files_of_tests(self, run: Run, history: SqliteHistory, begun: Begun) -> Run:
+    def _with_files_of_tests(self, run: Run, history: SqliteHistory, begun: RunHandle) -> Run:
         """The run with which files belong to the tests against their names, and which of the tests differ."""
         if begun.tests is None:
             return run

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from loop_close.calls import Calls
     from loop_close.memory import Edit, Edits, Episode
     from loop_close.model import EditsRun, OtherRun
-    from loop_close.store.contract import Begun, Changes
+    from loop_close.store.contract import Changes, RunHandle
     from loop_close.store.sqlite import SqliteHistory
 
 
@@ -74,15 +74,15 @@ def take_snapshot(
 def _snapshot_of(
     root: Path, known: Mapping[str, tuple[int, int, str]], leave_out: Collection[str]
 ) -> FileSnapshot:
-    from loop_close.workspace.scan import Entry, take
+    from loop_close.workspace.scan import FileEntry, take
 
-    before = {name: Entry(*entry) for name, entry in known.items()}
+    before = {name: FileEntry(*entry) for name, entry in known.items()}
     seen = take(root, before, leave_out=leave_out)
     changed = [name for name, entry in seen.entries.items() if before.get(name) != entry]
     ours = {name for name in changed if name.endswith(_WRITTEN) and files.is_ours(root / name)}
     entries = {
         **{n: e for n, e in seen.entries.items() if n not in ours},
-        _LISTED: Entry(size=0, mtime_ns=0, digest=seen.listed_by),
+        _LISTED: FileEntry(size=0, mtime_ns=0, digest=seen.listed_by),
     }
     return FileSnapshot(
         entries=None if seen.problem else entries,
@@ -118,7 +118,7 @@ def _written(root: Path, names: Iterable[str]) -> dict[str, float]:
     return found
 
 
-def edits_since(history: SqliteHistory, begun: Begun, seen: FileSnapshot) -> Edits:
+def edits_since(history: SqliteHistory, begun: RunHandle, seen: FileSnapshot) -> Edits:
     """What was edited since the run before, without the data that the tests wrote while that run went on."""
     from loop_close.memory import Edits
 
@@ -129,7 +129,7 @@ def edits_since(history: SqliteHistory, begun: Begun, seen: FileSnapshot) -> Edi
 
 
 def since_green(
-    history: SqliteHistory, begun: Begun, seen: FileSnapshot, episode: Episode
+    history: SqliteHistory, begun: RunHandle, seen: FileSnapshot, episode: Episode
 ) -> tuple[int, Edits | None]:
     """How the files of a run that is not green differ from those of the green run before its episode.
 
@@ -155,7 +155,7 @@ def _code_first(edit: Edit) -> tuple[bool, bool, bool]:
     return not edit.is_effective, is_test_file(edit.file), not edit.file.endswith(_PYTHON)
 
 
-def last_runs_of_others(history: SqliteHistory, begun: Begun, seen: FileSnapshot) -> tuple[OtherRun, ...]:
+def last_runs_of_others(history: SqliteHistory, begun: RunHandle, seen: FileSnapshot) -> tuple[OtherRun, ...]:
     """The last run of each other source, and whether its result is one of the files as this run saw them."""
     from loop_close.memory import MERGED
     from loop_close.model import OtherRun
@@ -172,7 +172,7 @@ def last_runs_of_others(history: SqliteHistory, begun: Begun, seen: FileSnapshot
     )
 
 
-def edits_run(history: SqliteHistory, begun: Begun, calls: Calls) -> tuple[int, EditsRun | None]:
+def edits_run(history: SqliteHistory, begun: RunHandle, calls: Calls) -> tuple[int, EditsRun | None]:
     """Which functions the tests of a green run ran, of those edited since the last green run of all tests.
 
     Where there was none before, the source's previous run takes its place. Where no test of that green run ran some of

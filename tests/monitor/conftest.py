@@ -1,12 +1,12 @@
 import pytest
 
 from loop_close.monitor.codes import Ownership
-from loop_close.monitor.watch import Watch
+from loop_close.monitor.watch import LineTracker
 
 
 @pytest.fixture
 def watch():
-    found = Watch(Ownership("/project"))
+    found = LineTracker(Ownership("/project"))
     assert found.start() == ""
     yield found
     found.stop()

@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from loop_close.monitor.codes import Ownership
-from loop_close.monitor.executions import Ran
-from loop_close.monitor.imports import Bodies
+from loop_close.monitor.executions import Execution
+from loop_close.monitor.imports import ModuleBodies
 
 BODY, INNER = (
     compile(f"a = {n}", f"/project/{name}.py", "exec") for n, name in enumerate(("outer", "inner"))
@@ -24,7 +24,7 @@ class Hits(list):
         taken = self[begun:]
         del self[begun:]
         self.aside.append(taken)
-        return Ran(dict.fromkeys(taken, 1))
+        return Execution(dict.fromkeys(taken, 1))
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def hits():
 
 @pytest.fixture
 def bodies(hits):
-    return Bodies(Ownership("/project"), hits, hits.set_aside)
+    return ModuleBodies(Ownership("/project"), hits, hits.set_aside)
 
 
 @pytest.fixture

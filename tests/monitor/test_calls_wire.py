@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from loop_close.calls import Called, Calls, Making, Swallowed
 from loop_close.monitor.count import MAX_FAILED, chosen
-from loop_close.monitor.wire import added, from_wire, to_wire
+from loop_close.monitor.wire import from_wire, merge_calls, to_wire
 
 
 def built(kind, **fields):
@@ -119,14 +119,14 @@ def test_plain_enough_to_send(found):
 
 @given(calls())
 def test_one_part_is_the_sum(found):
-    assert added([found]) == found
+    assert merge_calls([found]) == found
 
 
 @given(st.tuples(calls("ab"), calls("cd"), calls("ef")))
 def test_order_of_parts_does_not_matter(parts):
     one, two, three = parts
-    total = added([one, two, three])
-    assert total == added([three, one, two]) == added([added([one, two]), three])
+    total = merge_calls([one, two, three])
+    assert total == merge_calls([three, one, two]) == merge_calls([merge_calls([one, two]), three])
     assert total.passed == sum(part.passed for part in parts)
     places = [(each.file, each.line, each.function) for each in total.functions]
     assert places == sorted(set(places))
@@ -142,10 +142,10 @@ def test_no_more_failing_tests_than_one_process_keeps():
         Calls(functions=(function,), failed={f"{name}{n:03}": ((0, 1),) for n in range(200)}, omitted=1)
         for name in "ba"
     ]
-    total = added(parts)
+    total = merge_calls(parts)
     assert list(total.failed) == chosen(f"{name}{n:03}" for name in "ab" for n in range(200))
     assert (len(total.failed), total.omitted) == (MAX_FAILED, 102)
-    assert total == added(parts[::-1])
+    assert total == merge_calls(parts[::-1])
 
 
 def test_functions_of_tests_that_are_not_kept_are_left_out():
@@ -153,7 +153,7 @@ def test_functions_of_tests_that_are_not_kept_are_left_out():
     functions[0] = functions[0]._replace(in_import=True)
     functions[1] = functions[1]._replace(passed=1)
     failed = {f"t{n}": ((n, n),) for n in range(2, MAX_FAILED + 9)}
-    total = added([Calls(functions=tuple(functions), failed=failed)])
+    total = merge_calls([Calls(functions=tuple(functions), failed=failed)])
     kept = {int(name[1:]) for name in chosen(failed)}
     assert [each.line for each in total.functions] == sorted({0, 1} | kept)
     assert {name: total.functions[index].function for name, ((index, _),) in total.failed.items()} == {
@@ -166,7 +166,7 @@ def test_what_gave_none_to_tests_that_are_kept_stays():
     names = [f"t{n}" for n in range(MAX_FAILED + 9)]
     gave = {name: frozenset({n}) for n, name in enumerate(names)}
     part = Calls(functions=tuple(functions), failed=dict.fromkeys(names, ()), gave_none=gave)
-    total = added([part])
+    total = merge_calls([part])
     assert {name: {total.functions[n].function for n in each} for name, each in total.gave_none.items()} == {
         name: {f"f{name[1:]}"} for name in chosen(names)
     }
@@ -177,13 +177,13 @@ def test_tests_share_the_lines():
     ran = tuple((0, line) for line in range(1, 100))
     sent = to_wire(Calls(functions=(function,), failed={"a": ran, "b": ran}))
     read = from_wire(sent)
-    total = added([read, from_wire(sent)])
+    total = merge_calls([read, from_wire(sent)])
     for each in (read, total):
         assert all(one is two for one, two in zip(each.failed["a"], each.failed["b"], strict=True))
 
 
 def test_nothing_at_all():
-    assert added([]) == Calls()
+    assert merge_calls([]) == Calls()
 
 
 def test_swallowed_in_several_processes():
@@ -202,6 +202,6 @@ def test_swallowed_in_several_processes():
 
     parts = [part(3, ""), part(1, "of b", b=()), part(0, "of a", a=())]
     for order in (parts, parts[::-1]):
-        (found,) = added(order).swallowed
+        (found,) = merge_calls(order).swallowed
         assert (found.failed, found.passed, found.message, found.caught) == ({"a", "b"}, 4, "of a", "of a")
-    assert added(parts[:1]).swallowed == ()
+    assert merge_calls(parts[:1]).swallowed == ()

@@ -5,10 +5,10 @@ import pytest
 from loop_close.monitor import codes
 from loop_close.monitor.codes import (
     codes_in,
-    gives_values,
     is_function,
     is_part,
-    is_told_by_its_maker,
+    is_reported_by_owner,
+    returns_value,
     single_start,
 )
 
@@ -134,7 +134,7 @@ def test_where_the_body_begins(source, expected):
 def test_gives_values(body, gives):
     space = {}
     exec(f"def f(x):\n    {body}\n", space)
-    assert gives_values(space["f"].__code__) is gives
+    assert returns_value(space["f"].__code__) is gives
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="3.11 has no line where an iterable is begun")
@@ -152,7 +152,7 @@ def test_gives_values(body, gives):
 def test_generator_expression_whose_lines_its_maker_runs(source, is_told):
     owner = compile(source, "x.py", "eval")
     (code,) = (each for each in owner.co_consts if hasattr(each, "co_code"))
-    assert is_told_by_its_maker(code, owner, {}) is is_told
+    assert is_reported_by_owner(code, owner, {}) is is_told
 
 
 def test_lines_of_a_maker_of_many_are_worked_out_once(monkeypatch):
@@ -162,5 +162,5 @@ def test_lines_of_a_maker_of_many_are_worked_out_once(monkeypatch):
     lines: dict[int, set[int]] = {}
     for inner, owner in codes_in(compile(f"def check(a):\n{rules}", "x.py", "exec")):
         if owner is not None:
-            is_told_by_its_maker(inner, owner, lines)
+            is_reported_by_owner(inner, owner, lines)
     assert (asked.count("check"), asked.count("<genexpr>")) == (1, 50)

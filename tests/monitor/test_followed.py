@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from loop_close.monitor import executions
 from loop_close.monitor.codes import Ownership
-from loop_close.monitor.executions import NOTHING, Followed, too_many
+from loop_close.monitor.executions import RETURNED_NONE, TrackedCode, too_many_functions
 
 F = "def f(a):\n    return [g(lambda: x) for x in a]\n"
 
@@ -16,7 +16,7 @@ F = "def f(a):\n    return [g(lambda: x) for x in a]\n"
 @pytest.fixture
 def known(monkeypatch):
     monkeypatch.setattr(executions, "_FEW", 8)
-    return Followed(Ownership("/project"))
+    return TrackedCode(Ownership("/project"))
 
 
 def made(source=F, file="/project/a.py"):
@@ -69,7 +69,7 @@ def test_what_ran_is_told_by_functions(known):
     assert masks == {number: function.bit(2) | function.bit(3)}
     assert ids >= known.codes.keys()
     assert known.masks([]) == ({}, set())
-    marked = [*hits, (codes[0], NOTHING)]
+    marked = [*hits, (codes[0], RETURNED_NONE)]
     lines, nothing = known.in_order(marked), known.nothing(marked)
     assert [*lines] == [(number, 2), (number, 3)]
     assert nothing == {number}
@@ -77,7 +77,7 @@ def test_what_ran_is_told_by_functions(known):
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 300_000))))
 def test_masks_are_the_lines(ran):
-    known = Followed(Ownership("/project"))
+    known = TrackedCode(Ownership("/project"))
     for name in "fgh":
         add(known, made(F.replace("f(", f"{name}(")))
     codes = [each.code for each in known.functions.values()] + [made()]
@@ -113,8 +113,8 @@ def lines_in(known, masks):
 def test_lines_before_the_first_one(known):
     odd = at(300, 2)
     add(known, odd)
-    masks, _ = known.masks([(odd, 2), (odd, 300), (odd, NOTHING), (odd, 2)])
-    assert lines_in(known, masks) == [{300, 2, NOTHING}]
+    masks, _ = known.masks([(odd, 2), (odd, 300), (odd, RETURNED_NONE), (odd, 2)])
+    assert lines_in(known, masks) == [{300, 2, RETURNED_NONE}]
 
 
 def test_odd_lines_of_what_is_released(known):
@@ -152,4 +152,4 @@ def test_limit_is_told(known, monkeypatch):
     assert [each.code.co_name for each in known.functions.values()] == ["f", "g"]
     assert known.is_full
     assert add(known, made())  # more of the same is no more
-    assert too_many() == "only the first 2 functions that ran were tracked"
+    assert too_many_functions() == "only the first 2 functions that ran were tracked"

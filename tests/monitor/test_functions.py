@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.monitor.codes import Ownership
-from loop_close.monitor.count import MAX_FAILED, Count, calls_of, chosen, digest_of
-from loop_close.monitor.executions import NOTHING, Function
+from loop_close.monitor.count import MAX_FAILED, CallCounts, calls_of, chosen, digest_of
+from loop_close.monitor.executions import RETURNED_NONE, Function
 from loop_close.monitor.imports import Imports
 
 
@@ -20,7 +20,7 @@ def made(source, name="f"):
 
 
 def counting(functions):
-    return Count({number: Function(code) for number, code in functions.items()})
+    return CallCounts({number: Function(code) for number, code in functions.items()})
 
 
 F = "def f(a):\n    return a + 1\n"
@@ -105,9 +105,9 @@ def test_what_gave_none_is_apart_from_the_lines(tmp_path):
     space = {}
     exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), space)
     count = counting({1: space["f"].__code__, 2: space["g"].__code__})
-    count.add("t::p", ran(count.functions, (1, 1), (1, NOTHING)), "passed")
+    count.add("t::p", ran(count.functions, (1, 1), (1, RETURNED_NONE)), "passed")
     count.add("t::q", ran(count.functions, (1, 1), (2, 4)), "passed")
-    count.add("t::a", ran(count.functions, (2, 4), (2, NOTHING), (1, 1), (1, NOTHING)), "failed")
+    count.add("t::a", ran(count.functions, (2, 4), (2, RETURNED_NONE), (1, 1), (1, RETURNED_NONE)), "failed")
     count.add("t::b", ran(count.functions, (1, 1)), "failed")
     calls = calls_of(count, Ownership(str(tmp_path)))
     assert [(each.function, each.lines) for each in calls.functions] == [("f", {1: 2}), ("g", {4: 1})]
@@ -119,7 +119,7 @@ def test_what_gave_none_is_apart_from_the_lines(tmp_path):
 def test_what_a_failing_test_saw_only_the_end_of():
     """As of a thread that began in a test that was skipped."""
     count = counting({1: made(F)})
-    count.add("t::a", ran(count.functions, (1, NOTHING)), "failed")
+    count.add("t::a", ran(count.functions, (1, RETURNED_NONE)), "failed")
     calls = calls_of(count, Ownership("/project"))
     assert [each.function for each in calls.functions] == ["f"]
     assert (calls.failed, calls.gave_none) == ({"t::a": ()}, {"t::a": {0}})
@@ -181,7 +181,7 @@ def counting_nothing(tmp_path, outcome):
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
     count = counting({1: names["f"].__code__, 2: names["g"].__code__})
     for number in (1, 2):
-        count.add_before(ran(count.functions, (number, 2), (number, NOTHING)))
+        count.add_before(ran(count.functions, (number, 2), (number, RETURNED_NONE)))
     count.add("t::a", ran(count.functions, (2, 4)), outcome)
     return calls_of(count, Ownership(str(tmp_path)))
 
@@ -198,7 +198,7 @@ def test_none_before_of_tests_that_the_annotation_has(tmp_path):
     names = {}
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
     count = counting({1: names["f"].__code__})
-    count.add_before(ran(count.functions, (1, 2), (1, NOTHING)))
+    count.add_before(ran(count.functions, (1, 2), (1, RETURNED_NONE)))
     count.add("t::a", ran(count.functions), "failed")
     calls = calls_of(count, Ownership(str(tmp_path)))
     assert [each.none_before for each in calls.functions] == [False]
@@ -206,7 +206,7 @@ def test_none_before_of_tests_that_the_annotation_has(tmp_path):
 
 def test_none_between_tests_is_no_matter_of_any(tmp_path):
     count = counting({1: made(F)})
-    count.add_outside(ran(count.functions, (1, 2), (1, NOTHING)))
+    count.add_outside(ran(count.functions, (1, 2), (1, RETURNED_NONE)))
     assert [each.none_before for each in calls_of(count, Ownership("/project")).functions] == [False]
 
 

@@ -1,6 +1,6 @@
 from called import ran
 
-from loop_close.monitor.executions import NOTHING, Function
+from loop_close.monitor.executions import RETURNED_NONE, Function
 from loop_close.monitor.imports import Imports
 
 
@@ -26,5 +26,5 @@ def test_what_ran_meanwhile():
     functions = {7: Function(compile("1", "a.py", "exec")), 8: Function(compile("2", "b.py", "exec"))}
     imports = Imports()
     imports.add(ran(functions, (7, 1)))
-    imports.add(ran(functions, (8, 1), (8, NOTHING)))
+    imports.add(ran(functions, (8, 1), (8, RETURNED_NONE)))
     assert (imports.functions, imports.nothing) == ({7, 8}, {8})

@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.monitor.count import Owed
+from loop_close.monitor.count import ReturnTypeIndex
 
 
 def code_of(tmp_path, source):
@@ -32,7 +32,7 @@ def code_of(tmp_path, source):
     ],
 )
 def test_owed(tmp_path, source, is_owed):
-    assert Owed().is_owed(code_of(tmp_path, source)) is is_owed
+    assert ReturnTypeIndex().must_return_value(code_of(tmp_path, source)) is is_owed
 
 
 @pytest.mark.parametrize(
@@ -60,11 +60,11 @@ def test_owed(tmp_path, source, is_owed):
 )
 def test_none_is_meant(tmp_path, annotation, is_meant):
     source = f"from __future__ import annotations\n\ndef f(n=0) -> {annotation}:\n    if n: return n"
-    assert Owed().is_meant(code_of(tmp_path, source)) is is_meant
+    assert ReturnTypeIndex().may_return_none(code_of(tmp_path, source)) is is_meant
 
 
 def test_without_annotation_none_is_not_meant(tmp_path):
-    assert not Owed().is_meant(code_of(tmp_path, "def f(): 1 + 1"))
+    assert not ReturnTypeIndex().may_return_none(code_of(tmp_path, "def f(): 1 + 1"))
 
 
 @pytest.mark.parametrize("text", [None, "def f(:", "# -*- coding: none -*-", "x = 1"])
@@ -74,4 +74,4 @@ def test_source_that_is_another_one_now(tmp_path, text):
     path.unlink()
     if text is not None:
         path.write_text(text, encoding="utf-8")
-    assert not Owed().is_owed(code)
+    assert not ReturnTypeIndex().must_return_value(code)

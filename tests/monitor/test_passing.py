@@ -3,19 +3,19 @@ from unittest import mock
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.monitor.count import Passing
-from loop_close.monitor.executions import NOTHING, Function
+from loop_close.monitor.count import PassingCounts
+from loop_close.monitor.executions import RETURNED_NONE, Function
 
 CODE = (lambda: None).__code__
 TESTS = st.lists(
-    st.dictionaries(st.integers(0, 3), st.sets(st.integers(1, 5) | st.just(NOTHING), min_size=1))
+    st.dictionaries(st.integers(0, 3), st.sets(st.integers(1, 5) | st.just(RETURNED_NONE), min_size=1))
 )
 
 
 @given(TESTS, st.integers(0, 9))
 def test_adds_up_each_line(tests, most):
     functions = {number: Function(CODE) for number in range(4)}
-    passing = Passing(functions)
+    passing = PassingCounts(functions)
     with mock.patch("loop_close.monitor.count._MOST", most):
         for test in tests:
             passing.add({n: sum(functions[n].bit(line) for line in lines) for n, lines in test.items()})

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from loop_close.monitor.executions import NOTHING
+from loop_close.monitor.executions import RETURNED_NONE
 
 pytestmark = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
 
@@ -125,7 +125,7 @@ def test_to_tests_and_their_helpers_none_is_owed_to_nobody(watch):
 def test_once_a_test(watch, space):
     for _ in range(2):
         run("a = [nothing(1), nothing(2)]", space)
-        assert [line for _, line in watch.hits].count(NOTHING) == 1
+        assert [line for _, line in watch.hits].count(RETURNED_NONE) == 1
         watch.take()
     assert missed(watch) == []
 

@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from loop_close.monitor.tool import FREE_IDS, Tool
+from loop_close.monitor.tool import FREE_IDS, MonitoringTool
 
 if not hasattr(sys, "monitoring"):
     pytest.skip("needs Python 3.12", allow_module_level=True)
@@ -26,7 +26,7 @@ def tool(told):
         "PY_START": lambda code, offset: sys.monitoring.DISABLE,
         "PY_RETURN": lambda code, offset, value: told.append(value),
     }
-    found = Tool(callbacks, lambda: [(function.__code__, events.PY_RETURN)])
+    found = MonitoringTool(callbacks, lambda: [(function.__code__, events.PY_RETURN)])
     assert found.start() == ""
     found.listen()
     yield found
@@ -50,7 +50,7 @@ def free():
 @pytest.mark.parametrize("asked", FREE_IDS)
 def test_ids_that_are_in_use_are_passed_over(free, asked):
     free(asked)
-    found = Tool({}, list)
+    found = MonitoringTool({}, list)
     assert found.start() == ""
     assert found.id in FREE_IDS
     assert found.id != asked
@@ -71,7 +71,7 @@ def test_another_callback(tool, told):
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_two_at_once(tool, order):
-    other = Tool({}, list)
+    other = MonitoringTool({}, list)
     assert other.start() == ""
     assert other.id != tool.id
     both = [tool, other]
@@ -82,7 +82,7 @@ def test_two_at_once(tool, order):
 def test_all_taken(free):
     for each in FREE_IDS:
         free(each)
-    found = Tool({}, list)
+    found = MonitoringTool({}, list)
     assert found.start() == "the tool ids of sys.monitoring that loop-close may use (5 and 4) are in use"
 
 

@@ -5,7 +5,7 @@ import pytest
 from loop_close.monitor import watch
 from loop_close.monitor.codes import Ownership
 from loop_close.monitor.session import Attribution
-from loop_close.monitor.watch import ALLOWANCE, SHARE, SHARE_AFTER_FAILURE, Budget, Watch
+from loop_close.monitor.watch import ALLOWANCE, SHARE, SHARE_AFTER_FAILURE, Budget, LineTracker
 
 needs_monitoring = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
 
@@ -91,7 +91,7 @@ def made(name, source="return 1"):
 def told():
     """Run tests that call functions; what is known of it."""
     allowed = Every({"a", "c", "e"})
-    watch = Watch(Ownership("/project"), allowed)
+    watch = LineTracker(Ownership("/project"), allowed)
     assert watch.start() == ""
     tests = Attribution(watch, allowed)
 
@@ -170,7 +170,7 @@ def test_lines_are_not_told_again_to_a_test_that_is_passed_over(told):
 
 @needs_monitoring
 def test_a_line_has_a_cost():
-    watch = Watch(Ownership("/project"), found := Budget())
+    watch = LineTracker(Ownership("/project"), found := Budget())
     assert watch.start() == ""
     watch.stop()
     assert 0 < found.line < 1e-3

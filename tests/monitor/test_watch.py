@@ -7,7 +7,7 @@ from loop_close.monitor import executions
 from loop_close.monitor.codes import LONGEST_TABLE, Ownership
 from loop_close.monitor.session import Monitor
 from loop_close.monitor.tool import FREE_IDS
-from loop_close.monitor.watch import Watch
+from loop_close.monitor.watch import LineTracker
 
 needs_monitoring = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
 
@@ -91,7 +91,7 @@ def test_name_of_a_file_that_has_no_hash(watch):
 def test_function_known_only_by_its_call(watch):
     watch.stop()
     f = made(F)
-    other = Watch(Ownership("/project"))
+    other = LineTracker(Ownership("/project"))
     other.start()
     try:
         f(0)
@@ -203,7 +203,7 @@ def test_stops_more_than_once_and_tells_nothing_then(watch):
 
 @needs_monitoring
 def test_ids_of_others_are_left_alone(watch):
-    other = Watch(Ownership("/project"))
+    other = LineTracker(Ownership("/project"))
     assert other.start() == ""
     f = made(F)
     f(1)

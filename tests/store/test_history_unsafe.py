@@ -11,7 +11,7 @@ import pytest
 from history_cases import ask, begin, chained_journal, database, numbers, red, save
 
 from loop_close.store.contract import HistoryError
-from loop_close.store.database import seen_at
+from loop_close.store.database import file_state
 from loop_close.store.sqlite import open_history
 
 
@@ -116,7 +116,7 @@ EMPTY = {
 @pytest.mark.parametrize("make", EMPTY.values(), ids=EMPTY)
 def test_empty_file_elsewhere_may_be_used(elsewhere, make):
     make(elsewhere)
-    assert seen_at(elsewhere).is_history
+    assert file_state(elsewhere).is_history
     red(elsewhere)
     with open_history(elsewhere) as history:
         assert numbers(history.runs()) == [1]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from loop_close.memory import Edits
 from loop_close.workspace.edits import MAX_DIFFS, MAX_EDITS, Changed, changed, edited_functions, edits_of
-from loop_close.workspace.scan import Entry
+from loop_close.workspace.scan import FileEntry
 
 BASE = """
 import os
@@ -42,7 +42,8 @@ def compared(before, after):
         for text in files.values():
             contents[str(hash(text))] = textwrap.dedent(text).lstrip("\n").encode()
         return {
-            path: Entry(size=len(text), mtime_ns=1, digest=str(hash(text))) for path, text in files.items()
+            path: FileEntry(size=len(text), mtime_ns=1, digest=str(hash(text)))
+            for path, text in files.items()
         }
 
     return edits_of(changed(entries(before), entries(after)), contents.get)
@@ -57,13 +58,13 @@ def told(edits):
 
 
 def test_time_alone_is_no_change():
-    before = {"a": Entry(size=1, mtime_ns=1, digest="x")}
-    assert changed(before, {"a": Entry(size=1, mtime_ns=2, digest="x")}) == ()
+    before = {"a": FileEntry(size=1, mtime_ns=1, digest="x")}
+    assert changed(before, {"a": FileEntry(size=1, mtime_ns=2, digest="x")}) == ()
 
 
 def test_changes_are_sorted_by_path():
     def entries(**digests):
-        return {name: Entry(size=1, mtime_ns=1, digest=digest) for name, digest in digests.items()}
+        return {name: FileEntry(size=1, mtime_ns=1, digest=digest) for name, digest in digests.items()}
 
     assert changed(entries(c="1", a="1", b="1"), entries(b="2", d="1", c="1")) == (
         Changed(path="a", before="1", after=None),

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from loop_close.workspace import listing, scan
-from loop_close.workspace.scan import MAX_KEPT, MAX_READ, Entry, take, take_known
+from loop_close.workspace.scan import MAX_KEPT, MAX_READ, FileEntry, take, take_known
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="there are no such files")
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -213,7 +213,7 @@ def test_file_that_vanishes_is_passed_over(tmp_path, monkeypatch):
 
 
 def test_root_that_is_not_there_is_a_problem(tmp_path):
-    snapshot = take(tmp_path / "gone", {"a.py": Entry(size=1, mtime_ns=1, digest="x")})
+    snapshot = take(tmp_path / "gone", {"a.py": FileEntry(size=1, mtime_ns=1, digest="x")})
     assert (dict(snapshot.entries), snapshot.problem) == ({}, f"{tmp_path / 'gone'} is not a folder")
 
 
@@ -360,5 +360,5 @@ def test_only_what_is_known_is_looked_at(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "m.py").write_text("X = 1\n")
     (tmp_path / "n.py").write_text("Y = 1\n")
-    known = {name: Entry(size=0, mtime_ns=-1, digest="") for name in ("a/m.py", "gone.py", "../n.py")}
+    known = {name: FileEntry(size=0, mtime_ns=-1, digest="") for name in ("a/m.py", "gone.py", "../n.py")}
     assert take_known(tmp_path, known).entries.keys() == {"a/m.py"}

@@ -17,14 +17,14 @@ from typing import Any, Literal, NamedTuple
 
 from loop_close.capture.names import (
     MISSING,
-    Layout,
+    InstanceLayout,
     Namespaces,
     class_attribute,
     instance_fields,
     layout_of,
     namespace_of,
 )
-from loop_close.capture.project import Live
+from loop_close.capture.project import LiveFrame
 from loop_close.capture.values import (
     SCALARS,
     SETS,
@@ -90,7 +90,7 @@ class _Kind(NamedTuple):
     equality: Literal["parts", "identity", "code"] = "parts"
     scalar: Any = None
     names: frozenset[str] | None = None
-    layout: Layout | None = None
+    layout: InstanceLayout | None = None
 
 
 _PLAIN_KIND = _Kind(scalar=lambda value: value)
@@ -308,7 +308,7 @@ class _Walk:
         kind = self._kind(value)
         if kind.scalar is not None and kind.equality == "parts":
             return kind.scalar(value)
-        return _Known(kind.equality == "identity", id(value))
+        return _KnownValue(kind.equality == "identity", id(value))
 
     def _scalars(self, a: Any, b: Any, left: Any, right: Any, path: str, *, is_certain: bool) -> None:
         """Compare two values that are, or derive from, plain ones: ``left`` and ``right``."""
@@ -381,7 +381,7 @@ class _Walk:
         return Difference(path=self._path(path), left=one, right=_other(one, two))
 
 
-class _Known(NamedTuple):
+class _KnownValue(NamedTuple):
     """A key or an item that is known by nothing but its identity; to be equal it may also ask code of the program."""
 
     is_by_identity: bool
@@ -397,7 +397,7 @@ def _items(value: Any) -> list[Any]:
 def _are_sure(left: Iterable[Any], right: Iterable[Any]) -> bool:
     """Whether what only one side has is not equal to something of the other by code of the program."""
     lone = set(left) ^ set(right)
-    return all(each.is_by_identity for each in lone if type(each) is _Known)
+    return all(each.is_by_identity for each in lone if type(each) is _KnownValue)
 
 
 def _is_alike(left: Any, right: Any, *, is_inside: bool = True) -> bool:
@@ -496,7 +496,7 @@ class Comparisons:
         self._spent += used
         return walk.found()
 
-    def of(self, live: Live, statement: ast.stmt) -> list[Found]:
+    def of(self, live: LiveFrame, statement: ast.stmt) -> list[Found]:
         """What was found for the assertion that failed in a frame; empty where it compared nothing."""
         lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
         events = self._events.get(id(live.frame), ())
@@ -514,7 +514,7 @@ def _package(frame: FrameType) -> str:
 
 
 def differences_of(
-    live: Sequence[Live], statement: ast.stmt | None, comparisons: Comparisons | None, texts: Texts
+    live: Sequence[LiveFrame], statement: ast.stmt | None, comparisons: Comparisons | None, texts: Texts
 ) -> tuple[Difference, ...]:
     """Where the two values differ that an assertion compared with ``==``; empty for other assertions.
 
@@ -558,7 +558,7 @@ def _other(left: str, right: str) -> str:
     return f"another {right}" if left == right else right
 
 
-def _of_unittest(live: Sequence[Live]) -> tuple[Any, Any] | None:
+def _of_unittest(live: Sequence[LiveFrame]) -> tuple[Any, Any] | None:
     """The two values that one of unittest's methods was given."""
     module = sys.modules.get("unittest.case")
     for each in live:

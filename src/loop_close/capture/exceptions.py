@@ -15,7 +15,7 @@ from loop_close.capture.differences import Comparisons, differences_of
 from loop_close.capture.names import FrameLookup, Namespaces
 from loop_close.capture.nearest import Lack, lacking
 from loop_close.capture.project import (
-    Live,
+    LiveFrame,
     Project,
     function_of,
     index_of,
@@ -109,7 +109,7 @@ class _Reader:
         relatives: dict[str, Any] = _safely(lambda: self._relatives(exc, links), {})
         return replace(raised, **relatives)
 
-    def _site(self, exc: BaseException, own: list[Live]) -> Site | None:
+    def _site(self, exc: BaseException, own: list[LiveFrame]) -> Site | None:
         """The failing statement; of a syntax error the place in the file, which no frame runs in."""
         if isinstance(exc, SyntaxError) and isinstance(exc.filename, str) and exc.lineno:
             file = self.project.relative(exc.filename)
@@ -120,7 +120,7 @@ class _Reader:
         # A recursion without end stops wherever the stack does, so its values there are by chance.
         return replace(site, values=()) if site is not None and isinstance(exc, RecursionError) else site
 
-    def _differences(self, exc: BaseException, live: list[Live]) -> tuple[Difference, ...]:
+    def _differences(self, exc: BaseException, live: list[LiveFrame]) -> tuple[Difference, ...]:
         if not live or not issubclass(type(exc), AssertionError):
             return ()
         statement = place_of(live[-1]).statement
@@ -188,7 +188,7 @@ def _is_assertion(exc: BaseException) -> bool:
     return is_of_pytest or issubclass(type(exc), AssertionError)
 
 
-def _template(exc: BaseException, live: list[Live]) -> str | None:
+def _template(exc: BaseException, live: list[LiveFrame]) -> str | None:
     """The message's fixed part, when the frame that raised it spells one that fits."""
     if not live:
         return None
@@ -197,7 +197,7 @@ def _template(exc: BaseException, live: list[Live]) -> str | None:
     return template if template is not None and matches(template, str(exc)) else None
 
 
-def _details(exc: BaseException, live: list[Live], project: Project) -> Mapping[str, str]:
+def _details(exc: BaseException, live: list[LiveFrame], project: Project) -> Mapping[str, str]:
     """What the exception says it is about; of what was raised in generated code also where."""
     found: dict[str, Any] = {}
     if isinstance(exc, SyntaxError):
@@ -229,7 +229,7 @@ def _syntax_details(exc: SyntaxError, project: Project) -> dict[str, Any]:
     return {k: v for k, v in found.items() if type(v) is (str if k in ("path", "text") else int)}
 
 
-def _generated(live: list[Live]) -> list[str]:
+def _generated(live: list[LiveFrame]) -> list[str]:
     """The last frames in code that a program made itself, where no frame of the project follows: outermost first."""
     last = next((n for n, each in enumerate(reversed(live)) if each.file is not None), len(live))
     inner = live[len(live) - last :]
@@ -349,13 +349,13 @@ _NO_SOURCE = ast.Module(body=[], type_ignores=[])
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FramePlace:
     """Where a frame stopped, in syntax: the function (or module) and the statement.
 
     :ivar opaque: names whose values come from a caller that is not seen.
     """
 
-    live: Live
+    live: LiveFrame
     scope: ast.AST
     statement: ast.stmt | None
     opaque: frozenset[str] = frozenset()
@@ -387,7 +387,7 @@ class SiteFinder:
         self._fixtures = fixtures
         self._texts = Texts(project)
 
-    def find(self, frames: list[Live], *, is_assertion: bool) -> Site | None:
+    def find(self, frames: list[LiveFrame], *, is_assertion: bool) -> Site | None:
         """The innermost project statement that a failure is about.
 
         An assertion helper (its verdict depends on what it was given) hands the question to its caller: fifteen
@@ -409,7 +409,7 @@ class SiteFinder:
             helpers.add((site.frame.file, site.frame.function))
         return None
 
-    def _site(self, place: Place, is_assertion: bool, helpers: set[tuple[str, str]]) -> Site:
+    def _site(self, place: FramePlace, is_assertion: bool, helpers: set[tuple[str, str]]) -> Site:
         frame, statement = record(place.live), place.statement
         if statement is None:
             return Site(frame=frame)
@@ -428,7 +428,9 @@ class SiteFinder:
             inner=tracer.inner(),
         )
 
-    def _values(self, place: Place, statement: ast.stmt, names: Namespaces) -> tuple[tuple[str, str], ...]:
+    def _values(
+        self, place: FramePlace, statement: ast.stmt, names: Namespaces
+    ) -> tuple[tuple[str, str], ...]:
         is_test, in_expression = is_test_file(place.live.file or ""), place.live.code.co_name in _EXPRESSIONS
         try:
             return named_values(statement, names, self._texts, is_test=is_test, in_expression=in_expression)
@@ -436,26 +438,26 @@ class SiteFinder:
             return ()
 
 
-def place_of(live: Live) -> Place:
+def place_of(live: LiveFrame) -> FramePlace:
     """The statement at which a frame stopped, and what it belongs to."""
     function = function_of(live.code)
     index = index_of(live.code.co_filename)
     if function is not None or index is None:
         scope: ast.AST = function or _NO_SOURCE
-        return Place(live, scope, statement_at(scope, live.line))
+        return FramePlace(live, scope, statement_at(scope, live.line))
     if live.code.co_name == "<module>":
-        return Place(live, index.tree, statement_at(index.tree, live.line))
+        return FramePlace(live, index.tree, statement_at(index.tree, live.line))
     scope = enclosing_function(index, live.line) or index.tree  # a lambda or a comprehension
-    return Place(live, scope, statement_at(scope, live.line), opaque=frozenset(live.code.co_varnames))
+    return FramePlace(live, scope, statement_at(scope, live.line), opaque=frozenset(live.code.co_varnames))
 
 
-def _without_callbacks(frames: list[Live]) -> list[Live]:
+def _without_callbacks(frames: list[LiveFrame]) -> list[LiveFrame]:
     """Up to the code under test, where that called back into the test: it chose the arguments."""
     inner = next((n for n, live in enumerate(reversed(frames)) if not is_test_file(live.file or "")), 0)
     return frames[: len(frames) - inner]
 
 
-def _expressions(live: Live, statement: ast.stmt, is_assertion: bool) -> list[ast.expr]:
+def _expressions(live: LiveFrame, statement: ast.stmt, is_assertion: bool) -> list[ast.expr]:
     """What to trace: for an accident the very operand, from the instruction's columns."""
     node = expression_at(statement, live.span) if live.span and not is_assertion else None
     if isinstance(node, ast.Attribute | ast.Subscript):
@@ -465,7 +467,7 @@ def _expressions(live: Live, statement: ast.stmt, is_assertion: bool) -> list[as
     return [node]
 
 
-def _judges_arguments(place: Place, is_assertion: bool) -> bool:
+def _judges_arguments(place: FramePlace, is_assertion: bool) -> bool:
     """Whether the function passes judgement on its arguments, so that the call is what matters."""
     function, statement = place.scope, place.statement
     if not isinstance(function, Function) or statement is None or function.name.startswith("test"):

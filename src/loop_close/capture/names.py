@@ -75,7 +75,7 @@ def class_attribute(cls: type, name: str) -> Any:
     return next((names[name] for names in map(namespace_of, bases_of(cls)) if name in names), MISSING)
 
 
-class Layout(NamedTuple):
+class InstanceLayout(NamedTuple):
     """Where the instances of a class hold their attributes.
 
     :ivar slots: by name, those of the last base first.
@@ -86,7 +86,7 @@ class Layout(NamedTuple):
     namespace: Any
 
 
-def layout_of(cls: type) -> Layout:
+def layout_of(cls: type) -> InstanceLayout:
     """Where the instances of a class hold their attributes."""
     slots = {
         name: slot
@@ -95,10 +95,10 @@ def layout_of(cls: type) -> Layout:
         if type(slot) is MemberDescriptorType and type(name) is str and not name.startswith("__")
     }
     where = class_attribute(cls, "__dict__")
-    return Layout(slots, where.__get__ if type(where) in _BUILTIN else None)
+    return InstanceLayout(slots, where.__get__ if type(where) in _BUILTIN else None)
 
 
-def instance_fields(owner: Any, layout: Layout | None = None) -> dict[str, Any]:
+def instance_fields(owner: Any, layout: InstanceLayout | None = None) -> dict[str, Any]:
     """The attributes that an instance itself holds, those in slots first.
 
     :param layout: that of its class, where it is known.

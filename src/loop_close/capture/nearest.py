@@ -28,7 +28,7 @@ from loop_close.capture.names import (
     unwrap,
     variables_of,
 )
-from loop_close.capture.project import Live, Project, index_of, statement_of
+from loop_close.capture.project import LiveFrame, Project, index_of, statement_of
 from loop_close.conventions import is_test_file
 from loop_close.facts import PARTIAL
 from loop_close.syntax.index import expression_at
@@ -118,7 +118,7 @@ def _folded(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-def lacking(exc: BaseException, details: Mapping[str, str], live: list[Live], project: Project) -> Lack:
+def lacking(exc: BaseException, details: Mapping[str, str], live: list[LiveFrame], project: Project) -> Lack:
     """What is nearest to what the exception misses; empty for exceptions that miss nothing.
 
     :param details: what the exception itself says it is about.
@@ -158,7 +158,7 @@ def _said(exc: BaseException, pattern: re.Pattern[str]) -> re.Match[str] | None:
 # Names in code
 
 
-def _of_frame(exc: BaseException, name: str, live: Live, project: Project) -> Lack:
+def _of_frame(exc: BaseException, name: str, live: LiveFrame, project: Project) -> Lack:
     """A variable: the names that the code sees, an attribute of ``self``, or the module that has it."""
     unbound = _said(exc, _UNBOUND)
     wanted = unbound["name"] if unbound else name
@@ -274,12 +274,12 @@ def _bound_in(filename: str, package: str = "") -> frozenset[str]:
     return frozenset(found)
 
 
-def _of_import(exc: BaseException, name: str, owner: str, live: list[Live], project: Project) -> Lack:
+def _of_import(exc: BaseException, name: str, owner: str, live: list[LiveFrame], project: Project) -> Lack:
     space = _space_of(owner, live)
     return _of_module(name, space, project, is_partial=_said(exc, PARTIAL) is not None) if space else Lack()
 
 
-def _space_of(module: str, live: list[Live]) -> Mapping[str, Any]:
+def _space_of(module: str, live: list[LiveFrame]) -> Mapping[str, Any]:
     """What a module holds; one whose import failed is known by its frames alone."""
     loaded = sys.modules.get(module)
     if issubclass(type(loaded), ModuleType):
@@ -289,7 +289,7 @@ def _space_of(module: str, live: list[Live]) -> Mapping[str, Any]:
     return next((each for each in spaces if each.get("__name__") == module), {})
 
 
-def _of_import_path(name: str, live: list[Live], project: Project) -> Lack:
+def _of_import_path(name: str, live: list[LiveFrame], project: Project) -> Lack:
     """A module: those beside it, or at the top those that can be imported; then the same name elsewhere."""
     parent, _, last = name.rpartition(".")
     if not parent:
@@ -357,13 +357,13 @@ def _fixtures(exc: BaseException) -> list[str]:
 # Keys and arguments, by the instruction that failed
 
 
-def _failing(live: Live) -> ast.expr | None:
+def _failing(live: LiveFrame) -> ast.expr | None:
     """The expression that failed, by the instruction's columns."""
     statement, _ = statement_of(live)
     return expression_at(statement, live.span) if statement is not None and live.span else None
 
 
-def _of_mapping(exc: BaseException, live: Live, project: Project) -> Lack:
+def _of_mapping(exc: BaseException, live: LiveFrame, project: Project) -> Lack:
     """A key of a dict: ``d[key]``, ``del d[key]`` and ``d.pop(key)``."""
     match _ARGUMENTS(exc), _failing(live):
         case (key,), ast.Subscript(value=owner) if type(key) in (str, int):
@@ -402,7 +402,7 @@ def _nearest_keys(key: str | int, keys: list[str | int]) -> tuple[str, ...]:
     return tuple((*same, *near)[:MOST])
 
 
-def _home_of_constant(owner: ast.expr, found: Any, live: Live, project: Project) -> str | None:
+def _home_of_constant(owner: ast.expr, found: Any, live: LiveFrame, project: Project) -> str | None:
     """The file that binds a constant of a module, ``RATES`` or ``rates.RATES``."""
     match owner:
         case ast.Name(id=name) if name.isupper() and _globals(live.frame).get(name) is found:
@@ -417,7 +417,7 @@ def _home_of_constant(owner: ast.expr, found: Any, live: Live, project: Project)
     return project.relative(filename) if filename is not None else None
 
 
-def _of_call(exc: BaseException, live: Live, project: Project) -> Lack:
+def _of_call(exc: BaseException, live: LiveFrame, project: Project) -> Lack:
     """An argument that a function does not take, or that its caller left out."""
     said = _said(exc, _UNEXPECTED) or _said(exc, _ABSENT)
     function = _called(said["function"], live, project) if said else None
@@ -439,7 +439,7 @@ def _parameters(code: CodeType) -> list[str]:
     return [name for name in named if name not in ("self", "cls")]
 
 
-def _called(qualname: str, live: Live, project: Project) -> FunctionType | None:
+def _called(qualname: str, live: LiveFrame, project: Project) -> FunctionType | None:
     """The function of a qualified name: the one that the statement calls, else the only one of the project."""
     node = _failing(live)
     names = Namespaces(_locals(live.frame), _globals(live.frame))

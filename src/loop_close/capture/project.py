@@ -157,7 +157,7 @@ _COMPREHENSION = re.compile(r"(?:\.<locals>)?\.?<(?:list|dict|set)comp>\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class LiveFrame:
     """A frame of a traceback with the place it stopped at.
 
     :ivar span: (line, end line, column, end column) of the instruction; columns in UTF-8 bytes.
@@ -175,12 +175,12 @@ class Live:
         return self.frame.f_code
 
 
-def live_frames(traceback: TracebackType | None, project: Project) -> list[Live]:
+def live_frames(traceback: TracebackType | None, project: Project) -> list[LiveFrame]:
     """Every frame of the traceback, outermost first; those around the tests (pytest itself) among them."""
     return list(_walk(traceback, project))
 
 
-def without_end(own: list[Live]) -> list[Live]:
+def without_end(own: list[LiveFrame]) -> list[LiveFrame]:
     """The frames of a recursion without end, up to the last call of its uppermost function that calls on.
 
     It ends wherever the stack does, which is elsewhere under another runner, or in a helper that is called on the way.
@@ -194,13 +194,13 @@ def without_end(own: list[Live]) -> list[Live]:
     return own[: len(places) - places[::-1].index(first)]
 
 
-def _walk(traceback: TracebackType | None, project: Project) -> Iterator[Live]:
+def _walk(traceback: TracebackType | None, project: Project) -> Iterator[LiveFrame]:
     while traceback is not None:
         code = traceback.tb_frame.f_code
         file = project.relative(code.co_filename)
         # Only in project files does the very instruction matter; of all frames, most are pytest's.
         span = _span(code, traceback.tb_lasti) if file is not None else None
-        yield Live(traceback.tb_frame, traceback.tb_lineno or (span[0] if span else 0), span, file)
+        yield LiveFrame(traceback.tb_frame, traceback.tb_lineno or (span[0] if span else 0), span, file)
         traceback = traceback.tb_next
 
 
@@ -222,7 +222,7 @@ def is_hidden(frame: FrameType) -> bool:
     return frame.f_locals.get("__tracebackhide__") is True  # anything else would have to be run to be known
 
 
-def statement_of(live: Live) -> tuple[ast.stmt | None, Function | None]:
+def statement_of(live: LiveFrame) -> tuple[ast.stmt | None, Function | None]:
     """The statement that a frame stopped at, and the function around it; None for what is not known."""
     function = function_of(live.code)
     index = index_of(live.code.co_filename)
@@ -230,14 +230,14 @@ def statement_of(live: Live) -> tuple[ast.stmt | None, Function | None]:
     return statement_at(scope, live.line) if scope is not None else None, function
 
 
-def is_handing_on(live: Live) -> bool:
+def is_handing_on(live: LiveFrame) -> bool:
     """Whether the frame raises an exception that it was given or caught: another place made it."""
     function = function_of(live.code)
     statement = statement_at(function, live.line) if function is not None else None
     return function is not None and statement is not None and only_raises_again(statement, function)
 
 
-def record(live: Live) -> Frame:
+def record(live: LiveFrame) -> Frame:
     """The frame as a value, its function's source with it."""
     file = live.file or ""
     return Frame(

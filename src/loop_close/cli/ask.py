@@ -21,7 +21,7 @@ from loop_close.progress.steps import UNEDITED
 from loop_close.settings import SIGNALS, KnownEntry
 from loop_close.store.contract import RunRow
 from loop_close.testcode.selection import Selection, selections
-from loop_close.testcode.suite import Suite
+from loop_close.testcode.suite import TestSuite
 
 #: The answers with their exit codes.
 CODES = {
@@ -146,13 +146,13 @@ class _LazyIds(Collection[str]):
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._texts = texts
-        self._suite: Suite | None = None
+        self._suite: TestSuite | None = None
 
     @property
-    def suite(self) -> Suite:
+    def suite(self) -> TestSuite:
         if self._suite is None:
             known = selections(self._texts)
-            self._suite = Suite(self._texts, (known[0] if known else Selection()).patterns)
+            self._suite = TestSuite(self._texts, (known[0] if known else Selection()).patterns)
         return self._suite
 
     def __contains__(self, test: object) -> bool:

@@ -60,9 +60,9 @@ class Unfixed:
 
     def is_undone(self, root: Path) -> bool:
         """Whether all of these files are as they were."""
-        from loop_close.workspace.scan import Entry, take_known
+        from loop_close.workspace.scan import FileEntry, take_known
 
-        unread = Entry(size=-1, mtime_ns=-1, digest="")
+        unread = FileEntry(size=-1, mtime_ns=-1, digest="")
         now = take_known(root, dict.fromkeys(self.files, unread)).entries
         return bool(self.files) and all(
             (now[path].digest if path in now else None) == digest for path, digest in self.files.items()

@@ -16,7 +16,7 @@ from loop_close.memory import GROUPS, Breaker, ChangedTest, Signal
 from loop_close.process import host, is_alive
 from loop_close.store import project, runs, sqlite
 from loop_close.store.contract import Changes, RunRow
-from loop_close.store.database import LONGEST, STEP, Watch, is_busy, patient, seen_at
+from loop_close.store.database import LONGEST, STEP, QueryTimeout, file_state, is_busy, retry_while_busy
 from loop_close.store.records import RecordError, T, to_record, to_text, to_whole
 from loop_close.store.schema import APPLICATION_ID, FORMAT, check_objects
 
@@ -54,7 +54,7 @@ class HistoryReader:
     A run whose process is gone is told as killed, though only the next run takes it down as that.
     """
 
-    def __init__(self, connection: sqlite3.Connection, watch: Watch) -> None:
+    def __init__(self, connection: sqlite3.Connection, watch: QueryTimeout) -> None:
         self._connection = connection
         self._watch = watch
         self._dead = _dead(connection)
@@ -98,10 +98,10 @@ class HistoryReader:
         self._watch.start()
         return project.known_files(self._connection)
 
-    def looks(self, limit: int) -> tuple[runs.Look, ...]:
+    def looks(self, limit: int) -> tuple[runs.RunWindow, ...]:
         """The last runs that came to their end, the newest first, with what they saw of the files."""
         self._watch.start()
-        return runs.looks(self._connection, limit)
+        return runs.run_windows(self._connection, limit)
 
     def changes_since(self, snapshot: int | None) -> Changes | None:
         """How the files as they are known differ from that state of them; None where that is not kept."""
@@ -162,11 +162,11 @@ def _opened(path: Path) -> Iterator[HistoryReader]:
     # Not read-only: a writer that was killed may have left what has to be undone before anything can be read.
     uri = f"{path.resolve().as_uri()}?mode=rw"
     connection = sqlite3.connect(uri, uri=True, timeout=min(STEP, _TIMEOUT), isolation_level=None)
-    watch = Watch(connection)
+    watch = QueryTimeout(connection)
     try:
         connection.execute("PRAGMA query_only = ON")
         connection.execute("BEGIN")  # all that is read is of one moment
-        patient(lambda: _check_kind(connection, path), _TIMEOUT)
+        retry_while_busy(lambda: _check_kind(connection, path), _TIMEOUT)
         watch.start()
         yield HistoryReader(connection, watch)
     except sqlite3.OperationalError as error:
@@ -187,7 +187,7 @@ def _check_safe(path: Path) -> None:
     real = path.resolve()
     if not (real.is_file() or real.is_dir()):
         raise UsageError(f"{path.name} is not a regular file")
-    seen = seen_at(real)
+    seen = file_state(real)
     if not seen.is_history:
         raise UsageError(f"{path.name} is not a loop-close history")
     if seen.fault:

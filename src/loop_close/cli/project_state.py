@@ -14,9 +14,8 @@ from loop_close.cli.project import Project
 from loop_close.conventions import is_configuration
 from loop_close.memory import MERGED, ChangedTest
 from loop_close.store.contract import RunRow
-from loop_close.store.runs import Look, known_by
-from loop_close.store.runs import Look as RunLook
-from loop_close.workspace.scan import Entry, take, take_known
+from loop_close.store.runs import RunWindow, known_by
+from loop_close.workspace.scan import FileEntry, take, take_known
 
 # Of tests; other tools that are run tell nothing of them.
 _TESTS = "pytest"
@@ -123,22 +122,22 @@ def _is_of_tests(standing: SourceStatus) -> bool:
     return standing.last.source.startswith(_TESTS)
 
 
-def _is_complete(standing: SourceStatus, looks: Sequence[Look]) -> bool:
+def _is_complete(standing: SourceStatus, looks: Sequence[RunWindow]) -> bool:
     number = standing.finished.number if standing.finished is not None else 0
     return any(each.is_full for each in looks if (each.source, each.number) == (standing.last.source, number))
 
 
-def _deciding(found: Sequence[SourceStatus], looks: Sequence[Look]) -> SourceStatus:
+def _deciding(found: Sequence[SourceStatus], looks: Sequence[RunWindow]) -> SourceStatus:
     """The worst of the sources whose last run saw the files as the last run of all did; the newest of equals."""
     newest = max(found, key=_age)
-    last: dict[str, Look] = {}
+    last: dict[str, RunWindow] = {}
     for each in looks:
         last.setdefault(each.source, each)
     same = [s for s in found if s is newest or _saw_the_same(last.get(s.last.source), looks)]
     return max(same, key=lambda standing: (_WORST.index(standing.verdict), _age(standing)))
 
 
-def _saw_the_same(look: Look | None, looks: Sequence[Look]) -> bool:
+def _saw_the_same(look: RunWindow | None, looks: Sequence[RunWindow]) -> bool:
     return look is not None and look.snapshot is not None and look.snapshot == looks[0].snapshot
 
 
@@ -146,7 +145,7 @@ def _age(standing: SourceStatus) -> float:
     return end_of(standing.finished or standing.last)
 
 
-def _last_whole(looks: Sequence[Look]) -> Look | None:
+def _last_whole(looks: Sequence[RunWindow]) -> RunWindow | None:
     """The last run in which all tests were meant to run; where there is none, the last of tests, or of anything."""
     tests = [each for each in looks if each.source.startswith(_TESTS)] or list(looks)
     return next((each for each in tests if each.is_full), tests[0] if tests else None)
@@ -183,7 +182,7 @@ class Edited:
 
 
 def edited_since(
-    project: Project, memory: HistoryReader, run: RunLook | None, later: Sequence[RunLook]
+    project: Project, memory: HistoryReader, run: RunWindow | None, later: Sequence[RunWindow]
 ) -> Edited:
     """The files whose meaning is another than what a run saw.
 
@@ -210,7 +209,7 @@ def _ours(project: Project) -> list[str]:
     return [path for path in (project.settings.file, project.settings.json, f"{files.STATE_FOLDER}/") if path]
 
 
-def _before(known: Known, memory: HistoryReader, run: RunLook | None) -> dict[str, str | None] | None:
+def _before(known: Known, memory: HistoryReader, run: RunWindow | None) -> dict[str, str | None] | None:
     """Digests as the run saw them, None for no file; None where they are not known."""
     since = memory.changes_since(run.snapshot) if run is not None and known else None
     if since is None:
@@ -220,11 +219,11 @@ def _before(known: Known, memory: HistoryReader, run: RunLook | None) -> dict[st
     return before
 
 
-def _changed(before: Mapping[str, str | None], now: Mapping[str, Entry]) -> list[_Change]:
+def _changed(before: Mapping[str, str | None], now: Mapping[str, FileEntry]) -> list[_Change]:
     return sorted(each for each in _differing(before, now) if _counts(each[0]))
 
 
-def _differing(before: Mapping[str, str | None], now: Mapping[str, Entry]) -> Iterator[_Change]:
+def _differing(before: Mapping[str, str | None], now: Mapping[str, FileEntry]) -> Iterator[_Change]:
     for path, entry in now.items():
         if before.get(path) != entry.digest:
             yield path, before.get(path), entry.digest
@@ -237,7 +236,7 @@ def _counts(path: str) -> bool:
     return path.endswith(_CODE) or is_configuration(path)
 
 
-def _is_by_tests(root: Path, path: str, now: Mapping[str, Entry], runs: Iterable[RunLook]) -> bool:
+def _is_by_tests(root: Path, path: str, now: Mapping[str, FileEntry], runs: Iterable[RunWindow]) -> bool:
     """Whether it was last written while tests ran."""
     if path not in now:
         return False
@@ -285,7 +284,7 @@ class Files:
     :ivar in_doubt: files of the same size as known that were written since, and not read for want of time.
     """
 
-    entries: Mapping[str, Entry] | None
+    entries: Mapping[str, FileEntry] | None
     contents: Mapping[str, bytes]
     in_doubt: Collection[str]
 
@@ -302,7 +301,7 @@ def files_now(root: Path, known: Known, leave_out: Collection[str]) -> Files:
     :param known: as they were when they were last taken down.
     :param leave_out: paths that are no part of the program.
     """
-    before = {path: Entry._make(entry) for path, entry in known.items()}
+    before = {path: FileEntry._make(entry) for path, entry in known.items()}
     outside = {path: entry for path, entry in before.items() if path.startswith(_ABOVE)}
     seen = take(root, before, leave_out=leave_out, most=MOST_READ)
     listed = known.get(LISTED)
@@ -315,7 +314,7 @@ def files_now(root: Path, known: Known, leave_out: Collection[str]) -> Files:
     return Files(entries=entries, contents=contents, in_doubt=frozenset(doubted))
 
 
-def _outside(root: Path, known: Mapping[str, Entry], contents: dict[str, bytes]) -> dict[str, Entry]:
+def _outside(root: Path, known: Mapping[str, FileEntry], contents: dict[str, bytes]) -> dict[str, FileEntry]:
     """Those outside as they are, by their paths from the root; new ones are not found. Puts contents to the others."""
     root = Path(os.path.realpath(root))
     levels = min(max(_levels(path) for path in known), len(root.parents))

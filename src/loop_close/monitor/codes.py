@@ -65,7 +65,7 @@ def single_start(code: CodeType) -> int:
     return begin + 2 if len(set(lines)) == 1 else 0
 
 
-def is_told_by_its_maker(code: CodeType, owner: CodeType, owners: dict[int, set[int]]) -> bool:
+def is_reported_by_owner(code: CodeType, owner: CodeType, owners: dict[int, set[int]]) -> bool:
     """Whether it is a generator expression on lines that what makes it has as well.
 
     Of its loop Python stops at every turn, whether or not anybody hears of it.
@@ -84,7 +84,7 @@ def lines_of(code: CodeType) -> set[int]:
     return {line for *_, line in code.co_lines() if line is not None}
 
 
-def gives_values(code: CodeType) -> bool:
+def returns_value(code: CodeType) -> bool:
     """Whether any ``return`` of it is not just None, written or not."""
     value, constant, load = (opmap.get(name) for name in ("RETURN_VALUE", "RETURN_CONST", "LOAD_CONST"))
     high, is_none = 0, False

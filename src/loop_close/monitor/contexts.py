@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from loop_close.calls import Calls
 from loop_close.monitor.codes import Ownership, codes_in
-from loop_close.monitor.count import Count, calls_of
-from loop_close.monitor.executions import Function, Line, Ran
+from loop_close.monitor.count import CallCounts, calls_of
+from loop_close.monitor.executions import Execution, Function, Line
 
 if TYPE_CHECKING:
     from coverage import CoverageData
@@ -192,12 +192,12 @@ class _Lines:
         if any(context not in self._tests for context in contexts):
             _add(self._outside, number, bit)
 
-    def counted(self) -> Count:
+    def counted(self) -> CallCounts:
         """The same as the monitor counts."""
-        count = Count(self._functions)
-        count.add_outside(Ran(self._outside))
+        count = CallCounts(self._functions)
+        count.add_outside(Execution(self._outside))
         for test, masks in self._masks.items():
-            ran = Ran(masks, self._lines.get(test, {}))
+            ran = Execution(masks, self._lines.get(test, {}))
             count.add(test, ran, "failed" if test in self._lines else "passed")
         return count
 

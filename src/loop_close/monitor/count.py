@@ -14,10 +14,10 @@ from types import CodeType
 from typing import TYPE_CHECKING
 
 from loop_close.calls import Called, Calls, Swallowed, sample, sample_key
-from loop_close.monitor.codes import Ownership, codes_in, gives_values, lines_of
-from loop_close.monitor.executions import NOTHING, Function, Line, Ran
+from loop_close.monitor.codes import Ownership, codes_in, lines_of, returns_value
+from loop_close.monitor.executions import RETURNED_NONE, Execution, Function, Line
 from loop_close.monitor.handled import Handled, Note
-from loop_close.monitor.imports import CodeOf, Imports, Made
+from loop_close.monitor.imports import FindTestCode, Imports, ImportUses
 
 if TYPE_CHECKING:
     from loop_close.syntax import index as syntax_index
@@ -31,7 +31,7 @@ MAX_SWALLOWED = 10_000
 _MOST_SWALLOWED = 1_000
 
 
-class Count:
+class CallCounts:
     """What the tests of this process ran.
 
     :param functions: what the numbers stand for; more may come.
@@ -50,7 +50,7 @@ class Count:
         self.functions = functions
         self.passed = 0
         self.passed_tests: list[str] = []
-        self.passing = Passing(functions)
+        self.passing = PassingCounts(functions)
         self.outside: set[int] = set()
         self.nothing_before: set[int] = set()
         self.failed: dict[str, array[int]] = {}
@@ -69,7 +69,7 @@ class Count:
         """How many failing tests were not kept."""
         return len(self._omitted)
 
-    def add(self, nodeid: str, ran: Ran, outcome: str, *, is_cut: bool = False) -> None:
+    def add(self, nodeid: str, ran: Execution, outcome: str, *, is_cut: bool = False) -> None:
         """Count a test; one that was skipped or expected to fail says nothing but that it ran these functions.
 
         :param ran: in order if it failed.
@@ -90,7 +90,7 @@ class Count:
         elif outcome != "failed":
             self.add_outside(ran)
 
-    def pass_over(self, nodeid: str, ran: Ran, outcome: str) -> None:
+    def pass_over(self, nodeid: str, ran: Execution, outcome: str) -> None:
         """Take down a test that was not tracked.
 
         :param ran: what no test ran before it.
@@ -133,12 +133,12 @@ class Count:
             *self.nothing.values()
         )  # of one that ran before the test, only the end may be the test's
 
-    def add_before(self, ran: Ran) -> None:
+    def add_before(self, ran: Execution) -> None:
         """Take down what ran before the first test."""
         self.add_outside(ran)
         self.nothing_before |= ran.nothing
 
-    def add_outside(self, ran: Ran) -> None:
+    def add_outside(self, ran: Execution) -> None:
         """Take down what ran between tests."""
         self.outside |= ran.masks.keys()
 
@@ -166,7 +166,7 @@ def most_raised(found: Iterable[Swallowed]) -> tuple[Swallowed, ...]:
 _MOST = 50_000
 
 
-class Passed:
+class PassingTests:
     """Numbers of passing tests.
 
     :ivar tests: those that ran the function.
@@ -180,7 +180,7 @@ class Passed:
         self.lines: Counter[int] = Counter()
 
 
-class Passing:
+class PassingCounts:
     """Adds up masks as they are: tests run most functions in few ways, each of many lines.
 
     :param functions: what the numbers stand for; more may come.
@@ -189,7 +189,7 @@ class Passing:
     def __init__(self, functions: Mapping[int, Function]) -> None:
         self._functions = functions
         self._masks: Counter[tuple[int, int]] = Counter()
-        self._found: dict[int, Passed] = {}
+        self._found: dict[int, PassingTests] = {}
 
     def add(self, masks: Mapping[int, int]) -> None:
         """Count a test."""
@@ -199,13 +199,13 @@ class Passing:
 
     def _add_up(self) -> None:
         for (number, mask), tests in self._masks.items():
-            passed = self._found.setdefault(number, Passed())
+            passed = self._found.setdefault(number, PassingTests())
             passed.tests += tests
             for line in self._functions[number].lines(mask):
                 passed.lines[line] += tests
         self._masks.clear()
 
-    def by_function(self) -> Mapping[int, Passed]:
+    def by_function(self) -> Mapping[int, PassingTests]:
         """The functions that passing tests ran, by their numbers."""
         self._add_up()
         return self._found
@@ -218,10 +218,10 @@ Place = tuple[str, int, str]
 
 
 def calls_of(
-    count: Count,
+    count: CallCounts,
     ownership: Ownership,
     imports: Imports | None = None,
-    code_of: CodeOf | None = None,
+    code_of: FindTestCode | None = None,
     *,
     is_part: bool = False,
 ) -> Calls:
@@ -250,7 +250,7 @@ def calls_of(
             _called(
                 place,
                 count.functions[number],
-                passed.get(number, Passed()),
+                passed.get(number, PassingTests()),
                 in_import=number in outside,
                 owes=number in owing,
                 none_before=number in nothing and number not in meant,
@@ -272,7 +272,7 @@ def calls_of(
     )
 
 
-def _swallowed(count: Count, *, is_part: bool) -> tuple[Swallowed, ...]:
+def _swallowed(count: CallCounts, *, is_part: bool) -> tuple[Swallowed, ...]:
     """Those of failing tests; of a part of the run all, as other processes may have failing tests with the same."""
     failed: dict[Handled, list[str]] = {}
     for nodeid, each in sorted(count.swallowed.items()):
@@ -287,29 +287,33 @@ def _swallowed(count: Count, *, is_part: bool) -> tuple[Swallowed, ...]:
     return tuple(found) if is_part else most_raised(found)
 
 
-def _failed(count: Count, order: Mapping[int, int]) -> dict[str, tuple[tuple[int, int], ...]]:
+def _failed(count: CallCounts, order: Mapping[int, int]) -> dict[str, tuple[tuple[int, int], ...]]:
     """The lines of failing tests by the indexes of functions; -1 is in none that is kept."""
     lines = [(order.get(number, -1), line) for number, line in count.failed_lines]
     return traces(count.failed, lines)
 
 
-def _gave_none(count: Count, order: Mapping[int, int]) -> dict[str, frozenset[int]]:
+def _gave_none(count: CallCounts, order: Mapping[int, int]) -> dict[str, frozenset[int]]:
     return {nodeid: frozenset(order[n] for n in each) for nodeid, each in count.nothing.items() if each}
 
 
 def _made(
-    count: Count, ownership: Ownership, imports: Imports, order: Mapping[int, int], code_of: CodeOf | None
-) -> Made:
+    count: CallCounts,
+    ownership: Ownership,
+    imports: Imports,
+    order: Mapping[int, int],
+    code_of: FindTestCode | None,
+) -> ImportUses:
     if code_of is None or not imports.statements:
-        return Made()
+        return ImportUses()
     from loop_close.monitor.imports import (
-        Makings,  # late: it parses source
+        ImportEffects,  # late: it parses source
         Statements,
     )
 
     with warnings.catch_warnings(action="ignore"):  # the parser's, of odd escapes
         known = Statements(imports, count.functions)
-    return Makings(known, count, order).made(ownership, code_of)
+    return ImportEffects(known, count, order).made(ownership, code_of)
 
 
 def _by_source(
@@ -319,10 +323,10 @@ def _by_source(
     if not numbers:
         return frozenset(), frozenset()
 
-    owed = Owed()
+    owed = ReturnTypeIndex()
     with warnings.catch_warnings(action="ignore"):  # the parser's, of odd escapes
-        owing = frozenset(number for number in numbers if owed.is_owed(functions[number].code))
-        return owing, frozenset(number for number in before if owed.is_meant(functions[number].code))
+        owing = frozenset(number for number in numbers if owed.must_return_value(functions[number].code))
+        return owing, frozenset(number for number in before if owed.may_return_none(functions[number].code))
 
 
 def _place(function: CodeType, ownership: Ownership) -> Place:
@@ -332,7 +336,7 @@ def _place(function: CodeType, ownership: Ownership) -> Place:
 def _called(
     place: Place,
     function: Function,
-    passed: Passed,
+    passed: PassingTests,
     *,
     in_import: bool,
     owes: bool,
@@ -349,12 +353,12 @@ def _called(
         end_line=_last_line(function.code),
         digest=digest_of(function.code),
         passed=passed.tests,
-        lines={line: tests for line, tests in sorted(passed.lines.items()) if line != NOTHING},
+        lines={line: tests for line, tests in sorted(passed.lines.items()) if line != RETURNED_NONE},
         in_import=in_import,
-        gave_none=passed.lines[NOTHING],
+        gave_none=passed.lines[RETURNED_NONE],
         owes=owes,
         none_before=none_before,
-        at_import=tuple(sorted(line for line in function.lines(at_import) if line != NOTHING)),
+        at_import=tuple(sorted(line for line in function.lines(at_import) if line != RETURNED_NONE)),
         named=named,
         uses=uses,
     )
@@ -400,18 +404,18 @@ def _constant(value: object) -> str:
 _FITS = re.compile(r"\b(None|Optional|Any|object|NoReturn|Never|_?[A-Z]|_?[A-Z][A-Za-z]*T)\b")
 
 
-class Owed:
+class ReturnTypeIndex:
     """Looks functions up in their files, each of which is read once."""
 
     def __init__(self) -> None:
         self._files: dict[str, syntax_index.SourceIndex | None] = {}
 
-    def is_owed(self, code: CodeType) -> bool:
+    def must_return_value(self, code: CodeType) -> bool:
         """Whether None out of a function is odd; not so where its source cannot be read."""
         node = self._node(code)
         return node is not None and _owes(node, code)
 
-    def is_meant(self, code: CodeType) -> bool:
+    def may_return_none(self, code: CodeType) -> bool:
         """Whether None is one of the values that it is annotated with."""
         node = self._node(code)
         try:
@@ -438,7 +442,7 @@ def _index(file: str) -> syntax_index.SourceIndex | None:
 
 def _owes(node: syntax_index.Function, code: CodeType) -> bool:
     if node.returns is None:
-        return not gives_values(code) and not all(map(_does_nothing, node.body))
+        return not returns_value(code) and not all(map(_does_nothing, node.body))
     return not _FITS.search(ast.unparse(node.returns))
 
 

@@ -17,7 +17,7 @@ from loop_close.monitor.handled import Handled, Note
 #: A line that ran: the number of the function, and the line's number.
 Line = tuple[int, int]
 #: Stands in the place of a line, beyond all of them: the function gave None where a value was wanted.
-NOTHING = 1 << 40
+RETURNED_NONE = 1 << 40
 #: The bits of a function's lines, by their distance from its first one; farther ones, of which a function with more
 #: lines has some, get those that follow as they come.
 BITS = tuple(1 << place for place in range(512))
@@ -53,7 +53,7 @@ class Function:
             place = digits.find("1", place + 1)
 
 
-class Ran(NamedTuple):
+class Execution(NamedTuple):
     """What ran; it is not changed any more.
 
     :ivar masks: of each function that ran, by its number, the bits of its lines.
@@ -74,14 +74,14 @@ class Ran(NamedTuple):
 
 
 #: What most tests ran before they begin.
-NOT_ANY = Ran()
+NO_EXECUTION = Execution()
 
 
-def joined(parts: Iterable[Ran], *, in_order: bool = True) -> Ran:
+def merge_executions(parts: Iterable[Execution], *, in_order: bool = True) -> Execution:
     """What ran in several parts, one after the other."""
     some = [part for part in parts if part.is_any]
     if len(some) < 2:
-        return some[0] if some else NOT_ANY
+        return some[0] if some else NO_EXECUTION
     masks: dict[int, int] = {}
     for part in some:
         for number, mask in part.masks.items():
@@ -90,9 +90,9 @@ def joined(parts: Iterable[Ran], *, in_order: bool = True) -> Ran:
     for part in reversed(some):
         swallowed |= part.swallowed
     if not in_order:
-        return Ran(masks, swallowed=swallowed)
+        return Execution(masks, swallowed=swallowed)
     lines = {line: None for part in some for line in part.lines}
-    return Ran(masks, lines, frozenset().union(*(part.nothing for part in some)), swallowed)
+    return Execution(masks, lines, frozenset().union(*(part.nothing for part in some)), swallowed)
 
 
 # The code objects of the code under test that are followed, and which functions they are.
@@ -103,17 +103,17 @@ Hit = tuple[CodeType, int]
 MAX_FUNCTIONS = 100_000
 # From so many code objects on it is looked for those that nobody else holds, and again whenever they doubled.
 _FEW = 2_000
-_NEVER = -NOTHING  # from here every line is a far one
+_NEVER = -RETURNED_NONE  # from here every line is a far one
 _LINE_OF = itemgetter(2)
 _ID = id  # tests may put another one in its place
 
 
-def too_many() -> str:
+def too_many_functions() -> str:
     """What is to be said when there were more functions than are followed."""
     return f"only the first {MAX_FUNCTIONS:,} functions that ran were tracked"
 
 
-class Followed:
+class TrackedCode:
     """Code objects by id, as their own hash is that of all they hold; as ids are used again, they are kept alive.
 
     Functions made anew again and again, as by modules that tests reload, are one, by file, first line and name.
@@ -213,16 +213,18 @@ class Followed:
     def in_order(self, hits: Iterable[Hit]) -> dict[Line, None]:
         """The same lines in order, each once."""
         numbered = ((self.numbers.get(_ID(code)), line) for code, line in hits)
-        return {(number, line): None for number, line in numbered if number is not None and line != NOTHING}
+        return {
+            (number, line): None for number, line in numbered if number is not None and line != RETURNED_NONE
+        }
 
     def nothing(self, hits: Iterable[Hit]) -> set[int]:
         """The functions that gave None where a value was wanted."""
-        numbers = (self.numbers.get(_ID(code)) for code, line in hits if line == NOTHING)
+        numbers = (self.numbers.get(_ID(code)) for code, line in hits if line == RETURNED_NONE)
         return {number for number in numbers if number is not None}
 
-    def ran(self, hits: Sequence[Hit]) -> Ran:
+    def ran(self, hits: Sequence[Hit]) -> Execution:
         """What ran, in no order."""
-        return Ran(self.masks(hits)[0], nothing=self.nothing(hits))
+        return Execution(self.masks(hits)[0], nothing=self.nothing(hits))
 
     def by_first_codes(self, hits: Iterable[Hit]) -> list[Hit]:
         """What ran, by the first code objects of functions, which are never released."""

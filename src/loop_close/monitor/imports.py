@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from loop_close.calls import Making, bits_of, reach
 from loop_close.monitor.codes import LONGEST_TABLE, Ownership, is_import
-from loop_close.monitor.executions import Function, Hit, Ran
+from loop_close.monitor.executions import Execution, Function, Hit
 
 if TYPE_CHECKING:
-    from loop_close.monitor.count import Count
+    from loop_close.monitor.count import CallCounts
     from loop_close.syntax.uses import Statement
 
 
@@ -87,7 +87,7 @@ class Imports:
         self.statements.clear()
         self.lines.clear()
 
-    def add(self, ran: Ran, spot: Spot | None = None) -> None:
+    def add(self, ran: Execution, spot: Spot | None = None) -> None:
         """Note what ran since a module's statement began, and where that is, if it is known."""
         self.functions |= ran.masks.keys()
         self.nothing |= ran.nothing
@@ -106,7 +106,7 @@ MOST_RUN = 50_000
 _ID = id  # tests may put another one in its place
 
 
-class Bodies:
+class ModuleBodies:
     """Follows each body line by line until the first test begins, after that only to its end.
 
     :param hits: what ran since the last time.
@@ -114,7 +114,9 @@ class Bodies:
     :ivar imports: what ran meanwhile.
     """
 
-    def __init__(self, ownership: Ownership, hits: Sequence[Hit], set_aside: Callable[[int], Ran]) -> None:
+    def __init__(
+        self, ownership: Ownership, hits: Sequence[Hit], set_aside: Callable[[int], Execution]
+    ) -> None:
         self.imports = Imports()
         self._ownership = ownership
         self._hits = hits
@@ -181,7 +183,7 @@ class Bodies:
 # What is asked and told of what ran at import: light, as green runs load it as well.
 
 
-class CodeOfTest(NamedTuple):
+class TestCode(NamedTuple):
     """What a test is made of.
 
     :ivar file: of the test; its code may stand elsewhere.
@@ -193,10 +195,10 @@ class CodeOfTest(NamedTuple):
 
 
 #: Gives the code of a test by its node id, None for a module that cannot be collected.
-CodeOf = Callable[[str], CodeOfTest | None]
+FindTestCode = Callable[[str], TestCode | None]
 
 
-class Made(NamedTuple):
+class ImportUses(NamedTuple):
     """What ran at import, and what uses what it made.
 
     :ivar makings: see :class:`loop_close.calls.Calls`.
@@ -217,13 +219,13 @@ class Made(NamedTuple):
 MOST_LINKS = 200_000
 
 
-class Makings:
+class ImportEffects:
     """Makes the records of one run.
 
     :param order: the index of each function in the records, by its number.
     """
 
-    def __init__(self, known: Statements, count: Count, order: Mapping[int, int]) -> None:
+    def __init__(self, known: Statements, count: CallCounts, order: Mapping[int, int]) -> None:
         self._known, self._count, self._order = known, count, order
         numbers = _telling(known)
         is_all = sum(len(known.ran[n]) + len(known.needs[n]) for n in numbers) <= MOST_LINKS
@@ -231,9 +233,11 @@ class Makings:
         self._places = {number: place for place, number in enumerate(self._numbers)}
         self._needs = [self._placed(known.needs[number]) for number in self._numbers]
 
-    def made(self, ownership: Ownership, code_of: CodeOf) -> Made:
+    def made(self, ownership: Ownership, code_of: FindTestCode) -> ImportUses:
         """All of it."""
-        return Made(self._all(ownership), self._named(code_of), self._by_function(), self._by_failed(code_of))
+        return ImportUses(
+            self._all(ownership), self._named(code_of), self._by_function(), self._by_failed(code_of)
+        )
 
     def _all(self, ownership: Ownership) -> tuple[Making, ...]:
         """A record for each group of statements, sorted by place."""
@@ -247,7 +251,7 @@ class Makings:
     def _placed(self, numbers: Iterable[int]) -> frozenset[int]:
         return frozenset(self._places[number] for number in numbers if number in self._places)
 
-    def _named(self, code_of: CodeOf) -> Counter[int]:
+    def _named(self, code_of: FindTestCode) -> Counter[int]:
         """How many passing tests use what each function made, by the names in their own code; by its number."""
         by_bits: Counter[int] = Counter()
         bits = self._bits()
@@ -270,7 +274,7 @@ class Makings:
         """What the code of each function names, by its number."""
         return {number: self._placed(self._known.of_function(number)) for number in self._order}
 
-    def _by_failed(self, code_of: CodeOf) -> dict[str, frozenset[int]]:
+    def _by_failed(self, code_of: FindTestCode) -> dict[str, frozenset[int]]:
         """What the code of each failing test names; of a module that cannot be collected that is not known."""
         codes = {nodeid: code_of(nodeid) for nodeid in sorted(self._count.failed)}
         return {
@@ -294,9 +298,9 @@ def _telling(known: Statements) -> set[int]:
     return found
 
 
-def _by_code(codes: Iterable[CodeOfTest | None]) -> Iterable[tuple[CodeOfTest, int]]:
+def _by_code(codes: Iterable[TestCode | None]) -> Iterable[tuple[TestCode, int]]:
     """Each with the number of its tests: by identity, as the hash of code is that of all it holds."""
-    found: dict[int, tuple[CodeOfTest, int]] = {}
+    found: dict[int, tuple[TestCode, int]] = {}
     for code in codes:
         if code is not None:
             found[id(code)] = code, found.get(id(code), (code, 0))[1] + 1
@@ -404,7 +408,7 @@ class Statements:
         """Those whose objects a function uses, with the one that it stands in."""
         return self._of_code(self._functions[number].code)
 
-    def of_test(self, test: CodeOfTest) -> set[int]:
+    def of_test(self, test: TestCode) -> set[int]:
         """The same of a test, with its fixtures and helpers; of one whose code is not in its file, all of the file."""
         found: set[int] = set().union(*map(self._of_code, self._modules.with_helpers(test.codes)))
         if all(code.co_filename != test.file for code in test.codes):

@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from loop_close.monitor.codes import Ownership, is_of_program
-from loop_close.monitor.count import Count
-from loop_close.monitor.executions import NOT_ANY, Ran, joined, too_many
-from loop_close.monitor.watch import Budget, Watch
+from loop_close.monitor.count import CallCounts
+from loop_close.monitor.executions import NO_EXECUTION, Execution, merge_executions, too_many_functions
+from loop_close.monitor.watch import Budget, LineTracker
 
 if TYPE_CHECKING:
     from loop_close.calls import Calls
-    from loop_close.monitor.imports import CodeOf
+    from loop_close.monitor.imports import FindTestCode
 
 
 _P = ParamSpec("_P")
@@ -45,7 +45,7 @@ class Monitor:
         self._why_less = ""
         self._ownership = Ownership(root)
         budget = Budget(likely, is_unlimited=is_whole)
-        self._watch = Watch(self._ownership, budget)
+        self._watch = LineTracker(self._ownership, budget)
         self.tests = Attribution(self._watch, budget)
         try:
             self.why_off = self._watch.start()
@@ -122,7 +122,7 @@ class Monitor:
         """A module was collected, or could not be."""
         self.tests.collected(nodeid, is_failed=is_failed)
 
-    def calls(self, code_of: CodeOf | None = None, *, is_part: bool = False) -> Calls | None:
+    def calls(self, code_of: FindTestCode | None = None, *, is_part: bool = False) -> Calls | None:
         """What was counted; None when it failed, and :attr:`why_off` says why.
 
         :param code_of: gives the code of a test by its node id, None for a module that cannot be collected.
@@ -147,7 +147,7 @@ class Monitor:
     @property
     def why_not_all(self) -> str:
         """Why not everything that ran was counted, empty when it was."""
-        return too_many() if self._watch.is_full else self._why_less
+        return too_many_functions() if self._watch.is_full else self._why_less
 
     def stop(self) -> None:
         """Leave everything as it was; more than once is fine."""
@@ -162,8 +162,8 @@ class Monitor:
 # One test after the other: what ran in it, and in the fixtures that it shares with others.
 
 # A fixture of wider scope that is set up: what its setup ran, and whether it raised.
-_Shared = tuple[Ran, bool]
-_NOT_SHARED: _Shared = NOT_ANY, False
+_Shared = tuple[Execution, bool]
+_NOT_SHARED: _Shared = NO_EXECUTION, False
 
 
 class Attribution:
@@ -173,8 +173,8 @@ class Attribution:
     for none, unless the test in which it happens fails there.
     """
 
-    def __init__(self, watch: Watch, budget: Budget) -> None:
-        self.count = Count(watch.functions)
+    def __init__(self, watch: LineTracker, budget: Budget) -> None:
+        self.count = CallCounts(watch.functions)
         self._watch = watch
         self._budget = budget
         self._nodeid = ""
@@ -186,9 +186,11 @@ class Attribution:
     def _forget(self) -> None:
         self._mark = 0
         self._is_tracked = True
-        self._open: list[Ran] = []  # the test, and the fixtures of wider scope that are being set up in it
+        self._open: list[
+            Execution
+        ] = []  # the test, and the fixtures of wider scope that are being set up in it
         self._set_up: list[Any] = []
-        self._left = NOT_ANY
+        self._left = NO_EXECUTION
         self._outcome = ""
         self._fails_leaving = False
         self._is_told = False
@@ -203,7 +205,7 @@ class Attribution:
         if not self._open:
             self._add_outside(ran)
         elif not self._is_told or len(self._open) > 1:
-            self._open[-1] = joined((self._open[-1], ran))
+            self._open[-1] = merge_executions((self._open[-1], ran))
 
     @property
     def is_sharing(self) -> bool:
@@ -231,7 +233,7 @@ class Attribution:
             self._watch.end_collection()
             self._has_begun = True
         self._watch.begin_test()
-        self._open = [NOT_ANY]
+        self._open = [NO_EXECUTION]
         self._mark = 0
         self._is_tracked = is_tracked
 
@@ -272,11 +274,11 @@ class Attribution:
         in_order = self._outcome == "failed"
         if self._watch.is_due:
             self._take(in_order=in_order)
-        own = self._open[0] if self._open else NOT_ANY
+        own = self._open[0] if self._open else NO_EXECUTION
         if self._shared:
-            own = joined((*self._used(fixtures), own), in_order=in_order)
+            own = merge_executions((*self._used(fixtures), own), in_order=in_order)
         if self._fails_leaving:
-            own = joined((own, self._left))
+            own = merge_executions((own, self._left))
         elif self._left.is_any:
             self.count.add_outside(self._left)
         if self._is_tracked:
@@ -287,7 +289,7 @@ class Attribution:
             self._shared.pop(self._gone.pop(), None)
         self._forget()
 
-    def _used(self, fixtures: Iterable[tuple[Any, bool]]) -> Iterator[Ran]:
+    def _used(self, fixtures: Iterable[tuple[Any, bool]]) -> Iterator[Execution]:
         sure = dict.fromkeys(self._set_up)
         for fixture, is_sure in fixtures:
             ran, is_broken = self._shared.get(fixture, _NOT_SHARED)
@@ -300,7 +302,7 @@ class Attribution:
         """The tests are over, or there were none as modules could not be imported: then what they ran is left."""
         self._add_outside(self._watch.rest())
 
-    def _add_outside(self, ran: Ran) -> None:
+    def _add_outside(self, ran: Execution) -> None:
         if self._has_begun:
             self.count.add_outside(ran)
         else:
@@ -310,14 +312,14 @@ class Attribution:
         """A fixture of wider scope is about to be set up: other tests may be tracked that use it."""
         self._take()
         self._watch.track(is_on=True)
-        self._open.append(NOT_ANY)
+        self._open.append(NO_EXECUTION)
 
     def end_setup(self, fixture: Any, *, is_broken: bool) -> None:
         """It is set up, or failed to be: then all who ask for it fail alike."""
         self._take()
         ran = self._open.pop()
         if len(self._open) > 1:  # another fixture asked for it in its own setup
-            self._open[-1] = joined((self._open[-1], ran))
+            self._open[-1] = merge_executions((self._open[-1], ran))
         else:
             self._watch.track(is_on=self._is_tracked)
         self._mark = 0
@@ -333,7 +335,7 @@ class Attribution:
             ran = self._watch.since(self._mark)
             self._gone.add(fixture)
             if self._open:
-                self._left = joined((self._left, ran))
+                self._left = merge_executions((self._left, ran))
             else:
                 self.count.add_outside(ran)
         self.mark()

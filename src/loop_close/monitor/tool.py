@@ -9,7 +9,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from loop_close.monitor.codes import (
-    gives_values,
+    returns_value,
 )
 
 # Generators give their values another way (CO_GENERATOR, CO_ASYNC_GENERATOR); who awaits is no caller (CO_COROUTINE).
@@ -55,7 +55,7 @@ class Returns:
         """
         number = id(code)
         if number not in self._gives:
-            self._gives[number] = gives_values(code)
+            self._gives[number] = returns_value(code)
         return self._gives[number] or _is_used(code, frame.f_back)
 
 
@@ -115,7 +115,7 @@ PROCEDURES = frozenset(f"__{method}__" for method in _DO.split())
 
 # Functions that tell, each with the module that has to call it where others may do so for their own ends. Where
 # one of pytest's is gone, such reprs just count.
-_TELLING = (
+_REPR_FUNCTIONS = (
     ("pytest", "ExceptionInfo.getrepr", ""),
     ("_pytest.assertion.rewrite", "_saferepr", ""),
     ("_pytest.assertion.rewrite", "_call_reprcompare", ""),
@@ -124,7 +124,7 @@ _TELLING = (
 )
 
 
-class Telling:
+class AssertionReprs:
     """Follows the telling that is going on, from where it begins to where it returns.
 
     One that ends by an exception never returns: what it ran counts, as it may be why the test fails (a time limit).
@@ -136,7 +136,7 @@ class Telling:
     def __init__(self) -> None:
         self.codes: dict[int, CodeType] = {}
         self._callers: dict[int, str] = {}
-        for module, name, caller in _TELLING:
+        for module, name, caller in _REPR_FUNCTIONS:
             function = _attribute(sys.modules.get(module), name)
             if isinstance(function, FunctionType):
                 self.codes[id(function.__code__)] = function.__code__
@@ -190,7 +190,7 @@ def _above(frame: FrameType) -> Iterator[FrameType]:
 FREE_IDS = (5, 4)
 
 
-class Tool:
+class MonitoringTool:
     """One tool id of ``sys.monitoring``.
 
     :param callbacks: what to call, by the name of the event.

@@ -7,7 +7,7 @@ from time import process_time
 from typing import TYPE_CHECKING, Any
 
 from loop_close.monitor.codes import Ownership, is_of_program
-from loop_close.monitor.executions import NOT_ANY, Ran
+from loop_close.monitor.executions import NO_EXECUTION, Execution
 
 if TYPE_CHECKING:
     pass
@@ -21,13 +21,13 @@ from types import CodeType, FrameType
 from loop_close.monitor.codes import (
     LONGEST_TABLE,
     hides_singles,
-    is_told_by_its_maker,
+    is_reported_by_owner,
     single_start,
 )
-from loop_close.monitor.executions import NOTHING, Followed, Function, Hit
+from loop_close.monitor.executions import RETURNED_NONE, Function, Hit, TrackedCode
 from loop_close.monitor.handled import HandledExceptions
-from loop_close.monitor.imports import Bodies
-from loop_close.monitor.tool import Returns, Telling, Tool
+from loop_close.monitor.imports import ModuleBodies
+from loop_close.monitor.tool import AssertionReprs, MonitoringTool, Returns
 
 _HANDLED = "EXCEPTION_HANDLED"
 _TAKEN = "the program took over our tool id of sys.monitoring"
@@ -38,11 +38,11 @@ _MOST_UNMET = 5_000
 _ID, _FRAME, _CLOCK = id, sys._getframe, perf_counter  # tests may put other ones in their place
 
 
-class TakenError(RuntimeError):
+class ToolIdTakenError(RuntimeError):
     """The program took the tool id that we use."""
 
 
-class Watch:
+class LineTracker:
     """Instruments functions of the code under test as they come to be known.
 
     A line that ran is not told again before :meth:`take`, so that a loop costs once. Only our own events are
@@ -61,8 +61,8 @@ class Watch:
         self.is_idle = False
         self._budget = budget or Budget(is_unlimited=True)
         self._ownership = ownership
-        self._followed = Followed(ownership)
-        self._telling = Telling()
+        self._followed = TrackedCode(ownership)
+        self._telling = AssertionReprs()
         self._ran_before: set[int] = set()
         self._odd: dict[int, int] = {}  # the events of those that are not reported by lines alone
         self._singles: dict[int, int] = {}  # of them, the offsets of the first instructions
@@ -72,12 +72,14 @@ class Watch:
         self._hides_singles = False
         self._monitoring: Any = getattr(sys, "monitoring", None)
         self._returns = Returns(self._monitoring)
-        self._tool = Tool({}, self._armed)
+        self._tool = MonitoringTool({}, self._armed)
         self._handled = HandledExceptions(ownership, self._hear_of_exceptions)
         self._on_handled = self._handled.callback(self._take_fault)
         self._is_collecting, self._is_awake = True, False
         self._on_line, self._on_first_line = self._line_callbacks()
-        self._bodies = Bodies(ownership, self.hits, lambda begun: self._followed.ran(self._set_aside(begun)))
+        self._bodies = ModuleBodies(
+            ownership, self.hits, lambda begun: self._followed.ran(self._set_aside(begun))
+        )
         self.imports = self._bodies.imports
 
     @property
@@ -167,7 +169,7 @@ class Watch:
         Modules are found when their first line runs, functions of modules imported before when they are first called.
         """
         if self._monitoring is not None:
-            self._tool = Tool(self._callbacks(), self._armed)
+            self._tool = MonitoringTool(self._callbacks(), self._armed)
         why_not = self._tool.start()
         if not why_not:
             self._hides_singles = hides_singles(self._monitoring, self._tool.id, self.hits)
@@ -288,7 +290,7 @@ class Watch:
             try:
                 if id(code) in returns.codes:
                     if value is None and returns.is_missed(code, frame_above(1)):
-                        append((code, NOTHING))
+                        append((code, RETURNED_NONE))
                     return disable
                 if id(code) in long:
                     append((code, code.co_firstlineno))
@@ -339,7 +341,7 @@ class Watch:
             if (
                 _ID(owner) not in self._long
                 and inner is not owner
-                and is_told_by_its_maker(inner, owner, owners)
+                and is_reported_by_owner(inner, owner, owners)
             ):
                 self._silent.add(_ID(inner))
                 continue
@@ -381,7 +383,7 @@ class Watch:
         del self.hits[begun : begun + len(hits)]  # not all: other threads may have added more
         return hits
 
-    def take(self, *, in_order: bool = True) -> Ran:
+    def take(self, *, in_order: bool = True) -> Execution:
         """What ran since the last time; it is told again from now on, unless the test is passed over.
 
         :raises TakenError: when the program took our tool id.
@@ -392,26 +394,26 @@ class Watch:
             self._handled.hear(is_on=True)
         swallowed = self._handled.take() if self._handled.is_any else {}
         if not self.hits:
-            return Ran(swallowed=swallowed) if swallowed else NOT_ANY
+            return Execution(swallowed=swallowed) if swallowed else NO_EXECUTION
         hits = self._cut(0)
         masks, codes = self._followed.masks(hits)
         if self.is_idle:
             self._ran_before |= codes
         else:
             self._rearm(codes)
-        ran = Ran(masks, swallowed=swallowed)
+        ran = Execution(masks, swallowed=swallowed)
         if in_order:
-            ran = Ran(masks, self._followed.in_order(hits), self._followed.nothing(hits), swallowed)
+            ran = Execution(masks, self._followed.in_order(hits), self._followed.nothing(hits), swallowed)
         self._budget.spend(_CLOCK() - begun, len(hits), len(codes))
         return ran
 
-    def since(self, mark: int) -> Ran:
+    def since(self, mark: int) -> Execution:
         """What ran since there was so much; its lines are reported again once the rest is taken."""
         hits = self._cut(mark)
         self._ran_before |= {_ID(code) for code, _ in hits}
         return self._followed.ran(hits)._replace(lines=self._followed.in_order(hits))
 
-    def rest(self) -> Ran:
+    def rest(self) -> Execution:
         """What ran since the last time, at the end: it is not told again."""
         self._meet_later()
         return self._followed.ran(self._cut(0))
@@ -419,7 +421,7 @@ class Watch:
     def _rearm(self, numbers: Set[int]) -> None:
         """Have the lines of these code objects told again, the next time they run."""
         if not self._tool.is_ours():
-            raise TakenError(_TAKEN)
+            raise ToolIdTakenError(_TAKEN)
         arm, tool = self._monitoring.set_local_events, self._tool.id
         codes, returns, odd = self._followed.codes, self._returns, self._odd
         told, line, both = returns.codes, returns.line, returns.both

@@ -111,7 +111,7 @@ _Place = tuple[str, int, str]
 _Spot = tuple[str, int, int]
 
 
-def added(parts: Iterable[Calls]) -> Calls:
+def merge_calls(parts: Iterable[Calls]) -> Calls:
     """What several processes counted, as if one had; the order of the parts does not matter."""
     parts = list(parts)
     failed = {nodeid for part in parts for nodeid in part.failed}

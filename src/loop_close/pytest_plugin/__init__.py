@@ -115,9 +115,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
     calls.start_monitor(early_config)
     if "PYTEST_XDIST_WORKER" not in os.environ:  # only the controller writes
-        from loop_close.pytest_plugin.before_session import Watch
+        from loop_close.pytest_plugin.before_session import EarlyExitReporter
 
-        early_config.pluginmanager.register(Watch(early_config), "loop-close-watch")
+        early_config.pluginmanager.register(EarlyExitReporter(early_config), "loop-close-watch")
 
 
 @pytest.hookimpl(trylast=True)
@@ -129,9 +129,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
         select_failed(config)
     if hasattr(config, "workerinput"):
-        from loop_close.pytest_plugin.worker import Courier
+        from loop_close.pytest_plugin.worker import WorkerReporter
 
-        config.pluginmanager.register(Courier(config), "loop-close-worker")
+        config.pluginmanager.register(WorkerReporter(config), "loop-close-worker")
     else:
         from loop_close.pytest_plugin.session import start
 

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 _INTERRUPTED, _INTERNAL_ERROR, _USAGE_ERROR = 2, 3, 4
 
 
-class Watch:
+class EarlyExitReporter:
     """Sees to it that no stale prompt survives when pytest ends before the recorder listens."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._error: BaseException | None = None
-        config.add_cleanup(self._look_back)
+        config.add_cleanup(self._report_early_exit)
 
     def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         self._error = excinfo.value
@@ -42,7 +42,7 @@ class Watch:
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         self._error = excinfo.value
 
-    def _look_back(self) -> None:
+    def _report_early_exit(self) -> None:
         # A usage error reaches no hook; pytest cleans up while it is being raised.
         error = self._error or sys.exc_info()[1]
         is_worker = hasattr(self._config, "workerinput")
@@ -152,7 +152,7 @@ def begin_memory(config: pytest.Config, targets: Targets) -> Memory:
         memory = begin(targets.root, source, None, ())
         memory.notes.append(f"{error}; this run is not recorded")
         return memory
-    beside = list(islice(_beside(targets.root), _MAX_BESIDE))
+    beside = list(islice(_extra_roots(targets.root), _MAX_BESIDE))
     written = _written(config, targets)
     chosen = selection(config)
     return begin(
@@ -160,7 +160,7 @@ def begin_memory(config: pytest.Config, targets: Targets) -> Memory:
     )
 
 
-def _beside(root: Path) -> Iterator[Path]:
+def _extra_roots(root: Path) -> Iterator[Path]:
     """Folders outside of the root, in one repository with it, that tests import from: ``pythonpath = ..``."""
     top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
     if top == root:

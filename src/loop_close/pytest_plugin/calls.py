@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from loop_close.files import UnusablePathError, read_failed
-from loop_close.monitor.imports import CodeOfTest
+from loop_close.monitor.imports import TestCode
 from loop_close.pytest_plugin.command import selection, settings_table
 from loop_close.settings import AUTO, OFF, ON
 
@@ -38,12 +38,12 @@ def start_monitor(config: pytest.Config) -> None:
         return
     is_worker = "PYTEST_XDIST_WORKER" in os.environ
     if not is_worker and (getattr(options, "numprocesses", None) or getattr(options, "tx", None)):
-        config.pluginmanager.register(Adder(), _NAME)
+        config.pluginmanager.register(CallMerger(), _NAME)
         return
     try:
         _watch(config, is_whole=setting == ON)
     except Exception as fault:
-        config.pluginmanager.register(Nothing(f"call tracking failed: {fault}"), _NAME)
+        config.pluginmanager.register(DisabledCalls(f"call tracking failed: {fault}"), _NAME)
 
 
 def _watch(config: pytest.Config, *, is_whole: bool) -> None:
@@ -54,7 +54,7 @@ def _watch(config: pytest.Config, *, is_whole: bool) -> None:
         likely = read_failed(config.rootpath)
     monitor = Monitor(str(config.rootpath), likely, is_whole=is_whole)
     config.add_cleanup(monitor.stop)  # however pytest ends, even before a session
-    plugin = Nothing(monitor.why_off) if monitor.why_off else CallWitness(monitor)
+    plugin = DisabledCalls(monitor.why_off) if monitor.why_off else CallRecorder(monitor)
     config.pluginmanager.register(plugin, _NAME)
 
 
@@ -69,24 +69,24 @@ def setting_of(config: pytest.Config) -> str:
     return str(table.get("suspects", AUTO)) if isinstance(table, Mapping) else AUTO
 
 
-def witness_of(config: pytest.Config) -> CallWitness | None:
+def call_recorder_of(config: pytest.Config) -> CallRecorder | None:
     """What looks at the calls of this process; None where nothing does."""
     found = config.pluginmanager.get_plugin(_NAME)
-    return found if isinstance(found, CallWitness) else None
+    return found if isinstance(found, CallRecorder) else None
 
 
 def spare(config: pytest.Config) -> None:
     """Stop looking: the same tests passed with the same files, and what they call was counted then."""
-    found = witness_of(config)
+    found = call_recorder_of(config)
     if found is not None and setting_of(config) != ON:
         found.stop()
         config.pluginmanager.unregister(found)
-        config.pluginmanager.register(Nothing(_UNCHANGED), _NAME)
+        config.pluginmanager.register(DisabledCalls(_UNCHANGED), _NAME)
 
 
 def is_looking(config: pytest.Config) -> bool:
     """Whether calls are looked at, here or in workers."""
-    return isinstance(config.pluginmanager.get_plugin(_NAME), CallWitness | Adder)
+    return isinstance(config.pluginmanager.get_plugin(_NAME), CallRecorder | CallMerger)
 
 
 def collected(config: pytest.Config) -> tuple[Calls | None, str]:
@@ -115,7 +115,7 @@ def _sendable(plain: dict[str, Any]) -> dict[str, Any] | str:
     return plain
 
 
-class Nothing:
+class DisabledCalls:
     """Stands where calls cannot be looked at.
 
     :param why: the reason.
@@ -129,7 +129,7 @@ class Nothing:
         return None, self._why
 
 
-class Adder:
+class CallMerger:
     """On the controller of xdist: adds up what the workers counted."""
 
     def __init__(self) -> None:
@@ -151,12 +151,12 @@ class Adder:
 
     def collected(self) -> tuple[Calls | None, str]:
         """The sum; of a worker that died, or was stopped with the run, nothing is known."""
-        from loop_close.monitor.wire import added, from_wire
+        from loop_close.monitor.wire import from_wire, merge_calls
 
         if self._reasons and not self._parts:
             return None, min(self._reasons)  # the same as without workers
         try:
-            return (added(map(from_wire, self._parts)) if self._parts else None), self._why_not_all()
+            return (merge_calls(map(from_wire, self._parts)) if self._parts else None), self._why_not_all()
         except Exception as fault:
             return None, f"invalid data from a worker: {type(fault).__name__}: {fault}"
 
@@ -168,7 +168,7 @@ class Adder:
         return f"{why}: {min(self._reasons)}" if self._reasons else why
 
 
-class CallWitness:
+class CallRecorder:
     """Tells the monitor which test runs, and which fixtures it shares with others."""
 
     def __init__(self, monitor: Monitor) -> None:
@@ -274,13 +274,13 @@ class ItemCodes:
 
     def __init__(self, items: Iterable[pytest.Item]) -> None:
         self._all = items
-        self._known: dict[Any, CodeOfTest] = {}
+        self._known: dict[Any, TestCode] = {}
 
     @cached_property
     def _items(self) -> dict[str, pytest.Item]:
         return {item.nodeid: item for item in self._all}  # not asked for where all is green
 
-    def of(self, nodeid: str) -> CodeOfTest | None:
+    def of(self, nodeid: str) -> TestCode | None:
         """The code of a test; None for what is no test that was collected."""
         item = self._items.get(nodeid)
         if item is None:
@@ -288,7 +288,7 @@ class ItemCodes:
         names = getattr(item, "fixturenames", ())
         key = item.parent, getattr(item, "originalname", None) or item.name, tuple(names)
         if key not in self._known:
-            self._known[key] = CodeOfTest(str(item.path), tuple(_codes(item, key[1])))
+            self._known[key] = TestCode(str(item.path), tuple(_codes(item, key[1])))
         return self._known[key]
 
 
@@ -314,7 +314,7 @@ def _named(cls: type, name: str) -> Any:
 # What the tests called, with what is remembered of earlier runs, and have it remembered for later ones.
 
 
-def called(recorder: Recorder, session: pytest.Session, incomplete: str) -> tuple[Calls | None, str]:
+def collect_calls(recorder: Recorder, session: pytest.Session, incomplete: str) -> tuple[Calls | None, str]:
     """What the tests called, with counts from memory where few passed; why that is not known, or not in full.
 
     :param incomplete: why the run did not come to its end: then it is not remembered.

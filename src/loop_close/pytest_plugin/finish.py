@@ -169,10 +169,10 @@ def _keep_green(recorder: Recorder, session: pytest.Session) -> bool:
     tally, memory = recorder.tally, recorder.memory
     if memory is None:
         return True
-    from loop_close.pytest_plugin.calls import called
+    from loop_close.pytest_plugin.calls import collect_calls
     from loop_close.pytest_plugin.command import selection
 
-    called(recorder, session, "")
+    collect_calls(recorder, session, "")
     return memory.keep_green(tally.passed, tally.skipped, selection(recorder.config))
 
 
@@ -216,11 +216,11 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
     from loop_close.detectors.processes import is_dead_worker
     from loop_close.model import Counts, Observation
     from loop_close.provenance import installed, provenance_of
-    from loop_close.pytest_plugin.calls import called
+    from loop_close.pytest_plugin.calls import collect_calls
     from loop_close.pytest_plugin.command import rerun_words, root_name, selection, shard_of
 
     incomplete = _incomplete(recorder, session)
-    calls, why_no_calls = called(recorder, session, incomplete)
+    calls, why_no_calls = collect_calls(recorder, session, incomplete)
     tally, config = recorder.tally, recorder.config
     words, takes_ids = rerun_words(config, is_worker_dead=any(map(is_dead_worker, recorder.failures)))
     counts = Counts(

@@ -12,10 +12,17 @@ from typing import Any
 import pytest
 
 from loop_close.pytest_plugin.before_session import begin_memory
-from loop_close.pytest_plugin.calls import spare, without_own_frame, witness_of
+from loop_close.pytest_plugin.calls import call_recorder_of, spare, without_own_frame
 from loop_close.pytest_plugin.command import is_selectable, targets_of
 from loop_close.pytest_plugin.finish import ci_output, finish
-from loop_close.pytest_plugin.worker import COLLECTED, IS_AS_GREEN, Witness, collected, fixtures_of, received
+from loop_close.pytest_plugin.worker import (
+    COLLECTED,
+    IS_AS_GREEN,
+    ExceptionRecorder,
+    collected,
+    fixtures_of,
+    received,
+)
 from loop_close.remember import Memory
 from loop_close.targets import Targets
 
@@ -51,7 +58,7 @@ class Recorder:
     def __init__(self, config: pytest.Config, targets: Targets) -> None:
         self.config = config
         self.targets = targets
-        self.tally = Tally()
+        self.tally = OutcomeCounts()
         self.failures: list[Any] = []
         self.warnings: list[Any] = []
         self.collected: tuple[int, str] = (0, "")
@@ -65,11 +72,11 @@ class Recorder:
         self.saved: Any = None
         self.green = ""
         self.memory: Memory | None = None
-        self._calls = witness_of(config)
+        self._calls = call_recorder_of(config)
         self.former: Mapping[Path, bytes] = {}
         self._session: pytest.Session | None = None
         self._told: int | None = None
-        self._witness = Witness(str(config.rootpath))
+        self._witness = ExceptionRecorder(str(config.rootpath))
         self._pending = self._witness.pending
         self._sections_left = _SECTIONS_IN_ALL
         self._unread: list[Any] = []
@@ -90,7 +97,7 @@ class Recorder:
             self.tally.is_named = lambda id_: id_.startswith(begins) and any(e.matches(id_) for e in known)
         if self.memory.is_as_green:
             spare(self.config)
-            self._calls = witness_of(self.config)
+            self._calls = call_recorder_of(self.config)
         self.former = self.targets.announce()
 
     @pytest.hookimpl(tryfirst=True)
@@ -181,7 +188,7 @@ class Recorder:
     def _read(self, report: Any) -> None:
         sent, is_taken = received(report)
         self.takes_ids = self.takes_ids and is_taken
-        raised = self._witness.testify(report) if self._witness.pending else None
+        raised = self._witness.take_exception(report) if self._witness.pending else None
         if report.outcome == "failed" and not self._is_echo(report):
             from loop_close.readers import pytest_reports
 
@@ -329,7 +336,7 @@ def _is_same(found: Any, other: Any) -> bool:
 # Count tests by outcome as their reports come in.
 
 
-class Tally:
+class OutcomeCounts:
     """The counts that pytest's last line shows, without its terminal.
 
     :ivar spared: node ids of tests that were skipped or expected to fail.

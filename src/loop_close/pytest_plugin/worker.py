@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from loop_close.provenance import ci_run, digest_of, runner_of
-from loop_close.pytest_plugin.calls import send, spare, witness_of
+from loop_close.pytest_plugin.calls import call_recorder_of, send, spare
 from loop_close.pytest_plugin.command import is_selectable, shard_of
 
 if TYPE_CHECKING:
@@ -28,19 +28,19 @@ COLLECTED = "loop_close_collected"
 IS_AS_GREEN = "loop_close_is_as_green"
 
 
-class Courier:
+class WorkerReporter:
     """Attaches plain values to failed reports before xdist sends them."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self._witness = Witness(str(config.rootpath))
+        self._witness = ExceptionRecorder(str(config.rootpath))
         self._config = config
-        self._calls = witness_of(config)
+        self._calls = call_recorder_of(config)
         self._unselectable: set[str] = set()
 
     def pytest_sessionstart(self) -> None:
         if getattr(self._config, "workerinput", {}).get(IS_AS_GREEN):
             spare(self._config)
-            self._calls = witness_of(self._config)
+            self._calls = call_recorder_of(self._config)
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
         if call.excinfo is not None:
@@ -88,7 +88,7 @@ class Courier:
         if report.nodeid in self._unselectable:
             setattr(report, _UNSELECTABLE, True)
         with contextlib.suppress(Exception):
-            raised = self._witness.testify(report)
+            raised = self._witness.take_exception(report)
             if raised is not None:
                 from loop_close.readers.pytest_reports import to_wire
 
@@ -115,7 +115,7 @@ def received(report: Any) -> tuple[Any, bool]:
 _MAX_PENDING = 16
 
 
-class Witness:
+class ExceptionRecorder:
     """Describes the exception behind a failed report, while its frames are still alive.
 
     The hook that hands out the exception and the one that logs the report come one right after the other, in
@@ -129,13 +129,13 @@ class Witness:
         self.pending: dict[tuple[str, str], tuple[BaseException, frozenset[str]]] = {}
 
     def saw(self, nodeid: str, when: str, exc: BaseException, fixtures: frozenset[str] = frozenset()) -> None:
-        """Keep an exception until :meth:`testify`."""
+        """Keep an exception until :meth:`take_exception`."""
         self.pending[nodeid, when] = exc, fixtures
         if len(self.pending) > _MAX_PENDING:
             # Reports that were never logged, by plugins that run tests again.
             del self.pending[next(iter(self.pending))]
 
-    def testify(self, report: Any) -> Raised | None:
+    def take_exception(self, report: Any) -> Raised | None:
         """What was raised, for a failed report; forgets it in any case."""
         exc, fixtures = self.pending.pop((report.nodeid, report.when), (None, frozenset()))
         found = self.describe(exc, fixtures) if exc is not None and report.outcome == "failed" else None

@@ -21,7 +21,7 @@ class HistoryError(Exception):
     """The history cannot be used; the text says why, in one line for a user."""
 
 
-class Begun(NamedTuple):
+class RunHandle(NamedTuple):
     """A run that is under way.
 
     :ivar id: its row, for the store alone; ``started`` distinguishes it from another run with the same row id.

@@ -34,7 +34,7 @@ def is_busy(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY
 
 
-def patient(action: Callable[[], T], timeout: float) -> T:
+def retry_while_busy(action: Callable[[], T], timeout: float) -> T:
     """What the action returns, which is tried until others have let go of the file.
 
     :raises sqlite3.Error: its last one, when the seconds are over.
@@ -48,7 +48,7 @@ def patient(action: Callable[[], T], timeout: float) -> T:
                 raise
 
 
-class Watch:
+class QueryTimeout:
     """Stops what a connection does when it takes too long, or when a signal asks for it."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -104,7 +104,7 @@ class Database:
 
     def read(self, work: Work[T]) -> T:
         """What ``work`` returns; it must not write."""
-        return self._attempt(lambda connection: patient(lambda: work(connection), self._timeout))
+        return self._attempt(lambda connection: retry_while_busy(lambda: work(connection), self._timeout))
 
     def write(self, work: Work[T]) -> T:
         """What ``work`` returns; what it wrote stays, all or nothing."""
@@ -148,7 +148,7 @@ class Database:
             self._held = None
 
     def _execute(self, statement: str) -> None:
-        patient(lambda: self.connection.execute(statement), self._timeout)
+        retry_while_busy(lambda: self.connection.execute(statement), self._timeout)
         self._watch.start()
 
     def _begin(self) -> None:
@@ -169,7 +169,7 @@ class Database:
                 if has_renewed:
                     break
                 has_renewed = True
-                self._put_away(f"was damaged ({broken})", isinstance(broken, UnsafeError))
+                self._quarantine(f"was damaged ({broken})", isinstance(broken, UnsafeError))
             self.connection = self._opened()
         raise HistoryError(f"{self.path.name} keeps being damaged, or is replaced while in use")
 
@@ -207,7 +207,7 @@ class Database:
                 with opening:
                     self._look()
                     self._connect()
-                self._translated(lambda c: patient(lambda: self._prepare(c), self._timeout))
+                self._translated(lambda c: retry_while_busy(lambda: self._prepare(c), self._timeout))
                 if identity(self.path) == self._file:
                     self._is_ours = True
                     return self.connection
@@ -215,11 +215,11 @@ class Database:
             except ReplacedError:
                 self.close()
             except ForeignError:
-                self._put_away("was not a loop-close history")
+                self._quarantine("was not a loop-close history")
             except UnsafeError as unsafe:
-                self._put_away(f"was damaged ({unsafe})", is_unsafe=True)
+                self._quarantine(f"was damaged ({unsafe})", is_unsafe=True)
             except BrokenError as broken:
-                self._put_away(f"was not a loop-close history ({broken})")
+                self._quarantine(f"was not a loop-close history ({broken})")
             except BaseException:
                 self.close()
                 raise
@@ -247,7 +247,7 @@ class Database:
         name = self.path.name
         try:
             check_place(self.path)
-            seen = seen_at(self.path)
+            seen = file_state(self.path)
         except OSError as error:
             raise HistoryError(f"cannot open {name}: {error.strerror or error}") from error
         self._file, self._is_ours = seen.file, seen.is_ours
@@ -279,18 +279,18 @@ class Database:
             raise HistoryError(f"cannot open {self.path.name}: {error}") from error
         self._held = self._file
         in_use[self._file] += 1
-        self._watch = Watch(self.connection)
+        self._watch = QueryTimeout(self.connection)
 
-    def _put_away(self, why: str, is_unsafe: bool = False) -> None:
+    def _quarantine(self, why: str, is_unsafe: bool = False) -> None:
         """Close the file and set it aside, unless another process has done it already."""
         name = self.path.name
         try:
             if not self._is_ours:
                 raise HistoryError(f"{name} exists and is not a loop-close history; name another file")
-            with alone(self.path.parent):
+            with exclusive_lock(self.path.parent):
                 self._lock_out(is_unsafe)
                 if identity(self.path) == self._file:
-                    aside = set_aside(self.path).name
+                    aside = quarantine(self.path).name
                     self.notes.append(f"{name} {why}; it was renamed to {aside} and a new one started")
         except OSError as error:
             raise HistoryError(f"{name} {why} and cannot be renamed: {error.strerror or error}") from error
@@ -331,7 +331,7 @@ class ReplacedError(Exception):
     """Another process has set the file aside, or somebody removed it, since it was opened."""
 
 
-def meaning_of(error: sqlite3.Error, name: str, timeout: float, watch: Watch) -> BaseException:
+def meaning_of(error: sqlite3.Error, name: str, timeout: float, watch: QueryTimeout) -> BaseException:
     """The error as one of ours. What SQLite calls operational, but for missing tables, is no fault of the file.
 
     :param name: of the file; ``timeout``: for how many seconds others were waited for.
@@ -397,7 +397,7 @@ def identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-class Seen(NamedTuple):
+class FileState(NamedTuple):
     """What there is to be seen of a file without SQLite.
 
     :ivar file: which one it is; None where there is none.
@@ -412,7 +412,7 @@ class Seen(NamedTuple):
     fault: str | None
 
 
-def seen_at(path: Path) -> Seen:
+def file_state(path: Path) -> FileState:
     """What lies there.
 
     :raises OSError: when that cannot be told.
@@ -422,7 +422,7 @@ def seen_at(path: Path) -> Seen:
     header = b"" if is_known else _bytes_of(path, 0, _HEADER)
     has_log = header.startswith(_SQLITE) and _WAL in header[18:20]
     is_marked = is_known or _carries_our_mark(header)
-    return Seen(
+    return FileState(
         file=file,
         is_ours=is_marked or path.parent.name == OUR_FOLDER,
         is_history=is_marked or _is_unused(header),
@@ -481,7 +481,7 @@ def _bytes_of(path: str | Path, start: int, count: int) -> bytes:
 BESIDE = ("-journal", "-wal", "-shm")
 
 
-def set_aside(path: Path) -> Path:
+def quarantine(path: Path) -> Path:
     """Rename the file and what SQLite left beside it; the new name.
 
     :raises OSError: when it cannot be renamed.
@@ -502,7 +502,7 @@ def _family(path: Path) -> list[str]:
 
 
 @contextlib.contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def exclusive_lock(folder: Path) -> Iterator[None]:
     """Hold off other processes that would set aside in the folder; where the system has no such lock, do not.
 
     The folder itself is locked: that leaves no file behind, and the lock ends with the process.

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from loop_close.store.contract import Begun, HistoryError, RunRow
+from loop_close.store.contract import HistoryError, RunHandle, RunRow
 from loop_close.store.project import MOST_PARAMETERS
 from loop_close.store.records import (
     RecordError,
@@ -42,7 +42,7 @@ _NEWEST = (
 )
 
 
-class Look(NamedTuple):
+class RunWindow(NamedTuple):
     """What a run saw of the project's files.
 
     :ivar window: when it began and ended; ``snapshot`` the state of the files then, None where it is not known.
@@ -102,7 +102,7 @@ def _count(connection: sqlite3.Connection, source: str, number: int) -> None:
 
 def add_row(
     connection: sqlite3.Connection,
-    begun: Begun,
+    begun: RunHandle,
     snapshot: int | None,
     process: tuple[int, str, str] = (0, "", ""),
 ) -> int:
@@ -138,7 +138,7 @@ def killed_before(connection: sqlite3.Connection, source: str, number: int) -> t
     return tuple(sorted(to_whole(each) for (each,) in rows))
 
 
-def snapshots(connection: sqlite3.Connection, begun: Begun) -> tuple[int | None, int | None]:
+def snapshots(connection: sqlite3.Connection, begun: RunHandle) -> tuple[int | None, int | None]:
     """The state of the files in the source's previous run, and in this one."""
     before = connection.execute(
         "SELECT snapshot FROM runs WHERE source = ? AND number < ? AND state = 'done'"
@@ -225,7 +225,7 @@ def last_of_others(connection: sqlite3.Connection, source: str) -> tuple[LastRow
     return tuple(sorted(told, key=lambda last: last.source))
 
 
-def window_before(connection: sqlite3.Connection, begun: Begun) -> tuple[float, float]:
+def window_before(connection: sqlite3.Connection, begun: RunHandle) -> tuple[float, float]:
     """From when to when the last run of any source went on that ended before this one began; zeros for none."""
     row = connection.execute(
         "SELECT started, ended FROM runs WHERE id < ? AND state = 'done' ORDER BY id DESC LIMIT 1",
@@ -234,11 +234,11 @@ def window_before(connection: sqlite3.Connection, begun: Begun) -> tuple[float, 
     return (float(row[0]), float(row[1])) if row and row[1] is not None else (0.0, 0.0)
 
 
-def _own(begun: Begun) -> tuple[Any, ...]:
+def _own(begun: RunHandle) -> tuple[Any, ...]:
     return begun.id, from_text(begun.source), begun.number, begun.started
 
 
-def take_back(connection: sqlite3.Connection, begun: Begun) -> None:
+def take_back(connection: sqlite3.Connection, begun: RunHandle) -> None:
     """Remove the row, and give its number to the next run if there was none since."""
     gone = connection.execute(f"DELETE FROM runs WHERE state <> 'done' AND {_OWN}", _own(begun)).rowcount
     if gone:
@@ -260,7 +260,7 @@ def last_interpreter(connection: sqlite3.Connection, source: str) -> str:
 
 
 def finish(
-    connection: sqlite3.Connection, begun: Begun, run: Run, summary: Mapping[str, Any], now: float
+    connection: sqlite3.Connection, begun: RunHandle, run: Run, summary: Mapping[str, Any], now: float
 ) -> int:
     """Take down what came of the run; the row's id."""
     return finish_plain(connection, begun, to_plain(run), summary, now)
@@ -268,7 +268,7 @@ def finish(
 
 def finish_plain(
     connection: sqlite3.Connection,
-    begun: Begun,
+    begun: RunHandle,
     plain: dict[str, Any],
     summary: Mapping[str, Any],
     now: float,
@@ -295,7 +295,7 @@ def finish_plain(
     return row
 
 
-def _row_of(connection: sqlite3.Connection, begun: Begun) -> int:
+def _row_of(connection: sqlite3.Connection, begun: RunHandle) -> int:
     """The run's row; a new one when somebody forgot it or the file was set aside meanwhile.
 
     :raises HistoryError: when another run has its number by now.
@@ -385,7 +385,7 @@ def known_by(source: str, number: int, started: float) -> str:
     return f"{number} {started!r} {source}"
 
 
-def looks(connection: sqlite3.Connection, limit: int) -> tuple[Look, ...]:
+def run_windows(connection: sqlite3.Connection, limit: int) -> tuple[RunWindow, ...]:
     """The last runs that came to their end, the newest first, with what they saw of the files."""
     rows = connection.execute(
         "SELECT source, number, started, ended, snapshot, record FROM runs WHERE state = 'done'"
@@ -393,7 +393,7 @@ def looks(connection: sqlite3.Connection, limit: int) -> tuple[Look, ...]:
         (limit,),
     ).fetchall()
     return tuple(
-        Look(
+        RunWindow(
             source=to_text(source),
             number=to_whole(number),
             window=(float(started), float(ended or started)),

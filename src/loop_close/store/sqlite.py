@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from loop_close.process import is_pid
 from loop_close.store import project, runs
 from loop_close.store.contract import (
-    Begun,
     Changes,
     Entries,
     HistoryError,
@@ -21,6 +20,7 @@ from loop_close.store.contract import (
     LastRun,
     NewBaseline,
     NewCalls,
+    RunHandle,
     RunRow,
     SinceGreen,
 )
@@ -104,7 +104,7 @@ class SqliteHistory:
         now: float,
         is_alive: Callable[[int, str], bool],
         selection: str = "",
-    ) -> Begun:
+    ) -> RunHandle:
         """Give a run its number and take down the project's files.
 
         :param source: what the run is of; each has its own numbers and its own episode.
@@ -117,11 +117,11 @@ class SqliteHistory:
         process = pid, birth, host
         moment = moment_of(now)
 
-        def work(connection: sqlite3.Connection) -> Begun:
+        def work(connection: sqlite3.Connection) -> RunHandle:
             running = end_killed(connection, process, moment, is_alive)
             snapshot = None if entries is None else project.take_down(connection, entries, contents)
             number = runs.next_number(connection, source)
-            begun = Begun(id=0, number=number, source=source, started=moment, running=running)
+            begun = RunHandle(id=0, number=number, source=source, started=moment, running=running)
             begun = begun._replace(id=runs.add_row(connection, begun, snapshot, process))
             watched = runs.watched_by(connection, source)
             return begun._replace(
@@ -135,7 +135,7 @@ class SqliteHistory:
 
         return self.database.write(work)
 
-    def changes_since_last(self, begun: Begun) -> Changes | None:
+    def changes_since_last(self, begun: RunHandle) -> Changes | None:
         """How the files differ from those of the source's previous run that has ended, by path.
 
         :returns: None where there is none, or where it is too long ago.
@@ -144,7 +144,7 @@ class SqliteHistory:
             lambda connection: project.changes_between(connection, *runs.snapshots(connection, begun))
         )
 
-    def since_green(self, begun: Begun, before: int, selections: Collection[str]) -> SinceGreen | None:
+    def since_green(self, begun: RunHandle, before: int, selections: Collection[str]) -> SinceGreen | None:
         """How the files differ from those of the source's last green run that chose its tests in one of these ways.
 
         :param before: its number is less than this; ``""`` in ``selections`` stands for all tests.
@@ -165,7 +165,7 @@ class SqliteHistory:
 
         return self.database.read(work)
 
-    def others(self, begun: Begun) -> tuple[LastRun, ...]:
+    def others(self, begun: RunHandle) -> tuple[LastRun, ...]:
         """The last run of each other source, by name."""
 
         def work(connection: sqlite3.Connection) -> tuple[LastRun, ...]:
@@ -183,7 +183,7 @@ class SqliteHistory:
 
         return self.database.read(work)
 
-    def changes_of_loop(self, begun: Begun) -> Changes | None:
+    def changes_of_loop(self, begun: RunHandle) -> Changes | None:
         """How the files differ from those of the first run of the source's episode; None where that is not known."""
 
         def work(connection: sqlite3.Connection) -> Changes | None:
@@ -192,7 +192,7 @@ class SqliteHistory:
 
         return self.database.read(work)
 
-    def window_before(self, begun: Begun) -> tuple[float, float]:
+    def window_before(self, begun: RunHandle) -> tuple[float, float]:
         """From when to when the run before went on, whatever its source, in seconds since 1970; zeros for none."""
         return self.database.read(lambda connection: runs.window_before(connection, begun))
 
@@ -208,7 +208,7 @@ class SqliteHistory:
 
     def keep_green(
         self,
-        begun: Begun,
+        begun: RunHandle,
         *,
         calls: NewCalls | None = None,
         baseline: NewBaseline | None = None,
@@ -268,7 +268,7 @@ class SqliteHistory:
         return found
 
     @contextlib.contextmanager
-    def transaction(self, begun: Begun) -> Iterator[RunTransaction]:
+    def transaction(self, begun: RunHandle) -> Iterator[RunTransaction]:
         """Add the run to its episode. All other processes wait until it ends, so be quick.
 
         What was saved is committed when it ends without an exception.
@@ -293,7 +293,7 @@ class SqliteHistory:
         except HistoryError as error:
             self.notes.append(f"old runs could not be removed: {error}")
 
-    def abandon(self, begun: Begun) -> None:
+    def abandon(self, begun: RunHandle) -> None:
         """Forget a run that is under way; its number goes to the next one unless there was one since."""
         self.database.write(lambda connection: runs.take_back(connection, begun))
 
@@ -330,7 +330,7 @@ def _keep_tests(
         project.keep_baseline(connection, source, baseline)
 
 
-def _is_edited(connection: sqlite3.Connection, begun: Begun) -> bool:
+def _is_edited(connection: sqlite3.Connection, begun: RunHandle) -> bool:
     """Whether code under test differs from that of the last green run of all tests, else of the previous run."""
     green = runs.last_green(connection, begun.source, begun.number, ("",))
     if green is not None and green.not_run_since:
@@ -341,7 +341,7 @@ def _is_edited(connection: sqlite3.Connection, begun: Begun) -> bool:
     )
 
 
-def _is_as_green(connection: sqlite3.Connection, begun: Begun, selection: str) -> bool:
+def _is_as_green(connection: sqlite3.Connection, begun: RunHandle, selection: str) -> bool:
     """Whether no file differs from the last green run of these tests, or of all."""
     green = runs.last_green(connection, begun.source, begun.number, ("", selection))
     _, now = runs.snapshots(connection, begun)
@@ -357,7 +357,7 @@ class RunTransaction:
     episode: Episode
     killed: tuple[int, ...]
 
-    def __init__(self, database: Database, begun: Begun) -> None:
+    def __init__(self, database: Database, begun: RunHandle) -> None:
         self.is_saved = False
         self._database = database
         self._begun = begun

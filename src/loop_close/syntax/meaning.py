@@ -22,7 +22,7 @@ _EXAMPLE = re.compile(r"^[ \t]*>>>.*(?:\n(?![ \t]*$).*)*", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
+class CodePart:
     """A function, a class body, or the rest of a module; several definitions of one name are one part.
 
     :ivar name: as ``__qualname__`` spells it; :data:`MODULE` for the rest.
@@ -57,7 +57,7 @@ class _Scope:
     is_function: bool = False
 
 
-def parts_of(source: str) -> dict[str, Part] | None:
+def parts_of(source: str) -> dict[str, CodePart] | None:
     r"""Read the parts of a module, by name, in order of appearance.
 
     Digests are those of the running Python: another version builds other trees, so both sides of a comparison
@@ -158,7 +158,7 @@ def _examples(value: object) -> list[str]:
     return [repr([line.strip() for line in text.splitlines()]) for text in _EXAMPLE.findall(value)]
 
 
-def _parts(scopes: dict[str, _Scope], lines: list[str]) -> dict[str, Part]:
+def _parts(scopes: dict[str, _Scope], lines: list[str]) -> dict[str, CodePart]:
     owners = [MODULE] * len(lines)
     spans = ((*span, name) for name, scope in scopes.items() if name != MODULE for span in scope.spans)
     for start, end, name in sorted(spans):  # what is inside starts later
@@ -169,8 +169,8 @@ def _parts(scopes: dict[str, _Scope], lines: list[str]) -> dict[str, Part]:
     return {name: _part(name, scope, own[name]) for name, scope in scopes.items()}
 
 
-def _part(name: str, scope: _Scope, own: list[str]) -> Part:
-    return Part(
+def _part(name: str, scope: _Scope, own: list[str]) -> CodePart:
+    return CodePart(
         name=name,
         start=scope.spans[0][0],
         end=scope.spans[-1][1],

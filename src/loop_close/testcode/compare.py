@@ -13,12 +13,12 @@ from functools import cached_property
 from loop_close.testcode.demands import BASES, Demand, became
 from loop_close.testcode.hints import BY_KNOWN, Kind, TestChange, excerpt, hints
 from loop_close.testcode.hooks import hook_changes, patch_changes
-from loop_close.testcode.matching import CALLED, WORD, Demanded, Difference, Work, is_about, renamed
+from loop_close.testcode.matching import CALLED, WORD, DemandIndex, SuiteDifference, Work, is_about, renamed
 from loop_close.testcode.nodes import TOO_DEEP, TOO_LARGE
 from loop_close.testcode.reach import read
 from loop_close.testcode.selection import configuration_changes, difference
 from loop_close.testcode.suite import FUNCTIONS, Function, Module, Test, is_autouse
-from loop_close.testcode.values import Reading
+from loop_close.testcode.values import TestAnalysis
 
 _MAX_SEARCHED = 20
 _MAX_FOLLOWED = 40
@@ -53,7 +53,7 @@ def compare_tests(
     found: list[TestChange] = []
     try:
         if dict(before) != dict(after):
-            found += _Comparison(before, after).changes()
+            found += _SuiteComparison(before, after).changes()
         if code_after is not None:
             found += hints(code_before or {}, code_after, after)
     except RecursionError:
@@ -62,14 +62,14 @@ def compare_tests(
     return tuple(sorted(set(found), key=lambda c: (c.file, c.line, c.test, c.kind, c.what)))
 
 
-class _Comparison(Difference):
+class _SuiteComparison(SuiteDifference):
     """What differs, test by test."""
 
     def __init__(self, before: Mapping[str, str], after: Mapping[str, str]) -> None:
         super().__init__(before, after, Work(_MAX_WORK))
         self._followed: Counter[str] = Counter()
         self._searched: dict[frozenset[str], list[Test]] = {}
-        self._near = Demanded(self.work)
+        self._near = DemandIndex(self.work)
         self._known_near: set[tuple[str, str]] = set()
         self._edited: set[tuple[str, str]] = set()
         self._functions: dict[str, tuple[dict[str, Function], dict[str, Function]]] = {}
@@ -136,9 +136,9 @@ class _Comparison(Difference):
             yield replace(group[0], what=group[0].what + more)
 
     @cached_property
-    def _demanded(self) -> Demanded:
+    def _demanded(self) -> DemandIndex:
         """All that new tests demand."""
-        found = Demanded(self.work)
+        found = DemandIndex(self.work)
         for test in self.added:
             found.add(self._live_demands(test))
         return found
@@ -259,7 +259,7 @@ class _Comparison(Difference):
         best, most = None, 0.0
         for other in dict.fromkeys(near):
             own = self.now.reading(other)
-            every = Demanded(self.work, [*own.demands, *(demand for demand, _ in own.dead)])
+            every = DemandIndex(self.work, [*own.demands, *(demand for demand, _ in own.dead)])
             score = float(sum(every.find(wanted, is_guarded=False) is not None for wanted in demands))
             if 2 * score < len(demands):
                 if other.module.path != test.module.path or len(source) >= 4000:
@@ -275,7 +275,7 @@ class _Comparison(Difference):
     def _missing(self, test: Test, other: Test | None) -> list[Demand]:
         """What a test demanded that is demanded no more, by itself or by any other."""
         is_run = other is not None and (bool(self.was.deselected(test)) or not self.now.deselected(other))
-        own = self.now.demanded(other) if other is not None and is_run else Demanded(self.work)
+        own = self.now.demanded(other) if other is not None and is_run else DemandIndex(self.work)
         calls = "\n".join(self.now.reading(other).calls) if other is not None and is_run else ""
         wanted = dict.fromkeys(self.was.reading(test).demands)
         missing = [w for w in wanted if not (own.meets(w) or (w.op == "runs" and w.subject in calls))]
@@ -334,7 +334,7 @@ class _Comparison(Difference):
         now, own, was = self.now.reading(other), self.now.demanded(other), self.was.demanded(test)
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
         void = [text for text in now.void if text not in self.was.reading(test).void]
-        dead = Demanded(self.work, [dead for dead, _ in now.dead])
+        dead = DemandIndex(self.work, [dead for dead, _ in now.dead])
         for wanted in missing:
             swallowed = dead.find(wanted, is_guarded=False) or next(iter(dead.same(wanted)), None)
             if swallowed is not None:
@@ -361,7 +361,7 @@ class _Comparison(Difference):
             why = next((why for _, why in now.dead), "")
             what = f"asserts nothing any more: {why}" if why else "asserts nothing any more"
             return self._changed(test, other, "weakened", what + more, wanted)
-        lost = Demanded(self.work, missing)
+        lost = DemandIndex(self.work, missing)
         weaker = next((d for d in now.demands if d.op != "runs" and lost.find(d, is_guarded=False)), None)
         if weaker is not None and not void:
             what = f"`{wanted.shown}` became `{weaker.shown}`{more}"
@@ -382,7 +382,7 @@ class _Comparison(Difference):
             return self._changed(test, other, kind, what, wanted, closest)
         return self._changed(test, other, "weakened", f"no longer asserts `{wanted.shown}`{more}", wanted)
 
-    def _replaced(self, was: Reading, now: Reading, other: Test) -> str:
+    def _replaced(self, was: TestAnalysis, now: TestAnalysis, other: Test) -> str:
         for target, text in sorted(now.patched.items()):
             if target not in was.patched and is_about(target, was.demands, other.home):
                 return f"replaces what it tests: `{text}`"
@@ -504,7 +504,7 @@ class _Comparison(Difference):
                     continue
                 before = old.scope.bound.get(name) if old is not None else None
                 now = read(self.now.suite, Test(module, module, name, node))
-                was = Reading()
+                was = TestAnalysis()
                 if old is not None and isinstance(before, FUNCTIONS):
                     was = read(self.was.suite, Test(old, old, name, before))
                 text = old.source(before) if old is not None and isinstance(before, FUNCTIONS) else ""
@@ -569,7 +569,7 @@ def _changed_lines(was: list[str], now: list[str]) -> tuple[str, str]:
     return before, "\n".join(line for _, _, _, i, j in blocks for line in two[i:j])
 
 
-def _is_doubtful(key: str, was: Reading, now: Reading) -> bool:
+def _is_doubtful(key: str, was: TestAnalysis, now: TestAnalysis) -> bool:
     """Whether a skip is one that another took the place of, or is for another platform than those of most."""
     way, _, condition = key.partition(" ")
     is_other = any(k.partition(" ")[0] == way and k not in now.stops and k != key for k in was.stops)

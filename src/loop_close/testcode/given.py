@@ -11,7 +11,7 @@ from loop_close.testcode.suite import Function, Module
 from loop_close.testcode.values import MAX_DEPTH, Env, Values
 
 
-class Given(Values):
+class TestInputs(Values):
     """Values, with those that a test gets from outside."""
 
     def mark(self, node: ast.expr, depth: int = 0) -> None:

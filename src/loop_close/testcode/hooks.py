@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from loop_close.conventions import is_of_tests
 from loop_close.testcode.hints import Kind, TestChange, excerpt
 from loop_close.testcode.nodes import constant, dotted
-from loop_close.testcode.suite import FUNCTIONS, Function, Module, Suite
+from loop_close.testcode.suite import FUNCTIONS, Function, Module, TestSuite
 
 _OUTCOMES = {"outcome", "wasxfail", "excinfo", "exitstatus", "testsfailed", "ret"}
 _FORCED = {"force_result", "force_exception", "from_call", "TestReport"}
@@ -56,7 +56,7 @@ _FIRST_RESULT = {
 }
 
 
-def hook_changes(was: Suite, now: Suite) -> Iterator[TestChange]:
+def hook_changes(was: TestSuite, now: TestSuite) -> Iterator[TestChange]:
     """The hooks that are new or changed and have an effect on which tests run or on their outcome."""
     for path, module in sorted(now.modules.items()):
         old = was.modules.get(path)
@@ -223,7 +223,7 @@ _PLACES = re.compile(
 )
 
 
-def patch_changes(was: Suite, now: Suite) -> Iterator[TestChange]:
+def patch_changes(was: TestSuite, now: TestSuite) -> Iterator[TestChange]:
     """Statements that are new, and may put something else in the place of what is tested.
 
     Of a test module and a helper those that are executed when it is imported; of a conftest or a plugin all.

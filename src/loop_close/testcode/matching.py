@@ -13,8 +13,8 @@ from loop_close.testcode.demands import BUILT_IN, Demand, consequences, elements
 from loop_close.testcode.nodes import LITERAL, dotted
 from loop_close.testcode.reach import read
 from loop_close.testcode.selection import Selection, ignored_by_conftest, known_of, selection_of, selections
-from loop_close.testcode.suite import FUNCTIONS, Module, Scope, Suite, Test, is_autouse
-from loop_close.testcode.values import Reading
+from loop_close.testcode.suite import FUNCTIONS, Module, Scope, Test, TestSuite, is_autouse
+from loop_close.testcode.values import TestAnalysis
 
 CALLED = re.compile(r"([A-Za-z_]\w*)\(")
 WORD = re.compile(r"[A-Za-z_]\w*")
@@ -45,7 +45,7 @@ class Work:
         return self.left <= 0
 
 
-class Demanded:
+class DemandIndex:
     """Demands that can be looked up by what they are about."""
 
     def __init__(self, work: Work, demands: Iterable[Demand] = ()) -> None:
@@ -230,36 +230,38 @@ class Side:
     def __init__(self, texts: Mapping[str, str], work: Work) -> None:
         self.texts = texts
         self.selections = selections(texts)
-        self.suite = Suite(texts, self.selections[0].patterns if self.selections else Selection().patterns)
+        self.suite = TestSuite(
+            texts, self.selections[0].patterns if self.selections else Selection().patterns
+        )
         self.paths = sorted(path for path in texts if path.endswith(".py"))
         self.steps = 0
         self.known: tuple[str, ...] = ()
         self._work = work
-        self._readings: dict[tuple[str, str], Reading] = {}
-        self._demanded: dict[tuple[tuple[str, str], bool], Demanded] = {}
+        self._readings: dict[tuple[str, str], TestAnalysis] = {}
+        self._demanded: dict[tuple[tuple[str, str], bool], DemandIndex] = {}
         self._tests_with: dict[str, dict[str, list[Test]]] = {}
 
     def tests(self, path: str) -> dict[str, Test]:
         """What is collected from a file."""
         return self.suite.tests(path)
 
-    def reading(self, test: Test, is_brief: bool = False) -> Reading:
+    def reading(self, test: Test, is_brief: bool = False) -> TestAnalysis:
         """What a test demands; read once, and not at all once the work is spent."""
         if test.key not in self._readings or (is_brief and not self._readings[test.key].is_brief):
             if self._work.is_spent:
-                return Reading()
+                return TestAnalysis()
             reading = read(self.suite, test, is_brief=is_brief or self.steps > _MAX_STEPS)
             self.steps += reading.steps
             self._work.spend(4 * reading.steps + 80)
             self._readings[test.key] = reading
         return self._readings[test.key]
 
-    def demanded(self, test: Test) -> Demanded:
+    def demanded(self, test: Test) -> DemandIndex:
         """What a test demands, to look it up."""
         reading = self.reading(test)
         key = test.key, reading.is_brief
         if key not in self._demanded:
-            self._demanded[key] = Demanded(self._work, reading.demands)
+            self._demanded[key] = DemandIndex(self._work, reading.demands)
         return self._demanded[key]
 
     @cached_property
@@ -304,7 +306,7 @@ class Side:
         return not any(not stop.partition(" ")[2].strip() for stop in stops)
 
 
-class Difference:
+class SuiteDifference:
     """What differs between two states."""
 
     def __init__(self, before: Mapping[str, str], after: Mapping[str, str], work: Work) -> None:

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from itertools import product
 
 from loop_close.testcode.demands import Demand, demands_of, of_call, raising
-from loop_close.testcode.given import Given
+from loop_close.testcode.given import TestInputs
 from loop_close.testcode.nodes import (
     after,
     changed_in,
@@ -31,8 +31,8 @@ from loop_close.testcode.suite import (
     FUNCTIONS,
     Function,
     Scope,
-    Suite,
     Test,
+    TestSuite,
     is_context_manager,
     is_generator,
     returns_true,
@@ -44,7 +44,7 @@ from loop_close.testcode.values import (
     MAX_LOOP,
     STOPS,
     Env,
-    Reading,
+    TestAnalysis,
     TooMuchError,
 )
 
@@ -56,7 +56,7 @@ _AFTER = ("tearDown", "teardown_method", "asyncTearDown")
 _MAX_ROWS = 300
 
 
-def read(suite: Suite, test: Test, is_brief: bool = False) -> Reading:
+def read(suite: TestSuite, test: Test, is_brief: bool = False) -> TestAnalysis:
     """Follow a test, with its fixtures, decorators and parameters.
 
     :param is_brief: of parameters and loops only the first round is followed, as for a test that is too large.
@@ -83,7 +83,7 @@ def read(suite: Suite, test: Test, is_brief: bool = False) -> Reading:
     return reading
 
 
-class Walk(Given):
+class Walk(TestInputs):
     """One pass over a test and what it uses."""
 
     # The whole of a test

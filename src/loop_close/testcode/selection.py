@@ -17,7 +17,7 @@ from typing import Any
 from loop_close.conventions import is_like, is_of_tests
 from loop_close.testcode.hints import Kind, TestChange, excerpt
 from loop_close.testcode.nodes import constant, dotted, parse
-from loop_close.testcode.suite import Module, Patterns, Suite, Test, matches
+from loop_close.testcode.suite import Module, Patterns, Test, TestSuite, matches
 
 _FILES = (
     "pytest.toml",
@@ -392,7 +392,7 @@ def difference(
     return TestChange(path, test, kind, what, excerpt(gone), excerpt(added), line)
 
 
-def ignored_by_conftest(suite: Suite, path: str) -> str:
+def ignored_by_conftest(suite: TestSuite, path: str) -> str:
     """What a conftest leaves a file out by."""
     for conftest in suite.conftests(path):
         folder = conftest.path.rpartition("/")[0]

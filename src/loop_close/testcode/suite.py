@@ -247,7 +247,7 @@ def matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch(name, p) if set(p) & set("*?[") else name.startswith(p) for p in patterns)
 
 
-class Suite:
+class TestSuite:
     """All texts of one side of the comparison."""
 
     def __init__(self, texts: Mapping[str, str], patterns: Patterns = Patterns()) -> None:

@@ -33,8 +33,8 @@ from loop_close.testcode.suite import (
     FUNCTIONS,
     Function,
     Module,
-    Suite,
     Test,
+    TestSuite,
     is_always_equal,
     is_context_manager,
     is_fixture,
@@ -60,7 +60,7 @@ Env = dict[str, ast.expr]
 
 
 @dataclass
-class Reading:
+class TestAnalysis:
     """What was found out about a test.
 
     :ivar dead: what it would demand but for something that lets it pass, with that in words.
@@ -97,11 +97,11 @@ class TooMuchError(Exception):
 class Values:
     """The names of a test while it is followed, and what they stand for."""
 
-    def __init__(self, suite: Suite, test: Test) -> None:
+    def __init__(self, suite: TestSuite, test: Test) -> None:
         self.suite = suite
         self.test = test
         self.module = test.home
-        self.reading = Reading()
+        self.reading = TestAnalysis()
         self.env: Env = {}
         self.local: dict[str, tuple[Function | ast.Lambda, Env, Module]] = {}
         self.guards: list[str] = []

@@ -11,9 +11,9 @@ from itertools import islice
 
 from loop_close.conventions import is_test_file
 from loop_close.memory import Change, Edit, EditKind, Edits
-from loop_close.syntax.meaning import MODULE, Part, parts_of
+from loop_close.syntax.meaning import MODULE, CodePart, parts_of
 from loop_close.text.redact import clean
-from loop_close.workspace.scan import Entry, decoded, is_code
+from loop_close.workspace.scan import FileEntry, decoded, is_code
 
 __all__ = ["Changed", "changed", "edits_of"]
 
@@ -22,7 +22,7 @@ MAX_DIFFS = 12
 _ABSTRACT = {"@abstractmethod", "@abc.abstractmethod"}
 
 
-def changed(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> tuple[Changed, ...]:
+def changed(before: Mapping[str, FileEntry], after: Mapping[str, FileEntry]) -> tuple[Changed, ...]:
     """The files whose content differs, those that are new, and those that are gone, by path."""
     found = []
     for path in before.keys() | after.keys():
@@ -70,24 +70,24 @@ def edited_functions(changed: Sequence[Changed], content: Content) -> set[tuple[
     return found
 
 
-def _is_abstract(part: Part) -> bool:
+def _is_abstract(part: CodePart) -> bool:
     lines = [line.strip() for line in part.source if line.strip()]
     last = lines[-1] if lines else ""
     return last == "..." or last.endswith(": ...") or not _ABSTRACT.isdisjoint(lines)
 
 
-def _importance(difference: Difference) -> tuple[bool, bool, bool, str, int, str]:
+def _importance(difference: CodeDifference) -> tuple[bool, bool, bool, str, int, str]:
     """What has to be known first: a test that was taken out, then code, then tests."""
     is_test = is_test_file(difference.path)
     is_gone = is_test and difference.change == "removed"
     return (not difference.is_effective, not is_gone, is_test, *_place(difference))
 
 
-def _place(difference: Difference) -> tuple[str, int, str]:
+def _place(difference: CodeDifference) -> tuple[str, int, str]:
     return difference.path, difference.part.start, difference.part.name
 
 
-def _edit(difference: Difference, *, has_diff: bool) -> Edit:
+def _edit(difference: CodeDifference, *, has_diff: bool) -> Edit:
     old, new = difference.old, difference.new
     is_moved = difference.change == "moved"
     diff = ""
@@ -130,7 +130,7 @@ class Changed:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Difference:
+class CodeDifference:
     """One part of a file that differs, or a whole file, whose part has an empty name.
 
     :ivar old: None where it is new; ``new``: None where it is gone.
@@ -138,13 +138,13 @@ class Difference:
     """
 
     path: str
-    old: Part | None
-    new: Part | None
+    old: CodePart | None
+    new: CodePart | None
     is_effective: bool = True
     path_after: str = ""
 
     @property
-    def part(self) -> Part:
+    def part(self) -> CodePart:
         """The part as it is; as it was where it is gone."""
         part = self.new or self.old
         assert part is not None
@@ -160,12 +160,12 @@ class Difference:
         return "removed" if self.new is None else "edited"
 
 
-def differences(changed: Sequence[Changed], content: Content) -> list[Difference]:
+def differences(changed: Sequence[Changed], content: Content) -> list[CodeDifference]:
     """What differs in the files that changed, in order.
 
     :param content: what a digest stands for; None where it was not kept. Not asked for what is no code.
     """
-    found: list[Difference] = []
+    found: list[CodeDifference] = []
     left = _MAX_PARSED
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the parser's, of an odd escape in a file that is not ours
@@ -188,7 +188,7 @@ def _text(change: Changed, digest: str | None, content: Content) -> str | None:
     return None if data is None else decoded(data)
 
 
-def _by_part(change: Changed, before: str, after: str) -> list[Difference] | None:
+def _by_part(change: Changed, before: str, after: str) -> list[CodeDifference] | None:
     """The parts that differ, None where one side is no Python."""
     old = {} if change.before is None else parts_of(before)
     new = {} if change.after is None else parts_of(after)
@@ -199,8 +199,8 @@ def _by_part(change: Changed, before: str, after: str) -> list[Difference] | Non
     return [difference for difference in compared if difference is not None]
 
 
-def _compared(path: str, old: Part | None, new: Part | None) -> Difference | None:
-    difference = Difference(path=path, old=old, new=new)
+def _compared(path: str, old: CodePart | None, new: CodePart | None) -> CodeDifference | None:
+    difference = CodeDifference(path=path, old=old, new=new)
     if old is None or new is None:
         return difference if difference.part.size or difference.part.name != MODULE else None
     if old.meaning != new.meaning:
@@ -212,16 +212,16 @@ def _compared(path: str, old: Part | None, new: Part | None) -> Difference | Non
     return replace(difference, is_effective=[*_directives(old)] != [*_directives(new)])
 
 
-def _remarks(part: Part) -> list[str]:
+def _remarks(part: CodePart) -> list[str]:
     return [line.strip() for line in part.source if line.strip()]
 
 
-def _directives(part: Part) -> Iterator[str]:
+def _directives(part: CodePart) -> Iterator[str]:
     for line in part.source:
         yield from _DIRECTIVE.findall(line)
 
 
-def _whole(change: Changed, before: str | None, after: str | None, *, is_blank: bool) -> Difference:
+def _whole(change: Changed, before: str | None, after: str | None, *, is_blank: bool) -> CodeDifference:
     """The file as one difference.
 
     :param is_blank: it is Python, and no part of it differs.
@@ -230,7 +230,7 @@ def _whole(change: Changed, before: str | None, after: str | None, *, is_blank: 
     is_there = change.before is not None and change.after is not None  # an empty module can be imported
     if before is None or after is None:
         before = after = None  # against nothing, the side that is known would look new
-    return Difference(
+    return CodeDifference(
         path=change.path,
         old=_file(change.before, before),
         new=_file(change.after, after),
@@ -238,12 +238,12 @@ def _whole(change: Changed, before: str | None, after: str | None, *, is_blank: 
     )
 
 
-def _file(digest: str | None, text: str | None) -> Part | None:
+def _file(digest: str | None, text: str | None) -> CodePart | None:
     if digest is None:
         return None
     lines = tuple(text.removesuffix("\n").split("\n")) if text else ()
     size = UNKNOWN if text is None else len(lines)
-    return Part(name="", start=1, end=max(len(lines), 1), meaning=digest, size=size, source=lines)
+    return CodePart(name="", start=1, end=max(len(lines), 1), meaning=digest, size=size, source=lines)
 
 
 # Show what differs between two versions of a function: short, redacted, in bounded time.
@@ -312,7 +312,7 @@ def _more(lines: list[str], kept: list[str]) -> str:
 _SMALLEST = 10
 
 
-def with_moves(differences: Sequence[Difference]) -> list[Difference]:
+def with_moves(differences: Sequence[CodeDifference]) -> list[CodeDifference]:
     """Join each part that was removed with the one that was added in its stead.
 
     The same name in another file is preferred, else the last part of it (another class), else whatever is the
@@ -332,7 +332,7 @@ def with_moves(differences: Sequence[Difference]) -> list[Difference]:
     return joined
 
 
-def _pairs(differences: Sequence[Difference]) -> Iterator[tuple[int, int]]:
+def _pairs(differences: Sequence[CodeDifference]) -> Iterator[tuple[int, int]]:
     """Positions of what was removed, with those of what was added in its stead."""
     groups: dict[str, tuple[list[int], list[int]]] = {}
     for at, difference in enumerate(differences):
@@ -345,7 +345,7 @@ def _pairs(differences: Sequence[Difference]) -> Iterator[tuple[int, int]]:
 
 
 def _matched(
-    differences: Sequence[Difference], removed: list[int], added: list[int]
+    differences: Sequence[CodeDifference], removed: list[int], added: list[int]
 ) -> Iterator[tuple[int, int]]:
     """Match parts of one meaning; the lists lose what was matched."""
 
@@ -369,5 +369,5 @@ def _matched(
         yield removed[0], added[0]
 
 
-def _is_tiny(part: Part) -> bool:
+def _is_tiny(part: CodePart) -> bool:
     return UNKNOWN < part.size < _SMALLEST and not part.inner  # a class is known by its methods

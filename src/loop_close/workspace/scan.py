@@ -28,7 +28,7 @@ _CODE = (".py", ".pyi")
 _PRIVATE = (".env", "id_rsa", "id_ed25519", ".vault_pass")
 
 
-class Entry(NamedTuple):
+class FileEntry(NamedTuple):
     """A file as it was.
 
     :ivar mtime_ns: -1 where it says nothing, as the file was written just before the look.
@@ -52,7 +52,7 @@ class Snapshot(NamedTuple):
     :ivar problem: why it is not complete: it should not be compared; empty when it is.
     """
 
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, FileEntry]
     contents: Mapping[str, bytes]
     listed_by: Literal["git", "walk"] = "walk"
     unread: frozenset[str] = frozenset()
@@ -60,7 +60,7 @@ class Snapshot(NamedTuple):
 
 
 def take(
-    root: Path, known: Mapping[str, Entry], *, leave_out: Collection[str] = (), most: int | None = None
+    root: Path, known: Mapping[str, FileEntry], *, leave_out: Collection[str] = (), most: int | None = None
 ) -> Snapshot:
     """Look at the files below a root that tests may depend on.
 
@@ -84,7 +84,7 @@ def take(
     )
 
 
-def take_known(root: Path, known: Mapping[str, Entry], *, most: int | None = None) -> Snapshot:
+def take_known(root: Path, known: Mapping[str, FileEntry], *, most: int | None = None) -> Snapshot:
     """Look at the files that are known, and at no other; ``listed_by`` says nothing here."""
     look = _Look(root, known, ())
     look.add(list(known))
@@ -107,8 +107,8 @@ def _digest_of(content: bytes, kind: bytes = b"") -> str:
 class _Look:
     """One look at the files of a project."""
 
-    def __init__(self, root: Path, known: Mapping[str, Entry], leave_out: Collection[str]) -> None:
-        self.entries: dict[str, Entry] = {}
+    def __init__(self, root: Path, known: Mapping[str, FileEntry], leave_out: Collection[str]) -> None:
+        self.entries: dict[str, FileEntry] = {}
         self.contents: dict[str, bytes] = {}
         self.unread: set[str] = set()
         self._to_read: list[tuple[str, os.stat_result]] = []
@@ -150,12 +150,12 @@ class _Look:
             found = self._has[folder] = is_sane and _is_folder(self._root + folder)
         return found
 
-    def _entry(self, path: str, status: os.stat_result) -> Entry | None:
+    def _entry(self, path: str, status: os.stat_result) -> FileEntry | None:
         if stat.S_ISLNK(status.st_mode):
             # Where it leads may be outside of the project, or a pipe; what is inside is listed itself.
             target = os.fsencode(os.readlink(self._root + path))
             digest = _digest_of(target, b"link")
-            return Entry(size=status.st_size, mtime_ns=_NEVER, digest=digest)
+            return FileEntry(size=status.st_size, mtime_ns=_NEVER, digest=digest)
         if not stat.S_ISREG(status.st_mode):
             return None
         known = self._known.get(_spelled(path))
@@ -175,7 +175,7 @@ class _Look:
             is_trusted = status.st_mtime_ns < self._trusted_before
             time_ns = status.st_mtime_ns if is_trusted else _NEVER
             digest = _stamp(status) if name in self.unread else self._digest(path, status)
-            self.entries[name] = Entry(size=status.st_size, mtime_ns=time_ns, digest=digest)
+            self.entries[name] = FileEntry(size=status.st_size, mtime_ns=time_ns, digest=digest)
 
     def _digest(self, path: str, status: os.stat_result) -> str:
         content = None
