@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from loop_close.model import Verdict
 
 
-# The decision whether the loop goes on, and its input.
-
 _NOTHING_SAID = AnalysisResult()
 _CLOSED = Breaker()
 
@@ -64,7 +62,7 @@ class Standing:
 
 
 def doubts(standing: Standing) -> tuple[str, ...]:
-    """What keeps the last run from showing that the work is done; empty where it is green beyond doubt."""
+    """Reasons why the last run does not prove that the work is done; empty if it does."""
     said = (
         _verdict(standing),
         "" if standing.is_fresh or standing.verdict is None else "tests have not run since the last edit",
@@ -93,23 +91,9 @@ def _verdict(standing: Standing) -> str:
     )
 
 
-# What an agent claims, against what the tests show.
-
-
 def contradiction(standing: Standing) -> str:
-    """In a sentence, what stands against a claim that the work is done."""
+    """The sentence that contradicts a claim that the work is done."""
     return f"the agent says it is done, but {'; '.join(doubts(standing))}"
-
-
-def verified(decision: Decision, standing: Standing) -> Decision:
-    """The decision, unless it says ``done`` and the tests do not show it: then the loop goes on."""
-    if decision.action != "done" or not doubts(standing):
-        return decision
-    reason = f"{decision.reason}; but {'; '.join(doubts(standing))}"
-    return Decision(action="continue", reason=reason, strategy=decision.strategy, warnings=decision.warnings)
-
-
-# The record of an exit strategy, used by the built-in ones and by third parties.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,46 +119,30 @@ class ExitStrategy:
             raise TypeError(f"ExitStrategy.decide is {type(self.decide).__name__}, which is not callable")
 
 
-# ``auto``: ends the loop when the agent reports completion and the tests confirm it.
+# The strategy "auto".
 
 
 def _decide_auto(standing: Standing) -> Decision:
     """Done when completion is detected, the confidence reaches 70, and the run shows it.
 
-    A green run is one of the two signals that a completion takes. A message that tells of errors needs more. Falls
-    back to the circuit breaker, and to errors that repeat in what the agent says, where the runs show no progress.
+    A green run is one of the two signals that a completion takes. A message that reports errors needs more. The
+    fallbacks are the circuit breaker, and errors that repeat in the agent's messages while the runs show no progress.
     """
-    reached = _score(standing)
-    if _is_claimed(standing) and reached >= ENOUGH and not doubts(standing):
-        keywords = ", ".join(standing.analysis.completion_signal.keywords)
-        reason = f"the agent reports completion ({keywords}, {reached:g} % sure), and the tests are green"
-        return Decision(action="done", reason=reason, strategy="auto")
+    analysis, signal, against = standing.analysis, standing.analysis.completion_signal, doubts(standing)
+    reached = analysis.confidence
+    if not against:  # a green run counts as tests that pass, and as a second signal for the claim
+        claim = combined(signal.confidence / 100, TESTS)
+        reached = confidence(replace(analysis.parts, tests=100.0, keywords=claim))
+        if signal.keywords and not signal.qualifiers and reached >= ENOUGH:
+            said = f"the agent reports completion ({', '.join(signal.keywords)}, {reached:g} % sure)"
+            return Decision(action="done", reason=f"{said}, and the tests are green")
     stopped = _decide_circuit_breaker(standing)
     if stopped.action == "stuck":
         return stopped
-    if standing.analysis.stuck_signal.detected and standing.verdict not in ("progress", "first-failure"):
-        return Decision(action="stuck", reason=_repeats(standing), strategy="auto")
-    return Decision(action="continue", reason=_why_not(standing, reached), strategy="auto")
-
-
-def _score(standing: Standing) -> float:
-    """The confidence of the message; a green run counts as tests that pass and as a second signal for the claim."""
-    analysis = standing.analysis
-    if doubts(standing):
-        return analysis.confidence
-    claim = combined(analysis.completion_signal.confidence / 100, TESTS)
-    return confidence(replace(analysis.parts, tests=100.0, keywords=claim))
-
-
-def _is_claimed(standing: Standing) -> bool:
-    """Whether completion is detected; with a green run one keyword is enough."""
-    signal = standing.analysis.completion_signal
-    return not signal.qualifiers and bool(signal.keywords) and (signal.detected or not doubts(standing))
-
-
-def _repeats(standing: Standing) -> str:
-    repeated = standing.analysis.stuck_signal.repeated_patterns
-    return f"the agent repeats itself: {repeated[0] if repeated else 'the same error'}"
+    if analysis.stuck_signal.detected and standing.verdict not in ("progress", "first-failure"):
+        repeated = analysis.stuck_signal.repeated_patterns or ("the same error",)
+        return Decision(action="stuck", reason=f"the agent repeats itself: {repeated[0]}")
+    return Decision(action="continue", reason=_why_not(standing, reached))
 
 
 def _why_not(standing: Standing, reached: float) -> str:
@@ -196,11 +164,11 @@ AUTO = ExitStrategy(
 )
 
 
-# ``circuit_breaker``: ends the loop as stuck when the breaker is open, and never otherwise.
+# The strategy "circuit_breaker".
 
 
 def _decide_circuit_breaker(standing: Standing) -> Decision:
-    """Stuck when the breaker is open."""
+    """Stuck when the breaker is open, and never otherwise. It names itself, as "auto" falls back to it."""
     breaker = standing.breaker
     if breaker.state == "open":
         reason = breaker.reason or "no progress"
@@ -217,7 +185,7 @@ CIRCUIT_BREAKER = ExitStrategy(
 )
 
 
-# ``done_signals``: ends the loop when enough speaks for completion, of whatever kind.
+# The strategy "done_signals".
 
 #: The threshold of seeds 001 and 003.
 _ENOUGH_SIGNALS = 40.0
@@ -225,36 +193,22 @@ _ENOUGH_SIGNALS = 40.0
 
 def _decide_done_signals(standing: Standing) -> Decision:
     """Done when the confidence reaches 40 and the run shows it: a green run counts as tests that pass."""
-    is_claimed = bool(standing.analysis.completion_signal.keywords)
-    reached = _done_score(standing)
-    denied = standing.analysis.completion_signal.qualifiers
-    if reached >= _ENOUGH_SIGNALS and denied:
-        return Decision(
-            action="continue",
-            reason=f"the agent itself says it is not done: {denied[0]}",
-            strategy="done_signals",
-        )
-    if reached >= _ENOUGH_SIGNALS and not doubts(standing):
-        return Decision(
-            action="done",
-            reason=f"confidence is {reached:g}, and the tests are green",
-            strategy="done_signals",
-        )
-    if is_claimed and reached >= _ENOUGH_SIGNALS:
+    analysis, signal, against = standing.analysis, standing.analysis.completion_signal, doubts(standing)
+    reached = analysis.confidence
+    if not against:
+        reached = max(reached, confidence(replace(analysis.parts, tests=100.0)))
+    is_enough = reached >= _ENOUGH_SIGNALS
+    if is_enough and signal.qualifiers:
+        reason = f"the agent itself says it is not done: {signal.qualifiers[0]}"
+    elif is_enough and not against:
+        return Decision(action="done", reason=f"confidence is {reached:g}, and the tests are green")
+    elif is_enough and signal.keywords:
         reason = contradiction(standing)
-    elif doubts(standing):
-        reason = f"confidence is {reached:g}; {'; '.join(doubts(standing))}"
+    elif against:
+        reason = f"confidence is {reached:g}; {'; '.join(against)}"
     else:
         reason = f"confidence is {reached:g}, below {_ENOUGH_SIGNALS:g}"
-    return Decision(action="continue", reason=reason, strategy="done_signals")
-
-
-def _done_score(standing: Standing) -> float:
-    """The confidence of the agent's message, from 0 to 100; a green run counts as tests that pass."""
-    analysis = standing.analysis
-    if doubts(standing):
-        return analysis.confidence
-    return max(analysis.confidence, confidence(replace(analysis.parts, tests=100.0)))
+    return Decision(action="continue", reason=reason)
 
 
 DONE_SIGNALS = ExitStrategy(
@@ -264,7 +218,7 @@ DONE_SIGNALS = ExitStrategy(
 )
 
 
-# ``fix_plan``: ends the loop when the root causes of the episode are dealt with, one by one.
+# The strategy "fix_plan".
 
 
 def _decide_fix_plan(standing: Standing) -> Decision:
@@ -274,32 +228,28 @@ def _decide_fix_plan(standing: Standing) -> Decision:
     """
     plan = standing.fix_plan
     if plan is None or not plan.steps:
-        return Decision(action="continue", reason="the fix plan has no steps", strategy="fix_plan")
-    warnings = tuple(map(_skipped, (step for step in plan.steps if step.is_exhausted)))
+        return Decision(action="continue", reason="the fix plan has no steps")
+    warnings = tuple(
+        f"skipped after {step.attempts} attempt{'s' * (step.attempts != 1)}: {_name(step)}"
+        for step in plan.steps
+        if step.is_exhausted
+    )
     if plan.current_step < len(plan.steps):
-        return Decision(action="continue", reason=_next(plan), strategy="fix_plan", warnings=warnings)
-    return _at_end(standing, plan, warnings)
-
-
-def _at_end(standing: Standing, plan: FixPlan, warnings: tuple[str, ...]) -> Decision:
+        return Decision(action="continue", reason=_next(plan), warnings=warnings)
     completed = sum(step.completed for step in plan.steps)
-    told = f"{completed} of {len(plan.steps)} steps of the fix plan are completed"
     if not completed:
         reason = f"none of the {len(plan.steps)} steps of the fix plan was completed within its attempts"
-        return Decision(action="stuck", reason=reason, strategy="fix_plan", warnings=warnings)
-    if not doubts(standing):
-        return Decision(
-            action="done", reason=f"{told}, and the tests are green", strategy="fix_plan", warnings=warnings
-        )
-    # What is skipped is still broken: there is nothing left to try. Of a stale or cut run nobody knows that.
-    is_known = standing.is_fresh and standing.is_complete and standing.verdict not in (None, "error")
-    reason = f"{told}; {'; '.join(doubts(standing))}"
-    return Decision(
-        action="stuck" if warnings and is_known else "continue",
-        reason=reason,
-        strategy="fix_plan",
-        warnings=warnings,
+        return Decision(action="stuck", reason=reason, warnings=warnings)
+    counted, against = (
+        f"{completed} of {len(plan.steps)} steps of the fix plan are completed",
+        doubts(standing),
     )
+    if not against:
+        return Decision(action="done", reason=f"{counted}, and the tests are green", warnings=warnings)
+    # Skipped causes are still broken, and nothing is left to try. A stale or incomplete run does not show that.
+    is_known = standing.is_fresh and standing.is_complete and standing.verdict not in (None, "error")
+    action: Action = "stuck" if warnings and is_known else "continue"
+    return Decision(action=action, reason=f"{counted}; {'; '.join(against)}", warnings=warnings)
 
 
 def _next(plan: FixPlan) -> str:
@@ -308,10 +258,6 @@ def _next(plan: FixPlan) -> str:
         f"step {plan.current_step + 1} of {len(plan.steps)}, attempt {step.attempts + 1} of {step.max_attempts}: "
         f"{_name(step)}"
     )
-
-
-def _skipped(step: FixStep) -> str:
-    return f"skipped after {step.attempts} attempt{'s' * (step.attempts != 1)}: {_name(step)}"
 
 
 def _name(step: FixStep) -> str:
@@ -325,7 +271,7 @@ FIX_PLAN = ExitStrategy(
 )
 
 
-# From the name that users type to a strategy: one, or several joined by ``+``.
+# Names of strategies, as users type them.
 
 BUILT_IN: tuple[ExitStrategy, ...] = (AUTO, FIX_PLAN, DONE_SIGNALS, CIRCUIT_BREAKER)
 _JOIN = "+"
@@ -348,10 +294,6 @@ def parse_strategy(text: str, available: Iterable[ExitStrategy] = BUILT_IN) -> E
     parts = [known[name] for name in names]
     if len(parts) == 1:
         return replace(parts[0], decide=lambda standing: _asked(parts[0], standing))
-    return _composite(parts)
-
-
-def _composite(parts: Sequence[ExitStrategy]) -> ExitStrategy:
     return ExitStrategy(
         name=_JOIN.join(part.name for part in parts),
         decide=lambda standing: _first_fired([_asked(part, standing) for part in parts]),
@@ -374,7 +316,7 @@ def _first_fired(decisions: Sequence[Decision]) -> Decision:
 
 
 def _asked(strategy: ExitStrategy, standing: Standing) -> Decision:
-    """What the strategy answers, held to the tests; other people's faults do not end a loop."""
+    """The strategy's decision; a fault in it, or a ``done`` that the tests do not confirm, becomes ``continue``."""
     try:
         decision = strategy.decide(standing)
     except Exception as fault:
@@ -388,7 +330,10 @@ def _asked(strategy: ExitStrategy, standing: Standing) -> Decision:
         return _faulty(strategy, "its reason, strategy and warnings must be strings")
     if not decision.strategy:
         decision = replace(decision, strategy=strategy.name)
-    return verified(decision, standing)
+    against = doubts(standing)
+    if decision.action == "done" and against:
+        return replace(decision, action="continue", reason=f"{decision.reason}; but {'; '.join(against)}")
+    return decision
 
 
 def _warnings(decision: Decision) -> tuple[object, ...]:
