@@ -61,7 +61,7 @@ def test_what_was_found_is_told():
     guard = SafetyGuard()
     for output in ("a" * 20, "b" * 20, "a" * 19 + "b"):
         guard.detect_loop(output)
-    assert guard.found == LoopFound(similarity=0.95, back=2)
+    assert guard.found == LoopFound(similarity=0.95)
     guard.detect_loop("c" * 20)
     assert guard.found is None
 

@@ -19,8 +19,6 @@ from loop_close.text import cut
 from loop_close.text.normalize import ratio
 from loop_close.text.redact import clean
 
-# What a loop may spend, and which of it is spent.
-
 LimitName = Literal["iterations", "runtime", "cost", "failures"]
 
 
@@ -96,6 +94,31 @@ def _reached(limit: LimitName, value: float, maximum: float, what: str) -> Limit
 
 def _spelled(number: float) -> str:
     return f"{number:.2f}".removesuffix(".00")
+
+
+# With the line about what was left out it stays below what ``ratio`` compares whole.
+_LONGEST = 9_900
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Output:
+    """An output as it is kept: redacted, and a long one cut to its head and tail.
+
+    :ivar length: characters of the whole output.
+    """
+
+    text: str
+    length: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoopFound:
+    """An output that repeats an earlier one.
+
+    :ivar similarity: from the threshold to 1.
+    """
+
+    similarity: float
 
 
 WINDOW = 5
@@ -212,8 +235,15 @@ class SafetyGuard:
         saved = StateReader(state)
         saved.check_version(_VERSION)
         guard = cls(limits, window=window, threshold=threshold)
-        guard._spent = _spent(saved.record("spent"))
-        guard._outputs.extend(_output(each) for each in saved.records("outputs"))
+        spent = saved.record("spent")
+        guard._spent = Spent(
+            iterations=spent.whole("iterations"),
+            runtime=spent.amount("runtime"),
+            cost=spent.amount("cost"),
+            failures=spent.whole("failures"),
+        )
+        for each in saved.records("outputs"):
+            guard._outputs.append(Output(text=each.text("text"), length=each.whole("length")))
         return guard
 
     def _record(self, cost: float, now: float | None, failures: int) -> None:
@@ -228,71 +258,25 @@ class SafetyGuard:
     def _pass(self, now: float) -> None:
         if not is_finite(now):
             raise ValueError(f"now is {now!r}: it must be a time in seconds, a finite number")
-        # A clock that was set back takes nothing off.
+        # A clock that was set back does not reduce the run time.
         passed = max(now - self._now, 0.0) if self._now is not None else 0.0
         self._spent = replace(self._spent, runtime=self._spent.runtime + passed)
         self._now = now
 
 
-def _spent(saved: StateReader) -> Spent:
-    return Spent(
-        iterations=saved.whole("iterations"),
-        runtime=saved.amount("runtime"),
-        cost=saved.amount("cost"),
-        failures=saved.whole("failures"),
-    )
-
-
-def _output(saved: StateReader) -> Output:
-    return Output(text=saved.text("text"), length=saved.whole("length"))
-
-
-# What an agent said last, and whether it says so again.
-
-# With the line about what was left out it stays below what ``ratio`` compares whole.
-_LONGEST = 9_900
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Output:
-    """An output as it is kept: made safe, and of a long one the head and the tail.
-
-    :ivar length: characters that it had.
-    """
-
-    text: str
-    length: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LoopFound:
-    """An output that says what an earlier one said.
-
-    :ivar similarity: from the threshold to 1.
-    :ivar back: which of the kept outputs it is like, 1 for the last of them.
-    """
-
-    similarity: float
-    back: int
-
-
 def output_of(text: str) -> Output:
-    """What to keep of an output: credentials go, and so does what is not seen; linear, whatever the text."""
+    """What to keep of an output, in linear time: without credentials and invisible characters."""
     return Output(text=clean(cut(text, _LONGEST)), length=len(text))
 
 
 def find_loop(output: Output, kept: Iterable[Output], threshold: float) -> LoopFound | None:
-    """The first of the kept outputs, the last one first, that is at least as alike as the threshold."""
-    for back, earlier in enumerate(reversed(list(kept)), 1):
-        if _may_be_alike(output, earlier, threshold):
-            similarity = ratio(output.text, earlier.text, cutoff=threshold)
-            if similarity >= threshold:
-                return LoopFound(similarity=similarity, back=back)
+    """The similarity to the latest kept output that reaches the threshold; None if none does."""
+    for earlier in reversed(list(kept)):
+        short, long = sorted((output.length, earlier.length))
+        # Long texts are kept in part: their lengths bound how similar the whole texts can be.
+        if long > _LONGEST and 2 * short < threshold * (short + long):
+            continue
+        similarity = ratio(output.text, earlier.text, cutoff=threshold)
+        if similarity >= threshold:
+            return LoopFound(similarity=similarity)
     return None
-
-
-def _may_be_alike(a: Output, b: Output, threshold: float) -> bool:
-    """Of long texts only the ends are kept: their lengths bound how alike the whole of them can be."""
-    if max(a.length, b.length) <= _LONGEST:
-        return True
-    return 2 * min(a.length, b.length) >= threshold * (a.length + b.length)

@@ -1,4 +1,4 @@
-"""Watches what tools give back, and says when one of them is going nowhere."""
+"""Watches the results of tools, and reports a tool that makes no progress."""
 
 from __future__ import annotations
 
@@ -15,15 +15,39 @@ from loop_close.text.sanitize import code, sanitize
 _VERSION = 1
 
 
+TripKind = Literal["repeated", "cycle", "non-advancing", "infrastructure"]
+KINDS: tuple[TripKind, ...] = ("repeated", "cycle", "non-advancing", "infrastructure")
+#: The text stays below it.
+MAX_TEXT = 1_000
+_MAX_NAME = 80
+_MAX_SHOWN = 300
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trip:
+    """Why a tool is stuck.
+
+    :ivar count: results in a row that show it.
+    :ivar length: length of the cycle; 1 if the results are the same, 0 if each was different.
+    :ivar text: replaces the tool's result for the model: facts, safe to show, below 1,000 characters.
+    """
+
+    tool: str
+    kind: TripKind
+    count: int
+    length: int
+    text: str
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SupervisorLimits:
-    """How much it takes to speak of a tool that is going nowhere.
+    """When a tool counts as making no progress.
 
-    :ivar repeats: how often the same result has to come, or the same three or more results in turn.
-    :ivar alternations: how often the same two results have to come in turn: ``A, B, A, B`` is twice.
-    :ivar longest_cycle: how many results, at most, come back in turn.
+    :ivar repeats: repetitions of the same result, or of the same cycle of three or more results.
+    :ivar alternations: repetitions of the same two results in turn: ``A, B, A, B`` is two.
+    :ivar longest_cycle: the most results in a cycle.
     :ivar non_advancing: results marked as not advancing with nothing new between, whatever the input.
-    :ivar infrastructure: infrastructure failures in a row (time limits, network, rate limits), whatever they say.
+    :ivar infrastructure: infrastructure failures in a row (time limits, network, rate limits), whatever their text.
     """
 
     repeats: int = 3
@@ -47,11 +71,11 @@ class Supervisor:
     """Receives the results of one run's tools one by one.
 
     After nimblebrain's loop brake. Each tool is watched by itself, so that calls of others in between
-    hide nothing: a circle through several tools is a circle of each of them. Only where another tool gave
-    something new in between, which may have changed the world, successes are no longer in a row; errors are,
-    and so are results marked as not advancing.
+    hide nothing: a cycle through several tools is a cycle of each of them. A new result of another tool may have
+    changed the world: it breaks a row of successes. It does not break a row of errors or of results marked as not
+    advancing.
 
-    :param limits: how much it takes.
+    :param limits: when a tool counts as stuck.
     """
 
     def __init__(self, limits: SupervisorLimits = _DEFAULT) -> None:
@@ -65,15 +89,14 @@ class Supervisor:
 
     @property
     def trips(self) -> Mapping[str, Trip]:
-        """The tools that are stuck, and in what."""
+        """The tools that are stuck, and why."""
         return {name: tool.trip for name, tool in self._tools.items() if tool.trip is not None}
 
     def observe(self, result: ToolResult) -> Trip | None:
-        """Take a result up.
+        """Record a result.
 
-        :returns: None where the model should get the result as it is; else the trip, whose text it should get
-            in its place. A tool that has tripped gives the same trip again until it has a success with content
-            other than what it tripped on.
+        :returns: None if the model should get the result as it is; else the trip, whose text replaces the result. The
+            same trip is returned until the tool has a success with new content.
         """
         about = fingerprint(result)
         tool = self._tools.setdefault(result.tool, Watched())
@@ -81,7 +104,9 @@ class Supervisor:
             return tool.trip
         limits = self.limits
         if tool.add(about, max(limits.repeats * limits.longest_cycle, 2 * limits.alternations)):
-            self._tell_others(tool)
+            for other in self._tools.values():
+                if other is not tool:
+                    other.break_row()
         verdict = tool.verdict(limits)
         if verdict is not None:
             text = content_text(result.content)
@@ -114,22 +139,15 @@ class Supervisor:
         }
         return supervisor
 
-    def _tell_others(self, tool: Watched) -> None:
-        for other in self._tools.values():
-            if other is not tool:
-                other.break_row()
-
-
-# What is remembered of one tool's results, and what that comes to.
 
 # A success that was seen longer ago counts as new again.
 _MAX_SEEN = 50
 
 
 class Watched:
-    """One tool.
+    """The results of one tool.
 
-    :ivar trip: what it is stuck in, None while it is not.
+    :ivar trip: why the tool is stuck; None while it is not.
     """
 
     def __init__(self) -> None:
@@ -141,9 +159,10 @@ class Watched:
         self._stuck_on: frozenset[str] = frozenset()
 
     def add(self, about: Fingerprint, most: int) -> bool:
-        """Take a result up; whether it is something new. What the machine failed is only counted.
+        """Record a result; infrastructure failures are only counted.
 
-        :param most: how many results are remembered.
+        :param most: how many results are kept.
+        :returns: whether the result is new.
         """
         self._machine = self._machine + 1 if about.kind == "machine" else 0
         if self._machine:
@@ -162,7 +181,7 @@ class Watched:
         return True
 
     def break_row(self) -> None:
-        """The world may have changed since: what succeeded may well be asked for again."""
+        """The world may have changed: the same success may be asked for again."""
         last = max((at for at, (mark, _) in enumerate(self._row) if mark.startswith("s:")), default=-1)
         del self._row[: last + 1]
 
@@ -192,7 +211,7 @@ class Watched:
         self._stuck_on = frozenset(content for _, content in self._row[-max(trip.count, 1) :])
 
     def recover(self, about: Fingerprint) -> bool:
-        """Begin afresh if the result shows that the tool works; whether it does."""
+        """Start anew if the result shows that the tool works; returns whether it does."""
         if about.kind not in ("success", "advanced") or about.content in self._stuck_on:
             return False
         self.trip, self._row, self._missed, self._stuck_on = None, [], 0, frozenset()
@@ -244,14 +263,11 @@ def _trip(tool: str, saved: StateReader) -> Trip:
     )
 
 
-# Whether a row of values goes round in a circle at its end.
-
-
 def cycle_length(row: Sequence[str], longest: int, rounds: int, *, shortest: int = 1) -> int:
-    """How many values, at most ``longest``, come back in the same order at the end of the row.
+    """Length of the cycle at the end of the row, at most ``longest`` values.
 
-    :param shortest: fewer values are no circle; of values that are all the same none is.
-    :param rounds: how often they have to be there, one after the other.
+    :param shortest: the shortest cycle to look for. Values that are all equal are a cycle of length 1 only.
+    :param rounds: how often the cycle has to be repeated.
     :returns: the shortest such length, 1 for the same value again and again; 0 for none.
     """
     for length in range(shortest, longest + 1):
@@ -263,34 +279,8 @@ def cycle_length(row: Sequence[str], longest: int, rounds: int, *, shortest: int
     return 0
 
 
-# A tool that is going nowhere, and the words for the model.
-
-TripKind = Literal["repeated", "cycle", "non-advancing", "infrastructure"]
-KINDS: tuple[TripKind, ...] = ("repeated", "cycle", "non-advancing", "infrastructure")
-#: The text stays below it.
-MAX_TEXT = 1_000
-_MAX_NAME = 80
-_MAX_SHOWN = 300
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Trip:
-    """What a tool is found to be stuck in.
-
-    :ivar count: results in a row that show it.
-    :ivar length: how many of them come back in turn; 1 where they are the same, 0 where each was another.
-    :ivar text: what the model gets in place of the tool's result: facts, made safe, below 1,000 characters.
-    """
-
-    tool: str
-    kind: TripKind
-    count: int
-    length: int
-    text: str
-
-
 def trip(tool: str, kind: TripKind, count: int, length: int, *, is_error: bool, content: str) -> Trip:
-    """Find words for it.
+    """The trip with its text.
 
     :param is_error: the last result was an error; ``content``: its text.
     """

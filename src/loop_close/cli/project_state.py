@@ -49,7 +49,7 @@ class ProjectState:
 
 
 def load_state(project: Project, memory: HistoryReader, known: str = "") -> ProjectState:
-    """Look at what is remembered, and at the files.
+    """RunWindow at what is remembered, and at the files.
 
     :param known: a run that was seen before; empty for none.
     """
@@ -60,9 +60,17 @@ def load_state(project: Project, memory: HistoryReader, known: str = "") -> Proj
     later = looks[: looks.index(whole) + 1] if whole is not None else ()
     return ProjectState(
         standing=decides,
-        is_complete=decides.last.state != "killed" and _is_complete(decides, looks),
+        is_complete=decides.last.state != "killed"
+        and any(
+            each.is_full
+            for each in looks
+            if decides.finished is not None
+            and (each.source, each.number) == (decides.last.source, decides.finished.number)
+        ),
         is_running=any(
-            each.last.state == "running" for each in found if each is decides or _is_of_tests(each)
+            each.last.state == "running"
+            for each in found
+            if each is decides or each.last.source.startswith(_TESTS)
         ),
         edited=edited_since(project, memory, whole, later),
         latest=f"{looks[0].source} {looks[0].number}" if looks else "",
@@ -118,27 +126,19 @@ def _tests(standing: SourceStatus, memory: HistoryReader) -> tuple[ChangedTest, 
     return next((each.tests for each in found if each.verdict == "green" and each.tests), ())
 
 
-def _is_of_tests(standing: SourceStatus) -> bool:
-    return standing.last.source.startswith(_TESTS)
-
-
-def _is_complete(standing: SourceStatus, looks: Sequence[RunWindow]) -> bool:
-    number = standing.finished.number if standing.finished is not None else 0
-    return any(each.is_full for each in looks if (each.source, each.number) == (standing.last.source, number))
-
-
 def _deciding(found: Sequence[SourceStatus], looks: Sequence[RunWindow]) -> SourceStatus:
     """The worst of the sources whose last run saw the files as the last run of all did; the newest of equals."""
     newest = max(found, key=_age)
     last: dict[str, RunWindow] = {}
     for each in looks:
         last.setdefault(each.source, each)
-    same = [s for s in found if s is newest or _saw_the_same(last.get(s.last.source), looks)]
+
+    def saw_the_same(source: str) -> bool:
+        look = last.get(source)
+        return look is not None and look.snapshot is not None and look.snapshot == looks[0].snapshot
+
+    same = [each for each in found if each is newest or saw_the_same(each.last.source)]
     return max(same, key=lambda standing: (_WORST.index(standing.verdict), _age(standing)))
-
-
-def _saw_the_same(look: RunWindow | None, looks: Sequence[RunWindow]) -> bool:
-    return look is not None and look.snapshot is not None and look.snapshot == looks[0].snapshot
 
 
 def _age(standing: SourceStatus) -> float:
@@ -192,21 +192,20 @@ def edited_since(
     :param run: the run to compare with; ``later``: it and those since.
     """
     known = memory.files()
-    now = files_now(project.root, known, _ours(project))
+    ours = (project.settings.file, project.settings.json, f"{files.STATE_FOLDER}/")
+    now = files_now(project.root, known, [path for path in ours if path])
     before = _before(known, memory, run)
     if now.entries is None or before is None:
         return Edited(paths=None, state=now.state)
     changed = [
         each
-        for each in _changed(before, now.entries)
-        if each[0] not in now.in_doubt and not _is_by_tests(project.root, each[0], now.entries, later)
+        for each in sorted(_differing(before, now.entries))
+        if (each[0].endswith(_CODE) or is_configuration(each[0]))
+        and each[0] not in now.in_doubt
+        and not _is_by_tests(project.root, each[0], now.entries, later)
     ]
     paths = _effective(changed, memory, now)
     return Edited(paths=None if now.in_doubt and not paths else paths, state=now.state)
-
-
-def _ours(project: Project) -> list[str]:
-    return [path for path in (project.settings.file, project.settings.json, f"{files.STATE_FOLDER}/") if path]
 
 
 def _before(known: Known, memory: HistoryReader, run: RunWindow | None) -> dict[str, str | None] | None:
@@ -219,10 +218,6 @@ def _before(known: Known, memory: HistoryReader, run: RunWindow | None) -> dict[
     return before
 
 
-def _changed(before: Mapping[str, str | None], now: Mapping[str, FileEntry]) -> list[_Change]:
-    return sorted(each for each in _differing(before, now) if _counts(each[0]))
-
-
 def _differing(before: Mapping[str, str | None], now: Mapping[str, FileEntry]) -> Iterator[_Change]:
     for path, entry in now.items():
         if before.get(path) != entry.digest:
@@ -230,10 +225,6 @@ def _differing(before: Mapping[str, str | None], now: Mapping[str, FileEntry]) -
     for path in before.keys() - now.keys():
         if before[path] is not None:
             yield path, before[path], None
-
-
-def _counts(path: str) -> bool:
-    return path.endswith(_CODE) or is_configuration(path)
 
 
 def _is_by_tests(root: Path, path: str, now: Mapping[str, FileEntry], runs: Iterable[RunWindow]) -> bool:
@@ -296,7 +287,7 @@ class Files:
 
 
 def files_now(root: Path, known: Known, leave_out: Collection[str]) -> Files:
-    """Look at the files below the root, and at those outside of it that are known.
+    """RunWindow at the files below the root, and at those outside of it that are known.
 
     :param known: as they were when they were last taken down.
     :param leave_out: paths that are no part of the program.
@@ -371,11 +362,8 @@ def last_runs(memory: HistoryReader, source: str | None) -> list[tuple[RunRow, R
     """Of the source, or of each, its last run and the last one that ended."""
     if source is not None:
         return [_last_of(memory, source)]
-    return _without_older_merge([_last_of(memory, name) for name in memory.sources()])
-
-
-def _without_older_merge(pairs: list[tuple[RunRow, RunRow | None]]) -> list[tuple[RunRow, RunRow | None]]:
-    """The last runs but for merged reports that are older than another: those are of files that were others then."""
+    pairs = [_last_of(memory, name) for name in memory.sources()]
+    # A merged report that is older than another run is of files as they were then.
     newest = max(end_of(finished) for _, finished in pairs)
     kept = [pair for pair in pairs if pair[0].source != MERGED or end_of(pair[1]) == newest]
     return kept or pairs
@@ -395,8 +383,10 @@ def source_statuses(
     :param accepted: fingerprints of changes to tests that a person accepted.
     """
     newest = max(pairs, key=lambda pair: end_of(pair[1]))[1]
-    prompt = _prompt(project)
-    told = _sources_in(prompt) if len(pairs) > 1 else ()
+    path = project.root / project.settings.file
+    prompt = path if path.is_file() and files.is_finished(path) else None
+    # The sources whose results the prompt tells: each that is not green has a line of its own.
+    told = _SOURCE.findall(prompt_text(prompt, _MOST_READ)) if len(pairs) > 1 else ()
     for last, finished in pairs:
         yield SourceStatus(
             last=last,
@@ -409,18 +399,6 @@ def source_statuses(
 def end_of(row: RunRow | None) -> float:
     """When it ended, else when it began; 0 for none."""
     return 0.0 if row is None else row.ended or row.started
-
-
-def _prompt(project: Project) -> Path | None:
-    """The prompt, where it is one that a finished run wrote."""
-    path = project.root / project.settings.file
-    # Nothing that a reader would wait for.
-    return path if path.is_file() and files.is_finished(path) else None
-
-
-def _sources_in(path: Path | None) -> Collection[str]:
-    """The sources whose results the prompt tells, of those that are not green: each has a line of its own."""
-    return _SOURCE.findall(prompt_text(path, _MOST_READ))
 
 
 def prompt_text(path: Path | None, limit: int) -> str:
