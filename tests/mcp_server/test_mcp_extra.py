@@ -66,4 +66,4 @@ def test_nothing_but_its_command_names_the_server():
         for path in MODULES
         if "loop_close.mcp_server" in path.read_text(encoding="utf-8")
     }
-    assert {name for name in found if not name.startswith("mcp_server/")} == {"cli/mcp.py"}
+    assert {name for name in found if not name.startswith("mcp_server/")} == {"cli/commands.py"}

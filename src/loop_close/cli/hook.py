@@ -27,6 +27,7 @@ from loop_close.cli.streams import OutputError, Streams, UsageError
 from loop_close.hosts import MAX_INPUT, Host, Payload, PayloadError, host_named
 from loop_close.hosts.protocol import START
 from loop_close.process import locked
+from loop_close.store.records import to_record
 from loop_close.text import fault_text
 
 if TYPE_CHECKING:
@@ -322,8 +323,6 @@ def _said(host: Host, payload: Payload, found: GateAnswer) -> str:
     return host.end(payload, found.text) if found.kind == "end" else host.go_on(payload, found.text)
 
 
-# What an agent says over a red run, and what of it is kept for its next turns.
-
 # As many as the analyzer looks back on, of which the one that is said now is the last.
 _RESPONSES = 2
 _ERRORS = 10
@@ -367,7 +366,7 @@ def _with(before: Session, message: str) -> Session:
     )
 
 
-# How often the agents of each session were sent back, and what they said: a small file beside the history.
+# The sessions of agents, in a small file beside the history.
 
 _SCHEMA = "loop-close.sessions/1"
 _LOCK = "sessions.lock"
@@ -379,22 +378,22 @@ _MARK = re.compile(r"([0-9]{1,9} [0-9a-f]{16})?")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Session:
-    """What is remembered of one session of an agent.
+    """What is kept of one session of an agent.
 
-    :ivar blocks: how often in a row it was sent back; ``run`` names the last run then, ``code`` a digest of
-        the files as they were.
-    :ivar turns: how often it was sent back since it was last let go.
-    :ivar is_back: it was sent back when it last wanted to stop, and not let go.
-    :ivar told: length and digest of all that it had said then, where its host says all of it again; empty elsewhere.
-    :ivar responses: what it said over the last red runs, the oldest first: the end of what was nothing but test
-        output, empty for all else.
-    :ivar errors: what each of them told of an error, values masked; empty for none.
+    :ivar blocks: how often in a row it was sent back; ``run`` names the last run then, ``code`` is a digest of the
+        files then.
+    :ivar turns: how often it was sent back since it was last allowed to stop.
+    :ivar is_back: it was sent back when it last wanted to stop.
+    :ivar told: length and digest of all that it had said then, if its host repeats all of it; else empty.
+    :ivar responses: its messages over the last red runs, the oldest first: the end of those that are only test output,
+        empty for the others.
+    :ivar errors: the error that each of them reports, values masked; empty for none.
     :ivar asked: digests of the sets of functions for which it was sent back, as no test ran them, and fingerprints of
         the changes to tests that were reported to it.
-    :ivar known: number, start and source of the last run that was seen; ``is_lost``: the history had it no more. They
-        are kept outside of the project alone, of the session as a whole.
-    :ivar began: how it is known when the session began, then the last run of each source until then, as it can be known
-        again; kept like ``known``. Empty where that was not yet taken down.
+    :ivar known: number, start and source of the last run that was seen; ``is_lost``: the history no longer has that
+        run. Both are kept only outside of the project, for the session as a whole.
+    :ivar began: how the start of the session is known, then the last run of each source until then; kept like
+        ``known``. Empty if that was not recorded yet.
     """
 
     blocks: int = 0
@@ -412,9 +411,9 @@ class Session:
 
 
 def key_of(host: str, session: str) -> str:
-    """What a session goes by: its own name may be anything, and is nobody's business."""
+    """The key of a session: a digest, as the name may be any text, and private."""
     try:
-        from _blake2 import blake2b  # as that is what it comes to; hashlib loads OpenSSL first
+        from _blake2 import blake2b  # what hashlib returns, without loading OpenSSL
     except ImportError:
         from hashlib import blake2b
 
@@ -422,12 +421,12 @@ def key_of(host: str, session: str) -> str:
 
 
 def mark_of(message: str) -> str:
-    """What a text is known by again: its length and a digest."""
+    """The length and a digest of a text, by which its beginning is recognized again."""
     return f"{len(message)} {key_of('', message)}"
 
 
 def new_in(message: str, told: str) -> str:
-    """What was added to a text, in lines of its own, since this was its mark; all of it where it began otherwise."""
+    """The lines that were added to a text since :func:`mark_of` gave ``told``; the whole text if it began otherwise."""
     length = int(told.partition(" ")[0] or 0)
     is_same = mark_of(message[:length]) == told and message[length : length + 1] in ("", "\n")
     return message[length + 1 :] if is_same else message
@@ -436,7 +435,7 @@ def new_in(message: str, told: str) -> str:
 def sessions(path: Path) -> dict[str, Session]:
     """The sessions by key, the latest last; none where the file is missing or damaged."""
     try:
-        if not path.is_file():  # nothing that a reader would wait for
+        if not path.is_file():  # a pipe would block the reader
             return {}
         with path.open("rb") as file:
             text = file.read(_LARGEST + 1)
@@ -447,63 +446,37 @@ def sessions(path: Path) -> dict[str, Session]:
 
 
 def _session(value: Mapping[str, object]) -> Session:
-    blocks, run, code, turns = value["blocks"], value["run"], value["code"], value.get("turns", 0)
-    is_back, told = value.get("is_back", False), value.get("told", "")
-    if not (
-        isinstance(blocks, int) and isinstance(turns, int) and isinstance(run, str) and isinstance(code, str)
-    ):
-        raise TypeError
-    if not (isinstance(is_back, bool) and isinstance(told, str) and _MARK.fullmatch(told)):
-        raise TypeError
-    seen, is_lost = value.get("known", ""), value.get("is_lost", False)
-    if not (isinstance(seen, str) and isinstance(is_lost, bool)):
-        raise TypeError
-    responses, errors, asked = (_texts(value.get(name, [])) for name in ("responses", "errors", "asked"))
-    began = _texts(value.get("began", []))
-    if not all(map(_RUN.fullmatch, began[1:])):
-        raise TypeError
-    known = Session(blocks=blocks, run=run, code=code, turns=turns, is_back=is_back, told=told)
-    known = replace(known, responses=responses, errors=errors, asked=asked, known=seen, is_lost=is_lost)
-    return replace(known, began=began)
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise TypeError
-    return tuple(value)
+    session = to_record(Session, value)
+    is_whole = {"blocks", "run", "code"} <= value.keys()
+    if not (is_whole and _MARK.fullmatch(session.told) and all(map(_RUN.fullmatch, session.began[1:]))):
+        raise ValueError
+    return session
 
 
 def keep(path: Path, key: str, session: Session) -> bool:
-    """Remember a session as the latest; the oldest are forgotten. Another process that does the same is waited for.
+    """Save a session as the latest, and drop the oldest; waits for other processes that do the same.
 
     :returns: whether it could be written.
     """
-    if path.parent.is_symlink():  # what it leads to is not ours to write
+    if path.parent.is_symlink():  # its target may be anything
         return False
     try:
         with locked(path.with_name(_LOCK)):
-            files.write_private(path, _text({**_without(sessions(path), key), key: session}))
+            known = sessions(path)
+            known.pop(key, None)  # the latest comes last
+            files.write_private(path, _text({**known, key: session}))
     except OSError:
         return False
     return True
 
 
-def _without(known: dict[str, Session], key: str) -> dict[str, Session]:
-    return {name: session for name, session in known.items() if name != key}
-
-
 def _text(known: dict[str, Session]) -> str:
-    """The file's text, the oldest left out: of all but the latest what is more than the file may hold, too."""
+    """The file's text; the oldest sessions are left out, until the text is as short as the file may be."""
     kept = {name: asdict(session) for name, session in list(known.items())[-_MOST:]}
     text = json.dumps({"schema": _SCHEMA, "sessions": kept}, indent=1)
-    return (
-        f"{text}\n"
-        if len(text) < _LARGEST or len(kept) == 1
-        else _text(dict(list(known.items())[-len(kept) // 2 :]))
-    )
-
-
-# Which host of agents a command is about.
+    if len(text) < _LARGEST or len(kept) == 1:
+        return f"{text}\n"
+    return _text(dict(list(known.items())[-len(kept) // 2 :]))
 
 
 def host_called(name: str) -> Host:
