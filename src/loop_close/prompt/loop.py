@@ -12,7 +12,7 @@ from loop_close.model import Report
 from loop_close.progress.steps import same_code_as, worth_telling
 from loop_close.progress.tampering import KINDS
 from loop_close.prompt.compose import estimate_tokens
-from loop_close.prompt.show import safe, span, spans
+from loop_close.prompt.show import plain_values, safe, span, spans
 from loop_close.syntax.meaning import MODULE
 from loop_close.text.sanitize import fence, one_line
 
@@ -163,7 +163,7 @@ def state_lines(report: Report, tokens: int) -> Iterator[str]:
     if progress.breaker.state == "half_open":
         yield from _experiment(progress)
     elif progress.breaker.state == "open":
-        yield from _hand_over(progress)
+        yield f"For a person: {_question(progress, _failing(progress))}"
 
 
 def state_line(progress: Progress) -> str:
@@ -244,11 +244,6 @@ def _situation(signal: Signal, progress: Progress) -> str:
     return f"{signal.kind}, moved" if signal.kind == "repeated-failure" and moves else signal.kind
 
 
-def _hand_over(progress: Progress) -> Iterator[str]:
-    """While it is open: the question that only a person can answer."""
-    yield f"For a person: {_question(progress, _failing(progress))}"
-
-
 def _failing(progress: Progress) -> list[str]:
     return sorted(test for test, known in progress.episode.tests.items() if known.status == "failing")
 
@@ -307,17 +302,16 @@ def attempts(report: Report, tokens: int) -> Iterator[str]:
     if progress is None or progress.position < 2 or not progress.step.unresolved:
         return
     steps = worth_telling(progress)
-    rows = [_row(step, progress) for step in steps[-_MAX_STEPS:]]
+    rows = [
+        f"| {step.run} | {_cell(_edit_of(step))}{_same_code(step, progress)} | {_cell(effect(step))} |"
+        for step in steps[-_MAX_STEPS:]
+    ]
     while rows and estimate_tokens("\n".join((*_HEAD, *rows))) > tokens - _ROOM_TO_COUNT:
         rows.pop(0)
     if rows:
         left = len(steps) - len(rows)
         yield from (*_HEAD, *rows)
         yield from ["", f"{left} earlier run{'s' * (left != 1)} left out."] if left else []
-
-
-def _row(step: Step, progress: Progress) -> str:
-    return f"| {step.run} | {_cell(_edit_of(step))}{_twin(step, progress)} | {_cell(effect(step))} |"
 
 
 def _cell(text: str) -> str:
@@ -328,7 +322,7 @@ def _cell(text: str) -> str:
     return _BAR.sub(lambda found: found[1] + "\\" * (1 + len(found[1]) % 2) + "|", text)
 
 
-def _twin(step: Step, progress: Progress) -> str:
+def _same_code(step: Step, progress: Progress) -> str:
     same = same_code_as(step, progress)
     return f", back to the code of run {same}" if same is not None else ""
 
@@ -408,13 +402,8 @@ def lines_of(changes: Sequence[ChangedTest]) -> list[str]:
     lines: list[str] = []
     room = _MAX_DIFFS
     groups = (("open", _OPEN), ("asked", _ASKED), ("no-edit", _UNEDITED_TESTS), ("hint", _HINTS))
-    for state, words in groups:
-        is_group = (c.state not in ("open", "accepted") and c.kind == "no-edit" for c in changes)
-        found = [
-            c
-            for c, is_own in zip(changes, is_group, strict=True)
-            if state == ("no-edit" if is_own else c.state)
-        ]
+    for group, words in groups:
+        found = [change for change in changes if _group_of(change) == group]
         if not found:
             continue
         lines += [*([""] if lines else []), words, ""]
@@ -426,6 +415,11 @@ def lines_of(changes: Sequence[ChangedTest]) -> list[str]:
         more = len(found) - _MAX_SHOWN
         lines += [f"- and {more} more"] if more > 0 else []
     return lines
+
+
+def _group_of(change: ChangedTest) -> str:
+    is_unedited = change.kind == "no-edit" and change.state not in ("open", "accepted")
+    return "no-edit" if is_unedited else change.state
 
 
 def _what(change: ChangedTest) -> str:
@@ -459,17 +453,5 @@ def plain_line(change: ChangedTest) -> str:
 
 def tests_document(changes: Sequence[ChangedTest]) -> list[dict[str, Any]]:
     """The changes as plain values, as the report and ``status --json`` have them."""
-    return [
-        {
-            "file": safe(change.file),
-            "test": safe(change.test),
-            "kind": change.kind,
-            "what": safe(change.what),
-            "before": safe(change.before),
-            "after": safe(change.after),
-            "line": change.line,
-            "state": change.state,
-            "accepted": change.state == "accepted",
-        }
-        for change in changes
-    ]
+    names = ("file", "test", "kind", "what", "before", "after", "line", "state")
+    return [{**plain_values(change, *names), "accepted": change.state == "accepted"} for change in changes]

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from loop_close.calls import Swallowed
+from loop_close.calls import Calls, Swallowed
 from loop_close.causes.hidden import swallowed_for
 from loop_close.facts import differences, innermost, links, place, values
-from loop_close.memory import GROUPS, Edit, Progress, Signal, Step
+from loop_close.memory import GROUPS, Breaker, Edit, Progress, Signal, Step
 from loop_close.model import (
-    Difference,
     Evidence,
     Observation,
     Raised,
@@ -27,10 +26,14 @@ from loop_close.prompt.loop import effect, tests_document
 from loop_close.prompt.place import representative
 from loop_close.prompt.rerun import rerun_command
 from loop_close.prompt.sections import known_document
-from loop_close.prompt.show import safe
+from loop_close.prompt.show import plain_values, safe
 from loop_close.syntax.meaning import MODULE
 
 SCHEMA = "loop-close.report/1"
+
+
+def _location(record: Any) -> dict[str, Any]:
+    return plain_values(record, "file", "line", "function")
 
 
 def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
@@ -64,10 +67,7 @@ def _run(observation: Observation) -> dict[str, Any]:
     made = observation.provenance
     index, of = made.shard
     return {
-        "runner": made.runner,
-        "environment": safe(made.environment),
-        "interpreter": made.interpreter,
-        "platform": made.platform,
+        **plain_values(made, "runner", "environment", "interpreter", "platform"),
         "selection": safe(observation.selection),
         "shard": {"index": index, "of": of} if of else None,
         "id": safe(made.run_id),
@@ -78,8 +78,7 @@ def _run(observation: Observation) -> dict[str, Any]:
 
 def _source_result(each: SourceResult) -> dict[str, Any]:
     return {
-        "source": safe(each.source),
-        "verdict": each.verdict,
+        **plain_values(each, "source", "verdict"),
         "counts": asdict(each.observation.counts),
         "root_causes": list(each.causes),
         "failed": sorted({safe(f.nodeid) for f in each.observation.failures if f.nodeid}),
@@ -94,8 +93,7 @@ def _cause(cause: RootCause, report: Report) -> dict[str, Any]:
     file, line, function = place(failure)
     tests = [safe(e.failure.nodeid) for e in cause.evidence if e.failure is not None]
     return {
-        "id": cause.id,
-        "kind": cause.kind,
+        **plain_values(cause, "id", "kind"),
         "exception": safe(failure.raised.type) if failure.raised is not None else "",
         "message": safe(failure.message),
         "location": {"file": safe(file), "line": line, "function": safe(function)},
@@ -109,14 +107,8 @@ def _cause(cause: RootCause, report: Report) -> dict[str, Any]:
 
 
 def _suspect(suspect: Suspect) -> dict[str, Any]:
-    return {
-        "file": safe(suspect.file),
-        "line": suspect.line,
-        "end_line": suspect.end_line,
-        "function": safe(suspect.function),
-        "score": suspect.score,
-        "reasons": [safe(reason) for reason in all_reasons(suspect)],
-    }
+    place = plain_values(suspect, "file", "line", "end_line", "function", "score")
+    return {**place, "reasons": [safe(reason) for reason in all_reasons(suspect)]}
 
 
 def _swallowed(each: Swallowed) -> dict[str, Any]:
@@ -124,7 +116,7 @@ def _swallowed(each: Swallowed) -> dict[str, Any]:
     return {
         "exception": safe(each.type),
         "message": safe(each.message),
-        "location": {"file": safe(each.file), "line": each.line, "function": safe(each.function)},
+        "location": _location(each),
         "caught": safe(each.caught),
         "tests": sorted(map(safe, each.failed)),
         "passing": each.passed,
@@ -133,13 +125,13 @@ def _swallowed(each: Swallowed) -> dict[str, Any]:
 
 def _calls(observation: Observation) -> dict[str, Any]:
     """How many tests were looked at for the calls that they made, and why none were."""
-    calls = observation.calls
+    calls = observation.calls or Calls()
     return {
-        "failing": len(calls.failed) if calls is not None else 0,
-        "omitted": calls.omitted if calls is not None else 0,
-        "passed_over": calls.passed_over if calls is not None else 0,
-        "passing": calls.passed if calls is not None else 0,
-        "remembered": calls.remembered if calls is not None else 0,
+        "failing": len(calls.failed),
+        "omitted": calls.omitted,
+        "passed_over": calls.passed_over,
+        "passing": calls.passed,
+        "remembered": calls.remembered,
         "why_off": safe(observation.why_no_calls),
     }
 
@@ -150,24 +142,14 @@ def _evidence(evidence: Evidence, causes: Mapping[int, str]) -> dict[str, Any]:
     :param causes: the ids of root causes by the identity of their evidence, which cannot be hashed.
     """
     failure = evidence.failure
-    found: dict[str, Any] = {
-        "kind": evidence.kind,
-        "file": safe(evidence.file),
-        "line": evidence.line,
-        "label": safe(evidence.label),
-        "snippet": safe(evidence.snippet),
-    }
+    found = plain_values(evidence, "kind", "file", "line", "label", "snippet")
     if failure is not None:
-        found |= {"test": safe(failure.nodeid), "phase": failure.phase, "subtest": safe(failure.subtest)}
+        found |= {"test": safe(failure.nodeid), **plain_values(failure, "phase", "subtest")}
         found["cause"] = causes.get(id(evidence), "")
         found["chain"] = [_link(link) for link in links(failure.raised)]
-        found["differences"] = [_difference(each) for each in differences(failure)]
+        found["differences"] = [plain_values(each, "path", "left", "right") for each in differences(failure)]
         found["values"] = [{"name": safe(name), "value": safe(value)} for name, value in values(failure)]
     return found
-
-
-def _difference(difference: Difference) -> dict[str, str]:
-    return {name: safe(text) for name, text in asdict(difference).items()}
 
 
 def _link(raised: Raised) -> dict[str, Any]:
@@ -175,9 +157,7 @@ def _link(raised: Raised) -> dict[str, Any]:
     return {
         "exception": safe(raised.type),
         "message": safe(raised.message),
-        "file": safe(frame.file) if frame is not None else "",
-        "line": frame.line if frame is not None else 0,
-        "function": safe(frame.function) if frame is not None else "",
+        **(_location(frame) if frame is not None else {"file": "", "line": 0, "function": ""}),
         "nearest": [safe(name) for name in raised.nearest],
         "members": [_link(member) for member in raised.members],
     }
@@ -191,13 +171,10 @@ def dump(document: Mapping[str, Any]) -> Iterator[str]:
     yield "{\n"
     for number, (key, value) in enumerate(document.items()):
         yield f"{',' if number else ''}{json.dumps(key)}: "
-        yield from _items(value) if _is_long(value) else [json.dumps(value, ensure_ascii=False)]
+        is_long = isinstance(value, list) and value and isinstance(value[0], dict)
+        yield from _items(value) if is_long else [json.dumps(value, ensure_ascii=False)]
         yield "\n"
     yield "}\n"
-
-
-def _is_long(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
 def _items(values: list[Any]) -> Iterator[str]:
@@ -231,18 +208,10 @@ def standing_document(report: Report) -> dict[str, Any]:
         ],
         "signals": [signal_document(s) for s in progress.signals if s.is_on] if progress is not None else [],
         "test_changes": tests_document(progress.tests if progress is not None else ()),
-        "breaker": {
-            "state": progress.breaker.state if progress is not None else "closed",
-            "reason": progress.breaker.reason if progress is not None else "",
-        },
+        "breaker": asdict(progress.breaker if progress is not None else Breaker()),
         "decision": decision(report),
         "elsewhere": [
-            {
-                "source": safe(each.source),
-                "run": each.run,
-                "verdict": safe(each.verdict),
-                "current": each.is_current,
-            }
+            {**plain_values(each, "source", "run", "verdict"), "current": each.is_current}
             for each in report.others
             if each.verdict != "green"
         ],
@@ -312,15 +281,7 @@ def _since_green(report: Report) -> dict[str, Any] | None:
     return {
         "run": report.green_run,
         "kind": since.kind,
-        "edits": [
-            {
-                "file": safe(edit.file),
-                "function": safe(edit.function),
-                "change": edit.change,
-                "diff": safe(edit.diff),
-            }
-            for edit in since.edits
-        ],
+        "edits": [plain_values(edit, "file", "function", "change", "diff") for edit in since.edits],
         "omitted": since.omitted,
     }
 

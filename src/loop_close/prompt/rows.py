@@ -220,15 +220,11 @@ def _kept(
     kept: list[int] = []
     for number in dict.fromkeys([*wanted, *rest]):
         more = sorted([*kept, number])
-        if number in body and _rows_of(more, body) <= most:
+        omissions = sum(n + 1 < m for n, m in pairwise([body.start - 1, *more, body.stop]))
+        if number in body and len(more) + omissions <= most:
             kept = more
     gaps = [n + 1 for n, following in pairwise([body.start - 1, *kept, body.stop]) if following == n + 2]
     return sorted([*kept, *gaps])  # to count one line takes as much room as to show it
-
-
-def _rows_of(numbers: Sequence[int], body: range) -> int:
-    """How many rows the lines take, with a row for each omission."""
-    return len(numbers) + sum(n + 1 < m for n, m in pairwise([body.start - 1, *numbers, body.stop]))
 
 
 def _headers(source: Source, parsed: _Parsed | None, line: int) -> list[int]:

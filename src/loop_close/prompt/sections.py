@@ -9,14 +9,14 @@ from typing import Any
 from loop_close.calls import Calls
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.facts import is_environment
-from loop_close.model import Evidence, KnownFailure, KnownState, Observation, Report, RootCause, SourceResult
+from loop_close.model import Evidence, KnownFailure, KnownState, Observation, Report, SourceResult
 from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line, second_place
 from loop_close.prompt.compose import Section, estimate_tokens
 from loop_close.prompt.green import edits_not_run_line, edits_not_run_words, green_title, known_words
 from loop_close.prompt.loop import attempts, changed_tests, since_green, state_lines
 from loop_close.prompt.place import in_words, name_of, percent, place_of, representative
 from loop_close.prompt.rerun import command_for, rerun_command, rerun_commands
-from loop_close.prompt.show import line_of, safe, span, spans
+from loop_close.prompt.show import line_of, plain_values, safe, span, spans
 from loop_close.text.sanitize import fence, one_line
 
 #: Root causes shown as blocks; the others get a line each.
@@ -271,7 +271,7 @@ def root_causes(report: Report, tokens: int, advisers: Mapping[str, Detector]) -
                 shown.setdefault(place_of(causes[index]).source_key, index)
             if level == LEVELS - 1 and (second := second_place(causes[index])):
                 shown.setdefault((second.file, second.function, second.line), index)
-    yield from _joined(_with_one_legend(rendered[:MAX_BLOCKS]))
+    yield from _with_blank_lines(_with_one_legend(rendered[:MAX_BLOCKS]))
     if rendered[MAX_BLOCKS:]:
         yield from ("", f"{len(rendered) - MAX_BLOCKS} more, in a line each:", "")
     for lines in rendered[MAX_BLOCKS:]:
@@ -291,18 +291,14 @@ def _first_lines(report: Report, tokens: int, advisers: Mapping[str, Detector]) 
     kept: list[list[str]] = []
     spent = 0
     for index, cause in enumerate(report.causes):
-        lines = _shortest(index, cause, report, advisers)
+        is_block = index < MAX_BLOCKS
+        brief = brief_line(index + 1, cause, report) if not is_block else ""
+        lines = block_lines(index + 1, cause, 0, report, advisers) if is_block else [brief]
         spent += _cost(lines)
         if kept and spent > tokens:
             break
         kept.append(lines)
     return kept
-
-
-def _shortest(index: int, cause: RootCause, report: Report, advisers: Mapping[str, Detector]) -> list[str]:
-    if index < MAX_BLOCKS:
-        return block_lines(index + 1, cause, 0, report, advisers)
-    return [brief_line(index + 1, cause, report)]
 
 
 def _cost(lines: Sequence[str]) -> int:
@@ -326,7 +322,7 @@ def _with_one_legend(rendered: Sequence[list[str]]) -> list[list[str]]:
     return shown
 
 
-def _joined(rendered: Sequence[Sequence[str]]) -> Iterator[str]:
+def _with_blank_lines(rendered: Sequence[Sequence[str]]) -> Iterator[str]:
     for number, lines in enumerate(rendered):
         if number:
             yield ""
@@ -394,14 +390,7 @@ def _known_lines(found: Sequence[KnownFailure]) -> Iterator[str]:
 def known_document(observation: Observation) -> list[dict[str, Any]]:
     """The same as plain values, for the JSON report."""
     return [
-        {
-            "test": safe(each.test),
-            "state": each.state,
-            "cause": each.cause,
-            "message": safe(each.message),
-            "issue": safe(each.issue),
-            "until": each.until,
-        }
+        plain_values(each, "test", "state", "cause", "message", "issue", "until")
         for each in observation.known
     ]
 
