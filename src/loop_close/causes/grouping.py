@@ -138,31 +138,10 @@ _TEST_FUNCTION = re.compile(r"(?:\A|\.)test\w*(?:\.<locals>|\Z)")
 #: Types that every program has: an attribute that one of them lacks says little about the place to look.
 _BUILTIN_TYPES = frozenset(
     (
-        *(
-            "NoneType",
-            "bool",
-            "int",
-            "float",
-            "complex",
-            "str",
-            "bytes",
-            "bytearray",
-            "list",
-            "tuple",
-            "dict",
-            "set",
-        ),
-        *(
-            "frozenset",
-            "range",
-            "slice",
-            "function",
-            "method",
-            "builtin_function_or_method",
-            "property",
-            "type",
-        ),
-        *("generator", "coroutine", "async_generator", "map", "filter", "zip", "dict_keys", "dict_values"),
+        *("NoneType", "bool", "int", "float", "complex", "str", "bytes", "bytearray", "list", "tuple"),
+        *("dict", "set", "frozenset", "range", "slice", "function", "method", "builtin_function_or_method"),
+        *("property", "type", "generator", "coroutine", "async_generator", "map", "filter", "zip"),
+        *("dict_keys", "dict_values"),
     )
 )
 _MISSING_FILE = ("FileNotFoundError", "NotADirectoryError", "IsADirectoryError", "PermissionError")

@@ -202,7 +202,7 @@ class Join:
     def _weigh(self, one: Group, other: Group) -> float:
         """The assurance; two that clash by themselves stay two, whatever else is in their groups."""
         singles = product(one, other)
-        if any(clash(self._evidence((i,)), self._evidence((j,))) for i, j in singles):
+        if any(_clash(self._evidence((i,)), self._evidence((j,))) for i, j in singles):
             return -inf
         return assurance(self._evidence(one), self._evidence(other))
 
@@ -214,7 +214,7 @@ class Join:
         surest = max(pairs, key=lambda pair: self._assurance(*pair))
         for taken in (parts, surest):
             whole = tuple(sorted(cause for part in taken for cause in part))
-            if is_as_sure(self._evidence(whole), map(self._evidence, taken)):
+            if _is_as_sure(self._evidence(whole), map(self._evidence, taken)):
                 return [whole, *(part for part in parts if part not in taken)]
         self._refused.update(map(frozenset, pairs))
         return parts
@@ -341,7 +341,7 @@ def assurance(one: CauseEvidence, other: CauseEvidence) -> float:
     return odds(one, other) - _SURE if agreement(one.blame, other.blame) >= _least(one, other) else -inf
 
 
-def is_as_sure(whole: CauseEvidence, parts: Iterable[CauseEvidence]) -> bool:
+def _is_as_sure(whole: CauseEvidence, parts: Iterable[CauseEvidence]) -> bool:
     """Whether one function leads in the whole as in the parts. Code that they merely share leads nowhere."""
     return _first(whole) >= _KEPT * min(map(_first, parts))
 
@@ -358,24 +358,24 @@ def agreement(one: _Blame, other: _Blame) -> float:
 def _least(one: CauseEvidence, other: CauseEvidence) -> float:
     if not one.lines.tests.isdisjoint(other.lines.tests):
         return _UNKNOWN
-    name = most_blamed(one.blame, other.blame)
+    name = _most_blamed(one.blame, other.blame)
     return _LEAST if name and min(one.blame[name][1], other.blame[name][1]) else _UNKNOWN
 
 
-def most_blamed(one: _Blame, other: _Blame) -> Name | None:
+def _most_blamed(one: _Blame, other: _Blame) -> Name | None:
     """The function that they agree on most; None where they agree on none."""
     common = one.keys() & other.keys()
     return max(common, key=lambda name: (one[name][0] * other[name][0], name), default=None)
 
 
-def clash(one: CauseEvidence, other: CauseEvidence) -> bool:
+def _clash(one: CauseEvidence, other: CauseEvidence) -> bool:
     """Whether they are two whatever else is known: of two kinds, or exceptions out of the very function both blame."""
     if one.kind != other.kind:
         return True
     if one.place is None or other.place is None:
         return False
     (name, what), (same, that) = one.place, other.place
-    return what != that and name == same == most_blamed(one.blame, other.blame)
+    return what != that and name == same == _most_blamed(one.blame, other.blame)
 
 
 def lines_of(tests: Collection[str], calls: Calls, handlers: Collection[Name] = ()) -> LinesRun:

@@ -60,7 +60,7 @@ UNCOUNTED: Mapping[str, float] = {
     NONE: 3.0,
 }
 #: Where even the likeliest is less probable, the evidence is weak, and nothing is said.
-LEAST_FIRST = 0.1
+_LEAST_FIRST = 0.1
 #: As many are named as it takes to have the right one among them with this probability. With 0.9 the right one was
 #: among the first five of 3 % fewer faults.
 _COVERED = 0.97
@@ -78,7 +78,7 @@ def suspects_among(found: Scored) -> tuple[Suspect, ...]:
     :param found: the candidates of a cause.
     """
     ranked = [each for each in found if _explains(each[1])][:MOST]
-    if not ranked or ranked[0][0] < LEAST_FIRST:
+    if not ranked or ranked[0][0] < _LEAST_FIRST:
         return ()
     before = [0.0, *accumulate(score for score, _ in ranked)]
     return tuple(

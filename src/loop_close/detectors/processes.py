@@ -160,7 +160,7 @@ UNHANDLED_ASYNC = Detector(
     advise=_unhandled_advice,
 )
 
-MAX_FRAMES = 3
+_MAX_FRAMES = 3
 
 
 def _frames(observation: Observation) -> Iterator[Evidence]:
@@ -178,7 +178,7 @@ def _frames(observation: Observation) -> Iterator[Evidence]:
     first = next((f for f in ran if f.raised is not None and f.raised.frames), None)
     frames = first.raised.frames if first is not None and first.raised is not None else ()
     is_claimed = first is not None and first.phase == "process"  # and with it its innermost frame
-    for frame in frames[: -MAX_FRAMES - 1 : -1][1 if is_claimed else 0 :]:
+    for frame in frames[: -_MAX_FRAMES - 1 : -1][1 if is_claimed else 0 :]:
         yield Evidence(
             kind="stack-trace", snippet=frame.function, label=frame.function, file=frame.file, line=frame.line
         )

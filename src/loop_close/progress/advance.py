@@ -53,7 +53,7 @@ def advance(episode: Episode, run: Run, limits: Thresholds = _DEFAULT) -> Advanc
         not_run=tuple(changes.not_run),
         not_fixed=tuple(changes.not_fixed),
         signals=check_all(view),
-        breaker=breaker_of(after, step, limits),
+        breaker=_breaker(after, step, limits),
         tests=tests,
     )
     # what failed last is another selection each time
@@ -97,7 +97,7 @@ def _step(episode: Episode, run: Run, changes: Changes, left: list[str], limits:
     shapes = "\1".join(f"{test}\0{changes.tests[test].mark.shape}" for test in left)
     state = hashlib.blake2b(shapes.encode("utf-8", "replace"), digest_size=8).hexdigest()
     made = Attempt(episode=episode, run=run, changes=changes, state=state, left=len(left))
-    counted = is_attempt(made)
+    counted = _is_attempt(made)
     return Step(
         run=run.number,
         state=state,
@@ -179,7 +179,7 @@ def _stalled(episode: Episode, step: Step) -> int:
     return episode.stalled + (step.is_counted and not is_undone)
 
 
-def breaker_of(episode: Episode, step: Step, limits: Thresholds) -> Breaker:
+def _breaker(episode: Episode, step: Step, limits: Thresholds) -> Breaker:
     """Closed after progress; half open, then open, the longer there is none."""
     if step.advanced or not step.unresolved:
         return Breaker()
@@ -226,7 +226,7 @@ class Attempt:
     left: int
 
 
-def is_attempt(made: Attempt) -> bool:
+def _is_attempt(made: Attempt) -> bool:
     """False for a run that says nothing about the last edit: killed, infrastructure, flaky, or other tests chosen."""
     run, changes = made.run, made.changes
     if run.is_killed:

@@ -106,7 +106,7 @@ def _first_seen(changes: Changes, episode: Episode, run: Run, after: Known) -> K
     if not episode.steps and is_green and run.edits.kind in UNEDITED:
         after = flipped(after, run.number)  # it passed in the green run before
     changes.new.append(test)
-    if had_passed(test, episode, run):
+    if _had_passed(test, episode, run):
         changes.broken.append(test)
         after = replace(after, was_broken=True)
     elif any(edit.file == file_of(test) and edit.change != "removed" for edit in run.edits.edits):
@@ -183,7 +183,7 @@ def _not_failing(changes: Changes, episode: Episode, run: Run, test: str, known:
         return
     # A skip may come from anywhere: the code under test can raise it as well.
     is_skipped = outcome in ("skipped", "xfailed") and not _is_unedited(episode, run, known)
-    is_touched = is_skipped or is_by_runner(test, outcome, run)
+    is_touched = is_skipped or _is_by_runner(test, outcome, run)
     after = settled(known, outcome, run.number, is_touched=is_touched)
     if known.status == "failing":
         after = _no_longer_failing(changes, episode, run, test, known, after)
@@ -209,7 +209,7 @@ def _no_longer_failing(
     return after
 
 
-def had_passed(test: str, episode: Episode, run: Run) -> bool:
+def _had_passed(test: str, episode: Episode, run: Run) -> bool:
     """Whether a test that is not known passed in the episode: a whole run had it and did not name it.
 
     That it was there then is known where only the code under test and other tests were edited since: cases, bases and
@@ -274,10 +274,10 @@ def failing(tests: Mapping[str, Known]) -> list[str]:
     return sorted(test for test, known in tests.items() if known.status == "failing" and not is_flaky(known))
 
 
-# What is known of one test, brought up to date by one run.
+# --- the state of one test after a run
 
 #: What became of a test that did not fail.
-Became = Literal["passed", "skipped", "xfailed", "deleted", "uncollected"]
+_Became = Literal["passed", "skipped", "xfailed", "deleted", "uncollected"]
 
 _MAX_FORMS = 16
 _MAX_RUNS = 12
@@ -310,7 +310,7 @@ def failed(known: Known | None, mark: Mark, run: int) -> Known:
     )
 
 
-def settled(known: Known, outcome: Became, run: int, *, is_touched: bool = True) -> Known:
+def settled(known: Known, outcome: _Became, run: int, *, is_touched: bool = True) -> Known:
     """After a run in which it did not fail: passed, skipped, expected to fail, or gone.
 
     :param is_touched: something was edited by which it may have been silenced: a test may also come to be skipped by
@@ -355,13 +355,13 @@ def _with_value(values: tuple[tuple[int, str], ...], got: str, run: int) -> tupl
     return (*values, (run, got))[-_MAX_VALUES:]
 
 
-# What became of a test that failed before and is not among the failures now.
+# --- the outcome of a test that failed before and is not among the failures now
 
 #: pytest's words for a run that ended with its collection: the other files were collected whole.
 _COLLECTED = "during collection"
 
 
-def outcome_of(test: str, known: Known, run: Run, episode: Episode) -> Became | None:
+def outcome_of(test: str, known: Known, run: Run, episode: Episode) -> _Became | None:
     """What became of it; None where it did not run."""
     if run.is_killed:
         return None
@@ -373,10 +373,10 @@ def outcome_of(test: str, known: Known, run: Run, episode: Episode) -> Became | 
         return "passed" if run.is_full and _is_same_command(run, episode) else None
     if any(is_about(edit, test) for edit in run.edits.edits if edit.change == "removed"):
         return "deleted"
-    return "uncollected" if run.is_full and touches_tests(run.edits, test) else None
+    return "uncollected" if run.is_full and _touches_tests(run.edits, test) else None
 
 
-def is_by_runner(test: str, outcome: Became, run: Run) -> bool:
+def _is_by_runner(test: str, outcome: _Became, run: Run) -> bool:
     """Whether a test that no longer fails shows by its outcome alone that it was silenced.
 
     What was done to the source of a test is judged by its source, where that was compared: a test that is gone may
@@ -385,17 +385,17 @@ def is_by_runner(test: str, outcome: Became, run: Run) -> bool:
     own = (edit for edit in run.edits.edits if is_about(edit, test) or edit.moved_to == _place(test))
     is_edited = outcome == "uncollected" and any(own)
     is_by_source = run.is_compared and (outcome == "deleted" or is_edited)
-    return not is_by_source and touches_tests(run.edits, test)
+    return not is_by_source and _touches_tests(run.edits, test)
 
 
-def touches_tests(edits: Edits, test: str) -> bool:
+def _touches_tests(edits: Edits, test: str) -> bool:
     """Whether what decides which tests run was edited: the test's own file, a conftest, pytest's configuration."""
     file = file_of(test)
     named = {edit.file for edit in edits.edits} | {edit.moved_to[0] for edit in edits.edits}
     return bool(edits.omitted) or file in named or any(map(is_configuration, named))
 
 
-def _of_collection(test: str, run: Run) -> Became | None:
+def _of_collection(test: str, run: Run) -> _Became | None:
     """A file that could not be collected passed when its tests, or those of all other files, were found."""
     named = (*run.outcomes, *(mark.test for mark in run.marks))
     seen = any(other.startswith(f"{test}::") for other in named)

@@ -177,7 +177,7 @@ def _digest(parts: Iterable[str]) -> str:
     return VERSION + hashlib.blake2b(text, digest_size=8).hexdigest()
 
 
-# The text of a message that identifies it: the same whatever pytest's verbosity and the order of sets.
+# --- the text that identifies a message, independent of pytest's verbosity and the order of sets
 
 #: A line up to this length is whole; of a longer one pytest shows at least the beginning (``saferepr`` to 30
 #: characters). Its end may be that of a list that was cut, ``…, ...]``.
@@ -212,26 +212,14 @@ def _ordered(text: str) -> str:
     return text.replace("\x01", "{").replace("\x02", "}")
 
 
-# Whether the machine failed and not the program: time limits, network, disk, memory, dead workers.
+# --- infrastructure errors: time limits, network, disk, memory, dead workers
 
 _KINDS = frozenset(("timeout", "crash", "internal-error"))
 #: ``TimeoutError`` and the like are found by the detector of timeouts.
 _NETWORK = (
-    *(
-        "ConnectionError",
-        "gaierror",
-        "herror",
-        "ConnectError",
-        "EndpointConnectionError",
-        "ServerNotFoundError",
-    ),
-    *(
-        "NewConnectionError",
-        "MaxRetryError",
-        "ClientConnectorError",
-        "NameResolutionError",
-        "RemoteDisconnected",
-    ),
+    *("ConnectionError", "gaierror", "herror", "ConnectError", "EndpointConnectionError"),
+    *("ServerNotFoundError", "NewConnectionError", "MaxRetryError", "ClientConnectorError"),
+    *("NameResolutionError", "RemoteDisconnected"),
 )
 _SAID = re.compile(
     r"\[Errno (?:28|122|24|23|12|101|113|110|111|-2|-3)\]|No space left on device|Disk quota exceeded"
@@ -250,17 +238,18 @@ def is_infrastructure(kind: str, failure: Failure) -> bool:
     By the detector's ``kind``, and by what was raised anywhere in the chain. A refused connection to a port of this
     very machine counts too: the service was not there.
     """
-    is_disagreement = _DISAGREE.match(failure.message) is not None
-    return is_disagreement or kind in _KINDS or any(_is_of_machine(link) for link in links(failure.raised))
+    if kind in _KINDS or _DISAGREE.match(failure.message) is not None:
+        return True
+    return any(map(_is_infrastructure_error, links(failure.raised)))
 
 
-def _is_of_machine(raised: Raised) -> bool:
+def _is_infrastructure_error(raised: Raised) -> bool:
     if is_a(raised, *_NETWORK, "MemoryError"):
         return True
     return is_a(raised, "OSError", "OperationalError") and _SAID.search(raised.message[:2_000]) is not None
 
 
-# The value that a failing comparison saw, and what it wanted.
+# --- the actual and the expected value of a failed comparison
 
 _LONGEST = 40
 _ASSERT = re.compile(r"^assert (?P<compared>.+)$", re.MULTILINE)

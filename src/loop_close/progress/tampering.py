@@ -41,7 +41,7 @@ class Sides(NamedTuple):
         return "not-fixed" if self.tests else "unclear" if self.other else "no-edit"
 
 
-class Unmended(NamedTuple):
+class _PassWithoutFix(NamedTuple):
     """Tests pass that had failed, and no source was edited in between.
 
     :ivar since: the run in which they failed last; ``run``: the first in which they passed.
@@ -66,7 +66,7 @@ def sides_of(edits: Iterable[Edit], of_tests: Collection[str] = (), *, is_missin
     """
     named: dict[str, set[str]] = {"code": set(), "tests": set(), "other": set(), "new": set()}
     made = [edit for edit in edits if edit.is_effective]
-    new = added_files(made)
+    new = _added_files(made)
     for edit in made:
         is_test = edit.file in of_tests or is_of_tests(edit.file) or is_test_file(edit.file)
         side = (
@@ -83,12 +83,14 @@ def sides_of(edits: Iterable[Edit], of_tests: Collection[str] = (), *, is_missin
     return Sides(*(tuple(sorted(named[side])) for side in ("code", "tests", "other")))
 
 
-def added_files(edits: Iterable[Edit]) -> set[str]:
+def _added_files(edits: Iterable[Edit]) -> set[str]:
     """The files that were not there before: of a module, its body was added."""
     return {edit.file for edit in edits if edit.change == "added" and edit.function in ("", MODULE)}
 
 
-def unmended(steps: Sequence[Step], run: Run, *, is_missing: bool = False) -> list[Unmended]:
+def _passes_without_fix(
+    steps: Sequence[Step], run: Run, *, is_missing: bool = False
+) -> list[_PassWithoutFix]:
     """Tests that passed without a fix in the runs of an episode, and are neither undone nor fixed since.
 
     Each run is compared with the last one in which the fewest tests failed. Files of tests that were edited before the
@@ -96,7 +98,7 @@ def unmended(steps: Sequence[Step], run: Run, *, is_missing: bool = False) -> li
 
     :param steps: the kept steps; the last one is that of the run.
     """
-    found: list[Unmended] = []
+    found: list[_PassWithoutFix] = []
     own: set[str] = set()
     edits: list[Edit] = []
     last: Step | None = None
@@ -118,9 +120,9 @@ def unmended(steps: Sequence[Step], run: Run, *, is_missing: bool = False) -> li
                 kind = "unclear"  # tests may have to follow code that was edited before the first failure
             is_idle = kind == "no-edit" and (is_missing or bool(step.not_fixed))
             if kind and not is_idle and (step.fixed or kind == "no-edit"):
-                found.append(Unmended(last.run, step.run, kind, files or about.other, last.unresolved))
+                found.append(_PassWithoutFix(last.run, step.run, kind, files or about.other, last.unresolved))
         if last is None or step.unresolved <= last.unresolved or is_back:
-            own |= added_files(edits)
+            own |= _added_files(edits)
             last, edits, is_known = step, [], True
     return [each for each in found if each.kind == "not-fixed" or each.run == run.number]
 
@@ -141,7 +143,7 @@ def _differs(file: str, run: Run) -> bool:
     return run.differing is None or not is_kept or file in run.differing
 
 
-def _left(each: Unmended, step: Step, made: Sides) -> Unmended | None:
+def _left(each: _PassWithoutFix, step: Step, made: Sides) -> _PassWithoutFix | None:
     """What is left of it after another run: None if the tests fail again or if all files were edited with a fix."""
     if step.unresolved >= each.before:
         return None
@@ -150,8 +152,8 @@ def _left(each: Unmended, step: Step, made: Sides) -> Unmended | None:
     return None if is_fixed else each._replace(files=files)
 
 
-def as_change(
-    each: Unmended, test: str, covered: Collection[str], accepted: Collection[str]
+def _as_change(
+    each: _PassWithoutFix, test: str, covered: Collection[str], accepted: Collection[str]
 ) -> ChangedTest | None:
     """The change that keeps the loop from being done, or asks about it.
 
@@ -235,8 +237,10 @@ def _without_fix(run: Run, after: Episode) -> Iterator[ChangedTest]:
     """Tests that pass again although no code under test was edited."""
     passed = {test: known for test, known in sorted(after.tests.items()) if known.status == "passed"}
     settled = {change.file for change in run.tests if is_settled(change)}
-    for each in unmended(after.steps, run, is_missing=is_missing(passed.values())) if passed else ():
-        change = as_change(each, next(iter(passed)), settled, run.accepted)
+    for each in (
+        _passes_without_fix(after.steps, run, is_missing=is_missing(passed.values())) if passed else ()
+    ):
+        change = _as_change(each, next(iter(passed)), settled, run.accepted)
         if change is not None:
             yield change
 

@@ -12,9 +12,9 @@ from loop_close.prompt.show import line_of
 from loop_close.text import fault_text
 
 #: The share of the budget that is filled. The rest is for the error of the estimate.
-FILL = 0.9
+_FILL = 0.9
 #: How many times as long a prompt of a loop may be as that of its first run.
-GROWTH = 1.15
+_GROWTH = 1.15
 # Tokens that any prompt of a loop may have: what to do about the loop is worth more than the shortest of prompts.
 _SHORTEST = 450
 
@@ -38,12 +38,12 @@ def compose(report: Report, sections: Sequence[Section], *, budget: int, full_re
     :param full_report: the path of a file that holds every failure whole, empty when there is none.
     """
     pointer = _pointer(full_report)
-    room = int(budget * FILL) - estimate_tokens(pointer)
+    room = int(budget * _FILL) - estimate_tokens(pointer)
     bodies = _bodies(sections, report, room)
     progress = report.progress
     if progress is not None and progress.position > 1:
         first = _bodies(sections, _as_first(report, progress), room)
-        limit = max(int(GROWTH * sum(map(_cost, first.values()))), _SHORTEST)
+        limit = max(int(_GROWTH * sum(map(_cost, first.values()))), _SHORTEST)
         bodies = _bodies(sections, report, min(room, limit))
     ordered = sorted(sections, key=lambda s: (s.position, s.id))
     parts = ["\n".join(bodies[s]) for s in ordered if bodies[s]]

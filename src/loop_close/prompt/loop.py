@@ -69,7 +69,7 @@ DEFAULT = (
     "input of the test, before the next edit."
 )
 #: What an edit is called where none is known.
-SOMETHING = "the edited code"
+_SOMETHING = "the edited code"
 
 
 def since_green(report: Report, tokens: int) -> Iterator[str]:
@@ -233,7 +233,7 @@ def _experiment(progress: Progress) -> Iterator[str]:
     signal = next((fired[kind] for kind in EXPERIMENTS if kind in fired), None)
     text = EXPERIMENTS[_situation(signal, progress)] if signal is not None else DEFAULT
     tests = spans(signal.tests, _MAX_NAMED) if signal is not None and signal.tests else "the failing tests"
-    yield text.format(edited=_edited(progress, 1) or SOMETHING, tests=tests)
+    yield text.format(edited=_edited(progress, 1) or _SOMETHING, tests=tests)
 
 
 def _situation(signal: Signal, progress: Progress) -> str:

@@ -52,7 +52,7 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         "exit_reason": safe(report.observation.exit_reason),
         "next_prompt": next_prompt,
         "counts": asdict(report.observation.counts),
-        **standing_document(report),
+        **_loop_document(report),
         "suspects": [{"cause": c.id, **_suspect(s)} for c in report.causes for s in c.suspects[:1]],
         "calls": _calls(report.observation),
         "root_causes": [_cause(c, report) for c in report.causes],
@@ -194,11 +194,11 @@ _SILENT = {
 }
 
 
-def standing_document(report: Report) -> dict[str, Any]:
+def _loop_document(report: Report) -> dict[str, Any]:
     """The keys that say where the loop is: ``progress``, ``attempts``, ``since_green`` and so on."""
     progress, ran = report.progress, report.edits_run
     return {
-        "progress": _groups(report) if progress is None else progress_document(progress),
+        "progress": _groups(report) if progress is None else _progress_document(progress),
         "since_green": _since_green(report),
         "attempts": attempts_document(progress),
         "edited_functions": ran.edited if ran is not None else None,
@@ -224,7 +224,7 @@ def _groups(report: Report) -> dict[str, Any]:
     return {group: new if group == "new" else [] for group in GROUPS}
 
 
-def progress_document(progress: Progress) -> dict[str, Any]:
+def _progress_document(progress: Progress) -> dict[str, Any]:
     """The groups of tests, the position of the run in its episode, and why it counts as progress."""
     groups = {group: [safe(test) for test in getattr(progress, group)] for group in GROUPS}
     least, run = progress.episode.best

@@ -329,7 +329,7 @@ def _with_blank_lines(rendered: Sequence[Sequence[str]]) -> Iterator[str]:
         yield from lines
 
 
-def other_signals(report: Report, tokens: int, labels: Mapping[str, Detector]) -> Iterator[str]:
+def _other_signals(report: Report, tokens: int, labels: Mapping[str, Detector]) -> Iterator[str]:
     """What was found beside the root causes, counted by kind with the first places."""
     kinds: defaultdict[str, list[Evidence]] = defaultdict(list)
     for evidence in report.evidence:
@@ -395,7 +395,7 @@ def known_document(observation: Observation) -> list[dict[str, Any]]:
     ]
 
 
-def next_step(report: Report, tokens: int) -> Iterator[str]:
+def _next_step(report: Report, tokens: int) -> Iterator[str]:
     """The command that runs just what failed once more."""
     observation = report.observation
     if report.verdict == "green":
@@ -473,10 +473,10 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
             id="other-signals",
             position=80,
             title="Other signals",
-            render=lambda r, t: other_signals(r, t, labels),
+            render=lambda r, t: _other_signals(r, t, labels),
         ),
         Section(id="known", position=90, title="Known failures", render=known_failures, tokens=260),
-        Section(id="next-step", position=100, render=next_step, tokens=180, keep=True),
+        Section(id="next-step", position=100, render=_next_step, tokens=180, keep=True),
     )
 
 

@@ -16,7 +16,7 @@ from loop_close.text import MAX_MESSAGE
 from loop_close.text.redact import clean
 from loop_close.text.sanitize import one_line, sanitize
 
-MAX_FAILURES = 20_000
+_MAX_FAILURES = 20_000
 _MAX_NOTES = 40
 _MAX_SOURCE_LINES = 12
 _MAX_SOURCE_LINE = 1_000
@@ -24,7 +24,7 @@ _MAX_SOURCE_LINE = 1_000
 #: A path at the start of a line, for use in a pattern: none of what starts quoted or commented text.
 BARE_PATH = r"(?:[A-Za-z]:(?=[\\/]))?[^\s:\"'`#>*+|(\[-][^:\"'`<>|*?\n]{0,400}"
 PATH = rf"(?P<file>{BARE_PATH})"
-#: A path where the text around it tells that it is one.
+#: A path that the text around it shows to be one.
 ANY_PATH = r"(?P<file>(?:[A-Za-z]:(?=[\\/]))?[^:#\n]{1,400})"
 #: The cell of a notebook, as Ruff and ty write it, and as Pyrefly does.
 CELL = r"(?:(?::cell |#)(?P<cell>\d{1,6}))?"
@@ -82,7 +82,7 @@ class Findings:
 
     def add(self, finding: Finding) -> None:
         """Keep one finding, unless there are far too many already."""
-        if len(self.failures) < MAX_FAILURES:
+        if len(self.failures) < _MAX_FAILURES:
             self.failures.append(_failure(self.tool, finding, self.root))
 
     def cover(self, first: int, end: int) -> None:
@@ -103,7 +103,7 @@ def is_python(path: str) -> bool:
 
 
 def is_path(path: str, is_certain: bool) -> bool:
-    """Whether what stands before a line number can be the path of a Python file.
+    """Whether the text before a line number can be the path of a Python file.
 
     :param is_certain: the tool's summary is there: then paths may hold spaces, and need no ending.
     """
@@ -258,7 +258,7 @@ class Excerpt:
         )
 
     def _place(self) -> tuple[int, int]:
-        """Where the carets stand, if the line named has only dashes: that is a secondary place."""
+        """The place of the carets, if the named line has only dashes, which mark a secondary place."""
         own = [text for number, text in self.marks if number == self.line]
         if own and not any("^" in text for text in own):
             for number, text in self.marks:
@@ -374,7 +374,7 @@ def string(value: object) -> str:
 
 
 def word(value: object) -> str:
-    """A path or the name of a rule out of JSON; empty for what is no text."""
+    """A path or the name of a rule out of JSON; empty for other values."""
     return one_line(value, 1_000) if isinstance(value, str) else ""
 
 
@@ -384,5 +384,5 @@ def mapping(value: object) -> Mapping[str, Any]:
 
 
 def objects(value: object) -> list[Mapping[str, Any]]:
-    """The objects of a list out of JSON; none when it is no list."""
+    """The objects of a list out of JSON; empty for other values."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

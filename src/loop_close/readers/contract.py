@@ -21,13 +21,12 @@ _TILDES = re.compile(r"^[ \t]{0,20}~{3,9}\w{0,30}[ \t]{0,20}$", re.MULTILINE)
 class Reading:
     """What a reader found in one text.
 
-    :ivar spans: the parts of the text that are accounted for, as (start, end) offsets, sorted and apart. No
-        reader after this one sees them.
-    :ivar is_certain: the text has the whole form of the tool's output (its summary, its header), so that it
-        counts even where the exit code says that all is well. Anything less is only a likeness then: sources
-        and documentation quote the output of tools.
-    :ivar counts: tests by outcome, None where the text does not tell.
-    :ivar incomplete: why the run ended before its end, empty when it did not.
+    :ivar spans: the parts of the text that were read, as sorted (start, end) offsets without overlaps. Later readers
+        do not see them.
+    :ivar is_certain: the text has the whole form of the tool's output (its summary, its header), so it counts even
+        with exit code 0. Less than that may be a quotation in sources or documentation.
+    :ivar counts: tests by outcome, None if they are unknown.
+    :ivar incomplete: why the run ended early; empty if it did not.
     """
 
     failures: tuple[Failure, ...] = ()

@@ -1,4 +1,4 @@
-"""Lines that say that a command failed, where the output above or below them was cut off (``pytest | tail -4``)."""
+"""Lines of a failed command whose output was cut off above or below them (``pytest | tail -4``)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _RUFF = re.compile(
     r"|^(?P<unformatted>\d{1,9}) files? would be reformatted(?:, \d{1,9} files? already formatted)?$",
     re.MULTILINE,
 )
-# The end of each finding of ``ruff --output-format json``, which is no JSON any more where a piece of it is missing.
+# The end of each finding of ``ruff --output-format json``, which is not JSON any more if a piece is missing.
 _RUFF_JSON = re.compile(
     r'"noqa_row": ?\d{1,9},\s{0,20}"url": ?"https://docs\.astral\.sh/ruff/rules/[\w-]{1,100}"'
 )
@@ -77,9 +77,9 @@ _FIRST = re.compile(r"\A[FE]{1,400}(?=\n*={0,70}\n*\Z)")
 
 
 def read(text: str, root: str) -> Reading:
-    """A failure for each line of a summary that names one; a number of failures where nothing names them.
+    """A failure for each line of a summary that names one; a number of failures if nothing names them.
 
-    A number counts even over exit code 0 where it is among the last lines. A lone name does so below or above a number.
+    A number among the last lines counts even with exit code 0. A name alone counts only beside a number.
     """
     found = _Remains(text)
     for match in _COUNTS.finditer(text):
@@ -103,8 +103,8 @@ def read(text: str, root: str) -> Reading:
             if int(match["all"]):
                 found.take(match.span(), _checked(tool, int(match["all"]), what))
     for name, match in {m["name"] or m["ended"] or "": m for m in _TOX.finditer(text)}.items():
-        told = f"{name}: the environment failed" if name else "an environment failed"
-        found.take(match.span(), Failure(nodeid="", phase="process", tool="tox", code=name, message=told))
+        message = f"{name}: the environment failed" if name else "an environment failed"
+        found.take(match.span(), Failure(nodeid="", phase="process", tool="tox", code=name, message=message))
     internal = list(_INTERNAL.finditer(text))[-1:]
     for match in internal:
         found.take(match.span(), Failure(nodeid="", phase="session", message=match["said"]))
@@ -147,7 +147,7 @@ class _Remains:
         self.is_certain = self.is_certain or is_at_end(self.text, span[1])
 
     def take_end(self) -> None:
-        """Why the run ended before its end, where the last lines tell."""
+        """Why the run ended early, if the last lines show it."""
         found = why_unfinished(self.text)
         if found is not None:
             self.incomplete, self.is_certain = found[0], True
@@ -178,7 +178,7 @@ class _Remains:
 
 
 def _is_red(progress: re.Match[str]) -> bool:
-    """Whether a failure is in it; a word of nothing but F and E is no progress."""
+    """Whether it contains a failure. A word of only F and E is not progress."""
     outcomes = progress["outcomes"]
     is_progress = progress["percent"] or outcomes.strip("FE")
     return bool(is_progress) and ("F" in outcomes or "E" in outcomes)
@@ -198,7 +198,7 @@ def _apart(spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _numbers(match: re.Match[str]) -> dict[str, int]:
-    """The numbers of a line of counts that tells of a failure; empty for another."""
+    """The numbers of a line of counts with a failure; empty for another line."""
     found = {word.strip(): int(number) for number, word in _COUNTED.findall(match["counts"])}
     is_red = any(number and word.split()[-1] in _RED for word, number in found.items())
     return found if is_red else {}
@@ -222,8 +222,8 @@ def _of_progress(line: str) -> Counts:
 
 def _checked(tool: str, number: int, what: str) -> Failure:
     noun, space, more = what.partition(" ")
-    told = f"{number} {noun}{'s' * (number != 1)}{space}{more} counted in the output, none of them shown"
-    return Failure(nodeid="", phase="check", tool=tool, message=told, number=number)
+    message = f"{number} {noun}{'s' * (number != 1)}{space}{more} counted in the output, none of them shown"
+    return Failure(nodeid="", phase="check", tool=tool, message=message, number=number)
 
 
 READER = Reader(
@@ -348,7 +348,7 @@ _DUMP = re.compile(
 
 
 def why_unfinished(text: str) -> tuple[str, int, int] | None:
-    """Why the run ended before its end, with the offsets of the line that tells; None where nothing tells.
+    """Why the run ended before its end, with the offsets of the line that shows it; None if nothing does.
 
     Only the last lines count: what goes on below such a line quotes it, or is another run.
     """

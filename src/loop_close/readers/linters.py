@@ -1,4 +1,9 @@
-"""Ruff and flake8, and which of them wrote a line of the shape that both use."""
+"""Ruff and flake8, and which of them wrote a line of the form ``path:line:column: CODE message``.
+
+A line is Ruff's if it has what only Ruff writes: ``[*]``, a syntax error without a code, an excerpt with a gutter below
+it. It is also Ruff's if it is one of the last N before Ruff's ``Found N errors.``; without such a summary, if it is
+next to one that is Ruff's. Every other line is flake8's. Both readers use one function, so no line is read twice.
+"""
 
 from __future__ import annotations
 
@@ -32,25 +37,25 @@ from loop_close.readers.checks import (
 from loop_close.readers.contract import Reader, Reading, project_path
 
 #: The code of a rule, of Ruff and of the plugins of flake8.
-CODE = r"[A-Z]{1,6}\d{3,5}"
+_CODE = r"[A-Z]{1,6}\d{3,5}"
 #: Ruff's name for what it cannot parse, of today and of before.
-SYNTAX = r"invalid-syntax|SyntaxError"
+_SYNTAX = r"invalid-syntax|SyntaxError"
 #: How Ruff ends; ``left`` counts those that it did not fix.
-SUMMARY = re.compile(
+_SUMMARY = re.compile(
     r"Found (?P<all>\d{1,9}) errors?(?: \(\d{1,9} fixed, (?P<left>\d{1,9}) remaining\))?\.\Z"
 )
 #: The first line of Ruff's full output, since 0.13; the excerpt follows.
-FULL = re.compile(rf"(?:(?P<code>{CODE})(?: \[\*\])?|(?P<name>{SYNTAX}|unformatted):) (?P<said>\S.*)\Z")
+_FULL = re.compile(rf"(?:(?P<code>{_CODE})(?: \[\*\])?|(?P<name>{_SYNTAX}|unformatted):) (?P<said>\S.*)\Z")
 _LINE = re.compile(
     rf"{PATH}{CELL}:(?P<line>\d{{1,9}}):(?:(?P<column>\d{{1,9}}):)?"
-    rf" (?:(?P<code>{CODE})|(?P<syntax>{SYNTAX}):|\[(?P<boxed>{CODE}|{SYNTAX})\])(?P<fix> \[\*\])? (?P<said>\S.*)\Z"
+    rf" (?:(?P<code>{_CODE})|(?P<syntax>{_SYNTAX}):|\[(?P<boxed>{_CODE}|{_SYNTAX})\])(?P<fix> \[\*\])? (?P<said>\S.*)\Z"
 )
 # Begins with what is rare in a text, to be found fast.
 _LIKE = re.compile(
-    rf"\.(?:pyi?|ipynb(?::cell \d{{1,6}})?|toml):\d{{1,9}}:(?:\d{{1,9}}:)? \[?(?:{CODE}\]? |{SYNTAX})"
+    rf"\.(?:pyi?|ipynb(?::cell \d{{1,6}})?|toml):\d{{1,9}}:(?:\d{{1,9}}:)? \[?(?:{_CODE}\]? |{_SYNTAX})"
 )
 _GUTTER = re.compile(r" {1,13}\|\Z")
-#: With ``--show-source`` two lines stand between one finding and the next.
+#: With ``--show-source`` there are two lines between findings.
 _NEAR = 3
 
 
@@ -72,7 +77,7 @@ class LintLine:
         return found
 
 
-def can_have(text: str) -> bool:
+def _can_have(text: str) -> bool:
     """Whether a text may have such lines; cheap."""
     return _LIKE.search(text) is not None
 
@@ -93,7 +98,7 @@ def _lint_line(lines: Sequence[str], at: int, line: str) -> LintLine | None:
         return None
     one = LintLine(at, match)
     has_gutter = at + 1 < len(lines) and _GUTTER.match(lines[at + 1]) is not None
-    one.is_ruff = bool(match["fix"]) or one.code in SYNTAX.split("|") or has_gutter
+    one.is_ruff = bool(match["fix"]) or one.code in _SYNTAX.split("|") or has_gutter
     return one
 
 
@@ -101,9 +106,9 @@ def _by_summary(lines: Sequence[str], found: Sequence[LintLine]) -> int:
     """Give Ruff the last lines before each of its summaries, as many as it counts; how many are settled."""
     first, waiting = 0, 0
     for at, line in enumerate(lines):
-        summary = SUMMARY.match(line) if line.startswith("Found ") else None
-        if " --> " in line[:16] and at and FULL.match(lines[at - 1]):
-            waiting -= 1  # the summary counts this one, which is no such line
+        summary = _SUMMARY.match(line) if line.startswith("Found ") else None
+        if " --> " in line[:16] and at and _FULL.match(lines[at - 1]):
+            waiting -= 1  # the summary counts this one, which is not such a line
         if summary:
             waiting += int(summary["left"] or summary["all"])
             end = bisect_left(found, at, key=lambda one: one.at)
@@ -121,14 +126,14 @@ def _by_neighbour(found: Sequence[LintLine]) -> None:
                 other.is_ruff = True
 
 
-# Read what flake8 prints: its default lines, with and without the source, and its pylint format.
+# --- flake8: its default lines, with and without the source, and its pylint format
 
 _CARET = re.compile(r"\s{0,2000}\^\Z")
 
 
 def read_flake8(text: str, root: str) -> Reading:
     """Every finding of flake8. It prints no summary, so this is never certain."""
-    if not can_have(text):
+    if not _can_have(text):
         return Reading()
     lines = text.split("\n")
     found = Findings(tool="flake8", root=root)
@@ -141,7 +146,7 @@ def read_flake8(text: str, root: str) -> Reading:
 
 
 def _source(lines: Sequence[str], at: int) -> tuple[str, ...]:
-    """The line of the file below a finding, where a caret below tells that it is one."""
+    """The line of the file below a finding, if there is a caret below it."""
     below = lines[at + 1 : at + 3]
     return (below[0],) if len(below) == 2 and _CARET.match(below[1]) else ()
 
@@ -164,7 +169,7 @@ FLAKE8 = Reader(
 )
 
 
-# Read what Ruff prints: ``ruff check`` in its formats for people, and ``ruff format --check``.
+# --- Ruff: ``ruff check`` in its formats for people, and ``ruff format --check``
 
 _REFORMAT = re.compile(r"Would reformat: (?P<file>\S[^\n]{0,400})\Z")
 _UNPARSED = re.compile(
@@ -176,19 +181,19 @@ _GATES = ("--> ", '"noqa_row"', "Would reformat: ", "Failed to parse ", ".py:\n"
 _GROUP = re.compile(rf"{PATH}:\Z")
 _GROUPED = re.compile(
     rf" {{2,10}}(?P<line>\d{{1,9}}):(?P<column>\d{{1,9}}) {{1,8}}"
-    rf"(?:(?P<code>{CODE})|(?P<name>{SYNTAX}):)(?: \[\*\])? (?P<said>\S.*)\Z"
+    rf"(?:(?P<code>{_CODE})|(?P<name>{_SYNTAX}):)(?: \[\*\])? (?P<said>\S.*)\Z"
 )
 
 
 def read_ruff(text: str, root: str) -> Reading:
     """Every finding of Ruff, a file that it would reformat and one that it cannot parse among them."""
-    has_lines = can_have(text)
+    has_lines = _can_have(text)
     if not has_lines and not any(gate in text for gate in _GATES):
         return Reading()
     lines = text.split("\n")
     found = Findings(tool="ruff", root=root)
     if '"noqa_row"' in text:
-        read_json(text, lines, found)
+        _read_json(text, lines, found)
     if has_lines:
         for one in lint_lines(lines):
             if one.is_ruff:
@@ -200,7 +205,7 @@ def read_ruff(text: str, root: str) -> Reading:
 def _ruff_line(lines: Sequence[str], one: LintLine, found: Findings) -> None:
     """A concise line, or a full one of Ruff before 0.13, which has its excerpt below."""
     match = one.match
-    code = "invalid-syntax" if one.code in SYNTAX.split("|") else one.code
+    code = "invalid-syntax" if one.code in _SYNTAX.split("|") else one.code
     line, column = int(match["line"]), int(match["column"] or 0)
     excerpt = Excerpt(match["file"], match["cell"] or "", line, column, one.at + 1)
     read_rows(excerpt, lines)
@@ -218,7 +223,7 @@ def _rest(lines: Sequence[str], found: Findings) -> None:
         line, first = lines[at], at
         at += 1
         if line.startswith(("Found ", "[*] ", "No fixes ")) or " would be reformatted" in line:
-            ends += [first] * any(words.match(line) for words in (SUMMARY, _FIXABLE, _FORMATTED))
+            ends += [first] * any(words.match(line) for words in (_SUMMARY, _FIXABLE, _FORMATTED))
         elif at < len(lines) and "--> " in lines[at][:16]:
             at = _full(lines, first, found)
         elif line.endswith((".py:", ".pyi:", ".ipynb:")):
@@ -226,14 +231,14 @@ def _rest(lines: Sequence[str], found: Findings) -> None:
         elif line.startswith(("Would reformat: ", "error: Failed to parse ")):
             unparsed += _formatter(line, first, found)
     _add_new(unparsed, found)
-    if found.ranges and any(SUMMARY.match(lines[end]) or _FORMATTED.match(lines[end]) for end in ends):
+    if found.ranges and any(_SUMMARY.match(lines[end]) or _FORMATTED.match(lines[end]) for end in ends):
         found.is_certain = True
         found.ranges += [(end, end + 1) for end in ends]
 
 
 def _full(lines: Sequence[str], at: int, found: Findings) -> int:
     """The finding whose first line this is; the first line behind it."""
-    header = FULL.match(lines[at])
+    header = _FULL.match(lines[at])
     excerpt = excerpt_at(lines, at + 1) if header else None
     if header is None or excerpt is None:
         return at + 1
@@ -287,13 +292,13 @@ RUFF = Reader(
 )
 
 
-# Read Ruff's JSON: one document, or an object on each line.
+# --- Ruff's JSON: one document, or an object on each line
 
 _DOCUMENT = re.compile(r'^\[\s{0,20}\{\s{0,20}"', re.MULTILINE)
 _KEYS = {"code", "end_location", "filename", "location", "message", "noqa_row"}
 
 
-def read_json(text: str, lines: Sequence[str], found: Findings) -> None:
+def _read_json(text: str, lines: Sequence[str], found: Findings) -> None:
     """Add what ``--output-format json`` and ``json-lines`` say."""
     for document, start, end in json_documents(text, _DOCUMENT):
         items = objects(document)

@@ -20,17 +20,17 @@ _MAX_FIRST = 100
 _MAX_LAST = 300
 _MAX_BEFORE = 2_000
 _MAX_TYPED = 20
-# What stands before every line of text that is quoted: comments, Markdown, diffs.
+# Prefixes of lines of quoted text: comments, Markdown, diffs.
 _QUOTES = {"#", "//", ">", "*", "--", ";", "%", "+", "-", "<", "..."}
 
 
 def raised_in(text: str, root: str = "") -> Raised | None:
-    """The exception that a printed traceback tells of, the last where there are several; None without one.
+    """The exception of the last printed traceback; None without one.
 
     :param text: tracebacks with little else, such as what a report holds of one test.
     :param root: the project's root, empty when it is not known.
     """
-    last = deque(_found(Scanner(text, root, is_whole=True)), maxlen=1)
+    last = deque(_found(_Scanner(text, root, is_whole=True)), maxlen=1)
     return last[0][0] if last else None
 
 
@@ -46,10 +46,10 @@ def printed_tracebacks(text: str, root: str = "") -> Iterator[tuple[Raised, int,
     and the last are given. A line without indentation below the exception counts as its message only where
     something shows that it is.
     """
-    yield from _found(Scanner(text, root))
+    yield from _found(_Scanner(text, root))
 
 
-def _found(scanner: Scanner) -> Iterator[tuple[Raised, int, int]]:
+def _found(scanner: _Scanner) -> Iterator[tuple[Raised, int, int]]:
     text = scanner.text
     heads = scanner.heads
     if len(heads) > _MAX_FIRST + _MAX_LAST:
@@ -77,9 +77,9 @@ def _is_transcript(text: str, start: int) -> bool:
     return False
 
 
-def _traceback(scanner: Scanner, prefix: str) -> tuple[Raised, int | None] | None:
+def _traceback(scanner: _Scanner, prefix: str) -> tuple[Raised, int | None] | None:
     """The traceback whose header is on the current line, and where what comes before it in its chain begins."""
-    top = prefix.removesuffix(GROUP_LINE.removesuffix(HEADER))
+    top = prefix.removesuffix(_GROUP_LINE.removesuffix(HEADER))
     is_group = top != prefix
     is_other = prefix.strip() in _QUOTES or (scanner.line() or "")[len(prefix) + len(HEADER) :].strip()
     before = _before(scanner, top) if not is_other else None
@@ -96,10 +96,10 @@ def _traceback(scanner: Scanner, prefix: str) -> tuple[Raised, int | None] | Non
     return chain, before[2] if before else None
 
 
-def _before(scanner: Scanner, margin: str) -> tuple[str, Raised, int] | None:
+def _before(scanner: _Scanner, margin: str) -> tuple[str, Raised, int] | None:
     """The first of a chain where it was never raised, so that it has no header; how it is linked; its start."""
     for kind in LINKS:
-        for link in link_texts(margin, kind):
+        for link in _link_texts(margin, kind):
             end = scanner.at - len(link)
             if end > 0 and scanner.text.startswith(link, end):
                 said, start = _paragraph(scanner.text, end, margin)
@@ -120,8 +120,8 @@ def _paragraph(text: str, end: int, margin: str) -> tuple[str, int]:
 # --- the parts of a printed traceback as records
 
 HEADER = "Traceback (most recent call last):"
-TOP = "  + Exception Group "
-GROUP_LINE = f"{TOP}{HEADER}"
+_TOP = "  + Exception Group "
+_GROUP_LINE = f"{_TOP}{HEADER}"
 LINKS = {
     "cause": "The above exception was the direct cause of the following exception:",
     "context": "During handling of the above exception, another exception occurred:",
@@ -132,9 +132,9 @@ FRAME = re.compile(
 )
 #: What Python puts below a source line.
 MARKERS = re.compile(r"[ ~^]++\Z")
-ELIDED = re.compile(r"    \.\.\.<\d{1,9} lines?>\.\.\.\Z")
+_ELIDED = re.compile(r"    \.\.\.<\d{1,9} lines?>\.\.\.\Z")
 REPEATED = re.compile(r"  \[Previous line repeated (?P<times>\d{1,9}) more times?\]\Z")
-#: How a line begins that is no part of an exception's message: other tools, log lines, rulers, prompts.
+#: Beginnings of lines that are not part of an exception's message: other tools, log lines, rulers, prompts.
 OTHER = re.compile(
     r"""(?: Traceback\ \(most[ ] | During\ handling\ of\ the[ ] | The\ above\ exception\ was[ ]
       | ={4} | -{4} | _{4} | \*{4}
@@ -147,18 +147,18 @@ OTHER = re.compile(
     )""",
     re.VERBOSE,
 )
-LOG_LINE = re.compile(
+_LOG_LINE = re.compile(
     r"\[?\d{4}-\d\d-\d\d|\[?\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"
     r"|Traceback \(most |={4}|-{4}"
 )
 #: How a line begins that goes on with a message, and how one ends that is gone on with.
-CONTINUED = re.compile(r"\s|[\[(){}\]]|[-+*?] |For further information ")
-OPEN_ENDS = (":", ",", "(", "[", "{", "\\")
+_CONTINUED = re.compile(r"\s|[\[(){}\]]|[-+*?] |For further information ")
+_OPEN_ENDS = (":", ",", "(", "[", "{", "\\")
 _EXCEPTION = re.compile(
     r"(?P<name>[^\W\d]\w{0,120}(?:\.(?:<locals>|[^\W\d]\w{0,120})){0,20})(?::(?: (?P<message>.*))?)?\Z",
     re.DOTALL,
 )
-# Of names alone only those can be told from words that look like a class: ``KeyError``, ``socket.timeout``.
+# A name alone is an exception only if it looks like a class: ``KeyError``, ``socket.timeout``.
 _CLASS = re.compile(r"(?:.*\.)?_*[A-Z]\w*\Z|(?:\w+\.)+(?:\w*error|timeout|herror)\Z")
 
 _QUOTED = r"(?P<{}>'[^'\n]{{1,300}}'|\"[^\"\n]{{1,300}}\")"
@@ -197,7 +197,7 @@ class Printed:
 
 
 @lru_cache(maxsize=64)
-def link_texts(margin: str, kind: str) -> tuple[str, ...]:
+def _link_texts(margin: str, kind: str) -> tuple[str, ...]:
     """The lines between two exceptions of a chain; blank lines may have lost their spaces."""
     blanks = dict.fromkeys((margin, margin.rstrip()))
     return tuple(f"{blank}\n{margin}{LINKS[kind]}\n{blank}\n" for blank in blanks)
@@ -210,7 +210,7 @@ def is_exception(line: str) -> bool:
 
 
 def assemble(said: str, printed: Sequence[Printed], repeated: int = 0, root: str = "") -> Raised:
-    """The exception that a traceback's lines tell of, without its relatives.
+    """The exception of a traceback's lines, without its causes.
 
     :param said: ``Type: message``, the message of any number of lines.
     :param printed: every frame, outermost first; at the end the place of a syntax error.
@@ -316,7 +316,7 @@ _STRUCTURE = re.compile(r" *+(?:\||\+-)")
 
 
 @dataclass(slots=True)
-class Scanner:
+class _Scanner:
     """A place in a text that only moves on, so that reading takes time linear in the text.
 
     :ivar is_whole: the text is nothing but tracebacks, so that every line belongs to one.
@@ -371,7 +371,7 @@ class Scanner:
 
     def _link(self, margin: str) -> str:
         for kind in LINKS:
-            for text in link_texts(margin, kind):
+            for text in _link_texts(margin, kind):
                 if self.text.startswith(text, self.at):
                     self.at += len(text)
                     return kind
@@ -380,7 +380,7 @@ class Scanner:
     def _one(self, margin: str, depth: int) -> Raised | None:
         """One exception with its header, or inside of a group also without."""
         body = self.body(margin)
-        if body == GROUP_LINE:
+        if body == _GROUP_LINE:
             margin, depth, body = f"{margin}  | ", 1, HEADER
         if body in _HEADERS:
             self.move()
@@ -422,7 +422,7 @@ class Scanner:
             if printed.lines and MARKERS.match(body):
                 printed.markers = printed.markers or body[4:]
             else:
-                is_whole = is_whole and not ELIDED.match(body) and len(printed.lines) < _MAX_SOURCE
+                is_whole = is_whole and not _ELIDED.match(body) and len(printed.lines) < _MAX_SOURCE
                 printed.lines += [body[4:]] if is_whole else []
             self.move()
 
@@ -445,9 +445,9 @@ class Scanner:
         if at >= len(self.heads):
             return -1
         start = self.text.rfind("\n", self.at, self.heads[at]) + 1
-        if self.text[start : self.heads[at]] not in (margin, f"{margin}Exception Group ", f"{margin}{TOP}"):
+        if self.text[start : self.heads[at]] not in (margin, f"{margin}Exception Group ", f"{margin}{_TOP}"):
             return -1
-        for text in (text for kind in LINKS for text in link_texts(margin, kind)):
+        for text in (text for kind in LINKS for text in _link_texts(margin, kind)):
             if self.text.startswith(text, max(start - len(text), self.at)):
                 return start - len(text)
         return -1
@@ -463,7 +463,7 @@ class Scanner:
             return body if body is not None and not OTHER.match(body) else None
         if not body or not body.strip() or OTHER.match(body):
             return None
-        is_more = self.is_whole or CONTINUED.match(body) or self.text[self.end - 1 : self.end] in OPEN_ENDS
+        is_more = self.is_whole or _CONTINUED.match(body) or self.text[self.end - 1 : self.end] in _OPEN_ENDS
         return body if is_more or self._runs_to_a_log_line(margin) else None
 
     def _runs_to_a_log_line(self, margin: str) -> bool:
@@ -476,12 +476,12 @@ class Scanner:
             if not (body := self.body(margin)) or OTHER.match(body):
                 break
             self.move()
-        is_log = bool(body and LOG_LINE.match(body))
+        is_log = bool(body and _LOG_LINE.match(body))
         self.at, self.end = here, end
         return is_log
 
     def _with_members(self, raised: Raised, margin: str, depth: int) -> Raised:
-        """The group with what is in it; an exception that is no group as it is."""
+        """The group with what is in it; other exceptions unchanged."""
         outer = margin.removesuffix("| ")
         members: list[Raised] = []
         omitted = 0

@@ -175,7 +175,7 @@ _THREAD = re.compile(
 _FRAME = re.compile(
     r'  File "(?P<file>[^"\n]{1,1000})", line (?P<line>\d{1,9}|\?\?\?) in (?P<function>[^\n]{1,300})\Z'
 )
-# What stands in a dump between the threads.
+# Lines of a dump between the threads.
 _INSIDE = re.compile(
     r"\Z|  <|  \.\.\.\Z|  Garbage-collecting\Z|  Binary file |Python runtime state: |Extension modules: "
     r"|Current thread's C stack trace |[\w.]{1,200}Error: |Object type |object (?:address|refcount|type) "

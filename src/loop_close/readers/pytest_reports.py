@@ -24,7 +24,7 @@ def read_report(report: Any, raised: Raised | None) -> Failure:
     :param report: pytest's report, or one that a plugin made in its image.
     :param raised: the exception behind it, where it was seen; else it is read from the report's text.
     """
-    raised = raised or raised_in_words(getattr(report, "longrepr", None))
+    raised = raised or _raised_in_words(getattr(report, "longrepr", None))
     message = raised.message if raised is not None else words_of(report)
     file, line, _ = getattr(report, "location", None) or ("", None, "")
     nodeid = str(report.nodeid)
@@ -79,8 +79,8 @@ def bounded_sections(sections: Any, limit: int = MAX_SECTIONS) -> tuple[tuple[st
     return tuple(kept)
 
 
-def raised_in_words(longrepr: Any) -> Raised | None:
-    """The exception as far as pytest's own representation of it tells; None where that is plain text."""
+def _raised_in_words(longrepr: Any) -> Raised | None:
+    """The exception as far as pytest's own representation has it; None for plain text."""
     chain = getattr(longrepr, "chain", None)
     if not chain:
         crash = getattr(longrepr, "reprcrash", None)

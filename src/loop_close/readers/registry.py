@@ -148,15 +148,8 @@ DEFAULT_READERS: tuple[LazyReader, ...] = (
     LazyReader(
         id="shell",
         marks=(
-            *(
-                "not found",
-                "such file",
-                "ermission denied",
-                "cannot execute: ",
-                "ailed to spawn: ",
-                ": line ",
-            ),
-            *("zsh: ", "*** ["),
+            *("not found", "such file", "ermission denied", "cannot execute: ", "ailed to spawn: "),
+            *(": line ", "zsh: ", "*** ["),
         ),
         last_marks=(
             *("egmentation fault", "bort", "us error", "loating point", "llegal ", "illed", "erminated"),

@@ -66,10 +66,9 @@ def read_shell(text: str, root: str) -> Reading:
     """Commands that are not there, cannot be run, or were ended by a signal."""
     found = [(_shell_failure(text[start:end], root), start, end) for start, end in _lines(text)]
     found += [(_bare(text[start:end]), start, end) for start, end in _last_lines(text)]
-    told = [one for one in found if one[0] is not None]
     return Reading(
-        failures=tuple(dict.fromkeys(failure for failure, _, _ in told if failure is not None)),
-        spans=tuple(sorted((start, end) for _, start, end in told)),
+        failures=tuple(dict.fromkeys(failure for failure, _, _ in found if failure is not None)),
+        spans=tuple(sorted((start, end) for failure, start, end in found if failure is not None)),
     )
 
 

@@ -105,7 +105,7 @@ def _text(stream: object) -> str:
 
 def _exit_code(value: object) -> int | None:
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
-        value = int(value)  # as it stands in an environment variable
+        value = int(value)  # the form of an environment variable
     elif isinstance(value, float) and math.isfinite(value) and value.is_integer():
         value = int(value)
     return value if isinstance(value, int) and value in _EXIT_CODES else None

@@ -224,7 +224,7 @@ def _json(line: str, at: int, found: Findings) -> None:
 MYPY = Reader(id="mypy", description="mypy and dmypy: text, --pretty, --output json", read=read_mypy)
 
 
-# Read what Pyright prints: its text, and the document of ``--outputjson``.
+# --- Pyright: its text, and the document of ``--outputjson``
 
 _PYRIGHT_LINE = re.compile(
     rf" {{0,2}}{ANY_PATH}:(?P<line>\d{{1,9}}):(?P<column>\d{{1,9}})"
@@ -325,7 +325,7 @@ def _pyright_from_json(diagnostic: Mapping[str, Any]) -> Finding:
 PYRIGHT = Reader(id="pyright", description="Pyright and basedpyright: text, --outputjson", read=read_pyright)
 
 
-# Read what Pyrefly prints: full text with excerpts, min-text lines, and its JSON document.
+# --- Pyrefly: full text with excerpts, min-text lines, and its JSON document
 
 _LEVEL = r" {0,2}(?P<level>ERROR|WARN|INFO) "
 _PYREFLY_CODE = r" \[(?P<code>[a-z][a-z0-9-]{0,80})\]\Z"
@@ -419,7 +419,7 @@ def _pyrefly_from_json(error: Mapping[str, Any]) -> Finding:
 PYREFLY = Reader(id="pyrefly", description="Pyrefly: full-text, min-text, json", read=read_pyrefly)
 
 
-# Read what ty prints: its full output with excerpts, and its concise lines.
+# --- ty: its full output with excerpts, and its concise lines
 
 _TY_RULE = r"(?P<kind>error|fatal|warning|info)\[(?P<code>[a-z][a-z0-9:-]{0,80})\]"
 # rustc's own codes are capitals and digits: E0308.

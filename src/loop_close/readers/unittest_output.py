@@ -48,7 +48,7 @@ def read(text: str, root: str) -> Reading:
     blocks = list(_blocks(text))
     summaries = list(_SUMMARY.finditer(text))
     failures = tuple(failure for _, _, found in blocks for failure in _failures(found, root))
-    heads = [what for _, _, found in blocks for what in _told(found)]
+    heads = [what for _, _, found in blocks for what in _descriptions(found)]
     is_open = bool(summaries) and not any(m["verdict"] for m in summaries)
     is_open = is_open and is_at_end(
         text, summaries[-1].end()
@@ -85,7 +85,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int, Block]]:
             yield mark.start(), end, (mark, text[mark.end() : end])
 
 
-def _told(block: Block) -> list[str]:
+def _descriptions(block: Block) -> list[str]:
     """What the block is about, in unittest's words; unexpected successes share a block."""
     head, body = block
     others = _SUCCESS.finditer(head["more"] + body) if head["kind"] == "UNEXPECTED SUCCESS" else ()
@@ -95,7 +95,7 @@ def _told(block: Block) -> list[str]:
 def _failures(block: Block, root: str) -> Iterator[Failure]:
     head, body = block
     if head["kind"] == "UNEXPECTED SUCCESS":
-        for what in _told(block):
+        for what in _descriptions(block):
             nodeid, subtest, _ = _names(what)
             yield Failure(nodeid=nodeid, subtest=subtest, phase="call", message="unexpected success")
     elif head["line"] or not (head["more"] + body).strip("-\n "):
@@ -126,7 +126,7 @@ def _failure(what: str, body: str, root: str) -> Failure:
 
 
 def _names(what: str) -> tuple[str, str, Phase]:
-    """The test's id as ``python -m unittest`` takes it, the subtest, and the phase as far as the name tells."""
+    """The test's id as ``python -m unittest`` takes it, the subtest, and the phase as far as the name shows it."""
     found = _TEST.match(what)
     if found is None:
         return what, "", "call"
@@ -173,12 +173,12 @@ def _seen_to_pass(text: str) -> int:
 
 
 def _are_apart(text: str, summaries: list[re.Match[str]]) -> bool:
-    """Whether above each summary the outcomes of its own tests are told: tests print summaries, too."""
+    """Whether the outcomes of its tests are above each summary. Tests print summaries, too."""
     at = 0
     for summary in summaries:
         found = (m.group() for m in _OUTCOME.finditer(text, at, summary.start()))
-        told = sum(1 if outcome.startswith(" ") else len(outcome) for outcome in found)
-        if told < int(summary["ran"]):
+        number = sum(1 if outcome.startswith(" ") else len(outcome) for outcome in found)
+        if number < int(summary["ran"]):
             return False
         at = summary.end()
     return True
@@ -193,29 +193,29 @@ def _said_last(summaries: list[re.Match[str]], heads: list[str]) -> re.Match[str
 def _counts(text: str, summaries: list[re.Match[str]], heads: list[str]) -> Counts:
     """The numbers of the summaries; of the last one where they may be of one run.
 
-    A test with failing subtests is one, a failing ``setUpClass`` is none. An unexpected success that no block
-    tells of counts as a failed test.
+    A test with failing subtests is one, a failing ``setUpClass`` is none. An unexpected success without a
+    block counts as a failed test.
     """
     is_whole = len(summaries) == 1 or _are_apart(text, summaries)
     kept = summaries if is_whole else [_said_last(summaries, heads)]
     # Python 3.12.1 leaves skipped tests out of those it ran
     seen = _seen_to_pass(text) if is_whole else 0
     ran = sum(int(m["ran"]) for m in kept)
-    told: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for summary in kept:
         for number in _NUMBER.finditer(summary["numbers"] or ""):
             name = number["what"].strip()
-            told[name] = told.get(name, 0) + int(number["number"])
-    unexpected = told.get("unexpected successes", 0)
-    failing = told.get("failures", 0) + told.get("errors", 0) + unexpected
+            numbers[name] = numbers.get(name, 0) + int(number["number"])
+    unexpected = numbers.get("unexpected successes", 0)
+    failing = numbers.get("failures", 0) + numbers.get("errors", 0) + unexpected
     unseen = max(0, failing - len(heads))
     broken = len({_names(what)[0] for what in heads if what.partition(" ")[0] not in _FIXTURES}) + unseen
     broken = broken if is_whole else min(broken, failing)
-    skipped, xfailed = told.get("skipped", 0), told.get("expected failures", 0)
+    skipped, xfailed = numbers.get("skipped", 0), numbers.get("expected failures", 0)
     return Counts(
         passed=max(0, ran - broken - skipped - xfailed, min(seen, ran - broken - xfailed)),
-        failed=told.get("failures", 0) + min(unseen, unexpected),
-        errors=told.get("errors", 0),
+        failed=numbers.get("failures", 0) + min(unseen, unexpected),
+        errors=numbers.get("errors", 0),
         skipped=skipped,
         xfailed=xfailed,
         xpassed=unexpected - min(unseen, unexpected),

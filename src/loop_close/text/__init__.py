@@ -1,8 +1,6 @@
-"""Text from outside: made safe, compared, measured and quoted."""
+"""Untrusted text: sanitized, redacted, normalized, compared. Here: exceptions as text, and long messages cut."""
 
 from __future__ import annotations
-
-# What other people's code raised, in words.
 
 
 def fault_text(fault: BaseException) -> str:
@@ -12,8 +10,6 @@ def fault_text(fault: BaseException) -> str:
     except Exception:
         return type(fault).__name__
 
-
-# Bound a message without cutting a credential in half.
 
 #: The most characters of a message that are kept.
 MAX_MESSAGE = 16_000

@@ -370,7 +370,7 @@ def _root_pattern(directory: str) -> re.Pattern[str]:
     return re.compile(rf"{body}(?:(?P<separator>{between})(?={_FOLLOWS})|(?![\w@+~-]|\.\w))")
 
 
-# How alike two messages are.
+# --- similarity of two messages
 
 # The comparison takes quadratic time. Of longer messages only both ends are compared.
 _LONGEST = 10_000

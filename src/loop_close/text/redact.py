@@ -468,7 +468,7 @@ def _numbered(text: str, hidden: dict[int, str], numbers: MutableMapping[str, in
     return MARK.sub(number_of, text)
 
 
-# The one way in for text from outside: cut, sanitized, redacted.
+# --- untrusted text: sanitized, redacted, cut
 
 _HEAD_SHARE = 0.6
 

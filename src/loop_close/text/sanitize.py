@@ -40,23 +40,10 @@ _UNSEEN_CATEGORIES = frozenset(("Cf", "Co", "Cs", "Cn"))
 # Default_Ignorable_Code_Point, from DerivedCoreProperties.txt of the Unicode Character Database 16.0: "unicodedata" has
 # no such property. Variation selectors and fillers are in it, which are marks and letters by category.
 _IGNORABLE = (
-    *(
-        (0x00AD, 0x00AD),
-        (0x034F, 0x034F),
-        (0x061C, 0x061C),
-        (0x115F, 0x1160),
-        (0x17B4, 0x17B5),
-        (0x180B, 0x180F),
-    ),
-    *(
-        (0x200B, 0x200F),
-        (0x202A, 0x202E),
-        (0x2060, 0x206F),
-        (0x3164, 0x3164),
-        (0xFE00, 0xFE0F),
-        (0xFEFF, 0xFEFF),
-    ),
-    *((0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
+    *((0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5)),
+    *((0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164)),
+    *((0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3)),
+    *((0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
 )
 
 # GitHub: actions/runner ActionCommand.cs trims a line's start, then wants "::name"; "##[name]" counts
@@ -164,7 +151,7 @@ def _defused(text: str) -> str:
     return text
 
 
-# Foreign text inside Markdown: shown as it is, and unable to end its own quotation.
+# --- Markdown that quoted text cannot end
 
 _BACKTICKS = re.compile("`+")
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")

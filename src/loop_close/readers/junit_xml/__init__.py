@@ -21,7 +21,7 @@ _SHORT = 1_000
 _SUBTESTS = (
     "pytest counts more tests than it lists: subtests that passed, or it is not whole; the exit code tells"
 )
-# Of a test that is told twice, the first of these holds.
+# Of two outcomes of a test the first of these counts.
 _BOTH = ("failed", "errors", "collected")
 _RANKS = ("failed", "errors", "xpassed", "passed", "xfailed", "skipped")
 
@@ -52,7 +52,7 @@ class JunitReading:
 def read_junit(name: str, chunks: Iterable[bytes], root: str = "") -> JunitReading:
     """Read one file.
 
-    A test that stands several times in one ``testsuite`` was run again (pytest-rerunfailures, gotestsum, Gradle):
+    A test that is several times in one ``testsuite`` was run again (pytest-rerunfailures, gotestsum, Gradle):
     when it has passed at last, it has passed. Where it failed again, what failed before is kept with it: pytest
     writes the error of a teardown as an element of its own when the test itself has failed, and some runners
     have tests of one name. In another suite of the file it is another test.

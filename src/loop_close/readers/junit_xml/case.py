@@ -1,4 +1,9 @@
-"""One test case of JUnit XML: the test that it is about, its outcome and its failures."""
+"""One test case of JUnit XML: the test that it is about, its outcome and its failures.
+
+junitparser reads the results of a case in the many dialects. If lxml is installed, junitparser uses it for its own
+elements, so no method is called that would pass our elements to lxml. Elements below ``rerunFailure``,
+``flakyFailure`` and the like (Maven Surefire) are not results: a flaky test has passed, and reruns repeat a failure.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +37,7 @@ if TYPE_CHECKING:
 _MAX_RESULTS = 100
 _JEST_COLLECTION = "Test suite failed to run"
 _FAILED = ("failed", "failure", "fail", "error", "errored", "broken", "timedout")
-_OUTPUTS = {"system-out": "system-out", "system-err": "system-err"}
+_OUTPUTS = ("system-out", "system-err")
 _PYTEST_OUTPUTS = {"Log": "Captured log", "Out": "Captured stdout", "Err": "Captured stderr"}
 _CAPTURED = re.compile(r"^-{1,80}+ Captured (?P<what>Log|Out|Err) -{1,80}\n", re.MULTILINE)
 _PHASES: tuple[tuple[str, Phase], ...] = (
@@ -71,22 +76,17 @@ def read_case(element: Element, suite: SuiteElement, root: str) -> CaseResult:
     failures = tuple(_failures(case, suite, wrong, is_pytest, root)) if wrong else ()
     status = element.get("status", "").lower()
     if not results and status in _FAILED:
-        said = read_result(
+        said = _read_result(
             "", f"its status is {status}, and nothing says why", "", root, name="", is_pytest=is_pytest
         )
         failures = (_failure(case, suite, said, _sections(case), root),)
     return CaseResult(
-        key=_key(element),
+        key="\0".join(element.get(name, "")[:1000] for name in ("file", "classname", "name")),
         suite=suite.number,
         outcomes=_outcomes(case, results, {failure.phase for failure in failures}),
         failures=failures,
         is_pytest=is_pytest or any(is_of_pytest(result.text or "") for result in wrong),
     )
-
-
-def _key(element: Element) -> str:
-    get = element.get
-    return f"{get('file', '')[:1000]}\0{get('classname', '')[:1000]}\0{get('name', '')[:1000]}"
 
 
 def _outcomes(case: Any, results: list[Any], phases: set[Phase]) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ def _failures(
     sections = _sections(case)
     for result in wrong:
         words = result.text or "", result.message or "", result.type or ""
-        said = read_result(*words, root, name=case.name or "", is_pytest=is_pytest)
+        said = _read_result(*words, root, name=case.name or "", is_pytest=is_pytest)
         yield _failure(case, suite, said, sections, root)
 
 
@@ -142,13 +142,13 @@ def _failure(
 
 def _named(case: Any, suite: SuiteElement, said: ResultElement, root: str) -> Named:
     classname, name, file = (sanitize(case._elem.get(key, "")) for key in ("classname", "name", "file"))
-    if said.is_pytest or file.endswith(".py") or is_of_python(said.text, said.type):
-        named = python_test(classname, name, file, said.text, root, suite.prefix)
+    if said.is_pytest or file.endswith(".py") or _is_of_python(said.text, said.type):
+        named = _python_test(classname, name, file, said.text, root, suite.prefix)
         suite.prefix = suite.prefix or named.prefix
         return named
     if classname == _JEST_COLLECTION:
-        return other_test("", "", name, root)
-    return other_test(classname, name, file or sanitize(suite.file), root)
+        return _other_test("", "", name, root)
+    return _other_test(classname, name, file or sanitize(suite.file), root)
 
 
 def _line(case: Any, is_pytest: bool) -> int:
@@ -162,15 +162,15 @@ def _phase(case: Any, said: ResultElement) -> Phase:
     classname, name = case.classname or "", case.name or ""
     if said.is_pytest and (classname, name, said.attribute) == ("pytest", "internal", "internal error"):
         return "session"
-    if is_failed_import(classname) or classname == _JEST_COLLECTION:
+    if _is_failed_import(classname) or classname == _JEST_COLLECTION:
         return "collect"
-    told = next((phase for start, phase in _PHASES if said.attribute.startswith(start)), None)
-    return told or _fixture_phase(case) or "call"
+    named = next((phase for start, phase in _PHASES if said.attribute.startswith(start)), None)
+    return named or _fixture_phase(case) or "call"
 
 
 def _fixture_phase(case: Any) -> Phase | None:
-    """The phase of an element that is no test, but a fixture of many."""
-    if fixture := class_fixture(case.classname or "", case.name or ""):
+    """The phase of an element that is not a test, but a fixture of several."""
+    if fixture := _class_fixture(case.classname or "", case.name or ""):
         return "setup" if fixture[0] == "setUp" else "teardown"
     if hook := _MOCHA_HOOK.search((case.name or "")[:2000]):
         return "setup" if hook["when"] == "before" else "teardown"
@@ -182,7 +182,7 @@ def _sections(case: Any) -> tuple[tuple[str, str], ...]:
     found: list[tuple[str, str]] = []
     for element in case._elem:  # not those of a rerun, which lie deeper
         if element.tag in _OUTPUTS and (element.text or "").strip():
-            found += _parted(_OUTPUTS[element.tag], element.text)
+            found += _parted(element.tag, element.text)
     return tuple(found)
 
 
@@ -224,7 +224,7 @@ class Named:
     """A test as its element names it.
 
     :ivar file: where it stands; empty when that is not told.
-    :ivar prefix: what the class name begins with that is no part of the path, with its dot.
+    :ivar prefix: what the class name begins with that is not part of the path, with its dot.
     :ivar is_placed: the element says itself which file that is, so that its line counts in there.
     """
 
@@ -235,7 +235,7 @@ class Named:
     is_placed: bool = False
 
 
-def python_test(classname: str, name: str, file: str, text: str, root: str, prefix: str = "") -> Named:
+def _python_test(classname: str, name: str, file: str, text: str, root: str, prefix: str = "") -> Named:
     """The node id of a test in Python.
 
     :param file: the ``file`` attribute.
@@ -243,7 +243,7 @@ def python_test(classname: str, name: str, file: str, text: str, root: str, pref
     :param prefix: the prefix of other cases in the suite.
     """
     subtest = ""
-    if fixture := class_fixture(classname, name):
+    if fixture := _class_fixture(classname, name):
         classname, name = fixture[1], ""
     else:
         name, subtest = _without_subtest(name[:_MAX_NAME])
@@ -261,7 +261,7 @@ def python_test(classname: str, name: str, file: str, text: str, root: str, pref
     )
 
 
-def other_test(classname: str, name: str, file: str, root: str) -> Named:
+def _other_test(classname: str, name: str, file: str, root: str) -> Named:
     """What to call a test of another language: its file or class where it has one, then its name."""
     if not file and "/" in classname and "." in classname.rpartition("/")[2]:
         file, classname = classname, ""  # vitest
@@ -270,7 +270,7 @@ def other_test(classname: str, name: str, file: str, root: str) -> Named:
     return Named(nodeid="::".join(part[:_MAX_NAME] for part in parts if part), file=own, is_placed=bool(own))
 
 
-def class_fixture(classname: str, name: str) -> tuple[str, str] | None:
+def _class_fixture(classname: str, name: str) -> tuple[str, str] | None:
     """``setUp`` or ``tearDown``, and the class, of an element that unittest's runners write for a class's fixture."""
     # nose2 parts "setUpClass (a.b.C)" at its last dot
     found = _CLASS_FIXTURE.match(name) or _CLASS_FIXTURE.match(f"{classname}.{name}")
@@ -284,7 +284,7 @@ def _without_subtest(name: str) -> tuple[str, str]:
     return (test, rest) if is_subtest else (name, "")
 
 
-def is_failed_import(classname: str) -> bool:
+def _is_failed_import(classname: str) -> bool:
     """Whether unittest made the test up for a module that it could not import."""
     return classname.startswith(_FAILED_IMPORT)
 
@@ -380,7 +380,7 @@ _NOTHING_SAID = "failed without a message"
 class ResultElement:
     """What a result element says.
 
-    :ivar attribute: its ``message`` attribute as it stands.
+    :ivar attribute: its ``message`` attribute, unchanged.
     :ivar has_unread_stack: the text has a stack that no frames could be read from.
     """
 
@@ -393,7 +393,7 @@ class ResultElement:
     has_unread_stack: bool = False
 
 
-def read_result(
+def _read_result(
     text: str, message: str, type_name: str, root: str, *, name: str, is_pytest: bool
 ) -> ResultElement:
     """Read one result.
@@ -424,7 +424,7 @@ def is_of_pytest(text: str) -> bool:
     return _OF_PYTEST.search(text) is not None
 
 
-def is_of_python(text: str, type_name: str) -> bool:
+def _is_of_python(text: str, type_name: str) -> bool:
     """Whether a result was written by a runner of tests in Python."""
     return HEADER in text or type_name.startswith(("testtools.", "unittest."))
 
@@ -449,7 +449,7 @@ def _of_pytest(text: str, words: str, name: str, root: str) -> Raised | None:
     quoted = raised_from_words(words, root)
     if raised is None or quoted is None:
         return raised or quoted
-    # A native traceback does not tell where a message of several lines ends, style line not its margin.
+    # A native traceback does not show the end of a message of several lines, style line not its margin.
     is_more = quoted.type == raised.type and _folded(quoted.message).startswith(_folded(raised.message))
     return replace(raised, message=quoted.message) if is_more else raised
 
@@ -461,7 +461,7 @@ def _folded(text: str) -> str:
 def _of_others(text: str, words: str, type_name: str, root: str) -> Raised | None:
     if HEADER in text:
         return raised_in(text.replace("\n}}}\n", "\n\n"), root)  # subunit's brackets
-    return foreign_raised(text, words, type_name, root)
+    return _foreign_raised(text, words, type_name, root)
 
 
 # --- exceptions and stacks of runners in other languages than Python
@@ -479,7 +479,7 @@ _TYPED = re.compile(r"(?P<type>[A-Za-z_$][\w$.]{0,200}+)(?: \[\w{1,60}\])?: ?")
 _LIBRARY = ("node_modules/", "node:")
 
 
-def foreign_raised(text: str, message: str, type_name: str, root: str) -> Raised | None:
+def _foreign_raised(text: str, message: str, type_name: str, root: str) -> Raised | None:
     """The exception of a failure; None when its element says no more than that it failed.
 
     :param text: the text inside the element, sanitized.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _SLICE = 1 << 16
 _FIRST_BYTES = 256
-# Python knows codecs that are no encodings of text, or take more than linear time: "zip", "punycode".
+# Python knows codecs that are not encodings of text, or take more than linear time: "zip", "punycode".
 _KNOWN = re.compile(
     r"utf[-_]?(?:8|16|32)(?:[-_]?(?:le|be))?|(?:us[-_]?)?ascii|iso[-_]?8859[-_]\d{1,2}|latin[-_]?\d{1,2}"
     r"|(?:windows[-_]?|cp)(?:125[0-8]|437|85[028]|866|874|932|936|949|950)|koi8[-_]?[rut]|gb(?:2312|k|18030)"
@@ -58,7 +58,7 @@ def utf8(chunks: Iterable[bytes], notes: list[str]) -> Iterator[bytes]:
         if len(head) >= _FIRST_BYTES:
             break
     encoding = _encoding(head, notes)
-    # An escaped byte can be told from a replacement character that the file itself holds.
+    # An escaped byte can be distinguished from a replacement character that the file itself holds.
     errors = "surrogateescape" if encoding in ("utf-8", "ascii") else "replace"
     decoder = codecs.getincrementaldecoder(encoding)(errors)
     held = decoder.decode(head)
@@ -242,10 +242,10 @@ _ROOTS = ("testsuites", "testsuite")
 class SuiteElement:
     """A ``testsuite`` element.
 
-    :ivar number: tells the suites of a file apart.
+    :ivar number: of the suite in its file.
     :ivar file: its ``file`` attribute.
     :ivar root: the name of the file's root element.
-    :ivar prefix: what the class names of its cases begin with (``--junitprefix``), once a case has told.
+    :ivar prefix: what the class names of its cases begin with (``--junitprefix``), once a case has shown it.
     :ivar declared: how many failures and errors it says that it has; ``tests``, how many tests.
     :ivar cases: how many cases are in it and in the suites below it.
     :ivar wrong: the text of an attribute that should be a number.

@@ -1,4 +1,4 @@
-"""The reader of what pytest prints: the failures that its reports hold, as far as the text tells them."""
+"""The reader of pytest's terminal output: the failures of its reports, as far as the text has them."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class _RunsFound:
         return self.whole()
 
     def is_failing(self) -> bool:
-        """Whether the numbers tell of failures."""
+        """Whether the numbers include failures."""
         return bool(self.incomplete) or any(c.failed or c.errors for c in self.counts)
 
     def whole(self) -> Reading:

@@ -45,17 +45,17 @@ def failures_from(blocks: list[Block], names: NodeIds, root: str) -> list[Failur
         if block.title:
             found.append(_failure(block, names, root))
         else:
-            found += crash_lines(f"\n{block.body}", names.entries, root)
+            found += _crash_lines(f"\n{block.body}", names.entries, root)
     return found + [failure_of_entry(entry, root) for entry in names.entries if not entry.is_used]
 
 
 def without_echoes(found: list[Failure]) -> list[Failure]:
     """Without those that only say that subtests failed, which are failures of their own."""
     with_subtests = {f.nodeid for f in found if f.subtest}
-    return [f for f in found if f.nodeid not in with_subtests or not is_echo(f)]
+    return [f for f in found if f.nodeid not in with_subtests or not _is_echo(f)]
 
 
-def is_echo(failure: Failure) -> bool:
+def _is_echo(failure: Failure) -> bool:
     """Whether pytest fails a test for its subtests alone."""
     return failure.raised is None and _ECHO.match(failure.message) is not None
 
@@ -88,7 +88,7 @@ def _failure(block: Block, names: NodeIds, root: str) -> Failure:
 
 
 def _raised(body: str, head: Heading, root: str) -> tuple[Raised | None, str, int]:
-    """The exception, and where the test stands if the text tells that apart from the frames."""
+    """The exception, and the place of the test if the text has it apart from the frames."""
     missing = missing_fixture(body)
     if missing is not None:
         raised, file, line = missing
@@ -103,8 +103,8 @@ def _raised(body: str, head: Heading, root: str) -> tuple[Raised | None, str, in
 
 def _plain(words: str, phase: Phase, entry: SummaryEntry | None, nodeid: str) -> Raised | None:
     """What is printed without a traceback: ``pytest.fail`` that wants none, or an error of collecting."""
-    told = entry.split(nodeid)[1] if entry is not None else ""
-    if told.startswith("Failed: "):
+    words_of_entry = entry.split(nodeid)[1] if entry is not None else ""
+    if words_of_entry.startswith("Failed: "):
         return Raised(type="Failed", message=words, bases=("OutcomeException", "BaseException"))
     if phase == "collect" and words:
         bases = ("Exception", "BaseException")
@@ -113,7 +113,7 @@ def _plain(words: str, phase: Phase, entry: SummaryEntry | None, nodeid: str) ->
 
 
 def _nodeid(head: Heading, raised: Raised | None, file: str, words: str) -> str:
-    """As much of the node id as the text tells without a summary."""
+    """As much of the node id as the text has without a summary."""
     if head.phase == "collect":
         return head.name
     frames = raised.frames if raised is not None else ()
@@ -123,7 +123,7 @@ def _nodeid(head: Heading, raised: Raised | None, file: str, words: str) -> str:
 
 
 def _qualified(raised: Raised, name: str, nodeid: str) -> Raised:
-    """With the class in the name of the test function, which the heading tells."""
+    """With the class in the name of the test function, from the heading."""
     qualname = name.partition("[")[0].replace("::", ".")
     path, short = nodeid.partition("::")[0], qualname.rpartition(".")[2]
     if short == qualname or (
@@ -155,7 +155,7 @@ def _first_line(raised: Raised | None, name: str) -> int:
 
 
 def failure_of_entry(entry: SummaryEntry, root: str) -> Failure:
-    """A failure of which only a line of the summary tells."""
+    """A failure that only a line of the summary shows."""
     nodeid, words = entry.split()
     raised = raised_from_words(words, root)
     phase: Phase = "call" if entry.word == "FAILED" else "setup" if "::" in nodeid else "collect"
@@ -181,7 +181,7 @@ _SAID = re.compile(
 )
 
 
-def crash_lines(text: str, entries: list[SummaryEntry], root: str = "") -> Iterator[Failure]:
+def _crash_lines(text: str, entries: list[SummaryEntry], root: str = "") -> Iterator[Failure]:
     """The failures of such a region; each takes its node id from the next line of the summary that says the same.
 
     :param text: begins with a line break.
@@ -338,7 +338,7 @@ _ADVICE = re.compile(r"\nEnable tracemalloc to get traceback where the object wa
 
 
 def warned_in(text: str, root: str = "") -> Iterator[Warned]:
-    """The warnings of pytest itself, and of coroutines never awaited; the rest tell of no failure.
+    """The warnings of pytest itself, and of coroutines never awaited; the others do not show a failure.
 
     :param text: a warnings summary, beginning with a line break.
     """
@@ -360,7 +360,7 @@ def _warning_message(text: str) -> str:
     lines = [line.removeprefix("  ") for line in text.split("\n")]
     advice = next((i for i, line in enumerate(lines) if line.startswith("Enable tracemalloc to get")), None)
     if advice is not None and advice > 1 and not lines[advice - 1].startswith("  "):
-        return "\n".join(lines).strip("\n")  # the message's own: no source stands above it
+        return "\n".join(lines).strip("\n")  # the message's own: there is no source above it
     lines = lines[:advice]
     while len(lines) > 1 and not lines[-1].strip():
         lines.pop()

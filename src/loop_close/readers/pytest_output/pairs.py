@@ -93,7 +93,7 @@ class _Pairing:
     """Goes through the rulers.
 
     :ivar begun: the starts that have no end yet; ``by_width`` the same by their width.
-    :ivar closed: the runs that ended and stand in no other that did.
+    :ivar closed: the runs that ended and are in no other ended run.
     """
 
     def __init__(self, found: list[Ruler]) -> None:
@@ -135,7 +135,7 @@ class _Pairing:
         return 0 if is_deep(self.found, first, 0) else first
 
     def _close(self, first: int, last: int) -> None:
-        """A run from the one to the other, with all that stands between them within it."""
+        """A run from the one to the other, with everything between them."""
         opened, within = [], []
         while self.begun and self.begun[-1] >= first:
             index = self.begun.pop()
@@ -325,7 +325,7 @@ class _Quiet:
     """Goes through the rulers, and knows whether it is in the failures of a run without a start.
 
     :ivar head: the ruler above the failures of such a run.
-    :ivar lone: the line of counts before it that nothing of a run stands above.
+    :ivar lone: the line of counts before it without anything of a run above.
     :ivar starts: printed starts that have no end yet.
     :ivar pending: the first and last of what goes once it is known how the run ends.
     """
@@ -386,7 +386,7 @@ class _Quiet:
             self.at = self.found[index].end
 
     def _is_below(self, index: int) -> bool:
-        """Whether it stands below a heading, or below what stands there and is no part of the run."""
+        """Whether it is below a heading, or below text there that is not part of the run."""
         return is_deep(self.found, index, 0) or (bool(self.pending) and self.pending[-1][1] == index - 1)
 
     def _is_printed(self, index: int) -> bool:
@@ -419,7 +419,7 @@ class _Quiet:
 
 
 def _after_counts(found: list[Ruler]) -> list[int]:
-    """For each ruler the index of the next that is no line of counts."""
+    """For each ruler the index of the next one that is not a line of counts."""
     after, following = [], len(found)
     for index in range(len(found) - 1, -1, -1):
         after.append(following)

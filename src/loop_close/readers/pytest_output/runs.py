@@ -1,4 +1,9 @@
-"""A text as runs of pytest, and a run as its parts: failures, captured output, warnings, summary."""
+r"""A text as runs of pytest, and a run as its parts: failures, captured output, warnings, summary.
+
+A run goes from ``test session starts`` to its line of counts. A start without an end is a run that was cut or killed.
+What follows it belongs to it only below a heading of a failure or of captured output. Elsewhere a run is recognized by
+its headings or by the bare counts of ``-q``.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +60,7 @@ class PytestRun:
 
 
 def runs(text: str) -> list[PytestRun]:
-    """The runs in a text, in order; one that fails may stand within another where that one shows no output.
+    """The runs in a text, in order; one that fails may be within another that shows no output.
 
     :param text: begins with a line break.
     """
@@ -85,7 +90,7 @@ def is_quoted(text: str, start: int) -> bool:
 
 
 def _unquoted(text: str, found: list[PytestRun]) -> list[PytestRun]:
-    """The runs, one that stands below the end of a block no more quoted."""
+    """The runs; one below the end of a block is not quoted any more."""
     opened: int | None = None
     for index, run in enumerate(found):
         if not run.is_quoted:
@@ -170,7 +175,7 @@ def _is_lone(text: str, run: PytestRun, floor: int) -> bool:
 
 
 def _parts(found: list[Ruler], limit: int) -> Iterator[tuple[list[Ruler], int, bool]]:
-    """The rulers of each, where it ends, and whether its line of counts stands below captured output."""
+    """The rulers of each, where it ends, and whether its line of counts is below captured output."""
     part: list[Ruler] = []
     for index, ruler in enumerate(found):
         part.append(ruler)

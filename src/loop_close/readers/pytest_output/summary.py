@@ -256,7 +256,7 @@ def _nodeid(entry: SummaryEntry, found: Heading, title: str) -> str:
 
 
 def without_summary(title: str) -> Heading:
-    """The heading, a subtest's description told apart by its looks."""
+    """The heading, a subtest's description recognized by its form."""
     found = heading(title)
     match = _SUBTEST.match(title) if found.phase == "call" and not found.is_doctest else None
     return Heading("call", _with_colons(match["name"]), match["subtest"]) if match else found

@@ -62,7 +62,7 @@ def _link(text: str, root: str) -> Raised | None:
     for line in text.split("\n"):
         entries.take(line)
     entries.end()
-    raised = raised_from(entries.said, entries.printed, entries.type_name, root)
+    raised = _raised_from(entries.said, entries.printed, entries.type_name, root)
     if raised is None:
         return raised_in_line(text.strip("\n"), root) if not entries.printed else None
     return _with_sources(raised, entries)
@@ -71,7 +71,7 @@ def _link(text: str, root: str) -> Raised | None:
 def _native(text: str, root: str) -> Raised | None:
     """A printed traceback; here nothing follows, so that the message goes on beyond blank lines."""
     raised, words = raised_in(text, root), _WORDS.search(text)
-    raised = without_root(raised, root) if raised is not None else None
+    raised = _without_root(raised, root) if raised is not None else None
     if raised is None or words is None or "\n" not in words["words"].strip("\n"):
         return raised
     whole = raised_from_words(words["words"].strip("\n"), root)
@@ -163,7 +163,7 @@ class Entries:
             if line.startswith("_ _ "):
                 self.end()
             elif self._marked < 0 and not self._is_short:
-                self._source.clear()  # arguments stand above the source
+                self._source.clear()  # arguments are above the source
             return
         if found["function"]:
             self.end()
@@ -186,7 +186,7 @@ class Entries:
         self._reset()
 
     def _enclosing(self, file: str, function: str) -> str:
-        """Of a comprehension, which names no function or itself, the function it stands in."""
+        """The function that a comprehension is in, which names no function or itself."""
         if function not in _COMPREHENSIONS or not self.printed or self.printed[-1].file != file:
             return function
         return self.printed[-1].function or function
@@ -226,21 +226,21 @@ def _bounded(start: int, lines: Sequence[str], line: int) -> Source:
 _MAX_LINES = 2_000
 
 
-def raised_from(
+def _raised_from(
     said: Sequence[str], printed: Sequence[Printed], type_name: str = "", root: str = ""
 ) -> Raised | None:
-    """The exception of a traceback, without its relatives; None where there are no words.
+    """The exception of a traceback, without its causes; None without a message.
 
     :param said: the ``E`` lines without their ``E``, with their indentation.
     :param printed: the frames, outermost first.
-    :param type_name: the exception's name, where the last entry tells it.
+    :param type_name: the exception's name, if the last entry has it.
     """
     lines = _dedented(said[:_MAX_LINES])
     if not lines:
         return None
     place, lines = _syntax_place(lines)
     text = _with_type("\n".join(lines), type_name)
-    raised = without_root(
+    raised = _without_root(
         assemble(text, [*printed, *([place] if place is not None else [])], root=root), root
     )
     if place is None:
@@ -252,10 +252,10 @@ def raised_from(
 def raised_from_words(words: str, root: str = "") -> Raised | None:
     """The exception of the summary's or a crash line's words; None where these are pytest's own."""
     raised = raised_in_line(_with_type(words, ""), root)
-    return without_root(raised, root) if raised is not None else None
+    return _without_root(raised, root) if raised is not None else None
 
 
-def without_root(raised: Raised, root: str) -> Raised:
+def _without_root(raised: Raised, root: str) -> Raised:
     """The exception with paths below the root as the plugin shows them in its message."""
     message = relativize(raised.message, [(root, "")]) if root else raised.message
     return replace(raised, message=message) if message != raised.message else raised
@@ -343,11 +343,11 @@ def read_doctest(body: str, name: str, root: str = "") -> Raised | None:
         at = end.end()
     if not members:
         return None
-    told = tuple(members[:_MAX_MEMBERS])
+    shown = tuple(members[:_MAX_MEMBERS])
     if len(members) == 1:
-        return told[0]
-    left_out = len(members) - len(told)
-    return replace(told[0], type="MultipleDoctestFailures", members=told, omitted_members=left_out)
+        return shown[0]
+    omitted = len(members) - len(shown)
+    return replace(shown[0], type="MultipleDoctestFailures", members=shown, omitted_members=omitted)
 
 
 def _example(text: str, end: re.Match[str], name: str, root: str) -> Raised:
