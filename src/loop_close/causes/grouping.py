@@ -19,7 +19,7 @@ from loop_close.facts import (
     links,
     test_function,
 )
-from loop_close.model import Evidence, Failure, Frame, Origin, Raised, RootCause
+from loop_close.model import Evidence, Failure, Frame, Raised, RootCause
 from loop_close.text.normalize import mask, similar, stabilize
 
 _MAX_COMPARED = 50
@@ -178,16 +178,13 @@ def missing_thing(raised: Raised) -> Key | None:
     if is_a(raised, "ImportError") and "name" in details:
         return "import", details.get("owner", ""), details["name"]
     if is_a(raised, *_MISSING_FILE) and "path" in details:
-        return _missing_file(raised)
+        path = stabilize(raised.details["path"])
+        return (
+            None if "<tmp>" in path else ("file", raised.type, path)
+        )  # in a temporary folder its name is a value
     if is_a(raised, "NameError", "AttributeError") and "name" in details:
         return _missing_name(raised)
     return None
-
-
-def _missing_file(raised: Raised) -> Key | None:
-    """The file; None in a temporary folder, where the name is a value."""
-    path = stabilize(raised.details["path"])
-    return None if "<tmp>" in path else ("file", raised.type, path)
 
 
 def _missing_name(raised: Raised) -> Key | None:
@@ -205,7 +202,7 @@ def _file_of(frame: Frame | None) -> str:
 
 def _keys(failure: Failure, raised: Raised) -> Iterator[Key]:
     site = raised.site
-    origins = _origin_key(site.origins) if site is not None else ()
+    origins = tuple(sorted({f"{o.file}:{o.function}" for o in site.origins})) if site is not None else ()
     chain = _chain_key(raised)
     wrong = _wrong_type(raised)
     if origins and wrong:
@@ -267,22 +264,14 @@ def _accident_keys(failure: Failure, raised: Raised, chain: Key) -> Iterator[Key
         yield ("case", raised.type, frame.file, frame.function, test_function(failure.nodeid), *chain)
 
 
-def _origin_key(origins: tuple[Origin, ...]) -> Key:
-    return tuple(sorted({f"{o.file}:{o.function}" for o in origins}))
-
-
 def _chain_key(raised: Raised) -> Key:
     """The exceptions it came from, by type and place. Messages do not count, as they contain values.
 
     Exceptions that test code raised do not count either: they differ from test to test.
     """
     chain = (link for link in links(raised) if link is not raised)
-    return tuple("/".join(_place_key(link)) for link in chain if not _is_of_test(link))
-
-
-def _is_of_test(raised: Raised) -> bool:
-    frame = innermost(raised)
-    return frame is not None and frame.is_test
+    frames = ((link, innermost(link)) for link in chain)
+    return tuple("/".join(_place_key(link)) for link, frame in frames if frame is None or not frame.is_test)
 
 
 def _place_key(raised: Raised) -> Key:

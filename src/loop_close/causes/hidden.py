@@ -182,12 +182,10 @@ def _passed(each: Swallowed, calls: Calls) -> int | None:
         return each.passed
     name = each.file, base_name(each.function)
     around = [
-        one for one in calls.functions if (one.file, base_name(one.function)) == name and _has(one, each.line)
+        one
+        for one in calls.functions
+        if (one.file, base_name(one.function)) == name and one.line <= each.line <= one.end_line
     ]
     if len(around) != 1 or around[0].is_changed:
         return None
     return max(each.passed, around[0].lines.get(each.line, 0))
-
-
-def _has(called: Called, line: int) -> bool:
-    return called.line <= line <= called.end_line

@@ -35,7 +35,7 @@ from loop_close.model import Evidence, Failure, RootCause, Suspect
 _AVERAGED = 2
 # The logarithm of odds below which two faults are so much likelier that the other one's tests would add noise alone.
 _LEAST_ODDS = -1.0
-# With more root causes, all pairs of them are too many; those with most failures count.
+# All pairs of more root causes are too many; those with most failures are compared.
 _COMPARED = 40
 #: Root causes beyond these get no suspects.
 _LOCATED = 20
@@ -52,24 +52,21 @@ def joined(causes: Sequence[RootCause], calls: Calls | None) -> list[RootCause]:
         whole = _joined(causes, group)
         return evidence_of(whole, found_for(whole, counted), calls)
 
-    compared = _compared(causes, calls)
+    # with more root causes, those with most failures
+    by_size = sorted(_able(causes, calls), key=lambda i: (-len(causes[i].evidence), causes[i].id))
+    compared = by_size[:_COMPARED]
     groups = Join(evidence)(compared)
     groups += [(i,) for i in {*range(len(causes))}.difference(compared)]
     return [_joined(causes, group) for group in sorted(groups)]
 
 
-def _compared(causes: Sequence[RootCause], calls: Calls) -> list[int]:
-    """Of those that may be one with others the positions of those with most failures."""
-    return sorted(_able(causes, calls), key=lambda i: (-len(causes[i].evidence), causes[i].id))[:_COMPARED]
-
-
 def _able(causes: Sequence[RootCause], calls: Calls) -> list[int]:
     """Positions of those that may be one with others: not identified by a name, and with known calls."""
-    return [i for i, cause in enumerate(causes) if not is_named(cause) and _is_known(cause, calls)]
-
-
-def _is_known(cause: RootCause, calls: Calls) -> bool:
-    return any(e.failure is not None and e.failure.nodeid in calls.failed for e in cause.evidence)
+    return [
+        i
+        for i, cause in enumerate(causes)
+        if not is_named(cause) and any(e.failure and e.failure.nodeid in calls.failed for e in cause.evidence)
+    ]
 
 
 def _joined(causes: Sequence[RootCause], group: Group) -> RootCause:

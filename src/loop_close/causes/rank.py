@@ -193,7 +193,9 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     is_told = is_owed or candidate.is_about_none
     if spectrum is not None and spectrum.gave_none and candidate.none_before is None and is_told:
         wanted = " where a value is expected" if is_owed else ""
-        yield f"returned None{wanted}{_in(spectrum.gave_none, spectrum.of_failed)}"
+        is_all = spectrum.gave_none == spectrum.of_failed
+        tests = "" if is_all else f" ({spectrum.gave_none} of {spectrum.of_failed} failing tests)"
+        yield f"returned None{wanted}{tests}"
     if spectrum is not None and candidate.at_import and not clue:
         yield "ran before the import failed"
     if spectrum is not None and spectrum.made and not candidate.at_import:
@@ -232,8 +234,3 @@ def odd_line(candidate: Candidate) -> tuple[int, int, int]:
     if spectrum.line_passed > _SELDOM * spectrum.passed or spectrum.line_failed < spectrum.failed:
         return 0, 0, 0
     return spectrum.line, spectrum.line_failed, spectrum.line_passed
-
-
-def _in(number: int, of_all: int) -> str:
-    """How many tests, where it is not all."""
-    return "" if number == of_all else f" ({number} of {of_all} failing tests)"

@@ -370,7 +370,9 @@ def outcome_of(test: str, known: Known, run: Run, episode: Episode) -> _Became |
     if known.mark.phase == "collect":
         return _of_collection(test, run)
     if known.mark.phase not in TEST_PHASES or not run.tells_outcomes:
-        return "passed" if run.is_full and _is_same_command(run, episode) else None
+        last = episode.steps[-1].selection if episode.steps else episode.selection
+        is_same_command = run.selection in ("", episode.selection, last)
+        return "passed" if run.is_full and is_same_command else None
     if any(is_about(edit, test) for edit in run.edits.edits if edit.change == "removed"):
         return "deleted"
     return "uncollected" if run.is_full and _touches_tests(run.edits, test) else None
@@ -402,11 +404,6 @@ def _of_collection(test: str, run: Run) -> _Became | None:
     if seen or run.is_full or (_COLLECTED in run.incomplete and not run.selection):
         return "passed"
     return None
-
-
-def _is_same_command(run: Run, episode: Episode) -> bool:
-    last = episode.steps[-1].selection if episode.steps else episode.selection
-    return run.selection in ("", episode.selection, last)
 
 
 def is_about(edit: Edit, test: str) -> bool:
@@ -442,13 +439,9 @@ def _rewritten(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
     new = [m.test for m in run.marks if _place(m.test) in added]
     for test in tests:
         if _place(test) in gone:
-            same = [other for other in new if _last_name(other) == _last_name(test)]
+            same = [other for other in new if other.rpartition("::")[2] == test.rpartition("::")[2]]
             if len(same) == 1 and same[0] not in tests:
                 yield test, same[0]
-
-
-def _last_name(test: str) -> str:
-    return test.rpartition("::")[2]
 
 
 def _new_ids(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:

@@ -83,7 +83,8 @@ def _merged(marks: list[Mark]) -> Iterator[Mark]:
 
 def _mark(evidence: Evidence, failure: Failure) -> Mark:
     raised = failure.raised
-    frame = _frame(raised)
+    # the statement at fault: the site's, else the innermost frame of the project
+    frame = raised.site.frame if raised is not None and raised.site is not None else innermost(raised)
     by_wording, shape = _shape(failure, frame)
     got, want = compared_values(failure)
     test = test_key(failure)
@@ -116,13 +117,6 @@ def _observed(failure: Failure) -> Iterator[str]:
         yield f"{name} = {text}"
     for each in facts.differences(failure):
         yield f"{each.path}: {each.left} and {each.right}"
-
-
-def _frame(raised: Raised | None) -> Frame | None:
-    """The statement at fault: the site's, else the innermost frame of the project."""
-    if raised is None:
-        return None
-    return raised.site.frame if raised.site is not None else innermost(raised)
 
 
 def _test_line(raised: Raised | None) -> int:

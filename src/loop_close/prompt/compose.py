@@ -37,7 +37,7 @@ def compose(report: Report, sections: Sequence[Section], *, budget: int, full_re
     :param budget: tokens, by :func:`~loop_close.prompt.compose.estimate_tokens`.
     :param full_report: the path of a file that holds every failure whole, empty when there is none.
     """
-    pointer = _pointer(full_report)
+    pointer = f"Every failure in full: {line_of(full_report)}" if full_report else ""
     room = int(budget * _FILL) - estimate_tokens(pointer)
     bodies = _bodies(sections, report, room)
     progress = report.progress
@@ -66,10 +66,6 @@ def _bodies(sections: Sequence[Section], report: Report, room: int) -> dict[Sect
         bodies[section] = _body(section, report, left - reserve if section.tokens else left)
         left -= _cost(bodies[section])
     return bodies
-
-
-def _pointer(full_report: str) -> str:
-    return f"Every failure in full: {line_of(full_report)}" if full_report else ""
 
 
 def _body(section: Section, report: Report, left: int) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from loop_close.model import Counts, Failure
 from loop_close.readers.contract import CUT, MARK, Reader, Reading, is_at_end, is_quoted_until, sum_of
@@ -159,7 +159,9 @@ class _Remains:
         at = 0
         for entry in entries(text, 0, len(text), has_end=False):
             failure = failure_of_entry(entry, root)
-            if len(self.failures) < _MAX_FAILURES and _is_name(failure.nodeid):
+            file = failure.nodeid.partition("::")[0]
+            is_file = file.endswith((".py", ".txt", ".rst", ".md")) and " " not in file
+            if is_file and len(self.failures) < _MAX_FAILURES:
                 at = max(0, self.text.find(f" {entry.rest}", at))
                 line = self.text.rfind("\n", 0, at) + 1
                 self.failures.append(failure)
@@ -182,11 +184,6 @@ def _is_red(progress: re.Match[str]) -> bool:
     outcomes = progress["outcomes"]
     is_progress = progress["percent"] or outcomes.strip("FE")
     return bool(is_progress) and ("F" in outcomes or "E" in outcomes)
-
-
-def _is_name(nodeid: str) -> bool:
-    file = nodeid.partition("::")[0]
-    return file.endswith((".py", ".txt", ".rst", ".md")) and " " not in file
 
 
 def _apart(spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -215,9 +212,7 @@ def _of_unittest(match: re.Match[str]) -> Counts:
 
 def _of_progress(line: str) -> Counts:
     outcomes = line.rpartition(".py ")[2].partition("[")[0]
-    return replace(
-        Counts(), passed=outcomes.count("."), failed=outcomes.count("F"), errors=outcomes.count("E")
-    )
+    return Counts(passed=outcomes.count("."), failed=outcomes.count("F"), errors=outcomes.count("E"))
 
 
 def _checked(tool: str, number: int, what: str) -> Failure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from loop_close.model import Difference, Failure, Frame, Origin, Phase, Raised, Site, Source
@@ -138,56 +138,32 @@ def _encodable(value: Any) -> Any:
     return value
 
 
+#: The record of a field, or of each item of it.
+_RECORDS: Mapping[str, type] = {
+    **dict.fromkeys(("frame", "frames"), Frame),
+    **dict.fromkeys(("source", "body"), Source),
+    **dict.fromkeys(("cause", "context", "members"), Raised),
+    "site": Site,
+    "origins": Origin,
+    "differences": Difference,
+}
+
+
 def from_wire(data: Mapping[str, Any]) -> Raised:
     """The inverse of :func:`to_wire`.
 
     :raises KeyError, TypeError: when ``data`` was not made by it.
     """
-    return Raised(
-        **{
-            **data,
-            "frames": tuple(_frame(f) for f in data["frames"]),
-            "site": _site(data["site"]),
-            "cause": _optional(data["cause"]),
-            "context": _optional(data["context"]),
-            "members": tuple(from_wire(m) for m in data["members"]),
-            "bases": tuple(data["bases"]),
-            "nearest": tuple(data["nearest"]),
-            "differences": tuple(Difference(**d) for d in data["differences"]),
-        }
-    )
+    raised: Raised = _record(Raised, data)
+    return raised
 
 
-def _optional(data: Mapping[str, Any] | None) -> Raised | None:
-    return from_wire(data) if data is not None else None
+def _record(kind: Any, data: Mapping[str, Any]) -> Any:
+    names = [field.name for field in fields(kind)]
+    return kind(**{**data, **{name: _value(_RECORDS.get(name), data[name]) for name in names}})
 
 
-def _source(data: Mapping[str, Any] | None) -> Source | None:
-    return Source(start=data["start"], lines=tuple(data["lines"])) if data is not None else None
-
-
-def _frame(data: Mapping[str, Any]) -> Frame:
-    return Frame(**{**data, "source": _source(data["source"])})
-
-
-def _origin(data: Mapping[str, Any]) -> Origin:
-    return Origin(
-        **{
-            **data,
-            "source": _source(data["source"]),
-            "body": _source(data["body"]),
-            "calls": tuple((file, line, function) for file, line, function in data["calls"]),
-        }
-    )
-
-
-def _site(data: Mapping[str, Any] | None) -> Site | None:
-    if data is None:
-        return None
-    return Site(
-        frame=_frame(data["frame"]),
-        statement=data["statement"],
-        values=tuple((name, text) for name, text in data["values"]),
-        origins=tuple(_origin(o) for o in data["origins"]),
-        inner=tuple(data["inner"]),
-    )
+def _value(kind: type | None, value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return tuple(_value(kind, item) for item in value)
+    return value if kind is None or value is None else _record(kind, value)

@@ -162,7 +162,7 @@ def _phase(case: Any, said: ResultElement) -> Phase:
     classname, name = case.classname or "", case.name or ""
     if said.is_pytest and (classname, name, said.attribute) == ("pytest", "internal", "internal error"):
         return "session"
-    if _is_failed_import(classname) or classname == _JEST_COLLECTION:
+    if classname.startswith((_FAILED_IMPORT, _JEST_COLLECTION)):
         return "collect"
     named = next((phase for start, phase in _PHASES if said.attribute.startswith(start)), None)
     return named or _fixture_phase(case) or "call"
@@ -284,11 +284,6 @@ def _without_subtest(name: str) -> tuple[str, str]:
     return (test, rest) if is_subtest else (name, "")
 
 
-def _is_failed_import(classname: str) -> bool:
-    """Whether unittest made the test up for a module that it could not import."""
-    return classname.startswith(_FAILED_IMPORT)
-
-
 def _split(dotted: Sequence[str], own: str, text: str, root: str) -> tuple[str, Sequence[str]]:
     """The file of the module, and the classes inside it."""
     for file in [own] if own else []:
@@ -373,7 +368,7 @@ _FORMULAS = (
     "collection failure",
     "internal error",
 )
-_NOTHING_SAID = "failed without a message"
+_NO_MESSAGE = "failed without a message"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -409,7 +404,9 @@ def _read_result(
     if raised is not None:
         raised = replace(raised, message=clean(raised.message, MAX_MESSAGE))
     return ResultElement(
-        message=raised.message if raised is not None else _plain(words or text.strip()),
+        message=raised.message
+        if raised is not None
+        else clean(words or text.strip(), MAX_MESSAGE) or _NO_MESSAGE,
         raised=raised,
         text=text,
         attribute=message,
@@ -427,10 +424,6 @@ def is_of_pytest(text: str) -> bool:
 def _is_of_python(text: str, type_name: str) -> bool:
     """Whether a result was written by a runner of tests in Python."""
     return HEADER in text or type_name.startswith(("testtools.", "unittest."))
-
-
-def _plain(words: str) -> str:
-    return clean(words, MAX_MESSAGE) or _NOTHING_SAID
 
 
 def _words(message: str) -> str:
@@ -508,8 +501,7 @@ def _foreign_raised(text: str, message: str, type_name: str, root: str) -> Raise
 
 def _fuller(message: str, said: str) -> str:
     """The text where it begins with the attribute, which has lost its line breaks; else the attribute."""
-    folded = " ".join(message.split())
-    return said if " ".join(said.split()).startswith(folded) else message
+    return said if _folded(said).startswith(_folded(message)) else message
 
 
 def _frames(text: str, root: str) -> Iterator[Frame]:

@@ -108,14 +108,10 @@ def _readable(text: str, encoding: str, notes: list[str]) -> bytes:
         note = f"has bytes that are not {encoding.upper()}; each is shown as \ufffd"
         if plain != text and note not in notes:
             notes.append(note)
-        text = _FORBIDDEN.sub(_spelled, plain)
+        text = _FORBIDDEN.sub(lambda found: f"#x{ord(found[0]):02X}", plain)
     if "&#" in text:
         text = _REFERENCE.sub(lambda found: f"#x{_number(found[0]):02X}", text)
     return text.encode("utf-8")
-
-
-def _spelled(found: re.Match[str]) -> str:
-    return f"#x{ord(found[0]):02X}"
 
 
 def _number(reference: str) -> int:

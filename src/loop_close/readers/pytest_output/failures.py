@@ -52,12 +52,8 @@ def failures_from(blocks: list[Block], names: NodeIds, root: str) -> list[Failur
 def without_echoes(found: list[Failure]) -> list[Failure]:
     """Without those that only say that subtests failed, which are failures of their own."""
     with_subtests = {f.nodeid for f in found if f.subtest}
-    return [f for f in found if f.nodeid not in with_subtests or not _is_echo(f)]
-
-
-def _is_echo(failure: Failure) -> bool:
-    """Whether pytest fails a test for its subtests alone."""
-    return failure.raised is None and _ECHO.match(failure.message) is not None
+    echoes = {id(f) for f in found if f.raised is None and _ECHO.match(f.message)}
+    return [f for f in found if f.nodeid not in with_subtests or id(f) not in echoes]
 
 
 def _failure(block: Block, names: NodeIds, root: str) -> Failure:
@@ -190,19 +186,16 @@ def _crash_lines(text: str, entries: list[SummaryEntry], root: str = "") -> Iter
     for crash in _CRASH.finditer(text):
         said = _SAID.match(text, at, crash.start())
         said = said if said is not None and "\nE   " in said.group() else None
-        if said is not None and _last_words(said.group()) != crash["said"]:
-            continue
+        if said is not None:
+            last = said.group().rindex("\nE   ") + 5  # of a chain the last exception
+            if said.group()[last:].partition("\n")[0] != crash["said"]:
+                continue
         entry = next((e for e in entries if not e.is_used and _is_said_by(e, crash["said"])), None)
         if entry is None and entries:
             continue
         at = crash.end()
         raised = read_traceback(f"{said.group()}\n", root) if said is not None else None
         yield _crash_line_failure(crash, raised or raised_from_words(crash["said"], root), entry, root)
-
-
-def _last_words(said: str) -> str:
-    """The first line of the last exception of a chain."""
-    return said[said.rindex("\nE   ") + 5 :].partition("\n")[0]
 
 
 def _is_said_by(entry: SummaryEntry, said: str) -> bool:

@@ -173,16 +173,13 @@ class _Pairing:
     def _take_in(self, outer: Pair, pair: Pair) -> None:
         """A run below a heading of one without an end: text of it, unless it has only printed a start."""
         outer.last = pair.last
-        if self._is_end_of_another(pair):
+        if pair.is_closed and is_red(self.found[pair.last]) and not pair.has_blocks:
+            # a test printed the start: what follows counts failures and shows none
             outer.is_closed = True
             outer.within += pair.within
             self._finish(outer)
         elif pair.is_closed:
             outer.within.append((pair.first, pair.last))
-
-    def _is_end_of_another(self, pair: Pair) -> bool:
-        """Whether a test printed the start: what follows counts failures and shows none."""
-        return pair.is_closed and is_red(self.found[pair.last]) and not pair.has_blocks
 
     def _finish(self, pair: Pair) -> None:
         """With what is known of a run once it is known where it ends."""

@@ -154,7 +154,10 @@ def _headless(text: str, found: list[Ruler], floor: int, limit: int) -> list[Pyt
         if run is None:
             continue
         last = result[-1] if result else None
-        if last is not None and _is_same(text, last, run):
+        is_same = last is not None and last.final is not None and not run.rulers
+        if (
+            last is not None and is_same and _is_lone(text, run, last.end)
+        ):  # one more line of counts of the last run
             is_hiding = is_red(last.final) and not is_printed and not is_red(run.final)
             result[-1] = replace(last, end=run.end, final=last.final if is_hiding else run.final)
         elif last is not None and not last.rulers and _is_lone(text, last, floor) and not is_red(last.final):
@@ -163,11 +166,6 @@ def _headless(text: str, found: list[Ruler], floor: int, limit: int) -> list[Pyt
             result.append(run)
         is_printed = is_below
     return result
-
-
-def _is_same(text: str, last: PytestRun, run: PytestRun) -> bool:
-    """Whether a run is but one more line of counts of the last one."""
-    return last.final is not None and not run.rulers and _is_lone(text, run, last.end)
 
 
 def _is_lone(text: str, run: PytestRun, floor: int) -> bool:

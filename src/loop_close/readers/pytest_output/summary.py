@@ -291,8 +291,9 @@ def counts_of(text: str, run: PytestRun, failures: Sequence[Failure]) -> Counts 
     counted = counts_of_numbers(numbers)
     counted = replace(counted, passed=max(0, counted.passed - passed), failed=max(0, counted.failed - twice))
     if collected is None:
-        return replace(counted, collected=_told(numbers))
-    if any(f.phase == "collect" for f in failures) and _is_stopped(run):
+        return replace(counted, collected=numbers.get("tests collected", numbers.get("test collected", 0)))
+    is_stopped = any(ruler.char == "!" and _STOPPING.match(ruler.title) for ruler in run.rulers)
+    if is_stopped and any(f.phase == "collect" for f in failures):
         return counted  # pytest had not come to count them
     setups = {f.nodeid for f in failures if f.phase == "setup"}
     done = counted.passed + counted.failed + counted.skipped + counted.xfailed + counted.xpassed + len(setups)
@@ -312,10 +313,6 @@ def counts_of_numbers(numbers: Mapping[str, int]) -> Counts:
     )
 
 
-def _is_stopped(run: PytestRun) -> bool:
-    return any(ruler.char == "!" and _STOPPING.match(ruler.title) for ruler in run.rulers)
-
-
 def is_more_than_collected(text: str, run: PytestRun, counts: Counts | None) -> bool:
     """Whether the last line counts tests that the header knows nothing of. Modules may be skipped besides."""
     found = _header(text, run)
@@ -331,10 +328,6 @@ def _subtests(failures: Sequence[Failure]) -> tuple[int, int]:
     whole = {f.nodeid for f in failed if not f.subtest}
     same = [f for f in failed if f.nodeid in with_subtests]
     return len(same) - len(with_subtests), len(with_subtests - whole)
-
-
-def _told(numbers: dict[str, int]) -> int:
-    return numbers.get("tests collected", 0) + numbers.get("test collected", 0)
 
 
 def _collected(text: str, run: PytestRun) -> int | None:

@@ -42,16 +42,12 @@ def read_traceback(body: str, root: str = "") -> Raised | None:
     for match in [*starts, None]:
         link = _link(body[at : match.start() if match else None], root)
         if link is not None:
-            found = _joined(link, found, is_cause=kind == "cause")
+            if found is not None:
+                link = replace(link, cause=found) if kind == "cause" else replace(link, context=found)
+            found = link
         if match is not None:
             at, kind = match.end(), match["cause"]
     return found
-
-
-def _joined(link: Raised, before: Raised | None, *, is_cause: bool) -> Raised:
-    if before is None:
-        return link
-    return replace(link, cause=before) if is_cause else replace(link, context=before)
 
 
 def _link(text: str, root: str) -> Raised | None:
@@ -130,24 +126,18 @@ class Entries:
             self.said.append(line[1:])
             self._is_over = True
         elif first == ">" and line[1:4] in ("   ", ""):
-            self._mark(line)
+            if not self._is_short and self._marked < 0:
+                self._marked = len(self._source)
+                self._source.append(line[4:])
         elif first == " ":
             self._indented(line)
         elif not first:
-            self._blank()
+            if self._marked >= 0 or self._is_short:
+                self._is_over = True
+            elif self._source:
+                self._source.append("")
         else:
             self._outer(line)
-
-    def _mark(self, line: str) -> None:
-        if not self._is_short and self._marked < 0:
-            self._marked = len(self._source)
-            self._source.append(line[4:])
-
-    def _blank(self) -> None:
-        if self._marked >= 0 or self._is_short:
-            self._is_over = True
-        elif self._source:
-            self._source.append("")
 
     def _indented(self, line: str) -> None:
         if self._is_over:
