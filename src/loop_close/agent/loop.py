@@ -1,4 +1,4 @@
-"""The loop of an agent and its tests, without the doing: what it knows, and what it decides after each step."""
+"""State and decisions of the loop between an agent and its tests; it runs nothing itself."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from loop_close.agent.tool_results import RunOutcome, Trend, content_text, resul
 from loop_close.text.redact import clean
 from loop_close.text.sanitize import one_line
 
-#: The name under which the supervisor knows the tests.
+#: The supervisor's name for the tests.
 TESTS = "tests"
 _VERSION = 1
 _RESPONSES, _ERRORS, _WORK = 5, 10, 10
@@ -28,16 +28,16 @@ _DEFAULT = Limits()
 
 
 class AgentLoop:
-    """What a loop knows, from turn to turn.
+    """The state of a loop, from turn to turn.
 
-    A loop is told in turns what the tests came to (:meth:`tested`) and what the agent said (:meth:`answered`). It reads
-    no clock and runs nothing; it can be saved after each step and gone on from.
+    A loop gets in turns the outcome of the tests (:meth:`tested`) and the agent's output (:meth:`answered`). It reads
+    no clock and runs nothing; it can be saved after each step and resumed.
 
-    :param strategy: says when the loop ends.
+    :param strategy: decides when the loop ends.
     :param limits: what the loop may spend.
-    :param task: what the agent is to do beside making the tests pass; without one, tests that pass are all.
-    :param patience: turns in a row without fewer failures before which the breaker ends nothing: it also counts runs
-        that the agent made by itself within a turn.
+    :param task: what the agent has to do beside making the tests pass; empty if that is all.
+    :param patience: unproductive turns in a row that are allowed before the breaker may stop the loop. The breaker
+        also counts runs that the agent made by itself within a turn.
     """
 
     def __init__(
@@ -72,38 +72,38 @@ class AgentLoop:
 
     @property
     def failing(self) -> Sequence[int]:
-        """How many tests failed after each run of the tests of which that is known."""
+        """Number of failing tests after each run, where it is known."""
         return self._trend.failing
 
     @property
     def plan(self) -> FixPlan:
-        """The user's own steps, then the root causes of the loop, and what became of them."""
+        """The user's own steps, then the root causes of the loop, with their state."""
         return FixPlan(steps=(*self._own.steps, *self._plan.steps))
 
     @property
     def work(self) -> Sequence[str]:
-        """What the agent said it did, a line a turn that says so, the last ones."""
+        """The work that the agent reported, one line for each of the last turns that report any."""
         return self._work
 
     @property
     def analysis(self) -> AnalysisResult:
-        """What the agent's last message came to."""
+        """The analysis of the agent's last message."""
         return self._analysis
 
     @property
     def cost(self) -> float:
-        """What the turns cost, as far as the agent tells it."""
+        """The cost of the turns, as far as the agent reports it."""
         return self._guard.spent.cost
 
     @property
     def runtime(self) -> float:
-        """How long the loop ran, in seconds."""
+        """Run time of the loop, in seconds."""
         return self._guard.spent.runtime
 
     def limit(self, now: float) -> LimitReached | None:
-        """The limit that keeps the agent from another turn; None while there is none.
+        """The limit that is reached; None if the agent may have another turn.
 
-        :param now: seconds of a clock that does not jump.
+        :param now: seconds of a monotonic clock.
         """
         reached = self._guard.check(now)
         if reached is None or reached.limit != "failures" or not self._error:
@@ -111,13 +111,16 @@ class AgentLoop:
         return replace(reached, reason=f"{reached.reason}; the last turn failed: {self._error}")
 
     def follow(self, steps: Sequence[tuple[str, bool]]) -> None:
-        """Take up the user's own plan as it stands now: each step's description, and whether it is completed."""
+        """Update the user's own plan.
+
+        :param steps: description of each step, and whether it is completed.
+        """
         self._own = followed(self._own, steps)
 
     def tested(self, outcome: RunOutcome) -> Decision:
-        """Whether the loop goes on after a run of the tests.
+        """Decide after a run of the tests.
 
-        Before the agent has had a turn the loop is never stuck: what was before is not its doing.
+        Before the agent's first turn the loop is never stuck: the agent did not cause that state.
         """
         outcome = self._trend.moved(outcome, is_turn=self._has_turned)
         self._plan = self._planned(outcome)
@@ -129,19 +132,21 @@ class AgentLoop:
         if self._error and decision.action != "stuck":  # what a failed turn claims does not count
             reason = "; ".join((self._error, *doubts(standing)))
             decision = replace(decision, action="continue", reason=reason)
-        if decision.action != "done" and not self._has_more(standing) and is_proven(standing):
+        # Green tests are not all if there is a task or a plan, or if the agent says that it is not done.
+        has_more = self._task or self._own.steps or standing.analysis.completion_signal.qualifiers
+        if decision.action != "done" and not has_more and is_proven(standing):
             return Decision(action="done", reason="the tests are green", strategy=TESTS)
         if decision.action == "continue":
-            decision = self._circling(outcome, trip) or decision
+            decision = self._repetition(outcome, trip) or decision
         self._was_warned = outcome.breaker.state != "closed"
         if decision.action == "stuck" and not self._has_turned:
             return Decision(action="continue", reason=decision.reason, strategy=decision.strategy)
         return decision
 
     def answered(self, said: AgentOutput, *, error: str = "", now: float) -> None:
-        """Take up a turn of the agent.
+        """Record a turn of the agent.
 
-        :param error: why the turn failed; empty where it came to its end.
+        :param error: why the turn failed; empty if it did not.
         :param now: as in :meth:`limit`.
         """
         self._analysis = self._analyzed(clean(said.text, _MAX_TEXT))
@@ -158,7 +163,7 @@ class AgentLoop:
         self._has_turned = True
 
     def prompt(self, outcome: RunOutcome, decision: Decision) -> str:
-        """What the agent is given for its next turn."""
+        """The text for the agent's next turn."""
         most = self.limits.max_iterations
         of_most = "" if most == float("inf") else f" of at most {most:g}"
         facts = [f"Turn {self.turns + 1}{of_most}."]
@@ -178,7 +183,7 @@ class AgentLoop:
         return turn_prompt(self._task, _prompt(outcome), facts)
 
     def state(self) -> dict[str, Any]:
-        """What to go on from after this process, as JSON can hold it; texts in it are redacted and bounded."""
+        """The state to resume from, as plain JSON values; its texts are redacted and bounded."""
         return {
             "version": _VERSION,
             "guard": self._guard.state(),
@@ -204,11 +209,11 @@ class AgentLoop:
         task: str = "",
         patience: int = 3,
     ) -> AgentLoop:
-        """The loop that gave the state; strategy, limits, task and patience are those given now.
+        """The loop of a saved state; strategy, limits, task and patience are those given now.
 
-        Somebody has looked meanwhile: turns that failed, and tests that got it nowhere, are no longer in a row.
+        A person has looked at it meanwhile: failed turns and runs without progress no longer count as in a row.
 
-        :raises ValueError: naming the field that is damaged.
+        :raises ValueError: naming the damaged field.
         """
         saved = StateReader(state, "loop")
         saved.check_version(_VERSION)
@@ -230,7 +235,7 @@ class AgentLoop:
         return loop
 
     def _analyzed(self, text: str) -> AnalysisResult:
-        """What a response comes to; it is kept for those to come."""
+        """Analyze a response, and keep it for the analysis of later ones."""
         context = AnalysisContext(
             iteration=self.turns + 1,
             previous_responses=tuple(self._responses),
@@ -253,12 +258,8 @@ class AgentLoop:
             fix_plan=self.plan,
         )
 
-    def _has_more(self, standing: Standing) -> bool:
-        """Whether green tests are not all: there is a task or a plan, or the agent says that it is not done."""
-        return bool(self._task or self._own.steps or standing.analysis.completion_signal.qualifiers)
-
     def _planned(self, outcome: RunOutcome) -> FixPlan:
-        """The plan after a run; with another step before it, the tests are watched anew."""
+        """The plan after a run; with another step next, the supervisor starts anew for the tests."""
         plan = updated(
             self._plan,
             outcome.causes,
@@ -270,8 +271,8 @@ class AgentLoop:
             self._supervisor.forget(TESTS)
         return plan
 
-    def _circling(self, outcome: RunOutcome, trip: Trip | None) -> Decision | None:
-        """Stuck, where the runs or the agent's words go round; None where they do not."""
+    def _repetition(self, outcome: RunOutcome, trip: Trip | None) -> Decision | None:
+        """The decision "stuck" if the runs or the agent's messages repeat; else None."""
         if trip is not None:
             reason = trip.text.partition("\n")[0]
             return Decision(action="stuck", reason=f"{reason} {outcome.doubt}".strip(), strategy="supervisor")
@@ -282,11 +283,11 @@ class AgentLoop:
         return None
 
     def _is_repeating(self, outcome: RunOutcome) -> bool:
-        """Whether the agent says what it said before, while the runs stand still, too.
+        """Whether the agent repeats an earlier message while the runs make no progress.
 
-        Equal words over different edits are no loop: the runs tell. And before it said so it has to have been told,
-        by a breaker that was half open, to try otherwise. Green runs tell nothing of the edits: there it is a loop
-        when nothing was edited, or when it says so for the third time in a row.
+        Equal messages over different edits are no loop if the runs advance. The agent must have been asked before, by
+        a half-open breaker, to try something else. Green runs do not show whether edits advance: there it is a loop
+        if nothing was edited, or at the third repetition in a row.
         """
         if self._guard.found is None or outcome.has_advanced:
             return False
@@ -296,7 +297,7 @@ class AgentLoop:
 
 
 def _prompt(outcome: RunOutcome) -> str:
-    """The next prompt; that of tests that pass in another form than they had says more than that they pass."""
+    """The next prompt; for green tests that were changed, a text that says so."""
     if outcome.verdict != "green" or not outcome.doubt:
         return outcome.prompt
     text = (
@@ -314,14 +315,12 @@ def _repeats(guard: SafetyGuard, outcome: RunOutcome) -> str:
 
 
 def _errors_of(said: AgentOutput, error: str) -> str:
-    """All errors of a turn: its own, those that its message tells of, those of its tools; a line each."""
+    """All errors of a turn, one a line: of the turn itself, of its message, of its tools."""
     told = errors_in(lines_of(clean(said.text, _MAX_TEXT)))
     tools = (content_text(result.content) for result in said.results if result.is_error)
     lines = dict.fromkeys(line for line in (clean(error), *told, *map(error_pattern, tools)) if line)
     return clean("\n".join(lines), _MAX_TEXT)
 
-
-# What an agent is given for one turn: its task, the next prompt of the tests, and where the loop stands.
 
 _MAX_FACT = 400
 

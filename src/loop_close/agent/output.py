@@ -5,14 +5,7 @@ from __future__ import annotations
 import re
 
 from loop_close.agent.output_claude import Claude, Cursor
-from loop_close.agent.output_formats import (
-    Cline,
-    Codex,
-    CodexOld,
-    Gemini,
-    OpenCode,
-    OpenHands,
-)
+from loop_close.agent.output_formats import Cline, Codex, CodexOld, Gemini, OpenCode, OpenHands
 from loop_close.agent.output_reader import (
     AgentOutput,
     Chunk,
@@ -25,8 +18,8 @@ from loop_close.agent.output_reader import (
 )
 from loop_close.text.sanitize import sanitize
 
-#: The readers of formats of JSON; the first whose format it is has it. Cursor's is Claude Code's but for a few
-#: events, so it is asked before.
+#: The readers of JSON formats; the first that recognizes the output wins. Cursor comes before Claude Code, as it has
+#: the same events but for a few.
 READERS: tuple[type[OutputReader], ...] = (
     Codex,
     CodexOld,
@@ -38,33 +31,32 @@ READERS: tuple[type[OutputReader], ...] = (
     Claude,
 )
 
-# OpenHands sums up for people below its events: drawn as long as the last message is.
+# OpenHands prints a summary for people below its events; its width is that of the last message.
 _AFTERWORD = re.compile(r"^[^\w\n]{2,200}+CONVERSATION SUMMARY[^\w\n]{2,200}+$", re.MULTILINE)
 
-# What is shown in a code block is quoted. An event's own are within its line.
+# Text in a code block is quoted. The fences inside an event are within its line.
 _FENCE = re.compile(r"^[ \t]*+(?:```|~~~)", re.MULTILINE)
 
 
 def read_output(output: str) -> AgentOutput:
-    """What an agent said.
+    """Read the output of an agent's command, in linear time and memory.
 
-    An output is of a format of JSON when most of its lines are JSON, and most of that is of the format; so an answer
-    that shows some JSON stays what it is; lines that the format itself has for people do not count. Two more count,
-    if there is no code block in them: an output that ends in an agent's closing event, complete, whatever a shell
-    wrote before it; and one in which all JSON is of the format, with the summary below that only the format has.
+    An output has a JSON format if most of its lines are JSON, and most of the JSON is of the format: an answer that
+    shows some JSON is still plain text. Lines that the format itself writes for people do not count. Without a code
+    block, two more cases count. The output ends in a complete closing event of the agent, whatever a shell wrote
+    before it. Or all JSON is of the format, and the summary follows that only this format has.
 
-    :param output: what the agent's command wrote to standard output: any text, its beginning may be cut off.
-    :returns: what is in it; the output itself, without terminal controls, where nothing is recognized. It takes time
-        and memory in proportion to the output.
+    :param output: any text; its beginning may be cut off.
+    :returns: the output itself, without terminal controls, if no format is recognized.
     """
-    said = _said_in_events(output)
-    if said:
-        return said
+    found = _read_events(output)
+    if found:
+        return found
     text = sanitize(output)
     return read_object(text) or read_aider(text) or AgentOutput(text=text)
 
 
-def _said_in_events(output: str) -> AgentOutput | None:
+def _read_events(output: str) -> AgentOutput | None:
     tallies = [_Tally(reader()) for reader in READERS]
     afterword = _AFTERWORD.search(output)
     events = output[: afterword.start()] if afterword else output
@@ -73,24 +65,24 @@ def _said_in_events(output: str) -> AgentOutput | None:
     for tally in tallies:
         is_closed = ends_in_json and tally.is_closed
         is_whole = is_closed or (bool(afterword) and tally.is_summed_up(lines_of_json))
-        lines_told = lines if is_quoted else lines - tally.lines_of_status(events)
-        is_most = lines_of_json * 2 > lines_told
+        lines_counted = lines if is_quoted else lines - tally.lines_of_status(events)
+        is_most = lines_of_json * 2 > lines_counted
         if tally.is_of(lines_of_json) and (is_most or (is_whole and not is_quoted)):
-            return tally.reader.said()
+            return tally.reader.result()
     return None
 
 
 def _counted(events: str, tallies: list[_Tally]) -> tuple[int, int, bool]:
-    """How many lines there are, how many of them are JSON, and whether the last is; the tallies take them."""
+    """Number of lines, number of JSON lines, and whether the last line is JSON; every reader gets the events."""
     lines = lines_of_json = 0
     ends_in_json = False
-    for piece in chunks_of(events):
-        lines += piece.lines
-        ends_in_json = bool(piece.objects)
+    for chunk in chunks_of(events):
+        lines += chunk.lines
+        ends_in_json = bool(chunk.objects)
         if ends_in_json:
-            lines_of_json += piece.lines
+            lines_of_json += chunk.lines
             for tally in tallies:
-                tally.take(piece)
+                tally.take(chunk)
     return lines, lines_of_json, ends_in_json
 
 
@@ -102,9 +94,9 @@ class _Tally:
         self.is_closed = False
         self._lines = 0
 
-    def take(self, piece: Chunk) -> None:
-        taken = sum(self.reader.take(each) for each in piece.objects)
-        self._lines += piece.lines if taken * 2 > len(piece.objects) else 0
+    def take(self, chunk: Chunk) -> None:
+        taken = sum(self.reader.take(each) for each in chunk.objects)
+        self._lines += chunk.lines if taken * 2 > len(chunk.objects) else 0
         self.is_closed = bool(taken) and self.reader.is_closed
 
     def is_of(self, lines_of_json: int) -> bool:
@@ -118,16 +110,15 @@ class _Tally:
         return sum(1 for _ in status.finditer(events)) if status else 0
 
 
-# An output that is one JSON object of a program not known here.
-
+# Names of the answer in a JSON object of an unknown program.
 _NAMES = ("result", "response", "output", "message", "text", "content")
 
 
 def read_object(text: str) -> AgentOutput | None:
-    """The first text under a name that is common for answers.
+    """Read one JSON object of an unknown program: the first text under a usual name for answers.
 
-    :param text: the output, without its terminal's controls.
-    :returns: None where it is anything else than one object with such a text.
+    :param text: the output, without terminal controls.
+    :returns: None for anything else.
     """
     text = text.strip()
     fields = fields_of(parsed(text)) if text.startswith("{") and text.endswith("}") else {}
@@ -143,9 +134,9 @@ def read_object(text: str) -> AgentOutput | None:
 # with 0 where the model's interface answered with an error.
 
 _AMOUNT = r"\$\d{1,9}(?:\.\d{1,12})?+"
-# Off a terminal its lines are wrapped at 80 columns, so that any space may be a line break. What a model that has no
-# price took is told without the cost.
-_TOLD = re.compile(
+# Without a terminal, lines are wrapped at 80 columns, so that any space may be a line break. The line has no cost if
+# the model has no price.
+_REPORTED = re.compile(
     r"^(?:(?P<begun>Aider v\d[\w.+-]*$)"
     r"|(?P<failed>litellm\.(?:\w{1,80}Error|Timeout):)"
     rf"|Tokens:\s\d(?:[^$]{{1,120}}+(?<=\sCost:\s){_AMOUNT}\smessage,\s(?P<cost>{_AMOUNT})\ssession\.)?+)",
@@ -154,19 +145,19 @@ _TOLD = re.compile(
 
 
 def read_aider(text: str) -> AgentOutput | None:
-    """What Aider said: its output as it is; the cost is that of the session, which is one process.
+    """Read the output of Aider: plain text, with the cost of the session, which is one process.
 
-    It failed where its model's interface did and nothing was answered after.
+    The turn failed if the model's interface reported an error and no answer followed.
 
     :param text: the output, safe to show.
-    :returns: None where Aider does not introduce itself.
+    :returns: None without Aider's first line.
     """
     costs: list[float] = []
     is_error = False
     if "Aider v" not in text:
         return None
-    for match in _TOLD.finditer(text):
-        is_error = bool(match["failed"])  # an error before an answer was got over
+    for match in _REPORTED.finditer(text):
+        is_error = bool(match["failed"])  # an error before an answer does not count
         if match["begun"]:
             costs.append(0.0)
         elif match["cost"] and costs:

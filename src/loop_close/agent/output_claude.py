@@ -31,7 +31,7 @@ class Claude(OutputReader):
         self._costs: dict[str, float] = {}
 
     def take(self, event: Mapping[str, Any]) -> bool:
-        """Keep what counts of an event; types that are not known yet pass by their session."""
+        """Read one event; unknown types are recognized by their session."""
         self.is_closed = False
         match event.get("type"):
             case "assistant":
@@ -53,8 +53,8 @@ class Claude(OutputReader):
         for block in blocks_of(content):
             if block.get("type") == "tool_use":
                 self.calls.begin(block.get("id"), text_of(block.get("name")), block.get("input"))
-        if not event.get("parent_tool_use_id"):  # else it is a subagent's
-            self.words.say(words_of(content))
+        if not event.get("parent_tool_use_id"):  # else a subagent's
+            self.message.say(words_of(content))
         return True
 
     def _user(self, event: Mapping[str, Any]) -> bool:
@@ -65,7 +65,7 @@ class Claude(OutputReader):
             if block.get("type") == "tool_result":
                 self._tool_result(block)
         if not event.get("parent_tool_use_id"):
-            self.words.pause()
+            self.message.pause()
         return True
 
     def _tool_result(self, block: Mapping[str, Any]) -> None:
@@ -84,9 +84,7 @@ class Claude(OutputReader):
         reason = text_of(event.get("terminal_reason"))
         self.is_error = is_error is True or subtype.startswith("error") or reason in _FAILURES
         self.answer = text_of(event.get("result"))
-        self.trouble = (
-            _trouble(event) or (reason if subtype == "success" else subtype) if self.is_error else ""
-        )
+        self.error = _trouble(event) or (reason if subtype == "success" else subtype) if self.is_error else ""
         self._pay(event)
         return True
 
@@ -135,7 +133,7 @@ class Cursor(OutputReader):
         self._is_other = False
 
     def take(self, event: Mapping[str, Any]) -> bool:
-        """Keep what counts of an event."""
+        """Read one event."""
         self._is_other = self._is_other or is_of_claude(event)
         self.is_closed = False
         is_taken = self._take(event)
@@ -165,8 +163,8 @@ class Cursor(OutputReader):
             self._parts.say(text)
         else:
             self._parts = LastMessage("")
-            self.words.pause()
-            self.words.say(text)
+            self.message.pause()
+            self.message.say(text)
         return True
 
     def _tool_call(self, event: Mapping[str, Any]) -> bool:
@@ -200,19 +198,19 @@ class Cursor(OutputReader):
         self._keep_parts()
         # It is all messages of the run in one, so the last of them is the better answer.
         whole = text_of(event.get("result"))
-        self.answer = whole if self.is_error else self.words.last or whole
+        self.answer = whole if self.is_error else self.message.last or whole
         return True
 
     def _keep_parts(self) -> None:
         if self._parts.last:
-            self.words.pause()
-            self.words.say(self._parts.last)
+            self.message.pause()
+            self.message.say(self._parts.last)
             self._parts = LastMessage("")
 
-    def said(self) -> AgentOutput:
-        """What all the events come to; of a message that was broken off, its parts."""
+    def result(self) -> AgentOutput:
+        """The output of all events; a message that was cut off counts with its parts."""
         self._keep_parts()
-        return super().said()
+        return super().result()
 
 
 def _tool(call: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:

@@ -34,10 +34,10 @@ class Gemini(OutputReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self.words = LastMessage("")
+        self.message = LastMessage("")
 
     def take(self, event: Mapping[str, Any]) -> bool:
-        """Keep what counts of an event."""
+        """Read one event."""
         kind = event.get("type")
         is_taken = self._whole(event) if kind is None else self._event(kind, event)
         self.is_sure = self.is_sure or is_taken
@@ -52,7 +52,7 @@ class Gemini(OutputReader):
         if not is_failure and not (has_run and isinstance(response, str)):
             return False
         self.answer = text_of(response)
-        self.trouble = text_of(error.get("message"))
+        self.error = text_of(error.get("message"))
         self.is_error = is_failure
         return True
 
@@ -72,7 +72,7 @@ class Gemini(OutputReader):
             case "tool_result":
                 return self._tool_result(event)
             case "error":  # it does not end the turn; what is said after it, as to a hook, is another message
-                self.words.pause()
+                self.message.pause()
                 return isinstance(event.get("severity"), str)
             case "result":
                 return self._result(event)
@@ -80,13 +80,13 @@ class Gemini(OutputReader):
 
     def _message(self, event: Mapping[str, Any]) -> bool:
         if event.get("role") == "assistant":
-            self.words.say(text_of(event.get("content")))
+            self.message.say(text_of(event.get("content")))
         elif event.get("role") == "user":
-            self.words.pause()
+            self.message.pause()
         return event.get("role") in ("assistant", "user")
 
     def _tool_result(self, event: Mapping[str, Any]) -> bool:
-        self.words.pause()
+        self.message.pause()
         message = text_of(fields_of(event.get("error")).get("message"))
         content = text_of(event.get("output")) or message
         self.calls.end(event.get("tool_id"), content, is_error=event.get("status") == "error")
@@ -94,7 +94,7 @@ class Gemini(OutputReader):
 
     def _result(self, event: Mapping[str, Any]) -> bool:
         self.is_error = event.get("status") == "error"
-        self.trouble = text_of(fields_of(event.get("error")).get("message"))
+        self.error = text_of(fields_of(event.get("error")).get("message"))
         return isinstance(event.get("status"), str)
 
 
@@ -111,7 +111,7 @@ class OpenCode(OutputReader):
     name = "opencode"
 
     def take(self, event: Mapping[str, Any]) -> bool:
-        """Keep what counts of an event."""
+        """Read one event."""
         kind, part = event.get("type"), fields_of(event.get("part"))
         if not isinstance(kind, str) or not isinstance(event.get("sessionID"), str):
             return False
@@ -126,19 +126,19 @@ class OpenCode(OutputReader):
         name = text_of(error.get("name"))
         self.is_sure = self.is_sure or bool(name)  # it may be all that there is
         self.is_error = True
-        self.trouble = text_of(fields_of(error.get("data")).get("message")) or name
+        self.error = text_of(fields_of(error.get("data")).get("message")) or name
 
     def _part(self, kind: str, part: Mapping[str, Any]) -> None:
         match kind:
             case "text":
-                self.words.say(text_of(part.get("text")))
+                self.message.say(text_of(part.get("text")))
             case "tool_use":
                 self._tool(part)
             case "step_start":
-                self.words.pause()
+                self.message.pause()
             case "step_finish":
                 self.cost = money_of(self.cost + money_of(part.get("cost")))
-                self.is_error = False  # an error before it was got over
+                self.is_error = False  # an earlier error was recovered from
 
     def _tool(self, part: Mapping[str, Any]) -> None:
         state = fields_of(part.get("state"))
@@ -167,7 +167,7 @@ class Codex(OutputReader):
     name = "codex"
 
     def take(self, event: Mapping[str, Any]) -> bool:
-        """Keep what counts of an event."""
+        """Read one event."""
         kind = event.get("type")
         if kind == "error":
             return self._fail(event)
@@ -178,15 +178,15 @@ class Codex(OutputReader):
             return False
         self.is_sure = True
         if kind in _TURNS:
-            self.is_error = False  # an error before it was got over
+            self.is_error = False  # an earlier error was recovered from
         if kind == "item.completed":
             self._item(event["item"])
         return True
 
     def _fail(self, error: Mapping[str, Any]) -> bool:
         self.is_error = True
-        self.trouble = text_of(error.get("message"))
-        return bool(self.trouble)
+        self.error = text_of(error.get("message"))
+        return bool(self.error)
 
     def _item(self, item: Mapping[str, Any]) -> None:
         match item.get("type", item.get("item_type")):
@@ -232,7 +232,7 @@ class CodexOld(OutputReader):
     name = "codex"
 
     def take(self, event: Mapping[str, Any]) -> bool:
-        """Keep what counts of an event."""
+        """Read one event."""
         if event.keys() == {"prompt"} or event.keys() >= _SETTINGS:
             return True
         message = fields_of(event.get("msg"))
@@ -252,7 +252,7 @@ class CodexOld(OutputReader):
                 self.is_error = False
             case "error" | "turn_aborted":
                 self.is_error = True
-                self.trouble = text_of(message.get("message")) or text_of(message.get("reason"))
+                self.error = text_of(message.get("message")) or text_of(message.get("reason"))
             case "exec_command_begin" | "patch_apply_begin" | "mcp_tool_call_begin":
                 self._begin(kind, message)
             case "exec_command_end" | "patch_apply_end":
@@ -310,7 +310,7 @@ class OpenHands(OutputReader):
     status = _STATUS
 
     def take(self, event: Mapping[str, Any]) -> bool:
-        """Keep what counts of an event. Money is not told: metrics are of the conversation, not of an event."""
+        """Read one event. There is no cost: metrics are of the conversation, not of an event."""
         kind = event.get("kind")
         if not all(isinstance(event.get(name), str) for name in ("kind", "id", "source")):
             return False
@@ -332,19 +332,19 @@ class OpenHands(OutputReader):
                 self._end(event, event.get("rejection_reason"), True)
             case "ConversationErrorEvent":
                 self.is_error = True
-                self.trouble = text_of(event.get("detail")) or text_of(event.get("code"))
+                self.error = text_of(event.get("detail")) or text_of(event.get("code"))
 
     def _message(self, event: Mapping[str, Any]) -> None:
-        self.words.pause()
+        self.message.pause()
         if event.get("source") == "agent":
-            self.words.say(words_of(fields_of(event.get("llm_message")).get("content")))
+            self.message.say(words_of(fields_of(event.get("llm_message")).get("content")))
         else:
             self.answer = ""
 
     def _action(self, event: Mapping[str, Any]) -> None:
         tool, action = text_of(event.get("tool_name")), fields_of(event.get("action"))
-        self.words.pause()
-        self.words.say(words_of(event.get("thought")))
+        self.message.pause()
+        self.message.say(words_of(event.get("thought")))
         if action.get("kind") == "FinishAction":
             self.answer = text_of(action.get("message"))
         if tool not in _OF_SPEECH:
@@ -377,7 +377,7 @@ class Cline(OutputReader):
         self._paid = 0.0
 
     def take(self, event: Mapping[str, Any]) -> bool:
-        """Keep what counts of an event."""
+        """Read one event."""
         self.is_closed = False
         is_taken = isinstance(event.get("ts"), str) and self._take(event)
         self.is_sure = self.is_sure or is_taken
@@ -406,11 +406,11 @@ class Cline(OutputReader):
             case "usage", _:
                 self.cost = max(self.cost, money_of(self._paid + money_of(event.get("totalCost"))))
             case "error", _:
-                self.trouble = text_of(fields_of(event.get("error")).get("message"))
+                self.error = text_of(fields_of(event.get("error")).get("message"))
         return isinstance(event.get("type"), str)
 
     def _begin_text(self, event: Mapping[str, Any]) -> None:
-        if not event.get("parentAgentId"):  # else it is a subagent's
+        if not event.get("parentAgentId"):  # else a subagent's
             self._part = text_of(event.get("accumulated")) or text_of(event.get("text"))
 
     def _end_text(self, event: Mapping[str, Any]) -> None:
@@ -419,8 +419,8 @@ class Cline(OutputReader):
 
     def _say(self, text: str) -> None:
         self._part = ""
-        self.words.pause()
-        self.words.say(text)
+        self.message.pause()
+        self.message.say(text)
 
     def _end_tool(self, event: Mapping[str, Any]) -> None:
         error, output = text_of(event.get("error")), event.get("output")
@@ -436,14 +436,14 @@ class Cline(OutputReader):
         self.is_closed = {"text", "usage", "durationMs"} <= event.keys()
         self.is_error = event["finishReason"] != "completed"
         self.answer = text_of(event.get("text"))
-        self.trouble = self.trouble or event["finishReason"]
+        self.error = self.error or event["finishReason"]
         # The aggregate has what subagents cost, too.
         costs = (fields_of(event.get(name)).get("totalCost") for name in ("usage", "aggregateUsage"))
         self.cost = self._paid = money_of(self._paid + max(money_of(cost) for cost in costs))
         return True
 
-    def said(self) -> AgentOutput:
-        """What all the events come to; of a message that was broken off, what there is of it."""
+    def result(self) -> AgentOutput:
+        """The output of all events; a message that was cut off counts as far as it came."""
         if self._part:
             self._say(self._part)
-        return super().said()
+        return super().result()

@@ -18,30 +18,30 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 def parsed(text: str) -> Any:
-    """The value of a JSON text; None where it is none, or none that can be held."""
+    """The value of a JSON text; None for invalid JSON, and for numbers or nesting that Python refuses."""
     try:
         return json.loads(text)
-    except (ValueError, RecursionError):  # numbers of thousands of digits are ValueErrors, too
+    except (ValueError, RecursionError):
         return None
 
 
 def text_of(value: object) -> str:
-    """The value if it is a text, else an empty one."""
+    """The value if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
 
 
 def fields_of(value: object) -> Mapping[str, Any]:
-    """The value if it is an object, else an empty one."""
+    """The value if it is an object, else an empty object."""
     return value if isinstance(value, Mapping) else _NOTHING
 
 
 def blocks_of(value: object) -> Iterator[Mapping[str, Any]]:
-    """The objects in a list, if it is one."""
+    """The objects in a list; nothing for another type."""
     return (each for each in value if isinstance(each, Mapping)) if isinstance(value, list) else iter(())
 
 
 def words_of(content: object) -> str:
-    """The text of a message's content: a text, or blocks, of which those of type ``text`` count."""
+    """The text of a message: a string, or the blocks of type ``text`` in a list."""
     if isinstance(content, str):
         return content
     return "\n".join(
@@ -55,28 +55,25 @@ def money_of(value: object) -> float:
 
 
 def is_failing_code(value: object) -> bool:
-    """Whether a program's exit code says that it failed."""
+    """Whether a value is the exit code of a program that failed."""
     return is_number(value) and value != 0
 
 
 def mcp_name(server: object, tool: object) -> str:
-    """A name for a tool of an MCP server, the same for every host: ``mcp__SERVER__TOOL``, as Claude Code has it."""
+    """The name of an MCP tool, the same for every host: ``mcp__SERVER__TOOL``, as in Claude Code."""
     names = [text_of(server), text_of(tool)]
     return "__".join(["mcp", *names]) if all(names) else names[1]
 
 
-# What an agent's output comes to.
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentOutput:
-    """What an agent said in a turn.
+    """The output of an agent in one turn.
 
-    :ivar text: its final answer in plain words, safe to show; the whole output where no format is recognized.
-    :ivar cost: what the turn cost in the currency that the agent reports; 0.0 where it reports none.
+    :ivar text: the final answer, safe to show; the whole output if no format is recognized.
+    :ivar cost: the cost of the turn in the agent's currency; 0.0 if it reports none.
     :ivar is_error: the agent itself reports that the turn failed.
-    :ivar results: what its tools gave back, in order: the last ones, where the format tells them.
-    :ivar format: the name of what was recognized; empty for plain text.
+    :ivar results: the last results of its tools, in order, if the format has them.
+    :ivar format: the name of the recognized format; empty for plain text.
     """
 
     text: str
@@ -86,9 +83,7 @@ class AgentOutput:
     format: str = ""
 
 
-# What the readers of the formats have in common: they take events and keep what counts of them.
-
-#: How many results of tools are kept, and how many calls are remembered that have none yet.
+#: The most tool results that are kept, and the most calls that wait for a result.
 KEPT = 200
 _OPEN = 1_000
 
@@ -96,7 +91,7 @@ _OPEN = 1_000
 class LastMessage:
     """The last message of the agent.
 
-    :param joint: what stands between the parts of a message.
+    :param joint: joins the parts of a message.
     """
 
     def __init__(self, joint: str = "\n") -> None:
@@ -105,7 +100,7 @@ class LastMessage:
         self._is_over = True
 
     def say(self, text: str) -> None:
-        """Another part of the message, or the first of the next."""
+        """Add a part to the message, or begin the next one."""
         if self._is_over and not text.strip():
             return
         if self._is_over:
@@ -114,42 +109,42 @@ class LastMessage:
         self._is_over = False
 
     def pause(self) -> None:
-        """What is said next is another message."""
+        """End the message."""
         self._is_over = True
 
     @property
     def last(self) -> str:
-        """The last message that says anything."""
+        """The last message that is not blank."""
         return self._joint.join(self._parts)
 
 
 class ToolCalls:
-    """Calls of tools with their results, the last of them."""
+    """The last tool calls that have a result."""
 
     def __init__(self) -> None:
         self._open: dict[str, tuple[str, Any]] = {}
         self._results: deque[ToolResult] = deque(maxlen=KEPT)
 
     def begin(self, key: object, tool: str, given: Any) -> None:
-        """A tool is called; its result will come under the same key."""
+        """Note a call, whose result comes under the same key."""
         if isinstance(key, str):
             self._open[key] = (tool, given)
             if len(self._open) > _OPEN:
                 del self._open[next(iter(self._open))]
 
     def end(self, key: object, content: Any, *, is_error: bool, meta: object = None) -> None:
-        """A tool gave back a result; dropped where its call was not seen."""
+        """Add a result; dropped if its call is unknown."""
         called = self._open.pop(key, None) if isinstance(key, str) else None
         if called:
             self.add(*called, content, is_error=is_error, meta=meta)
 
     def add(self, tool: str, given: Any, content: Any, *, is_error: bool, meta: object = None) -> None:
-        """A call with its result; dropped where the tool has no name."""
+        """Add a call with its result; dropped if the tool has no name."""
         if tool:
-            result = ToolResult(
-                tool=tool, input=given, content=content, is_error=is_error, meta=fields_of(meta)
+            about = fields_of(meta)
+            self._results.append(
+                ToolResult(tool=tool, input=given, content=content, is_error=is_error, meta=about)
             )
-            self._results.append(result)
 
     @property
     def results(self) -> tuple[ToolResult, ...]:
@@ -158,23 +153,23 @@ class ToolCalls:
 
 
 class OutputReader(ABC):
-    """What one format makes of an output, event by event.
+    """Reads the events of one format.
 
     :ivar is_sure: an event came that only this format has.
-    :ivar is_closed: the last event is the one that closes an output, with all its fields.
+    :ivar is_closed: the last event is the closing one of the format, with all its fields.
     """
 
     name: ClassVar[str]
-    #: Whether below its events there is a summary for people.
+    #: Whether a summary for people follows the events.
     sums_up: ClassVar[bool] = False
-    #: The lines for people that it writes between its events.
+    #: The lines for people between the events.
     status: ClassVar[re.Pattern[str] | None] = None
 
     def __init__(self) -> None:
-        self.words = LastMessage()
+        self.message = LastMessage()
         self.calls = ToolCalls()
         self.answer = ""
-        self.trouble = ""
+        self.error = ""
         self.cost = 0.0
         self.is_error = False
         self.is_sure = False
@@ -182,15 +177,15 @@ class OutputReader(ABC):
 
     @abstractmethod
     def take(self, event: Mapping[str, Any]) -> bool:
-        """Keep what counts of an event.
+        """Read one event.
 
         :param event: any JSON object.
         :returns: whether it is of this format.
         """
 
-    def said(self) -> AgentOutput:
-        """What all the events come to: the final answer, else the last message, else what went wrong."""
-        texts = (self.answer, self.words.last, self.trouble)
+    def result(self) -> AgentOutput:
+        """The output of all events; its text is the final answer, else the last message, else the error."""
+        texts = (self.answer, self.message.last, self.error)
         return AgentOutput(
             text=sanitize(next((text for text in texts if text.strip()), "")).strip(),
             cost=self.cost,
@@ -200,9 +195,7 @@ class OutputReader(ABC):
         )
 
 
-# The JSON objects in an output, and the lines between them.
-
-# Not str.splitlines: JSON may have U+2028 in its texts.
+# Not str.splitlines: a JSON string may contain U+2028.
 _LINE = re.compile(r"[^\n]+")
 _OPENS = ("{", "[")
 _CLOSES = {"{": "}", "[": "]"}
@@ -213,8 +206,8 @@ _LAST_OF_LIST = ',{"type":"result"'
 class Chunk(NamedTuple):
     """A part of an output.
 
-    :ivar lines: how many lines that are not blank it takes.
-    :ivar objects: what JSON it is, none of them empty; nothing where it is none.
+    :ivar lines: number of its lines that are not blank.
+    :ivar objects: the JSON objects in it, none of them empty; empty for other text.
     """
 
     lines: int
@@ -222,10 +215,10 @@ class Chunk(NamedTuple):
 
 
 def chunks_of(output: str) -> Iterator[Chunk]:
-    """The parts of an output, in order, each line in one of them; linear, and one part at a time.
+    """The parts of an output, in order and in linear time.
 
-    JSON is seen where an object, or a list of objects, takes a line of its own, or several, the first and the
-    last of which are a bracket alone, as each pretty-printer has it.
+    JSON is recognized as an object, or a list of objects, on a line of its own, or on several lines of which the first
+    and the last are a single bracket, as pretty-printers write it.
 
     :param output: any text.
     """
@@ -234,20 +227,20 @@ def chunks_of(output: str) -> Iterator[Chunk]:
         if block and not line.startswith(_OPENS):
             block.append(line)
             if line == _CLOSES[block[0]]:
-                yield _piece(block)
+                yield _chunk(block)
                 block = []
             continue
-        if block:  # what is within a pretty-printed value is indented: this one was broken off
+        if block:  # the inside of a pretty-printed value is indented, so this one was cut off
             yield Chunk(len(block))
         block = [line] if line in _CLOSES else []
         if not block:
-            yield _piece([line])
+            yield _chunk([line])
     if block:
         yield Chunk(len(block))
 
 
 def _lines(output: str) -> Iterator[str]:
-    """The lines that are not blank, their indents kept; JSON writes no escape character, so one is of the terminal."""
+    """The lines that are not blank, with their indentation. JSON has no escape characters: those are the terminal's."""
     for match in _LINE.finditer(output):
         line = match[0]
         line = (sanitize(line) if "\x1b" in line else line).rstrip()
@@ -255,11 +248,11 @@ def _lines(output: str) -> Iterator[str]:
             yield line
 
 
-def _piece(lines: list[str]) -> Chunk:
+def _chunk(lines: list[str]) -> Chunk:
     text = "\n".join(lines).strip()
     value = parsed(text) if text.startswith(_OPENS) and text.endswith(_ENDS) else None
     if value is None and text.endswith("}]") and _LAST_OF_LIST in text:
-        # The beginning of a list was cut off: its last object is whole yet.
+        # The beginning of the list was cut off, and its last object is whole.
         value = parsed(text[text.rindex(_LAST_OF_LIST) + 1 : -1])
     values = value if isinstance(value, list) else [value]
     objects = tuple(each for each in values if each and isinstance(each, Mapping))

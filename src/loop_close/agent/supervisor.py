@@ -154,7 +154,7 @@ class Watched:
         self.trip: Trip | None = None
         self._row: list[tuple[str, str]] = []  # mark and content of the last results
         self._seen: list[str] = []  # marks of successes
-        self._machine = 0  # infrastructure failures in a row
+        self._infrastructure = 0  # infrastructure failures in a row
         self._missed = 0  # marked as not advancing, since the last success that was new
         self._stuck_on: frozenset[str] = frozenset()
 
@@ -164,8 +164,8 @@ class Watched:
         :param most: how many results are kept.
         :returns: whether the result is new.
         """
-        self._machine = self._machine + 1 if about.kind == "machine" else 0
-        if self._machine:
+        self._infrastructure = self._infrastructure + 1 if about.kind == "infrastructure" else 0
+        if self._infrastructure:
             return False
         self._row.append((about.mark, about.content))
         del self._row[:-most]
@@ -187,9 +187,9 @@ class Watched:
 
     def verdict(self, limits: SupervisorLimits) -> tuple[TripKind, int, int] | None:
         """Kind, count and length of a trip, as in :class:`~loop_close.agent.supervisor.Trip`; None for none."""
-        if self._machine:
-            is_much = self._machine >= limits.infrastructure
-            return ("infrastructure", self._machine, 0) if is_much else None
+        if self._infrastructure:
+            is_much = self._infrastructure >= limits.infrastructure
+            return ("infrastructure", self._infrastructure, 0) if is_much else None
         if not self._row:
             return None
         marks = [mark for mark, _ in self._row]
@@ -215,7 +215,7 @@ class Watched:
         if about.kind not in ("success", "advanced") or about.content in self._stuck_on:
             return False
         self.trip, self._row, self._missed, self._stuck_on = None, [], 0, frozenset()
-        self._machine = 0
+        self._infrastructure = 0
         return True
 
     def state(self) -> dict[str, Any]:
@@ -227,7 +227,7 @@ class Watched:
             "contents": [content for _, content in self._row],
             "seen": list(self._seen),
             "missed": self._missed,
-            "machine": self._machine,
+            "machine": self._infrastructure,
             "stuck_on": sorted(self._stuck_on),
             "trip": None if found is None else {name: getattr(found, name) for name in about},
         }
@@ -245,7 +245,7 @@ class Watched:
         tool._row = list(zip(marks, contents, strict=True))
         tool._seen = saved.texts("seen")[-_MAX_SEEN:]
         tool._missed = saved.whole("missed")
-        tool._machine = saved.whole("machine") if "machine" in saved.names() else 0
+        tool._infrastructure = saved.whole("machine") if "machine" in saved.names() else 0
         tool._stuck_on = frozenset(saved.texts("stuck_on"))
         found = saved.optional("trip")
         tool.trip = _trip(name, found) if found is not None else None

@@ -1,4 +1,4 @@
-"""A result of a tool, and the values by which it is compared with others."""
+"""Results of tools and of test runs: what they are compared by, and whether they advance."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from loop_close.progress.tampering import KINDS, open_changes
 from loop_close.text.normalize import stabilize
 from loop_close.text.sanitize import one_line, sanitize
 
-#: What a result says: a plain success or error; of no progress, or of some; or the machine failed.
-Kind = Literal["success", "error", "stalled", "advanced", "machine"]
+#: A plain success or error; marked as no progress, or as progress; or an infrastructure failure.
+Kind = Literal["success", "error", "stalled", "advanced", "infrastructure"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolResult:
-    """What a tool gave back.
+    """The result of a tool call.
 
     :ivar tool: its name.
-    :ivar input: what it was called with, as JSON has it.
-    :ivar content: a text; the content blocks of MCP, of which the texts are joined; or any JSON.
+    :ivar input: the arguments of the call, as JSON values.
+    :ivar content: a text; the content blocks of MCP, of which the texts are joined; or any JSON value.
     :ivar meta: MCP's ``_meta``.
     """
 
@@ -40,10 +40,10 @@ class ToolResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fingerprint:
-    """What a result is compared by.
+    """What results are compared by.
 
-    :ivar mark: equal for results that say the same of the tool: of errors the content, of successes the input, too,
-        of what is marked as not advancing the input alone, folded.
+    :ivar mark: equal for equal results of the tool: errors by content, successes by content and input, results marked
+        as not advancing by folded input alone.
     :ivar content: equal for equal content, whatever the input.
     """
 
@@ -53,7 +53,7 @@ class Fingerprint:
 
 
 def fingerprint(result: ToolResult) -> Fingerprint:
-    """The result by its whole content, without what differs from call to call: times, addresses, uuids.
+    """The fingerprint of a result: its whole content without volatile values such as times, addresses and uuids.
 
     The kinds of marks are those of nimblebrain's loop brake.
     """
@@ -70,7 +70,7 @@ def fingerprint(result: ToolResult) -> Fingerprint:
 
 
 def content_text(content: Any) -> str:
-    """The text of a result's content; whatever is no text, as JSON with its keys in order."""
+    """The text of a result's content; other values as JSON with sorted keys."""
     if content is None or isinstance(content, str):
         return content or ""
     blocks = content if isinstance(content, list | tuple) else (content,)
@@ -86,24 +86,24 @@ def _block_text(block: Any) -> str:
 
 
 def _kind(result: ToolResult, text: str) -> Kind:
-    """What the result's marks say of it; only where there are none, what its text says."""
+    """The kind by the marks of the result; without marks, by its text."""
     meta = result.meta or {}  # a host may send null
     if any(meta.get(key) is True for key in INFRASTRUCTURE_KEYS):
-        return "machine"
+        return "infrastructure"
     if any(meta.get(key) is True for key in NON_ADVANCING_KEYS):
         return "stalled"
     if meta.get(OWN_KEY) is False:
         return "advanced"
     if not result.is_error:
         return "success"
-    return "machine" if is_of_machine(text) else "error"
+    return "infrastructure" if is_infrastructure_error(text) else "error"
 
 
 def _json(value: Any, *, is_folded: bool = False) -> str:
-    """The value as JSON, keys in order; folded: strings without case, and with single spaces."""
+    """The value as JSON with sorted keys; folded: strings in one case, with single spaces."""
     try:
         return json.dumps(_plain({} if value is None else value, is_folded), sort_keys=True)
-    except (ValueError, RecursionError):  # numbers of thousands of digits; no end of nesting
+    except (ValueError, RecursionError):  # numbers of thousands of digits; endless nesting
         return f"a {type(value).__name__} that JSON cannot hold"
 
 
@@ -124,12 +124,10 @@ def _digest(*parts: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
-# Whether an error of a tool is the machine's: then it says nothing of the tool.
-
-# What went wrong is said in the first lines, or, by a traceback, in the last.
+# The first lines tell what went wrong, or the last ones in a traceback.
 _END = 1_000
 
-_SAID = re.compile(
+_INFRASTRUCTURE = re.compile(
     r"\bE(?:CONNRESET|CONNREFUSED|CONNABORTED|TIMEDOUT|NOTFOUND|AI_AGAIN|PIPE|HOSTUNREACH|NETUNREACH|NOSPC|DQUOT|MFILE)\b"
     r"|\btimed[ -]?out\b|\bdeadline exceeded\b|(?:^|: )timeout\W*$|\bTimeout(?:Error|Exception|Expired)\b"
     r"|\b(?:connect|connection|read|write|pool|gateway|request|operation)[ -]?time-?out\b"
@@ -143,50 +141,44 @@ _SAID = re.compile(
     r"\W{0,3}(?:429|5\d\d)\b|\berror (?:429|5\d\d)\b",
     re.IGNORECASE | re.MULTILINE,
 )
-# The words of a test that failed: what it says of time limits or statuses is about the program.
+# The words of a failed test, which reports time limits or statuses of the program.
 _VERDICT = re.compile(r"(?i:\bassert(?:ion\w*)?\b)|\bFAILED\b|^FAIL: ", re.MULTILINE)
 
 
-def is_of_machine(text: str) -> bool:
-    """Whether another call, with nothing changed, may well succeed.
+def is_infrastructure_error(text: str) -> bool:
+    """Whether the same call may well succeed later.
 
     Time limits, lost and refused connections, rate limits, statuses 429 and 5xx, a full disk.
 
-    :param text: what the error said.
+    :param text: the text of the error.
     """
     ends = text if len(text) <= 2 * _END else f"{text[:_END]}\n{text[-_END:]}"
     if _VERDICT.search(ends):
         return False
-    return _SAID.search(ends) is not None or is_infrastructure("", _as_failure(ends))
+    # The rule for test runs reads a failure record, here one of the system.
+    raised = Raised(type="OSError", message=ends)
+    failure = Failure(nodeid="", phase="process", message=ends, raised=raised)
+    return _INFRASTRUCTURE.search(ends) is not None or is_infrastructure("", failure)
 
 
-def _as_failure(text: str) -> Failure:
-    """The text as if the system had said it: a record that the rule for runs of tests can read."""
-    raised = Raised(type="OSError", message=text)
-    return Failure(nodeid="", phase="process", message=text, raised=raised)
-
-
-# Whether a result of ours shows progress, and the keys by which results say so.
-
-#: In the ``_meta`` of a tool's result, with the value true: it made no progress. The first is that of
-#: nimblebrain's loop brake, the second our own. Our own with the value false: it did make progress.
+#: Keys in the ``_meta`` of a tool's result. True: it made no progress. The first key is that of nimblebrain's loop
+#: brake, the second our own. Our own with the value false: it made progress.
 NON_ADVANCING_KEYS = ("ai.nimblebrain/non-advancing", "dev.loop-close/non-advancing")
 OWN_KEY = NON_ADVANCING_KEYS[1]
-#: With the value true: the machine failed, the result tells nothing of the tool.
+#: True: an infrastructure failure, which tells nothing about the tool.
 INFRASTRUCTURE_KEYS = ("ai.nimblebrain/infra-error", "dev.loop-close/infrastructure")
 
 
 def is_non_advancing(progress: Progress | None) -> bool:
-    """Whether the loop stands still after a run, by what the memory knows and not by any text.
+    """Whether a run made no progress, by the history and not by any text.
 
-    :param progress: what the run came to; None where nothing is remembered, of which nothing can be said.
-    :returns: False for a run after which nothing fails, for one that advanced, for the first attempt of an
-        episode, and for what the machine failed. True for an attempt that did not advance, and for any look at
-        the failures while the breaker is open.
+    :param progress: of the run; None if it was not recorded.
+    :returns: False if nothing fails, if the run advanced, for the first attempt of an episode, and for infrastructure
+        failures. True for an attempt that did not advance, and for any run while the breaker is open.
     """
     if progress is None or not progress.step.unresolved or progress.step.advanced:
         return False
-    if _is_of_machine(progress.step):
+    if _failed_by_infrastructure(progress.step):
         return False
     if progress.breaker.state == "open":
         return True
@@ -194,26 +186,24 @@ def is_non_advancing(progress: Progress | None) -> bool:
 
 
 def progress_meta(progress: Progress | None, *, is_green: bool) -> dict[str, bool]:
-    """What to put into the ``_meta`` of a result that reports a run, for a supervisor of ours or another.
+    """The ``_meta`` of a result that reports a run, for our supervisor or another one.
 
-    :param is_green: what the run itself came to: one may be red without a failure that is known by name.
-    :returns: both keys with true where the loop stands still; our own with false where it advanced or nothing
-        fails; the key for the machine's faults; nothing where there is nothing to say.
+    :param is_green: of the run itself: a run may be red without a failure that is known by name.
+    :returns: both keys with true if the run made no progress; our own with false if it advanced or nothing fails; the
+        infrastructure keys with true for an infrastructure failure; else nothing.
     """
     if is_non_advancing(progress):
         return dict.fromkeys(NON_ADVANCING_KEYS, True)
     if progress is None or not (is_green or progress.step.unresolved):
         return {}
-    if progress.step.unresolved and _is_of_machine(progress.step):
+    if progress.step.unresolved and _failed_by_infrastructure(progress.step):
         return dict.fromkeys(INFRASTRUCTURE_KEYS, True)
     return {OWN_KEY: False} if progress.step.advanced or not progress.step.unresolved else {}
 
 
-def _is_of_machine(step: Step) -> bool:
+def _failed_by_infrastructure(step: Step) -> bool:
     return step.is_killed or (bool(step.infrastructure) and not step.is_counted)
 
-
-# What a run of the tests came to, as a loop judges it.
 
 _CLOSED = Breaker()
 _NAMED = 3
@@ -221,19 +211,19 @@ _NAMED = 3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunOutcome:
-    """What a run of the tests came to.
+    """The outcome of a test run, as the loop needs it.
 
-    :ivar verdict: of the worst of its sources; None where nothing is known of the run.
-    :ivar failing: how many tests were left failing.
-    :ivar is_complete: it came to its end.
+    :ivar verdict: of the worst of its sources; None if nothing is known of the run.
+    :ivar failing: number of failing tests.
+    :ivar is_complete: the run was finished.
     :ivar is_edited: the program was edited since the run before; ``has_advanced``: the run advanced.
-    :ivar tests: what was done to tests since the loop began; ``changes`` the same as Markdown.
-    :ivar not_run: how many tests failed before in this loop and did not run now.
-    :ivar missing: how many tests fewer ran than in runs before, where that is all that tells of it.
-    :ivar causes: what each root cause is, by its id, the first to fix first.
-    :ivar state: a digest of what fails; ``meta``: whether the loop stands still, by the keys of results.
+    :ivar tests: changes to tests since the loop began; ``changes``: the same as Markdown.
+    :ivar not_run: number of tests that failed before in this loop and did not run now.
+    :ivar missing: how many fewer tests ran than before, if nothing else reports them.
+    :ivar causes: description of each root cause by its id, the first to fix first.
+    :ivar state: a digest of the failures; ``meta``: whether the run made progress, by the keys of results.
     :ivar prompt: the next prompt.
-    :ivar attempts: what was edited before each run of the loop and what it changed, a line each, the oldest first.
+    :ivar attempts: the edits before each run of the loop and their effect, one line each, the oldest first.
     :ivar edits_not_run: which edited functions no test of a green run ran, in words; empty for none.
     """
 
@@ -256,12 +246,12 @@ class RunOutcome:
 
     @property
     def is_counted(self) -> bool:
-        """Whether it is known how many tests fail: of a run that names none it is not, unless it is green as it was."""
+        """Whether the number of failing tests is known: the run names some, or is green with unchanged tests."""
         return self.failing > 0 or (self.verdict == "green" and not self.doubt)
 
     @property
     def doubt(self) -> str:
-        """What was done to tests, in words; empty where all of it is undone, accepted, or was asked about."""
+        """Open changes to tests, in words; empty if each is undone, accepted, or was asked about."""
         changed = open_changes(self.tests)
         named = [f"{KINDS.get(each.kind, 'changed')}: {one_line(each.id, 120)}" for each in changed]
         more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
@@ -272,11 +262,11 @@ class RunOutcome:
 
 
 def result_of(outcome: RunOutcome, tool: str, turn: int) -> ToolResult:
-    """The run as the result of a tool, for a supervisor.
+    """The run as the result of a tool, for the supervisor.
 
-    A task may take many green runs: only those over code that nobody edited are alike, and those that prove nothing.
+    A task may take many green runs: they are equal only over unedited code, or with changed tests.
 
-    :param turn: the number of the turn, by which others differ.
+    :param turn: the number of the turn, which makes all other green runs different.
     """
     told = f"{outcome.verdict} {outcome.state} {outcome.doubt}"
     if outcome.verdict != "green" or outcome.doubt:
@@ -285,17 +275,15 @@ def result_of(outcome: RunOutcome, tool: str, turn: int) -> ToolResult:
     return ToolResult(tool=tool, content=f"{told} {turn if outcome.is_edited or not turn else ''}")
 
 
-# How many tests fail from run to run of a loop, and for how many turns that did not get better.
-
 _COUNTS = 1_000
 
 
 class Trend:
-    """The counts of a loop's own runs: an agent also runs tests by itself, and the history counts those, too.
+    """Failure counts of the loop's own runs; the history also has runs that the agent made by itself.
 
-    :ivar failing: how many tests failed after each run of which that is known.
-    :ivar vain: turns in a row after which no fewer tests failed than ever before.
-    :param patience: such turns before which an open breaker is a half open one.
+    :ivar failing: number of failing tests after each run, where it is known.
+    :ivar vain: turns in a row without a new minimum of failing tests.
+    :param patience: such turns that are allowed before an open breaker counts as open.
     """
 
     def __init__(self, patience: int, failing: Sequence[int] = (), vain: int = 0) -> None:
@@ -304,7 +292,7 @@ class Trend:
         self.vain = vain
 
     def moved(self, outcome: RunOutcome, *, is_turn: bool) -> RunOutcome:
-        """The outcome of the next run, as far as the loop got with it.
+        """Record the next run, and correct its outcome by the counts of the loop.
 
         :param is_turn: the agent had a turn before it.
         """
