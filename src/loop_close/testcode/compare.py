@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from loop_close.testcode.demands import BASES, Demand, became
+from loop_close.testcode.demands import BASES, Demand, became, same_start
 from loop_close.testcode.hints import BY_KNOWN, Kind, TestChange, excerpt, hints
 from loop_close.testcode.hooks import hook_changes, patch_changes
 from loop_close.testcode.matching import CALLED, WORD, DemandIndex, SuiteDifference, Work, is_about, renamed
@@ -94,9 +94,8 @@ class _SuiteComparison(SuiteDifference):
             tests = self.was.tests(path)
             own = [change for test in tests.values() if (change := self._of_test(test)) is not None]
             if self.was.suite.modules[path].tree is None:  # then all that is known are the names
-                lost = set(_DEFINED.findall(self.was.texts[path])) - set(
-                    _DEFINED.findall(self.now.texts.get(path, ""))
-                )
+                texts = self.was.texts[path], self.now.texts.get(path, "")
+                lost = set(_DEFINED.findall(texts[0])) - set(_DEFINED.findall(texts[1]))
                 own = [TestChange(path, name, "deleted", "the test is gone") for name in sorted(lost)]
             is_gone = path not in self.now.texts and len(own) >= len(tests) > 1
             if is_gone and {change.kind for change in own} == {"deleted"}:
@@ -312,19 +311,15 @@ class _SuiteComparison(SuiteDifference):
             found: list[Test] = []
             paths = set.intersection(*(self.now.words.get(name, set()) for name in names))
             self.work.spend(len(paths))
-            near = sorted(
-                filter(self.now.suite.is_test_file, paths), key=lambda p: (p not in self.changed, p)
-            )
+            files = filter(self.now.suite.is_test_file, paths)
+            near = sorted(files, key=lambda path: (path not in self.changed, path))
             for path in near[: 3 * _MAX_SEARCHED] if not self.work.is_spent else ():
                 if len(found) < _MAX_SEARCHED:
                     tests = [self.now.tests_with(path).get(name, []) for name in names]
                     rarest = min(tests, key=len)
                     self.work.spend(min(len(rarest), 10 * _MAX_SEARCHED))
-                    found += [
-                        t
-                        for t in rarest[: 10 * _MAX_SEARCHED]
-                        if names <= set(WORD.findall(t.home.source(t.node)))
-                    ]
+                    some = rarest[: 10 * _MAX_SEARCHED]
+                    found += [t for t in some if names <= set(WORD.findall(t.home.source(t.node)))]
             self._searched[names] = found[: 2 * _MAX_SEARCHED]
         return self._searched[names]
 
@@ -373,13 +368,9 @@ class _SuiteComparison(SuiteDifference):
             closest = max(
                 new, key=lambda d: difflib.SequenceMatcher(None, d.normal[:400], wanted.normal[:400]).ratio()
             )
-            sides = (closest.subject, closest.expected)
-            is_wrapped = wanted.op == closest.op and (
-                wanted.subject in sides or wanted.subject in closest.subject
-            )
-            kind = "weakened" if is_wrapped else "unclear"
-            what = became(wanted, closest) + more
-            return self._changed(test, other, kind, what, wanted, closest)
+            is_inside = wanted.subject == closest.expected or wanted.subject in closest.subject
+            kind = "weakened" if wanted.op == closest.op and is_inside else "unclear"
+            return self._changed(test, other, kind, became(wanted, closest) + more, wanted, closest)
         return self._changed(test, other, "weakened", f"no longer asserts `{wanted.shown}`{more}", wanted)
 
     def _replaced(self, was: TestAnalysis, now: TestAnalysis, other: Test) -> str:
@@ -402,17 +393,15 @@ class _SuiteComparison(SuiteDifference):
         if node is not None:
             name = f" as `{node.name}`" if node.name != last else ""
             what = f"it is still written{name}, but pytest does not collect it"
-            return TestChange(
-                path, test.name, "not-run", what, source, excerpt(module.source(node)), node.lineno
-            )
+            after = excerpt(module.source(node))
+            return TestChange(path, test.name, "not-run", what, source, after, node.lineno)
         return TestChange(path, test.name, "deleted", "the test is gone", source)
 
     def _written(self, module: Module) -> tuple[dict[str, Function], dict[str, Function]]:
         """The functions of a module by their names and by their bodies."""
         if module.path not in self._functions:
-            nodes = [
-                node for node in ast.walk(module.tree or ast.Module([], [])) if isinstance(node, FUNCTIONS)
-            ]
+            walked = ast.walk(module.tree) if module.tree else ()
+            nodes = [node for node in walked if isinstance(node, FUNCTIONS)]
             by_body = {ast.dump(ast.Module(node.body, [])): node for node in reversed(nodes)}
             self._functions[module.path] = {node.name: node for node in reversed(nodes)}, by_body
         return self._functions[module.path]
@@ -447,6 +436,10 @@ class _SuiteComparison(SuiteDifference):
         is_wide |= any(
             "collect_ignore" in side.texts.get(p, "") for side in (self.was, self.now) for p in self.changed
         )
+        selects = self.was.suite.patterns != self.now.suite.patterns
+        selects |= any(
+            name in ("-k", "-m", "--deselect") for s in self.now.selections for name, _ in s.options
+        )
         left_out: dict[str, list[str]] = {}
         for path in self.was.paths if is_wide else self.changed:
             if not self.was.suite.is_test_file(path) or path not in self.now.texts or self.was.left_out(path):
@@ -458,13 +451,10 @@ class _SuiteComparison(SuiteDifference):
                 left_out.setdefault(reason, []).append(path)
                 continue
             tests = self.now.tests(path)
-            for name, test in (
-                self.was.tests(path).items() if self._has_options or self._patterns_differ else ()
-            ):
+            for name, test in self.was.tests(path).items() if selects else ():
                 other = tests.get(name)
-                reason = (
-                    self.now.deselected(other) if other is not None and not self.was.deselected(test) else ""
-                )
+                is_held = other is not None and not self.was.deselected(test)
+                reason = self.now.deselected(other) if other is not None and is_held else ""
                 if other is None and path not in self.changed:
                     reason = "`python_classes` or `python_functions`"
                 if reason:
@@ -472,23 +462,14 @@ class _SuiteComparison(SuiteDifference):
         for reason, ids in sorted(left_out.items()):
             yield self._left_out(reason, ids)
 
-    @cached_property
-    def _patterns_differ(self) -> bool:
-        return self.was.suite.patterns != self.now.suite.patterns
-
-    @cached_property
-    def _has_options(self) -> bool:
-        return any(name in ("-k", "-m", "--deselect") for s in self.now.selections for name, _ in s.options)
-
     def _left_out(self, reason: str, ids: list[str]) -> TestChange:
         match = re.search(r"of `(.*)`$", reason)
         path = match[1] if match else next(iter([s.path for s in self.now.selections]), ids[0])
         was, now = (side.texts.get(path, "").splitlines() for side in (self.was, self.now))
         before = "\n".join(line for line in was if line not in now)
         after = "\n".join(line for line in now if line not in was)
-        shown = ", ".join(f"`{name}`" for name in ids[:3]) + (
-            f" and {len(ids) - 3} more" if len(ids) > 3 else ""
-        )
+        more = f" and {len(ids) - 3} more" if len(ids) > 3 else ""
+        shown = ", ".join(f"`{name}`" for name in ids[:3]) + more
         line = next((number for number, text in enumerate(now, 1) if text not in was), 0)
         what = f"{reason} leaves out {shown}"
         return TestChange(path, "", "not-run", what, excerpt(before), excerpt(after), line)
@@ -511,23 +492,19 @@ class _SuiteComparison(SuiteDifference):
                 place = (excerpt(text), excerpt(module.source(node)), node.lineno)
                 stop = next((what for key, what in sorted(now.stops.items()) if key not in was.stops), "")
                 if stop and is_autouse(node):
-                    yield TestChange(
-                        path, name, "not-run", f"a fixture that all tests get skips: {stop}", *place
-                    )
+                    what = f"a fixture that all tests get skips: {stop}"
+                    yield TestChange(path, name, "not-run", what, *place)
                 for target, statement in sorted(now.patched.items()):
                     if target not in was.patched and self._is_tested(path, target):
-                        yield TestChange(
-                            path, name, "replaced", f"replaces what is tested: `{statement}`", *place
-                        )
+                        what = f"replaces what is tested: `{statement}`"
+                        yield TestChange(path, name, "replaced", what, *place)
             held = old.scope.attributes if old is not None else {}
             for owner, values in module.scope.attributes.items():
                 for attribute in values.keys() - held.get(owner, {}).keys():
                     if self._is_tested(path, f"{owner}.{attribute}"):
                         what = f"replaces what is tested: `{owner}.{attribute}`"
-                        after = excerpt(ast.unparse(values[attribute]))
-                        yield TestChange(
-                            path, "", "replaced", what, "", after, getattr(values[attribute], "lineno", 0)
-                        )
+                        node, line = values[attribute], getattr(values[attribute], "lineno", 0)
+                        yield TestChange(path, "", "replaced", what, "", excerpt(ast.unparse(node)), line)
 
     def _is_tested(self, conftest: str, target: str) -> bool:
         """Whether a test below the conftest demands something of what is replaced."""
@@ -544,22 +521,15 @@ class _SuiteComparison(SuiteDifference):
 
 def _runs_async(test: Test, texts: Mapping[str, str]) -> bool:
     marks = ast.unparse(ast.Tuple([d for node in (*test.owners, test.node) for d in node.decorator_list]))
-    if re.search(
-        r"asyncio|anyio|trio|tornado|pytestmark",
-        marks + ("pytestmark" if "pytestmark" in test.home.text else ""),
-    ):
+    if "pytestmark" in test.home.text or re.search(r"asyncio|anyio|trio|tornado|pytestmark", marks):
         return True
-    return any(
-        re.search(r"asyncio[_-]mode\W+auto|IsolatedAsyncioTestCase|anyio_backend", text)
-        for text in texts.values()
-    )
+    automatic = re.compile(r"asyncio[_-]mode\W+auto|IsolatedAsyncioTestCase|anyio_backend")
+    return any(automatic.search(text) for text in texts.values())
 
 
 def _changed_lines(was: list[str], now: list[str]) -> tuple[str, str]:
     """The lines that differ; of very many all between the first and the last that do."""
-    head = next(
-        (i for i, (a, b) in enumerate(zip(was, now, strict=False)) if a != b), min(len(was), len(now))
-    )
+    head = same_start(was, now)
     one, two = was[head:], now[head:]
     if len(one) * len(two) > _MAX_LINES:
         return "\n".join(one), "\n".join(two)

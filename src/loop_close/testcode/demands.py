@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from loop_close.testcode.nodes import constant, dotted, folded, kept, text_of
+from loop_close.testcode.nodes import constant, dotted, folded, kept, last_name, text_of
 from loop_close.testcode.outcomes import holds, operator_of, truth
 
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="} | {op: op for op in ("==", "!=", "is", "is not")}
@@ -53,7 +53,8 @@ def _built_in(kind: type[BaseException] = BaseException) -> Iterator[tuple[str, 
             yield from _built_in(derived)
 
 
-_BASES: dict[str, frozenset[str]] = dict(_built_in()) | {
+#: The built-in exceptions by name, each with the names of itself and its bases.
+BASES: dict[str, frozenset[str]] = dict(_built_in()) | {
     "IOError": frozenset({"OSError", "IOError"}),
     "EnvironmentError": frozenset({"OSError"}),
 }
@@ -173,7 +174,7 @@ def compared(left: ast.expr, op: str, right: ast.expr) -> list[Demand]:
         left, right, here, there = right, left, there, here
     if op in ("==", "is", ">=", "<=") and here == there:  # by chance alone it may fail
         return [Demand(op, here, there)] if constant(left) is ... else []
-    if "ANY" in (dotted(right).rpartition(".")[2], dotted(left)) and op == "==":
+    if "ANY" in (last_name(right), dotted(left)) and op == "==":
         return []
     if op == "==" and isinstance(left, (ast.Tuple, ast.List)) and isinstance(right, (ast.Tuple, ast.List)):
         is_whole = not any(isinstance(e, ast.Starred) for e in (*left.elts, *right.elts))
@@ -183,14 +184,8 @@ def compared(left: ast.expr, op: str, right: ast.expr) -> list[Demand]:
         known, wanted = _items(left), _items(right)
         if known is not None and wanted is not None and known.keys() == wanted.keys():
             return [d for key in known for d in compared(known[key], op, wanted[key])]
-    if (
-        op == "=="
-        and isinstance(right, ast.Call)
-        and dotted(right).rpartition(".")[2] == "approx"
-        and right.args
-    ):
-        wanted_node = right.args[0]
-        return [_close(left, wanted_node, _tolerance(right, 1, 1e-6, 1e-12, ("rel", "abs")))]
+    if op == "==" and isinstance(right, ast.Call) and last_name(right) == "approx" and right.args:
+        return [_close(left, right.args[0], _tolerance(right, 1, 1e-6, 1e-12, ("rel", "abs")))]
     match left, op:  # abs(a - b) < 0.1
         case ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(left=a, op=ast.Sub(), right=b)]), "<" | "<=":
             return [_close(a, b, (0, _literal(right)))]
@@ -226,7 +221,7 @@ def _rank(node: ast.expr) -> int:
     for inner in ast.walk(node):
         names += isinstance(inner, (ast.Name, ast.Attribute))
         if isinstance(inner, ast.Call):
-            called.append(dotted(inner.func).rpartition(".")[2])
+            called.append(last_name(inner.func))
     built = ("approx", "set", "dict", "list", "tuple", "frozenset")
     if all(name[:1].isupper() or name in built for name in called):
         is_built = names <= len(called) or (bool(called) and called[0] == "approx")
@@ -258,9 +253,7 @@ def of_call(call: ast.Call) -> list[Demand] | None:
 
     An assertion that always holds gives an empty list.
     """
-    name = dotted(call.func).rpartition(".")[2] or (
-        call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    )
+    name = last_name(call.func) or (call.func.attr if isinstance(call.func, ast.Attribute) else "")
     args = [
         *call.args,
         *(k.value for k in call.keywords if k.arg in ("first", "second", "expr", "member", "container")),
@@ -320,11 +313,9 @@ def consequences(demand: Demand) -> Iterator[Demand]:
     yield from elements(demand)
     if demand.op == "raises" and isinstance(demand.value, str):
         pattern, message = demand.value, "str(caught.value)"
-        text = re.sub(r"\\(.)", r"\1", pattern.removeprefix("^").removesuffix("$"))
-        if (
-            re.escape(text) == re.escape(pattern.removeprefix("^").removesuffix("$"))
-            or re.escape(text) in pattern
-        ):
+        inner = pattern.removeprefix("^").removesuffix("$")
+        text = re.sub(r"\\(.)", r"\1", inner)
+        if text == inner or re.escape(text) in pattern:
             if pattern.startswith("^") and pattern.endswith("$"):
                 yield replace(demand, op="==", subject=message, expected=repr(text), value=text)
             yield replace(demand, op="in", subject=repr(text), expected=message, value=text)
@@ -353,22 +344,15 @@ def implies(strong: Demand, weak: Demand) -> bool:
         return strong.op in ("isinstance", "truthy", "<", ">", "<=", ">=", "~=") or (
             strong.op == "==" and strong.value is not None
         )
-    if (
-        strong.op in ("<", ">", "<=", ">=")
-        and weak.op[:1] == strong.op[:1]
-        and ... not in (strong.value, weak.value)
-    ):
+    is_order = strong.op in ("<", ">", "<=", ">=") and weak.op[:1] == strong.op[:1]
+    if is_order and ... not in (strong.value, weak.value):
         is_inside = holds(strong.value, weak.op, weak.value)
         return is_inside is True or (strong.value == weak.value and weak.op.startswith(strong.op))
     return False
 
 
 def _implies_other(strong: Demand, weak: Demand) -> bool:
-    if (
-        strong.op == "=="
-        and strong.value is not ...
-        and isinstance(strong.value, (str, list, tuple, dict, set))
-    ):
+    if strong.op == "==" and isinstance(strong.value, (str, list, tuple, dict, set)):
         if weak.op in ("in", "not in") and weak.expected == strong.subject and weak.value is not ...:
             return holds(weak.value, weak.op, strong.value) is True
         if weak.subject == f"len({strong.subject})" and weak.value is not ...:
@@ -380,14 +364,10 @@ def _implies_other(strong: Demand, weak: Demand) -> bool:
 def is_narrower(strong: Demand, weak: Demand) -> bool:
     """Whether a tolerance is not wider, and an exception not more general, than that of the other demand."""
     if weak.op == "raises":
-        is_matched = (
-            weak.value is ...
-            or strong.value == weak.value
-            or (strong.value is not ... and _has(strong, weak))
-        )
-        return is_matched and set(_kinds(strong.expected)) <= set(_kinds(weak.expected)) | _derived(
-            strong, weak
-        )
+        is_longer = strong.value is not ... and str(weak.value).strip("^$") in str(strong.value)
+        is_matched = weak.value is ... or strong.value == weak.value or is_longer
+        kinds = set(_kinds(weak.expected)) | _derived(strong, weak)
+        return is_matched and set(_kinds(strong.expected)) <= kinds
     (rel, absolute), (rel_was, abs_was) = strong.tolerance, weak.tolerance
     if strong.tolerance == weak.tolerance or {strong.tolerance, weak.tolerance} <= _DEFAULT_CLOSE:
         return True
@@ -396,10 +376,6 @@ def is_narrower(strong: Demand, weak: Demand) -> bool:
         return bool(max(rel * size, absolute) <= max(rel_was * size, abs_was) * (1 + 1e-9))
     except TypeError:
         return False
-
-
-def _has(strong: Demand, weak: Demand) -> bool:
-    return str(weak.value).strip("^$") in str(strong.value)
 
 
 def _kinds(expected: str) -> list[str]:
@@ -411,26 +387,24 @@ _WORDS = (
     "any all len sorted set list min max sum round abs int str float bool tuple dict isinstance True False None"
     " approx ANY type not and or in is repr bytes frozenset range zip iter next hash id each entered caught"
 )
-BASES = _BASES
-BUILT_IN = frozenset(_BASES) | set(_WORDS.split())
+BUILT_IN = frozenset(BASES) | set(_WORDS.split())
 
 
 def _derived(strong: Demand, weak: Demand) -> set[str]:
     """Those of the exceptions that are a case of what was expected; of one that is not built in, only of Exception."""
-    wide = set(_kinds(weak.expected))
-    found = set()
-    for name in _kinds(strong.expected):
-        bases = _BASES.get(name, frozenset({"Exception", "BaseException"}))
-        if bases & wide:
-            found.add(name)
-    return found
+    wide, general = set(_kinds(weak.expected)), frozenset({"Exception", "BaseException"})
+    return {name for name in _kinds(strong.expected) if BASES.get(name, general) & wide}
+
+
+def same_start(one: Sequence[str], other: Sequence[str]) -> int:
+    """The number of items, or characters, that two sequences have in common from their start."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def apart(was: str, now: str) -> tuple[str, str]:
     """Two long texts around the place where they begin to differ."""
-    place = next(
-        (i for i, (a, b) in enumerate(zip(was, now, strict=False)) if a != b), min(len(was), len(now))
-    )
+    place = same_start(was, now)
     start = max(0, place - 20) if max(len(was), len(now)) > 80 else 0
     cut = [("…" if start else "") + text[start : start + 80] for text in (was, now)]
     return cut[0], cut[1]
@@ -460,9 +434,6 @@ def became(wanted: Demand, found: Demand) -> str:
     if wanted.shown != found.shown:
         return f"`{wanted.shown}` became `{found.shown}`"
     one, two = apart(wanted.normal, found.normal)
-    what = f"`{one}` where it was `{two}`" if one != two else "something else than before"
-    return (
-        f"`{wanted.shown}` demands {what}"
-        if one == two
-        else f"`{wanted.shown}` is about `{two}` where it was `{one}`"
-    )
+    if one == two:
+        return f"`{wanted.shown}` demands something else than before"
+    return f"`{wanted.shown}` is about `{two}` where it was `{one}`"

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from loop_close.testcode.demands import Demand
-from loop_close.testcode.nodes import constant, dotted, short, text_of
+from loop_close.testcode.nodes import constant, dotted, last_name, short, text_of
 from loop_close.testcode.suite import Function, Module
 from loop_close.testcode.values import MAX_DEPTH, Env, Values
 
@@ -24,14 +24,12 @@ class TestInputs(Values):
         last = name.rpartition(".")[2]
         if last in ("skip", "skipIf", "skipUnless", "skipif", "xfail", "expectedFailure"):
             condition = node.args[0] if isinstance(node, ast.Call) and node.args else None
-            is_conditional = last in ("skipif", "skipIf", "skipUnless") or (
-                last == "xfail" and condition is not None
-            )
-            value = constant(condition) if is_conditional and condition is not None else True
+            if last not in ("skipif", "skipIf", "skipUnless", "xfail"):
+                condition = None
+            value = constant(condition) if condition is not None else True
             if value is ... or bool(value) is not (last == "skipUnless"):
-                self.reading.stops[f"{last} {text_of(condition) if is_conditional and condition else ''}"] = (
-                    f"has `@{short(node)}`"
-                )
+                key = f"{last} {text_of(condition) if condition is not None else ''}"
+                self.reading.stops[key] = f"has `@{short(node)}`"
         elif last in ("patch", "object", "dict", "multiple") and isinstance(node, ast.Call):
             self.patch(node)
         elif depth < 3 and "." not in name and isinstance(node, ast.Name):
@@ -41,12 +39,11 @@ class TestInputs(Values):
 
     def rows(self, mark: ast.expr, node: Function) -> list[Env] | None:
         """The rows of a ``parametrize``; a symbol where they are not written out."""
-        name = dotted(mark).rpartition(".")[2]
+        name = last_name(mark)
         if not isinstance(mark, ast.Call) or name not in ("parametrize", "expand", "parameterized"):
             return None
-        args = {k.arg: k.value for k in mark.keywords} | dict(
-            zip(("argnames", "argvalues"), mark.args, strict=False)
-        )
+        args = {k.arg: k.value for k in mark.keywords}
+        args |= zip(("argnames", "argvalues"), mark.args, strict=False)
         if name != "parametrize":
             own = [arg.arg for arg in node.args.args]
             names, values = own[1:] if self.test.owners else own, mark.args[0] if mark.args else None
@@ -54,13 +51,9 @@ class TestInputs(Values):
             names, values = _names(args.get("argnames")), args.get("argvalues")
         listed = self.listed(self.value(values)) if values is not None else None
         if listed is None:
-            rows = text_of(self.value(values)) if values is not None else ""
-            return [
-                {
-                    n: ast.Name(f"each({rows})[{i}]" if len(names) > 1 else f"each({rows})")
-                    for i, n in enumerate(names)
-                }
-            ]
+            rows = f"each({text_of(self.value(values)) if values is not None else ''})"
+            is_one = len(names) == 1
+            return [{n: ast.Name(rows if is_one else f"{rows}[{i}]") for i, n in enumerate(names)}]
         if not listed:
             self.reading.stops["parametrize"] = "has no parameters left"
         if self.is_brief:  # the rows themselves are demanded, and one of them is followed
@@ -70,7 +63,7 @@ class TestInputs(Values):
             listed = listed[:1]
         found = []
         for item in listed:
-            if isinstance(item, ast.Call) and dotted(item).rpartition(".")[2] == "param":
+            if isinstance(item, ast.Call) and last_name(item) == "param":
                 marks = next((k.value for k in item.keywords if k.arg == "marks"), None)
                 if marks is not None and any(w in text_of(marks) for w in ("skip", "xfail")):
                     continue
@@ -92,7 +85,7 @@ class TestInputs(Values):
 
     def drawn(self, node: Function) -> None:
         """Note what Hypothesis draws the arguments from, and how often."""
-        given = next((d for d in node.decorator_list if dotted(d).rpartition(".")[2] == "given"), None)
+        given = next((d for d in node.decorator_list if last_name(d) == "given"), None)
         if not isinstance(given, ast.Call):
             return
         names = [arg.arg for arg in (*node.args.args, *node.args.kwonlyargs)]
@@ -105,7 +98,7 @@ class TestInputs(Values):
             self.reading.demands.append(demand)
         examples: ast.expr = ast.Constant(100)
         for decorator in node.decorator_list:
-            if isinstance(decorator, ast.Call) and dotted(decorator).rpartition(".")[2] == "settings":
+            if isinstance(decorator, ast.Call) and last_name(decorator) == "settings":
                 examples = next((k.value for k in decorator.keywords if k.arg == "max_examples"), examples)
         count = constant(self.value(examples))
         self.reading.demands.append(Demand(">=", "max_examples", text_of(examples), count, line=given.lineno))

@@ -58,11 +58,8 @@ def hints(
                 continue
             if isinstance(node, FUNCTIONS) and node.name in ("__eq__", "__ne__", "__bool__", "__contains__"):
                 returned = [constant(n.value) for n in ast.walk(node) if isinstance(n, ast.Return)]
-                if (
-                    returned
-                    and all(value is (node.name != "__ne__") for value in returned)
-                    and node.name != "__bool__"
-                ):
+                is_same = bool(returned) and all(value is (node.name != "__ne__") for value in returned)
+                if is_same and node.name != "__bool__":
                     what = f"`{node.name}` always returns {returned[0]}"
                     yield TestChange(path, "", "hint", what, "", excerpt(new.source(node)), node.lineno)
                 continue
@@ -81,11 +78,8 @@ def _asks_for_test(line: str, tests: Mapping[str, str]) -> str:
     if _FRAMES.search(line) and _TEST_NAME.search(line):
         return "asks which test calls it"
     named = re.findall(r"[\w./-]+\.py\b", line)
-    return (
-        "names a file of tests"
-        if any(path.endswith(tuple(f"/{n}" for n in named)) for path in tests if named)
-        else ""
-    )
+    ends = tuple(f"/{name}" for name in named)
+    return "names a file of tests" if any(path.endswith(ends) for path in tests) else ""
 
 
 def _equals_all(node: ast.Return | ast.Assign) -> str:

@@ -70,20 +70,16 @@ def hook_changes(was: TestSuite, now: TestSuite) -> Iterator[TestChange]:
                 kind, what = _HOOKS[name]
                 text = old.source(before) if old is not None and before is not None else ""
                 what = f"{'a new' if before is None else 'the'} hook `{key}` {what}: {min(effects)}"
-                yield TestChange(
-                    path, key, kind, what, excerpt(text), excerpt(module.source(node)), node.lineno
-                )
+                after = excerpt(module.source(node))
+                yield TestChange(path, key, kind, what, excerpt(text), after, node.lineno)
 
 
 def _hooks(module: Module) -> Iterator[tuple[str, str, Function]]:
     """The hooks of a module, those of its classes, and what is bound to the name of one: by name, hook and function."""
     bound = module.scope.bound
+    classes = [(owner, node) for owner, node in bound.items() if isinstance(node, ast.ClassDef)]
     members = [
-        (f"{owner}.{each.name}", each)
-        for owner, node in bound.items()
-        if isinstance(node, ast.ClassDef)
-        for each in node.body
-        if isinstance(each, FUNCTIONS)
+        (f"{o}.{each.name}", each) for o, n in classes for each in n.body if isinstance(each, FUNCTIONS)
     ]
     for key, node in (*bound.items(), *members):
         made = bound.get(node.id) if isinstance(node, ast.Name) else node
@@ -125,10 +121,8 @@ def _effects(name: str, node: Function) -> set[str]:
                 if _is_outcome(target) or _is_removal(target, value, items) or _is_option(target):
                     found.add(f"`{_line(inner)}`")
             case ast.Delete(targets=targets):
-                if any(
-                    isinstance(t, ast.Subscript) and dotted(t.value) in ("items", "session.items")
-                    for t in targets
-                ):
+                owners = [dotted(target.value) for target in targets if isinstance(target, ast.Subscript)]
+                if {"items", "session.items"} & set(owners):
                     found.add(f"`{_line(inner)}`")
             case ast.Call() if _is_effective_call(inner):
                 found.add(f"`{_line(inner)}`")
@@ -148,10 +142,8 @@ def _effects(name: str, node: Function) -> set[str]:
             ):
                 for handler in inner.handlers:
                     if not any(isinstance(n, ast.Raise) for n in ast.walk(handler)):
-                        found.add(
-                            f"`except {ast.unparse(handler.type) if handler.type else ''}".rstrip()
-                            + "` around `yield`"
-                        )
+                        kind = f" {ast.unparse(handler.type)}" if handler.type else ""
+                        found.add(f"`except{kind}` around `yield`")
             case ast.With(items=contexts) if any("suppress" in ast.unparse(i) for i in contexts):
                 found.add(f"`{_line(inner)}`")
             case ast.Raise(exc=exc) if re.search("skip|exit", dotted(exc), re.IGNORECASE):
@@ -171,14 +163,14 @@ def _is_outcome(target: ast.expr) -> bool:
 
 def _is_option(target: ast.expr) -> bool:
     path = dotted(target)
-    is_option = (
-        ".option." in path
-        or path.endswith((".args", ".known_args_namespace"))
-        or ".known_args_namespace." in path
+    if ".option." in path or ".known_args_namespace." in path:
+        return True
+    is_item = isinstance(target, ast.Subscript) and dotted(target.value) in (
+        "args",
+        "config.args",
+        "sys.modules",
     )
-    return is_option or (
-        isinstance(target, ast.Subscript) and dotted(target.value) in ("args", "config.args", "sys.modules")
-    )
+    return is_item or path.endswith((".args", ".known_args_namespace"))
 
 
 def _is_removal(target: ast.expr, value: ast.expr, items: set[str]) -> bool:
@@ -195,15 +187,11 @@ def _is_removal(target: ast.expr, value: ast.expr, items: set[str]) -> bool:
 def _is_effective_call(call: ast.Call) -> bool:
     owner, _, last = dotted(call.func).rpartition(".")
     words = {str(n.value) for n in ast.walk(call) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
-    if (
-        last in _FORCED
-        or last in ("skip", "xfail", "skipif")
-        or f"{owner}.{last}" in ("os._exit", "sys.exit", "pytest.exit")
-    ):
+    if last in _FORCED or f"{owner}.{last}" in ("os._exit", "sys.exit", "pytest.exit"):
+        return True
+    if last in ("skip", "xfail", "skipif", "pytest_deselected", "set_blocked", "unregister"):
         return True
     if last in ("remove", "clear", "pop") and owner in ("items", "session.items"):
-        return True
-    if last in ("pytest_deselected", "set_blocked", "unregister"):
         return True
     if last == "setattr":
         return bool(words & (_OUTCOMES | {"passed"}))
@@ -233,11 +221,8 @@ def patch_changes(was: TestSuite, now: TestSuite) -> Iterator[TestChange]:
         if (old is not None and old.text == module.text) or module.tree is None:
             continue
         is_shared = path.endswith("conftest.py") or not is_of_tests(path)
-        held = (
-            {ast.dump(each) for each in _executed(old.tree, is_shared=is_shared)}
-            if old and old.tree
-            else set()
-        )
+        before = _executed(old.tree, is_shared=is_shared) if old and old.tree else ()
+        held = {ast.dump(each) for each in before}
         imported = {
             alias.asname or alias.name.partition(".")[0]
             for node in ast.walk(module.tree)

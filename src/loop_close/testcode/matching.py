@@ -13,7 +13,7 @@ from loop_close.testcode.demands import BUILT_IN, Demand, consequences, elements
 from loop_close.testcode.nodes import LITERAL, dotted
 from loop_close.testcode.reach import read
 from loop_close.testcode.selection import Selection, ignored_by_conftest, known_of, selection_of, selections
-from loop_close.testcode.suite import FUNCTIONS, Module, Scope, Test, TestSuite, is_autouse
+from loop_close.testcode.suite import FUNCTIONS, Module, Scope, Test, TestSuite
 from loop_close.testcode.values import TestAnalysis
 
 CALLED = re.compile(r"([A-Za-z_]\w*)\(")
@@ -25,6 +25,8 @@ _CHOICES = (
     *("if", "or", "and", "not", "either", "varying", "round", "abs", "int"),
     *("set", "sorted", "len", "any"),
 )
+# Modules that tests replace as they reach outside of the program, not as what they test.
+_OUTSIDE = {"requests", "time", "os", "random", "datetime", "subprocess", "socket"}
 _MAX_NEAR = 200
 _MAX_NESTED = 3
 
@@ -197,24 +199,13 @@ def is_about(target: str, demands: Sequence[Demand], module: Module) -> bool:
         called = set(CALLED.findall(shown))
         origins = {n: module.scope.imports.get(n, ("", ""))[0] for n in called}
         if owner in ("sys.modules", "modules"):
-            if any(
-                origin.partition(".")[0] == name.partition(".")[0] for origin in origins.values() if origin
-            ):
+            if name.partition(".")[0] in {origin.partition(".")[0] for origin in origins.values() if origin}:
                 return True
         elif name in called or (demand.op != "runs" and f".{name}" in shown):
             origin = origins.get(name, "")
             known = {*origin.split("."), *WORD.findall(shown), *module.scope.imports}
-            if last in known and last not in (
-                "requests",
-                "time",
-                "os",
-                "random",
-                "datetime",
-                "subprocess",
-                "socket",
-            ):
-                return True
-            if origin and place == origin.partition(".")[0]:
+            is_own = last in known and last not in _OUTSIDE
+            if is_own or (origin and place == origin.partition(".")[0]):
                 return True
     return False
 
@@ -289,11 +280,9 @@ class Side:
 
     def deselected(self, test: Test) -> str:
         """By what option a test is left out, or its failure does not count."""
-        return (
-            "`known`"
-            if self.is_known(test)
-            else selection_of(test.module.path, self.selections).deselects(test)
-        )
+        if self.is_known(test):
+            return "`known`"
+        return selection_of(test.module.path, self.selections).deselects(test)
 
     def is_known(self, test: Test) -> bool:
         """Whether the setting ``known`` names it, so that its failure does not count."""
@@ -343,15 +332,9 @@ class SuiteDifference:
             if helper != path:
                 names |= (self._changed_for(helper) - {"*", "pytestmark"}) & words
         if names:
-            known = [
-                (name, set(WORD.findall(text)))
-                for m in (was, now)
-                if m
-                for name, text in _definitions(m).items()
-            ]
-            while further := {
-                name for name, text in known if name not in names and text & names and name != "*"
-            }:
+            texts = [item for m in (was, now) if m for item in _definitions(m).items() if item[0] != "*"]
+            known = [(name, set(WORD.findall(text))) for name, text in texts]
+            while further := {name for name, words in known if name not in names and words & names}:
                 names |= further
         return names
 
@@ -392,18 +375,12 @@ def _definitions(module: Module) -> dict[str, str]:
         elif not name.startswith(("test_", "pytest_")):
             found[name] = ast.dump(node)
     found |= {name: str(origin) for name, origin in scope.imports.items() if name not in found}
-    rest = [
-        s
-        for s in module.tree.body
-        if not isinstance(s, (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom))
-    ]
-    found["*"] = "".join(
-        ast.dump(s) for s in rest if not isinstance(s, ast.Assign) or "skip" in dotted(s.value)
-    )
+    definitions = (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom)
+    rest = [each for each in module.tree.body if not isinstance(each, definitions)]
+    run = [each for each in rest if not isinstance(each, ast.Assign) or "skip" in dotted(each.value)]
+    found["*"] = "".join(map(ast.dump, run))
     found["*"] += str(sorted((owner, *values) for owner, values in scope.attributes.items()))
-    found["*"] += "".join(
-        ast.dump(n) for n in scope.bound.values() if isinstance(n, FUNCTIONS) and is_autouse(n)
-    )
+    found["*"] += "".join(map(ast.dump, module.autouse))
     return found
 
 

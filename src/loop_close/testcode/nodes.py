@@ -15,6 +15,9 @@ from typing import Any, TypeVar
 LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\b\d[\w.]*")
 TOO_LARGE, TOO_DEEP = "is too large to be compared", "is nested too deeply to be compared"
 Found = TypeVar("Found")
+_LISTED = (ast.List, ast.Tuple)
+# Calls whose result is empty, or false, without arguments or for an empty one.
+_EMPTY = {"range", "list", "tuple", "dict", "set", "iter", "bool"}
 _MAX_TEXT = 2_000_000
 _MAX_SIZE = 120
 
@@ -46,6 +49,11 @@ def dotted(node: ast.AST | None) -> str:
             return ""
 
 
+def last_name(node: ast.AST | None) -> str:
+    """``skip`` of ``pytest.mark.skip``; empty for anything else than a dotted name."""
+    return dotted(node).rpartition(".")[2]
+
+
 def constant(node: ast.AST | None) -> object:
     """The value of a literal, or of a name or expression that is always true or false; ... where it is not one."""
     if isinstance(node, ast.Constant):
@@ -61,18 +69,9 @@ def constant(node: ast.AST | None) -> object:
         if any(value is not ... and bool(value) is is_or for value in values):
             return is_or
         return ... if ... in values else not is_or
-    if isinstance(node, ast.Call) and dotted(node.func) in (
-        "range",
-        "list",
-        "tuple",
-        "dict",
-        "set",
-        "iter",
-        "bool",
-    ):
-        if not node.keywords and all(isinstance(a, ast.Constant) and a.value in (0, "") for a in node.args):
-            return ()
-        return ...
+    if isinstance(node, ast.Call) and dotted(node.func) in _EMPTY:
+        is_empty = all(isinstance(arg, ast.Constant) and arg.value in (0, "") for arg in node.args)
+        return () if is_empty and not node.keywords else ...
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         ends = [None if end is None else _exact(end) for end in (node.slice.lower, node.slice.upper)]
         return () if ends[1] == 0 and ends[0] is None else ...
@@ -95,17 +94,16 @@ def text_of(node: ast.AST) -> str:
             ):
                 known = f"{text_of(function)}({', '.join(map(text_of, args))})"
             case _:
-                known = _unparsed(node)
+                try:
+                    known = ast.unparse(node)
+                except (
+                    ValueError,
+                    TypeError,
+                    AttributeError,
+                ):  # before 3.12 not every f-string can be written
+                    known = f"<{_digest(ast.dump(node))}>"
         node._text = known  # type: ignore[attr-defined]
     return known
-
-
-def _unparsed(node: ast.AST) -> str:
-    try:
-        return ast.unparse(node)
-    except (ValueError, TypeError, AttributeError):  # before 3.12 not every f-string can be written
-        digest = blake2b(ast.dump(node).encode("utf-8", "surrogatepass"), digest_size=6)
-        return f"<{digest.hexdigest()}>"
 
 
 def kept(function: Callable[[Any], Found]) -> Callable[[Any], Found]:
@@ -169,6 +167,8 @@ def _digest(text: str) -> str:
 #: Built-in functions whose result for literals is a literal.
 _PURE: dict[str, Callable[..., object]] = {f.__name__: f for f in (int, float, str, bool, list, tuple)}
 _PURE |= {f.__name__: f for f in (len, abs, min, max, sum, sorted, round, repr, ord)}
+# Of them those whose result does not depend on the order of a set.
+_UNORDERED = (len, sorted, min, max, sum)
 _METHODS = {
     *("upper", "lower", "strip", "lstrip", "rstrip", "title", "split", "splitlines", "join", "replace"),
     *("encode",),
@@ -225,9 +225,8 @@ def _operated(a: Any, op: ast.operator, b: Any) -> ast.expr | None:
         return ast.Constant(a + b) if len(a) + len(b) <= _MAX_FOLDED else None
     if isinstance(a, str) and isinstance(b, int) and isinstance(op, ast.Mult):
         return ast.Constant(a * b) if len(a) * b <= _MAX_FOLDED else None
-    return (
-        _formatted("%", a, [ast.Constant(b)], {}) if isinstance(a, str) and isinstance(op, ast.Mod) else None
-    )
+    is_format = isinstance(a, str) and isinstance(op, ast.Mod)
+    return _formatted("%", a, [ast.Constant(b)], {}) if is_format else None
 
 
 def _item(owner: ast.expr, items: list[ast.expr], index: ast.expr) -> ast.expr | None:
@@ -240,11 +239,8 @@ def _item(owner: ast.expr, items: list[ast.expr], index: ast.expr) -> ast.expr |
             ends = [None if end is None else constant(end) for end in (lower, upper)]
             start, stop = (end if isinstance(end, int) else None for end in ends)
             if all(end is None or type(end) is int for end in ends):
-                return (
-                    ast.Tuple(items[start:stop])
-                    if isinstance(owner, ast.Tuple)
-                    else ast.List(items[start:stop])
-                )
+                kind = ast.Tuple if isinstance(owner, ast.Tuple) else ast.List
+                return kind(items[start:stop])
     return None
 
 
@@ -309,11 +305,7 @@ def _called(call: ast.Call) -> ast.expr | None:
             named = {k.arg: k.value for k in call.keywords if k.arg is not None}
             return _formatted("format", text, args, named) if len(named) == len(call.keywords) else None
         case ast.Call(func=ast.Name(id="next"), args=[ast.Call(func=ast.Name(id="iter"), args=[inner])]):
-            return (
-                _item(inner, inner.elts, ast.Constant(0))
-                if isinstance(inner, (ast.List, ast.Tuple))
-                else None
-            )
+            return _item(inner, inner.elts, ast.Constant(0)) if isinstance(inner, _LISTED) else None
         case ast.Call(
             func=ast.Name(id="list" | "tuple" as kind), args=[ast.List(elts=items) | ast.Tuple(elts=items)]
         ):
@@ -338,13 +330,7 @@ def _called(call: ast.Call) -> ast.expr | None:
                 function = getattr(owner.value, call.func.attr) if is_text else None  # type: ignore[attr-defined]
             values = [_exact(arg) if function is not None else ... for arg in args]
             is_sized = not any(isinstance(v, (str, bytes)) and len(v) > _MAX_FOLDED for v in values)
-            is_ordered = not any(isinstance(v, set) for v in values) or function in (
-                len,
-                sorted,
-                min,
-                max,
-                sum,
-            )
+            is_ordered = function in _UNORDERED or not any(isinstance(v, set) for v in values)
             if function is None or any(v is ... for v in values) or not (is_sized and is_ordered):
                 return None
             try:
@@ -358,7 +344,7 @@ def is_failing(node: ast.stmt) -> bool:
     """Whether the statement always fails the test."""
     match node:
         case ast.Raise(exc=exc):
-            return dotted(exc).rpartition(".")[2] == "AssertionError"
+            return last_name(exc) == "AssertionError"
         case ast.Assert(test=ast.Constant(value=value)):
             return not value
         case ast.Expr(value=ast.Call(func=function)):
@@ -371,9 +357,9 @@ def escapes(handler: ast.ExceptHandler) -> bool:
     for node in (inner for statement in handler.body for inner in ast.walk(statement)):
         if isinstance(node, (ast.Raise, ast.Assert)) and constant(getattr(node, "test", None)) is not True:
             return True
-        if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] in ("fail", "append", "put"):
+        if isinstance(node, ast.Call) and last_name(node.func) in ("fail", "append", "put"):
             return True
-        if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2].startswith("assert"):
+        if isinstance(node, ast.Call) and last_name(node.func).startswith("assert"):
             return True
     return False
 
@@ -492,7 +478,7 @@ def given_in(node: ast.AST) -> list[str]:
     args = [
         arg
         for call in calls
-        if dotted(call.func).rpartition(".")[2] not in PURE
+        if last_name(call.func) not in PURE
         for arg in (*call.args, *(keyword.value for keyword in call.keywords))
     ]
     return list(dict.fromkeys(arg.id for arg in args if isinstance(arg, ast.Name)))

@@ -98,9 +98,7 @@ def _is_something(node: ast.expr) -> bool:
         case ast.Call(func=ast.Name(id="id" | "repr" | "object" | "iter" | "type" | "format")):
             return True
         case ast.Call(func=ast.Name(id="fstring" | "str"), args=parts):
-            return any(
-                part.value != "" if isinstance(part, ast.Constant) else outcomes(part) for part in parts
-            )
+            return any(p.value != "" if isinstance(p, ast.Constant) else outcomes(p) for p in parts)
     return False
 
 
@@ -129,9 +127,8 @@ def outcomes(node: ast.expr, assumed: Mapping[str, bool] | None = None) -> Outco
             return _combined(_BINARY[type(op)], [outcomes(left, assumed), outcomes(right, assumed)])
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
             return _of_call(name, args, assumed)
-    literal = (
-        constant(node) if isinstance(node, (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.UnaryOp)) else ...
-    )
+    is_literal = isinstance(node, (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.UnaryOp))
+    literal = constant(node) if is_literal else ...
     return None if literal is ... else (literal,)
 
 
@@ -184,9 +181,8 @@ def _is_never_negative(node: ast.expr) -> bool:
             return True
         case ast.Call(func=ast.Name(id="sum"), args=[ast.List(elts=parts) | ast.Tuple(elts=parts)]):
             values = [outcomes(part) for part in parts]
-            return all(
-                v is not None and all(isinstance(o, (int, float)) and o >= 0 for o in v) for v in values
-            )
+            known = [each for value in values for each in value or (None,)]
+            return all(isinstance(each, (int, float)) and each >= 0 for each in known)
     return False
 
 

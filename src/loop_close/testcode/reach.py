@@ -23,6 +23,7 @@ from loop_close.testcode.nodes import (
     given_in,
     is_container,
     is_failing,
+    last_name,
     loaded,
     short,
     text_of,
@@ -282,13 +283,9 @@ class Walk(TestInputs):
     def _expression(self, value: ast.expr, node: ast.stmt) -> str:
         if isinstance(value, ast.Await):
             value = value.value
-        if isinstance(value, (ast.Yield, ast.YieldFrom)):
-            if self.at_yield is not None:
-                self.at_yield(self.value(value.value) if value.value else None)
-            return ""
         if not isinstance(value, ast.Call):
-            unused = isinstance(value, ast.GeneratorExp)
-            with self.passing(f"`{short(value)}` is never consumed") if unused else nullcontext():
+            is_unused = isinstance(value, ast.GeneratorExp)
+            with self.passing(f"`{short(value)}` is never consumed" if is_unused else ""):
                 self.value(value)
             return ""
         name = dotted(value.func)
@@ -307,10 +304,10 @@ class Walk(TestInputs):
         is_unused = (
             isinstance(function, FUNCTIONS) and is_generator(function) and not is_context_manager(function)
         )
-        with self.passing(f"`{short(value)}` is never consumed") if is_unused else nullcontext():
+        with self.passing(f"`{short(value)}` is never consumed" if is_unused else ""):
             found = self.value(value)
         if not patched and isinstance(found, ast.Call):
-            demands = of_call(found) if dotted(found.func).rpartition(".")[2] != "isinstance" else None
+            demands = of_call(found) if last_name(found.func) != "isinstance" else None
             if demands is not None:
                 self._demand(demands, node)
             self._made(found)
@@ -381,7 +378,7 @@ class Walk(TestInputs):
             ended = ""
             for item in listed:
                 self.bind(node.target, item, node)
-                with self.passing(ended) if ended else nullcontext():
+                with self.passing(ended):
                     reason = self.block(node.body)
                 ended = ended or ("" if reason.startswith("`continue`") else reason)
         else:
@@ -410,37 +407,30 @@ class Walk(TestInputs):
         if isinstance(context, (ast.Name, ast.Attribute)):  # made before
             made = self.value(context)
             context = made if isinstance(made, ast.Call) else context
-        last = dotted(context).rpartition(".")[2]
-        if isinstance(context, ast.Call) and not isinstance(
-            self.resolve(context)[1], (*FUNCTIONS, ast.ClassDef)
-        ):
-            last = dotted(self.value(context.func)).rpartition(".")[2] or last
+        last = last_name(context)
+        is_written = isinstance(self.resolve(context)[1], (*FUNCTIONS, ast.ClassDef))
+        if isinstance(context, ast.Call) and not is_written:
+            last = last_name(self.value(context.func)) or last
         outcome = ""
 
         def body(value: ast.expr | None = None) -> None:
             nonlocal outcome
             if item.optional_vars is not None:
-                self.bind(
-                    item.optional_vars,
-                    value or ast.Call(ast.Name("entered"), [self.value(context)], []),
-                    node,
-                )
+                entered = value or ast.Call(ast.Name("entered"), [self.value(context)], [])
+                self.bind(item.optional_vars, entered, node)
             outcome = self._with(node, rest)
 
-        if (
-            isinstance(context, ast.Call)
-            and last in _RAISES
-            and len(context.args) < 2 + (last.endswith("Regex"))
-        ):
-            self._raises(context, node, last, body)
-            return ""
-        if isinstance(context, ast.Call) and last == "suppress":
-            with self._swallowing([self.names(arg) for arg in context.args], f"`{short(context)}`"):
-                body()
-            return ""
-        if isinstance(context, ast.Call) and self.patch(context):
-            body(ast.Name("patched"))
-            return outcome
+        if isinstance(context, ast.Call):
+            if last in _RAISES and len(context.args) < 2 + last.endswith("Regex"):
+                self._raises(context, node, last, body)
+                return ""
+            if last == "suppress":
+                with self._swallowing([self.names(arg) for arg in context.args], f"`{short(context)}`"):
+                    body()
+                return ""
+            if self.patch(context):
+                body(ast.Name("patched"))
+                return outcome
         home, found = self.resolve(context)
         if home is not None and isinstance(context, ast.Call):
             if isinstance(found, FUNCTIONS) and is_context_manager(found) and self.depth < MAX_DEPTH:
@@ -545,11 +535,12 @@ class Walk(TestInputs):
 
     @contextmanager
     def passing(self, reason: str) -> Iterator[None]:
-        """What is demanded within does not fail the test."""
+        """What is demanded within does not fail the test, if there is a reason."""
         kept = len(self.dead)
-        self.dead.append(reason)
+        self.dead += [reason] if reason else []
         yield
-        del self.dead[kept:]
+        if reason:
+            del self.dead[kept:]
 
     @contextmanager
     def inside(self, shown: str) -> Iterator[None]:

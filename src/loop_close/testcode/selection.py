@@ -16,7 +16,7 @@ from typing import Any
 
 from loop_close.conventions import is_like, is_of_tests
 from loop_close.testcode.hints import Kind, TestChange, excerpt
-from loop_close.testcode.nodes import constant, dotted, parse
+from loop_close.testcode.nodes import constant, last_name, parse
 from loop_close.testcode.suite import Module, Patterns, Test, TestSuite, matches
 
 _FILES = (
@@ -96,6 +96,11 @@ class Selection:
         return [str(v) for v in value] if isinstance(value, list) else str(value).strip().splitlines()
 
     @property
+    def test_folders(self) -> list[str]:
+        """The folders and files of ``testpaths``, relative to the root of the project."""
+        return [f"{self.folder}/{root}".strip("/").removeprefix("./") for root in self.listed("testpaths")]
+
+    @property
     def patterns(self) -> Patterns:
         """The names that are collected."""
         default = Patterns()
@@ -121,9 +126,8 @@ class Selection:
             if any(fnmatch(part, pattern) for pattern in skipped):
                 return f"`norecursedirs = {' '.join(skipped)}`"
         for name, value in self.options:
-            if (name == "--ignore" and _is_in(inside, value)) or (
-                name == "--ignore-glob" and fnmatch(inside, value)
-            ):
+            is_ignored = name == "--ignore" and _is_in(inside, value)
+            if is_ignored or (name == "--ignore-glob" and fnmatch(inside, value)):
                 return f"`{name}={value}`"
         return ""
 
@@ -143,12 +147,8 @@ class Selection:
 
 def _is_in(path: str, root: str) -> bool:
     root = root.partition("::")[0].removeprefix("./").rstrip("/")
-    return (
-        root in ("", ".", path)
-        or path.startswith(f"{root}/")
-        or fnmatch(path, f"{root}/*")
-        or fnmatch(path, root)
-    )
+    is_below = root in ("", ".", path) or path.startswith(f"{root}/")
+    return is_below or fnmatch(path, f"{root}/*") or fnmatch(path, root)
 
 
 def _marks_of(test: Test) -> set[str]:
@@ -156,7 +156,7 @@ def _marks_of(test: Test) -> set[str]:
     value = test.home.scope.bound.get("pytestmark")
     if isinstance(value, ast.expr):
         marks += value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
-    return {dotted(mark).rpartition(".")[2] for mark in marks}
+    return {last_name(mark) for mark in marks}
 
 
 def _holds(expression: str, known: Any) -> bool:
@@ -216,12 +216,8 @@ def _settings(name: str, text: str) -> dict[str, Any] | None:
         if name.endswith(".toml"):
             table: Any = tomllib.loads(text)
             if name == "pyproject.toml":
-                table = {
-                    "pytest": {
-                        **_table(table, "tool", "pytest"),
-                        **_table(table, "tool", "pytest", "ini_options"),
-                    }
-                }
+                names = ("tool", "pytest")
+                table = {"pytest": {**_table(table, *names), **_table(table, *names, "ini_options")}}
             found = dict(_table(table, "pytest"))
             found.pop("ini_options", None)
             return found or None if name == "pyproject.toml" else found
@@ -321,24 +317,20 @@ def configuration_changes(before: Mapping[str, str], after: Mapping[str, str]) -
             full = f"{name} {value}".strip()
             what = _NOT_RUN.get(full) or _NOT_RUN.get(name)
             if what and full not in shown:
-                yield difference(
-                    selection.path, "not-run", f"`addopts` has `{full}`: pytest {what}", was, now
-                )
+                what = f"`addopts` has `{full}`: pytest {what}"
+                yield difference(selection.path, "not-run", what, was, now)
             elif full not in shown and (name in _ELSEWHERE or (name == "-p" and not value.startswith("no:"))):
                 yield difference(selection.path, "unclear", f"`addopts` has `{full}`", was, now)
         for name in ("pythonpath", "usefixtures"):
             added = [each for each in selection.listed(name) if each not in held.listed(name)]
             if added:
-                yield difference(
-                    selection.path, "unclear", f"`{name}` has `{added[0]}`", was, now, re.compile(name)
-                )
+                what = f"`{name}` has `{added[0]}`"
+                yield difference(selection.path, "unclear", what, was, now, re.compile(name))
         yield from _weaker_settings(held, selection, was, now)
     for selection in old:
         if selection_of(selection.path, old) is selection and not selection_of(selection.path, new).path:
-            now = after.get(selection.path, "")
-            yield from _weaker_settings(
-                selection, selection_of(selection.path, new), before[selection.path], now
-            )
+            texts = before[selection.path], after.get(selection.path, "")
+            yield from _weaker_settings(selection, selection_of(selection.path, new), *texts)
 
 
 def _weaker_settings(held: Selection, selection: Selection, was: str, now: str) -> Iterator[TestChange]:
@@ -352,19 +344,15 @@ def _weaker_settings(held: Selection, selection: Selection, was: str, now: str) 
     old, new = held.lines("filterwarnings"), selection.lines("filterwarnings")
     if any(line.strip().startswith("error") for line in old):
         lost = [line for line in old if line.strip().startswith("error") and line not in new]
-        added = [
-            line for line in new if line.strip().startswith(("ignore", "default", "once")) and line not in old
-        ]
+        milder = [line for line in new if line.strip().startswith(("ignore", "default", "once"))]
+        added = [line for line in milder if line not in old]
         if lost or added:
-            what = f"lost `{lost[0].strip()}`" if lost else f"has `{added[0].strip()}`"
-            yield difference(
-                path, "weakened", f"`filterwarnings` {what}", was, now, re.compile("filterwarnings")
-            )
+            what = f"`filterwarnings` {f'lost `{lost[0].strip()}`' if lost else f'has `{added[0].strip()}`'}"
+            yield difference(path, "weakened", what, was, now, re.compile("filterwarnings"))
     limits = [_number(dict(s.options).get("--cov-fail-under")) for s in (held, selection)]
     if limits[0] > limits[1]:
-        yield difference(
-            path, "weakened", f"`--cov-fail-under` fell from {limits[0]:g} to {limits[1]:g}", was, now
-        )
+        what = f"`--cov-fail-under` fell from {limits[0]:g} to {limits[1]:g}"
+        yield difference(path, "weakened", what, was, now)
 
 
 def _number(value: Any) -> float:
@@ -386,9 +374,8 @@ def difference(
     gone = "\n".join(line for line in was.splitlines() if line not in new)
     added = "\n".join(line for line in now.splitlines() if line not in old)
     lines = now.splitlines()
-    line = next(
-        (i for i, text in enumerate(lines, 1) if text not in old and (at is None or at.search(text))), 0
-    )
+    new_lines = (n for n, text in enumerate(lines, 1) if text not in old and (at is None or at.search(text)))
+    line = next(new_lines, 0)
     return TestChange(path, test, kind, what, excerpt(gone), excerpt(added), line)
 
 
@@ -405,23 +392,18 @@ def ignored_by_conftest(suite: TestSuite, path: str) -> str:
 
 
 def _values(module: Module, name: str) -> list[str]:
-    found = constant(module.scope.bound.get(name))
-    values = [str(v) for v in found] if isinstance(found, (list, tuple)) else []
+    """The words of a list that a module binds to a name and then adds to."""
+    found = [constant(module.scope.bound.get(name))]
     for node in ast.walk(module.tree) if module.tree and name in module.text else ():
         match node:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=owner), attr="append" | "extend"), args=[item]
-            ):
-                added = constant(item) if owner == name else ...
-                values += (
-                    [str(v) for v in added]
-                    if isinstance(added, (list, tuple))
-                    else [str(added)] * (added is not ...)
-                )
-            case ast.AugAssign(target=ast.Name(id=owner), value=item) if owner == name:
+            ) if owner == name:
                 added = constant(item)
-                values += [str(v) for v in added] if isinstance(added, (list, tuple)) else []
-    return values
+                found.append(added if added is ... or isinstance(added, (list, tuple)) else [added])
+            case ast.AugAssign(target=ast.Name(id=owner), value=item) if owner == name:
+                found.append(constant(item))
+    return [str(each) for listed in found if isinstance(listed, (list, tuple)) for each in listed]
 
 
 # Which files belong to a suite although their names do not say so: by its configuration, and as plugins.
@@ -439,7 +421,8 @@ def belonging(texts: Mapping[str, str], paths: Collection[str], text_of: Callabl
     known = selections(texts)
     selection = known[0] if known else Selection()
     found = {*_collected(selection, paths, text_of), *_helpers(selection, paths)}
-    waiting = [*_plugins(selection), *(name for path in texts for name in _named(path, texts[path]))]
+    plugins = [name for option, name in selection.options if option == "-p" and not name.startswith("no:")]
+    waiting = [*plugins, *(name for path in texts for name in _named(path, texts[path]))]
     while waiting:
         path = f"{waiting.pop()}.py"
         if path in paths and path not in found and not is_of_tests(path):
@@ -449,12 +432,8 @@ def belonging(texts: Mapping[str, str], paths: Collection[str], text_of: Callabl
 
 
 def _below(selection: Selection, path: str) -> bool:
-    roots = [
-        f"{selection.folder}/{root}".strip("/").removeprefix("./") for root in selection.listed("testpaths")
-    ]
-    return not roots or any(
-        root in _PROGRAM[2:] or path == root or path.startswith(f"{root}/") for root in roots
-    )
+    roots = selection.test_folders
+    return not roots or any(r in _PROGRAM[2:] or path == r or path.startswith(f"{r}/") for r in roots)
 
 
 def _collected(selection: Selection, paths: Collection[str], text_of: Callable[[str], str]) -> Iterator[str]:
@@ -468,33 +447,21 @@ def _collected(selection: Selection, paths: Collection[str], text_of: Callable[[
             yield path
         elif is_own and path.endswith(".py") and any(fnmatch(name, pattern) for pattern in patterns.files):
             wanted = (*patterns.functions, *patterns.classes)
-            if _below(selection, path) and any(
-                matches(each, wanted) for each in _DEFINED.findall(text_of(path))
-            ):
+            if _below(selection, path) and any(matches(n, wanted) for n in _DEFINED.findall(text_of(path))):
                 yield path
 
 
 def _helpers(selection: Selection, paths: Collection[str]) -> Iterator[str]:
     """Modules beside tests, in a folder that the configuration names: at least half of what is in it are tests."""
-    for root in selection.listed("testpaths"):
-        folder = f"{selection.folder}/{root}".strip("/").removeprefix("./")
+    for folder in selection.test_folders:
         if folder in _PROGRAM:
             continue
         below = [path for path in paths if path.endswith(".py") and path.startswith(f"{folder}/")]
         modules = [path for path in below if not path.endswith("/__init__.py")]
-        tests = [
-            p
-            for p in modules
-            if is_of_tests(p) or any(fnmatch(p, f"*/{g}") for g in selection.patterns.files)
-        ]
+        globs = [f"*/{glob}" for glob in selection.patterns.files]
+        tests = [p for p in modules if is_of_tests(p) or any(fnmatch(p, glob) for glob in globs)]
         if 2 * len(tests) >= len(modules) > 0:
             yield from (path for path in below if not is_of_tests(path))
-
-
-def _plugins(selection: Selection) -> Iterator[str]:
-    for name, value in selection.options:
-        if name == "-p" and not value.startswith("no:"):
-            yield value
 
 
 def _named(path: str, text: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import cached_property
 
-from loop_close.testcode.nodes import changed_in, constant, dotted, kept, parse
+from loop_close.testcode.nodes import changed_in, constant, dotted, kept, last_name, parse
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -51,13 +51,10 @@ class Scope:
         for statement in flat(self.body):
             self._read(statement)
 
-    def _bind(self, name: str, value: ast.AST) -> None:
-        self.bound[name] = value
-
     def _read(self, statement: ast.stmt) -> None:
         match statement:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                self._bind(statement.name, statement)
+                self.bound[statement.name] = statement
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
                     self._assign(target, value)
@@ -66,7 +63,7 @@ class Scope:
             case ast.Delete(targets=targets):
                 for target in targets:
                     if isinstance(target, ast.Name):
-                        self._bind(target.id, statement)
+                        self.bound[target.id] = statement
                     else:
                         self._assign(target, ast.Constant(None))
             case ast.ImportFrom(module=module, names=names):
@@ -88,7 +85,7 @@ class Scope:
             ):
                 value = rest[0] if rest else statement
                 if isinstance(owner, ast.Subscript) and dotted(owner.value) == "sys.modules":
-                    self._bind(str(name), value)
+                    self.bound[str(name)] = value
                 else:
                     self._set(dotted(owner), str(name), value)
             case ast.Call(func=ast.Name(id="exec"), args=[ast.Constant(value=str() as text), *_]):
@@ -101,11 +98,11 @@ class Scope:
                 for arg in call.args:
                     if isinstance(arg, ast.Dict) and all(isinstance(key, ast.Constant) for key in arg.keys):
                         for key, value in zip(arg.keys, arg.values, strict=True):
-                            self._bind(str(constant(key)), value)
+                            self.bound[str(constant(key))] = value
                     else:
                         self.dynamic.append(ast.unparse(call))
                 for keyword in call.keywords:
-                    self._bind(keyword.arg or "**", keyword.value)
+                    self.bound[keyword.arg or "**"] = keyword.value
             case (
                 ast.Call(func=ast.Name(id="exec" | "eval"))
                 | ast.Call(func=ast.Name(id="setattr"), args=[ast.Subscript(), *_])
@@ -115,13 +112,13 @@ class Scope:
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
         match target:
             case ast.Name(id=name):
-                self._bind(name, value)
+                self.bound[name] = value
             case ast.Attribute(value=owner, attr=name):
                 self._set(dotted(owner), name, value)
             case ast.Subscript(
                 value=ast.Call(func=ast.Name(id="globals" | "vars")), slice=ast.Constant(value=name)
             ):
-                self._bind(str(name), value)
+                self.bound[str(name)] = value
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 values = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
                 for part, item in zip(
@@ -163,13 +160,8 @@ class Module:
     @cached_property
     def imports(self) -> dict[str, tuple[str, str]]:
         """What its names are imported from, those of imports in functions included."""
-        inner = Scope(
-            [
-                n
-                for n in ast.walk(self.tree or ast.Module([], []))
-                if isinstance(n, (ast.Import, ast.ImportFrom))
-            ]
-        )
+        nodes = ast.walk(self.tree) if self.tree else ()
+        inner = Scope([node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))])
         return {n: o for n, o in inner.imports.items() if n not in self.scope.bound} | self.scope.imports
 
     @cached_property
@@ -180,25 +172,24 @@ class Module:
     @cached_property
     def values(self) -> list[ast.expr]:
         """What its statements evaluate or assign when it is imported."""
-        return [
-            s.value
-            for s in flat(self.tree.body if self.tree else [])
-            if isinstance(s, (ast.Expr, ast.Assign))
-        ]
+        statements = flat(self.tree.body if self.tree else [])
+        return [each.value for each in statements if isinstance(each, (ast.Expr, ast.Assign))]
+
+    @cached_property
+    def functions(self) -> list[Function]:
+        """The functions that it defines at its top level."""
+        return [node for node in self.scope.bound.values() if isinstance(node, FUNCTIONS)]
 
     @cached_property
     def fixtures(self) -> dict[str, Function]:
         """Its fixtures that have another name than their function."""
-        nodes = [node for node in self.scope.bound.values() if isinstance(node, FUNCTIONS)]
-        named = ((fixture_name(d), node) for node in reversed(nodes) for d in node.decorator_list)
+        named = ((fixture_name(d), node) for node in reversed(self.functions) for d in node.decorator_list)
         return {name: node for name, node in named if name}
 
     @cached_property
     def autouse(self) -> list[Function]:
         """Its fixtures that every test gets."""
-        return [
-            node for node in self.scope.bound.values() if isinstance(node, FUNCTIONS) and is_autouse(node)
-        ]
+        return [node for node in self.functions if is_autouse(node)]
 
     @cached_property
     def lines(self) -> list[str]:
@@ -271,7 +262,7 @@ class TestSuite:
         if path not in self._tests:
             module = self.modules.get(path)
             found: dict[str, Test] = {}
-            if module is not None and self.is_test_file(path) and not _is_off(module.scope):
+            if module is not None and self.is_test_file(path) and not _is_off(module.scope.bound):
                 found = {test.name: test for test in self._in_module(module)}
             self._tests[path] = found
         return self._tests[path]
@@ -279,7 +270,7 @@ class TestSuite:
     def _in_module(self, module: Module) -> Iterator[Test]:
         scope = module.scope
         for name, node in scope.bound.items():
-            if _is_off_by(scope, name):
+            if _is_off(scope.attributes.get(name, {})):
                 continue
             if isinstance(node, FUNCTIONS) and matches(name, self.patterns.functions):
                 if not any(dotted(d).endswith("fixture") for d in node.decorator_list):
@@ -413,10 +404,7 @@ class TestSuite:
 
 def is_fixture(node: Function) -> bool:
     """Whether it is decorated as a fixture."""
-    return any(
-        dotted(decorator).rpartition(".")[2] in ("fixture", "yield_fixture")
-        for decorator in node.decorator_list
-    )
+    return any(last_name(each) in ("fixture", "yield_fixture") for each in node.decorator_list)
 
 
 def fixture_name(decorator: ast.expr) -> str:
@@ -438,21 +426,15 @@ def is_autouse(node: Function) -> bool:
     )
 
 
-def _is_off(scope: Scope) -> bool:
-    switch = scope.bound.get("__test__")
-    return switch is not None and not constant(switch)
-
-
-def _is_off_by(scope: Scope, name: str) -> bool:
-    switch = scope.attributes.get(name, {}).get("__test__")
+def _is_off(names: Mapping[str, ast.AST]) -> bool:
+    """Whether ``__test__`` among the names of a module, or the attributes of a class, is false."""
+    switch = names.get("__test__")
     return switch is not None and not constant(switch)
 
 
 def is_context_manager(node: Function) -> bool:
     """Whether it is decorated as one."""
-    return any(
-        dotted(d).rpartition(".")[2] in ("contextmanager", "asynccontextmanager") for d in node.decorator_list
-    )
+    return any(last_name(each) in ("contextmanager", "asynccontextmanager") for each in node.decorator_list)
 
 
 @kept

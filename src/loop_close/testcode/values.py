@@ -26,6 +26,7 @@ from loop_close.testcode.nodes import (
     given_in,
     http_status,
     is_container,
+    last_name,
     short,
     text_of,
 )
@@ -52,6 +53,7 @@ KNOWN_PACKAGES = sys.stdlib_module_names | {
     *("sqlalchemy", "moto", "pyfakefs", "tornado", "twisted", "click", "typer", "faker", "factory"),
     *("pydantic",),
 }
+_REPLACE = {"setattr", "object", "delattr"}
 MAX_LOOP = 60
 MAX_DEPTH = 4
 _MAX_STEPS = 12_000
@@ -190,7 +192,7 @@ class Values:
         """The names of exceptions, without their modules."""
         if isinstance(node, ast.Tuple):
             return [name for element in node.elts for name in self.names(element)]
-        return [dotted(node).rpartition(".")[2] if node is not None else ""]
+        return [last_name(node) if node is not None else ""]
 
     def path(self, node: ast.expr) -> str:
         """Where something is that is replaced: ``shop.Cart``."""
@@ -245,10 +247,8 @@ class Values:
                 self.env |= {name: ast.Name(f"_{i}") for i, name in enumerate(own)}
                 found = self.value(inner)
                 self.env = kept
-                return ast.Lambda(
-                    ast.arguments([], [ast.arg(f"_{i}") for i in range(len(own))], None, [], [], None, []),
-                    found,
-                )
+                parameters = [ast.arg(f"_{i}") for i in range(len(own))]
+                return ast.Lambda(ast.arguments([], parameters, None, [], [], None, []), found)
             case ast.Yield(value=inner) | ast.YieldFrom(value=inner):
                 if self.at_yield is not None:
                     self.at_yield(self.value(inner) if inner is not None else None)
@@ -258,11 +258,8 @@ class Values:
             case ast.FormattedValue(value=inner, conversion=conversion, format_spec=form):
                 found = self.value(inner)
                 if form is not None or conversion not in (-1, 115):
-                    return ast.Call(
-                        ast.Name("format"),
-                        [found, ast.Constant(f"{conversion} {form and text_of(form)}")],
-                        [],
-                    )
+                    way = ast.Constant(f"{conversion} {form and text_of(form)}")
+                    return ast.Call(ast.Name("format"), [found, way], [])
                 return found if constant(found) is ... else ast.Constant(str(constant(found)))
             case ast.Constant():
                 return node
@@ -380,7 +377,7 @@ class Values:
             reason = self.swallower(node.args[0])
             if reason:
                 self.dead.append(reason)
-        last = dotted(function).rpartition(".")[2] or getattr(function, "attr", "")
+        last = last_name(function) or getattr(function, "attr", "")
         is_known = last in PURE or ASSERTION.match(last) is not None
         with self.judging(is_known):
             args = [self.value(arg) for arg in node.args]
@@ -467,11 +464,8 @@ class Values:
         if function.args.vararg is not None:
             given[function.args.vararg.arg] = ast.Tuple(values[len(own) :])
         defaults = dict(zip(reversed(own), reversed(function.args.defaults), strict=False))
-        defaults |= {
-            arg.arg: default
-            for arg, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
-            if default is not None
-        }
+        named = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
+        defaults |= {arg.arg: default for arg, default in named if default is not None}
         return {name: self.value(default) for name, default in defaults.items()} | given
 
     def enter(self, function: Function | ast.Lambda, arguments: Env, home: Module) -> ast.expr | None:
@@ -487,14 +481,11 @@ class Values:
             if isinstance(function, ast.Lambda):
                 return self.value(function.body)
             self.block(function.body)
-            found = self.returned
-            value = (
-                found[0][0]
-                if found and found[0][1] <= kept and all(text_of(v) == text_of(found[0][0]) for v, _ in found)
-                else None
-            )
-            if not found:
-                value = ast.Constant(None)
+            value: ast.expr | None = ast.Constant(None)
+            if self.returned:
+                first, guards = self.returned[0]
+                is_one = guards <= kept and len({text_of(each) for each, _ in self.returned}) == 1
+                value = first if is_one else None
             if isinstance(value, ast.Name) and value.id in self.local:  # a function that it made
                 local = {**local, value.id: self.local[value.id]}
             return value
@@ -526,16 +517,15 @@ class Values:
     def swallower(self, context: ast.expr) -> str:
         """In words, if a context manager swallows the failure of an assertion."""
         made = self.value(context)
-        last = dotted(made).rpartition(".")[2]
-        if (
-            isinstance(made, ast.Call)
-            and {name for arg in made.args for name in self.names(arg)} & ASSERTIONS
+        last = last_name(made)
+        if not isinstance(made, ast.Call) or ASSERTIONS.isdisjoint(
+            n for arg in made.args for n in self.names(arg)
         ):
-            if last == "suppress":
-                return f"`{short(context)}` around it swallows its failure"
-            if last in ("raises", "assertRaises", "assertRaisesRegex"):
-                return f"`{short(context)}` around it expects it to fail"
-        return ""
+            return ""
+        if last == "suppress":
+            return f"`{short(context)}` around it swallows its failure"
+        is_expected = last in ("raises", "assertRaises", "assertRaisesRegex")
+        return f"`{short(context)}` around it expects it to fail" if is_expected else ""
 
     def is_foreign(self, node: ast.expr) -> bool:
         """Whether something is imported from the code under test, or from a package that is not known."""
@@ -552,21 +542,17 @@ class Values:
         match call.args:
             case [ast.Constant(value=str() as target), *_] if last in ("patch", "setattr", "delattr"):
                 self.reading.patched[target] = text
-            case [target_node, ast.Constant(value=str() as attribute), *_] if last in (
-                "setattr",
-                "object",
-                "delattr",
-                "spy",
-            ):
-                if last != "spy":
-                    self.reading.patched[f"{self.path(target_node)}.{attribute}"] = text
+            case [_, ast.Constant(value=str()), *_] if last == "spy":
+                return True
+            case [target_node, ast.Constant(value=str() as attribute), *_] if last in _REPLACE:
+                self.reading.patched[f"{self.path(target_node)}.{attribute}"] = text
             case [target_node, *_] if last == "multiple" or (last == "dict" and owner.endswith("patch")):
                 given = [k.arg or "" for k in call.keywords]
                 if last == "dict" and len(call.args) > 1 and isinstance(call.args[1], ast.Dict):
                     given += [str(k.value) for k in call.args[1].keys if isinstance(k, ast.Constant)]
-                path = (
-                    str(target_node.value) if isinstance(target_node, ast.Constant) else dotted(target_node)
-                )
+                path = dotted(target_node)
+                if isinstance(target_node, ast.Constant):
+                    path = str(target_node.value)
                 self.reading.patched.update((f"{path}.{arg}", text) for arg in given)
             case [target_node, ast.Constant(value=str() as key), *_] if last == "setitem":
                 self.reading.patched[f"{dotted(target_node)}.{key}"] = text
