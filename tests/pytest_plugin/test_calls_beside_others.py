@@ -208,15 +208,15 @@ def fault(*arguments, **more):
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("watch", "Watch.start"),
-        ("watch", "Watch.take"),
-        ("followed", "codes_in"),
-        ("tests", "Attribution.begin_test"),
-        ("tests", "Attribution.saw"),
-        ("tests", "Attribution.end_test"),
-        ("tests", "Attribution.begin_setup"),
-        ("tests", "Attribution.torn_down"),
-        ("functions", "calls_of"),
+        ("watch", "LineTracker.start"),
+        ("watch", "LineTracker.take"),
+        ("executions", "codes_in"),
+        ("session", "Attribution.begin_test"),
+        ("session", "Attribution.saw"),
+        ("session", "Attribution.end_test"),
+        ("session", "Attribution.begin_setup"),
+        ("session", "Attribution.torn_down"),
+        ("count", "calls_of"),
         ("session", "Ownership"),
     ],
 )
@@ -232,7 +232,7 @@ def test_fault_of_ours_costs_nothing_but_the_counts(tmp_path, module, name):
 LIMITED = """
 import signal
 import pytest
-from loop_close.monitor import followed
+from loop_close.monitor import executions
 from shop import core
 
 class LateError(Exception):
@@ -248,8 +248,8 @@ def test_limit(monkeypatch):
         signal.raise_signal(signal.SIGINT)
         return before(code)
 
-    before = followed.codes_in
-    monkeypatch.setattr(followed, "codes_in", working)
+    before = executions.codes_in
+    monkeypatch.setattr(executions, "codes_in", working)
     handler = signal.signal(signal.SIGINT, Limit())
     try:
         with pytest.raises(LateError):
@@ -281,7 +281,7 @@ def test_other():
 
 
 def test_ctrl_c_in_the_monitor_ends_the_run(tmp_path):
-    plug = FAULTS.format(module="tests", name="Attribution.begin_test", error="KeyboardInterrupt")
+    plug = FAULTS.format(module="session", name="Attribution.begin_test", error="KeyboardInterrupt")
     counted = count(tmp_path, {**SHOP, "plug.py": plug}, "-pplug")
     assert "KeyboardInterrupt" in counted.output
     assert "no tests ran" in counted.output

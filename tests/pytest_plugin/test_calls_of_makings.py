@@ -315,7 +315,7 @@ def test_fault_of_ours_costs_what_is_told_of_imports_alone(run):
         def fail(*arguments):
             raise ValueError("no more")
 
-        loop_close.monitor.imports.Makings = fail
+        loop_close.monitor.imports.ImportEffects = fail
         """
     done = run({**project(), "conftest.py": broken}, own_process=True)
     assert suspects(done) == [["twice"]]

@@ -16,7 +16,7 @@ TEN = {
     "shop/core.py": "".join(f"def f{n}():\n    return {n}\n\n" for n in range(10))
     + f"ALL = [{', '.join(f'f{n}' for n in range(10))}]\n",
 }
-FEW = "from loop_close.monitor import count, followed\n\nfollowed._FEW = 20\n"
+FEW = "from loop_close.monitor import count, executions\n\nexecutions._FEW = 20\n"
 
 RELOADS = """
 import gc
@@ -91,7 +91,7 @@ def test_more_functions_than_are_followed(tmp_path, arguments):
     if arguments:
         pytest.importorskip("xdist")
     files = {
-        "plug.py": f"{FEW}followed.MAX_FUNCTIONS = 5\n",
+        "plug.py": f"{FEW}executions.MAX_FUNCTIONS = 5\n",
         **TEN,
         "tests/test_many.py": MANY,
     }

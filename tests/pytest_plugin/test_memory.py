@@ -398,7 +398,7 @@ def test_a_newer_history_is_left_alone(loop, pytester):
     assert history.read_bytes() == before
 
 
-@pytest.mark.parametrize("at", ["begin", "take_up"])
+@pytest.mark.parametrize("at", ["begin", "record_run"])
 def test_a_fault_of_ours_costs_a_note(loop, monkeypatch, at):
     from loop_close.remember import Memory
 
@@ -568,7 +568,7 @@ def test_ctrl_c_at_our_end_leaves_the_evidence(loop, monkeypatch):
         raise KeyboardInterrupt
 
     loop()
-    monkeypatch.setattr(Memory, "_take_up", interrupted)
+    monkeypatch.setattr(Memory, "_record_run", interrupted)
     done = loop(is_prompt=False)
     assert done.ret == 1
     assert done.title.startswith("# loop-close could not read this run")

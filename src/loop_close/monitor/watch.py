@@ -38,7 +38,7 @@ _MOST_UNMET = 5_000
 _ID, _FRAME, _CLOCK = id, sys._getframe, perf_counter  # tests may put other ones in their place
 
 
-class ToolIdTakenError(RuntimeError):
+class TakenError(RuntimeError):
     """The program took the tool id that we use."""
 
 
@@ -421,7 +421,7 @@ class LineTracker:
     def _rearm(self, numbers: Set[int]) -> None:
         """Have the lines of these code objects told again, the next time they run."""
         if not self._tool.is_ours():
-            raise ToolIdTakenError(_TAKEN)
+            raise TakenError(_TAKEN)
         arm, tool = self._monitoring.set_local_events, self._tool.id
         codes, returns, odd = self._followed.codes, self._returns, self._odd
         told, line, both = returns.codes, returns.line, returns.both
