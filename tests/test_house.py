@@ -59,6 +59,15 @@ def test_functions_are_short():
     assert [(name, found) for name, text in texts() if (found := long_functions(text))] == []
 
 
+def test_a_class_name_has_one_meaning():
+    found: dict[str, list[str]] = {}
+    for name, text in texts():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(name)
+    assert {name: where for name, where in found.items() if len(where) > 1} == {}
+
+
 def test_pytest_is_used_by_its_public_names_only():
     private = [
         (name, used)

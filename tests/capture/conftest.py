@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from loop_close.capture.exceptions import describe_any
-from loop_close.capture.project import Project
+from loop_close.capture.project import ProjectCode
 
 
 class Written:
@@ -16,7 +16,7 @@ class Written:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.project = Project(str(root))
+        self.project = ProjectCode(str(root))
         self._tests = 0
 
     def write(self, name: str, text: str) -> Path:

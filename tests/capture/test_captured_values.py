@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.capture.names import MISSING, Namespaces
-from loop_close.capture.project import Project
+from loop_close.capture.project import ProjectCode
 from loop_close.capture.values import MAX_TEXT, Texts, evaluate
 
-TEXTS = Texts(Project(__file__.rpartition("/")[0]))
+TEXTS = Texts(ProjectCode(__file__.rpartition("/")[0]))
 Point = collections.namedtuple("Point", "x y")
 
 
@@ -136,7 +136,7 @@ VALUES: list[tuple[Any, str]] = [
     (waiting, "<function>"),
     (ast, "<module>"),
     (unittest.mock.Mock(), "<Mock>"),
-    (Project("."), "<Project>"),
+    (ProjectCode("."), "<ProjectCode>"),
 ]
 
 

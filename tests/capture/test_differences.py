@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.capture.differences import Comparisons, Found, differences
-from loop_close.capture.project import Project
+from loop_close.capture.project import ProjectCode
 from loop_close.capture.values import MAX_TEXT, Texts
 
-TEXTS = Texts(Project(__file__.rpartition("/")[0]))
+TEXTS = Texts(ProjectCode(__file__.rpartition("/")[0]))
 Point = collections.namedtuple("Point", "x y")
 
 

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from loop_close.capture.exceptions import MAX_LINKS, MAX_MEMBERS, describe, message_of
-from loop_close.capture.project import Project
+from loop_close.capture.project import ProjectCode
 from loop_close.facts import links
 from loop_close.text import MAX_MESSAGE, cut
 
@@ -13,7 +13,7 @@ from loop_close.text import MAX_MESSAGE, cut
 @pytest.fixture
 def read(tmp_path):
     """Describe what a call raises, or an exception that was never raised."""
-    project = Project(str(tmp_path))
+    project = ProjectCode(str(tmp_path))
 
     def read(exc):
         if isinstance(exc, BaseException):

@@ -5,7 +5,7 @@ import sysconfig
 
 import pytest
 
-from loop_close.capture.project import Project
+from loop_close.capture.project import ProjectCode
 
 
 @pytest.fixture
@@ -26,37 +26,37 @@ def touch(root, name):
     "name", ["<string>", "<frozen importlib._bootstrap>", "<doctest a[0]>", json.__file__, pytest.__file__]
 )
 def test_files_of_others(root, name):
-    assert Project(str(root)).relative(name) is None
+    assert ProjectCode(str(root)).relative(name) is None
 
 
 def test_folder_that_begins_with_the_same_letters(root):
-    assert Project(str(root)).relative(f"{root}2/a.py") is None
-    assert Project(str(root)).relative(f"{root}") is None
+    assert ProjectCode(str(root)).relative(f"{root}2/a.py") is None
+    assert ProjectCode(str(root)).relative(f"{root}") is None
 
 
 @pytest.mark.parametrize("name", ["a.py", "src/pkg/a.py", "tests/test_a.py", "é/漢.py", "with space/a.py"])
 def test_files_below_the_root(root, name):
-    assert Project(str(root)).relative(touch(root, name)) == name
+    assert ProjectCode(str(root)).relative(touch(root, name)) == name
 
 
 def test_file_that_is_not_there_any_more(root):
-    assert Project(str(root)).relative(str(root / "gone.py")) == "gone.py"
+    assert ProjectCode(str(root)).relative(str(root / "gone.py")) == "gone.py"
 
 
 def test_path_relative_to_where_the_run_was_started(root, monkeypatch):
     touch(root, "sub/a.py")
     monkeypatch.chdir(root / "sub")
-    assert Project(str(root)).relative("a.py") == "sub/a.py"
-    assert Project(str(root)).relative("../sub/a.py") == "sub/a.py"
+    assert ProjectCode(str(root)).relative("a.py") == "sub/a.py"
+    assert ProjectCode(str(root)).relative("../sub/a.py") == "sub/a.py"
 
 
 def test_root_with_a_slash_at_its_end(root):
-    assert Project(f"{root}/").relative(str(root / "a.py")) == "a.py"
+    assert ProjectCode(f"{root}/").relative(str(root / "a.py")) == "a.py"
 
 
 @pytest.mark.parametrize("folder", ["site-packages", "dist-packages"])
 def test_installed_packages(root, folder):
-    project = Project(str(root))
+    project = ProjectCode(str(root))
     touch(root, "src/shop/cart.py")
     touch(root, "flat/book.py")
     library = root / ".tox/py311/lib/python3.11" / folder
@@ -70,13 +70,13 @@ def test_installed_packages(root, folder):
 def test_project_that_itself_lies_in_site_packages(tmp_path):
     root = tmp_path / "site-packages" / "pkg"
     root.mkdir(parents=True)
-    assert Project(str(root)).relative(touch(root, "tests/test_a.py")) == "tests/test_a.py"
+    assert ProjectCode(str(root)).relative(touch(root, "tests/test_a.py")) == "tests/test_a.py"
 
 
 def test_environment_in_the_root(root, monkeypatch):
     environment = root / ".venv"
     monkeypatch.setattr(sys, "prefix", str(environment))
-    project = Project(str(root))
+    project = ProjectCode(str(root))
     assert project.relative(touch(root, ".venv/bin/tool.py")) is None
     assert project.relative(touch(root, ".venv/lib/python3.11/site-packages/lib.py")) is None
     assert project.relative(touch(root, "a.py")) == "a.py"
@@ -84,14 +84,14 @@ def test_environment_in_the_root(root, monkeypatch):
 
 def test_project_in_the_folder_of_the_environment(root, monkeypatch):
     monkeypatch.setattr(sys, "prefix", str(root.parent))
-    assert Project(str(root)).relative(touch(root, "a.py")) == "a.py"
+    assert ProjectCode(str(root)).relative(touch(root, "a.py")) == "a.py"
 
 
 def test_library_in_the_root(root, monkeypatch):
     library = root / "env/lib/python3.11"
     real = sysconfig.get_path
     monkeypatch.setattr(sysconfig, "get_path", lambda n, *a: str(library) if n == "stdlib" else real(n, *a))
-    assert Project(str(root)).relative(touch(root, "env/lib/python3.11/json/decoder.py")) is None
+    assert ProjectCode(str(root)).relative(touch(root, "env/lib/python3.11/json/decoder.py")) is None
 
 
 def test_root_by_a_symbolic_link(root, tmp_path):
@@ -100,17 +100,17 @@ def test_root_by_a_symbolic_link(root, tmp_path):
     touch(root, "a.py")
     for given in (root, link):
         for seen in (root, link):
-            assert Project(str(given)).relative(str(seen / "a.py")) == "a.py"
+            assert ProjectCode(str(given)).relative(str(seen / "a.py")) == "a.py"
 
 
 def test_link_in_the_project_to_elsewhere(root, tmp_path):
     touch(tmp_path, "shared/a.py")
     (root / "vendored").symlink_to(tmp_path / "shared")
-    assert Project(str(root)).relative(str(root / "vendored/a.py")) == "vendored/a.py"
+    assert ProjectCode(str(root)).relative(str(root / "vendored/a.py")) == "vendored/a.py"
 
 
 def test_answers_are_kept(root, monkeypatch):
-    project = Project(str(root))
+    project = ProjectCode(str(root))
     path = touch(root, "a.py")
     assert project.relative(path) == "a.py"
     monkeypatch.setattr(os.path, "abspath", None)
@@ -130,7 +130,7 @@ def test_answers_are_kept(root, monkeypatch):
 )
 def test_tidy(root, text, expected):
     names = {"root": root, "prefix": sys.prefix}
-    assert Project(str(root)).tidy(text.format(**names)) == expected.format(**names)
+    assert ProjectCode(str(root)).tidy(text.format(**names)) == expected.format(**names)
 
 
 @pytest.mark.parametrize("prefix", ["/", "/usr", "/usr/local"])
@@ -138,4 +138,4 @@ def test_tidy_with_the_python_of_the_system(root, monkeypatch, prefix):
     monkeypatch.setattr(sys, "prefix", prefix)
     monkeypatch.setattr(sys, "base_prefix", prefix)
     text = "no /usr/share/dict/words, /usr/local/etc/a.conf, /etc/b"
-    assert Project(str(root)).tidy(text) == text
+    assert ProjectCode(str(root)).tidy(text) == text

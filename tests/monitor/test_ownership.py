@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from loop_close.capture.project import Project
+from loop_close.capture.project import ProjectCode
 from loop_close.monitor.codes import Ownership
 
 
@@ -61,7 +61,7 @@ def test_file(root, monkeypatch, filename, expected, given):
 @pytest.mark.parametrize("name", ["src/shop/core.py", "flat/core.py", "deep/lib/dist-packages/flat/core.py"])
 def test_agrees_with_what_reads_tracebacks(root, name):
     path = str(root / name)
-    assert Ownership(str(root)).file_of(path) == Project(str(root)).relative(path)
+    assert Ownership(str(root)).file_of(path) == ProjectCode(str(root)).relative(path)
 
 
 def test_interpreter_in_the_root(root, monkeypatch):

@@ -16,7 +16,7 @@ from loop_close.capture.names import FrameLookup, Namespaces
 from loop_close.capture.nearest import Lack, lacking
 from loop_close.capture.project import (
     LiveFrame,
-    Project,
+    ProjectCode,
     function_of,
     index_of,
     is_hidden,
@@ -64,7 +64,7 @@ _GET_ENVIRONMENT = type(os.environ).__getitem__.__code__
 
 def describe(
     exc: BaseException,
-    project: Project,
+    project: ProjectCode,
     fixtures: Collection[str] = (),
     comparisons: Comparisons | None = None,
 ) -> Raised:
@@ -80,7 +80,7 @@ def describe(
 class _Reader:
     """Reads an exception and its relatives, each once: they may hold each other."""
 
-    project: Project
+    project: ProjectCode
     sites: SiteFinder
     comparisons: Comparisons | None = None
     seen: set[int] = field(default_factory=set)
@@ -197,7 +197,7 @@ def _template(exc: BaseException, live: list[LiveFrame]) -> str | None:
     return template if template is not None and matches(template, str(exc)) else None
 
 
-def _details(exc: BaseException, live: list[LiveFrame], project: Project) -> Mapping[str, str]:
+def _details(exc: BaseException, live: list[LiveFrame], project: ProjectCode) -> Mapping[str, str]:
     """What the exception says it is about; of what was raised in generated code also where."""
     found: dict[str, Any] = {}
     if isinstance(exc, SyntaxError):
@@ -218,7 +218,7 @@ def _details(exc: BaseException, live: list[LiveFrame], project: Project) -> Map
     return {key: str(value) for key, value in found.items() if type(value) in (str, int) and value != ""}
 
 
-def _syntax_details(exc: SyntaxError, project: Project) -> dict[str, Any]:
+def _syntax_details(exc: SyntaxError, project: ProjectCode) -> dict[str, Any]:
     """The place and the text there: of a long line the part around the column, which counts within that part."""
     path = project.relative(exc.filename) if isinstance(exc.filename, str) else None
     text, column = exc.text, exc.offset
@@ -265,7 +265,7 @@ def _path_text(filename: Any) -> str:
 
 def describe_any(
     exc: BaseException,
-    project: Project,
+    project: ProjectCode,
     fixtures: Collection[str] = (),
     comparisons: Comparisons | None = None,
 ) -> Raised:
@@ -295,7 +295,7 @@ _AROUND = 3
 
 
 def describe_doctest(
-    exc: BaseException, project: Project, describe: Callable[[BaseException], Raised]
+    exc: BaseException, project: ProjectCode, describe: Callable[[BaseException], Raised]
 ) -> Raised | None:
     """The failing example(s) of a doctest; None when ``exc`` is no doctest failure.
 
@@ -314,7 +314,7 @@ def _is_doctest_failure(exc: Any) -> bool:
     return type(exc).__name__ in ("DocTestFailure", "UnexpectedException") and hasattr(exc, "example")
 
 
-def _example(exc: Any, project: Project, describe: Callable[[BaseException], Raised]) -> Raised:
+def _example(exc: Any, project: ProjectCode, describe: Callable[[BaseException], Raised]) -> Raised:
     frame = _frame(exc, project)
     site = Site(frame=frame, statement=str(exc.example.source).strip()) if frame else None
     frames = (frame,) if frame else ()
@@ -329,7 +329,7 @@ def _indent(text: str) -> str:
     return "\n".join(f"    {line}" for line in str(text).splitlines()) or "    (nothing)"
 
 
-def _frame(exc: Any, project: Project) -> Frame | None:
+def _frame(exc: Any, project: ProjectCode) -> Frame | None:
     test, filename = exc.test, exc.test.filename
     file = project.relative(filename) if isinstance(filename, str) else None
     if file is None:
@@ -382,7 +382,7 @@ class SiteFinder:
     :param fixtures: names of the fixtures the test asked for.
     """
 
-    def __init__(self, project: Project, fixtures: Collection[str] = ()) -> None:
+    def __init__(self, project: ProjectCode, fixtures: Collection[str] = ()) -> None:
         self._project = project
         self._fixtures = fixtures
         self._texts = Texts(project)

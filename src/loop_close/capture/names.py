@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import FrameType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
-from loop_close.capture.project import Project, function_of, index_of, source_between
+from loop_close.capture.project import ProjectCode, function_of, index_of, source_between
 from loop_close.conventions import is_test_file
 from loop_close.model import Origin, Source
 from loop_close.syntax.index import (
@@ -150,7 +150,7 @@ class _Module(NamedTuple):
     parsed: SourceIndex
 
 
-def origin_of(found: Any, project: Project) -> Origin | None:
+def origin_of(found: Any, project: ProjectCode) -> Origin | None:
     """The project function or class behind an object; None for everything else."""
     function = unwrap(found)
     if type(function) is FunctionType:
@@ -175,7 +175,7 @@ def unwrap(found: Any) -> Any:
     return found
 
 
-def origin_of_function(function: FunctionType, project: Project) -> Origin | None:
+def origin_of_function(function: FunctionType, project: ProjectCode) -> Origin | None:
     """Where a function of the project is defined, with its first statements."""
     code = function.__code__
     key = code.co_filename, code  # code of two files that reads the same is equal
@@ -190,7 +190,7 @@ def origin_of_function(function: FunctionType, project: Project) -> Origin | Non
     return known
 
 
-def _calls(node: Function, function: FunctionType, project: Project) -> tuple[tuple[str, int, str], ...]:
+def _calls(node: Function, function: FunctionType, project: ProjectCode) -> tuple[tuple[str, int, str], ...]:
     """The functions of the code under test that the body calls by name, in order, each once."""
     names = Namespaces({}, function.__globals__)
     called = (unwrap(names.value(n.func)) for n in ast.walk(node) if isinstance(n, ast.Call))
@@ -220,7 +220,7 @@ def _origin(function: FunctionType, file: str) -> Origin:
     return replace(origin, source=source, body=body, is_empty=is_placeholder_body(node))
 
 
-def origin_of_class(cls: type, project: Project) -> Origin | None:
+def origin_of_class(cls: type, project: ProjectCode) -> Origin | None:
     """What makes the instances, if that is the project's: its ``__init__``, or the one it inherits; else the class.
 
     What is inherited goes by the name of the class: two classes of one base are two things.
@@ -233,7 +233,7 @@ def origin_of_class(cls: type, project: Project) -> Origin | None:
     return _of_class(cls, qualname_of(cls), project)
 
 
-def origin_of_attribute(cls: type, attribute: str, project: Project) -> Origin | None:
+def origin_of_attribute(cls: type, attribute: str, project: ProjectCode) -> Origin | None:
     """Where the instances of a class of the project get an attribute: it, or one of its bases, assigns it.
 
     It goes by the name of the class all the same. Where nothing assigns it, as far as can be read, the class is shown.
@@ -247,7 +247,7 @@ def origin_of_attribute(cls: type, attribute: str, project: Project) -> Origin |
     return project.attributes[key]
 
 
-def _assigning(cls: type, attribute: str, name: str, project: Project) -> Origin | None:
+def _assigning(cls: type, attribute: str, name: str, project: ProjectCode) -> Origin | None:
     """The assignment of the attribute in the class, and some lines around it, under the name."""
     read = _read(cls, project)
     at = assignment(read.parsed, qualname_of(cls), attribute) if read is not None else None
@@ -260,7 +260,7 @@ def _assigning(cls: type, attribute: str, name: str, project: Project) -> Origin
     return _at(read, at.line, name, source, body)
 
 
-def _of_class(cls: type, name: str, project: Project) -> Origin | None:
+def _of_class(cls: type, name: str, project: ProjectCode) -> Origin | None:
     """The first lines of the class, under the name."""
     read = _read(cls, project)
     node = class_named(read.parsed, qualname_of(cls)) if read is not None else None
@@ -282,7 +282,7 @@ def _name(cls: type) -> str:
     return f"{module if type(module) is str else ''}:{qualname_of(cls)}"
 
 
-def _read(cls: type, project: Project) -> _Module | None:
+def _read(cls: type, project: ProjectCode) -> _Module | None:
     """The module of the class, if it is a file of the project that can be parsed."""
     filename = file_of_class(cls)
     file = project.relative(filename) if filename else None
@@ -303,7 +303,7 @@ class FrameLookup:
     :param fixtures: names of the fixtures the test asked for; a parameter of that name is the fixture's value.
     """
 
-    def __init__(self, frame: FrameType, project: Project, fixtures: Collection[str] = ()) -> None:
+    def __init__(self, frame: FrameType, project: ProjectCode, fixtures: Collection[str] = ()) -> None:
         self._locals = dict(frame.f_locals)
         self.names = Namespaces(self._locals, frame.f_globals)
         self._project = project

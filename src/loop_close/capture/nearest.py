@@ -28,7 +28,7 @@ from loop_close.capture.names import (
     unwrap,
     variables_of,
 )
-from loop_close.capture.project import LiveFrame, Project, index_of, statement_of
+from loop_close.capture.project import LiveFrame, ProjectCode, index_of, statement_of
 from loop_close.conventions import is_test_file
 from loop_close.facts import PARTIAL
 from loop_close.syntax.index import expression_at
@@ -118,7 +118,9 @@ def _folded(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-def lacking(exc: BaseException, details: Mapping[str, str], live: list[LiveFrame], project: Project) -> Lack:
+def lacking(
+    exc: BaseException, details: Mapping[str, str], live: list[LiveFrame], project: ProjectCode
+) -> Lack:
     """What is nearest to what the exception misses; empty for exceptions that miss nothing.
 
     :param details: what the exception itself says it is about.
@@ -158,7 +160,7 @@ def _said(exc: BaseException, pattern: re.Pattern[str]) -> re.Match[str] | None:
 # Names in code
 
 
-def _of_frame(exc: BaseException, name: str, live: LiveFrame, project: Project) -> Lack:
+def _of_frame(exc: BaseException, name: str, live: LiveFrame, project: ProjectCode) -> Lack:
     """A variable: the names that the code sees, an attribute of ``self``, or the module that has it."""
     unbound = _said(exc, _UNBOUND)
     wanted = unbound["name"] if unbound else name
@@ -187,7 +189,7 @@ def _globals(frame: FrameType) -> Mapping[str, Any]:
     return frame.f_globals if type(frame.f_globals) is dict else {}
 
 
-def _defined_elsewhere(wanted: str, project: Project) -> tuple[str, ...]:
+def _defined_elsewhere(wanted: str, project: ProjectCode) -> tuple[str, ...]:
     """The dotted name of a function or class of the project that was not imported; none where there are several."""
     found = [
         f"{module}.{wanted}"
@@ -203,7 +205,7 @@ def _is_defined_in(module: str, found: Any) -> bool:
     return issubclass(type(found), type) and namespace_of(found).get("__module__") == module
 
 
-def _modules_of(project: Project) -> Iterator[tuple[str, dict[str, Any], str]]:
+def _modules_of(project: ProjectCode) -> Iterator[tuple[str, dict[str, Any], str]]:
     """(name, variables, file) of the modules of the code under test that were imported."""
     for name, module in islice([*sys.modules.items()], 10 * _MAX_NAMES):
         if type(name) is not str or not issubclass(type(module), ModuleType):
@@ -213,7 +215,7 @@ def _modules_of(project: Project) -> Iterator[tuple[str, dict[str, Any], str]]:
             yield name, variables_of(module), file
 
 
-def _file_of(module: ModuleType, project: Project) -> str | None:
+def _file_of(module: ModuleType, project: ProjectCode) -> str | None:
     filename = variables_of(module).get("__file__")
     return project.relative(filename) if type(filename) is str else None
 
@@ -221,7 +223,7 @@ def _file_of(module: ModuleType, project: Project) -> str | None:
 # Attributes and members of modules
 
 
-def _of_object(exc: BaseException, name: str, project: Project) -> Lack:
+def _of_object(exc: BaseException, name: str, project: ProjectCode) -> Lack:
     """An attribute of an instance, a class or a module."""
     obj = _OBJECT(exc)
     if issubclass(type(obj), ModuleType):
@@ -239,7 +241,7 @@ def _names_in(obj: Any) -> Iterator[Any]:
         yield from [*namespace_of(cls)]
 
 
-def _of_module(name: str, space: Mapping[str, Any], project: Project, *, is_partial: bool) -> Lack:
+def _of_module(name: str, space: Mapping[str, Any], project: ProjectCode, *, is_partial: bool) -> Lack:
     """A member of a module: what it holds, what its source binds where it is not loaded to its end, its submodules."""
     filename = space.get("__file__")
     filename = filename if type(filename) is str else ""
@@ -274,7 +276,9 @@ def _bound_in(filename: str, package: str = "") -> frozenset[str]:
     return frozenset(found)
 
 
-def _of_import(exc: BaseException, name: str, owner: str, live: list[LiveFrame], project: Project) -> Lack:
+def _of_import(
+    exc: BaseException, name: str, owner: str, live: list[LiveFrame], project: ProjectCode
+) -> Lack:
     space = _space_of(owner, live)
     return _of_module(name, space, project, is_partial=_said(exc, PARTIAL) is not None) if space else Lack()
 
@@ -289,7 +293,7 @@ def _space_of(module: str, live: list[LiveFrame]) -> Mapping[str, Any]:
     return next((each for each in spaces if each.get("__name__") == module), {})
 
 
-def _of_import_path(name: str, live: list[LiveFrame], project: Project) -> Lack:
+def _of_import_path(name: str, live: list[LiveFrame], project: ProjectCode) -> Lack:
     """A module: those beside it, or at the top those that can be imported; then the same name elsewhere."""
     parent, _, last = name.rpartition(".")
     if not parent:
@@ -308,13 +312,13 @@ def _search_path(package: Mapping[str, Any]) -> list[str]:
     return [each for each in found[:20] if type(each) is str] if type(found) is list else []
 
 
-def _import_path(project: Project) -> list[str]:
+def _import_path(project: ProjectCode) -> list[str]:
     """The folders that modules are imported from, those of the project first."""
     folders = [os.path.abspath(each) for each in sys.path[:100] if type(each) is str and os.path.isdir(each)]
     return sorted(folders, key=lambda each: project.relative(os.path.join(each, "x.py")) is None)
 
 
-def _beside_import_path(name: str, project: Project) -> str | None:
+def _beside_import_path(name: str, project: ProjectCode) -> str | None:
     """The module where it is in the project, in a folder that modules are not imported from."""
     known = {os.path.realpath(each) for each in _import_path(project)}
     for folder in ("", "src", "lib"):
@@ -363,7 +367,7 @@ def _failing(live: LiveFrame) -> ast.expr | None:
     return expression_at(statement, live.span) if statement is not None and live.span else None
 
 
-def _of_mapping(exc: BaseException, live: LiveFrame, project: Project) -> Lack:
+def _of_mapping(exc: BaseException, live: LiveFrame, project: ProjectCode) -> Lack:
     """A key of a dict: ``d[key]``, ``del d[key]`` and ``d.pop(key)``."""
     match _ARGUMENTS(exc), _failing(live):
         case (key,), ast.Subscript(value=owner) if type(key) in (str, int):
@@ -402,7 +406,7 @@ def _nearest_keys(key: str | int, keys: list[str | int]) -> tuple[str, ...]:
     return tuple((*same, *near)[:MOST])
 
 
-def _home_of_constant(owner: ast.expr, found: Any, live: LiveFrame, project: Project) -> str | None:
+def _home_of_constant(owner: ast.expr, found: Any, live: LiveFrame, project: ProjectCode) -> str | None:
     """The file that binds a constant of a module, ``RATES`` or ``rates.RATES``."""
     match owner:
         case ast.Name(id=name) if name.isupper() and _globals(live.frame).get(name) is found:
@@ -417,7 +421,7 @@ def _home_of_constant(owner: ast.expr, found: Any, live: LiveFrame, project: Pro
     return project.relative(filename) if filename is not None else None
 
 
-def _of_call(exc: BaseException, live: LiveFrame, project: Project) -> Lack:
+def _of_call(exc: BaseException, live: LiveFrame, project: ProjectCode) -> Lack:
     """An argument that a function does not take, or that its caller left out."""
     said = _said(exc, _UNEXPECTED) or _said(exc, _ABSENT)
     function = _called(said["function"], live, project) if said else None
@@ -439,7 +443,7 @@ def _parameters(code: CodeType) -> list[str]:
     return [name for name in named if name not in ("self", "cls")]
 
 
-def _called(qualname: str, live: LiveFrame, project: Project) -> FunctionType | None:
+def _called(qualname: str, live: LiveFrame, project: ProjectCode) -> FunctionType | None:
     """The function of a qualified name: the one that the statement calls, else the only one of the project."""
     node = _failing(live)
     names = Namespaces(_locals(live.frame), _globals(live.frame))

@@ -27,7 +27,7 @@ _SHARED = ("/", "/usr", "/usr/local")
 _INSTALLED = ("site-packages", "dist-packages")
 
 
-class Project:
+class ProjectCode:
     """The files below one root.
 
     :param root: absolute path of the root (pytest's ``rootpath``).
@@ -175,7 +175,7 @@ class LiveFrame:
         return self.frame.f_code
 
 
-def live_frames(traceback: TracebackType | None, project: Project) -> list[LiveFrame]:
+def live_frames(traceback: TracebackType | None, project: ProjectCode) -> list[LiveFrame]:
     """Every frame of the traceback, outermost first; those around the tests (pytest itself) among them."""
     return list(_walk(traceback, project))
 
@@ -194,7 +194,7 @@ def without_end(own: list[LiveFrame]) -> list[LiveFrame]:
     return own[: len(places) - places[::-1].index(first)]
 
 
-def _walk(traceback: TracebackType | None, project: Project) -> Iterator[LiveFrame]:
+def _walk(traceback: TracebackType | None, project: ProjectCode) -> Iterator[LiveFrame]:
     while traceback is not None:
         code = traceback.tb_frame.f_code
         file = project.relative(code.co_filename)

@@ -40,7 +40,7 @@ from loop_close.capture.names import (
     slot_value,
     variables_of,
 )
-from loop_close.capture.project import Project
+from loop_close.capture.project import ProjectCode
 from loop_close.syntax.uses import judged
 from loop_close.text.normalize import display
 from loop_close.text.redact import clean
@@ -142,7 +142,7 @@ class Texts:
     :param project: instances of its classes are shown with their attributes, those of most others by name.
     """
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: ProjectCode) -> None:
         self._project = project
         #: Of the credentials in the texts: what differs has another number.
         self.numbers: dict[str, int] = {}

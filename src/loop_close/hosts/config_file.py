@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NoReturn
 
-from loop_close.hosts import ConfigError
-from loop_close.hosts.protocol import HookLocation, command_line, fresh, nested
+from loop_close.hosts import ConfigError, HookLocation, command_line, fresh, nested
 
 _WORDS = re.compile(r"""[\s"'=/\\]+""")
 _NAMES = ("loop-close", "loop-close.exe", "loop_close")
@@ -87,7 +86,7 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
+class JsonPart:
     """A member of an object, or an element of a list.
 
     :ivar name: empty for an element.
@@ -128,7 +127,7 @@ def root(text: str) -> int:
     return _skip(text, 0)
 
 
-def parts(text: str, at: int) -> list[Part]:
+def parts(text: str, at: int) -> list[JsonPart]:
     """What the container at an offset of valid JSON holds."""
     found = []
     is_list, position = text[at] == "[", _skip(text, at + 1)
@@ -138,7 +137,7 @@ def parts(text: str, at: int) -> list[Part]:
             name, after = _DECODER.raw_decode(text, start)
             value_at = _skip(text, _skip(text, after) + 1)
         value, end = _DECODER.raw_decode(text, value_at)
-        found.append(Part(name=name, start=start, at=value_at, end=end, value=value))
+        found.append(JsonPart(name=name, start=start, at=value_at, end=end, value=value))
         position = _skip(text, end)
         if text[position] == ",":
             position = _skip(text, position + 1)
@@ -203,7 +202,7 @@ def without(text: str, at: int, index: int) -> str:
     return text[: at + 1] + text[end:]
 
 
-def cuts(there: list[Part], gone: set[int]) -> Iterator[tuple[int, int]]:
+def cuts(there: list[JsonPart], gone: set[int]) -> Iterator[tuple[int, int]]:
     """What to cut out so that these parts of a container go, as :func:`without` would one after the other.
 
     :param gone: not all of them.
@@ -241,7 +240,7 @@ def _indent_at(text: str, at: int) -> str:
     return match[0] if match else ""
 
 
-def _gap(text: str, there: list[Part]) -> str:
+def _gap(text: str, there: list[JsonPart]) -> str:
     """What stands after a comma of this container."""
     if len(there) == 1:
         return " "
@@ -350,11 +349,11 @@ def _cuts(host: str, body: str, at: int) -> Iterator[tuple[int, int]]:
             yield from cuts(handlers, set(places if len(places) < len(handlers) else places[:-1]))
 
 
-def _is_handler(host: str, entry: Part) -> bool:
+def _is_handler(host: str, entry: JsonPart) -> bool:
     return isinstance(entry.value, dict) and is_ours(host, entry.value.get("command"))
 
 
-def _groups(host: str, body: str, entry: Part) -> Iterator[tuple[int, list[int]]]:
+def _groups(host: str, body: str, entry: JsonPart) -> Iterator[tuple[int, list[int]]]:
     """The lists of handlers in an entry that have some of ours, and which."""
     for member in parts(body, entry.at) if isinstance(entry.value, dict) else ():
         if places := _places(host, member):
@@ -385,14 +384,14 @@ def _unreadable(slot: HookLocation, body: str, error: ValueError) -> str:
     return f"{why}; fix it, or add the hook by hand: {hook}"
 
 
-def _member(body: str, at: int, name: str, above: tuple[str, ...]) -> Part | None:
+def _member(body: str, at: int, name: str, above: tuple[str, ...]) -> JsonPart | None:
     found = [part for part in parts(body, at) if part.name == name]
     if len(found) > 1:
         raise ConfigError(f'"{".".join((*above, name))}" appears twice; keep one')
     return found[0] if found else None
 
 
-def _container(body: str, part: Part, bracket: str, path: tuple[str, ...]) -> int:
+def _container(body: str, part: JsonPart, bracket: str, path: tuple[str, ...]) -> int:
     if body[part.at] != bracket:
         wanted = "a list: […]" if bracket == "[" else "an object: {…}"
         raise ConfigError(f'"{".".join(path)}" is not {wanted}')
@@ -412,7 +411,7 @@ def _handlers(host: str, body: str, at: int) -> Iterator[Chain]:
                 yield ((at, index),) if is_alone else ((at, index), (entry.at, number), (member.at, place))
 
 
-def _places(host: str, member: Part) -> list[int]:
+def _places(host: str, member: JsonPart) -> list[int]:
     """Which of the handlers in a group are ours."""
     if member.name != "hooks" or not isinstance(member.value, list):
         return []

@@ -6,21 +6,17 @@ agent that was sent back has used a tool, and ``prompt_response`` is all that it
 
 from __future__ import annotations
 
-from loop_close.hosts import Host, Payload
+from loop_close.hosts import HookLocation, Host, Payload, command_line, group_of, json_config
 from loop_close.hosts.protocol import (
     LIMIT,
     START,
-    HookLocation,
     answer_with,
-    command_line,
     document_of,
     end_run,
     event_of,
     flag,
     folder,
-    group_of,
     is_start,
-    json_config,
     needed,
     text,
 )

@@ -136,7 +136,7 @@ _INSTALLED = ("site-packages", "dist-packages")
 class Ownership:
     """Tells the files of the code under test from all others, quickly: it is asked for every function that runs.
 
-    It agrees with :class:`loop_close.capture.project.Project`, which takes too long to load for green runs, and
+    It agrees with :class:`loop_close.capture.project.ProjectCode`, which takes too long to load for green runs, and
     hardly asks the file system: it works in the midst of tests.
 
     :param root: absolute path of the project's root.

@@ -120,10 +120,10 @@ def _is_inside_a_test() -> bool:
 
 def _failure(config: pytest.Config, error: Exception) -> Failure:
     from loop_close.capture.exceptions import describe_any
-    from loop_close.capture.project import Project
+    from loop_close.capture.project import ProjectCode
     from loop_close.model import Failure
 
-    raised = describe_any(error, Project(str(config.rootpath)))
+    raised = describe_any(error, ProjectCode(str(config.rootpath)))
     phase: Phase = "session" if _exit_code(error) == _INTERNAL_ERROR else "collect"
     return Failure(nodeid="", phase=phase, message=raised.message, raised=raised)
 

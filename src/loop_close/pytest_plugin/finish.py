@@ -321,10 +321,10 @@ def _warnings(recorder: Recorder) -> list[Warned]:
 
 
 def _warned(warnings: list[tuple[str, str, str, int, str]], root: str) -> list[Warned]:
-    from loop_close.capture.project import Project
+    from loop_close.capture.project import ProjectCode
     from loop_close.model import Warned
 
-    project = Project(root)
+    project = ProjectCode(root)
     found = set()
     for category, message, filename, lineno, nodeid in warnings:
         file = project.relative(filename) or ""

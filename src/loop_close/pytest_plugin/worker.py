@@ -176,10 +176,10 @@ class ExceptionRecorder:
         """The files of the project, as they are in this session."""
         if self._project is None:
             from loop_close.capture import project
-            from loop_close.capture.project import Project
+            from loop_close.capture.project import ProjectCode
 
             project.forget()  # pytest.main() again in one process: the files may have changed
-            self._project = Project(self._root)
+            self._project = ProjectCode(self._root)
         return self._project
 
 

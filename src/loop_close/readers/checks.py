@@ -32,7 +32,7 @@ _PYTHON = (".py", ".pyi", ".ipynb")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+class CheckerFinding:
     """One finding as a checker wrote it.
 
     :ivar file: the path as written, with any separators; empty when it has none.
@@ -52,10 +52,10 @@ class Finding:
     source_start: int = 0
 
 
-def finding_at(place: re.Match[str], message: str, code: str, notes: Sequence[str] = ()) -> Finding:
+def finding_at(place: re.Match[str], message: str, code: str, notes: Sequence[str] = ()) -> CheckerFinding:
     """A finding at the place in a match: groups ``file``, ``line``, ``column`` and, for notebooks, ``cell``."""
     groups = place.groupdict()
-    return Finding(
+    return CheckerFinding(
         message=message,
         code=code,
         file=groups["file"],
@@ -80,7 +80,7 @@ class Findings:
     ranges: list[tuple[int, int]] = field(default_factory=list)
     is_certain: bool = False
 
-    def add(self, finding: Finding) -> None:
+    def add(self, finding: CheckerFinding) -> None:
         """Keep one finding, unless there are far too many already."""
         if len(self.failures) < _MAX_FAILURES:
             self.failures.append(_failure(self.tool, finding, self.root))
@@ -129,7 +129,7 @@ def said_notes(lines: Iterable[str]) -> list[str]:
 _SEARCHED = re.compile(r"\s*+(?:\d+\. |[A-Z][^:\n]{0,120}: [\"\[])")
 
 
-def _failure(tool: str, finding: Finding, root: str) -> Failure:
+def _failure(tool: str, finding: CheckerFinding, root: str) -> Failure:
     file = project_path(finding.file, root) if finding.file else None
     line = finding.line if file and not finding.cell else 0
     message = _message(finding, is_foreign=bool(finding.file) and file is None)
@@ -156,7 +156,7 @@ def _failure(tool: str, finding: Finding, root: str) -> Failure:
     )
 
 
-def _message(finding: Finding, is_foreign: bool) -> str:
+def _message(finding: CheckerFinding, is_foreign: bool) -> str:
     notes = list(finding.notes[:_MAX_NOTES])
     if len(finding.notes) > _MAX_NOTES:
         notes.append(f"… {len(finding.notes) - _MAX_NOTES} lines left out …")
@@ -177,7 +177,7 @@ def _short(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _frame(finding: Finding, file: str, line: int) -> Frame:
+def _frame(finding: CheckerFinding, file: str, line: int) -> Frame:
     source = None
     if finding.source and line and finding.source_start > 0:
         kept = tuple(_bounded(text) for text in finding.source[:_MAX_SOURCE_LINES])
@@ -185,7 +185,7 @@ def _frame(finding: Finding, file: str, line: int) -> Frame:
     return Frame(file=file, line=line, function="", is_test=is_test_file(file), source=source)
 
 
-def _statement(finding: Finding) -> str:
+def _statement(finding: CheckerFinding) -> str:
     at = finding.line - finding.source_start
     return " ".join(_bounded(finding.source[at]).split()) if 0 <= at < len(finding.source) else ""
 
@@ -241,11 +241,11 @@ class Excerpt:
         found = (_LABEL.match(text) for _, text in self.marks)
         return next((match["label"].rstrip() for match in found if match), "")
 
-    def finding(self, message: str, code: str, notes: Sequence[str] = ()) -> Finding:
+    def finding(self, message: str, code: str, notes: Sequence[str] = ()) -> CheckerFinding:
         """A finding at this place."""
         line, column = self._place()
         start, source = self._around(line)
-        return Finding(
+        return CheckerFinding(
             message=message,
             code=code,
             file=self.file,

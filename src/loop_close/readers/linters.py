@@ -17,8 +17,8 @@ from loop_close.readers.checks import (
     ANY_PATH,
     CELL,
     PATH,
+    CheckerFinding,
     Excerpt,
-    Finding,
     Findings,
     excerpt_at,
     finding_at,
@@ -151,9 +151,9 @@ def _source(lines: Sequence[str], at: int) -> tuple[str, ...]:
     return (below[0],) if len(below) == 2 and _CARET.match(below[1]) else ()
 
 
-def _flake8_finding(one: LintLine, source: tuple[str, ...]) -> Finding:
+def _flake8_finding(one: LintLine, source: tuple[str, ...]) -> CheckerFinding:
     match = one.match
-    return Finding(
+    return CheckerFinding(
         message=match["said"],
         code=one.code,
         file=match["file"],
@@ -217,7 +217,7 @@ def _ruff_line(lines: Sequence[str], one: LintLine, found: Findings) -> None:
 def _rest(lines: Sequence[str], found: Findings) -> None:
     """What is not in lines of one shape: excerpts, groups, the formatter, summaries."""
     ends: list[int] = []
-    unparsed: list[Finding] = []
+    unparsed: list[CheckerFinding] = []
     at = 0
     while at < len(lines):
         line, first = lines[at], at
@@ -255,7 +255,7 @@ def _group(lines: Sequence[str], at: int, found: Findings) -> int:
     """The findings of ``--output-format grouped`` below the name of their file; the first line behind them."""
     group, end = _GROUP.match(lines[at]), at + 1
     while group and end < len(lines) and (one := _GROUPED.match(lines[end])):
-        finding = Finding(
+        finding = CheckerFinding(
             message=one["said"],
             code=one["code"] or "invalid-syntax",
             file=group["file"],
@@ -269,17 +269,17 @@ def _group(lines: Sequence[str], at: int, found: Findings) -> int:
     return end
 
 
-def _formatter(line: str, at: int, found: Findings) -> list[Finding]:
+def _formatter(line: str, at: int, found: Findings) -> list[CheckerFinding]:
     """Take a line of ``ruff format --check``; what it says of a file that cannot be parsed is given back."""
     unformatted, unparsed = _REFORMAT.match(line), _UNPARSED.match(line)
     if unformatted:
-        found.add(Finding(message="Would reformat", code="format", file=unformatted["file"]))
+        found.add(CheckerFinding(message="Would reformat", code="format", file=unformatted["file"]))
     if unformatted or unparsed:
         found.cover(at, at + 1)
     return [finding_at(unparsed, unparsed["said"], "invalid-syntax")] if unparsed else []
 
 
-def _add_new(unparsed: Sequence[Finding], found: Findings) -> None:
+def _add_new(unparsed: Sequence[CheckerFinding], found: Findings) -> None:
     """Add what does not parse, unless ``ruff check`` has said the same."""
     known = {(failure.file, failure.line) for failure in found.failures}
     for finding in unparsed:
@@ -314,10 +314,10 @@ def _read_json(text: str, lines: Sequence[str], found: Findings) -> None:
             found.add(_ruff_json_finding(item))
 
 
-def _ruff_json_finding(item: Mapping[str, Any]) -> Finding:
+def _ruff_json_finding(item: Mapping[str, Any]) -> CheckerFinding:
     location = mapping(item["location"])
     help_text = string(mapping(item.get("fix")).get("message"))
-    return Finding(
+    return CheckerFinding(
         message=string(item["message"]),
         code=word(item["code"]) or "invalid-syntax",  # null, before Ruff had a name for it
         file=word(item["filename"]),

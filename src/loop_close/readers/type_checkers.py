@@ -12,8 +12,8 @@ from loop_close.readers.checks import (
     BARE_PATH,
     CELL,
     PATH,
+    CheckerFinding,
     Excerpt,
-    Finding,
     Findings,
     excerpt_at,
     finding_at,
@@ -82,14 +82,14 @@ def read_mypy(text: str, root: str) -> Reading:
         line, first = lines[at], at
         at += 1
         if line.startswith("mypy: ") and (usage := _USAGE.match(line)):
-            found.add(Finding(message=usage["said"]))
+            found.add(CheckerFinding(message=usage["said"]))
             found.cover(first, at)
         elif ": error: " in line or ": note: " in line:
             at = _mypy_location(lines, first, found)
         elif line.startswith("{") and '"severity": "' in line:
             _json(line, first, found)
     if summary and not found.failures:  # the errors themselves were cut off, or filtered out
-        found.add(Finding(message=summary))
+        found.add(CheckerFinding(message=summary))
         found.failures[0] = replace(found.failures[0], number=int(summary.split()[1]))
     reading = found.reading(lines)
     return replace(reading, incomplete=f"mypy: {_STOPPED}") if _STOPPED in summary else reading
@@ -185,11 +185,11 @@ def _crash(lines: Sequence[str], at: int, begin: re.Match[str]) -> _Error:
     return error
 
 
-def _mypy_finding(error: _Error) -> Finding:
+def _mypy_finding(error: _Error) -> CheckerFinding:
     line = int(error.line or 0)
     # An ellipsis in place of an end is mypy's, to fit the terminal: such a line is not the file's.
     is_cut = error.source.startswith("...") or (error.source.endswith("...") and len(error.source) > 60)
-    return Finding(
+    return CheckerFinding(
         message=error.message,
         code=error.code,
         file=error.file,
@@ -210,7 +210,7 @@ def _json(line: str, at: int, found: Findings) -> None:
     found.cover(at, at + 1)
     if said["severity"] == "error":
         column = said["column"] if isinstance(said["column"], int) else -1
-        finding = Finding(
+        finding = CheckerFinding(
             message=string(said["message"]),
             code=word(said["code"]),
             file=word(said["file"]),
@@ -261,10 +261,10 @@ def read_pyright(text: str, root: str) -> Reading:
             found.cover(first, at)
             summary = line.strip() if int(words["errors"]) else summary
         elif line.startswith("File or directory") and (missing := _NO_FILE.match(line)):
-            found.add(Finding(message="File or directory does not exist", file=missing["file"]))
+            found.add(CheckerFinding(message="File or directory does not exist", file=missing["file"]))
             found.cover(first, at)
     if summary and not found.failures:  # the errors themselves were cut off, or filtered out
-        found.add(Finding(message=summary))
+        found.add(CheckerFinding(message=summary))
     return found.reading(lines)
 
 
@@ -288,7 +288,7 @@ def _plain(text: str) -> str:
     return text.replace("\xa0", " ")
 
 
-def _pyright_finding(begin: re.Match[str], notes: list[str]) -> Finding:
+def _pyright_finding(begin: re.Match[str], notes: list[str]) -> CheckerFinding:
     said = [_plain(begin["said"]).rstrip(), *notes]
     rule = _PYRIGHT_RULE.search(said[-1])
     if rule is not None:
@@ -308,11 +308,11 @@ def _pyright_documents(text: str, found: Findings) -> None:
                 found.add(_pyright_from_json(diagnostic))
 
 
-def _pyright_from_json(diagnostic: Mapping[str, Any]) -> Finding:
+def _pyright_from_json(diagnostic: Mapping[str, Any]) -> CheckerFinding:
     """One diagnostic of the document, where lines and columns count from 0."""
     start = mapping(mapping(diagnostic.get("range")).get("start"))
     said = _plain(string(diagnostic.get("message"))).split("\n")
-    return Finding(
+    return CheckerFinding(
         message=said[0],
         code=word(diagnostic.get("rule")),
         file=word(diagnostic.get("file")),
@@ -403,9 +403,9 @@ def _pyrefly_documents(text: str, found: Findings) -> None:
                 found.add(_pyrefly_from_json(error))
 
 
-def _pyrefly_from_json(error: Mapping[str, Any]) -> Finding:
+def _pyrefly_from_json(error: Mapping[str, Any]) -> CheckerFinding:
     said = string(error["description"]).split("\n")
-    return Finding(
+    return CheckerFinding(
         message=said[0],
         code=word(error["name"]),
         file=word(error["path"]),
@@ -475,12 +475,12 @@ def _ty_full(lines: Sequence[str], at: int, found: Findings, is_certain: bool) -
     return end
 
 
-def _ty_finding(header: re.Match[str], excerpt: Excerpt | None, notes: list[str]) -> Finding:
+def _ty_finding(header: re.Match[str], excerpt: Excerpt | None, notes: list[str]) -> CheckerFinding:
     label = excerpt.label if excerpt else ""
     message = header["said"] or label or header["code"]
     said = [label, *notes] if label and label != message else notes
     if excerpt is None:
-        return Finding(message=message, code=header["code"], notes=said)
+        return CheckerFinding(message=message, code=header["code"], notes=said)
     return excerpt.finding(message, header["code"], said)
 
 
