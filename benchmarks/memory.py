@@ -91,11 +91,13 @@ def _history(path: Path, runs: int, failures: int) -> None:
 
 def _turn(path: Path) -> dict[str, float]:
     """Seconds to begin a run and read what it needs, and to add it with 40 failures."""
-    from loop_close.memory import Episode, Known, Mark, Run
+    from loop_close.memory import Episode, FailureRecord, KnownTest, Run
     from loop_close.store.sqlite import open_history
 
-    marks = tuple(Mark(test=f"tests/test_a.py::test_{n}", exact=str(n), shape=str(n)) for n in range(40))
-    known = {mark.test: Known(status="failing", mark=mark, since=1) for mark in marks}
+    marks = tuple(
+        FailureRecord(test=f"tests/test_a.py::test_{n}", exact=str(n), shape=str(n)) for n in range(40)
+    )
+    known = {mark.test: KnownTest(status="failing", mark=mark, since=1) for mark in marks}
     with open_history(path, max_runs=10**9, max_bytes=10**12) as history:
         begun, read = _timed(lambda: _begin(history))
         with history.turn(begun) as turn:

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from loop_close.memory import Breaker, Edit, Edits, Episode, Known, Mark, Progress
+from loop_close.memory import Breaker, Edit, Edits, Episode, FailureRecord, KnownTest, Progress
 from loop_close.model import (
     Difference,
     Failure,
@@ -186,8 +186,8 @@ failures = st.builds(
 
 
 def known(test=f"{TEST}::test_total", status="failing", since=1, want="", values=(), **fields):
-    about = Mark(test=test, want=want)
-    return Known(status=status, mark=about, since=since, values=tuple(enumerate(values, 1)), **fields)
+    about = FailureRecord(test=test, want=want)
+    return KnownTest(status=status, mark=about, since=since, values=tuple(enumerate(values, 1)), **fields)
 
 
 def edited(function="total", file=SRC, diff="", **fields):

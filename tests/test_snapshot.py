@@ -4,7 +4,7 @@ from dataclasses import asdict
 import pytest
 
 from loop_close.calls import Called, Calls
-from loop_close.memory import Edits, Episode, Mark, Run
+from loop_close.memory import Edits, Episode, FailureRecord, Run
 from loop_close.model import EditsRun
 from loop_close.progress import advance
 from loop_close.snapshot import edits_run, edits_since, since_green, take_snapshot
@@ -130,7 +130,9 @@ class Episodes(Loop):
             green, ran = edits_run(history, begun, calls) if calls is not None else (0, None)
             run = Run(
                 number=begun.number,
-                marks=tuple(Mark(test=f"test_a.py::{test}", exact=test, shape=test) for test in failing),
+                marks=tuple(
+                    FailureRecord(test=f"test_a.py::{test}", exact=test, shape=test) for test in failing
+                ),
                 outcomes={"test_a.py::one": "passed"} if "one" not in failing and not selection else {},
                 edits=edits_since(history, begun, seen),
                 is_good=not failing,

@@ -31,7 +31,16 @@ if TYPE_CHECKING:
     from loop_close.merge import Part
     from loop_close.remember import Memory
 
-__all__ = ["Saved", "close", "conclude", "keep_report", "reports_of", "save", "with_sources", "without_known"]
+__all__ = [
+    "SaveResult",
+    "close",
+    "conclude",
+    "keep_report",
+    "reports_of",
+    "save",
+    "with_sources",
+    "without_known",
+]
 
 # Of a longer function these many lines are kept, of a module these around the one in question.
 _MOST_LINES = 200
@@ -46,7 +55,7 @@ _LONGEST = 10.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Saved:
+class SaveResult:
     """What was written.
 
     :ivar report: the report with the source code that the prompt shows, over all sources.
@@ -70,7 +79,7 @@ def save(
     detectors: Sequence[Detector] = DEFAULT_DETECTORS,
     extra_sections: Sequence[Section] = (),
     others: Callable[[], tuple[OtherRun, ...]] | None = None,
-) -> Saved:
+) -> SaveResult:
     """Compose the prompt and write it, with the JSON report where it is wanted or kept.
 
     A red run keeps its report in the state folder, so that nothing the budget cuts is lost. It stays there until
@@ -148,7 +157,7 @@ def _save(
     extra_sections: Sequence[Section],
     *,
     keeps: bool,
-) -> Saved:
+) -> SaveResult:
     """Write all of it.
 
     :param keeps: the report is kept for prompts over several sources.
@@ -176,7 +185,7 @@ def _save(
     elif keeps:
         _try(lambda: files.forget_source(root, own.observation.source), files.REPORTS, problems)
     short = "" if is_written else compose(report, sections, budget=min(budget, _SHORT))
-    return Saved(report=report, own=own, prompt=text, short=short, problems=tuple(problems))
+    return SaveResult(report=report, own=own, prompt=text, short=short, problems=tuple(problems))
 
 
 def _over_sources(own: Report, root: Path) -> Report:

@@ -21,15 +21,16 @@ class Called(NamedTuple):
         failed.
     :ivar is_changed: it is not what it was when the passing tests were counted, in an earlier run: of how many of
         them would run it now nothing is known.
-    :ivar gave_none: in how many passing tests None came out of it, where it also gives values or its caller used it.
-    :ivar owes: it does so in failing tests or before them, and is to give a value: by its annotation, or as it
+    :ivar returned_none: in how many passing tests it returned None, where it also returns values or its caller used
+        it.
+    :ivar returns_value: it does so in failing tests or before them, and is to give a value: by its annotation, or as it
         never does. Not asked where nothing failed.
     :ivar none_before: it does so while modules are imported, or before the first test; where something failed, not
         if it is annotated with None.
     :ivar at_import: the lines that it ran while modules were imported, before the first test.
     :ivar named: how many passing tests use what it made then, by the names in their own code.
-    :ivar uses: what was made at import and its code names, as positions in ``makings``; like the last two not asked
-        where nothing failed.
+    :ivar uses: what was made at import and its code names, as positions in ``import_effects``. Like the last two
+        not asked where nothing failed.
     """
 
     file: str
@@ -41,20 +42,20 @@ class Called(NamedTuple):
     lines: Mapping[int, int] = MappingProxyType({})
     in_import: bool = False
     is_changed: bool = False
-    gave_none: int = 0
-    owes: bool = False
+    returned_none: int = 0
+    returns_value: bool = False
     none_before: bool = False
     at_import: tuple[int, ...] = ()
     named: int = 0
     uses: frozenset[int] = frozenset()
 
 
-class Making(NamedTuple):
+class ImportEffect(NamedTuple):
     """Statements of a module that bind a name in common, with what they ran at import and what they use.
 
     :ivar line: where the first of them begins, ``column`` counted in bytes from 0.
     :ivar ran: the functions that they ran, by index in ``functions``.
-    :ivar needs: those whose objects they or these functions use, as positions in ``makings``.
+    :ivar needs: those whose objects they or these functions use, as positions in ``import_effects``.
     """
 
     file: str
@@ -98,11 +99,11 @@ class Calls(NamedTuple):
     :ivar omitted: failing tests of which nothing is known: those beyond the bound, and those that were not tracked.
     :ivar remembered: how many of ``passed`` were counted in an earlier run, 0 for none.
     :ivar modules: files whose modules ran, test code left out; empty where that is not known.
-    :ivar gave_none: of failing tests, the functions that gave None (see :class:`Called`), by index in ``functions``.
-    :ivar makings: what ran while modules were imported, before the first test, sorted by place; not asked where nothing
-        failed, and of so many that they are too many to follow.
-    :ivar uses: of failing tests, what was made at import and their own code names, as positions in ``makings``; nothing
-        of modules that cannot be collected.
+    :ivar returned_none: of failing tests, the functions that returned None, by index in ``functions``.
+    :ivar import_effects: what ran while modules were imported, before the first test, sorted by place. Not asked where
+        nothing failed, and of so many that they are too many to follow.
+    :ivar uses: of failing tests, what was made at import and their own code names, as positions in ``import_effects``.
+        Nothing of modules that cannot be collected.
     :ivar swallowed: exceptions that never reached a failing test, sorted by place and type; bounded. Their counts of
         passing tests are those of this run alone, also where ``passed`` is of an earlier one.
     :ivar passed_over: how many tests that passed or failed were not tracked, as tracking them would have cost too much.
@@ -115,8 +116,8 @@ class Calls(NamedTuple):
     omitted: int = 0
     remembered: int = 0
     modules: frozenset[str] = frozenset()
-    gave_none: Mapping[str, frozenset[int]] = MappingProxyType({})
-    makings: tuple[Making, ...] = ()
+    returned_none: Mapping[str, frozenset[int]] = MappingProxyType({})
+    import_effects: tuple[ImportEffect, ...] = ()
     uses: Mapping[str, frozenset[int]] = MappingProxyType({})
     swallowed: tuple[Swallowed, ...] = ()
     cut: int = 0

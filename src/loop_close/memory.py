@@ -25,7 +25,7 @@ BreakerState = Literal["closed", "half_open", "open"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Mark:
+class FailureRecord:
     """One failure as it is remembered.
 
     :ivar test: what failed: a node id, or for what is no test a name that survives shifted lines.
@@ -151,7 +151,7 @@ class Run:
 
     number: int
     source: str = "pytest"
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[FailureRecord, ...] = ()
     omitted_marks: int = 0
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     tells_outcomes: bool = True
@@ -176,7 +176,7 @@ class Run:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Form:
+class FailureShape:
     """One shape that the failure of a test had, and the runs in which it had it (the last ones)."""
 
     shape: str
@@ -186,7 +186,7 @@ class Form:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Known:
+class KnownTest:
     """What is known last of one test that failed in the episode.
 
     :ivar mark: its last failure.
@@ -199,10 +199,10 @@ class Known:
     """
 
     status: Status
-    mark: Mark
+    mark: FailureRecord
     since: int
     ran: int = 0
-    forms: tuple[Form, ...] = ()
+    forms: tuple[FailureShape, ...] = ()
     values: tuple[tuple[int, str], ...] = ()
     flips: tuple[int, ...] = ()
     tampered: tuple[int, Tampering] = (0, "")
@@ -283,7 +283,7 @@ class Episode:
     selection: str = ""
     runs: int = 0
     steps: tuple[Step, ...] = ()
-    tests: Mapping[str, Known] = field(default_factory=dict)
+    tests: Mapping[str, KnownTest] = field(default_factory=dict)
     best: tuple[int, int] = (0, 0)
     stalled: int = 0
     varied: int = 0

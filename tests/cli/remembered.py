@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 from loop_close.cli import main
 from loop_close.cli.streams import Streams
-from loop_close.memory import Edits, Mark, Run
+from loop_close.memory import Edits, FailureRecord, Run
 from loop_close.model import Observation
 from loop_close.process import host
 from loop_close.progress import advance
@@ -51,7 +51,9 @@ def history_path(root):
 
 
 def mark(test, shape=""):
-    return Mark(test=f"test_a.py::{test}", exact=f"e{test}{shape}", shape=f"s{test}{shape}", message="m")
+    return FailureRecord(
+        test=f"test_a.py::{test}", exact=f"e{test}{shape}", shape=f"s{test}{shape}", message="m"
+    )
 
 
 def begin(history, source, at=0.0, **process):

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.cli.ask import CODES, Remains, nearest, reply_to
-from loop_close.memory import Edits, Mark, Run
+from loop_close.memory import Edits, FailureRecord, Run
 from loop_close.progress import advance
 from loop_close.settings import KnownEntry
 
@@ -28,7 +28,7 @@ def ran(*outcomes, edit="effective", source="pytest", files=FILES):
         run = Run(
             number=number,
             source=source,
-            marks=(Mark(test=TEST, exact="e", shape="s"),) if outcome == "F" else (),
+            marks=(FailureRecord(test=TEST, exact="e", shape="s"),) if outcome == "F" else (),
             known=(TEST,) if outcome == "K" else (),
             outcomes=watched,
             is_full=outcome != "-",
@@ -109,7 +109,7 @@ def test_without_a_source_the_newest_that_ran_the_test_is_asked():
 
 def test_a_test_function_stands_for_its_cases():
     case = ran("F", ".")
-    mark = Mark(test=f"{TEST}[1]", exact="e", shape="s")
+    mark = FailureRecord(test=f"{TEST}[1]", exact="e", shape="s")
     case = Remains(source="pytest", runs=[Run(number=1, marks=(mark,))], baseline=case.baseline)
     assert answered(case).state == "new"
     assert answered(case, test=f"{TEST}[1]").state == "new"

@@ -3,7 +3,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.calls import Called, Calls, Making, Swallowed
+from loop_close.calls import Called, Calls, ImportEffect, Swallowed
 from loop_close.monitor.count import MAX_FAILED, chosen
 from loop_close.monitor.wire import from_wire, merge_calls, to_wire
 
@@ -23,8 +23,8 @@ CALLED = built(
         lambda d: dict(sorted(d.items()))
     ),
     in_import=st.booleans(),
-    gave_none=st.integers(0, 9),
-    owes=st.booleans(),
+    returned_none=st.integers(0, 9),
+    returns_value=st.booleans(),
     none_before=st.booleans(),
 )
 
@@ -39,17 +39,21 @@ def calls(draw, tests="abc"):
     ran = st.lists(hit, max_size=5, unique=True).map(tuple)
     failed = draw(st.dictionaries(st.sampled_from(tests), ran))
     gave = st.frozensets(st.integers(0, len(functions) - 1), min_size=1)
-    gave_none = draw(st.dictionaries(st.sampled_from(sorted(failed)), gave)) if failed else {}
-    makings = draw(_makings(len(functions))) if failed else ()
-    places = st.frozensets(st.integers(0, len(makings) - 1)) if makings else st.just(frozenset())
+    returned_none = draw(st.dictionaries(st.sampled_from(sorted(failed)), gave)) if failed else {}
+    import_effects = draw(_makings(len(functions))) if failed else ()
+    places = (
+        st.frozensets(st.integers(0, len(import_effects) - 1)) if import_effects else st.just(frozenset())
+    )
     return Calls(
         passed=draw(st.integers(0, 9)),
-        functions=tuple(each._replace(**draw(_told(places))) if makings else each for each in functions),
-        makings=makings,
-        uses={nodeid: draw(places) for nodeid in sorted(failed)} if makings else {},
+        functions=tuple(
+            each._replace(**draw(_told(places))) if import_effects else each for each in functions
+        ),
+        import_effects=import_effects,
+        uses={nodeid: draw(places) for nodeid in sorted(failed)} if import_effects else {},
         failed=dict(sorted(failed.items())),
         omitted=draw(st.integers(0, 9)),
-        gave_none=dict(sorted(gave_none.items())),
+        returned_none=dict(sorted(returned_none.items())),
         swallowed=draw(_swallowed(sorted(failed))),
         cut=draw(st.integers(0, 9)),
     )
@@ -96,7 +100,12 @@ def _makings(functions):
         needs = st.frozensets(st.integers(0, max(0, len(spots) - 1)), max_size=2)
         each = (
             built(
-                Making, file=st.just(file), line=st.just(line), column=st.just(column), ran=ran, needs=needs
+                ImportEffect,
+                file=st.just(file),
+                line=st.just(line),
+                column=st.just(column),
+                ran=ran,
+                needs=needs,
             )
             for file, line, column in sorted(spots)
         )
@@ -165,11 +174,11 @@ def test_what_gave_none_to_tests_that_are_kept_stays():
     functions = [Called(file="a.py", line=n, function=f"f{n}") for n in range(MAX_FAILED + 9)]
     names = [f"t{n}" for n in range(MAX_FAILED + 9)]
     gave = {name: frozenset({n}) for n, name in enumerate(names)}
-    part = Calls(functions=tuple(functions), failed=dict.fromkeys(names, ()), gave_none=gave)
+    part = Calls(functions=tuple(functions), failed=dict.fromkeys(names, ()), returned_none=gave)
     total = merge_calls([part])
-    assert {name: {total.functions[n].function for n in each} for name, each in total.gave_none.items()} == {
-        name: {f"f{name[1:]}"} for name in chosen(names)
-    }
+    assert {
+        name: {total.functions[n].function for n in each} for name, each in total.returned_none.items()
+    } == {name: {f"f{name[1:]}"} for name in chosen(names)}
 
 
 def test_tests_share_the_lines():

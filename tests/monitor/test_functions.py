@@ -112,8 +112,8 @@ def test_what_gave_none_is_apart_from_the_lines(tmp_path):
     calls = calls_of(count, Ownership(str(tmp_path)))
     assert [(each.function, each.lines) for each in calls.functions] == [("f", {1: 2}), ("g", {4: 1})]
     assert calls.failed == {"t::a": ((1, 4), (0, 1)), "t::b": ((0, 1),)}
-    assert calls.gave_none == {"t::a": {0, 1}}
-    assert [(each.gave_none, each.owes) for each in calls.functions] == [(1, True), (0, False)]
+    assert calls.returned_none == {"t::a": {0, 1}}
+    assert [(each.returned_none, each.returns_value) for each in calls.functions] == [(1, True), (0, False)]
 
 
 def test_what_a_failing_test_saw_only_the_end_of():
@@ -122,7 +122,7 @@ def test_what_a_failing_test_saw_only_the_end_of():
     count.add("t::a", ran(count.functions, (1, RETURNED_NONE)), "failed")
     calls = calls_of(count, Ownership("/project"))
     assert [each.function for each in calls.functions] == ["f"]
-    assert (calls.failed, calls.gave_none) == ({"t::a": ()}, {"t::a": {0}})
+    assert (calls.failed, calls.returned_none) == ({"t::a": ()}, {"t::a": {0}})
 
 
 def test_bound_of_failing_tests():
@@ -189,7 +189,10 @@ def counting_nothing(tmp_path, outcome):
 @pytest.mark.parametrize("outcome", ["failed", "skipped"])
 def test_none_before_of_tests(tmp_path, outcome):
     calls = counting_nothing(tmp_path, outcome)
-    assert [(each.none_before, each.owes) for each in calls.functions] == [(True, True), (True, False)]
+    assert [(each.none_before, each.returns_value) for each in calls.functions] == [
+        (True, True),
+        (True, False),
+    ]
 
 
 def test_none_before_of_tests_that_the_annotation_has(tmp_path):
@@ -212,4 +215,7 @@ def test_none_between_tests_is_no_matter_of_any(tmp_path):
 
 def test_what_is_owed_is_not_asked_where_nothing_failed(tmp_path):
     calls = counting_nothing(tmp_path, "passed")
-    assert [(each.none_before, each.owes) for each in calls.functions] == [(True, False), (True, False)]
+    assert [(each.none_before, each.returns_value) for each in calls.functions] == [
+        (True, False),
+        (True, False),
+    ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from loop_close.memory import ChangedTest, Edit, Edits, Episode, Mark, Progress, Run, Thresholds
+from loop_close.memory import ChangedTest, Edit, Edits, Episode, FailureRecord, Progress, Run, Thresholds
 from loop_close.progress import advance
 from loop_close.progress.advance import verdict_of
 
@@ -56,11 +56,11 @@ def nodeid(test: str) -> str:
     return test if test.endswith(".py") or "::" in test or " " in test else f"tests/test_a.py::{test}"
 
 
-def mark(test: str, spec: str, phase: str) -> Mark:
+def mark(test: str, spec: str, phase: str) -> FailureRecord:
     found = _SPEC.fullmatch(spec)
     shape, value = found["shape"], found["value"] or ""
     wording = shape.partition("~")[2]  # SHAPE~MESSAGE: the wording decides
-    return Mark(
+    return FailureRecord(
         test=nodeid(test),
         phase=phase,
         exact=f"{test}{shape}{value}",

@@ -1,6 +1,6 @@
 """Tests that fail and do not count, in the progress of a loop."""
 
-from loop_close.memory import Edit, Edits, Episode, Mark, Run
+from loop_close.memory import Edit, Edits, Episode, FailureRecord, Run
 from loop_close.progress import advance
 
 A, B = "test_a.py::test_a", "test_a.py::test_b"
@@ -14,7 +14,7 @@ def play(*runs):
     episode = Episode()
     for number, (failing, known, edits) in enumerate(runs, 1):
         outcomes = {test: "passed" for test in episode.tests if test not in (*failing, *known)}
-        marks = tuple(Mark(test=test, exact="e", shape="s") for test in failing)
+        marks = tuple(FailureRecord(test=test, exact="e", shape="s") for test in failing)
         run = Run(
             number=number,
             marks=marks,

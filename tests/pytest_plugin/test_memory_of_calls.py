@@ -282,7 +282,7 @@ def test_what_gave_none_is_remembered(run, pytester, monkeypatch):
     assert run(project, remembers=True, own_process=True).ret == 0
     with open_history(pytester.path / ".loop-close" / "history.sqlite3") as history:
         functions = history.calls("pytest").calls.functions
-    assert {each.function: (each.passed, each.gave_none) for each in functions} == {
+    assert {each.function: (each.passed, each.returned_none) for each in functions} == {
         "find": (3, 2),
         "has": (3, 0),
     }

@@ -5,7 +5,7 @@ import os
 import sqlite3
 import struct
 
-from loop_close.memory import Episode, Known, Mark, Run, Step
+from loop_close.memory import Episode, FailureRecord, KnownTest, Run, Step
 from loop_close.store.sqlite import open_history
 
 HERE = {"birth": "b1", "host": "here"}
@@ -28,7 +28,7 @@ def entry(digest, mtime=1):
 
 
 def mark(index=0, **fields):
-    return Mark(test=f"test_a.py::test_{index}", exact=f"e{index}", **fields)
+    return FailureRecord(test=f"test_a.py::test_{index}", exact=f"e{index}", **fields)
 
 
 def save(history, begun, failures=1, *, steps=1, now=2.0, **fields):
@@ -39,7 +39,7 @@ def save(history, begun, failures=1, *, steps=1, now=2.0, **fields):
     episode = Episode(
         first=first,
         steps=tuple(Step(run=number) for number in range(first, begun.number + 1)),
-        tests={each.test: Known(status="failing", mark=each, since=1) for each in marks},
+        tests={each.test: KnownTest(status="failing", mark=each, since=1) for each in marks},
     )
     with history.transaction(begun) as transaction:
         transaction.save(run, episode, {"failed": len(marks)}, now=now)

@@ -7,7 +7,7 @@ import threading
 import pytest
 from history_cases import ask, begin, entry, mark, numbers, red, save
 
-from loop_close.memory import Episode, Mark, Run
+from loop_close.memory import Episode, FailureRecord, Run
 from loop_close.store.contract import HistoryError
 from loop_close.store.sqlite import open_history
 
@@ -68,7 +68,7 @@ def test_episode_is_given_to_the_next_run(history):
 
 
 def test_order_of_failures_and_equal_ones_survive(history):
-    marks = (mark(2), mark(1), mark(2), Mark(test="\ud800[\0]", message="ä" * 3_000))
+    marks = (mark(2), mark(1), mark(2), FailureRecord(test="\ud800[\0]", message="ä" * 3_000))
     save(history, begin(history), marks=marks)
     assert history.recorded("pytest", 1)[0].marks == marks
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 from history_cases import ask, begin, database, numbers, red, save
 
-from loop_close.memory import Episode, Mark, Run
+from loop_close.memory import Episode, FailureRecord, Run
 from loop_close.store.contract import HistoryError
 from loop_close.store.schema import APPLICATION_ID
 from loop_close.store.sqlite import open_history
@@ -173,7 +173,7 @@ def test_damage_that_shows_when_the_run_is_saved_costs_the_past_only(path):
         begun = begin(history)
         with history.transaction(begun) as transaction:
             history.database.connection.execute("DROP TABLE failures")
-            transaction.save(Run(number=begun.number, marks=(Mark(test="a"),)), Episode(first=1), {})
+            transaction.save(Run(number=begun.number, marks=(FailureRecord(test="a"),)), Episode(first=1), {})
         assert "was damaged (no such table: failures); it was renamed to" in history.notes[0]
         with history.transaction(begin(history)) as transaction:
             assert transaction.episode == Episode(first=1)

@@ -66,8 +66,8 @@ def test_calls_come_back_without_what_tells_where_functions_stood(path):
 
 
 def test_what_gave_none_comes_back(path):
-    keep(path, new(7, called(passed=5, gave_none=2), called("g", 30, 1)))
-    assert [each.gave_none for each in kept(path).calls.functions] == [2, 0]
+    keep(path, new(7, called(passed=5, returned_none=2), called("g", 30, 1)))
+    assert [each.returned_none for each in kept(path).calls.functions] == [2, 0]
 
 
 def test_tests_that_are_not_known_are_taken_for_passed(path):

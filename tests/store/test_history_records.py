@@ -6,7 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close import memory
-from loop_close.memory import Breaker, Edit, Edits, Episode, Form, Known, Mark, Progress, Run, Signal, Step
+from loop_close.memory import (
+    Breaker,
+    Edit,
+    Edits,
+    Episode,
+    FailureRecord,
+    FailureShape,
+    KnownTest,
+    Progress,
+    Run,
+    Signal,
+    Step,
+)
 from loop_close.store.contract import HistoryError
 from loop_close.store.records import (
     RecordError,
@@ -19,7 +31,7 @@ from loop_close.store.records import (
     to_text,
 )
 
-KINDS = [Mark, Edit, Edits, Run, memory.Form, Known, Step, Episode, Signal, Breaker, Progress]
+KINDS = [FailureRecord, Edit, Edits, Run, memory.FailureShape, KnownTest, Step, Episode, Signal, Breaker, Progress]
 # st.from_type resolves the annotations of frozen classes; any text at all, lone surrogates too
 st.register_type_strategy(str, st.text(st.characters(codec=None), max_size=8))
 
@@ -33,29 +45,29 @@ def test_record_comes_back_as_it_was(kind, data):
 
 
 def test_only_what_differs_from_its_default_is_written():
-    assert to_plain(Mark(test="t", got="1")) == {"test": "t", "got": "1"}
+    assert to_plain(FailureRecord(test="t", got="1")) == {"test": "t", "got": "1"}
     assert to_plain(Run(number=1, edits=Edits(kind="none"))) == {"number": 1, "edits": {"kind": "none"}}
     assert to_plain(Episode()) == {}
 
 
 def test_names_that_are_not_known_are_passed_over():
     plain = {"test": "t", "of_tomorrow": [1]}
-    assert to_record(Mark, plain) == Mark(test="t")
+    assert to_record(FailureRecord, plain) == FailureRecord(test="t")
     assert to_record(Episode, {"tests": {"t": {"status": "failing", "mark": plain, "since": 1, "x": 1}}})
 
 
 @pytest.mark.parametrize(
     ("kind", "plain"),
     [
-        (Mark, None),
-        (Mark, []),
-        (Mark, {}),
-        (Mark, {"test": 1}),
-        (Mark, {"test": None}),
-        (Mark, {"test": "t", "line": "1"}),
-        (Mark, {"test": "t", "line": True}),
-        (Mark, {"test": "t", "line": 1.0}),
-        (Mark, {"test": "t", "is_infrastructure": 1}),
+        (FailureRecord, None),
+        (FailureRecord, []),
+        (FailureRecord, {}),
+        (FailureRecord, {"test": 1}),
+        (FailureRecord, {"test": None}),
+        (FailureRecord, {"test": "t", "line": "1"}),
+        (FailureRecord, {"test": "t", "line": True}),
+        (FailureRecord, {"test": "t", "line": 1.0}),
+        (FailureRecord, {"test": "t", "is_infrastructure": 1}),
         (Run, {"number": 1, "exit_code": "0"}),
         (Run, {"number": 1, "marks": {}}),
         (Run, {"number": 1, "marks": [[]]}),
@@ -119,14 +131,14 @@ def test_what_could_not_be_read_again_is_not_written():
 @pytest.mark.slow
 def test_episode_of_thousands_of_tests_fits_however_they_failed():
     digest = "d" * 32
-    long = Mark(
+    long = FailureRecord(
         **dict.fromkeys(("exact", "shape", "cause", "family"), digest),
         **dict.fromkeys(("exception", "where", "got", "want"), "w" * 40),
         test="tests/integration/test_things.py::TestThings::test_" + "x" * 60,
         message="m" * 200,
     )
-    form = Form(shape=digest, family=digest, message=long.message, runs=tuple(range(100, 112)))
-    known = Known(
+    form = FailureShape(shape=digest, family=digest, message=long.message, runs=tuple(range(100, 112)))
+    known = KnownTest(
         status="failing",
         mark=long,
         since=1,

@@ -53,7 +53,7 @@ def none_before_tests(failures: Sequence[Failure], calls: Calls | None) -> dict[
     passed = 0 if all(failure.phase == "collect" for failure in failures) else calls.passed
     share = ochiai(len(failures), passed, len(failures))
     return {
-        (each.file, base_name(each.function)): NoneBefore(each, share if each.owes else MAY * share)
+        (each.file, base_name(each.function)): NoneBefore(each, share if each.returns_value else MAY * share)
         for each in calls.functions
         if each.none_before and share >= _LEAST_NONE
     }

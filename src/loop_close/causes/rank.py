@@ -189,19 +189,19 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     spectrum, clue = candidate.spectrum, candidate.clue
     if spectrum is not None and spectrum.function.is_changed and not (clue and clue.edited):
         yield "changed since the passing tests were counted"
-    is_owed = spectrum is not None and spectrum.function.owes
+    is_owed = spectrum is not None and spectrum.function.returns_value
     is_told = is_owed or candidate.is_about_none
-    if spectrum is not None and spectrum.gave_none and candidate.none_before is None and is_told:
+    if spectrum is not None and spectrum.returned_none and candidate.none_before is None and is_told:
         wanted = " where a value is expected" if is_owed else ""
-        is_all = spectrum.gave_none == spectrum.of_failed
-        tests = "" if is_all else f" ({spectrum.gave_none} of {spectrum.of_failed} failing tests)"
+        is_all = spectrum.returned_none == spectrum.of_failed
+        tests = "" if is_all else f" ({spectrum.returned_none} of {spectrum.of_failed} failing tests)"
         yield f"returned None{wanted}{tests}"
     if spectrum is not None and candidate.at_import and not clue:
         yield "ran before the import failed"
     if spectrum is not None and spectrum.made and not candidate.at_import:
         yield _made(spectrum)
     if candidate.none_before is not None:
-        wanted = ", where a value is expected" if candidate.none_before.function.owes else ""
+        wanted = ", where a value is expected" if candidate.none_before.function.returns_value else ""
         yield f"returned None at import or before the tests{wanted}"
     if candidate.swallowed is not None:
         yield candidate.swallowed.reason

@@ -75,18 +75,18 @@ class Counted:
         for index in bits_of(used):
             yield from ((index, line) for line in self.calls.functions[index].at_import)
 
-    def _reached(self, makings: Iterable[int]) -> int:
+    def _reached(self, import_effects: Iterable[int]) -> int:
         """The functions that made what these bind, or what that needs: a bit each, by index."""
         bits = 0
-        for number in makings:
+        for number in import_effects:
             bits |= self._reach[number]
         return bits
 
     @cached_property
     def _reach(self) -> list[int]:
-        makings = self.calls.makings
-        own = [sum(1 << index for index in each.ran) for each in makings]
-        return reach([each.needs for each in makings], own)
+        import_effects = self.calls.import_effects
+        own = [sum(1 << index for index in each.ran) for each in import_effects]
+        return reach([each.needs for each in import_effects], own)
 
     def _told_by_import(self, traces: Collection[Trace]) -> frozenset[int]:
         """The functions that failing and passing tests differ more by with import than without.
@@ -195,7 +195,7 @@ class Spectrum:
         time that is about as odd: where it calls what the fault may be in.
     :ivar late: how near to the failure its last line came that ran for the first time, from 0 to 1: the mean over the
         failing tests that ran it of that line's place among all of them.
-    :ivar gave_none: in how many of the failing tests it gave None.
+    :ivar returned_none: in how many of the failing tests it gave None.
     """
 
     function: Called
@@ -213,7 +213,7 @@ class Spectrum:
     contrast: float
     calls_odd: float
     late: float
-    gave_none: int = 0
+    returned_none: int = 0
 
 
 def spectra(
@@ -235,7 +235,7 @@ def spectra(
     contrasts = _contrasts(lines, counts, number)
     calls_odd = _calls_odd([trace.own for trace in counts.traces], scores)
     places = _last_places(traces)
-    gave = Counter(index for test in tests for index in calls.gave_none.get(test, ()))
+    gave = Counter(index for test in tests for index in calls.returned_none.get(test, ()))
     found = []
     for index, count in sorted(counts.failed.items()):
         called = calls.functions[index]
@@ -258,7 +258,7 @@ def spectra(
                 contrast=contrasts[index],
                 calls_odd=calls_odd.get(index, 0.0),
                 late=places[index] / count,
-                gave_none=gave[index],
+                returned_none=gave[index],
             )
         )
     return found
@@ -349,7 +349,7 @@ def merge_baseline(now: Calls, before: Calls, not_passed: Collection[str]) -> Ca
     own = _unambiguous(now.functions)
     names = {_name(each) for each in before.functions}
     less = _counted(traces.values())
-    gave = Counter(index for nodeid in traces for index in now.gave_none.get(nodeid, ()))
+    gave = Counter(index for nodeid in traces for index in now.returned_none.get(nodeid, ()))
     functions = list(now.functions)
     for index, each in enumerate(functions):
         key = _key(each)
@@ -398,5 +398,5 @@ def _with_counts(now: Called, before: Called, less: Mapping[int, int], gave: int
         count = max(lines.get(number, 0), min(then - less.get(number, 0), passed))
         if count > 0:
             lines[number] = count
-    gave_none = max(now.gave_none, min(before.gave_none - gave, passed))
-    return now._replace(passed=passed, lines=dict(sorted(lines.items())), gave_none=gave_none)
+    returned_none = max(now.returned_none, min(before.returned_none - gave, passed))
+    return now._replace(passed=passed, lines=dict(sorted(lines.items())), returned_none=returned_none)

@@ -16,7 +16,7 @@ from loop_close.cli.project import Project, project_of
 from loop_close.cli.streams import Streams, UsageError
 from loop_close.conventions import is_of_tests
 from loop_close.facts import file_of, test_function
-from loop_close.memory import Episode, Mark, Run, Signal, Thresholds
+from loop_close.memory import Episode, FailureRecord, Run, Signal, Thresholds
 from loop_close.progress.steps import UNEDITED
 from loop_close.settings import SIGNALS, KnownEntry
 from loop_close.store.contract import RunRow
@@ -373,7 +373,7 @@ class _ExplainedRun:
 
     row: RunRow
     summary: Summary
-    failures: dict[int, tuple[Mark, ...]]
+    failures: dict[int, tuple[FailureRecord, ...]]
 
 
 def explain(options: argparse.Namespace, streams: Streams) -> int:
@@ -402,7 +402,9 @@ def _known(memory: HistoryReader, source: str | None, kind: str | None) -> _Expl
     return _ExplainedRun(row=row, summary=summary, failures=_failures(memory, row.source, signals))
 
 
-def _failures(memory: HistoryReader, source: str, signals: Sequence[Signal]) -> dict[int, tuple[Mark, ...]]:
+def _failures(
+    memory: HistoryReader, source: str, signals: Sequence[Signal]
+) -> dict[int, tuple[FailureRecord, ...]]:
     found = {}
     for signal in signals:
         for run in memory.recorded(source):
@@ -447,12 +449,12 @@ def _signal_lines(signal: Signal) -> Iterator[str]:
         yield f"  … {len(signal.tests) - _MAX_TESTS} more"
 
 
-def _failure_lines(failures: Mapping[int, Sequence[Mark]]) -> Iterator[str]:
+def _failure_lines(failures: Mapping[int, Sequence[FailureRecord]]) -> Iterator[str]:
     """Every test with the keys that its failure had, and the runs in which it had them."""
-    seen: dict[str, dict[Mark, list[int]]] = {}
+    seen: dict[str, dict[FailureRecord, list[int]]] = {}
     for number, marks in sorted(failures.items()):
         for mark in marks:
-            keys = Mark(test=mark.test, exact=mark.exact, shape=mark.shape, message=mark.message)
+            keys = FailureRecord(test=mark.test, exact=mark.exact, shape=mark.shape, message=mark.message)
             seen.setdefault(mark.test, {}).setdefault(keys, []).append(number)
     for test in list(seen)[:_MAX_FAILURES]:
         yield from ("", shown(test))

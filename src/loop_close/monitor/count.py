@@ -252,9 +252,9 @@ def calls_of(
                 count.functions[number],
                 passed.get(number, PassingTests()),
                 in_import=number in outside,
-                owes=number in owing,
+                returns_value=number in owing,
                 none_before=number in nothing and number not in meant,
-                at_import=imports.lines.get(number, 0) if made.makings else 0,
+                at_import=imports.lines.get(number, 0) if made.import_effects else 0,
                 named=made.named.get(number, 0),
                 uses=made.by_function.get(number, frozenset()),
             )
@@ -263,8 +263,8 @@ def calls_of(
         failed=_failed(count, order),
         omitted=count.omitted,
         modules=frozenset(imports.modules) | {file for (file, _, _), _ in places},
-        gave_none=_gave_none(count, order),
-        makings=made.makings,
+        returned_none=_returned_none(count, order),
+        import_effects=made.import_effects,
         uses=made.by_failed,
         swallowed=_swallowed(count, is_part=is_part),
         cut=count.cut,
@@ -293,7 +293,7 @@ def _failed(count: CallCounts, order: Mapping[int, int]) -> dict[str, tuple[tupl
     return traces(count.failed, lines)
 
 
-def _gave_none(count: CallCounts, order: Mapping[int, int]) -> dict[str, frozenset[int]]:
+def _returned_none(count: CallCounts, order: Mapping[int, int]) -> dict[str, frozenset[int]]:
     return {nodeid: frozenset(order[n] for n in each) for nodeid, each in count.nothing.items() if each}
 
 
@@ -339,7 +339,7 @@ def _called(
     passed: PassingTests,
     *,
     in_import: bool,
-    owes: bool,
+    returns_value: bool,
     none_before: bool,
     at_import: int,
     named: int,
@@ -355,8 +355,8 @@ def _called(
         passed=passed.tests,
         lines={line: tests for line, tests in sorted(passed.lines.items()) if line != RETURNED_NONE},
         in_import=in_import,
-        gave_none=passed.lines[RETURNED_NONE],
-        owes=owes,
+        returned_none=passed.lines[RETURNED_NONE],
+        returns_value=returns_value,
         none_before=none_before,
         at_import=tuple(sorted(line for line in function.lines(at_import) if line != RETURNED_NONE)),
         named=named,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from loop_close.calls import Making, bits_of, reach
+from loop_close.calls import ImportEffect, bits_of, reach
 from loop_close.monitor.codes import LONGEST_TABLE, Ownership, is_import
 from loop_close.monitor.executions import Execution, Function, Hit
 
@@ -201,13 +201,13 @@ FindTestCode = Callable[[str], TestCode | None]
 class ImportUses(NamedTuple):
     """What ran at import, and what uses what it made.
 
-    :ivar makings: see :class:`loop_close.calls.Calls`.
+    :ivar import_effects: see :class:`loop_close.calls.Calls`.
     :ivar named: how many passing tests name what a function made, by its number.
     :ivar by_function: positions of what the code of a function names, by its number.
     :ivar by_failed: those of what the code of a failing test names, by its node id.
     """
 
-    makings: tuple[Making, ...] = ()
+    import_effects: tuple[ImportEffect, ...] = ()
     named: Mapping[int, int] = {}
     by_function: Mapping[int, frozenset[int]] = {}
     by_failed: Mapping[str, frozenset[int]] = {}
@@ -239,13 +239,15 @@ class ImportEffects:
             self._all(ownership), self._named(code_of), self._by_function(), self._by_failed(code_of)
         )
 
-    def _all(self, ownership: Ownership) -> tuple[Making, ...]:
+    def _all(self, ownership: Ownership) -> tuple[ImportEffect, ...]:
         """A record for each group of statements, sorted by place."""
         found = []
         for number, needs in zip(self._numbers, self._needs, strict=True):
             file, line, column = self._known.spots[number]
             ran = frozenset(self._order[function] for function in self._known.ran[number])
-            found.append(Making(file=ownership.shown(file), line=line, column=column, ran=ran, needs=needs))
+            found.append(
+                ImportEffect(file=ownership.shown(file), line=line, column=column, ran=ran, needs=needs)
+            )
         return tuple(found)
 
     def _placed(self, numbers: Iterable[int]) -> frozenset[int]:

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from loop_close.calls import Called, Calls, Making, Swallowed
+from loop_close.calls import Called, Calls, ImportEffect, Swallowed
 from loop_close.monitor.count import chosen, most_raised, traces
 
 _Line = tuple[int, int]  # the position of a function, and the line's number
@@ -30,10 +30,10 @@ def to_wire(calls: Calls) -> dict[str, Any]:
         "omitted": calls.omitted,
         "functions": [_row(each, _FIELDS) for each in calls.functions],
         "modules": sorted(calls.modules),
-        "gave_none": {nodeid: sorted(each) for nodeid, each in calls.gave_none.items()},
+        "returned_none": {nodeid: sorted(each) for nodeid, each in calls.returned_none.items()},
         "hits": _packed(number for hit in numbers for number in hit),
         "failed": failed,
-        "makings": [_making_row(each) for each in calls.makings],
+        "import_effects": [_making_row(each) for each in calls.import_effects],
         "uses": {nodeid: sorted(each) for nodeid, each in calls.uses.items()},
         "swallowed": [_row(each, _SWALLOWED_FIELDS) for each in calls.swallowed],
         "cut": calls.cut,
@@ -66,14 +66,14 @@ def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def _making_row(each: Making) -> list[Any]:
+def _making_row(each: ImportEffect) -> list[Any]:
     return [each.file, each.line, each.column, _packed(sorted(each.ran)), _packed(sorted(each.needs))]
 
 
-def _making(row: Iterable[Any]) -> Making:
+def _making(row: Iterable[Any]) -> ImportEffect:
     file, line, column, ran, needs = row
     ran, needs = frozenset(_numbers(ran)), frozenset(_numbers(needs))
-    return Making(file=file, line=line, column=column, ran=ran, needs=needs)
+    return ImportEffect(file=file, line=line, column=column, ran=ran, needs=needs)
 
 
 def _called(row: Iterable[Any]) -> Called:
@@ -96,8 +96,8 @@ def from_wire(plain: Mapping[str, Any]) -> Calls:
         modules=frozenset(plain["modules"]),
         functions=tuple(map(_called, plain["functions"])),
         failed=traces({nodeid: _numbers(sent) for nodeid, sent in plain["failed"].items()}, hits),
-        gave_none={nodeid: frozenset(each) for nodeid, each in plain["gave_none"].items()},
-        makings=tuple(map(_making, plain["makings"])),
+        returned_none={nodeid: frozenset(each) for nodeid, each in plain["returned_none"].items()},
+        import_effects=tuple(map(_making, plain["import_effects"])),
         uses={nodeid: frozenset(each) for nodeid, each in plain["uses"].items()},
         swallowed=tuple(map(_swallowed_from, plain["swallowed"])),
         cut=plain["cut"],
@@ -117,8 +117,8 @@ def merge_calls(parts: Iterable[Calls]) -> Calls:
     failed = {nodeid for part in parts for nodeid in part.failed}
     kept = chosen(failed)
     parts = [_only(part, set(kept)) for part in parts] if len(kept) < len(failed) else parts
-    makings = sorted({_spot(each) for part in parts for each in part.makings}) if failed else []
-    spots = {spot: position for position, spot in enumerate(makings)}
+    import_effects = sorted({_spot(each) for part in parts for each in part.import_effects}) if failed else []
+    spots = {spot: position for position, spot in enumerate(import_effects)}
     functions: dict[_Place, Called] = {}
     for part in parts:
         for each in _with_uses(part, spots):
@@ -133,8 +133,8 @@ def merge_calls(parts: Iterable[Calls]) -> Calls:
         failed={nodeid: traced[nodeid] for nodeid in kept},
         omitted=sum(part.omitted for part in parts) + len(failed) - len(kept),
         modules=frozenset().union(*(part.modules for part in parts)),
-        gave_none={nodeid: gave[nodeid] for nodeid in kept if nodeid in gave},
-        makings=_makings(parts, order, spots),
+        returned_none={nodeid: gave[nodeid] for nodeid in kept if nodeid in gave},
+        import_effects=_import_effects(parts, order, spots),
         uses=_uses(parts, kept, spots),
         swallowed=_swallowed(parts),
         cut=sum(part.cut for part in parts),
@@ -158,13 +158,13 @@ def _swallowed(parts: Iterable[Calls]) -> tuple[Swallowed, ...]:
     return most_raised(found[key] for key in sorted(found))
 
 
-def _spot(each: Making) -> _Spot:
+def _spot(each: ImportEffect) -> _Spot:
     return each.file, each.line, each.column
 
 
 def _moved(numbers: Iterable[int], part: Calls, spots: Mapping[_Spot, int]) -> frozenset[int]:
     """Positions among the makings of all processes for those of one."""
-    return frozenset(spots[_spot(part.makings[n])] for n in numbers) if spots else frozenset()
+    return frozenset(spots[_spot(part.import_effects[n])] for n in numbers) if spots else frozenset()
 
 
 def _with_uses(part: Calls, spots: Mapping[_Spot, int]) -> Iterable[Called]:
@@ -173,19 +173,21 @@ def _with_uses(part: Calls, spots: Mapping[_Spot, int]) -> Iterable[Called]:
     )
 
 
-def _makings(
+def _import_effects(
     parts: Iterable[Calls], order: Mapping[_Place, int], spots: Mapping[_Spot, int]
-) -> tuple[Making, ...]:
+) -> tuple[ImportEffect, ...]:
     """Those of all processes, each with what it ran and needed in any."""
     ran: dict[_Spot, set[int]] = {spot: set() for spot in spots}
     needs: dict[_Spot, set[int]] = {spot: set() for spot in spots}
     for part in parts:
         numbers = [order[_place(each)] for each in part.functions]
-        for each in part.makings if spots else ():
+        for each in part.import_effects if spots else ():
             ran[_spot(each)].update(numbers[n] for n in each.ran)
             needs[_spot(each)] |= _moved(each.needs, part, spots)
     return tuple(
-        Making(file=file, line=line, column=column, ran=frozenset(ran[spot]), needs=frozenset(needs[spot]))
+        ImportEffect(
+            file=file, line=line, column=column, ran=frozenset(ran[spot]), needs=frozenset(needs[spot])
+        )
         for spot in spots
         for file, line, column in [spot]
     )
@@ -201,15 +203,17 @@ def _uses(
 def _only(part: Calls, kept: Collection[str]) -> Calls:
     """Without what only other failing tests ran."""
     failed = {nodeid: ran for nodeid, ran in part.failed.items() if nodeid in kept}
-    gave_none = {nodeid: each for nodeid, each in part.gave_none.items() if nodeid in kept}
-    ran = {index for hits in failed.values() for index, _ in hits}.union(*gave_none.values())
+    returned_none = {nodeid: each for nodeid, each in part.returned_none.items() if nodeid in kept}
+    ran = {index for hits in failed.values() for index, _ in hits}.union(*returned_none.values())
     left = [n for n, each in enumerate(part.functions) if each.passed or each.in_import or n in ran]
     moved = {index: n for n, index in enumerate(left)}
     return part._replace(
         functions=tuple(part.functions[index] for index in left),
         failed={nodeid: tuple((moved[n], line) for n, line in hits) for nodeid, hits in failed.items()},
-        gave_none={nodeid: frozenset(moved[n] for n in each) for nodeid, each in gave_none.items()},
-        makings=tuple(each._replace(ran=frozenset(moved[n] for n in each.ran)) for each in part.makings),
+        returned_none={nodeid: frozenset(moved[n] for n in each) for nodeid, each in returned_none.items()},
+        import_effects=tuple(
+            each._replace(ran=frozenset(moved[n] for n in each.ran)) for each in part.import_effects
+        ),
         uses={nodeid: each for nodeid, each in part.uses.items() if nodeid in kept},
         swallowed=tuple(each._replace(failed=each.failed.intersection(kept)) for each in part.swallowed),
     )
@@ -227,8 +231,8 @@ def _sum(one: Called, other: Called) -> Called:
         passed=one.passed + other.passed,
         lines=dict(sorted(lines.items())),
         in_import=one.in_import or other.in_import,
-        gave_none=one.gave_none + other.gave_none,
-        owes=one.owes or other.owes,
+        returned_none=one.returned_none + other.returned_none,
+        returns_value=one.returns_value or other.returns_value,
         none_before=one.none_before or other.none_before,
         at_import=tuple(sorted({*one.at_import, *other.at_import})),
         named=one.named + other.named,
@@ -248,4 +252,4 @@ def _renumbered(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str,
 
 def _gave_renumbered(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str, frozenset[int]]]:
     numbers = [order[_place(each)] for each in part.functions]
-    return ((nodeid, frozenset(numbers[n] for n in each)) for nodeid, each in part.gave_none.items())
+    return ((nodeid, frozenset(numbers[n] for n in each)) for nodeid, each in part.returned_none.items())

@@ -8,7 +8,18 @@ from typing import Literal
 
 from loop_close.conventions import is_configuration, is_test_file, is_test_module
 from loop_close.facts import TEST_PHASES, file_of, qualname, test_function
-from loop_close.memory import Edit, Edits, Episode, Form, Known, Mark, Run, Status, Step, Thresholds
+from loop_close.memory import (
+    Edit,
+    Edits,
+    Episode,
+    FailureRecord,
+    FailureShape,
+    KnownTest,
+    Run,
+    Status,
+    Step,
+    Thresholds,
+)
 from loop_close.progress.steps import UNEDITED
 from loop_close.syntax.meaning import MODULE
 from loop_close.text.normalize import similar
@@ -41,7 +52,7 @@ class Changes:
     cleared: list[str] = field(default_factory=list)
     infrastructure: list[str] = field(default_factory=list)
     moved: int = 0
-    tests: dict[str, Known] = field(default_factory=dict)
+    tests: dict[str, KnownTest] = field(default_factory=dict)
 
 
 def compare(episode: Episode, run: Run, limits: Thresholds) -> Changes:
@@ -65,8 +76,8 @@ def _failing(
     changes: Changes,
     episode: Episode,
     run: Run,
-    known: Known | None,
-    mark: Mark,
+    known: KnownTest | None,
+    mark: FailureRecord,
     limits: Thresholds,
     *,
     is_moved: bool,
@@ -95,12 +106,12 @@ def _failing(
     changes.tests[test] = after
 
 
-def _carry(changes: Changes, test: str, known: Known) -> None:
+def _carry(changes: Changes, test: str, known: KnownTest) -> None:
     if known.status == "failing":
         changes.not_run.append(test)
 
 
-def _first_seen(changes: Changes, episode: Episode, run: Run, after: Known) -> Known:
+def _first_seen(changes: Changes, episode: Episode, run: Run, after: KnownTest) -> KnownTest:
     test = after.mark.test
     is_green = episode.is_green_full and test not in episode.known
     if not episode.steps and is_green and run.edits.kind in UNEDITED:
@@ -114,7 +125,7 @@ def _first_seen(changes: Changes, episode: Episode, run: Run, after: Known) -> K
     return after
 
 
-def _is_unedited(episode: Episode, run: Run, known: Known) -> bool:
+def _is_unedited(episode: Episode, run: Run, known: KnownTest) -> bool:
     """Whether nothing that could move the failure was edited since the test last ran.
 
     A checker may be content with a comment.
@@ -123,7 +134,9 @@ def _is_unedited(episode: Episode, run: Run, known: Known) -> bool:
     return kinds <= ({"none"} if known.mark.phase == "check" else set(UNEDITED))
 
 
-def _failing_again(changes: Changes, episode: Episode, run: Run, known: Known, after: Known) -> Known:
+def _failing_again(
+    changes: Changes, episode: Episode, run: Run, known: KnownTest, after: KnownTest
+) -> KnownTest:
     test = after.mark.test
     if _is_unedited(episode, run, known):
         after = flipped(after, run.number)
@@ -136,7 +149,7 @@ def _failing_again(changes: Changes, episode: Episode, run: Run, known: Known, a
     return after
 
 
-def _changed(changes: Changes, run: Run, known: Known, mark: Mark, limits: Thresholds) -> None:
+def _changed(changes: Changes, run: Run, known: KnownTest, mark: FailureRecord, limits: Thresholds) -> None:
     changes.changed.append(mark.test)
     if _is_later(run, known.mark, mark):
         changes.later.append(mark.test)
@@ -147,7 +160,7 @@ def _changed(changes: Changes, run: Run, known: Known, mark: Mark, limits: Thres
         changes.shaped.append(mark.test)
 
 
-def _is_another_part(run: Run, before: Mark, mark: Mark) -> bool:
+def _is_another_part(run: Run, before: FailureRecord, mark: FailureRecord) -> bool:
     """Whether other subtests fail, or a test that was not edited wants another value: it is in a later round."""
     if before.parts != mark.parts:
         return True
@@ -160,7 +173,7 @@ def _is_whole(value: str) -> bool:
     return bool(value) and "..." not in value and not value.endswith("…")
 
 
-def _is_later(run: Run, before: Mark, mark: Mark) -> bool:
+def _is_later(run: Run, before: FailureRecord, mark: FailureRecord) -> bool:
     """Whether the test came further: a later phase, a line below in a function not edited, fewer parts that fail."""
     if before.phase != mark.phase:
         order = ("collect", "setup", "call", "teardown")
@@ -175,7 +188,7 @@ def _is_later(run: Run, before: Mark, mark: Mark) -> bool:
     return mark.where == before.where and mark.line > before.line > 0 and not is_edited
 
 
-def _not_failing(changes: Changes, episode: Episode, run: Run, test: str, known: Known) -> None:
+def _not_failing(changes: Changes, episode: Episode, run: Run, test: str, known: KnownTest) -> None:
     outcome = outcome_of(test, known, run, episode)
     if outcome is None:
         _carry(changes, test, known)
@@ -191,8 +204,8 @@ def _not_failing(changes: Changes, episode: Episode, run: Run, test: str, known:
 
 
 def _no_longer_failing(
-    changes: Changes, episode: Episode, run: Run, test: str, known: Known, after: Known
-) -> Known:
+    changes: Changes, episode: Episode, run: Run, test: str, known: KnownTest, after: KnownTest
+) -> KnownTest:
     if after.status != "passed":
         changes.not_fixed.append(test)
     elif _is_unedited(episode, run, known) and known.mark.phase != "collect":
@@ -269,7 +282,7 @@ def _adds_test(edit: Edit) -> bool:
     return edit.change == "added" and is_test_file(edit.file) and any(n.startswith("test") for n in names)
 
 
-def failing(tests: Mapping[str, Known]) -> list[str]:
+def failing(tests: Mapping[str, KnownTest]) -> list[str]:
     """The tests that failed last, without those that do so by chance."""
     return sorted(test for test, known in tests.items() if known.status == "failing" and not is_flaky(known))
 
@@ -286,15 +299,15 @@ _MAX_VALUES = 8
 _PROVEN = 2
 
 
-def is_flaky(known: Known) -> bool:
+def is_flaky(known: KnownTest) -> bool:
     """Whether it is proven that it passes and fails by chance."""
     return len(known.flips) >= _PROVEN
 
 
-def failed(known: Known | None, mark: Mark, run: int) -> Known:
+def failed(known: KnownTest | None, mark: FailureRecord, run: int) -> KnownTest:
     """After a run in which it failed."""
     if known is None:
-        known = Known(status="failing", mark=mark, since=run)
+        known = KnownTest(status="failing", mark=mark, since=run)
     is_again = known.status == "passed"
     is_other = known.mark.shape != mark.shape  # values of another comparison do not belong to this series
     return replace(
@@ -310,7 +323,7 @@ def failed(known: Known | None, mark: Mark, run: int) -> Known:
     )
 
 
-def settled(known: Known, outcome: _Became, run: int, *, is_touched: bool = True) -> Known:
+def settled(known: KnownTest, outcome: _Became, run: int, *, is_touched: bool = True) -> KnownTest:
     """After a run in which it did not fail: passed, skipped, expected to fail, or gone.
 
     :param is_touched: something was edited by which it may have been silenced: a test may also come to be skipped by
@@ -326,24 +339,26 @@ def settled(known: Known, outcome: _Became, run: int, *, is_touched: bool = True
     return replace(known, status=status, tampered=(run, outcome) if is_touched else known.tampered)
 
 
-def form_now(known: Known) -> Form | None:
+def form_now(known: KnownTest) -> FailureShape | None:
     """The form that its last failure had."""
     return next((form for form in known.forms if form.shape == known.mark.shape), None)
 
 
-def is_worded_alike(one: Form | Mark, other: Form | Mark, threshold: float) -> bool:
+def is_worded_alike(
+    one: FailureShape | FailureRecord, other: FailureShape | FailureRecord, threshold: float
+) -> bool:
     """Whether two failures of one type and place say nearly the same; never where the wording does not decide."""
     is_worded = bool(one.message and other.message) and one.family == other.family
     return is_worded and similar(one.message, other.message, threshold)
 
 
-def flipped(known: Known, run: int) -> Known:
+def flipped(known: KnownTest, run: int) -> KnownTest:
     """It came out otherwise although nothing was edited."""
     return replace(known, flips=(*known.flips, run)[-_MAX_RUNS:])
 
 
-def _with_form(forms: tuple[Form, ...], mark: Mark, run: int) -> tuple[Form, ...]:
-    new = Form(shape=mark.shape, family=mark.family, message=mark.message)
+def _with_form(forms: tuple[FailureShape, ...], mark: FailureRecord, run: int) -> tuple[FailureShape, ...]:
+    new = FailureShape(shape=mark.shape, family=mark.family, message=mark.message)
     form = next((f for f in forms if f.shape == mark.shape), new)
     others = [f for f in forms if f.shape != mark.shape][-(_MAX_FORMS - 1) :]
     return (*others, replace(form, runs=(*form.runs, run)[-_MAX_RUNS:]))
@@ -361,7 +376,7 @@ def _with_value(values: tuple[tuple[int, str], ...], got: str, run: int) -> tupl
 _COLLECTED = "during collection"
 
 
-def outcome_of(test: str, known: Known, run: Run, episode: Episode) -> _Became | None:
+def outcome_of(test: str, known: KnownTest, run: Run, episode: Episode) -> _Became | None:
     """What became of it; None where it did not run."""
     if run.is_killed:
         return None

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from loop_close import facts
 from loop_close.causes.grouping import cause_keys
 from loop_close.facts import innermost, is_a, is_assertion, is_only_counted, links, place, test_function
-from loop_close.memory import Mark
+from loop_close.memory import FailureRecord
 from loop_close.model import Evidence, Failure, Frame, Raised, RootCause
 from loop_close.text.normalize import mask, stabilize
 from loop_close.text.redact import clean
@@ -30,12 +30,12 @@ _clean_name = lru_cache(maxsize=4_096)(clean)
 _PHASES = ("session", "collect", "setup", "call", "teardown", "check", "process")
 
 
-def marks_of(causes: Sequence[RootCause]) -> tuple[Mark, ...]:
+def marks_of(causes: Sequence[RootCause]) -> tuple[FailureRecord, ...]:
     """The failures behind the root causes as marks: one a test, in order of the tests.
 
     What failed twice in one test (a subtest each, or the test and its teardown) is one mark, with keys made of all.
     """
-    found: defaultdict[str, list[Mark]] = defaultdict(list)
+    found: defaultdict[str, list[FailureRecord]] = defaultdict(list)
     for evidence in (e for cause in causes for e in cause.evidence):
         if evidence.failure is not None and not is_only_counted(evidence.failure):
             made = _mark(evidence, evidence.failure)
@@ -60,7 +60,7 @@ def name_of(nodeid: str) -> str:
     return clean(nodeid) or ascii(nodeid)
 
 
-def _merged(marks: list[Mark]) -> Iterator[Mark]:
+def _merged(marks: list[FailureRecord]) -> Iterator[FailureRecord]:
     """One mark for what failed of one test; equal findings of a checker are so many marks."""
     if len(marks) == 1:
         yield marks[0]
@@ -81,7 +81,7 @@ def _merged(marks: list[Mark]) -> Iterator[Mark]:
         )
 
 
-def _mark(evidence: Evidence, failure: Failure) -> Mark:
+def _mark(evidence: Evidence, failure: Failure) -> FailureRecord:
     raised = failure.raised
     # the statement at fault: the site's, else the innermost frame of the project
     frame = raised.site.frame if raised is not None and raised.site is not None else innermost(raised)
@@ -93,7 +93,7 @@ def _mark(evidence: Evidence, failure: Failure) -> Mark:
         clean(failure.message[:_MAX_COMPARED]), is_verdict=is_verdict, observed=_observed(failure)
     )
     exception = raised.type if raised is not None else evidence.kind
-    return Mark(
+    return FailureRecord(
         test=test,
         phase=failure.phase,
         exact=_digest((test, failure.phase, failure.subtest, exception, said)),

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from loop_close.facts import is_only_counted
-from loop_close.memory import GROUPS, Edits, Episode, Mark, Outcome, Run, Thresholds
+from loop_close.memory import GROUPS, Edits, Episode, FailureRecord, Outcome, Run, Thresholds
 from loop_close.model import Counts, Report
 from loop_close.progress.advance import advance, verdict_of
 from loop_close.progress.fingerprints import MAX_MARKS, marks_of, name_of
@@ -64,7 +64,7 @@ def _collected(counts: Counts) -> int:
     return counts.collected or ended + counts.errors
 
 
-def _meant(edits: Edits, marks: Sequence[Mark]) -> Edits:
+def _meant(edits: Edits, marks: Sequence[FailureRecord]) -> Edits:
     """The edits; for a checker comments and formatting are effective, as they may be all that it reports."""
     is_check = bool(marks) and all(mark.phase == "check" for mark in marks)
     return replace(edits, kind="effective") if is_check and edits.kind == "ineffective" else edits

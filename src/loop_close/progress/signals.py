@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from loop_close.memory import Episode, Known, Returned, Run, Signal, Step, Thresholds
+from loop_close.memory import Episode, KnownTest, Returned, Run, Signal, Step, Thresholds
 from loop_close.progress.compare import Changes, form_now, is_about, is_flaky, is_worded_alike
 from loop_close.progress.steps import UNEDITED, attempts, stretch
 from loop_close.progress.tampering import changed_tests, in_words, open_changes
@@ -179,7 +179,7 @@ def _similar_failure(view: View) -> Fired | str:
     return Fired(shown, tests, f"nearly the same message in {_names(shown)}, despite edits between them")
 
 
-def _failing_now(view: View) -> dict[str, Known]:
+def _failing_now(view: View) -> dict[str, KnownTest]:
     """What failed in this run, without flaky tests and infrastructure failures."""
     tests = {m.test for m in view.run.marks if not m.is_infrastructure}
     return {t: k for t, k in view.after.tests.items() if t in tests and not is_flaky(k)}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from loop_close.conventions import is_configuration, is_of_tests, is_source, is_test_file
 from loop_close.facts import file_of, qualname
-from loop_close.memory import ChangedTest, Edit, Episode, Known, Run, Step
+from loop_close.memory import ChangedTest, Edit, Episode, KnownTest, Run, Step
 from loop_close.progress.steps import UNEDITED
 from loop_close.syntax.meaning import MODULE
 
@@ -187,7 +187,7 @@ def unfixed_in_words(kind: str, files: Sequence[str], failing: int) -> str:
     return _WHAT[kind].format(since, named)
 
 
-def is_missing(known: Iterable[Known]) -> bool:
+def is_missing(known: Iterable[KnownTest]) -> bool:
     """Whether it was imports that failed."""
     return any(each.mark.exception.rpartition(".")[2] in MISSING for each in known)
 

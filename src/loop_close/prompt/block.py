@@ -21,7 +21,7 @@ from loop_close.facts import (
     test_function,
     values,
 )
-from loop_close.memory import Known, Progress
+from loop_close.memory import KnownTest, Progress
 from loop_close.model import Failure, Frame, Raised, Report, RootCause, Source, Suspect
 from loop_close.progress.fingerprints import test_key
 from loop_close.prompt.place import (
@@ -562,7 +562,7 @@ def attempts(cause: RootCause, progress: Progress | None) -> int:
     return sum(s.edits.kind in ("effective", "unknown") for s in steps)
 
 
-def _oldest(cause: RootCause, progress: Progress | None) -> Known | None:
+def _oldest(cause: RootCause, progress: Progress | None) -> KnownTest | None:
     """What is known of the test that has been failing longest, of those that went through most values."""
     if progress is None:
         return None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from loop_close.conventions import is_test_file
-from loop_close.memory import ChangedTest, Edit, Edits, Episode, Known, Progress, Signal, Step
+from loop_close.memory import ChangedTest, Edit, Edits, Episode, KnownTest, Progress, Signal, Step
 from loop_close.model import Report
 from loop_close.progress.steps import same_code_as, worth_telling
 from loop_close.progress.tampering import KINDS
@@ -279,7 +279,7 @@ def _question(progress: Progress, failing: list[str]) -> str:
     return "does the test ask for the right thing, and which code is meant to do it?"
 
 
-def _about_value(known: Known) -> str:
+def _about_value(known: KnownTest) -> str:
     test, want = span(known.mark.test, 160), span(known.mark.want, 40)
     seen = ", ".join(span(value, 40) for _, value in known.values[-_MAX_NAMED:])
     return f"is {want} right in {test}? The code returned {seen}."

@@ -11,7 +11,7 @@ from loop_close import files
 from loop_close.settings import GITHUB, GITLAB
 
 if TYPE_CHECKING:
-    from loop_close.app import Saved
+    from loop_close.app import SaveResult
 
 
 #: The report for ``artifacts:reports:codequality`` in GitLab.
@@ -20,7 +20,7 @@ CODE_QUALITY = f"{files.STATE_FOLDER}/gl-code-quality.json"
 _REPOSITORY = {GITHUB: "GITHUB_WORKSPACE", GITLAB: "CI_PROJECT_DIR"}
 
 
-def publish(system: str, root: Path, saved: Saved | None, green: str) -> tuple[list[str], list[str]]:
+def publish(system: str, root: Path, saved: SaveResult | None, green: str) -> tuple[list[str], list[str]]:
     """Write what a CI system shows of the run.
 
     :param system: ``github`` or ``gitlab``.
@@ -35,7 +35,7 @@ def publish(system: str, root: Path, saved: Saved | None, green: str) -> tuple[l
         return [], [f"no output for CI: {type(fault).__name__}: {fault}"]
 
 
-def _publish_green(system: str, root: Path, saved: Saved | None, green: str) -> list[str]:
+def _publish_green(system: str, root: Path, saved: SaveResult | None, green: str) -> list[str]:
     if system == GITLAB:
         return _try(CODE_QUALITY, lambda: _write(root, "[]\n"))
     if saved is not None:
@@ -47,7 +47,7 @@ def _publish_green(system: str, root: Path, saved: Saved | None, green: str) -> 
     )
 
 
-def _publish(system: str, root: Path, saved: Saved) -> tuple[list[str], list[str]]:
+def _publish(system: str, root: Path, saved: SaveResult) -> tuple[list[str], list[str]]:
     from loop_close.emit.formats import gitlab
     from loop_close.emit.github import error_annotations, summary
     from loop_close.emit.report import checked

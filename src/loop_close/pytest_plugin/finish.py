@@ -21,7 +21,7 @@ from loop_close.settings import AUTO, ON
 from loop_close.targets import Targets, restore, shows_failing_tests
 
 if TYPE_CHECKING:
-    from loop_close.app import Saved
+    from loop_close.app import SaveResult
     from loop_close.detectors import Detector
     from loop_close.model import Failure, Observation, Report, Warned
     from loop_close.prompt.compose import Section
@@ -114,7 +114,7 @@ def _judged(recorder: Recorder, session: pytest.Session, unloadable: list[str]) 
     return (*summary(saved, targets, recorder.config), *found)
 
 
-def ci_output(targets: Targets, saved: Saved | None, green: str = "") -> tuple[list[str], list[str]]:
+def ci_output(targets: Targets, saved: SaveResult | None, green: str = "") -> tuple[list[str], list[str]]:
     """Write for the CI system that runs this, if it is one that we know.
 
     :param saved: the report; None for a plain green run, of which ``green`` has the words, or where there is none.
@@ -333,7 +333,7 @@ def _warned(warnings: list[tuple[str, str, str, int, str]], root: str) -> list[W
     return sorted(found, key=lambda w: (w.file, w.line, w.nodeid, w.message))
 
 
-def summary(saved: Saved, targets: Targets, config: pytest.Config) -> tuple[str, ...]:
+def summary(saved: SaveResult, targets: Targets, config: pytest.Config) -> tuple[str, ...]:
     """What is wrong and where to look first; then where to read on. A green run gets one line.
 
     Where the prompt could not be written, a shorter one stands for it.

@@ -23,7 +23,7 @@ from loop_close.store.records import (
 )
 
 if TYPE_CHECKING:
-    from loop_close.memory import Episode, Mark, Run
+    from loop_close.memory import Episode, FailureRecord, Run
 
 
 _MOST_KILLED = 100
@@ -468,19 +468,19 @@ def _added(connection: sqlite3.Connection, run: int, marks: dict[bytes, str]) ->
     return numbers
 
 
-def marks_of(connection: sqlite3.Connection, runs: list[int]) -> dict[int, tuple[Mark, ...]]:
+def marks_of(connection: sqlite3.Connection, runs: list[int]) -> dict[int, tuple[FailureRecord, ...]]:
     """The failures of the runs, by run."""
-    from loop_close.memory import Mark
+    from loop_close.memory import FailureRecord
 
-    read: dict[int, Mark] = {}
-    found: dict[int, list[Mark]] = {}
+    read: dict[int, FailureRecord] = {}
+    found: dict[int, list[FailureRecord]] = {}
     for run in runs:
         rows = connection.execute(
             "SELECT mark, data FROM failures JOIN marks ON id = mark WHERE run = ? ORDER BY position", (run,)
         )
         for number, data in rows:
             if number not in read:
-                read[number] = to_record(Mark, to_json(data))
+                read[number] = to_record(FailureRecord, to_json(data))
             found.setdefault(run, []).append(read[number])
     return {run: tuple(marks) for run, marks in found.items()}
 

@@ -2,7 +2,7 @@ import pytest
 from records import SRC, TEST, failure, frame, in_test, origin, raised, source, verdict
 
 from loop_close.causes.clues import base_name, clues
-from loop_close.memory import Edit, Edits, Episode, Known, Mark, Step
+from loop_close.memory import Edit, Edits, Episode, FailureRecord, KnownTest, Step
 
 NODEID = f"{TEST}::test_total"
 
@@ -107,7 +107,7 @@ EPISODE = Episode(
         ),
         edited(5, Edit(file=SRC, function="tried")),
     ),
-    tests={NODEID: Known(status="failing", mark=Mark(test=NODEID), since=4)},
+    tests={NODEID: KnownTest(status="failing", mark=FailureRecord(test=NODEID), since=4)},
 )
 
 

@@ -5,7 +5,7 @@ from called import called, calls, nodeid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.calls import Making
+from loop_close.calls import ImportEffect
 from loop_close.causes.spectrum import Counted, spectra
 
 LOOK_UP = called("look_up", 10, passed=2, uses=frozenset({1}))
@@ -14,16 +14,16 @@ READ = called("read", 50, passed=9, uses=frozenset({2}))
 OTHER = called("other", 70, at_import=(71,))
 #: A table, another one that holds it, and one that only `read` uses.
 MAKINGS = (
-    Making(file="a.py", line=1, ran=frozenset({1})),
-    Making(file="a.py", line=2, needs=frozenset({0})),
-    Making(file="b.py", line=1, ran=frozenset({1, 3})),
+    ImportEffect(file="a.py", line=1, ran=frozenset({1})),
+    ImportEffect(file="a.py", line=2, needs=frozenset({0})),
+    ImportEffect(file="b.py", line=1, ran=frozenset({1, 3})),
 )
 
 
-def known(*functions, makings=MAKINGS, uses=(), passed=99, **failed):
+def known(*functions, import_effects=MAKINGS, uses=(), passed=99, **failed):
     found = calls(*functions, passed=passed, **failed)
     uses = {nodeid(test): frozenset(numbers) for test, numbers in dict(uses).items()}
-    return Counted(found._replace(makings=makings, uses=uses))
+    return Counted(found._replace(import_effects=import_effects, uses=uses))
 
 
 def of(counted, *tests):
@@ -65,7 +65,7 @@ def test_passing_tests_that_name_it_count():
 def test_what_tests_ran_is_surer_than_what_they_may_use():
     """Most passing tests may use what it made, and only the failing one runs it."""
     counts = of(
-        known(LOOK_UP, MAKE._replace(named=19), test_a=[(0, 1), (1, 1)], makings=MAKINGS[:2]), "test_a"
+        known(LOOK_UP, MAKE._replace(named=19), test_a=[(0, 1), (1, 1)], import_effects=MAKINGS[:2]), "test_a"
     )
     assert [index for index, _ in counts.traces[0].hits] == [0, 1]
     assert (counts.passed(1), counts.made[1]) == (0, 0)
@@ -86,7 +86,7 @@ def test_what_many_passing_tests_may_use_tells_nothing(passed, is_told):
 
 def test_import_tells_where_few_of_the_failing_tests_ran_it():
     functions = LOOK_UP._replace(passed=0), MAKE
-    counted = known(*functions, makings=MAKINGS[:2], test_a=[(0, 1)], test_b=[(0, 1), (1, 1)])
+    counted = known(*functions, import_effects=MAKINGS[:2], test_a=[(0, 1)], test_b=[(0, 1), (1, 1)])
     counts = of(counted, "test_a", "test_b")
     assert (counts.failed[1], counts.made[1]) == (2, 1)
 
@@ -108,11 +108,13 @@ def test_spectrum_of_what_only_ran_at_import():
     st.integers(0, 9),
 )
 def test_no_test_has_more_than_all_and_no_function_more_than_all_tests(needs, uses, named):
-    makings = tuple(Making(file="a.py", line=n, ran=frozenset({1}), needs=needs[n]) for n in range(5))
+    import_effects = tuple(
+        ImportEffect(file="a.py", line=n, ran=frozenset({1}), needs=needs[n]) for n in range(5)
+    )
     counted = known(
         called("f", passed=3, uses=uses),
         MAKE._replace(named=named),
-        makings=makings,
+        import_effects=import_effects,
         passed=9,
         test_a=[(0, 1)],
     )

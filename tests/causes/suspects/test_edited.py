@@ -2,7 +2,7 @@ import pytest
 from records import SRC, TEST, failure, verdict
 
 from loop_close.causes.clues import edited_before
-from loop_close.memory import Edit, Edits, Episode, Known, Mark, Step
+from loop_close.memory import Edit, Edits, Episode, FailureRecord, KnownTest, Step
 
 NODEID = f"{TEST}::TestCart::test_total"
 
@@ -13,7 +13,7 @@ def step(run, *functions, is_full=True, file=SRC, **fields):
 
 
 def runs(*steps, since=4, nodeid=NODEID):
-    known = {NODEID: Known(status="failing", mark=Mark(test=NODEID), since=since)}
+    known = {NODEID: KnownTest(status="failing", mark=FailureRecord(test=NODEID), since=since)}
     found = edited_before([failure(verdict(), nodeid)], Episode(first=1, steps=steps, tests=known))
     return {name: run for (_, name), (run, _) in found.items()}
 

@@ -7,7 +7,7 @@ from loop_close.causes.hidden import is_about_none, none_before_tests
 SPEAKS = failure(raised(message="'NoneType' object has no attribute 'copy'"))
 SILENT = failure(raised(message="NoneTypes: 3, Nonesuch"))
 COMPARED = failure(verdict(message="assert None == 1"))
-LOST = called("mark", in_import=True, none_before=True, owes=True)
+LOST = called("mark", in_import=True, none_before=True, returns_value=True)
 MAY = called("find", 30, in_import=True, none_before=True)
 
 

@@ -13,7 +13,7 @@ from loop_close.causes.rank import (
     suspects_among,
 )
 from loop_close.causes.spectrum import Counted
-from loop_close.memory import Edit, Edits, Episode, Known, Mark, Step
+from loop_close.memory import Edit, Edits, Episode, FailureRecord, KnownTest, Step
 from loop_close.model import Evidence, Origin, RootCause, Source
 
 TOTAL = called("total", 10, passed=3, lines={1: 3, 2: 0})
@@ -135,7 +135,7 @@ def test_what_most_of_the_failing_tests_do_not_call():
 def after(*edits):
     test = nodeid("test_a")
     step = Step(run=6, edits=Edits(kind="effective", edits=edits))
-    known = {test: Known(status="failing", mark=Mark(test=test), since=6)}
+    known = {test: KnownTest(status="failing", mark=FailureRecord(test=test), since=6)}
     return Episode(first=6, steps=(step,), tests=known)
 
 
@@ -179,7 +179,7 @@ def test_every_feature_has_a_weight():
     episode = Episode(
         first=1,
         steps=(Step(run=1, edits=edits),),
-        tests={test: Known(status="failing", mark=Mark(test=test), since=1)},
+        tests={test: KnownTest(status="failing", mark=FailureRecord(test=test), since=1)},
     )
     one = cause(failure(WRONG, test))
     found = found_for(one, Counted(calls(TOTAL, passed=9, test_a=[(0, 1)])), episode)
@@ -208,9 +208,12 @@ def test_the_failing_test_is_no_suspect_of_its_own():
 
 
 def test_of_two_alike_the_one_that_lost_its_value():
-    alike = [called("f", 10, passed=3), called("g", 30, passed=3)._replace(owes=True, gave_none=1)]
+    alike = [
+        called("f", 10, passed=3),
+        called("g", 30, passed=3)._replace(returns_value=True, returned_none=1),
+    ]
     known = calls(*alike, passed=40, test_a=[(0, 1), (1, 1)])._replace(
-        gave_none={nodeid("test_a"): frozenset({0, 1})}
+        returned_none={nodeid("test_a"): frozenset({0, 1})}
     )
     found = found_for(cause(failure(WRONG, nodeid("test_a"))), Counted(known))
     assert [round(each.features["lost"], 2) for each in found] == [0.5, 0.71]
@@ -222,7 +225,7 @@ OF_NONE = raised("TypeError", "'NoneType' object is not callable", [in_test("tes
 
 @pytest.mark.parametrize(("wrong", "names"), [(OF_NONE, ["marked.<locals>.mark"]), (WRONG, [])])
 def test_what_gave_none_before_the_tests(wrong, names):
-    lost = called("marked.<locals>.mark", 30, in_import=True, none_before=True, owes=True)
+    lost = called("marked.<locals>.mark", 30, in_import=True, none_before=True, returns_value=True)
     found = found_for(cause(failure(wrong, nodeid("test_a"))), Counted(calls(lost, passed=3, test_a=[])))
     assert [each.function for each in found] == names
 
@@ -230,7 +233,7 @@ def test_what_gave_none_before_the_tests(wrong, names):
 @pytest.mark.parametrize(("passed", "expected"), [(400, ["total"]), (2, ["total", "mark"]), (0, ["mark"])])
 def test_before_the_tests_or_in_them(passed, expected):
     """What failing tests ran and no passing one did is likelier, as long as many tests pass."""
-    lost = called("mark", 30, end_line=31, in_import=True, none_before=True, owes=True)
+    lost = called("mark", 30, end_line=31, in_import=True, none_before=True, returns_value=True)
     known = calls(called("total", 10), lost, passed=passed, test_a=[(0, 1)])
     one = cause(failure(OF_NONE, nodeid("test_a")))
     suspects = suspects_of(one, known)
@@ -245,7 +248,7 @@ def test_before_the_tests_or_in_them(passed, expected):
 @pytest.mark.parametrize(("wrong", "expected"), [(WRONG, 0.5), (OF_NONE, 1)])
 def test_what_need_not_give_a_value_in_failures_that_speak_of_none(wrong, expected):
     known = calls(called("f", 10, passed=3), passed=40, test_a=[(0, 1)])._replace(
-        gave_none={nodeid("test_a"): frozenset({0})},
+        returned_none={nodeid("test_a"): frozenset({0})},
     )
     (found,) = found_for(cause(failure(wrong, nodeid("test_a"))), Counted(known))
     assert found.features["lost"] == expected

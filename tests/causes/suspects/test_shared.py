@@ -194,7 +194,7 @@ def test_agreement_is_a_chance(one, other):
 
 def test_what_gave_none_before_all_tests_joins_nothing():
     """Their tests ran nothing else: it may be behind both, one or none."""
-    lost = called("mark", 10, in_import=True, none_before=True, owes=True)
+    lost = called("mark", 10, in_import=True, none_before=True, returns_value=True)
     none = [raised(message=f"'NoneType' object {words}", frames=[in_test()]) for words in ("x", "y")]
     assert pairs([cause("a", exc=none[0]), cause("b", exc=none[1])], calls(lost, passed=2, a=[], b=[])) == []
 
