@@ -14,7 +14,7 @@ MAX_MODULE_LINES = 600
 MAX_FUNCTION_LINES = 60
 
 # What an installed plugin that was not asked for may import.
-INACTIVE = {"loop_close", "loop_close.pytest_plugin", "loop_close.hookspecs", "loop_close.settings"}
+INACTIVE = {"loop_close", "loop_close.pytest_plugin", "loop_close.hookspecs"}
 HEAVY = {"rapidfuzz", "junitparser", "jsonschema", "sqlite3", "tomllib", "loop_close.model"}
 
 

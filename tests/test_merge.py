@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records import failure, frame, in_test, raised
 
-from loop_close.calls import Calls, Swallowed
+from loop_close.calls import Calls, ImportEffect, Swallowed
 from loop_close.merge import Part, RejectedError, joined, packed, part_of, unpacked
 from loop_close.model import Counts, KnownFailure, Observation, Provenance
 from loop_close.prompt.compose import compose
@@ -302,3 +302,41 @@ def test_an_entry_is_needed_while_one_of_its_tests_fails_anywhere():
 
 def replace_known(made, *known):
     return made._replace(observation=replace(made.observation, exit_code=1, known=known))
+
+
+WITH_EFFECTS = calls(called(passed=2), passed=2)._replace(
+    import_effects=(ImportEffect("src/shop/cart.py", 1, ran=frozenset({0})),),
+    uses={TESTS[0]: frozenset({0})},
+    returned_none={TESTS[0]: frozenset({0})},
+)
+
+
+def repacked(plain):
+    return base64.b85encode(zlib.compress(json.dumps(plain).encode())).decode()
+
+
+def plainly(text):
+    return json.loads(zlib.decompress(base64.b85decode(text)))
+
+
+def test_report_with_the_older_names_of_calls_is_read():
+    found = Observation(exit_code=0, calls=WITH_EFFECTS)
+    plain = plainly(packed(found))
+    of_calls = plain["calls"]
+    of_calls["gave_none"] = of_calls.pop("returned_none")
+    of_calls["makings"] = of_calls.pop("import_effects")
+    assert unpacked(repacked(plain)) == found
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"uses": {TESTS[0]: frozenset({1})}},
+        {"returned_none": {TESTS[0]: frozenset({7})}},
+        {"failed": {TESTS[0]: ((-1, 3),)}},
+        {"import_effects": ()},
+    ],
+)
+def test_calls_of_functions_that_are_not_there_are_rejected(wrong):
+    with pytest.raises(RejectedError, match="functions that it does not have"):
+        unpacked(packed(Observation(exit_code=0, calls=WITH_EFFECTS._replace(**wrong))))

@@ -49,6 +49,8 @@ _BREAKS = re.compile(r"F(?!401|841|541)|E9|PLE|B0(?:06|15|18|23)")
 _NAMES = re.compile(r"[\w./-]{1,300}\.py(?:::\w{1,200}){1,9}")
 #: What of calls holds names of files and functions alone, and many of them.
 _OF_CODE = frozenset(("functions", "import_effects", "modules"))
+#: Fields of calls that older reports name otherwise.
+_RENAMED = {"gave_none": "returned_none", "makings": "import_effects", "owes": "returns_value"}
 #: Options of pytest-split, pytest-shard and pytest-test-groups that choose a part of the tests.
 _SHARD_OPTIONS = frozenset(
     ("--splits", "--group", "--num-shards", "--shard-id", "--test-group-count", "--test-group")
@@ -112,13 +114,45 @@ def unpacked(text: str) -> Observation:
         data = unpacker.decompress(raw, min(_MOST, _ANY + _MOST_TIMES * len(raw)))
         if not unpacker.eof:
             raise RejectedError("its observation is cut off or too large")
-        return to_record(Observation, json.loads(data))
+        return _checked(to_record(Observation, _with_new_names(json.loads(data))))
     except (ValueError, zlib.error, binascii.Error, RecordError, RecursionError) as fault:
         if isinstance(fault, RejectedError):
             raise
         raise RejectedError(
             "its observation cannot be read; write the report again with --loop-close-json"
         ) from fault
+
+
+def _with_new_names(plain: Any) -> Any:
+    """The observation of an older report with the fields of calls as they are named now."""
+    calls = plain.get("calls") if isinstance(plain, dict) else None
+    if isinstance(calls, dict):
+        renamed = {_RENAMED.get(key, key): value for key, value in calls.items()}
+        if isinstance(functions := renamed.get("functions"), list):
+            renamed["functions"] = [
+                {_RENAMED.get(key, key): value for key, value in each.items()}
+                if isinstance(each, dict)
+                else each
+                for each in functions
+            ]
+        return {**plain, "calls": renamed}
+    return plain
+
+
+def _checked(observation: Observation) -> Observation:
+    """The observation, whose calls point to functions and import effects that are there.
+
+    :raises RejectedError: where one does not.
+    """
+    if (calls := observation.calls) is not None:
+        hits = ((index for index, _ in each) for each in calls.failed.values())
+        functions = [*hits, *calls.returned_none.values(), *(each.ran for each in calls.import_effects)]
+        effects = [*calls.uses.values(), *(each.uses for each in calls.functions)]
+        effects += [each.needs for each in calls.import_effects]
+        for indexes, number in ((functions, len(calls.functions)), (effects, len(calls.import_effects))):
+            if not all(0 <= index < number for each in indexes for index in each):
+                raise RejectedError("its calls name functions that it does not have")
+    return observation
 
 
 def part_of(name: str, text: str, *, is_alone: bool = False) -> Part:

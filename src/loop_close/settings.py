@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
@@ -207,6 +207,19 @@ class Settings:
 
 #: Each setting by its name.
 DECLARED: Mapping[str, Declared] = {f.name: f.metadata["declared"] for f in fields(Settings)}
+
+
+def options() -> Iterator[tuple[str, str, str]]:
+    """The options of pytest that are settings: name, value for ``--help``, and help text."""
+    for each in fields(Settings):
+        declared = DECLARED[each.name]
+        if declared.metavar:
+            default = f" (default: {each.default})" if each.default else ""
+            yield (
+                f"--loop-close-{each.name.replace('_', '-')}",
+                declared.metavar,
+                f"{declared.meaning}{default}",
+            )
 
 
 def parse_settings(table: object) -> Settings:

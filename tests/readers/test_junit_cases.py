@@ -233,3 +233,18 @@ def test_case_that_fails_by_its_status_alone(status):
 @pytest.mark.parametrize("status", ["", "run", "passed", "completed"])
 def test_case_that_passed_by_its_status(status):
     assert read("", name="test_x", classname="m.T", status=status).counts == Counts(passed=1, collected=1)
+
+
+@pytest.mark.parametrize(
+    ("classname", "phase"),
+    [
+        ("Test suite failed to run", "collect"),
+        ("Test suite failed to run twice is reported", "call"),
+        ("unittest.loader._FailedTest", "collect"),
+    ],
+)
+def test_files_that_could_not_be_collected(classname, phase):
+    assert (
+        only(failed("Error: no such module"), suite="jest tests", classname=classname, name="a").phase
+        == phase
+    )

@@ -31,7 +31,19 @@ from loop_close.store.records import (
     to_text,
 )
 
-KINDS = [FailureRecord, Edit, Edits, Run, memory.FailureShape, KnownTest, Step, Episode, Signal, Breaker, Progress]
+KINDS = [
+    FailureRecord,
+    Edit,
+    Edits,
+    Run,
+    memory.FailureShape,
+    KnownTest,
+    Step,
+    Episode,
+    Signal,
+    Breaker,
+    Progress,
+]
 # st.from_type resolves the annotations of frozen classes; any text at all, lone surrogates too
 st.register_type_strategy(str, st.text(st.characters(codec=None), max_size=8))
 

@@ -11,11 +11,8 @@ import copy
 import os
 import shlex
 import sys
-from dataclasses import fields
 
 import pytest
-
-from loop_close.settings import DECLARED, Settings
 
 #: Pytest's parser, which has the options of all plugins.
 PARSER = pytest.StashKey[pytest.Parser]()
@@ -51,18 +48,27 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         help="name of what makes the run, whose runs are one loop (default: pytest, and the environment of tox, nox or"
         " Hatch)",
     )
-    for field in fields(Settings):
-        declared = DECLARED[field.name]
-        if declared.metavar:
-            default = f" (default: {field.default})" if field.default else ""
-            option = f"--loop-close-{field.name.replace('_', '-')}"
-            group.addoption(option, metavar=declared.metavar, help=f"{declared.meaning}{default}")
-
     config = pluginmanager.get_plugin("pytestconfig")
+    if not isinstance(config, pytest.Config) or any(map(_names_options, words_of(config))):
+        _add_settings(group)
     if isinstance(config, pytest.Config):
         config.stash[PARSER] = parser
         if any(word.startswith("--loop-close") for word in words_of(config)):
             config.add_cleanup(lambda: _end_of_loading(config))
+
+
+def _names_options(word: str) -> bool:
+    """Whether options of ours may be in the word of a command line, or be asked for: pytest takes no shorter names."""
+    is_help = word == "--help" or (word.startswith("-") and not word.startswith("--") and "h" in word)
+    return word.startswith(("--loop-close-", "@")) or is_help
+
+
+def _add_settings(group: pytest.OptionGroup) -> None:
+    """Add the options that are settings. Their declarations are not loaded by the other runs of pytest."""
+    from loop_close.settings import options
+
+    for name, metavar, text in options():
+        group.addoption(name, metavar=metavar, help=text)
 
 
 def words_of(config: pytest.Config) -> list[str]:

@@ -162,7 +162,7 @@ def _phase(case: Any, said: ResultElement) -> Phase:
     classname, name = case.classname or "", case.name or ""
     if said.is_pytest and (classname, name, said.attribute) == ("pytest", "internal", "internal error"):
         return "session"
-    if classname.startswith((_FAILED_IMPORT, _JEST_COLLECTION)):
+    if classname.startswith(_FAILED_IMPORT) or classname == _JEST_COLLECTION:
         return "collect"
     named = next((phase for start, phase in _PHASES if said.attribute.startswith(start)), None)
     return named or _fixture_phase(case) or "call"
