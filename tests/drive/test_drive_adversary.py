@@ -30,7 +30,7 @@ class TestCart(unittest.TestCase):
 ONE_UNITTEST = (
     "import unittest\n\n\nclass TestCart(unittest.TestCase):\n    def test_it(self):\n        pass\n"
 )
-RUN_UNITTEST = f"{shlex.quote(sys.executable)} -m unittest"
+RUN_UNITTEST = f"{shlex.quote(sys.executable)} -B -m unittest"
 posix = pytest.mark.skipif(os.name != "posix", reason="there are no process groups")
 
 
@@ -109,7 +109,7 @@ def test_green_run_after_green_run_that_proves_nothing_is_stuck(project):
 
 def test_agent_that_runs_the_tests_by_itself_has_its_turns(project):
     edit = "p.write_text(p.read_text().replace('+ {}', '+ {}'))"
-    run = f"subprocess.run({shlex.split(TEST)!r})"
+    run = f"subprocess.run({shlex.split(TEST.replace(' -m ', ' -B -m ', 1))!r})"  # edits of one size in a second
     rounds = "; ".join(f"{edit.format(n, n + 1)}; {run}" for n in (1, 2, 3))
     first = f"import pathlib, subprocess; p = pathlib.Path('cart.py'); {rounds}; print('not yet')"
     second = f"import pathlib; pathlib.Path('cart.py').write_text({cart()['cart.py']!r}); print('Fixed.')"

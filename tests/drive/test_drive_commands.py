@@ -12,7 +12,7 @@ from driven import COMMAND, GUARD, TEST, cart, environment, steps
 pytestmark = pytest.mark.slow  # whole loops, with an agent and pytest as processes of their own
 
 WRONG = cart(total="sum(prices) + 1")
-PLAIN = f"{shlex.quote(sys.executable)} -m pytest -q -p no:cacheprovider"
+PLAIN = f"{shlex.quote(sys.executable)} -B -m pytest -q -p no:cacheprovider"
 UNITTEST = """import unittest
 
 from cart import total
@@ -72,7 +72,7 @@ def test_pytest_that_has_no_plugin_is_read_by_what_it_prints(project):
 
 def test_tests_of_unittest(project):
     loop = project([{"say": "Fixed.", "write": cart()}], {**WRONG, "test_cart.py": UNITTEST})
-    done = loop.drive(test=f"{shlex.quote(sys.executable)} -m unittest -q")
+    done = loop.drive(test=f"{shlex.quote(sys.executable)} -B -m unittest -q")
     assert done.returncode == 0
     assert "4 != 3" in loop.given[0]
     assert "test_total" in loop.given[0]
