@@ -356,7 +356,7 @@ class Progress:
     :ivar unresolved: fail as before, whatever the values.
     :ivar not_run: failed before and did not run now.
     :ivar not_fixed: stopped failing without passing: skipped, expected to fail, gone.
-    :ivar advanced: as in :class:`Step`; ``step`` is the run's own.
+    :ivar step: the run's own; see :class:`Step`.
     :ivar signals: all that are known, fired or not.
     :ivar tests: what was done to tests, by their source and by their outcomes.
     """

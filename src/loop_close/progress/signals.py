@@ -150,7 +150,7 @@ def _is_cycle(states: Sequence[str], length: int) -> bool:
 
 
 def _repeated_failure(view: View) -> Fired | str:
-    """The same shape in enough attempts since the last progress, with an edit before each."""
+    """The same shape in enough attempts since the last progress, with an edit before each but the first."""
     need, runs = view.limits.repeats, _edited_runs(view)
     seen = {}
     for test, known in _failing_now(view).items():

@@ -443,7 +443,7 @@ def _rest(report: Report) -> Iterator[str]:
 
 
 def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
-    """The sections of DESIGN section 7, with the hints and labels of the detectors in use."""
+    """The built-in sections, with the hints and labels of the detectors in use."""
     ours = {d.kind for d in DEFAULT_DETECTORS}
     advisers = {d.kind: d for d in reversed(detectors) if d.kind in _ADVICE or d.kind not in ours}
     labels = {d.kind: d for d in reversed((*detectors, DETECTOR_ERROR))}

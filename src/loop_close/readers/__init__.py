@@ -1,1 +1,1 @@
-"""Readers turn what tools print into failures, one format a module."""
+"""Readers turn what tools print into failures, one family of formats a module."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from loop_close.readers.junit_xml import JunitReading
 
 
-#: Characters of each stream that are read, from its end: what went wrong is said last (DESIGN, section 4).
+#: Characters of each stream that are read, from its end: what went wrong is said last.
 MAX_STREAM = 1_000_000
 #: A signal's number below zero (POSIX), an unsigned number of 32 bits above (Windows).
 _EXIT_CODES = range(-(2**31), 2**32)
