@@ -100,7 +100,7 @@ def _turn(path: Path) -> dict[str, float]:
     known = {mark.test: KnownTest(status="failing", mark=mark, since=1) for mark in marks}
     with open_history(path, max_runs=10**9, max_bytes=10**12) as history:
         begun, read = _timed(lambda: _begin(history))
-        with history.turn(begun) as turn:
+        with history.transaction(begun) as turn:
             _, added = _timed(
                 lambda: turn.save(Run(number=begun.number, marks=marks), Episode(tests=known), {})
             )
@@ -120,7 +120,7 @@ def _begin(history: Any) -> Any:
         is_alive=lambda pid, birth: False,
     )
     history.changes_since_last(begun)
-    with history.turn(begun):
+    with history.transaction(begun):
         pass
     return begun
 
