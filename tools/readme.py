@@ -73,12 +73,12 @@ def with_settings(text):
     """The README with a row for each setting, from its declaration."""
     from dataclasses import fields
 
-    from loop_close.settings import DECLARED, Settings
+    from loop_close.settings import DECLARED, Settings, option_of
 
     rows = ["| setting | option | value | meaning |", "|---|---|---|---|"]
     for field in fields(Settings):
         declared = DECLARED[field.name]
-        option = f"--loop-close-{field.name.replace('_', '-')} {declared.metavar}" if declared.metavar else ""
+        option = f"{option_of(field.name)} {declared.metavar}" if declared.metavar else ""
         default = (
             f"; default `{field.default}`" if isinstance(field.default, str | int) and field.default else ""
         )

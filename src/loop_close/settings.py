@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
+from loop_close.conventions import is_like
+
 MIN_BUDGET = 400
 DEFAULT_BUDGET = 2_000
 DEFAULT_HISTORY = ".loop-close/history.sqlite3"
@@ -41,8 +43,6 @@ class KnownEntry:
 
     def matches(self, test: str, cause: str = "") -> bool:
         """Whether a failure of this test, with this root cause, is the one that the entry names."""
-        from loop_close.conventions import is_like  # here, as every run of pytest loads this module
-
         return self.cause == cause if self.cause else is_like(test, self.test)
 
     def is_over(self, today: str) -> bool:
@@ -209,17 +209,18 @@ class Settings:
 DECLARED: Mapping[str, Declared] = {f.name: f.metadata["declared"] for f in fields(Settings)}
 
 
+def option_of(setting: str) -> str:
+    """The option of pytest that wins over a setting, as in ``--loop-close-budget``."""
+    return f"--loop-close-{setting.replace('_', '-')}"
+
+
 def options() -> Iterator[tuple[str, str, str]]:
     """The options of pytest that are settings: name, value for ``--help``, and help text."""
     for each in fields(Settings):
         declared = DECLARED[each.name]
         if declared.metavar:
             default = f" (default: {each.default})" if each.default else ""
-            yield (
-                f"--loop-close-{each.name.replace('_', '-')}",
-                declared.metavar,
-                f"{declared.meaning}{default}",
-            )
+            yield option_of(each.name), declared.metavar, f"{declared.meaning}{default}"
 
 
 def parse_settings(table: object) -> Settings:

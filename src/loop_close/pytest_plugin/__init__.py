@@ -49,11 +49,12 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         " Hatch)",
     )
     config = pluginmanager.get_plugin("pytestconfig")
-    if not isinstance(config, pytest.Config) or any(map(_names_options, words_of(config))):
+    words = words_of(config) if isinstance(config, pytest.Config) else ["--help"]
+    if any(map(_names_options, words)):
         _add_settings(group)
     if isinstance(config, pytest.Config):
         config.stash[PARSER] = parser
-        if any(word.startswith("--loop-close") for word in words_of(config)):
+        if any(word.startswith("--loop-close") for word in words):
             config.add_cleanup(lambda: _end_of_loading(config))
 
 

@@ -19,7 +19,7 @@ import pytest
 from loop_close import files, targets
 from loop_close.provenance import RUNS_AGAIN, runner_of
 from loop_close.pytest_plugin import PARSER
-from loop_close.settings import DECLARED, Settings, SettingsError, check_setting, parse_settings
+from loop_close.settings import DECLARED, Settings, SettingsError, check_setting, option_of, parse_settings
 from loop_close.targets import Targets
 
 #: Options that choose tests, or change only what is shown: a re-run selects by itself. How many values each takes is
@@ -295,7 +295,7 @@ def _given(config: pytest.Config) -> dict[str, Any]:
         value = config.getoption(f"loop_close_{key}", None)
         if value is not None:
             given[key] = int(value) if key == "budget" and value.isdecimal() else value
-            check_setting(f"--loop-close-{key.replace('_', '-')}", key, given[key])
+            check_setting(option_of(key), key, given[key])
     return given
 
 
