@@ -28,6 +28,7 @@ NOT_CORE |= {
     "packages",
     "parallel",
     "process",
+    "project_files",
     "baseline",
     "provenance",
     "remember",

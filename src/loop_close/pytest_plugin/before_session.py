@@ -161,8 +161,10 @@ def begin_memory(config: pytest.Config, targets: Targets) -> Memory:
 
 
 def _extra_roots(root: Path) -> Iterator[Path]:
-    """Folders outside of the root, in one repository with it, that tests import from: ``pythonpath = ..``."""
-    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+    """Folders of the project outside of the root that tests import from, as with ``pythonpath = ..``."""
+    from loop_close.project_files import top_of
+
+    top = Path(top_of(str(root)))
     if top == root:
         return
     for entry in dict.fromkeys(sys.path):
