@@ -107,7 +107,7 @@ def _forget() -> None:
 
 def _of_readers() -> Iterator[tuple[str, tuple[float, float]]]:
     """Each reader on real output of its own tools, again and again up to half a megabyte and to a whole one."""
-    from loop_close.readers.registry import DEFAULT_READERS
+    from loop_close.readers import DEFAULT_READERS
     from loop_close.text.sanitize import sanitize
 
     for lazy in DEFAULT_READERS:

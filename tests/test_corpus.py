@@ -8,7 +8,7 @@ import pytest
 
 from loop_close.facts import place
 from loop_close.library import close_loop
-from loop_close.readers.registry import DEFAULT_READERS
+from loop_close.readers import DEFAULT_READERS
 from loop_close.readers.streams import observe
 from loop_close.text.sanitize import sanitize
 

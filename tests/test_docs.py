@@ -18,7 +18,7 @@ import loop_close
 from loop_close import Standing
 from loop_close.cli.parser import parse
 from loop_close.cli.strategies import strategy_named
-from loop_close.readers.registry import DEFAULT_READERS
+from loop_close.readers import DEFAULT_READERS
 from loop_close.settings import Settings
 
 ROOT = Path(__file__).parent.parent

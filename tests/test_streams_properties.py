@@ -13,7 +13,7 @@ from loop_close.judge import close
 from loop_close.library import close_loop
 from loop_close.prompt.compose import compose
 from loop_close.prompt.sections import DEFAULT_SECTIONS
-from loop_close.readers.registry import DEFAULT_READERS
+from loop_close.readers import DEFAULT_READERS
 from loop_close.readers.streams import observe
 from loop_close.text.sanitize import sanitize
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from loop_close.agent.analysis import AnalysisContext, AnalysisResult, CompletionSignal, StuckSignal
     from loop_close.agent.analyzer import ResponseAnalyzer
-    from loop_close.agent.fix_plan import FixPlan, FixStep
     from loop_close.agent.guard import LimitReached, Limits, SafetyGuard
-    from loop_close.agent.strategies import Decision, ExitStrategy, Standing, parse_strategy
+    from loop_close.agent.strategies import Decision, ExitStrategy, FixPlan, FixStep, Standing, parse_strategy
     from loop_close.agent.supervisor import Supervisor, SupervisorLimits, Trip
     from loop_close.agent.tool_results import ToolResult
     from loop_close.detectors import DEFAULT_DETECTORS
@@ -44,8 +43,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "Breaker": "loop_close.memory",
     "CompletionSignal": "loop_close.agent.analysis",
-    "FixPlan": "loop_close.agent.fix_plan",
-    "FixStep": "loop_close.agent.fix_plan",
+    "FixPlan": "loop_close.agent.strategies",
+    "FixStep": "loop_close.agent.strategies",
     "LimitReached": "loop_close.agent.guard",
     "Progress": "loop_close.memory",
     "Signal": "loop_close.memory",

@@ -14,11 +14,12 @@ from loop_close.agent.analysis import (
     confidence,
 )
 from loop_close.agent.analyzer import ResponseAnalyzer
-from loop_close.agent.fix_plan import FixPlan, FixStep
 from loop_close.agent.strategies import (
     BUILT_IN,
     Decision,
     ExitStrategy,
+    FixPlan,
+    FixStep,
     Standing,
     doubts,
     is_proven,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.agent.fix_plan import MAX_ATTEMPTS, MAX_STEPS, FixPlan, FixStep, from_dict, to_dict, updated
+from loop_close.agent.strategies import MAX_ATTEMPTS, MAX_STEPS, FixPlan, FixStep, from_dict, to_dict, updated
 
 
 def plan_after(*runs, plan=None):

@@ -9,7 +9,7 @@ import pytest
 from cli_harness import COMMAND, environment, loop_close
 
 from loop_close.emit import FORMATS
-from loop_close.emit.github import LIMIT
+from loop_close.emit.formats import LIMIT
 
 ALONE = environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_ADDOPTS="-p loop_close -p no:cacheprovider")
 FILES = {

@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.detectors.source import COVERAGE_BELOW
+from loop_close.detectors.findings import COVERAGE_BELOW
 from loop_close.model import Failure, Observation
 
 

@@ -1,9 +1,8 @@
 import pytest
 
-from loop_close.agent.fix_plan import FixPlan, FixStep
 from loop_close.agent.guard import Limits
 from loop_close.agent.loop import AgentLoop
-from loop_close.agent.strategies import parse_strategy
+from loop_close.agent.strategies import FixPlan, FixStep, parse_strategy
 from loop_close.agent.tool_results import RunOutcome
 from loop_close.drive import screen
 from loop_close.drive.screen import spelled

@@ -4,7 +4,7 @@ import pytest
 from emit_harness import command_of, document, many
 from records import failure, raised
 
-from loop_close.emit.github import LIMIT, error_annotations, summary
+from loop_close.emit.formats import LIMIT, error_annotations, summary
 from loop_close.emit.report import checked
 from loop_close.model import Counts
 

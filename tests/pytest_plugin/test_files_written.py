@@ -137,9 +137,9 @@ def put_back(monkeypatch):
     """What a conftest of an inner run replaces is there again afterwards."""
     import loop_close.app
     import loop_close.judge
-    import loop_close.prompt.green
+    import loop_close.prompt.show
 
-    monkeypatch.setattr(loop_close.prompt.green, "in_words", loop_close.prompt.green.in_words)
+    monkeypatch.setattr(loop_close.prompt.show, "in_words", loop_close.prompt.show.in_words)
     for name in ("close", "save", "compose", "report_document"):
         monkeypatch.setattr(loop_close.app, name, getattr(loop_close.app, name))
     for name in ("group", "run_detectors"):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from output_corpus import PIECES, check, check_total, samples
 from records import any_text
 
-from loop_close.readers import processes, runners, unittest_output
+from loop_close.readers import processes, runners
 
 #: Each reader with lines of its format, for texts that are nearly of it.
 LINES = {
@@ -65,7 +65,7 @@ LINES = {
         "SyntaxError: x",
         "The above exception was the direct cause of the following exception:\n",
     ],
-    unittest_output.READER: [
+    runners.UNITTEST: [
         "======================================================================\n",
         "----------------------------------------------------------------------\n",
         "FAIL: test_a (m.A.test_a)\n",

@@ -8,12 +8,24 @@ from typing import Any
 
 from loop_close.agent.analysis import AnalysisContext, AnalysisResult
 from loop_close.agent.analyzer import REPEATS, ResponseAnalyzer, error_pattern, errors_in
-from loop_close.agent.fix_plan import FixPlan, attempted, followed, from_dict, to_dict, updated
 from loop_close.agent.guard import LimitReached, Limits, SafetyGuard
 from loop_close.agent.output_reader import AgentOutput
 from loop_close.agent.response import lines_of
 from loop_close.agent.saved import StateReader
-from loop_close.agent.strategies import FIX_PLAN, Decision, ExitStrategy, Standing, doubts, is_proven
+from loop_close.agent.strategies import (
+    FIX_PLAN,
+    Decision,
+    ExitStrategy,
+    FixPlan,
+    Standing,
+    attempted,
+    doubts,
+    followed,
+    from_dict,
+    is_proven,
+    to_dict,
+    updated,
+)
 from loop_close.agent.supervisor import Supervisor, Trip
 from loop_close.agent.tool_results import RunOutcome, Trend, content_text, result_of
 from loop_close.text.redact import clean

@@ -1,22 +1,251 @@
-"""The text, cost and tool results in what an agent's command wrote to standard output."""
+"""Output of an agent's command: recognizing its format; the formats of Claude Code, Cursor, Aider and unknown JSON."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
-from loop_close.agent.output_claude import Claude, Cursor
 from loop_close.agent.output_formats import Cline, Codex, CodexOld, Gemini, OpenCode, OpenHands
 from loop_close.agent.output_reader import (
     AgentOutput,
     Chunk,
+    LastMessage,
     OutputReader,
+    blocks_of,
     chunks_of,
     fields_of,
+    mcp_name,
     money_of,
     parsed,
     text_of,
+    words_of,
 )
 from loop_close.text.sanitize import sanitize
+
+# Why a turn ended, among others that are none, as a hook that prevented it from going on.
+_FAILURES = ("api_error", "max_turns")
+
+
+class Claude(OutputReader):
+    """Events have a ``type`` and a ``session_id``; the one of type ``result`` is the last."""
+
+    name = "claude"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._costs: dict[str, float] = {}
+
+    def take(self, event: Mapping[str, Any]) -> bool:
+        """Read one event; unknown types are recognized by their session."""
+        self.is_closed = False
+        match event.get("type"):
+            case "assistant":
+                return self._assistant(event)
+            case "user":
+                return self._user(event)
+            case "result":
+                return self._result(event)
+            case str():
+                return isinstance(event.get("session_id"), str)
+        return False
+
+    def _assistant(self, event: Mapping[str, Any]) -> bool:
+        message = event.get("message")
+        if not isinstance(message, Mapping):
+            return False
+        self.is_sure = True
+        content = message.get("content")
+        for block in blocks_of(content):
+            if block.get("type") == "tool_use":
+                self.calls.begin(block.get("id"), text_of(block.get("name")), block.get("input"))
+        if not event.get("parent_tool_use_id"):  # else a subagent's
+            self.message.say(words_of(content))
+        return True
+
+    def _user(self, event: Mapping[str, Any]) -> bool:
+        message = event.get("message")
+        if not isinstance(message, Mapping):
+            return False
+        for block in blocks_of(message.get("content")):
+            if block.get("type") == "tool_result":
+                self._tool_result(block)
+        if not event.get("parent_tool_use_id"):
+            self.message.pause()
+        return True
+
+    def _tool_result(self, block: Mapping[str, Any]) -> None:
+        is_error = block.get("is_error") is True
+        key, content = block.get("tool_use_id"), block.get("content")
+        self.calls.end(key, content, is_error=is_error, meta=block.get("_meta"))
+
+    def _result(self, event: Mapping[str, Any]) -> bool:
+        subtype, is_error = text_of(event.get("subtype")), event.get("is_error")
+        if not (isinstance(is_error, bool) or subtype == "success" or subtype.startswith("error")):
+            return False
+        self.is_sure = True
+        self.is_closed = (
+            isinstance(is_error, bool) and {"session_id", "duration_ms", "subtype"} <= event.keys()
+        )
+        reason = text_of(event.get("terminal_reason"))
+        self.is_error = is_error is True or subtype.startswith("error") or reason in _FAILURES
+        self.answer = text_of(event.get("result"))
+        self.error = _trouble(event) or (reason if subtype == "success" else subtype) if self.is_error else ""
+        self._pay(event)
+        return True
+
+    def _pay(self, event: Mapping[str, Any]) -> None:
+        # The total is a session's; several are in an output where the command starts several.
+        session, total = text_of(event.get("session_id")), event.get("total_cost_usd", event.get("cost_usd"))
+        before = self._costs.get(session, 0.0)
+        self._costs[session] = max(money_of(total), before)
+        self.cost = money_of(self.cost + self._costs[session] - before)
+
+
+def _trouble(event: Mapping[str, Any]) -> str:
+    errors = event.get("errors")
+    return "\n".join(text_of(each) for each in errors) if isinstance(errors, list) else ""
+
+
+def is_of_claude(event: Mapping[str, Any]) -> bool:
+    """Whether an event that Cursor could have written, too, has what only Claude Code writes."""
+    if event.get("type") == "result":
+        return not event.keys().isdisjoint({"total_cost_usd", "cost_usd", "num_turns"})
+    message = fields_of(event.get("message"))
+    if event.get("type") == "assistant" and not message.keys().isdisjoint({"id", "model", "usage"}):
+        return True
+    kinds = [block.get("type") for block in blocks_of(message.get("content"))]
+    return "tool_use" in kinds or "tool_result" in kinds
+
+
+# Cursor: ``cursor-agent -p --output-format json`` and ``stream-json``.
+# After cursor.com/docs/cli/reference/output-format, and, for the results of tools and the parts that
+# ``--stream-partial-output`` writes, after events of version 2026.01.28 that reifying/cursor-hack recorded.
+
+_SUFFIX = "ToolCall"
+# Of a result, what differs from call to call though nothing else does.
+_VOLATILE = ("Time", "Ms", "Id", "pid")
+
+
+class Cursor(OutputReader):
+    """The events of Claude Code, but tools have their own; it reports no money."""
+
+    name = "cursor"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._parts = LastMessage("")
+        self._is_own = False
+        self._is_other = False
+
+    def take(self, event: Mapping[str, Any]) -> bool:
+        """Read one event."""
+        self._is_other = self._is_other or is_of_claude(event)
+        self.is_closed = False
+        is_taken = self._take(event)
+        self.is_sure = self._is_own and not self._is_other
+        return is_taken
+
+    def _take(self, event: Mapping[str, Any]) -> bool:
+        match event.get("type"):
+            case "assistant":
+                return self._assistant(event)
+            case "tool_call":
+                return self._tool_call(event)
+            case "result":
+                return self._result(event)
+            case "thinking":
+                return isinstance(event.get("subtype"), str)
+            case "system" | "user":
+                return isinstance(event.get("session_id"), str)
+        return False
+
+    def _assistant(self, event: Mapping[str, Any]) -> bool:
+        message = event.get("message")
+        if not isinstance(message, Mapping):
+            return False
+        text = words_of(message.get("content"))
+        if "timestamp_ms" in event and "model_call_id" not in event:  # a part; the whole follows
+            self._parts.say(text)
+        else:
+            self._parts = LastMessage("")
+            self.message.pause()
+            self.message.say(text)
+        return True
+
+    def _tool_call(self, event: Mapping[str, Any]) -> bool:
+        call = event.get("tool_call")
+        if not isinstance(call, Mapping):
+            return False
+        self._is_own = True
+        key = text_of(event.get("call_id")) or text_of(call.get("toolCallId"))
+        tool, body = _tool(call)
+        given = body.get("args")
+        if event.get("subtype") == "started":
+            self._keep_parts()
+            self.calls.begin(key, tool, given)
+        elif event.get("subtype") == "completed":
+            self._end(key, tool, given, fields_of(body.get("result")))
+        return True
+
+    def _end(self, key: str, tool: str, given: Any, result: Mapping[str, Any]) -> None:
+        if given is not None:  # the beginning may have been cut off
+            self.calls.begin(key, tool, given)
+        self.calls.end(key, _content(result), is_error=_is_error(result))
+
+    def _result(self, event: Mapping[str, Any]) -> bool:
+        if not isinstance(event.get("subtype"), str) and not isinstance(event.get("is_error"), bool):
+            return False
+        self._is_own = self._is_own or "duration_ms" in event or "request_id" in event
+        self.is_closed = (
+            isinstance(event.get("is_error"), bool) and {"session_id", "duration_ms"} <= event.keys()
+        )
+        self.is_error = event.get("is_error") is True or text_of(event.get("subtype")).startswith("error")
+        self._keep_parts()
+        # It is all messages of the run in one, so the last of them is the better answer.
+        whole = text_of(event.get("result"))
+        self.answer = whole if self.is_error else self.message.last or whole
+        return True
+
+    def _keep_parts(self) -> None:
+        if self._parts.last:
+            self.message.pause()
+            self.message.say(self._parts.last)
+            self._parts = LastMessage("")
+
+    def result(self) -> AgentOutput:
+        """The output of all events; a message that was cut off counts with its parts."""
+        self._keep_parts()
+        return super().result()
+
+
+def _tool(call: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The tool's name, which is a key, and what is below it."""
+    for key, value in call.items():
+        if key.endswith(_SUFFIX):
+            body = fields_of(value)
+            args = fields_of(body.get("args"))
+            name = mcp_name(args.get("providerIdentifier"), args.get("toolName"))
+            return name or key.removesuffix(_SUFFIX), body
+    return "", {}
+
+
+def _is_error(result: Mapping[str, Any]) -> bool:
+    return "success" not in result or fields_of(result["success"]).get("isError") is True
+
+
+def _content(result: Mapping[str, Any]) -> Any:
+    body = next((value for value in result.values() if isinstance(value, Mapping)), {})
+    if "stdout" in body or "stderr" in body:
+        return "\n".join(filter(None, (text_of(body.get("stdout")), text_of(body.get("stderr")))))
+    if isinstance(body.get("content"), list):
+        return "\n".join(
+            text_of(fields_of(each.get("text")).get("text")) for each in blocks_of(body["content"])
+        )
+    if isinstance(body.get("content"), str):
+        return body["content"]
+    return {key: value for key, value in body.items() if not key.endswith(_VOLATILE)}
+
 
 #: The readers of JSON formats; the first that recognizes the output wins. Cursor comes before Claude Code, as it has
 #: the same events but for a few.

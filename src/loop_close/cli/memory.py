@@ -295,7 +295,7 @@ class Summary:
         """Which edited functions no test ran, in words fit to be shown; empty for none."""
         if self.edits_run is None:
             return ""
-        from loop_close.prompt.green import edits_not_run_words
+        from loop_close.prompt.show import edits_not_run_words
 
         return edits_not_run_words(self.edits_run)
 

@@ -30,8 +30,8 @@ from loop_close.cli.project import Project, from_here, project_at, project_of
 from loop_close.cli.project_state import SourceStatus, last_runs, source_statuses
 from loop_close.cli.streams import Streams, UsageError
 from loop_close.memory import GROUPS, ChangedTest, Episode, Progress, Run
-from loop_close.prompt.green import known_words
 from loop_close.prompt.loop import diff_of, plain_line, tests_document
+from loop_close.prompt.show import known_words
 from loop_close.remember import limits_of
 
 _ACCEPT = "to see the changes to tests, and to accept them: loop-close accept"

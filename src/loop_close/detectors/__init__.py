@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from loop_close.detectors import failures, processes, source
+from loop_close.detectors import findings, processes
 from loop_close.detectors.contract import Detector, check_evidence
 from loop_close.model import Evidence, Observation
 from loop_close.text import fault_text
@@ -14,21 +14,21 @@ __all__ = ["DEFAULT_DETECTORS", "DETECTOR_ERROR", "Detector", "in_order", "run_d
 
 #: Most blocking first; the first kind that has evidence is the stall reason.
 DEFAULT_DETECTORS: tuple[Detector, ...] = (
-    failures.INTERNAL_ERROR,
-    failures.SYNTAX_ERROR,
-    failures.MISSING_MODULE,
-    failures.COLLECTION_ERROR,
-    source.TYPECHECK_ERROR,
-    failures.TEST_FAILURE,
-    failures.NOT_IMPLEMENTED,
+    findings.INTERNAL_ERROR,
+    findings.SYNTAX_ERROR,
+    findings.MISSING_MODULE,
+    findings.COLLECTION_ERROR,
+    findings.TYPECHECK_ERROR,
+    findings.TEST_FAILURE,
+    findings.NOT_IMPLEMENTED,
     processes.CRASH,
-    failures.TIMEOUT,
+    findings.TIMEOUT,
     processes.UNHANDLED_ASYNC,
-    source.LINT_ERROR,
-    source.COVERAGE_BELOW,
-    source.INCOMPLETE_FUNCTION,
-    source.TODO_MARKER,
-    source.FIXME_MARKER,
+    findings.LINT_ERROR,
+    findings.COVERAGE_BELOW,
+    findings.INCOMPLETE_FUNCTION,
+    findings.TODO_MARKER,
+    findings.FIXME_MARKER,
     processes.STACK_TRACE,
 )
 

@@ -27,14 +27,6 @@ def emitted(name: str, document: dict[str, Any], held: int = 0) -> str:
     :param document: what :func:`~loop_close.emit.report.checked` returned.
     :param held: bytes that the file of the step summary holds already.
     """
-    if name == "github-summary":
-        from loop_close.emit.github import summary
-
-        return summary(document, held)
-    if name == "github-annotations":
-        from loop_close.emit.github import error_annotations
-
-        return "".join(f"{line}\n" for line in error_annotations(document))
     from loop_close.emit import formats
 
     writers = {
@@ -43,4 +35,8 @@ def emitted(name: str, document: dict[str, Any], held: int = 0) -> str:
         "ctrf": formats.ctrf,
         "junit": formats.junit,
     }
+    if name == "github-summary":
+        return formats.summary(document, held)
+    if name == "github-annotations":
+        return "".join(f"{line}\n" for line in formats.error_annotations(document))
     return writers[name](document)

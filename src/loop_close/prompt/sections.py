@@ -12,11 +12,20 @@ from loop_close.facts import is_environment
 from loop_close.model import Evidence, KnownFailure, KnownState, Observation, Report, SourceResult
 from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line, second_place
 from loop_close.prompt.compose import Section, estimate_tokens
-from loop_close.prompt.green import edits_not_run_line, edits_not_run_words, green_title, known_words
 from loop_close.prompt.loop import attempts, changed_tests, since_green, state_lines
 from loop_close.prompt.place import in_words, name_of, percent, place_of, representative
 from loop_close.prompt.rerun import command_for, rerun_command, rerun_commands
-from loop_close.prompt.show import line_of, plain_values, safe, span, spans
+from loop_close.prompt.show import (
+    edits_not_run_line,
+    edits_not_run_words,
+    green_title,
+    known_words,
+    line_of,
+    plain_values,
+    safe,
+    span,
+    spans,
+)
 from loop_close.text.sanitize import fence, one_line
 
 #: Root causes shown as blocks; the others get a line each.

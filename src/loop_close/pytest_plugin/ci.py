@@ -48,8 +48,7 @@ def _publish_green(system: str, root: Path, saved: SaveResult | None, green: str
 
 
 def _publish(system: str, root: Path, saved: SaveResult) -> tuple[list[str], list[str]]:
-    from loop_close.emit.formats import gitlab
-    from loop_close.emit.github import error_annotations, summary
+    from loop_close.emit.formats import error_annotations, gitlab, summary
     from loop_close.emit.report import checked
     from loop_close.prompt.report_json import report_document
 

@@ -178,7 +178,7 @@ def _keep_green(recorder: Recorder, session: pytest.Session) -> bool:
 
 def _green(recorder: Recorder) -> tuple[str, ...]:
     """The result of :func:`_close` for a plain green run, without loading the modules that find that out."""
-    from loop_close.prompt.green import in_words
+    from loop_close.prompt.show import in_words
 
     tally = recorder.tally
     said = in_words(passed=tally.passed, skipped=tally.skipped, xfailed=tally.xfailed, xpassed=tally.xpassed)
