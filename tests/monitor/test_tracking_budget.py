@@ -1,4 +1,5 @@
 import sys
+from types import FunctionType
 
 import pytest
 
@@ -135,6 +136,20 @@ def test_function_that_only_a_test_that_is_passed_over_runs_is_known_to_have_run
     run("b", made("f"))
     tests.end()
     assert counted(tests, watch) == ({}, {}, {"f"})
+
+
+@needs_monitoring
+def test_such_a_function_is_known_also_when_tracking_has_ended(told):
+    run, tests, watch = told
+    module = compile(
+        "def g(): return 1", "/project/g.py", "exec"
+    )  # never runs, as that of a module imported before
+    run("a", made("f"), outcome="failed")
+    run("b", FunctionType(module.co_consts[0], {}))
+    watch.stop()
+    tests.end()
+    assert counted(tests, watch)[1] == {"a": ["f"]}
+    assert {watch.functions[number].code.co_name for number in tests.count.outside} == {"g"}
 
 
 @needs_monitoring

@@ -351,7 +351,8 @@ class LineTracker:
             if self._hides_singles and (begin := single_start(inner)):
                 events |= self._monitoring.events.INSTRUCTION
                 self._singles[_ID(inner)], self._odd[_ID(inner)] = begin, events
-            self._monitoring.set_local_events(self._tool.id, inner, events)
+            if self._tool.is_ours():  # what is met later may be so after the end
+                self._monitoring.set_local_events(self._tool.id, inner, events)
 
     def _release(self) -> None:
         """Let go of code objects that nobody else holds, those that ran since the last time as well."""
