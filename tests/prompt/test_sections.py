@@ -220,6 +220,20 @@ def test_what_to_know_of_the_run(sample, expected):
     assert rendered("facts", close(sample)) == expected
 
 
+@pytest.mark.parametrize(("score", "is_said"), [(0.4, True), (0.6, False)])
+def test_tests_that_were_passed_over_are_counted_where_no_suspect_is_probable(score, is_said):
+    calls = Calls(failed={"a": ()}, passed=7, passed_over=3)
+    report = suspected(
+        close(observed(failure(raised()), calls=calls)),
+        Suspect(file="a.py", line=1, function="f", score=score),
+    )
+    said = (
+        "Call data covers 1 of 1 failing tests and 7 passing ones. Tracking all would have slowed the run;"
+        " `--loop-close-suspects on` does it."
+    )
+    assert rendered("facts", report) == [said] * is_said
+
+
 def test_that_calls_are_not_known_is_said_once_in_a_loop():
     report = close(observed(failure(raised()), **NO_CALLS))
     first = replace(report, progress=progress(Step(run=4, unresolved=1)))

@@ -13,7 +13,7 @@ from loop_close.model import Evidence, KnownFailure, KnownState, Observation, Re
 from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line, second_place
 from loop_close.prompt.compose import Section, estimate_tokens
 from loop_close.prompt.loop import attempts, changed_tests, since_green, state_lines
-from loop_close.prompt.place import in_words, name_of, percent, place_of, representative
+from loop_close.prompt.place import PROBABLE, in_words, name_of, percent, place_of, representative
 from loop_close.prompt.rerun import command_for, rerun_command, rerun_commands
 from loop_close.prompt.show import (
     edits_not_run_line,
@@ -205,7 +205,7 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
     why, calls = observation.why_no_calls, observation.calls
     if why and (observation.asks_for_calls or _is_first(report)):
         yield f"Call data is missing or partial: {line_of(why, 160)}."
-    elif calls is not None and (calls.omitted or (calls.passed_over and _is_first(report))):
+    elif calls is not None and (calls.omitted or (calls.passed_over and _is_unsure(report))):
         yield _coverage(calls)
     yield from (f"History: {line_of(note, 300)}" for note in report.notes)
 
@@ -253,6 +253,12 @@ def _coverage(calls: Calls) -> str:
 def _is_first(report: Report) -> bool:
     """Whether it is the first red run of its loop: what holds in every run is said once."""
     return bool(report.causes) and (report.progress is None or report.progress.position == 1)
+
+
+def _is_unsure(report: Report) -> bool:
+    """Whether more calls may tell more: in the first red run, where no suspect is probable."""
+    suspects = report.causes[0].suspects if report.causes else ()
+    return _is_first(report) and not any(suspect.score >= PROBABLE for suspect in suspects)
 
 
 def root_causes(report: Report, tokens: int, advisers: Mapping[str, Detector]) -> Iterator[str]:
