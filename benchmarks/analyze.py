@@ -110,12 +110,12 @@ def _of_readers() -> Iterator[tuple[str, tuple[float, float]]]:
     from loop_close.readers import DEFAULT_READERS
     from loop_close.text.sanitize import sanitize
 
-    for lazy in DEFAULT_READERS:
-        reader = lazy.load()
+    for reader in DEFAULT_READERS:
         texts = [p.with_suffix(".txt").read_text("utf-8") for p in _red_samples(reader.id)]
         text = sanitize("\n".join(texts) * (_MEGABYTE // max(1, sum(map(len, texts))) + 1))[:_MEGABYTE]
         half = text[: _MEGABYTE // 2]
-        yield reader.id, _pair(lambda t, r=reader: r.read(t, ""), half, text)
+        read = reader.load()
+        yield reader.id, _pair(lambda t, read=read: read(t, ""), half, text)
 
 
 def _red_samples(reader: str) -> list[Path]:

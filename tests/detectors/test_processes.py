@@ -30,12 +30,12 @@ def found(reading, exit_code=1):
     ],
 )
 def test_traceback_of_a_program(said, kind):
-    assert found(processes.TRACEBACKS.read(traceback_of(said), "")) == [(kind, "shop.py", 3)]
+    assert found(processes.read_tracebacks(traceback_of(said), "")) == [(kind, "shop.py", 3)]
 
 
 def test_syntax_error_of_a_program():
     text = '  File "shop.py", line 4\n    def f(:\n          ^\nSyntaxError: invalid syntax\n'
-    assert found(processes.TRACEBACKS.read(text, "")) == [("syntax-error", "shop.py", 4)]
+    assert found(processes.read_tracebacks(text, "")) == [("syntax-error", "shop.py", 4)]
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,14 @@ def test_syntax_error_of_a_program():
     ["Task exception was never retrieved", "Exception in thread Thread-1 (f):", "Exception ignored in: <x>"],
 )
 def test_exceptions_that_nobody_took(head):
-    reading = processes.ASYNCIO.read(f"{head}\n" + traceback_of("ValueError: bad"), "")
+    reading = processes.read_asyncio(f"{head}\n" + traceback_of("ValueError: bad"), "")
     assert found(reading) == [("unhandled-async", "shop.py", 3)]
 
 
 def test_warnings_of_coroutines():
     text = "shop.py:9: RuntimeWarning: coroutine 'save' was never awaited\n"
     text += "Task was destroyed but it is pending!\ntask: <Task pending coro=<f() running at shop.py:4>>\n"
-    assert found(processes.ASYNCIO.read(text, ""), 0) == [
+    assert found(processes.read_asyncio(text, ""), 0) == [
         ("unhandled-async", "shop.py", 4),
         ("unhandled-async", "shop.py", 9),
     ]
@@ -59,9 +59,9 @@ def test_warnings_of_coroutines():
 def test_crashes():
     dump = "Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n"
     dump += '  File "shop.py", line 3 in f\n'
-    assert found(processes.FAULTHANDLER.read(dump, "")) == [("crash", "shop.py", 3)]
-    assert found(runners.SHELL.read("Killed\n", "")) == [("crash", "", 0)]
+    assert found(processes.read_faulthandler(dump, "")) == [("crash", "shop.py", 3)]
+    assert found(runners.read_shell("Killed\n", "")) == [("crash", "", 0)]
 
 
 def test_nothing_on_exit_code_0():
-    assert found(processes.TRACEBACKS.read(traceback_of("ValueError: bad"), ""), 0) == []
+    assert found(processes.read_tracebacks(traceback_of("ValueError: bad"), ""), 0) == []

@@ -3,21 +3,23 @@
 import json
 from pathlib import Path
 
+from loop_close.readers import cut_off, processes, runners
 from loop_close.readers.contract import Reading
 from loop_close.text.sanitize import sanitize
 
+READERS = {**processes.READERS, **runners.READERS, **cut_off.READERS}
 CORPUS = Path(__file__).parent.parent / "corpus"
 PIECES = ["x", "(", "a.", "\n", " ", "/9j+", ": ", "-", "=" * 70 + "\n", "  File ", "Error: ", "| "]
 
 
 def samples(reader):
-    return sorted(path.stem for path in (CORPUS / reader.id).glob("*.json"))
+    return sorted(path.stem for path in (CORPUS / reader).glob("*.json"))
 
 
 def sample(reader, name):
     """The text of a sample with what a person says that it tells."""
-    told = json.loads((CORPUS / reader.id / f"{name}.json").read_text(encoding="utf-8"))
-    return sanitize((CORPUS / reader.id / f"{name}.txt").read_bytes().decode()), told
+    told = json.loads((CORPUS / reader / f"{name}.json").read_text(encoding="utf-8"))
+    return sanitize((CORPUS / reader / f"{name}.txt").read_bytes().decode()), told
 
 
 def told_by(failure, expected):
@@ -33,7 +35,7 @@ def told_by(failure, expected):
 
 def check(reader, name):
     text, told = sample(reader, name)
-    reading = reader.read(text, told["root"])
+    reading = READERS[reader](text, told["root"])
     expected = told["expected"]
     assert len(reading.failures) == len(expected)
     assert [told_by(f, e) for f, e in zip(reading.failures, expected, strict=True)] == expected
@@ -54,6 +56,6 @@ def check_spans(reading, text):
 
 def check_total(reader, text):
     """Whatever the text, something well formed comes back."""
-    reading = reader.read(text, "/home/dev/prog")
+    reading = READERS[reader](text, "/home/dev/prog")
     assert isinstance(reading, Reading)
     check_spans(reading, text)

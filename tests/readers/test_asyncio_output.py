@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.readers.processes import ASYNCIO
+from loop_close.readers.processes import read_asyncio
 
 
 @pytest.mark.parametrize(
@@ -16,11 +16,11 @@ from loop_close.readers.processes import ASYNCIO
     ],
 )
 def test_nothing_is_told(text):
-    reading = ASYNCIO.read(text, "")
+    reading = read_asyncio(text, "")
     assert (reading.failures, reading.warnings) == ((), ())
 
 
 def test_a_warning_from_elsewhere_has_no_file():
     text = "sys:1: RuntimeWarning: coroutine 'save' was never awaited\n"
-    (warned,) = ASYNCIO.read(text, "").warnings
+    (warned,) = read_asyncio(text, "").warnings
     assert (warned.file, warned.line, warned.message) == ("", 0, "coroutine 'save' was never awaited")

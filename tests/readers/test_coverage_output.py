@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.readers.runners import COVERAGE
+from loop_close.readers.runners import read_coverage
 
 
 @pytest.mark.parametrize(
@@ -13,4 +13,4 @@ from loop_close.readers.runners import COVERAGE
     ],
 )
 def test_nothing_is_told(text):
-    assert COVERAGE.read(text, "").failures == ()
+    assert read_coverage(text, "").failures == ()

@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from loop_close.library import close_loop
-from loop_close.readers.cut_off import READER
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 TOOLS = ("pytest", "unittest", "ruff", "mypy", "tox")
@@ -29,9 +28,9 @@ RED = list(red_logs())
 RUFF_END = "[*] 2 fixable with the `--fix` option.\n"
 
 
-@pytest.mark.parametrize("name", output_corpus.samples(READER))
+@pytest.mark.parametrize("name", output_corpus.samples("cut_off"))
 def test_corpus(name):
-    output_corpus.check(READER, name)
+    output_corpus.check("cut_off", name)
 
 
 def test_there_are_red_logs_of_every_tool():
@@ -125,7 +124,7 @@ def test_no_output_and_exit_code_0_is_good_news():
     "text", ["." * 300_000, "E   x\n" * 30_000, "FAILED a.py::x\n" * 20_000, "F" * 300_000]
 )
 def test_hostile_text_is_read_in_time(text):
-    output_corpus.check_total(READER, text)
+    output_corpus.check_total("cut_off", text)
 
 
 _FINDING = """\

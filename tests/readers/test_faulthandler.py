@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.readers.processes import FAULTHANDLER
+from loop_close.readers.processes import read_faulthandler
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from loop_close.readers.processes import FAULTHANDLER
     ],
 )
 def test_nothing_is_told(text):
-    assert FAULTHANDLER.read(text, "").failures == ()
+    assert read_faulthandler(text, "").failures == ()
 
 
 def test_frames_are_outermost_first_and_of_the_project():
@@ -24,7 +24,7 @@ def test_frames_are_outermost_first_and_of_the_project():
         '  File "/srv/shop/a.py", line 9 in <module>\n\nExtension modules: a (total: 1)\n'
         "Segmentation fault (core dumped)\nmake: done\n"
     )
-    reading = FAULTHANDLER.read(text, "/srv/shop")
+    reading = read_faulthandler(text, "/srv/shop")
     found = reading.failures[0].raised
     assert [(f.file, f.line, f.function) for f in found.frames] == [("a.py", 9, "<module>"), ("a.py", 3, "f")]
     assert text[reading.spans[0][1] :] == "\nmake: done\n"

@@ -8,13 +8,12 @@ from records import any_text
 
 from loop_close.facts import is_a
 from loop_close.readers.printed import printed_tracebacks, raised_in, raised_in_line
-from loop_close.readers.processes import TRACEBACKS
 
 ROOT = "/home/dev/prog"
 
 
 def of_sample(name):
-    text, _ = sample(TRACEBACKS, name)
+    text, _ = sample("traceback", name)
     return raised_in(text, ROOT)
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.readers.contract import Reading
-from loop_close.readers.pytest_output import READER
+from loop_close.readers.pytest_output import read_pytest
 
 START = "============================= test session starts =============================="
 FAILURES = "=================================== FAILURES ==================================="
@@ -26,7 +26,7 @@ def run(*parts, final="1 failed in 0.12s"):
 
 
 def names(text):
-    return [f.nodeid for f in READER.read(text, "").failures]
+    return [f.nodeid for f in read_pytest(text, "").failures]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def names(text):
     ],
 )
 def test_words_that_only_look_like_it_give_nothing(text):
-    assert READER.read(text, "").failures == ()
+    assert read_pytest(text, "").failures == ()
 
 
 def test_a_run_that_a_test_printed_is_text_of_the_outer_one():
@@ -56,7 +56,7 @@ def test_the_summary_tells_which_headings_are_of_the_run():
     inner = run(FAILURES, block("test_inner"), SUMMARY, "FAILED test_in.py::test_inner - ValueError: bad")
     summary = f"{SUMMARY}\nFAILED tests/test_a.py::test_outer - ValueError: bad"
     text = run(FAILURES, block("test_outer") + ruler("Captured stdout call", "-"), inner, summary)
-    reading = READER.read(text, "")
+    reading = read_pytest(text, "")
     assert [f.nodeid for f in reading.failures] == ["tests/test_a.py::test_outer"]
     assert "test_inner" in reading.failures[0].sections[0][1]
     assert reading.counts.failed == 1
@@ -66,7 +66,7 @@ def test_the_summary_tells_which_headings_are_of_the_run():
 def test_two_runs_below_each_other_are_two():
     first = run(FAILURES, block("test_a"), final="1 failed, 2 passed in 0.12s")
     second = run(FAILURES, block("test_b"), final="1 failed, 3 passed in 0.12s")
-    reading = READER.read(f"{first}py312: commands[0]> pytest\n{second}", "")
+    reading = read_pytest(f"{first}py312: commands[0]> pytest\n{second}", "")
     assert [f.nodeid for f in reading.failures] == ["tests/test_a.py::test_a", "tests/test_a.py::test_b"]
     assert (reading.counts.passed, reading.counts.failed) == (5, 2)
     assert len(reading.spans) == 2
@@ -74,7 +74,7 @@ def test_two_runs_below_each_other_are_two():
 
 def test_a_killed_run_does_not_swallow_the_next():
     killed = f"{START}\nrootdir: /srv/shop\ncollected 9 items\n\ntests/test_a.py ..\n"
-    reading = READER.read(killed + "Killed\n" + run(FAILURES, block("test_b")), "")
+    reading = read_pytest(killed + "Killed\n" + run(FAILURES, block("test_b")), "")
     assert [f.nodeid for f in reading.failures] == ["tests/test_a.py::test_b"]
     assert reading.incomplete
 
@@ -83,7 +83,7 @@ def test_a_killed_run_does_not_swallow_the_next():
 def test_parameters_may_hold_what_parts_a_line(name):
     name = name.strip()
     text = f"{SUMMARY}\nFAILED tests/test_a.py::TestX::{name} - ValueError: a - b\n{ruler('1 failed in 0.12s')}\n"
-    (failure,) = READER.read(text, "").failures
+    (failure,) = read_pytest(text, "").failures
     assert (failure.nodeid, failure.message) == (f"tests/test_a.py::TestX::{name}", "a - b")
 
 
@@ -96,12 +96,12 @@ def test_the_table_of_the_coverage_is_left_to_its_reader():
         SUMMARY,
         "FAILED tests/test_a.py::test_a",
     )
-    assert not any(s <= text.index("TOTAL") < e for s, e in READER.read(text, "").spans)
+    assert not any(s <= text.index("TOTAL") < e for s, e in read_pytest(text, "").spans)
 
 
 def test_paths_below_the_root_are_relative():
     text = run(FAILURES, block("test_a").replace("tests/test_a.py:3", "/srv/shop/tests/test_a.py:3"))
-    assert READER.read(text, "").failures[0].raised.frames[0].file == "tests/test_a.py"
+    assert read_pytest(text, "").failures[0].raised.frames[0].file == "tests/test_a.py"
 
 
 PIECES = [
@@ -180,7 +180,7 @@ PIECES = [
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=9), max_size=40))
 def test_any_text_is_read_without_an_error(pieces):
     text = "\n".join(pieces)
-    reading = READER.read(text, "")
+    reading = read_pytest(text, "")
     assert isinstance(reading, Reading)
     assert all(0 <= start < end <= len(text) for start, end in reading.spans)
 
@@ -204,4 +204,4 @@ def test_any_text_is_read_without_an_error(pieces):
 )
 def test_time_is_linear(line):
     text = f"{FAILURES}\n{ruler('test_a', '_')}\n" + line * (1_000_000 // len(line))
-    assert isinstance(READER.read(text, ""), Reading)
+    assert isinstance(read_pytest(text, ""), Reading)

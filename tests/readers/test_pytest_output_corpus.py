@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from loop_close.facts import innermost, leaves, links, place
-from loop_close.readers.pytest_output import READER
+from loop_close.readers.pytest_output import read_pytest
 from loop_close.text.sanitize import sanitize
 
 CORPUS = Path(__file__).parent.parent / "corpus" / "pytest"
@@ -17,7 +17,7 @@ SAMPLES = sorted(path.stem for path in CORPUS.glob("*.json"))
 def read(name):
     text = (CORPUS / f"{name}.txt").read_bytes().decode("utf-8", "replace")
     expected = json.loads((CORPUS / f"{name}.json").read_text(encoding="utf-8"))
-    return READER.read(sanitize(text), expected["root"]), expected, text
+    return read_pytest(sanitize(text), expected["root"]), expected, text
 
 
 def told(failure, expected):
@@ -93,7 +93,7 @@ def test_a_sample_cut_anywhere_names_no_test_that_the_whole_does_not(name):
     for part in range(1, 8):
         at = len(text) * part // 8
         for piece in (text[:at], text[at:]):
-            names = {function(f.nodeid) for f in READER.read(sanitize(piece), expected["root"]).failures}
+            names = {function(f.nodeid) for f in read_pytest(sanitize(piece), expected["root"]).failures}
             assert names <= {function(nodeid) for nodeid in whole}, part
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from loop_close.facts import innermost, links
 from loop_close.prompt.show import safe
-from loop_close.readers.pytest_output import READER
+from loop_close.readers.pytest_output import read_pytest
 from loop_close.text.sanitize import sanitize
 
 ROOT = Path(__file__).parent.parent.parent
@@ -61,7 +61,7 @@ def run(project, options, folder):
         check=False,
     )
     report = json.loads((root / "report.json").read_text(encoding="utf-8"))
-    return READER.read(sanitize(done.stdout.decode("utf-8", "replace")), str(root)), report
+    return read_pytest(sanitize(done.stdout.decode("utf-8", "replace")), str(root)), report
 
 
 def inside(report):

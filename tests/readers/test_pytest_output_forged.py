@@ -3,7 +3,7 @@
 import pytest
 
 from loop_close.library import close_loop
-from loop_close.readers.pytest_output import READER
+from loop_close.readers.pytest_output import read_pytest
 
 RED_BLOCK = "    def test_a():\n>       check()\nE       ValueError: bad\n\ntests/test_a.py:3: ValueError\n"
 
@@ -47,7 +47,7 @@ def fenced(text):
 
 
 def read(text):
-    return READER.read(text, "")
+    return read_pytest(text, "")
 
 
 def names(text):

@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.readers.runners import SHELL
+from loop_close.readers.runners import read_shell
 
 NO_FILE = "No such file or directory"
 
@@ -21,7 +21,7 @@ NO_FILE = "No such file or directory"
     ],
 )
 def test_nothing_is_told(text):
-    assert SHELL.read(text, "").failures == ()
+    assert read_shell(text, "").failures == ()
 
 
 @pytest.mark.parametrize(
@@ -44,5 +44,5 @@ def test_nothing_is_told(text):
     ],
 )
 def test_told(line, code, message):
-    (found,) = SHELL.read(f"start\n{line}\n", "").failures
+    (found,) = read_shell(f"start\n{line}\n", "").failures
     assert (found.code, found.message) == (code, message)

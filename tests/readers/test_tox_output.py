@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.readers.runners import TOX
+from loop_close.readers.runners import read_tox
 
 
 @pytest.mark.parametrize(
@@ -14,4 +14,4 @@ from loop_close.readers.runners import TOX
     ],
 )
 def test_nothing_is_told(text):
-    assert TOX.read(text, "").failures == ()
+    assert read_tox(text, "").failures == ()

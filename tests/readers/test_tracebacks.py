@@ -1,7 +1,7 @@
 import pytest
 
 from loop_close.library import close_loop
-from loop_close.readers.processes import TRACEBACKS
+from loop_close.readers.processes import read_tracebacks
 
 QUOTED = [
     "",
@@ -22,12 +22,12 @@ QUOTED = [
 
 @pytest.mark.parametrize("text", QUOTED)
 def test_nothing_is_told(text):
-    assert TRACEBACKS.read(text, "").failures == ()
+    assert read_tracebacks(text, "").failures == ()
 
 
 def test_equal_tracebacks_are_one_failure():
     text = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    x\nValueError: bad\n\n'
-    reading = TRACEBACKS.read(text * 3, "")
+    reading = read_tracebacks(text * 3, "")
     assert len(reading.failures) == 1
     assert len(reading.spans) == 3
 
@@ -36,7 +36,7 @@ def test_what_a_program_printed_before_is_no_message():
     text = (
         'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    x\nValueError: bad\nserved 3\n'
     )
-    reading = TRACEBACKS.read(text, "")
+    reading = read_tracebacks(text, "")
     assert reading.failures[0].message == "bad"
     assert text[reading.spans[0][1] :] == "\nserved 3\n"
 

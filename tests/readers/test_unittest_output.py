@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.readers.runners import UNITTEST
+from loop_close.readers.runners import read_unittest
 
 RULER, LINE = "=" * 70, "-" * 70
 
@@ -16,7 +16,7 @@ RULER, LINE = "=" * 70, "-" * 70
     ],
 )
 def test_nothing_is_told(text):
-    reading = UNITTEST.read(text, "")
+    reading = read_unittest(text, "")
     assert (reading.failures, reading.is_certain, reading.counts) == ((), False, None)
 
 
@@ -34,12 +34,12 @@ def test_nothing_is_told(text):
 )
 def test_names(what, nodeid, subtest, phase):
     text = f"{RULER}\nERROR: {what}\n{LINE}\nValueError: bad\n\n{LINE}\nRan 1 test in 0.1s\n\nFAILED (errors=1)\n"
-    (found,) = UNITTEST.read(text, "").failures
+    (found,) = read_unittest(text, "").failures
     assert (found.nodeid, found.subtest, found.phase) == (nodeid, subtest, phase)
 
 
 def test_without_its_summary_nothing_is_certain():
-    reading = UNITTEST.read(f"{RULER}\nFAIL: test_a (m.A.test_a)\n{LINE}\nAssertionError: bad\n", "")
+    reading = read_unittest(f"{RULER}\nFAIL: test_a (m.A.test_a)\n{LINE}\nAssertionError: bad\n", "")
     assert (len(reading.failures), reading.is_certain, reading.counts) == (1, False, None)
 
 
@@ -85,5 +85,5 @@ def failing(name="test_a", captured=""):
     ],
 )
 def test_counts_are_of_the_last_summary_unless_runs_are_apart(text, passed, failed, errors, xpassed):
-    counts = UNITTEST.read(text, "").counts
+    counts = read_unittest(text, "").counts
     assert (counts.passed, counts.failed, counts.errors, counts.xpassed) == (passed, failed, errors, xpassed)

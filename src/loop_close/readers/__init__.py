@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from loop_close.readers.contract import Reader, Reading
+from loop_close.readers.contract import Read, Reading
 
 _END = 5_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LazyReader:
-    """A reader that is not loaded yet.
+class Reader:
+    """One format of text; its module is loaded when a text may be of it.
 
+    :ivar id: unique; the name of its corpus, too.
     :ivar marks: a text that contains none of these is not of its format.
     :ivar last_marks: nor is one that contains none of these in its last lines.
     :ivar module: the name of its module, which is loaded by :func:`_readers_of`.
@@ -24,8 +25,8 @@ class LazyReader:
     module: str
     last_marks: tuple[str, ...] = ()
 
-    def load(self) -> Reader:
-        """The reader itself."""
+    def load(self) -> Read:
+        """The function that reads it."""
         return _readers_of(self.module)[self.id]
 
     def read(self, text: str, root: str) -> Reading:
@@ -34,7 +35,7 @@ class LazyReader:
         begun = f"\n{text}" if len(text) < 4_000 else text
         end = text[-_END:]
         if any(_has(begun, mark) for mark in self.marks) or any(mark in end for mark in self.last_marks):
-            return self.load().read(text, root)
+            return self.load()(text, root)
         return Reading()
 
 
@@ -43,7 +44,7 @@ def _has(text: str, mark: str) -> bool:
     return all(map(text.__contains__, mark)) and mark in text
 
 
-def _readers_of(module: str) -> Mapping[str, Reader]:
+def _readers_of(module: str) -> Mapping[str, Read]:
     """The readers of a module by id. Loading all modules would take longer than reading most logs."""
     match module:
         case "pytest_output":
@@ -64,8 +65,8 @@ def _readers_of(module: str) -> Mapping[str, Reader]:
 _LINTED = (".py:", ".pyi:", ".ipynb:", ".toml:", "--> ", '"noqa_row"', "Would reformat: ", "Failed to parse ")
 
 #: What a reader has read, the later ones do not see: those of whole runs come before those of single lines.
-DEFAULT_READERS: tuple[LazyReader, ...] = (
-    LazyReader(
+DEFAULT_READERS: tuple[Reader, ...] = (
+    Reader(
         id="pytest",
         marks=(
             *(
@@ -89,38 +90,38 @@ DEFAULT_READERS: tuple[LazyReader, ...] = (
         ),
         module="pytest_output",
     ),
-    LazyReader(id="unittest", marks=("\nRan ", "=====\n"), module="runners"),
-    LazyReader(
+    Reader(id="unittest", marks=("\nRan ", "=====\n"), module="runners"),
+    Reader(
         id="pyright", marks=(" error", '"generalDiagnostics"', "File or directory "), module="type_checkers"
     ),
-    LazyReader(
+    Reader(
         id="mypy",
         marks=(": error: ", "mypy: ", " source file", "errors prevented", '"severity": "'),
         module="type_checkers",
     ),
-    LazyReader(id="ty", marks=("error[", "fatal["), module="type_checkers"),
-    LazyReader(id="pyrefly", marks=("ERROR ", '"concise_description"', "pyrefly"), module="type_checkers"),
-    LazyReader(id="ruff", marks=_LINTED, module="linters"),
-    LazyReader(id="flake8", marks=_LINTED, module="linters"),
-    LazyReader(id="coverage", marks=("% not reached.", "Coverage failure: total of "), module="runners"),
-    LazyReader(
+    Reader(id="ty", marks=("error[", "fatal["), module="type_checkers"),
+    Reader(id="pyrefly", marks=("ERROR ", '"concise_description"', "pyrefly"), module="type_checkers"),
+    Reader(id="ruff", marks=_LINTED, module="linters"),
+    Reader(id="flake8", marks=_LINTED, module="linters"),
+    Reader(id="coverage", marks=("% not reached.", "Coverage failure: total of "), module="runners"),
+    Reader(
         id="faulthandler",
         marks=("(most recent call first):", "Fatal Python error: ", "Windows fatal exception"),
         module="processes",
     ),
-    LazyReader(
+    Reader(
         id="asyncio",
         marks=("Traceback (", "Task was destroyed", "never awaited", "never retrieved", "Exception "),
         module="processes",
     ),
-    LazyReader(
+    Reader(
         id="traceback",
         marks=("Traceback (", '  File "', ": No module named ", "finding module spec", ": can't ", "Sorry: "),
         module="processes",
     ),
-    LazyReader(id="pre_commit", marks=("- hook id: ",), module="runners"),
-    LazyReader(id="tox", marks=(": FAIL", "HandledError| ", " summary ___"), module="runners"),
-    LazyReader(
+    Reader(id="pre_commit", marks=("- hook id: ",), module="runners"),
+    Reader(id="tox", marks=(": FAIL", "HandledError| ", " summary ___"), module="runners"),
+    Reader(
         id="shell",
         marks=(
             *("not found", "such file", "ermission denied", "cannot execute: ", "ailed to spawn: "),
@@ -131,5 +132,5 @@ DEFAULT_READERS: tuple[LazyReader, ...] = (
         ),
         module="runners",
     ),
-    LazyReader(id="cut_off", marks=("",), module="cut_off"),  # any text may be a piece of an output
+    Reader(id="cut_off", marks=("",), module="cut_off"),  # any text may be a piece of an output
 )

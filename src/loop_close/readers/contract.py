@@ -37,20 +37,10 @@ class Reading:
     incomplete: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reader:
-    """One format of text.
-
-    :ivar id: unique; the name of its corpus, too.
-    :ivar description: one line for a list of readers.
-    :ivar read: a pure function of the text and the project's root (a path with forward slashes, empty when it
-        is not known). The text is sanitized: no escape sequences, line feeds as the only line breaks. It takes
-        time linear in the text, never raises, and gives ``Reading()`` for text that is not of its format.
-    """
-
-    id: str
-    description: str
-    read: Callable[[str, str], Reading]
+#: A reader of one format: a pure function of the text and the project's root (a path with forward slashes, empty if
+#: it is unknown). The text is sanitized: no escape sequences, line feeds as the only line breaks. A reader takes time
+#: linear in the text, never raises, and returns ``Reading()`` for text of another format.
+Read = Callable[[str, str], Reading]
 
 
 def is_at_end(text: str, end: int, most: int = _LAST_LINES) -> bool:

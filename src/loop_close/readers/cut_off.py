@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from loop_close.model import Counts, Failure
-from loop_close.readers.contract import CUT, MARK, Reader, Reading, is_at_end, is_quoted_until, sum_of
+from loop_close.readers.contract import CUT, MARK, Read, Reading, is_at_end, is_quoted_until, sum_of
 from loop_close.readers.printed import HEADER, LINKS
 from loop_close.readers.pytest_output.failures import NOT_STARTED, failure_of_entry
 from loop_close.readers.pytest_output.pairs import BLOCKS, PASSED, SUMMARY, WARNINGS, Ruler, rulers
@@ -76,7 +76,7 @@ _TIMEOUT = re.compile(r"^\+{10,200} Timeout \+{10,200}$", re.MULTILINE)
 _FIRST = re.compile(r"\A[FE]{1,400}(?=\n*={0,70}\n*\Z)")
 
 
-def read(text: str, root: str) -> Reading:
+def read_cut_off(text: str, root: str) -> Reading:
     """A failure for each line of a summary that names one; a number of failures if nothing names them.
 
     A number among the last lines counts even with exit code 0. A name alone counts only beside a number.
@@ -219,13 +219,6 @@ def _checked(tool: str, number: int, what: str) -> Failure:
     noun, space, more = what.partition(" ")
     message = f"{number} {noun}{'s' * (number != 1)}{space}{more} counted in the output, none of them shown"
     return Failure(nodeid="", phase="check", tool=tool, message=message, number=number)
-
-
-READER = Reader(
-    id="cut_off",
-    description="lines of the tools above, where the lines around them are missing",
-    read=read,
-)
 
 
 # --- the last lines of a run that was interrupted, that crashed, or whose output was cut
@@ -400,4 +393,4 @@ def _within(text: str) -> tuple[str, int, int] | None:
     return None
 
 
-READERS = {READER.id: READER}
+READERS: dict[str, Read] = {"cut_off": read_cut_off}

@@ -34,7 +34,7 @@ from loop_close.readers.checks import (
     string,
     word,
 )
-from loop_close.readers.contract import Reader, Reading, project_path
+from loop_close.readers.contract import Read, Reading, project_path
 
 #: The code of a rule, of Ruff and of the plugins of flake8.
 _CODE = r"[A-Z]{1,6}\d{3,5}"
@@ -164,11 +164,6 @@ def _flake8_finding(one: LintLine, source: tuple[str, ...]) -> CheckerFinding:
     )
 
 
-FLAKE8 = Reader(
-    id="flake8", description="flake8: default output, --show-source, pylint format", read=read_flake8
-)
-
-
 # --- Ruff: ``ruff check`` in its formats for people, and ``ruff format --check``
 
 _REFORMAT = re.compile(r"Would reformat: (?P<file>\S[^\n]{0,400})\Z")
@@ -287,11 +282,6 @@ def _add_new(unparsed: Sequence[CheckerFinding], found: Findings) -> None:
             found.add(finding)
 
 
-RUFF = Reader(
-    id="ruff", description="Ruff: check (full, concise, grouped, json), format --check", read=read_ruff
-)
-
-
 # --- Ruff's JSON: one document, or an object on each line
 
 _DOCUMENT = re.compile(r'^\[\s{0,20}\{\s{0,20}"', re.MULTILINE)
@@ -328,4 +318,4 @@ def _ruff_json_finding(item: Mapping[str, Any]) -> CheckerFinding:
     )
 
 
-READERS = {reader.id: reader for reader in (FLAKE8, RUFF)}
+READERS: dict[str, Read] = {"flake8": read_flake8, "ruff": read_ruff}

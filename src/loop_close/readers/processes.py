@@ -9,7 +9,7 @@ from typing import TypeVar
 from loop_close.conventions import is_test_file
 from loop_close.facts import innermost, links
 from loop_close.model import Failure, Frame, Raised, Site, Warned
-from loop_close.readers.contract import Reader, Reading, is_at_end, line_end, project_path
+from loop_close.readers.contract import Read, Reading, is_at_end, line_end, project_path
 from loop_close.readers.printed import (
     FRAME,
     MARKERS,
@@ -151,13 +151,6 @@ def _built_in(name: str, message: str, details: dict[str, str]) -> Raised:
     return Raised(type=name, message=message, bases=bases_of(name), details=details)
 
 
-TRACEBACKS = Reader(
-    id="traceback",
-    description="tracebacks that a program printed, and Python's words where it could not run one",
-    read=read_tracebacks,
-)
-
-
 # --- dumps of faulthandler
 
 _MAX_FRAMES = 16
@@ -255,13 +248,6 @@ def _dump_failure(head: re.Match[str], dump: _Dump) -> Failure:
         site=Site(frame=frames[-1]) if frames else None,
     )
     return _process_failure(raised)
-
-
-FAULTHANDLER = Reader(
-    id="faulthandler",
-    description="fatal errors of the interpreter and time limits, as faulthandler dumps them",
-    read=read_faulthandler,
-)
 
 
 # --- unhandled exceptions of tasks, threads, callbacks and finalizers; coroutines never awaited
@@ -376,10 +362,8 @@ def _never_awaited(found: re.Match[str], root: str) -> Warned:
     return Warned(category="RuntimeWarning", message=found["message"], file=file or "", line=line)
 
 
-ASYNCIO = Reader(
-    id="asyncio",
-    description="exceptions that no code took: of tasks, threads, callbacks and finalizers; coroutines never awaited",
-    read=read_asyncio,
-)
-
-READERS = {reader.id: reader for reader in (TRACEBACKS, FAULTHANDLER, ASYNCIO)}
+READERS: dict[str, Read] = {
+    "traceback": read_tracebacks,
+    "faulthandler": read_faulthandler,
+    "asyncio": read_asyncio,
+}

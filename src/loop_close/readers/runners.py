@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 
 from loop_close.model import Counts, Failure, Frame, Phase, Raised
-from loop_close.readers.contract import CUT, MARK, Reader, Reading, is_at_end, is_quoted_until, project_path
+from loop_close.readers.contract import CUT, MARK, Read, Reading, is_at_end, is_quoted_until, project_path
 from loop_close.readers.printed import printed_tracebacks, raised_in_line
 from loop_close.text import cut
 
@@ -159,13 +159,6 @@ def _process(code: str, message: str, file: str = "", line: int = 0) -> Failure:
     return Failure(nodeid="", phase="process", tool="shell", code=code, message=message, file=file, line=line)
 
 
-SHELL = Reader(
-    id="shell",
-    description="commands that a shell could not run, or that a signal ended",
-    read=read_shell,
-)
-
-
 # --- tox
 
 _TOX_MAX_FAILURES = 500
@@ -218,9 +211,6 @@ def _tox_failures(text: str) -> list[Failure]:
     ]
 
 
-TOX = Reader(id="tox", description="environments that tox says have failed", read=read_tox)
-
-
 # --- pre-commit
 
 _PRE_COMMIT_MAX_FAILURES = 200
@@ -262,11 +252,6 @@ def _pre_commit_failure(detail: re.Match[str], lines: list[str]) -> Failure:
     return Failure(nodeid="", phase="process", tool="pre-commit", code=detail["id"], message=message)
 
 
-PRE_COMMIT = Reader(
-    id="pre_commit", description="hooks that pre-commit says have failed", read=read_pre_commit
-)
-
-
 # --- coverage and pytest-cov
 
 _MAX_TABLE = 16_000
@@ -302,13 +287,6 @@ def _table(text: str) -> tuple[tuple[str, str], ...]:
     if total is None:
         return ()
     return (("coverage", text[heads[-1].start() : total.end()][-_MAX_TABLE:]),)
-
-
-COVERAGE = Reader(
-    id="coverage",
-    description="coverage below the limit, by coverage report or pytest-cov",
-    read=read_coverage,
-)
 
 
 # --- unittest
@@ -527,7 +505,10 @@ def _unittest_counts(text: str, summaries: list[re.Match[str]], heads: list[str]
     )
 
 
-UNITTEST = Reader(
-    id="unittest", description="the output of unittest's runner, and of Django's", read=read_unittest
-)
-READERS = {reader.id: reader for reader in (SHELL, TOX, PRE_COMMIT, COVERAGE, UNITTEST)}
+READERS: dict[str, Read] = {
+    "shell": read_shell,
+    "tox": read_tox,
+    "pre_commit": read_pre_commit,
+    "coverage": read_coverage,
+    "unittest": read_unittest,
+}

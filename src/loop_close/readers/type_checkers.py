@@ -29,7 +29,7 @@ from loop_close.readers.checks import (
     string,
     word,
 )
-from loop_close.readers.contract import Reader, Reading
+from loop_close.readers.contract import Read, Reading
 
 _MYPY_LINE = re.compile(
     rf"(?P<file><string>|{BARE_PATH})"
@@ -221,9 +221,6 @@ def _json(line: str, at: int, found: Findings) -> None:
         found.add(finding)
 
 
-MYPY = Reader(id="mypy", description="mypy and dmypy: text, --pretty, --output json", read=read_mypy)
-
-
 # --- Pyright: its text, and the document of ``--outputjson``
 
 _PYRIGHT_LINE = re.compile(
@@ -322,9 +319,6 @@ def _pyright_from_json(diagnostic: Mapping[str, Any]) -> CheckerFinding:
     )
 
 
-PYRIGHT = Reader(id="pyright", description="Pyright and basedpyright: text, --outputjson", read=read_pyright)
-
-
 # --- Pyrefly: full text with excerpts, min-text lines, and its JSON document
 
 _LEVEL = r" {0,2}(?P<level>ERROR|WARN|INFO) "
@@ -416,9 +410,6 @@ def _pyrefly_from_json(error: Mapping[str, Any]) -> CheckerFinding:
     )
 
 
-PYREFLY = Reader(id="pyrefly", description="Pyrefly: full-text, min-text, json", read=read_pyrefly)
-
-
 # --- ty: its full output with excerpts, and its concise lines
 
 _TY_RULE = r"(?P<kind>error|fatal|warning|info)\[(?P<code>[a-z][a-z0-9:-]{0,80})\]"
@@ -484,6 +475,9 @@ def _ty_finding(header: re.Match[str], excerpt: Excerpt | None, notes: list[str]
     return excerpt.finding(message, header["code"], said)
 
 
-TY = Reader(id="ty", description="ty: full and concise output", read=read_ty)
-
-READERS = {reader.id: reader for reader in (MYPY, PYRIGHT, PYREFLY, TY)}
+READERS: dict[str, Read] = {
+    "mypy": read_mypy,
+    "pyright": read_pyright,
+    "pyrefly": read_pyrefly,
+    "ty": read_ty,
+}

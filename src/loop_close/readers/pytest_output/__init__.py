@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from loop_close.model import Counts, Failure, Warned
-from loop_close.readers.contract import Reader, Reading, is_at_end, is_quoted_until, merged, sum_of
+from loop_close.readers.contract import Read, Reading, is_at_end, is_quoted_until, merged, sum_of
 from loop_close.readers.pytest_output.failures import (
     MAX_WARNINGS,
     NOT_STARTED,
@@ -51,7 +51,7 @@ _BARE = re.compile(
 _ROOT = re.compile(r"\nrootdir: (?P<root>[^\n,]{1,1000})")
 
 
-def read(text: str, root: str = "") -> Reading:
+def read_pytest(text: str, root: str = "") -> Reading:
     """Read every run of pytest in a text."""
     text = f"\n{text}"
     if not any(mark in text for mark in _MARKS) and _BARE.search(text) is None:
@@ -216,9 +216,4 @@ def _without(start: int, end: int, holes: list[tuple[int, int]]) -> Iterator[tup
         yield start, end
 
 
-READER = Reader(
-    id="pytest",
-    description="what pytest prints to the terminal, in every style of tracebacks",
-    read=read,
-)
-READERS = {READER.id: READER}
+READERS: dict[str, Read] = {"pytest": read_pytest}
