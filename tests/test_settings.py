@@ -11,7 +11,7 @@ from loop_close.progress import signals
 from loop_close.settings import (
     _LEAST,
     MIN_BUDGET,
-    SIGNALS,
+    SIGNAL_NAMES,
     KnownEntry,
     Settings,
     SettingsError,
@@ -97,7 +97,7 @@ def test_signals_that_are_none_are_refused_and_all_are_listed(kinds):
 
 def test_settings_know_every_threshold_and_signal():
     assert set(_LEAST) == {f.name for f in dataclasses.fields(Thresholds)} - {"off"}
-    assert tuple(signals.SIGNALS) == SIGNALS
+    assert tuple(signals.SIGNALS) == SIGNAL_NAMES
 
 
 @pytest.mark.parametrize("key", ["Budget", "budgets", "", "loop-close", "__class__"])

@@ -83,6 +83,11 @@ def is_environment(failure: Failure) -> bool:
     return failure.phase == "process" and failure.tool in _RUNNERS
 
 
+def failure_order(failure: Failure) -> tuple[str, ...]:
+    """The order in which failures are reported, whatever order they came in. Equal for one failure seen twice."""
+    return failure.nodeid, failure.phase, failure.subtest, failure.message
+
+
 def links(raised: Raised | None) -> Iterator[Raised]:
     """The exception, then what it was raised from or during, to the first of the chain."""
     while raised is not None:

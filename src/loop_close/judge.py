@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector, in_order, run_detectors
-from loop_close.facts import TEST_PHASES
+from loop_close.facts import TEST_PHASES, failure_order
 from loop_close.memory import Episode
 from loop_close.model import (
     Evidence,
@@ -118,11 +118,6 @@ def as_failure(found: Evidence) -> Evidence:
     """Evidence with a failure made of its own words, so that it can be a root cause."""
     made = Failure(nodeid="", phase="check", message=found.snippet, file=found.file, line=found.line)
     return replace(found, failure=made)
-
-
-def failure_order(failure: Failure) -> tuple[str, ...]:
-    """The order in which failures are reported, whatever order they came in."""
-    return failure.nodeid, failure.phase, failure.subtest, failure.message
 
 
 def without_known(

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from loop_close.conventions import is_like
 from loop_close.emit.report import ReportError, parsed
-from loop_close.facts import is_environment, links
-from loop_close.judge import close, failure_order
+from loop_close.facts import failure_order, is_environment, links
+from loop_close.judge import close
 from loop_close.model import (
     Counts,
     Evidence,

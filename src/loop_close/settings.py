@@ -63,7 +63,7 @@ _LEAST: Mapping[str, int] = {
     "cooldown": 0,
     "similarity": 0,
 }
-SIGNALS = (
+SIGNAL_NAMES = (
     *("test-tampering", "oscillation", "repeated-failure", "similar-failure", "whack-a-mole", "regression"),
     *("no-edit", "no-effective-edit", "flaky", "infrastructure"),
 )
@@ -94,7 +94,7 @@ def _is_line(value: Any) -> bool:
 
 
 def _are_signals(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(kind in SIGNALS for kind in value)
+    return isinstance(value, list | tuple) and all(kind in SIGNAL_NAMES for kind in value)
 
 
 def _are_known(value: Any) -> bool:
@@ -188,7 +188,7 @@ class Settings:
         "the hook sends an agent back, once, after a green run in which no test ran an edited function",
     )
     signals_off: Sequence[str] = _setting(
-        (), f"a list of {', '.join(SIGNALS)}", _are_signals, "kinds of signals that never fire"
+        (), f"a list of {', '.join(SIGNAL_NAMES)}", _are_signals, "kinds of signals that never fire"
     )
     known: Sequence[KnownEntry] = _setting(
         (),

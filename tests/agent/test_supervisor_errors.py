@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.agent.tool_results import is_infrastructure_error
+from loop_close.progress.fingerprints import is_infrastructure_text
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ from loop_close.agent.tool_results import is_infrastructure_error
     ],
 )
 def test_of_the_machine(text):
-    assert is_infrastructure_error(text)
+    assert is_infrastructure_text(text)
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,9 @@ def test_of_the_machine(text):
     ],
 )
 def test_of_the_tool(text):
-    assert not is_infrastructure_error(text)
+    assert not is_infrastructure_text(text)
 
 
 @given(st.text(st.characters(exclude_categories=())))
 def test_any_text_is_taken(text):
-    assert is_infrastructure_error(text) in (True, False)
+    assert is_infrastructure_text(text) in (True, False)

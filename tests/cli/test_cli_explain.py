@@ -4,7 +4,7 @@ import pytest
 from jsonschema import validate
 from remembered import begin, called, document, execute, opened, remember
 
-from loop_close.settings import SIGNALS
+from loop_close.settings import SIGNAL_NAMES
 
 TEXT = {"type": "string"}
 SCHEMA = {
@@ -25,7 +25,7 @@ SCHEMA = {
         "signals": {
             "items": {
                 "required": ["kind", "fired", "runs", "tests", "explanation"],
-                "properties": {"kind": {"enum": list(SIGNALS)}, "fired": {"type": "boolean"}},
+                "properties": {"kind": {"enum": list(SIGNAL_NAMES)}, "fired": {"type": "boolean"}},
             }
         },
         "failures": {
@@ -68,7 +68,7 @@ def test_every_signal_is_told_those_that_fired_first(tmp_path):
         "current thresholds: repeats 3, half_open_after 2, open_after 3, varied 6, mole 3, cooldown 0, similarity 0.9"
     )
     assert fired.startswith("no-edit: FIRED in runs 1, 2, 3, 4\n  no project file changed between")
-    assert sorted(other.partition(":")[0] for other in others) == sorted(set(SIGNALS) - {"no-edit"})
+    assert sorted(other.partition(":")[0] for other in others) == sorted(set(SIGNAL_NAMES) - {"no-edit"})
     assert all(
         other.splitlines()[0].endswith(": not fired") and other.splitlines()[1].strip() for other in others
     )
@@ -108,7 +108,7 @@ def test_signal_that_did_not_fire(tmp_path):
 
 
 def test_unknown_signal_is_named_with_those_there_are(tmp_path):
-    said = f"loop-close: unknown signal 'noedit'; known signals: {', '.join(SIGNALS)}\n"
+    said = f"loop-close: unknown signal 'noedit'; known signals: {', '.join(SIGNAL_NAMES)}\n"
     assert called("explain", "noedit") == (64, "", said)
     remember(tmp_path, "a")
     assert called("explain", "--json", "noedit") == (64, "", said)
@@ -117,7 +117,7 @@ def test_unknown_signal_is_named_with_those_there_are(tmp_path):
 def test_json(tmp_path):
     remember(tmp_path, *["a b"] * 4)
     found = explained()
-    assert [each["kind"] for each in found["signals"]] == list(SIGNALS)
+    assert [each["kind"] for each in found["signals"]] == list(SIGNAL_NAMES)
     assert (found["run"], found["verdict"], found["failures"]) == (4, "stuck", [])
     one = explained("no-edit")
     assert one["signals"][0]["runs"] == [1, 2, 3, 4]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from loop_close.memory import Breaker, ChangedTest, Progress, Step
-from loop_close.model import Failure, Raised, Verdict
-from loop_close.progress.fingerprints import is_infrastructure
+from loop_close.model import Verdict
+from loop_close.progress.fingerprints import is_infrastructure_text
 from loop_close.progress.steps import attempts
 from loop_close.progress.tampering import KINDS, open_changes
 from loop_close.text.normalize import stabilize
@@ -96,7 +95,7 @@ def _kind(result: ToolResult, text: str) -> Kind:
         return "advanced"
     if not result.is_error:
         return "success"
-    return "infrastructure" if is_infrastructure_error(text) else "error"
+    return "infrastructure" if is_infrastructure_text(text) else "error"
 
 
 def _json(value: Any, *, is_folded: bool = False) -> str:
@@ -122,43 +121,6 @@ def _plain(value: Any, is_folded: bool) -> Any:
 def _digest(*parts: str) -> str:
     text = "\0".join(parts)
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
-
-
-# The first lines tell what went wrong, or the last ones in a traceback.
-_END = 1_000
-
-_INFRASTRUCTURE = re.compile(
-    r"\bE(?:CONNRESET|CONNREFUSED|CONNABORTED|TIMEDOUT|NOTFOUND|AI_AGAIN|PIPE|HOSTUNREACH|NETUNREACH|NOSPC|DQUOT|MFILE)\b"
-    r"|\btimed[ -]?out\b|\bdeadline exceeded\b|(?:^|: )timeout\W*$|\bTimeout(?:Error|Exception|Expired)\b"
-    r"|\b(?:connect|connection|read|write|pool|gateway|request|operation)[ -]?time-?out\b"
-    r"|\btime-?out (?:of|after|exceeded|expired|reached|while|waiting)\b"
-    r"|\bconnection (?:was |has been )?(?:reset|refused|aborted|closed|lost)\b|\bsocket hang up\b|\bfetch failed\b"
-    r"|\bConnection(?:Reset|Refused|Aborted|Error)|\bbroken ?pipe|\bserver disconnected\b"
-    r"|\brate[ _-]?limit(?:ed|[ _](?:error|exceeded|reached|hit))\b|\bexceed(?:ed|s)? [^\n]{0,40}\brate limit"
-    r"|\btoo many requests\b|\bthrottl(?:ed|ing)|\boverloaded_error\b|(?:^|: | is )(?:currently )?overloaded\W*$"
-    r"|\b(?:bad gateway|service (?:temporarily )?unavailable|internal server error)\b"
-    r"|(?:\b(?:HTTP(?:/[\d.]+)?|status(?:[ _]?code)?|error code)|\b(?:HTTP|API|Axios|Server|Fetch)Error)"
-    r"\W{0,3}(?:429|5\d\d)\b|\berror (?:429|5\d\d)\b",
-    re.IGNORECASE | re.MULTILINE,
-)
-# The words of a failed test, which reports time limits or statuses of the program.
-_VERDICT = re.compile(r"(?i:\bassert(?:ion\w*)?\b)|\bFAILED\b|^FAIL: ", re.MULTILINE)
-
-
-def is_infrastructure_error(text: str) -> bool:
-    """Whether the same call may well succeed later.
-
-    Time limits, lost and refused connections, rate limits, statuses 429 and 5xx, a full disk.
-
-    :param text: the text of the error.
-    """
-    ends = text if len(text) <= 2 * _END else f"{text[:_END]}\n{text[-_END:]}"
-    if _VERDICT.search(ends):
-        return False
-    # The rule for test runs reads a failure record, here one of the system.
-    raised = Raised(type="OSError", message=ends)
-    failure = Failure(nodeid="", phase="process", message=ends, raised=raised)
-    return _INFRASTRUCTURE.search(ends) is not None or is_infrastructure("", failure)
 
 
 #: Keys in the ``_meta`` of a tool's result. True: it made no progress. The first key is that of nimblebrain's loop

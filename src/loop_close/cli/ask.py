@@ -18,7 +18,7 @@ from loop_close.conventions import is_of_tests
 from loop_close.facts import file_of, test_function
 from loop_close.memory import Episode, FailureRecord, Run, Signal, Thresholds
 from loop_close.progress.steps import UNEDITED
-from loop_close.settings import SIGNALS, KnownEntry
+from loop_close.settings import SIGNAL_NAMES, KnownEntry
 from loop_close.store.contract import RunRow
 from loop_close.testcode.selection import Selection, selections
 from loop_close.testcode.suite import TestSuite
@@ -380,8 +380,8 @@ def explain(options: argparse.Namespace, streams: Streams) -> int:
     """Print the signals of the last run that ended; always 0."""
     from loop_close.remember import limits_of
 
-    if options.signal is not None and options.signal not in SIGNALS:
-        raise UsageError(f"unknown signal {options.signal!r}; known signals: {', '.join(SIGNALS)}")
+    if options.signal is not None and options.signal not in SIGNAL_NAMES:
+        raise UsageError(f"unknown signal {options.signal!r}; known signals: {', '.join(SIGNAL_NAMES)}")
     project = project_of(options)
     known = read(project.history, lambda m: _known(m, options.source, options.signal), options.source)
     limits = limits_of(project.settings)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from loop_close.facts import failure_order
 from loop_close.model import Counts, Failure, Warned
 from loop_close.readers.contract import Read, Reading, is_at_end, is_quoted_until, merged, sum_of
 from loop_close.readers.pytest_output.failures import (
@@ -167,10 +168,11 @@ class _RunsFound:
         return bool(self.incomplete) or any(c.failed or c.errors for c in self.counts)
 
     def whole(self) -> Reading:
-        failures = tuple(dict.fromkeys(map(_key, self.failures)))
-        by_key = {_key(f): f for f in reversed(self.failures)}
+        failures: dict[tuple[str, ...], Failure] = {}
+        for failure in self.failures:
+            failures.setdefault(failure_order(failure), failure)
         return Reading(
-            failures=tuple(by_key[key] for key in failures[:_MAX_FAILURES]),
+            failures=tuple(failures.values())[:_MAX_FAILURES],
             warnings=tuple(dict.fromkeys(self.warnings))[:MAX_WARNINGS],
             counts=sum_of(self.counts) if self.counts else None,
             # as offsets of the text without the line break put in front of it
@@ -178,10 +180,6 @@ class _RunsFound:
             is_certain=self.is_certain,
             incomplete=self.incomplete,
         )
-
-
-def _key(failure: Failure) -> tuple[str, ...]:
-    return failure.nodeid, failure.phase, failure.subtest, failure.message
 
 
 def _names(text: str, run: PytestRun) -> tuple[NodeIds, PytestRun]:
