@@ -151,11 +151,11 @@ def is_about_a_file(raised: Raised | None) -> bool:
     return raised is not None and not raised.details.get("path", "<").startswith("<")
 
 
-def bounded(frames: Sequence[_Frame]) -> tuple[Sequence[_Frame], int]:
-    """The outermost and innermost frames, and how many between them were left out."""
+def bounded(frames: Sequence[_Frame]) -> Sequence[_Frame]:
+    """The outermost and innermost frames, where there are more than are kept."""
     if len(frames) <= MAX_OUTER + MAX_INNER:
-        return frames, 0
-    return [*frames[:MAX_OUTER], *frames[-MAX_INNER:]], len(frames) - MAX_OUTER - MAX_INNER
+        return frames
+    return [*frames[:MAX_OUTER], *frames[-MAX_INNER:]]
 
 
 def place(failure: Failure) -> tuple[str, int, str]:

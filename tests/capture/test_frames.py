@@ -80,7 +80,6 @@ def test_deep_recursion_is_bounded(written):
     found = describe_any(written.error("tests/test_it.py", text), written.project)
     assert found.type == "RecursionError"
     assert len(found.frames) == MAX_OUTER + MAX_INNER
-    assert found.omitted_frames > 500
     assert [f.function for f in found.frames[:2]] == ["test_it", "f"]
 
 
@@ -127,12 +126,10 @@ def test_recursion_error_that_is_raised_by_hand_keeps_its_frames(written):
     assert [f.function for f in found.frames] == ["test_it", "deep"]
 
 
-@pytest.mark.parametrize(
-    ("number", "kept", "omitted"), [(0, 0, 0), (1, 1, 0), (16, 16, 0), (17, 16, 1), (900, 16, 884)]
-)
-def test_bounded(number, kept, omitted):
-    found, left_out = bounded(list(range(number)))
-    assert (len(found), left_out) == (kept, omitted)
+@pytest.mark.parametrize(("number", "kept"), [(0, 0), (1, 1), (16, 16), (17, 16), (900, 16)])
+def test_bounded(number, kept):
+    found = bounded(list(range(number)))
+    assert len(found) == kept
     assert found == sorted(found)
     if number:
         assert (found[0], found[-1]) == (0, number - 1)

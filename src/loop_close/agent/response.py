@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from loop_close.text.sanitize import sanitize
+from loop_close.text.sanitize import fence_after, sanitize
 
 #: What may stand beside test output in a response that has nothing else.
 _LEAD_IN = 200
@@ -308,14 +308,8 @@ class _Sorter:
         found = _FENCE.match(text)
         if found is None:
             return False
-        marks, rest = found[1], found[2].strip()
-        if not self._fence:
-            self._fence = "" if "`" in rest else marks
-            return bool(self._fence)
-        if marks.startswith(self._fence) and not rest:
-            self._fence = ""
-            return True
-        return False
+        before, self._fence = self._fence, fence_after(self._fence, found[1], found[2])
+        return before != self._fence
 
     def _unfenced(self, text: str) -> Kind:
         if not text.strip():

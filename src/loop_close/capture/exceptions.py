@@ -90,7 +90,7 @@ class _Reader:
         live = live_frames(exc.__traceback__, self.project)
         own = [frame for frame in live if frame.file is not None]
         own = without_end(own) if issubclass(type(exc), RecursionError) else own
-        kept, omitted = bounded(own)
+        kept = bounded(own)
         details = _safely(lambda: _details(exc, live, self.project), {})
         lack = _safely(lambda: lacking(exc, details, live, self.project), Lack())
         raised = Raised(
@@ -99,7 +99,6 @@ class _Reader:
             bases=tuple(c.__name__ for c in type(exc).__mro__[1:-1]),
             message=self.project.tidy(message_of(exc)),
             frames=tuple(record(frame) for frame in kept),
-            omitted_frames=omitted,
             details={**details, **lack.details},
             nearest=lack.nearest,
             differences=_safely(lambda: self._differences(exc, live), ()),

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from loop_close.hosts import MAX_INPUT, Payload, PayloadError
+from loop_close.text.sanitize import open_fence
 
 Document = Mapping[str, object]
 
@@ -207,7 +208,7 @@ def fitted(text: str, limit: int) -> str:
     if room <= 0:
         return _beginning(last, limit)
     head = _whole_lines(_beginning(body, room))
-    return "\n".join(filter(None, (head, _closing(head), _CUT, _readable(last))))
+    return "\n".join(filter(None, (head, open_fence(head.split("\n")), _CUT, _readable(last))))
 
 
 def _size(text: str) -> int:
@@ -225,14 +226,3 @@ def _beginning(text: str, limit: int) -> str:
 def _whole_lines(text: str) -> str:
     whole = text.rpartition("\n")[0]
     return whole or text
-
-
-def _closing(text: str) -> str:
-    """The fence that ends the code block which the text leaves open; empty where it leaves none."""
-    opened = ""
-    for marks in _FENCE.findall(text):
-        if not opened:
-            opened = marks
-        elif marks[0] == opened[0] and len(marks) >= len(opened):
-            opened = ""
-    return opened

@@ -10,6 +10,7 @@ from loop_close.memory import Progress
 from loop_close.model import Report
 from loop_close.prompt.show import line_of
 from loop_close.text import fault_text
+from loop_close.text.sanitize import open_fence
 
 #: The share of the budget that is filled. The rest is for the error of the estimate.
 _FILL = 0.9
@@ -24,7 +25,6 @@ _CUT = re.compile(r"… \d+ (?:more|characters|lines?\b)|and \d+ more|left out|c
 _SAID_CUT = "… cut to keep the prompt short"
 #: Fewer tokens than this are not worth a heading.
 _LEAST = 16
-_FENCE = re.compile(r" {0,3}(?P<marks>`{3,}+|~{3,}+)(?P<rest>.*)")
 
 
 def compose(report: Report, sections: Sequence[Section], *, budget: int, full_report: str = "") -> str:
@@ -111,22 +111,8 @@ def _cut(lines: list[str], tokens: int) -> list[str]:
 
 
 def _ended(lines: list[str]) -> list[str]:
-    marks = _open_fence(lines)
+    marks = open_fence(lines)
     return [*lines, *([marks] if marks else []), _SAID_CUT]
-
-
-def _open_fence(lines: list[str]) -> str:
-    """The marks that close the fence the lines end in; empty outside of one (CommonMark 0.31, section 4.5)."""
-    marks = ""
-    for line in lines:
-        found = _FENCE.match(line)
-        if found is None:
-            continue
-        if not marks:
-            marks = found["marks"]
-        elif found["marks"].startswith(marks) and not found["rest"].strip():
-            marks = ""
-    return marks
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

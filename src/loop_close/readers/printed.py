@@ -133,7 +133,7 @@ FRAME = re.compile(
 #: What Python puts below a source line.
 MARKERS = re.compile(r"[ ~^]++\Z")
 _ELIDED = re.compile(r"    \.\.\.<\d{1,9} lines?>\.\.\.\Z")
-REPEATED = re.compile(r"  \[Previous line repeated (?P<times>\d{1,9}) more times?\]\Z")
+REPEATED = re.compile(r"  \[Previous line repeated \d{1,9} more times?\]\Z")
 #: Beginnings of lines that are not part of an exception's message: other tools, log lines, rulers, prompts.
 OTHER = re.compile(
     r"""(?: Traceback\ \(most[ ] | During\ handling\ of\ the[ ] | The\ above\ exception\ was[ ]
@@ -209,25 +209,23 @@ def is_exception(line: str) -> bool:
     return found is not None and (":" in line or _CLASS.match(found["name"]) is not None)
 
 
-def assemble(said: str, printed: Sequence[Printed], repeated: int = 0, root: str = "") -> Raised:
+def assemble(said: str, printed: Sequence[Printed], root: str = "") -> Raised:
     """The exception of a traceback's lines, without its causes.
 
     :param said: ``Type: message``, the message of any number of lines.
     :param printed: every frame, outermost first; at the end the place of a syntax error.
-    :param repeated: how many project frames the traceback left out itself.
     """
     found = _EXCEPTION.match(said)
     module, name = _split_name(found["name"] if found else "")
     message = cut((found["message"] or "") if found else said)
     own = [(p, file) for p in printed if p.function is not None and (file := project_path(p.file, root))]
-    kept, omitted = bounded(own)
+    kept = bounded(own)
     raised = Raised(
         type=name,
         module=module,
         message=message,
         bases=bases_of(name, module),
         frames=tuple(_frame(one, file) for one, file in kept),
-        omitted_frames=omitted + repeated,
     )
     return _explained(raised, printed, root)
 
@@ -394,27 +392,24 @@ class _Scanner:
         :param margin: what every line begins with.
         :param depth: how many groups it is in, itself among them.
         """
-        frames, repeated = self._frames(margin)
+        frames = self._frames(margin)
         if not is_exception(self.body(margin) or ""):
             return None
-        raised = assemble("\n".join(self._message(margin, depth)), frames, repeated, self.root)
+        raised = assemble("\n".join(self._message(margin, depth)), frames, self.root)
         return self._with_members(raised, margin, depth) if depth else raised
 
-    def _frames(self, margin: str) -> tuple[list[Printed], int]:
+    def _frames(self, margin: str) -> list[Printed]:
         printed: list[Printed] = []
-        repeated = 0
         while body := self.body(margin):
             if found := FRAME.match(body):
                 printed.append(Printed(found["file"], int(found["line"]), found["function"]))
                 self.move()
                 self._source(printed[-1], margin)
-            elif printed and (again := REPEATED.match(body)):
-                is_own = project_path(printed[-1].file, self.root) is not None
-                repeated += int(again["times"]) if is_own else 0
+            elif printed and REPEATED.match(body):
                 self.move()
             else:
                 break
-        return printed, repeated
+        return printed
 
     def _source(self, printed: Printed, margin: str) -> None:
         is_whole = True

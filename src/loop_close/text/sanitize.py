@@ -9,7 +9,7 @@ CI log readers.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 #: Byte order marks of UTF-16.
@@ -171,6 +171,30 @@ def fence(text: str, language: str = "text") -> list[str]:
     if not lines[-1]:
         lines.pop()
     return [marks + _NOT_LANGUAGE.sub("", language), *lines, marks]
+
+
+_FENCE_LINE = re.compile(r" {0,3}(?P<marks>`{3,}+|~{3,}+)(?P<rest>.*)")
+
+
+def open_fence(lines: Iterable[str]) -> str:
+    """The marks of the fenced code block in which the lines end; empty outside of one."""
+    marks = ""
+    for line in lines:
+        found = _FENCE_LINE.match(line)
+        if found is not None:
+            marks = fence_after(marks, found["marks"], found["rest"])
+    return marks
+
+
+def fence_after(opened: str, marks: str, rest: str) -> str:
+    """The marks of the fenced code block that is open after a line of marks (CommonMark 0.31, section 4.5).
+
+    :param opened: the marks of the block that is open before the line; empty for none.
+    :param marks: those at the start of the line; ``rest`` is what follows them.
+    """
+    if not opened:
+        return "" if "`" in marks and "`" in rest else marks
+    return "" if marks.startswith(opened) and not rest.strip() else opened
 
 
 def code(text: str, limit: int = 200) -> str:

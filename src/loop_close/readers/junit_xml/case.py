@@ -489,13 +489,11 @@ def _foreign_raised(text: str, message: str, type_name: str, root: str) -> Raise
         said = said[typed.end() :]
     module, _, short = name.rpartition(".")
     own = list(_frames(text, root))[::-1]
-    kept, omitted = bounded(own)
     return Raised(
         type=short or "Error",
         module=module,
         message=clean(_fuller(message.strip(), said), MAX_MESSAGE),
-        frames=tuple(kept),
-        omitted_frames=omitted,
+        frames=tuple(bounded(own)),
     )
 
 
