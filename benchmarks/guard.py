@@ -52,8 +52,7 @@ def _comparing(texts: list[str]) -> float:
 
 
 def _observing(text: str) -> float:
-    from loop_close.agent.supervisor import Supervisor
-    from loop_close.agent.tool_results import ToolResult
+    from loop_close.agent.supervisor import Supervisor, ToolResult
 
     result = ToolResult(tool="t", content=text)
     return _median([lambda: Supervisor().observe(result)] * _TIMES)

@@ -8,12 +8,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from loop_close.agent.analysis import AnalysisContext, AnalysisResult, CompletionSignal, StuckSignal
     from loop_close.agent.analyzer import ResponseAnalyzer
     from loop_close.agent.guard import LimitReached, Limits, SafetyGuard
+    from loop_close.agent.response import AnalysisContext, AnalysisResult, CompletionSignal, StuckSignal
     from loop_close.agent.strategies import Decision, ExitStrategy, FixPlan, FixStep, Standing, parse_strategy
-    from loop_close.agent.supervisor import Supervisor, SupervisorLimits, Trip
-    from loop_close.agent.tool_results import ToolResult
+    from loop_close.agent.supervisor import Supervisor, SupervisorLimits, ToolResult, Trip
     from loop_close.detectors import DEFAULT_DETECTORS
     from loop_close.detectors.contract import Detector
     from loop_close.library import (
@@ -42,18 +41,18 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Breaker": "loop_close.memory",
-    "CompletionSignal": "loop_close.agent.analysis",
+    "CompletionSignal": "loop_close.agent.response",
     "FixPlan": "loop_close.agent.strategies",
     "FixStep": "loop_close.agent.strategies",
     "LimitReached": "loop_close.agent.guard",
     "Progress": "loop_close.memory",
     "Signal": "loop_close.memory",
-    "StuckSignal": "loop_close.agent.analysis",
+    "StuckSignal": "loop_close.agent.response",
     "SupervisorLimits": "loop_close.agent.supervisor",
     "Thresholds": "loop_close.memory",
     "Trip": "loop_close.agent.supervisor",
-    "AnalysisContext": "loop_close.agent.analysis",
-    "AnalysisResult": "loop_close.agent.analysis",
+    "AnalysisContext": "loop_close.agent.response",
+    "AnalysisResult": "loop_close.agent.response",
     "DEFAULT_DETECTORS": "loop_close.detectors",
     "Decision": "loop_close.agent.strategies",
     "Detector": "loop_close.detectors.contract",
@@ -71,7 +70,7 @@ _HOMES = {
     "Section": "loop_close.prompt.compose",
     "Standing": "loop_close.agent.strategies",
     "Supervisor": "loop_close.agent.supervisor",
-    "ToolResult": "loop_close.agent.tool_results",
+    "ToolResult": "loop_close.agent.supervisor",
     "parse_strategy": "loop_close.agent.strategies",
     "LoopClosureReport": "loop_close.library",
     "close_loop": "loop_close.library",

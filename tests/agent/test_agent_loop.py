@@ -7,10 +7,10 @@ import re
 import pytest
 
 from loop_close.agent.guard import Limits
-from loop_close.agent.loop import AgentLoop
+from loop_close.agent.loop import AgentLoop, RunOutcome
 from loop_close.agent.output import AgentOutput
 from loop_close.agent.strategies import parse_strategy
-from loop_close.agent.tool_results import RunOutcome, ToolResult
+from loop_close.agent.supervisor import ToolResult
 from loop_close.memory import Breaker, ChangedTest
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 4

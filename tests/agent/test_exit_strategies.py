@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.agent.analysis import (
+from loop_close.agent.analyzer import ResponseAnalyzer
+from loop_close.agent.response import (
     AnalysisContext,
     AnalysisResult,
     CompletionSignal,
@@ -13,7 +14,6 @@ from loop_close.agent.analysis import (
     StuckSignal,
     confidence,
 )
-from loop_close.agent.analyzer import ResponseAnalyzer
 from loop_close.agent.strategies import (
     BUILT_IN,
     Decision,

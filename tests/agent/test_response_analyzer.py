@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.agent.analysis import AnalysisContext, AnalysisResult
 from loop_close.agent.analyzer import ResponseAnalyzer
+from loop_close.agent.response import AnalysisContext, AnalysisResult
 
 ANALYZER = ResponseAnalyzer()
 NOTHING = AnalysisContext()

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.agent.analysis import WEIGHTS, ConfidenceParts, combined, confidence
+from loop_close.agent.response import WEIGHTS, ConfidenceParts, combined, confidence
 
 PART = st.floats(0, 100)
 PARTS = st.builds(ConfidenceParts, keywords=PART, tests=PART, quality=PART, no_errors=PART)

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import pytest
 
-from loop_close.agent.analysis import ENOUGH, AnalysisContext
 from loop_close.agent.analyzer import ResponseAnalyzer
+from loop_close.agent.response import ENOUGH, AnalysisContext
 
 CORPUS = Path(__file__).parent / "corpus"
 ANALYZER = ResponseAnalyzer()

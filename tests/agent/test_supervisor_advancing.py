@@ -2,8 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from loop_close.agent.supervisor import Supervisor
-from loop_close.agent.tool_results import ToolResult, is_non_advancing, progress_meta
+from loop_close.agent.supervisor import Supervisor, ToolResult, is_non_advancing, progress_meta
 from loop_close.memory import Breaker, Episode, Progress, Step
 
 FIRST = Step(run=1, unresolved=2)

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tool_calls import ADVANCED, MACHINE, REPEATED, STALLED, STUCK, error, miss, ok, told
 
-from loop_close.agent.supervisor import Supervisor, SupervisorLimits
-from loop_close.agent.tool_results import ToolResult
+from loop_close.agent.supervisor import Supervisor, SupervisorLimits, ToolResult
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.agent.saved import StateError
-from loop_close.agent.supervisor import Supervisor, SupervisorLimits
-from loop_close.agent.tool_results import ToolResult
+from loop_close.agent.supervisor import Supervisor, SupervisorLimits, ToolResult
 
 
 def bad(tool):

@@ -1,7 +1,6 @@
 """Results of tools, short to write, and what a supervisor answers to them."""
 
-from loop_close.agent.supervisor import Supervisor, SupervisorLimits
-from loop_close.agent.tool_results import ToolResult
+from loop_close.agent.supervisor import Supervisor, SupervisorLimits, ToolResult
 
 STALLED = {"ai.nimblebrain/non-advancing": True}
 ADVANCED = {"dev.loop-close/non-advancing": False}

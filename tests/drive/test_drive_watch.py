@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.agent.tool_results import RunOutcome
+from loop_close.agent.loop import RunOutcome
 from loop_close.cli.status import RunResult
 from loop_close.drive.state import LoopTracker
 from loop_close.memory import Episode, Progress, Run, Step

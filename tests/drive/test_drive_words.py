@@ -1,9 +1,8 @@
 import pytest
 
 from loop_close.agent.guard import Limits
-from loop_close.agent.loop import AgentLoop
+from loop_close.agent.loop import AgentLoop, RunOutcome
 from loop_close.agent.strategies import FixPlan, FixStep, parse_strategy
-from loop_close.agent.tool_results import RunOutcome
 from loop_close.drive import screen
 from loop_close.drive.screen import spelled
 from loop_close.memory import Breaker, ChangedTest, Edit, Edits

@@ -11,7 +11,7 @@ pytest.importorskip("mcp_types")
 from mcp import MCPError
 from mcp_harness import ERAS, GREEN, MODERN, PYTHON, TESTS, project, session, text_of
 
-from loop_close.agent.tool_results import NON_ADVANCING_KEYS, OWN_KEY
+from loop_close.agent.supervisor import NON_ADVANCING_KEYS, OWN_KEY
 from loop_close.files import without_signature
 from loop_close.settings import Settings
 

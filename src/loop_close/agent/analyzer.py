@@ -6,21 +6,19 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from loop_close.agent.analysis import (
+from loop_close.agent.completion import CompletionClaims, completion_claims, completion_signal
+from loop_close.agent.response import (
     ENOUGH,
+    FILE,
     AnalysisContext,
     AnalysisResult,
     CompletionSignal,
     ConfidenceParts,
-    StuckSignal,
-    confidence,
-)
-from loop_close.agent.completion import CompletionClaims, completion_claims, completion_signal
-from loop_close.agent.response import (
-    FILE,
     Line,
     Response,
+    StuckSignal,
     any_of,
+    confidence,
     lines_of,
     printed_counts,
     read_response,

@@ -7,13 +7,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from loop_close.agent.analysis import HIGH, TESTS, VERY_HIGH, CompletionSignal, combined
 from loop_close.agent.response import (
+    HIGH,
+    TESTS,
+    VERY_HIGH,
+    CompletionSignal,
     Response,
     Sentence,
     any_of,
     clause_at,
     clauses_of,
+    combined,
     is_about_work,
     is_aside,
     is_question,

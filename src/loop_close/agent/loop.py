@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from loop_close.agent.analysis import AnalysisContext, AnalysisResult
 from loop_close.agent.analyzer import REPEATS, ResponseAnalyzer, error_pattern, errors_in
 from loop_close.agent.guard import LimitReached, Limits, SafetyGuard
 from loop_close.agent.output_reader import AgentOutput
-from loop_close.agent.response import lines_of
+from loop_close.agent.response import AnalysisContext, AnalysisResult, lines_of
 from loop_close.agent.saved import StateReader
 from loop_close.agent.strategies import (
     FIX_PLAN,
@@ -26,8 +25,10 @@ from loop_close.agent.strategies import (
     to_dict,
     updated,
 )
-from loop_close.agent.supervisor import Supervisor, Trip
-from loop_close.agent.tool_results import RunOutcome, Trend, content_text, result_of
+from loop_close.agent.supervisor import OWN_KEY, Supervisor, ToolResult, Trip, content_text
+from loop_close.memory import Breaker, ChangedTest
+from loop_close.model import Verdict
+from loop_close.progress.tampering import KINDS, open_changes
 from loop_close.text.redact import clean
 from loop_close.text.sanitize import one_line
 
@@ -37,6 +38,109 @@ _VERSION = 1
 _RESPONSES, _ERRORS, _WORK = 5, 10, 10
 _MAX_TEXT = 20_000
 _DEFAULT = Limits()
+
+
+_CLOSED = Breaker()
+_NAMED = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunOutcome:
+    """The outcome of a test run, as the loop needs it.
+
+    :ivar verdict: of the worst of its sources; None if nothing is known of the run.
+    :ivar failing: number of failing tests.
+    :ivar is_complete: the run was finished.
+    :ivar is_edited: the program was edited since the run before; ``has_advanced``: the run advanced.
+    :ivar tests: changes to tests since the loop began; ``changes``: the same as Markdown.
+    :ivar not_run: number of tests that failed before in this loop and did not run now.
+    :ivar missing: how many fewer tests ran than before, if nothing else reports them.
+    :ivar causes: description of each root cause by its id, the first to fix first.
+    :ivar state: a digest of the failures; ``meta``: whether the run made progress, by the keys of results.
+    :ivar prompt: the next prompt.
+    :ivar attempts: the edits before each run of the loop and their effect, one line each, the oldest first.
+    :ivar edits_not_run: which edited functions no test of a green run ran, in words; empty for none.
+    """
+
+    verdict: Verdict | None = None
+    failing: int = 0
+    is_complete: bool = False
+    is_edited: bool = False
+    has_advanced: bool = False
+    tests: tuple[ChangedTest, ...] = ()
+    changes: str = ""
+    missing: int = 0
+    not_run: int = 0
+    breaker: Breaker = _CLOSED
+    causes: Mapping[str, str] = field(default_factory=dict)
+    state: str = ""
+    meta: Mapping[str, bool] = field(default_factory=dict)
+    prompt: str = ""
+    attempts: tuple[str, ...] = ()
+    edits_not_run: str = ""
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the number of failing tests is known: the run names some, or is green with unchanged tests."""
+        return self.failing > 0 or (self.verdict == "green" and not self.doubt)
+
+    @property
+    def doubt(self) -> str:
+        """Open changes to tests, in words; empty if each is undone, accepted, or was asked about."""
+        changed = open_changes(self.tests)
+        named = [f"{KINDS.get(each.kind, 'changed')}: {one_line(each.id, 120)}" for each in changed]
+        more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
+        fewer = (
+            [f"{self.missing} fewer test{'s' * (self.missing != 1)} ran than before"] if self.missing else []
+        )
+        return ", ".join((*named[:_NAMED], *more, *fewer))
+
+
+def result_of(outcome: RunOutcome, tool: str, turn: int) -> ToolResult:
+    """The run as the result of a tool, for the supervisor.
+
+    A task may take many green runs: they are equal only over unedited code, or with changed tests.
+
+    :param turn: the number of the turn, which makes all other green runs different.
+    """
+    told = f"{outcome.verdict} {outcome.state} {outcome.doubt}"
+    if outcome.verdict != "green" or outcome.doubt:
+        meta = {} if outcome.verdict == "green" else outcome.meta
+        return ToolResult(tool=tool, content=told, is_error=True, meta=meta)
+    return ToolResult(tool=tool, content=f"{told} {turn if outcome.is_edited or not turn else ''}")
+
+
+_COUNTS = 1_000
+
+
+class Trend:
+    """Failure counts of the loop's own runs; the history also has runs that the agent made by itself.
+
+    :ivar failing: number of failing tests after each run, where it is known.
+    :ivar vain: turns in a row without a new minimum of failing tests.
+    :param patience: such turns that are allowed before an open breaker counts as open.
+    """
+
+    def __init__(self, patience: int, failing: Sequence[int] = (), vain: int = 0) -> None:
+        self._patience = patience
+        self.failing = list(failing)[-_COUNTS:]
+        self.vain = vain
+
+    def moved(self, outcome: RunOutcome, *, is_turn: bool) -> RunOutcome:
+        """Record the next run, and correct its outcome by the counts of the loop.
+
+        :param is_turn: the agent had a turn before it.
+        """
+        best = min(self.failing, default=None)
+        is_better = outcome.is_counted and (best is None or outcome.failing < best)
+        if outcome.is_counted:
+            self.failing = [*self.failing, outcome.failing][-_COUNTS:]
+        self.vain = 0 if is_better else self.vain + is_turn
+        if is_better and best is not None:
+            outcome = replace(outcome, has_advanced=True, meta={OWN_KEY: False})
+        if outcome.breaker.state == "open" and self.vain < self._patience:
+            outcome = replace(outcome, breaker=replace(outcome.breaker, state="half_open"))
+        return outcome
 
 
 class AgentLoop:

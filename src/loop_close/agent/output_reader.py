@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from loop_close.agent.saved import is_finite, is_number
-from loop_close.agent.tool_results import ToolResult
+from loop_close.agent.supervisor import ToolResult
 from loop_close.text.sanitize import sanitize
 
 _NOTHING: Mapping[str, Any] = {}

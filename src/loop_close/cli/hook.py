@@ -33,7 +33,7 @@ from loop_close.text import fault_text
 if TYPE_CHECKING:
     import argparse
 
-    from loop_close.agent.analysis import AnalysisResult
+    from loop_close.agent.response import AnalysisResult
 
 
 _LONGEST = 5.0
@@ -336,7 +336,7 @@ def update_session(before: Session, message: str) -> tuple[AnalysisResult, Sessi
 
     :param message: empty where the host does not say: then nothing is known, and nothing new kept.
     """
-    from loop_close.agent.analysis import AnalysisContext, AnalysisResult
+    from loop_close.agent.response import AnalysisContext, AnalysisResult
 
     message = message[-_MAX_MESSAGE:]
     if not message.strip():

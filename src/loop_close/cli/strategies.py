@@ -19,7 +19,7 @@ from loop_close.packages import GROUP, packages
 from loop_close.text import fault_text
 
 if TYPE_CHECKING:
-    from loop_close.agent.analysis import AnalysisResult
+    from loop_close.agent.response import AnalysisResult
     from loop_close.model import Verdict
 
 

@@ -17,11 +17,11 @@ from typing import Any, Literal, get_args
 
 from loop_close import files
 from loop_close.agent.completion import BOX
-from loop_close.agent.loop import AgentLoop
+from loop_close.agent.loop import AgentLoop, RunOutcome
 from loop_close.agent.output import read_output
 from loop_close.agent.output_reader import AgentOutput
 from loop_close.agent.strategies import Decision
-from loop_close.agent.tool_results import RunOutcome, progress_meta
+from loop_close.agent.supervisor import progress_meta
 from loop_close.cli import INSIDE, driven_tests
 from loop_close.cli.driven_tests import DrivenTests
 from loop_close.cli.memory import shown

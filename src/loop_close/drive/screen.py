@@ -11,9 +11,8 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from loop_close.agent.loop import AgentLoop
+from loop_close.agent.loop import AgentLoop, RunOutcome
 from loop_close.agent.strategies import FixPlan
-from loop_close.agent.tool_results import RunOutcome
 from loop_close.cli.memory import loop_words, shown
 from loop_close.cli.streams import OutputError, Streams
 from loop_close.conventions import is_test_file

@@ -17,7 +17,7 @@ import anyio.to_thread
 from anyio.abc import ByteReceiveStream, Process
 
 from loop_close import files
-from loop_close.agent.tool_results import progress_meta
+from loop_close.agent.supervisor import progress_meta
 from loop_close.cli.logs import Tail
 from loop_close.cli.memory import shown
 from loop_close.cli.project import (
