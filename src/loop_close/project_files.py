@@ -61,7 +61,7 @@ class ProjectFiles:
             return self._in_project(installed)
         if below is None:
             below = self._below(self._resolved(path))
-        return below if isabs(filename) or self._is_there(path) else None  # C code names its own source
+        return below if isabs(filename) or self._exists(path) else None  # C code names its own source
 
     def is_test_code(self, relative: str) -> bool:
         """Whether a file of the project is test code, by its path relative to the root."""
@@ -93,11 +93,11 @@ class ProjectFiles:
         """Where the source of an installed file is; None for what others made."""
         for folder in dict.fromkeys((self.root, self.top)):
             for name in (tail, f"src/{tail}"):
-                if self._is_there(join(folder, name)):
+                if self._exists(join(folder, name)):
                     return relpath(join(folder, name), self.root).replace(os.sep, "/")
         return None
 
-    def _is_there(self, path: str) -> bool:
+    def _exists(self, path: str) -> bool:
         try:
             self._stat(path)
         except (OSError, ValueError):

@@ -8,8 +8,8 @@ from loop_close.monitor.codes import (
     is_function,
     is_part,
     is_reported_by_owner,
+    one_liner_start,
     returns_value,
-    single_start,
 )
 
 SOURCE = """
@@ -111,7 +111,7 @@ def test_annotations_are_no_function():
 def test_where_the_body_begins(source, expected):
     top = compile(source, "x.py", "exec")
     (code,) = (each for each in top.co_consts if hasattr(each, "co_code"))
-    assert (single_start(code) > 0) is expected
+    assert (one_liner_start(code) > 0) is expected
 
 
 @pytest.mark.parametrize(

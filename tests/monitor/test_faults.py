@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from loop_close.monitor.codes import is_of_program
+from loop_close.monitor.codes import is_program_exception
 
 OURS = """
 def working():
@@ -72,14 +72,14 @@ def raised_by(work, *arguments):
 
 @pytest.mark.parametrize("fault", [ValueError("a fault"), OSError(), KeyError()])
 def test_a_fault_of_ours(ours, fault):
-    assert not is_of_program(raised_by(ours["fault"], fault))
+    assert not is_program_exception(raised_by(ours["fault"], fault))
 
 
 def test_a_fault_in_what_we_call():
     def called(item):
         raise LateError
 
-    assert not is_of_program(raised_by(called, "an item"))
+    assert not is_program_exception(raised_by(called, "an item"))
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
@@ -92,7 +92,7 @@ def test_what_a_signal_handler_raises(ours, handler):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert is_of_program(fault)
+    assert is_program_exception(fault)
 
 
 @pytest.mark.parametrize("kind", [LateError, TimeoutError])
@@ -106,4 +106,4 @@ def test_what_another_thread_throws_in(ours, kind):
     timer.start()
     fault = raised_by(ours["working"])
     timer.join()
-    assert is_of_program(fault)
+    assert is_program_exception(fault)

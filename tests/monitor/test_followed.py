@@ -15,7 +15,7 @@ F = "def f(a):\n    return [g(lambda: x) for x in a]\n"
 
 @pytest.fixture
 def known(monkeypatch):
-    monkeypatch.setattr(executions, "_FEW", 8)
+    monkeypatch.setattr(executions, "_FIRST_RELEASE", 8)
     return TrackedCode(Ownership("/project"))
 
 
@@ -70,7 +70,7 @@ def test_what_ran_is_told_by_functions(known):
     assert ids >= known.codes.keys()
     assert known.masks([]) == ({}, set())
     marked = [*hits, (codes[0], RETURNED_NONE)]
-    lines, nothing = known.in_order(marked), known.nothing(marked)
+    lines, nothing = known.in_order(marked), known.returned_none(marked)
     assert [*lines] == [(number, 2), (number, 3)]
     assert nothing == {number}
 

@@ -5,7 +5,7 @@ import pytest
 
 from loop_close.monitor import handled
 from loop_close.monitor.codes import Ownership
-from loop_close.monitor.handled import MANY, MOST_STEPS, HandledExceptions
+from loop_close.monitor.handled import MOST_STEPS, SAMPLED_FROM, HandledExceptions
 
 pytestmark = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
 
@@ -231,7 +231,7 @@ def test_many_in_one_handler(watch):
     g = made("def g(n):\n    if n < 40: raise ValueError\n    raise KeyError\n", "g")
     loop = "def f():\n    for n in range(60):\n        try: g(n)\n        except Exception: pass\n"
     made("def t():\n    f()\n", "t", "/project/test_a.py", f=made(loop, g=g))()
-    assert MANY < 40
+    assert SAMPLED_FROM < 40
     assert watch.is_cut
     assert {kind for _, kind in swallowed(watch)} == {"ValueError", "KeyError"}
 
@@ -256,9 +256,9 @@ def test_end_of_the_stack(watch):
 
 def test_heard_of_only_where_code_under_test_runs(watch):
     begin(watch)
-    assert not watch._handled.is_heard
+    assert not watch._handled.is_listening
     call(watch, ValueError)
-    assert watch._handled.is_heard
+    assert watch._handled.is_listening
     swallowed(watch)
     watch.begin_test()
-    assert not watch._handled.is_heard
+    assert not watch._handled.is_listening

@@ -27,4 +27,4 @@ def test_what_ran_meanwhile():
     imports = Imports()
     imports.add(ran(functions, (7, 1)))
     imports.add(ran(functions, (8, 1), (8, RETURNED_NONE)))
-    assert (imports.functions, imports.nothing) == ({7, 8}, {8})
+    assert (imports.functions, imports.returned_none) == ({7, 8}, {8})

@@ -28,6 +28,6 @@ def test_joined_in_order():
     one = Execution({1: 3}, {(1, 5): None, (1, 4): None}, {1})
     other = Execution({1: 1, 2: 1}, {(2, 9): None, (1, 5): None}, {2})
     assert [*merge_executions((one, NO_EXECUTION, other)).lines] == [(1, 5), (1, 4), (2, 9)]
-    assert merge_executions((one, other)).nothing == {1, 2}
+    assert merge_executions((one, other)).returned_none == {1, 2}
     assert merge_executions((NO_EXECUTION, one)) is one
     assert merge_executions([]) == Execution()

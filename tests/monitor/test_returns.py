@@ -72,7 +72,7 @@ def space(watch):
 
 def missed(watch):
     """What gave None where a value was wanted."""
-    return sorted(watch.functions[number].code.co_name for number in watch.take().nothing)
+    return sorted(watch.functions[number].code.co_name for number in watch.take().returned_none)
 
 
 def run(statement, space):

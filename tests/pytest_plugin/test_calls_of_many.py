@@ -16,7 +16,7 @@ TEN = {
     "shop/core.py": "".join(f"def f{n}():\n    return {n}\n\n" for n in range(10))
     + f"ALL = [{', '.join(f'f{n}' for n in range(10))}]\n",
 }
-FEW = "from loop_close.monitor import count, executions\n\nexecutions._FEW = 20\n"
+FEW = "from loop_close.monitor import count, executions\n\nexecutions._FIRST_RELEASE = 20\n"
 
 RELOADS = """
 import gc

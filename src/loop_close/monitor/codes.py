@@ -12,33 +12,34 @@ from typing import Any
 
 from loop_close.project_files import ProjectFiles
 
-#: CO_NEWLOCALS: of functions; the bodies of modules and classes run in a namespace that they are given.
+#: CO_NEWLOCALS: set for functions; the bodies of modules and classes run in a namespace that already exists.
 _IS_FUNCTION = 0x02
-# What Python makes on its own for a ``def``: neither is called when the function is.
-_MADE = ("__annotate", "<generic parameters")
+# Functions that Python generates for a ``def``. A call of that function does not call them.
+_GENERATED = ("__annotate", "<generic parameters")
 _EXTENDED = opmap["EXTENDED_ARG"]
-#: Python finds the line of an instruction by walking the table of lines, so that code takes the square of its length
-#: to tell its lines. Of code with a longer one no lines are asked for.
+#: Bytes of ``co_linetable``. To find the line of an instruction, Python walks this table from its start. Reporting all
+#: lines of a function therefore takes quadratic time. For a longer table no line events are requested.
 LONGEST_TABLE = 16_384
 
 
 def is_function(code: CodeType) -> bool:
-    """Whether it is the code of a function, and not of a module or a class body."""
+    """Whether the code object is that of a function, and not of a module or a class body."""
     return bool(code.co_flags & _IS_FUNCTION)
 
 
 def is_part(code: CodeType) -> bool:
-    """Whether it has no name of its own: a lambda or a comprehension, which counts as part of what is around it."""
+    """Whether the code object is a lambda or a comprehension: it counts as part of the function around it."""
     return code.co_name.startswith("<") and code.co_name != "<module>"
 
 
 def codes_in(top: CodeType) -> Iterator[tuple[CodeType, CodeType | None]]:
-    """Each code object once, itself first and the outer before the inner, with the function that it counts as part of.
+    """All code objects inside ``top``, each once: ``top`` first, and the outer before the inner.
 
-    That is None for the bodies of modules and classes, and for what Python makes on its own.
+    :returns: pairs of a code object and the function that it counts as part of. That function is None for module
+        and class bodies, and for code that Python generates.
     """
     left: list[tuple[CodeType, CodeType | None]] = [(top, None)]
-    seen = set()  # ids: made by hand, one may be in many places
+    seen = set()  # ids: in hand-made code, one object may occur in several places
     while left:
         code, around = left.pop()
         if id(code) not in seen:
@@ -49,24 +50,25 @@ def codes_in(top: CodeType) -> Iterator[tuple[CodeType, CodeType | None]]:
 
 
 def _owner(code: CodeType, around: CodeType | None) -> CodeType | None:
-    if not is_function(code) or code.co_name.startswith(_MADE):
+    if not is_function(code) or code.co_name.startswith(_GENERATED):
         return None
     return around if around is not None and is_part(code) else code
 
 
-def single_start(code: CodeType) -> int:
-    """Where the body begins, as an offset, if that is on the line of ``def`` itself; else 0."""
+def one_liner_start(code: CodeType) -> int:
+    """The offset in ``co_code`` at which the body begins if it is on the line of the ``def``; else 0."""
     begin = 2 * code.co_code[::2].index(opmap["RESUME"])
     lines = [line for start, end, line in code.co_lines() if start <= begin + 2 and end > begin]
     return begin + 2 if len(set(lines)) == 1 else 0
 
 
 def is_reported_by_owner(code: CodeType, owner: CodeType, owners: dict[int, set[int]]) -> bool:
-    """Whether it is a generator expression on lines that what makes it has as well.
+    """Whether all lines of a generator expression are also lines of its owner, whose events report them.
 
-    Of its loop Python stops at every turn, whether or not anybody hears of it.
+    It then needs no events of its own. They would interrupt its loop at each iteration, even when disabled.
 
-    :param owners: lines of owners by their ids, added to: a function may have thousands of such.
+    :param owner: the function that the code object counts as part of.
+    :param owners: a cache of the lines of each owner, by ``id``: one function may hold thousands of them.
     """
     if code.co_name != "<genexpr>":
         return False
@@ -76,12 +78,12 @@ def is_reported_by_owner(code: CodeType, owner: CodeType, owners: dict[int, set[
 
 
 def lines_of(code: CodeType) -> set[int]:
-    """The lines of its own instructions."""
+    """The lines of the code object's own instructions, without those of the code objects inside it."""
     return {line for *_, line in code.co_lines() if line is not None}
 
 
 def returns_value(code: CodeType) -> bool:
-    """Whether any ``return`` of it is not just None, written or not."""
+    """Whether any ``return`` of the function, written or implied, returns something other than the constant None."""
     value, constant, load = (opmap.get(name) for name in ("RETURN_VALUE", "RETURN_CONST", "LOAD_CONST"))
     high, is_none = 0, False
     for op, low in zip(code.co_code[::2], code.co_code[1::2], strict=True):
@@ -96,41 +98,42 @@ def returns_value(code: CodeType) -> bool:
 
 
 def is_import(names: Mapping[str, Any]) -> bool:
-    """Whether the body of a module runs to import it, and not as a program (``runpy``) or by ``exec``.
+    """Whether the body of a module runs because of an import, and not as a program (``runpy``) or by ``exec``.
 
-    :param names: the globals that it runs with.
+    :param names: the globals that the body runs with.
     """
     name = str(names.get("__name__"))
     module = sys.modules.get(name)
     return name != "__main__" and not name.startswith("<") and getattr(module, "__dict__", None) is names
 
 
-def hides_singles(monitoring: Any, tool: int, hits: list[Any]) -> bool:
-    """Whether the line of ``def f(): return 1`` is not told, as in 3.13.0, unless its start is.
+def hides_one_liners(monitoring: Any, tool: int, hits: list[Any]) -> bool:
+    """Whether this Python (3.13.0) reports no line event for ``def f(): return 1``.
+
+    The first instruction of such a function needs an instruction event instead.
 
     :param monitoring: ``sys.monitoring``, in which the tool has a callback for lines.
-    :param hits: what that callback appends to; empty afterwards.
+    :param tool: the tool id.
+    :param hits: the list that the callback appends to; empty afterwards.
     """
     single: Any = lambda: 1  # noqa: E731
     single()  # specializes its first instruction, which then hides the line
     monitoring.set_local_events(tool, single.__code__, monitoring.events.LINE)
     single()
     monitoring.set_local_events(tool, single.__code__, 0)
-    is_told = bool(hits)
+    is_reported = bool(hits)
     hits.clear()
-    return not is_told
+    return not is_reported
 
 
-# Which code objects are functions of the code under test.
-
-# By name: what tests patch must not be called from here, and calls of ours must not count as theirs.
+# Files of the code under test.
 
 
 class Ownership(ProjectFiles):
-    """Tells the files of the code under test from all others, quickly: it is asked for every function that runs.
+    """Decides which files belong to the code under test; fast, as it is asked about every function that runs.
 
     :param root: absolute path of the project's root.
-    :ivar files: what is known of files already asked for, by the names that code objects have.
+    :ivar files: results of :meth:`file_of` so far, by ``co_filename``.
     """
 
     def __init__(self, root: str) -> None:
@@ -138,47 +141,47 @@ class Ownership(ProjectFiles):
         self.files: dict[str, str | None] = {}
 
     def file_of(self, filename: str) -> str | None:
-        """The path of a file of the code under test, relative to the root; None for any other file, tests too."""
+        """The path of a file of the code under test, relative to the root; None for any other file and for tests."""
         if filename not in self.files:
             relative = self.relative(filename) if _is_python(filename) else None
             self.files[filename] = None if relative is None or self.is_test_code(relative) else relative
         return self.files[filename]
 
     def is_test(self, filename: str) -> bool:
-        """Whether it is a file of the project's tests."""
+        """Whether the file is test code of the project."""
         relative = self.relative(filename) if _is_python(filename) else None
         return relative is not None and self.is_test_code(relative)
 
-    def _is_there(self, path: str) -> bool:
+    def _exists(self, path: str) -> bool:
         try:
             self._stat(path)
         except (OSError, ValueError) as error:
-            if is_of_program(error):
+            if is_program_exception(error):
                 raise
             return False
         return True
 
 
 def _is_python(filename: str) -> bool:
-    """Whether it names Python source: templates and generated code have lines of another kind, or none."""
+    """Whether the file is Python source: templates and generated code have no usable line numbers."""
     return filename.endswith((".py", ".pyw")) or not (filename.startswith("<") or "." in basename(filename))
 
 
-# Tell faults of ours from exceptions that the program raised while we were at work: by a signal, from a
-# thread.
+# Errors of the plugin, and exceptions that the program raises while a callback runs.
 
 
-def is_of_program(fault: BaseException) -> bool:
-    """Whether it is none of ours to keep, as that of a test's time limit.
+def is_program_exception(fault: BaseException) -> bool:
+    """Whether the program raised the exception inside a callback, as for the time limit of a test.
 
-    Python calls a signal handler with the frame that it interrupts. What another thread throws in
-    (``PyThreadState_SetAsyncExc``) has no frame of its own: it comes out of ours, and is of a kind that we never raise.
+    A signal handler receives the frame that it interrupts, which shows that the exception is the program's. One that
+    another thread injects (``PyThreadState_SetAsyncExc``) has no frame of its own and seems to come from our code.
+    Only its type, which our code never raises, shows that it is the program's.
     """
     frames = [*_frames(fault.__traceback__)]
-    if any(_was_handed(called, frame) for frame, called in pairwise(frames)):
+    if any(_received_frame(called, frame) for frame, called in pairwise(frames)):
         return True
-    return not _is_our_kind(type(fault)) and all(
-        _is_ours(each.f_globals.get("__name__")) for each in frames[-1:]
+    return not _is_own_exception_type(type(fault)) and all(
+        _is_own_module(each.f_globals.get("__name__")) for each in frames[-1:]
     )
 
 
@@ -188,19 +191,19 @@ def _frames(trace: TracebackType | None) -> Iterator[FrameType]:
         trace = trace.tb_next
 
 
-def _was_handed(called: FrameType, frame: FrameType) -> bool:
-    if not is_function(called.f_code):  # its names may be kept by anything
+def _received_frame(called: FrameType, frame: FrameType) -> bool:
+    if not is_function(called.f_code):  # a module or class body may keep frames for other reasons
         return False
     values = [*called.f_locals.values()]
-    inner = [each for value in values if type(value) is tuple for each in value]  # of ``*arguments``
+    inner = [each for value in values if type(value) is tuple for each in value]  # ``*args`` of the handler
     return any(value is frame for value in (*values, *inner))
 
 
-def _is_our_kind(kind: type[BaseException]) -> bool:
-    return _is_ours(kind.__module__) and not issubclass(kind, TimeoutError)
+def _is_own_exception_type(kind: type[BaseException]) -> bool:
+    return _is_own_module(kind.__module__) and not issubclass(kind, TimeoutError)
 
 
-def _is_ours(module: object) -> bool:
-    """Whether a module is of this package, or of Python."""
+def _is_own_module(module: object) -> bool:
+    """Whether the module belongs to this package or to the standard library."""
     name = str(module).partition(".")[0]
     return name == "loop_close" or name in sys.stdlib_module_names

@@ -47,7 +47,7 @@ def calls_from_contexts(path: Path, root: str, failed: Collection[str]) -> tuple
     :param path: the data file; it is not changed.
     :param root: absolute path of the project's root.
     :param failed: node ids of the failing tests.
-    :return: the record, or None and in a few words why the file is of no use.
+    :returns: the record, or None and in a few words why the file is of no use.
     """
     try:
         return _read(path, root, frozenset(failed)), ""
@@ -220,7 +220,7 @@ def tests_of(contexts: Collection[str], failed: Collection[str]) -> dict[str, tu
     Both come after a static context, where there is one.
 
     :param failed: node ids of failing tests.
-    :return: of each context of a test, the node ids; of a passing test, a name of it. Several where the context
+    :returns: of each context of a test, the node ids; of a passing test, a name of it. Several where the context
         does not tell parameters apart, none where it cannot be said which test it is. Contexts of what ran outside
         of tests are left out.
     """

@@ -37,7 +37,7 @@ class CallCounts:
     :param functions: what the numbers stand for; more may come.
     :ivar passed: how many tests passed; ``passed_tests`` are their node ids, ``passing`` what they ran.
     :ivar outside: functions that ran outside of any test, or in one that neither passed nor failed;
-        ``nothing_before``: those that gave None before the first one where a value was wanted.
+        ``none_before``: those that gave None before the first one where a value was wanted.
     :ivar failed: of each failing test the lines that it ran, in order, as numbers in the order of ``failed_lines``;
         ``nothing``: the functions that gave it None where a value was wanted; ``swallowed``: exceptions that were
         handled and did not reach it.
@@ -52,10 +52,10 @@ class CallCounts:
         self.passed_tests: list[str] = []
         self.passing = PassingCounts(functions)
         self.outside: set[int] = set()
-        self.nothing_before: set[int] = set()
+        self.none_before: set[int] = set()
         self.failed: dict[str, array[int]] = {}
         self.failed_lines: dict[Line, int] = {}
-        self.nothing: dict[str, Set[int]] = {}
+        self.returned_none: dict[str, Set[int]] = {}
         self.swallowed: dict[str, Mapping[Handled, Note]] = {}
         self.swallowing: dict[Handled, int] = {}
         self.cut = 0
@@ -86,7 +86,7 @@ class CallCounts:
             # Thousands of lines in hundreds of tests: small numbers take a tenth of the room.
             numbers = self.failed_lines
             self.failed[nodeid] = array("I", [numbers.setdefault(line, len(numbers)) for line in ran.lines])
-            self.nothing[nodeid] = ran.nothing
+            self.returned_none[nodeid] = ran.returned_none
         elif outcome != "failed":
             self.add_outside(ran)
 
@@ -119,7 +119,7 @@ class CallCounts:
         goes = max(last, nodeid, key=sample_key)
         self._omitted.add(goes)
         self.failed.pop(goes, None)
-        self.nothing.pop(goes, None)
+        self.returned_none.pop(goes, None)
         self.swallowed.pop(goes, None)
         self._last = last if goes == nodeid else ""
         return goes != nodeid
@@ -130,13 +130,13 @@ class CallCounts:
         lines = enumerate(self.failed_lines)
         ran = {number for place, (number, _) in lines if kept is None or place in kept}
         return ran.union(
-            *self.nothing.values()
+            *self.returned_none.values()
         )  # of one that ran before the test, only the end may be the test's
 
     def add_before(self, ran: Execution) -> None:
         """Take down what ran before the first test."""
         self.add_outside(ran)
-        self.nothing_before |= ran.nothing
+        self.none_before |= ran.returned_none
 
     def add_outside(self, ran: Execution) -> None:
         """Take down what ran between tests."""
@@ -234,15 +234,15 @@ def calls_of(
     :param is_part: other processes run other tests, which may fail.
     """
     imports = imports or Imports()
-    nothing = count.nothing_before | imports.nothing
+    none_before = count.none_before | imports.returned_none
     passed, failed = count.passing.by_function(), count.ran_in_failed()
     outside = count.outside | imports.functions | (count.over - passed.keys() - failed)
     ran = {*passed, *outside, *failed}
     places = sorted((_place(count.functions[number].code, ownership), number) for number in ran)
     order = {number: index for index, (_, number) in enumerate(places)}
     is_green = count.passed and not count.failed  # then sources need not be read
-    before = () if is_green else nothing
-    owing, meant = _by_source({*before}.union(*count.nothing.values()), before, count.functions)
+    before = () if is_green else none_before
+    owing, meant = _by_source({*before}.union(*count.returned_none.values()), before, count.functions)
     made = _made(count, ownership, imports, order, code_of if count.failed or is_part else None)
     return Calls(
         passed=count.passed,
@@ -253,7 +253,7 @@ def calls_of(
                 passed.get(number, PassingTests()),
                 in_import=number in outside,
                 returns_value=number in owing,
-                none_before=number in nothing and number not in meant,
+                none_before=number in none_before and number not in meant,
                 at_import=imports.lines.get(number, 0) if made.import_effects else 0,
                 named=made.named.get(number, 0),
                 uses=made.by_function.get(number, frozenset()),
@@ -294,7 +294,7 @@ def _failed(count: CallCounts, order: Mapping[int, int]) -> dict[str, tuple[tupl
 
 
 def _returned_none(count: CallCounts, order: Mapping[int, int]) -> dict[str, frozenset[int]]:
-    return {nodeid: frozenset(order[n] for n in each) for nodeid, each in count.nothing.items() if each}
+    return {nodeid: frozenset(order[n] for n in each) for nodeid, each in count.returned_none.items() if each}
 
 
 def _made(

@@ -11,20 +11,19 @@ from typing import NamedTuple
 from loop_close.monitor.codes import Ownership, codes_in
 from loop_close.monitor.handled import Handled, Note
 
-# What ran in a part of the run: the lines of each function as one number and, where it is asked for, in
-# order.
+# What ran between two points of the test run.
 
 #: A line that ran: the number of the function, and the line's number.
 Line = tuple[int, int]
-#: Stands in the place of a line, beyond all of them: the function gave None where a value was wanted.
+#: Takes the place of a line number, beyond all real ones: the function returned None where a value was expected.
 RETURNED_NONE = 1 << 40
-#: The bits of a function's lines, by their distance from its first one; farther ones, of which a function with more
-#: lines has some, get those that follow as they come.
+#: Bits of a function's first 512 lines, by their distance from ``co_firstlineno``. The other lines of a longer
+#: function get the bits above these, in the order in which they first run.
 BITS = tuple(1 << place for place in range(512))
 
 
 class Function:
-    """A function, and what the bits of a mask stand for that are not of its first lines."""
+    """A function, and the mapping from its lines to the bits of a mask."""
 
     __slots__ = ("_far", "code")
 
@@ -34,18 +33,18 @@ class Function:
 
     @property
     def first(self) -> int:
-        """The line of its first bit."""
+        """The line of the lowest bit."""
         return self.code.co_firstlineno
 
     def bit(self, line: int) -> int:
-        """The bit of a line, or of the mark; any function may have lines that are before its first, if odd ones."""
+        """The bit of a line or of ``RETURNED_NONE``; in unusual code, lines may come before the first line."""
         place = line - self.first
         if 0 <= place < len(BITS):
             return BITS[place]
         return 1 << len(BITS) + self._far.setdefault(line, len(self._far))
 
     def lines(self, mask: int) -> Iterator[int]:
-        """The lines, and the mark, whose bits are in the mask."""
+        """The lines, and possibly ``RETURNED_NONE``, whose bits are set in the mask."""
         far, digits = [*self._far], bin(mask)[:1:-1]
         place = digits.find("1")
         while place >= 0:
@@ -54,32 +53,35 @@ class Function:
 
 
 class Execution(NamedTuple):
-    """What ran; it is not changed any more.
+    """What ran between two points of the test run; not modified after it was made.
 
-    :ivar masks: of each function that ran, by its number, the bits of its lines.
-    :ivar lines: the same in the order in which they ran, each once; empty where nobody asked for it.
-    :ivar nothing: functions that gave None where a value was wanted; asked for as ``lines`` are.
+    :ivar masks: the bits of the lines that ran, by the number of the function.
+    :ivar lines: the same lines in the order in which they first ran; empty unless the order was requested.
+    :ivar returned_none: functions that returned None where a value was expected; empty unless requested.
     :ivar swallowed: exceptions that were handled and did not reach the test.
     """
 
     masks: Mapping[int, int] = {}
     lines: Mapping[Line, None] = {}
-    nothing: Set[int] = frozenset()
+    returned_none: Set[int] = frozenset()
     swallowed: Mapping[Handled, Note] = {}
 
     @property
-    def is_any(self) -> bool:
+    def has_any(self) -> bool:
         """Whether anything ran."""
         return bool(self.masks or self.swallowed)
 
 
-#: What most tests ran before they begin.
+#: The shared empty record.
 NO_EXECUTION = Execution()
 
 
 def merge_executions(parts: Iterable[Execution], *, in_order: bool = True) -> Execution:
-    """What ran in several parts, one after the other."""
-    some = [part for part in parts if part.is_any]
+    """What ran in several consecutive parts.
+
+    :param in_order: merge ``lines`` and ``returned_none`` as well.
+    """
+    some = [part for part in parts if part.has_any]
     if len(some) < 2:
         return some[0] if some else NO_EXECUTION
     masks: dict[int, int] = {}
@@ -92,37 +94,38 @@ def merge_executions(parts: Iterable[Execution], *, in_order: bool = True) -> Ex
     if not in_order:
         return Execution(masks, swallowed=swallowed)
     lines = {line: None for part in some for line in part.lines}
-    return Execution(masks, lines, frozenset().union(*(part.nothing for part in some)), swallowed)
+    return Execution(masks, lines, frozenset().union(*(part.returned_none for part in some)), swallowed)
 
 
-# The code objects of the code under test that are followed, and which functions they are.
+# Tracked code objects, and the functions that they belong to.
 
-#: A code object and a line of it that ran, or a mark in the place of the line.
+#: A code object with a line of it that ran, or with ``RETURNED_NONE``.
 Hit = tuple[CodeType, int]
-#: Functions beyond these are not followed, so that tests that make ever more of them do not fill the memory.
+#: At most this many functions are tracked, so that tests that keep making functions do not exhaust the memory.
 MAX_FUNCTIONS = 100_000
-# From so many code objects on it is looked for those that nobody else holds, and again whenever they doubled.
-_FEW = 2_000
-_NEVER = -RETURNED_NONE  # from here every line is a far one
+# At this number of code objects the unused ones are released for the first time, then whenever the number doubled.
+_FIRST_RELEASE = 2_000
+_NEVER = -RETURNED_NONE  # as first line: no line is then within reach of ``BITS``
 _LINE_OF = itemgetter(2)
-_ID = id  # tests may put another one in its place
+_ID = id  # tests may patch the builtin
 
 
 def too_many_functions() -> str:
-    """What is to be said when there were more functions than are followed."""
+    """The message for a session with more functions than are tracked."""
     return f"only the first {MAX_FUNCTIONS:,} functions that ran were tracked"
 
 
 class TrackedCode:
-    """Code objects by id, as their own hash is that of all they hold; as ids are used again, they are kept alive.
+    """Tracked code objects by ``id``, because hashing a code object hashes all its contents.
 
-    Functions made anew again and again, as by modules that tests reload, are one, by file, first line and name.
-    Their code objects are released when nobody else holds them.
+    Ids are reused, so the code objects are kept alive. Functions with the same file, first line and qualified name
+    are one function, such as those of a module that tests reload. Of its code objects the first stays alive. The
+    others are released when nothing else refers to them.
 
-    :ivar codes: those that are followed; bodies of modules are among them.
-    :ivar functions: each function, by its number, with the first code object of it, which stays alive.
-    :ivar numbers: the number of the function of each code object, by the id of that.
-    :ivar is_full: there were more functions than are followed.
+    :ivar codes: tracked code objects by id, module bodies included.
+    :ivar functions: each function by its number, with its first code object.
+    :ivar numbers: the number of the function, by the id of a code object.
+    :ivar is_full: there were more functions than are tracked.
     """
 
     def __init__(self, ownership: Ownership) -> None:
@@ -130,17 +133,17 @@ class TrackedCode:
         self.functions: dict[int, Function] = {}
         self.numbers: dict[int, int] = {}
         self.is_full = False
-        self._firsts: dict[int, int] = {}  # of code objects that ran, what to take from their lines
+        self._firsts: dict[int, int] = {}  # by the id of a code object that ran, the line of its lowest bit
         self._places: dict[tuple[str | None, int, str], int] = {}
         self._ownership = ownership
-        self._most = _FEW
+        self._most = _FIRST_RELEASE
 
     def add(self, code: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
-        """Follow what is inside a code object.
+        """Track a code object and those inside it.
 
-        :return: those that are new, each with the one that it is a part of: itself, if of none.
+        :returns: pairs of each new code object and its function: the code object itself if it is not part of another.
         """
-        # As a list: at the end of the stack all of it is found, or none.
+        # As a list: after a RecursionError either all of it is tracked, or nothing.
         for inner, owner in list(codes_in(code)):
             if owner is not None and _ID(inner) not in self.codes and self._is_added(inner, owner):
                 yield inner, owner
@@ -159,18 +162,18 @@ class TrackedCode:
 
     @property
     def is_due(self) -> bool:
-        """Whether there are so many that :meth:`release` is worth its while."""
+        """Whether there are enough code objects to make :meth:`release` worthwhile."""
         return len(self.codes) >= self._most
 
     def masks(self, hits: Iterable[Hit]) -> tuple[dict[int, int], Set[int]]:
-        """Of each function that ran, by its number, the bits of its lines; without those that were let go of.
+        """Convert hits to masks. Code objects that were released meanwhile are left out.
 
-        :return: and the ids of the code objects.
+        :returns: the bits of the lines by the number of the function, and the ids of the code objects.
         """
         bits, firsts = BITS, self._firsts
         by_code: dict[int, int] = {}
         last, number, mask, first = None, 0, 0, 0
-        for code, line in hits:  # every line of every test: most come after another one of the same function
+        for code, line in hits:  # every line of every test: most follow another line of the same function
             if code is not last:
                 by_code[number] = mask
                 last, number = code, _ID(code)
@@ -184,11 +187,11 @@ class TrackedCode:
             except IndexError:
                 mask |= self._far_bit(number, line)
         by_code[number] = mask
-        del by_code[0]  # what came before the first
+        del by_code[0]  # the initial values, which belong to no code object
         return self._by_function(by_code), by_code.keys()
 
     def _first_line(self, code: CodeType) -> int:
-        """What to take from its lines, so that none is less than 0: the function's first one, unless it is odd code."""
+        """The line of the lowest bit: the function's first line, or ``_NEVER`` if the code has lines before it."""
         function = self.numbers.get(_ID(code))
         if function is None:
             return _NEVER
@@ -211,23 +214,23 @@ class TrackedCode:
         return masks
 
     def in_order(self, hits: Iterable[Hit]) -> dict[Line, None]:
-        """The same lines in order, each once."""
+        """The lines in the order in which they first ran, each once, as (number of the function, line)."""
         numbered = ((self.numbers.get(_ID(code)), line) for code, line in hits)
         return {
             (number, line): None for number, line in numbered if number is not None and line != RETURNED_NONE
         }
 
-    def nothing(self, hits: Iterable[Hit]) -> set[int]:
-        """The functions that gave None where a value was wanted."""
+    def returned_none(self, hits: Iterable[Hit]) -> set[int]:
+        """The functions that returned None where a value was expected."""
         numbers = (self.numbers.get(_ID(code)) for code, line in hits if line == RETURNED_NONE)
         return {number for number in numbers if number is not None}
 
     def ran(self, hits: Sequence[Hit]) -> Execution:
-        """What ran, in no order."""
-        return Execution(self.masks(hits)[0], nothing=self.nothing(hits))
+        """What ran, without the order of lines."""
+        return Execution(self.masks(hits)[0], returned_none=self.returned_none(hits))
 
     def by_first_codes(self, hits: Iterable[Hit]) -> list[Hit]:
-        """What ran, by the first code objects of functions, which are never released."""
+        """The same hits with the first code object of each function, which is never released."""
         return [(self._first(code, line), line) for code, line in hits]
 
     def _first(self, code: CodeType, line: int) -> CodeType:
@@ -236,12 +239,12 @@ class TrackedCode:
             return code
         function = self.functions[number]
         if line < function.first:
-            self._firsts[_ID(function.code)] = _NEVER  # it has odd lines from now on
+            self._firsts[_ID(function.code)] = _NEVER  # from now on it has lines before its first
         return function.code
 
     def release(self) -> None:
-        """Let go of what nobody else holds; a module that is still in use holds its functions."""
-        known = list(self.codes.items())  # at once: other threads may add more
+        """Stop tracking code objects that nothing else refers to; functions of modules in use remain."""
+        known = list(self.codes.items())  # a copy: other threads may add more
         held = [(number, weakref.ref(code)) for number, code in known]
         known.clear()
         self.codes.clear()
@@ -251,4 +254,4 @@ class TrackedCode:
                 self.numbers.pop(number, None)
                 self._firsts.pop(number, None)
         self.codes.update(alive)
-        self._most = max(_FEW, 2 * len(alive))
+        self._most = max(_FIRST_RELEASE, 2 * len(alive))

@@ -13,36 +13,35 @@ from typing import Any, NamedTuple
 
 from loop_close.monitor.codes import LONGEST_TABLE, Ownership
 
-#: How much is looked at in one test: one step for each exception, and one for each entry of its traceback. So many
-#: take less than half a millisecond.
+#: Steps per test: one for each exception, and one for each entry of its traceback. They take less than 0.5 ms.
 MOST_STEPS = 300
-#: With so many steps in a session, which take some 30 ms, of each test only the first few are looked at: 70 µs a test.
+#: After this many steps in a session (some 30 ms), only the first ``FEW_STEPS`` of each test are taken (70 µs a test).
 MOST_IN_SESSION = 20_000
 FEW_STEPS = 50
-#: With so many of one kind in one handler, of those that it handles next only each sixteenth is looked at.
-MANY = 32
-_SKIPPED = 15
-#: Different exceptions that are kept of one test.
+#: After this many exceptions of one kind in one handler, only every sixteenth that it handles is examined.
+SAMPLED_FROM = 32
+_SAMPLE_MASK = 15
+#: Different exceptions recorded per test.
 _MOST_KEPT = 100
 _MOST_TEXT, _MOST_NAME = 300, 200
-# End iteration, generators and tasks: no error.
+# These end iteration, generators and tasks, and are not errors.
 _CONTROL = (StopIteration, StopAsyncIteration, GeneratorExit, KeyboardInterrupt)
 _CONTROL_IDS = frozenset(map(id, _CONTROL))
 _CANCELLED = "asyncio.exceptions", "CancelledError"
-# What these packages handle has reached the test, or was raised while they reported on it.
+# An exception that these packages handle has reached the test, or was raised while they reported on it.
 _RUNNERS = ("_pytest", "pluggy", "pytest", "unittest", "doctest")
 _DOCTEST = "<doctest "
-# Whatever a class of exceptions overrides, these run no code of it.
+# These read the attributes without running code of the program, whatever its exception class overrides.
 _TRACEBACK = vars(BaseException)["__traceback__"].__get__
 _ARGS = vars(BaseException)["args"].__get__
 _QUALNAME, _MRO = (vars(type)[name].__get__ for name in ("__qualname__", "__mro__"))
-# The first instruction of an ``except`` or ``with``. Other handlers only clean up and raise again.
+# The first instruction of an ``except`` or ``with``. Other handlers only clean up and re-raise.
 _PUSH = opmap.get("PUSH_EXC_INFO")
-_FRAME, _ID = sys._getframe, id  # tests may put other ones in their place
+_FRAME, _ID = sys._getframe, id  # tests may patch them
 
 
 class Handled(NamedTuple):
-    """Where an exception left the code under test, and its type: see :class:`loop_close.calls.Swallowed`."""
+    """Where an exception left the code under test, and its type; see :class:`loop_close.calls.Swallowed`."""
 
     file: str
     line: int
@@ -51,7 +50,7 @@ class Handled(NamedTuple):
 
 
 class Note(NamedTuple):
-    """What is said of the first of them: see :class:`loop_close.calls.Swallowed`."""
+    """Message and handler of the first exception of a kind; see :class:`loop_close.calls.Swallowed`."""
 
     message: str
     caught: str
@@ -60,10 +59,10 @@ class Note(NamedTuple):
 class _Entry:
     """Exceptions of one type that left the code under test in one instruction and met one handler.
 
-    :ivar what: what they have in common, as (id of the code object, instruction, id of the type).
+    :ivar what: their common key: (id of the code object, offset of the instruction, id of the type).
     :ivar handler: the id of the handler's code object.
-    :ivar handled: None where the exception reached the test, or is no error.
-    :ivar times: how often that happened.
+    :ivar handled: None if the exceptions reached the test, or are not errors; ``note`` likewise.
+    :ivar times: how many there were.
     """
 
     __slots__ = ("handled", "handler", "note", "times", "what")
@@ -79,46 +78,47 @@ class _Entry:
 
 
 class HandledExceptions:
-    """Follows exceptions from handler to handler. It keeps no exception, frame or code object alive.
+    """Follows exceptions from handler to handler, without keeping an exception, frame or code object alive.
 
-    An exception that is raised again meets another handler: the last one counts. It is known by its id and by where
-    it was raised.
+    An exception that is raised again meets another handler: the last handler counts. An exception is identified by
+    its id and the place where it was raised.
 
-    :param listen: called to hear of exceptions (True), or of no more (False).
-    :ivar last: by the id of each exception that has not reached the test, what is known of it.
-    :ivar left: how many steps are left in this test; below 0 no exception was looked at any more.
-    :ivar is_heard: whether exceptions are heard of now.
-    :ivar many: handlers of which not all exceptions are looked at, with how many there were since: by the sum of the
-        code object's id and the instruction, which is quicker than a pair, and mistaken for another one hardly ever.
+    :param set_listening: called with whether exceptions are to be reported from now on.
+    :ivar last: by the id of each exception that has not reached the test, its latest entry.
+    :ivar left: the remaining steps of this test; below 0 some exceptions were not examined.
+    :ivar is_listening: whether exceptions are reported now.
+    :ivar sampled: handlers of which only a sample of exceptions is examined, with the number of exceptions since. The
+        key is the sum of the code object's id and the instruction's offset. It is faster than a pair, and collisions
+        are rare.
     """
 
-    def __init__(self, ownership: Ownership, listen: Callable[[bool], None]) -> None:
+    def __init__(self, ownership: Ownership, set_listening: Callable[[bool], None]) -> None:
         self.last: dict[int, _Entry] = {}
         self.left = MOST_STEPS
-        self.many: dict[int, int] = {}
+        self.sampled: dict[int, int] = {}
         self._allowed = MOST_STEPS
         self._spent = 0
         self._ended: dict[_Entry, None] = {}
         self._entries: dict[tuple[int, ...], _Entry] = {}
         self._kept = 0
         self._ownership = ownership
-        self._listen = listen
-        self.is_heard = True
-        self._is_over = False
+        self._set_listening = set_listening
+        self.is_listening = True
+        self._is_phase_over = False
         self._is_test: dict[str, bool] = {}
         self._is_runner_file: dict[str, bool] = {}
         self._runners = tuple(_runner_paths())
         self._thread = get_ident()
 
     @property
-    def is_any(self) -> bool:
-        """Whether :meth:`take` has any."""
+    def has_any(self) -> bool:
+        """Whether any exceptions were recorded since the last :meth:`take`."""
         return bool(self.last or self._ended)
 
     @property
     def is_cut(self) -> bool:
-        """Whether not all exceptions of this test were looked at."""
-        return self.left < 0 or bool(self.many)
+        """Whether some exceptions of this test were not examined."""
+        return self.left < 0 or bool(self.sampled)
 
     @property
     def steps(self) -> int:
@@ -126,41 +126,41 @@ class HandledExceptions:
         return self._allowed - self.left
 
     def begin_test(self) -> None:
-        """A test begins; what is allowed in it depends on how much the session has taken."""
+        """Begin a test; its number of steps depends on how many the session has taken."""
         if self._spent < MOST_IN_SESSION:
             self._spent += max(0, self._allowed - self.left - FEW_STEPS)
         self.left = self._allowed = MOST_STEPS if self._spent < MOST_IN_SESSION else FEW_STEPS
         self._thread = get_ident()
-        self._is_over = False
-        self.many.clear()
+        self._is_phase_over = False
+        self.sampled.clear()
 
-    def hear(self, *, is_on: bool) -> None:
-        """Look at exceptions from now on, or at no more; nor where this test is over, or had too many."""
-        if is_on != self.is_heard and not (is_on and (self._is_over or self.left < 0)):
-            self.is_heard = is_on
-            self._listen(is_on)
+    def listen(self, *, is_on: bool) -> None:
+        """Start or stop listening to exceptions; it stays off if this test is over, or has used up its steps."""
+        if is_on != self.is_listening and not (is_on and (self._is_phase_over or self.left < 0)):
+            self.is_listening = is_on
+            self._set_listening(is_on)
 
     def callback(
         self, take_fault: Callable[[Exception], None]
     ) -> Callable[[CodeType, int, BaseException], None]:
-        """What to call for each exception that meets a handler."""
+        """The callback for ``EXCEPTION_HANDLED``; it passes errors of its own to ``take_fault``."""
         files, file_of = self._ownership.files, self._ownership.file_of
         last, entries, is_runner, end = self.last, self._entries, self._is_runner_file, _end_of_phase()
-        many, id, unknown = self.many, _ID, ""
+        sampled, id, unknown = self.sampled, _ID, ""
 
         def on_handled(code: CodeType, offset: int, exception: BaseException) -> None:
             try:
                 self.left -= 1
                 if self.left < 0:
-                    self.hear(is_on=False)
+                    self.listen(is_on=False)
                     return
                 if code is end:
-                    self._is_over = True
-                    self.hear(is_on=False)
+                    self._is_phase_over = True
+                    self.listen(is_on=False)
                 where = id(code) + offset
-                if where in many:
-                    many[where] += 1
-                    if many[where] & _SKIPPED:
+                if where in sampled:
+                    sampled[where] += 1
+                    if sampled[where] & _SAMPLE_MASK:
                         return
                 kind = type(exception)
                 if id(kind) in _CONTROL_IDS:
@@ -170,7 +170,7 @@ class HandledExceptions:
                     and id(exception) not in last
                     and self._is_runner(code)
                 ):
-                    return  # one that leaves a test meets thirty of them
+                    return  # an exception that leaves a test meets thirty of their handlers
                 found, node, steps = None, _TRACEBACK(exception), 0
                 while node is not None and steps <= MOST_STEPS:
                     inner = node.tb_frame.f_code
@@ -181,7 +181,7 @@ class HandledExceptions:
                     steps += 1
                 self.left -= steps
                 if found is None:
-                    if id(exception) in last:  # another one had its id before
+                    if id(exception) in last:  # the id was that of another exception before
                         self._ended[last.pop(id(exception))] = None
                     return
                 key = id(found), at.tb_lasti, id(kind), id(code), offset
@@ -189,12 +189,12 @@ class HandledExceptions:
                 if entry is None:
                     entry = self._entry(key, code, exception, at, _FRAME(1))
                 entry.times += 1
-                if entry.times == MANY:
-                    many[where] = 0
+                if entry.times == SAMPLED_FROM:
+                    sampled[where] = 0
                 before = last.get(id(exception))
                 if before is not entry:
                     self._replace(before, entry, exception)
-            except (RecursionError, MemoryError):  # the program is at the end of its stack, or of its memory
+            except (RecursionError, MemoryError):  # the program has used up its stack or memory
                 return
             except Exception as fault:
                 take_fault(fault)
@@ -224,7 +224,7 @@ class HandledExceptions:
         return entry
 
     def _is_swallowed(self, frame: FrameType, exception: BaseException) -> bool:
-        """Whether a handler is below the test, so that the test does not see the exception.
+        """Whether the handler runs below the test, so that the test does not see the exception.
 
         :param frame: the handler's.
         """
@@ -266,16 +266,17 @@ class HandledExceptions:
         )
 
     def _caught(self, code: CodeType, offset: int, frame: FrameType) -> str:
-        """Where it was handled; empty where it was raised again there and is no longer seen by Python code."""
+        """Where the exception was handled; empty if it was raised again there and Python code no longer sees it."""
         if code.co_code[offset] != _PUSH:
             return ""
         file = self._ownership.file_of(code.co_filename)
         return f"{file}:{_line(code, offset)}" if file is not None else _plain(_module(frame), _MOST_NAME)
 
     def _replace(self, before: _Entry | None, entry: _Entry, exception: BaseException) -> None:
-        """An exception meets a handler; another one may have had its id before.
+        """Record that an exception met a handler.
 
-        Of one that was raised again the traceback has the frame of the earlier handler.
+        :param before: the entry under the same id. It is of the same exception only if that was raised again: then
+            the traceback has the frame of the earlier handler. Else it is of another exception that had the id.
         """
         if before is not None and before.handled is not None:
             frames = (each.tb_frame for each in _nodes(exception))
@@ -288,10 +289,10 @@ class HandledExceptions:
             self.last.pop(_ID(exception), None)
 
     def take(self) -> dict[Handled, Note]:
-        """Those that were swallowed since the last time."""
+        """The exceptions that were swallowed since the last call, with details."""
         found: dict[Handled, Note] = {}
         for entry in (*self._ended, *self.last.copy().values()):
-            if entry.handled is not None and entry.note is not None:  # always so
+            if entry.handled is not None and entry.note is not None:  # both or neither
                 known = found.get(entry.handled)
                 if known is None or not known.caught:
                     found[entry.handled] = entry.note
@@ -303,7 +304,7 @@ class HandledExceptions:
 
 
 def _runner_paths() -> Iterator[str]:
-    """How the names of their files begin, or are."""
+    """Path prefixes of the files of test runners."""
     for name in _RUNNERS:
         yield join(dirname(os.__file__), name, "")
         yield join(dirname(os.__file__), f"{name}.py")
@@ -313,7 +314,7 @@ def _runner_paths() -> Iterator[str]:
 
 
 def _end_of_phase() -> CodeType | None:
-    """Where pytest catches what a test, or the import of a module, raised: what comes then is its report."""
+    """The code in which pytest catches what a test or an import raised: only its report follows."""
     kind = getattr(sys.modules.get("pytest"), "CallInfo", None)
     return getattr(getattr(kind, "from_call", None), "__code__", None)
 
@@ -328,7 +329,7 @@ def _nodes(exception: BaseException) -> list[TracebackType]:
 
 
 def _is_control(kind: type[BaseException]) -> bool:
-    """Whether it, or a class that it derives from, ends iteration or the like."""
+    """Whether the class, or one of its bases, is for control flow, such as the end of an iteration."""
     return issubclass(kind, _CONTROL) or any(_full_name(base) == _CANCELLED for base in _MRO(kind))
 
 
@@ -341,12 +342,12 @@ def _module(frame: FrameType) -> str:
 
 
 def _string(value: object) -> str:
-    """Any string as an exact one; empty for anything else."""
+    """The value of a ``str`` or subclass as an exact ``str``; empty for other types."""
     return str.__str__(value) if issubclass(type(value), str) else ""
 
 
 def _line(code: CodeType, offset: int) -> int:
-    """The line of an instruction, or of the first one after it that has one."""
+    """The line of an instruction, or of the first later instruction that has a line."""
     if len(code.co_linetable) > LONGEST_TABLE:
         return code.co_firstlineno
     lines = (line for _, end, line in code.co_lines() if end > offset and line is not None)
@@ -354,7 +355,7 @@ def _line(code: CodeType, offset: int) -> int:
 
 
 def _message(exception: BaseException) -> str:
-    """The arguments as ``str`` of a builtin exception shows them; empty where any is no plain value."""
+    """The arguments as ``str`` of a builtin exception shows them; empty if any is not a short builtin value."""
     args: tuple[Any, ...] = _ARGS(exception)
     kind = type(exception)
     if len(args) == 1 and type(args[0]) is str and not issubclass(kind, KeyError):
@@ -378,5 +379,5 @@ def _is_short(value: object) -> bool:
 
 
 def _plain(text: str, most: int) -> str:
-    """Cut, and without surrogates, which a worker cannot send."""
+    """The text, cut and with surrogates escaped, as an xdist worker cannot send them."""
     return text[:most].encode("utf-8", "backslashreplace").decode("utf-8")

@@ -49,7 +49,7 @@ class Imports:
     def __init__(self) -> None:
         self.modules: set[str] = set()
         self.functions: set[int] = set()
-        self.nothing: set[int] = set()
+        self.returned_none: set[int] = set()
         self.statements: dict[Spot, set[int]] = {}
         self.lines: dict[int, int] = {}
         self._open: dict[int, _Body] = {}
@@ -90,7 +90,7 @@ class Imports:
     def add(self, ran: Execution, spot: Spot | None = None) -> None:
         """Note what ran since a module's statement began, and where that is, if it is known."""
         self.functions |= ran.masks.keys()
-        self.nothing |= ran.nothing
+        self.returned_none |= ran.returned_none
         if spot is not None and ran.masks:
             self.statements.setdefault(spot, set()).update(ran.masks)
             for number, mask in ran.masks.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
-from loop_close.monitor.codes import Ownership, is_of_program
+from loop_close.monitor.codes import Ownership, is_program_exception
 from loop_close.monitor.count import CallCounts
 from loop_close.monitor.executions import NO_EXECUTION, Execution, merge_executions, too_many_functions
 from loop_close.monitor.watch import Budget, LineTracker
@@ -54,7 +54,7 @@ class Monitor:
 
     def _take_fault(self, fault: Exception) -> None:
         """Stop counting. A test's time limit, which is the program's to raise, is no fault; nor is Ctrl-C."""
-        if is_of_program(fault):
+        if is_program_exception(fault):
             raise fault
         self._give_up(f"{type(fault).__name__}: {fault}")
 
@@ -279,7 +279,7 @@ class Attribution:
             own = merge_executions((*self._used(fixtures), own), in_order=in_order)
         if self._fails_leaving:
             own = merge_executions((own, self._left))
-        elif self._left.is_any:
+        elif self._left.has_any:
             self.count.add_outside(self._left)
         if self._is_tracked:
             self.count.add(nodeid, own, self._outcome, is_cut=self._watch.is_cut)
@@ -293,7 +293,7 @@ class Attribution:
         sure = dict.fromkeys(self._set_up)
         for fixture, is_sure in fixtures:
             ran, is_broken = self._shared.get(fixture, _NOT_SHARED)
-            if ran.is_any and (is_sure or is_broken):
+            if ran.has_any and (is_sure or is_broken):
                 sure.pop(fixture, None)
                 yield ran
         yield from (self._shared[fixture][0] for fixture in sure if fixture in self._shared)
@@ -325,7 +325,7 @@ class Attribution:
         self._mark = 0
         self._gone.discard(fixture)
         self._shared.pop(fixture, None)
-        if ran.is_any:
+        if ran.has_any:
             self._shared[fixture] = ran, is_broken
             self._set_up.append(fixture)
 

@@ -158,7 +158,7 @@ class AssertionReprs:
     def end(self, frame: FrameType) -> int | None:
         """One of those functions returns.
 
-        :return: how much had run when the telling began; None where it goes on.
+        :returns: how much had run when the telling began; None where it goes on.
         """
         if frame is not self.frame:
             return None
@@ -247,7 +247,7 @@ class MonitoringTool:
     def stop(self) -> bool:
         """Leave everything as it was; more than once is fine.
 
-        :return: whether we had an id until now, with what we asked for.
+        :returns: whether we had an id until now, with what we asked for.
         """
         monitoring, self._monitoring = self._monitoring, None
         if monitoring is None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
-from loop_close.monitor.codes import Ownership, is_of_program
+from loop_close.monitor.codes import Ownership, is_program_exception
 from loop_close.monitor.executions import NO_EXECUTION, Execution
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ from types import CodeType, FrameType
 
 from loop_close.monitor.codes import (
     LONGEST_TABLE,
-    hides_singles,
+    hides_one_liners,
     is_reported_by_owner,
-    single_start,
+    one_liner_start,
 )
 from loop_close.monitor.executions import RETURNED_NONE, Function, Hit, TrackedCode
 from loop_close.monitor.handled import HandledExceptions
@@ -69,7 +69,7 @@ class LineTracker:
         self._long: dict[int, int] = {}  # of them, 1 and how often they were called in this test
         self._unmet: deque[CodeType] = deque(maxlen=_MOST_UNMET)
         self._silent: set[int] = set()
-        self._hides_singles = False
+        self._hides_one_liners = False
         self._monitoring: Any = getattr(sys, "monitoring", None)
         self._returns = Returns(self._monitoring)
         self._tool = MonitoringTool({}, self._armed)
@@ -95,7 +95,7 @@ class LineTracker:
     @property
     def is_due(self) -> bool:
         """Whether anything ran since the last time."""
-        return bool(self.hits or self._handled.is_any)
+        return bool(self.hits or self._handled.has_any)
 
     @property
     def is_cut(self) -> bool:
@@ -116,11 +116,11 @@ class LineTracker:
         if self.is_idle:
             self._sleep()
         elif self._is_collecting:
-            self._handled.hear(is_on=True)
-        elif self._is_awake or self._handled.is_heard:
+            self._handled.listen(is_on=True)
+        elif self._is_awake or self._handled.is_listening:
             self._is_awake = False
             self._tool.replace("LINE", self._on_first_line)
-            self._handled.hear(is_on=False)
+            self._handled.listen(is_on=False)
 
     def track(self, *, is_on: bool) -> None:
         """Track what runs from now on, or pass over it.
@@ -141,9 +141,9 @@ class LineTracker:
             self.begin_test()
 
     def _sleep(self) -> None:
-        if self._is_awake or self._handled.is_heard:
+        if self._is_awake or self._handled.is_listening:
             self._tool.replace("LINE", self._on_line)
-            self._handled.hear(is_on=False)
+            self._handled.listen(is_on=False)
         self._is_awake = False
 
     def _meet_later(self) -> None:
@@ -158,7 +158,7 @@ class LineTracker:
     def _wake(self) -> None:
         self._is_awake = True
         self._tool.replace("LINE", self._on_line)
-        self._handled.hear(is_on=True)
+        self._handled.listen(is_on=True)
 
     def _hear_of_exceptions(self, is_on: bool) -> None:
         self._tool.replace(_HANDLED, self._on_handled if is_on else None)
@@ -172,7 +172,7 @@ class LineTracker:
             self._tool = MonitoringTool(self._callbacks(), self._armed)
         why_not = self._tool.start()
         if not why_not:
-            self._hides_singles = hides_singles(self._monitoring, self._tool.id, self.hits)
+            self._hides_one_liners = hides_one_liners(self._monitoring, self._tool.id, self.hits)
             self._budget.line = self._cost_of_a_line()
             self._tool.listen()
         return why_not
@@ -254,7 +254,7 @@ class LineTracker:
     def _started(self, code: CodeType, frame: FrameType) -> None:
         if _ID(code) in self._telling.codes:
             self._telling.begin(frame, len(self.hits))
-            self._handled.hear(is_on=self._telling.frame is None)
+            self._handled.listen(is_on=self._telling.frame is None)
         elif self.is_idle and code.co_name != "<module>" and _ID(code) not in self._followed.codes:
             self._unmet.append(code)
         else:
@@ -299,7 +299,7 @@ class LineTracker:
                     self._end_body(code)
                 elif (begun := telling.end(frame_above(1))) is not None:
                     self._set_aside(begun)
-                    self._handled.hear(is_on=True)
+                    self._handled.listen(is_on=True)
             except RecursionError:  # the next return will do
                 return None
             except Exception as fault:
@@ -310,7 +310,7 @@ class LineTracker:
 
     def _take_fault(self, fault: Exception) -> None:
         """Note a fault of ours; what the program raises while we are at work, in a signal handler say, is not ours."""
-        if is_of_program(fault):
+        if is_program_exception(fault):
             raise fault
         self.fault = f"{type(fault).__name__}: {fault}"
 
@@ -348,7 +348,7 @@ class LineTracker:
             if inner is owner:
                 self._returns.follow(inner)
             events = self._returns.events_of(_ID(inner))
-            if self._hides_singles and (begin := single_start(inner)):
+            if self._hides_one_liners and (begin := one_liner_start(inner)):
                 events |= self._monitoring.events.INSTRUCTION
                 self._singles[_ID(inner)], self._odd[_ID(inner)] = begin, events
             if self._tool.is_ours():  # what is met later may be so after the end
@@ -392,8 +392,8 @@ class LineTracker:
         begun = _CLOCK()
         if self._telling.frame is not None:
             self._telling.forget()
-            self._handled.hear(is_on=True)
-        swallowed = self._handled.take() if self._handled.is_any else {}
+            self._handled.listen(is_on=True)
+        swallowed = self._handled.take() if self._handled.has_any else {}
         if not self.hits:
             return Execution(swallowed=swallowed) if swallowed else NO_EXECUTION
         hits = self._cut(0)
@@ -404,7 +404,9 @@ class LineTracker:
             self._rearm(codes)
         ran = Execution(masks, swallowed=swallowed)
         if in_order:
-            ran = Execution(masks, self._followed.in_order(hits), self._followed.nothing(hits), swallowed)
+            ran = Execution(
+                masks, self._followed.in_order(hits), self._followed.returned_none(hits), swallowed
+            )
         self._budget.spend(_CLOCK() - begun, len(hits), len(codes))
         return ran
 
@@ -436,7 +438,7 @@ class LineTracker:
                 arm(tool, code, odd.get(number, both if number in told else line))
 
     def _armed(self) -> Iterator[tuple[CodeType, int]]:
-        """Every code object that we want to hear of, with its events."""
+        """Every code object that we want to listen of, with its events."""
         events = self._monitoring.events
         for number, code in list(self._followed.codes.items()):
             if self.imports.is_open(number):
