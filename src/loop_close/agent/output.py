@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from loop_close.agent.output_formats import Cline, Codex, CodexOld, Gemini, OpenCode, OpenHands
@@ -35,20 +35,20 @@ class Claude(OutputReader):
     def __init__(self) -> None:
         super().__init__()
         self._costs: dict[str, float] = {}
+        self._handlers: dict[str, Callable[[Mapping[str, Any]], bool]] = {
+            "assistant": self._assistant,
+            "user": self._user,
+            "result": self._result,
+        }
 
     def take(self, event: Mapping[str, Any]) -> bool:
         """Read one event; unknown types are recognized by their session."""
         self.is_closed = False
-        match event.get("type"):
-            case "assistant":
-                return self._assistant(event)
-            case "user":
-                return self._user(event)
-            case "result":
-                return self._result(event)
-            case str():
-                return isinstance(event.get("session_id"), str)
-        return False
+        kind = event.get("type")
+        handler = self._handlers.get(kind) if isinstance(kind, str) else None
+        if handler is not None:
+            return handler(event)
+        return isinstance(kind, str) and isinstance(event.get("session_id"), str)
 
     def _assistant(self, event: Mapping[str, Any]) -> bool:
         message = event.get("message")
@@ -127,7 +127,7 @@ _SUFFIX = "ToolCall"
 _VOLATILE = ("Time", "Ms", "Id", "pid")
 
 
-class Cursor(OutputReader):
+class Cursor(Claude):
     """The events of Claude Code, but tools have their own; it reports no money."""
 
     name = "cursor"
@@ -137,28 +137,15 @@ class Cursor(OutputReader):
         self._parts = LastMessage("")
         self._is_own = False
         self._is_other = False
+        del self._handlers["user"]  # only its session is looked at
+        self._handlers["tool_call"] = self._tool_call
 
     def take(self, event: Mapping[str, Any]) -> bool:
         """Read one event."""
         self._is_other = self._is_other or is_of_claude(event)
-        self.is_closed = False
-        is_taken = self._take(event)
+        is_taken = super().take(event)
         self.is_sure = self._is_own and not self._is_other
         return is_taken
-
-    def _take(self, event: Mapping[str, Any]) -> bool:
-        match event.get("type"):
-            case "assistant":
-                return self._assistant(event)
-            case "tool_call":
-                return self._tool_call(event)
-            case "result":
-                return self._result(event)
-            case "thinking":
-                return isinstance(event.get("subtype"), str)
-            case "system" | "user":
-                return isinstance(event.get("session_id"), str)
-        return False
 
     def _assistant(self, event: Mapping[str, Any]) -> bool:
         message = event.get("message")
