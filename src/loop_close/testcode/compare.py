@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from loop_close.testcode.demands import BASES, Demand, became, same_start
+from loop_close.testcode.demands import BASES, Demand, TestAnalysis, became, same_start
 from loop_close.testcode.hints import BY_KNOWN, Kind, TestChange, excerpt, hints
 from loop_close.testcode.hooks import hook_changes, patch_changes
 from loop_close.testcode.matching import CALLED, WORD, DemandIndex, SuiteDifference, Work, is_about, renamed
@@ -18,7 +18,6 @@ from loop_close.testcode.nodes import TOO_DEEP, TOO_LARGE
 from loop_close.testcode.reach import read
 from loop_close.testcode.selection import configuration_changes, difference
 from loop_close.testcode.suite import FUNCTIONS, Function, Module, Test, is_autouse
-from loop_close.testcode.values import TestAnalysis
 
 _MAX_SEARCHED = 20
 _MAX_FOLLOWED = 40

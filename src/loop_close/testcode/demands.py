@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from loop_close.testcode.nodes import constant, dotted, folded, kept, last_name, text_of
@@ -103,6 +104,37 @@ class Demand:
         if self.op == "~=":
             return f"{self.subject} == approx({self.expected})"
         return f"{self.subject} {self.op} {self.expected}"
+
+
+@dataclass
+class TestAnalysis:
+    """What was found out about a test.
+
+    :ivar dead: what it would demand but for something that lets it pass, with that in words.
+    :ivar stops: what skips it or lets it be expected to fail, in words.
+    :ivar patched: what it replaces, ``shop.total``, with the statement that does.
+    :ivar made: the calls that it makes, normalized, with what lets it pass whatever comes of them.
+    :ivar void: its assertions that always hold.
+    :ivar contexts: by guard, the context managers and decorators of the code under test that may swallow its failure.
+    :ivar excess: a digest, where it is too large to be followed.
+    """
+
+    demands: list[Demand] = field(default_factory=list)
+    dead: list[tuple[Demand, str]] = field(default_factory=list)
+    stops: dict[str, str] = field(default_factory=dict)
+    patched: dict[str, str] = field(default_factory=dict)
+    made: list[tuple[ast.expr, str]] = field(default_factory=list)
+    void: list[str] = field(default_factory=list)
+    contexts: dict[str, str] = field(default_factory=dict)
+    excess: str = ""
+    steps: int = 0
+    is_brief: bool = False
+
+    @cached_property
+    def calls(self) -> list[str]:
+        """What it runs, as text."""
+        subjects = [side for demand in self.demands for side in (demand.subject, demand.expected)]
+        return [*subjects, *(text_of(call) for call, why in self.made if not why)]
 
 
 def demands_of(test: ast.expr, positive: bool = True) -> list[Demand]:

@@ -9,12 +9,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from loop_close.conventions import is_like
-from loop_close.testcode.demands import BUILT_IN, Demand, consequences, elements, implies, is_narrower
+from loop_close.testcode.demands import (
+    BUILT_IN,
+    Demand,
+    TestAnalysis,
+    consequences,
+    elements,
+    implies,
+    is_narrower,
+)
 from loop_close.testcode.nodes import LITERAL, dotted
 from loop_close.testcode.reach import read
 from loop_close.testcode.selection import Selection, ignored_by_conftest, known_of, selection_of, selections
 from loop_close.testcode.suite import FUNCTIONS, Module, Scope, Test, TestSuite
-from loop_close.testcode.values import TestAnalysis
 
 CALLED = re.compile(r"([A-Za-z_]\w*)\(")
 WORD = re.compile(r"[A-Za-z_]\w*")

@@ -6,20 +6,26 @@ import ast
 import copy
 import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from http import HTTPStatus
+from itertools import product
 from typing import Any, TypeVar
 
 #: A string or number in the text of an expression.
 LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\b\d[\w.]*")
 TOO_LARGE, TOO_DEEP = "is too large to be compared", "is nested too deeply to be compared"
 Found = TypeVar("Found")
+#: What names stand for.
+Env = dict[str, ast.expr]
 _LISTED = (ast.List, ast.Tuple)
 # Calls whose result is empty, or false, without arguments or for an empty one.
 _EMPTY = {"range", "list", "tuple", "dict", "set", "iter", "bool"}
 _MAX_TEXT = 2_000_000
 _MAX_SIZE = 120
+_MAX_ROWS = 300
+#: The most rounds of a loop that are followed one by one.
+MAX_LOOP = 60
 
 
 def parse(text: str) -> ast.Module | str:
@@ -52,6 +58,21 @@ def dotted(node: ast.AST | None) -> str:
 def last_name(node: ast.AST | None) -> str:
     """``skip`` of ``pytest.mark.skip``; empty for anything else than a dotted name."""
     return dotted(node).rpartition(".")[2]
+
+
+def exception_names(node: ast.expr | None) -> list[str]:
+    """The names of exceptions, without their modules."""
+    if isinstance(node, ast.Tuple):
+        return [name for element in node.elts for name in exception_names(element)]
+    return [last_name(node) if node is not None else ""]
+
+
+def argument_names(node: ast.expr | None) -> list[str]:
+    """The names of a ``parametrize``: words of a text, or the items of a list."""
+    value = constant(node)
+    if isinstance(value, str):
+        return [name.strip() for name in value.split(",") if name.strip()]
+    return [str(name) for name in value] if isinstance(value, (list, tuple)) else []
 
 
 def constant(node: ast.AST | None) -> object:
@@ -130,6 +151,57 @@ def short(node: ast.AST) -> str:
 def each(iterated: ast.expr) -> ast.expr:
     """Stand for any element."""
     return ast.Call(ast.Name("each"), [iterated], [])
+
+
+def written_elements(value: ast.expr) -> list[ast.expr] | None:
+    """The elements of an iterable that is written out; None if they are unknown."""
+    if isinstance(value, (ast.Tuple, ast.List, ast.Set)):
+        return None if any(isinstance(e, ast.Starred) for e in value.elts) else list(value.elts)
+    match value:
+        case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int() as stop)]) if (
+            stop <= MAX_LOOP
+        ):
+            return [ast.Constant(i) for i in range(stop)]
+        case ast.Call(func=ast.Name(id="enumerate"), args=[inner]):
+            items = written_elements(inner)
+            pairs = enumerate(items or [])
+            return None if items is None else [ast.Tuple([ast.Constant(i), item]) for i, item in pairs]
+        case ast.Call(func=ast.Name(id="zip"), args=[first, second]):
+            one, two = written_elements(first), written_elements(second)
+            if one is not None and two is not None:
+                return [ast.Tuple([a, b]) for a, b in zip(one, two, strict=False)]
+        case ast.Call(func=ast.Attribute(value=ast.Dict(keys=keys, values=values), attr="items"), args=[]):
+            if all(keys):
+                return [ast.Tuple([k, v]) for k, v in zip(keys, values, strict=True) if k is not None]
+        case ast.Call(func=ast.Name(id="list" | "tuple" | "sorted" | "reversed"), args=[inner]):
+            return written_elements(inner)
+    return [] if constant(value) in ((), [], {}, "") else None
+
+
+def combined(rows: list[list[Env]]) -> Iterator[Env]:
+    """Every combination of parameters; where they are too many, each row with the first of the others."""
+    count = 1
+    for found in rows:
+        count *= max(1, len(found))
+    if any(not found for found in rows):
+        return
+    if count <= _MAX_ROWS:
+        for combination in product(*rows):
+            yield {name: value for row in combination for name, value in row.items()}
+        return
+    first = {name: value for found in rows for name, value in found[0].items()}
+    for found in rows:
+        yield from ({**first, **row} for row in found[:_MAX_ROWS])
+
+
+def joined(one: Env, other: Env) -> Env:
+    """The names after two ways, of which either may have been taken."""
+    found = {}
+    for name in one.keys() | other.keys():
+        values = [env[name] for env in (one, other) if name in env]
+        is_same = len({text_of(value) for value in values}) == 1 and len(values) == 2
+        found[name] = values[0] if is_same else ast.Name("either")
+    return found
 
 
 @kept

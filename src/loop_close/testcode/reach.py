@@ -7,26 +7,29 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from hashlib import blake2b
-from itertools import product
 
-from loop_close.testcode.demands import Demand, demands_of, of_call, raising
-from loop_close.testcode.given import TestInputs
+from loop_close.testcode.demands import Demand, TestAnalysis, demands_of, of_call, raising
 from loop_close.testcode.nodes import (
+    MAX_LOOP,
     after,
     changed_in,
+    combined,
     constant,
     dotted,
     each,
     escapes,
+    exception_names,
     expression_of,
     folded,
     given_in,
     is_container,
     is_failing,
+    joined,
     last_name,
     loaded,
     short,
     text_of,
+    written_elements,
 )
 from loop_close.testcode.suite import (
     FUNCTIONS,
@@ -42,11 +45,9 @@ from loop_close.testcode.suite import (
 from loop_close.testcode.values import (
     ASSERTIONS,
     MAX_DEPTH,
-    MAX_LOOP,
     STOPS,
-    Env,
-    TestAnalysis,
     TooMuchError,
+    Values,
 )
 
 _EXITS = {"sys.exit", "os._exit", "pytest.exit", "exit", "quit", "os.abort", "SystemExit", "os.kill"}
@@ -54,7 +55,6 @@ _RAISES = {"raises", "warns", "deprecated_call"}
 _RAISES |= {"assertRaises", "assertRaisesRegex", "assertWarns", "assertWarnsRegex"}
 _BEFORE = ("setUpClass", "setup_class", "asyncSetUp", "setUp", "setup_method", "setup")
 _AFTER = ("tearDown", "teardown_method", "asyncTearDown")
-_MAX_ROWS = 300
 
 
 def read(suite: TestSuite, test: Test, is_brief: bool = False) -> TestAnalysis:
@@ -84,7 +84,7 @@ def read(suite: TestSuite, test: Test, is_brief: bool = False) -> TestAnalysis:
     return reading
 
 
-class Walk(TestInputs):
+class Walk(Values):
     """One pass over a test and what it uses."""
 
     # The whole of a test
@@ -96,7 +96,7 @@ class Walk(TestInputs):
         marks = [*decorators, *self._marks()]
         rows = [found for mark in marks if (found := self.rows(mark, node)) is not None]
         for mark in marks:
-            self.mark(mark)
+            self._mark(mark)
         for statement in self.module.values:
             self.stop_by(statement)
         for owner, values in self.module.scope.attributes.items():
@@ -110,16 +110,40 @@ class Walk(TestInputs):
         self.drawn(node)
         for place, fixture in self.suite.autouse(test):
             self.fixture(place, fixture)
-        for name in self.used(marks):
+        used = [m for m in marks if isinstance(m, ast.Call) and last_name(m) == "usefixtures"]
+        for name in (str(arg.value) for mark in used for arg in mark.args if isinstance(arg, ast.Constant)):
             self.ask(name)
         for name in _BEFORE:
             self._method(name)
         base = dict(self.env)
-        for row in _combined(rows):
+        for row in combined(rows):
             self.env = {**base, **row}
             self._decorated([d for d in node.decorator_list if not _is_known(d)], node)
         for name in _AFTER:
             self._method(name)
+
+    def _mark(self, node: ast.expr, depth: int = 0) -> None:
+        """Note what a mark skips or replaces."""
+        if isinstance(node, (ast.List, ast.Tuple)):
+            for element in node.elts:
+                self._mark(element, depth)
+            return
+        name = dotted(node)
+        last = name.rpartition(".")[2]
+        if last in ("skip", "skipIf", "skipUnless", "skipif", "xfail", "expectedFailure"):
+            condition = node.args[0] if isinstance(node, ast.Call) and node.args else None
+            if last not in ("skipif", "skipIf", "skipUnless", "xfail"):
+                condition = None
+            value = constant(condition) if condition is not None else True
+            if value is ... or bool(value) is not (last == "skipUnless"):
+                key = f"{last} {text_of(condition) if condition is not None else ''}"
+                self.reading.stops[key] = f"has `@{short(node)}`"
+        elif last in ("patch", "object", "dict", "multiple") and isinstance(node, ast.Call):
+            self.patch(node)
+        elif depth < 3 and "." not in name and isinstance(node, ast.Name):
+            _, value_node = self.suite.resolve(self.module, name)
+            if isinstance(value_node, ast.expr):
+                self._mark(value_node, depth + 1)
 
     def _marks(self) -> Iterator[ast.expr]:
         """The marks of ``pytestmark``, of the module and of the classes."""
@@ -353,7 +377,7 @@ class Walk(TestInputs):
         with self.guarded(fails):
             ends_otherwise = self.block(node.orelse)
         if not ends:
-            self.env = then if ends_otherwise else _joined(then, self.env)
+            self.env = then if ends_otherwise else joined(then, self.env)
         if ends and ends_otherwise:
             return f"both ways of `if {short(node.test)}` end before it"
         if ends != ends_otherwise:
@@ -367,7 +391,7 @@ class Walk(TestInputs):
 
     def _for(self, node: ast.For | ast.AsyncFor) -> str:
         iterated = self.value(node.iter)
-        listed = self.listed(iterated)
+        listed = written_elements(iterated)
         if listed is not None and not listed:
             with self.passing(f"the loop around it goes over nothing: `{short(node)}`"):
                 self._aside(node.body)
@@ -425,7 +449,7 @@ class Walk(TestInputs):
                 self._raises(context, node, last, body)
                 return ""
             if last == "suppress":
-                with self._swallowing([self.names(arg) for arg in context.args], f"`{short(context)}`"):
+                with self._swallowing([exception_names(arg) for arg in context.args], f"`{short(context)}`"):
                     body()
                 return ""
             if self.patch(context):
@@ -453,7 +477,7 @@ class Walk(TestInputs):
         return outcome
 
     def _raises(self, context: ast.Call, node: ast.stmt, last: str, body: Callable[..., None]) -> None:
-        kinds = self.names(context.args[0]) if context.args else ["Exception"]
+        kinds = exception_names(context.args[0]) if context.args else ["Exception"]
         kind = self.value(context.args[0]) if context.args else ast.Name("DeprecationWarning")
         match = next((self.value(k.value) for k in context.keywords if k.arg == "match"), None)
         if last.endswith("Regex") and len(context.args) > 1:
@@ -488,7 +512,7 @@ class Walk(TestInputs):
 
     def _try(self, node: ast.Try | ast.TryStar) -> str:
         for handler in node.handlers:  # try: f(), fail() / except ValueError: pass
-            kinds = self.names(handler.type)
+            kinds = exception_names(handler.type)
             tail = [*node.body, *node.orelse]
             if len(tail) > 1 and is_failing(tail[-1]) and "BaseException" not in kinds and "" not in kinds:
                 is_caught_too = "Exception" in kinds and tail[-1] in node.body
@@ -507,7 +531,7 @@ class Walk(TestInputs):
                 self.block(node.body)
             ends = "returns before it"
         elif swallowed:
-            names = [self.names(handler.type) for handler in swallowed]
+            names = [exception_names(handler.type) for handler in swallowed]
             with self._swallowing(names, "`except " + " | ".join(", ".join(n) for n in names) + "`"):
                 self.block(node.body)
         else:
@@ -516,7 +540,7 @@ class Walk(TestInputs):
             if handler.name:
                 self.env[handler.name] = ast.Name("caught")
             kept = len(self.guards)
-            with self.guarded(f"except {', '.join(self.names(handler.type))}"):
+            with self.guarded(f"except {', '.join(exception_names(handler.type))}"):
                 self.block(handler.body)
             del self.guards[kept:]
         self.block(node.orelse)
@@ -560,32 +584,6 @@ class Walk(TestInputs):
                 self.guards.remove(guard)
 
 
-def _combined(rows: list[list[Env]]) -> Iterator[Env]:
-    """Every combination of parameters; where they are too many, each row with the first of the others."""
-    count = 1
-    for found in rows:
-        count *= max(1, len(found))
-    if any(not found for found in rows):
-        return
-    if count <= _MAX_ROWS:
-        for combination in product(*rows):
-            yield {name: value for row in combination for name, value in row.items()}
-        return
-    first = {name: value for found in rows for name, value in found[0].items()}
-    for found in rows:
-        yield from ({**first, **row} for row in found[:_MAX_ROWS])
-
-
 def _is_known(decorator: ast.expr) -> bool:
     name = dotted(decorator)
     return name.startswith(("pytest.", "mark.")) or ".mark." in name
-
-
-def _joined(one: Env, other: Env) -> Env:
-    """The names after two ways, of which either may have been taken."""
-    found = {}
-    for name in one.keys() | other.keys():
-        values = [env[name] for env in (one, other) if name in env]
-        is_same = len({text_of(value) for value in values}) == 1 and len(values) == 2
-        found[name] = values[0] if is_same else ast.Name("either")
-    return found

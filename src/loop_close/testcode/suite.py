@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
@@ -10,6 +11,14 @@ from functools import cached_property
 
 from loop_close.testcode.nodes import changed_in, constant, dotted, kept, last_name, parse
 
+#: Packages whose decorators and context managers do not swallow failures, those aside that are looked for.
+_KNOWN_PACKAGES = sys.stdlib_module_names | {
+    *("pytest", "_pytest", "hypothesis", "mock", "pytest_mock", "parameterized", "ddt", "testfixtures"),
+    *("attr", "freezegun", "time_machine", "responses", "requests_mock", "requests", "httpx", "respx"),
+    *("vcr", "aiohttp", "numpy", "pandas", "anyio", "trio", "django", "flask", "fastapi", "starlette"),
+    *("sqlalchemy", "moto", "pyfakefs", "tornado", "twisted", "click", "typer", "faker", "factory"),
+    *("pydantic",),
+}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -163,6 +172,11 @@ class Module:
         nodes = ast.walk(self.tree) if self.tree else ()
         inner = Scope([node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))])
         return {n: o for n, o in inner.imports.items() if n not in self.scope.bound} | self.scope.imports
+
+    def is_foreign(self, name: str) -> bool:
+        """Whether a name is imported from the code under test, or from a package that is not known."""
+        package = self.imports.get(name.partition(".")[0], ("", ""))[0].partition(".")[0]
+        return bool(package) and package not in _KNOWN_PACKAGES
 
     @cached_property
     def changed(self) -> set[str]:

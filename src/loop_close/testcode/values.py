@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
 
-from loop_close.testcode.demands import BUILT_IN, Demand
+from loop_close.testcode.demands import BUILT_IN, Demand, TestAnalysis
 from loop_close.testcode.nodes import (
+    MAX_LOOP,
     MUTATORS,
     PURE,
+    Env,
     after,
+    argument_names,
     bounded,
     changed_by,
     changed_in,
@@ -22,6 +22,7 @@ from loop_close.testcode.nodes import (
     copied,
     dotted,
     each,
+    exception_names,
     folded,
     given_in,
     http_status,
@@ -29,6 +30,7 @@ from loop_close.testcode.nodes import (
     last_name,
     short,
     text_of,
+    written_elements,
 )
 from loop_close.testcode.suite import (
     FUNCTIONS,
@@ -45,51 +47,9 @@ from loop_close.testcode.suite import (
 STOPS = {"skip", "skipTest", "SkipTest", "importorskip", "xfail", "Skipped", "skip_module"}
 ASSERTION = re.compile(r"assert|expect(?:_|$)")
 ASSERTIONS = {"AssertionError", "Exception", "BaseException", "Failed", ""}
-#: Packages whose decorators and context managers do not swallow failures, those aside that are looked for.
-KNOWN_PACKAGES = sys.stdlib_module_names | {
-    *("pytest", "_pytest", "hypothesis", "mock", "pytest_mock", "parameterized", "ddt", "testfixtures"),
-    *("attr", "freezegun", "time_machine", "responses", "requests_mock", "requests", "httpx", "respx"),
-    *("vcr", "aiohttp", "numpy", "pandas", "anyio", "trio", "django", "flask", "fastapi", "starlette"),
-    *("sqlalchemy", "moto", "pyfakefs", "tornado", "twisted", "click", "typer", "faker", "factory"),
-    *("pydantic",),
-}
 _REPLACE = {"setattr", "object", "delattr"}
-MAX_LOOP = 60
 MAX_DEPTH = 4
 _MAX_STEPS = 12_000
-
-Env = dict[str, ast.expr]
-
-
-@dataclass
-class TestAnalysis:
-    """What was found out about a test.
-
-    :ivar dead: what it would demand but for something that lets it pass, with that in words.
-    :ivar stops: what skips it or lets it be expected to fail, in words.
-    :ivar patched: what it replaces, ``shop.total``, with the statement that does.
-    :ivar made: the calls that it makes, normalized, with what lets it pass whatever comes of them.
-    :ivar void: its assertions that always hold.
-    :ivar contexts: by guard, the context managers and decorators of the code under test that may swallow its failure.
-    :ivar excess: a digest, where it is too large to be followed.
-    """
-
-    demands: list[Demand] = field(default_factory=list)
-    dead: list[tuple[Demand, str]] = field(default_factory=list)
-    stops: dict[str, str] = field(default_factory=dict)
-    patched: dict[str, str] = field(default_factory=dict)
-    made: list[tuple[ast.expr, str]] = field(default_factory=list)
-    void: list[str] = field(default_factory=list)
-    contexts: dict[str, str] = field(default_factory=dict)
-    excess: str = ""
-    steps: int = 0
-    is_brief: bool = False
-
-    @cached_property
-    def calls(self) -> list[str]:
-        """What it runs, as text."""
-        subjects = [side for demand in self.demands for side in (demand.subject, demand.expected)]
-        return [*subjects, *(text_of(call) for call, why in self.made if not why)]
 
 
 class TooMuchError(Exception):
@@ -133,7 +93,7 @@ class Values:
                 if isinstance(value, ast.Lambda):
                     self.local[name] = (value, self.env, self.module)
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
-                listed = self.listed(value)
+                listed = written_elements(value)
                 for index, part in enumerate(parts):
                     is_known = listed is not None and len(listed) == len(parts)
                     item = listed[index] if is_known and listed else ast.Subscript(value, ast.Constant(index))
@@ -161,38 +121,6 @@ class Values:
                     is_whole = isinstance(owner, (ast.Name, ast.Attribute))
                     new = changed_by(self.env[key], "__setitem__", call) if is_whole else after(call)
                     self.replace(key, new)
-
-    def listed(self, value: ast.expr) -> list[ast.expr] | None:
-        """The elements of an expression that is written out; None where they are not known."""
-        if isinstance(value, (ast.Tuple, ast.List, ast.Set)):
-            return None if any(isinstance(e, ast.Starred) for e in value.elts) else list(value.elts)
-        match value:
-            case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int() as stop)]) if (
-                stop <= MAX_LOOP
-            ):
-                return [ast.Constant(i) for i in range(stop)]
-            case ast.Call(func=ast.Name(id="enumerate"), args=[inner]):
-                items = self.listed(inner)
-                pairs = enumerate(items or [])
-                return None if items is None else [ast.Tuple([ast.Constant(i), item]) for i, item in pairs]
-            case ast.Call(func=ast.Name(id="zip"), args=[first, second]):
-                one, two = self.listed(first), self.listed(second)
-                if one is not None and two is not None:
-                    return [ast.Tuple([a, b]) for a, b in zip(one, two, strict=False)]
-            case ast.Call(
-                func=ast.Attribute(value=ast.Dict(keys=keys, values=values), attr="items"), args=[]
-            ):
-                if all(keys):
-                    return [ast.Tuple([k, v]) for k, v in zip(keys, values, strict=True) if k is not None]
-            case ast.Call(func=ast.Name(id="list" | "tuple" | "sorted" | "reversed"), args=[inner]):
-                return self.listed(inner)
-        return [] if constant(value) in ((), [], {}, "") else None
-
-    def names(self, node: ast.expr | None) -> list[str]:
-        """The names of exceptions, without their modules."""
-        if isinstance(node, ast.Tuple):
-            return [name for element in node.elts for name in self.names(element)]
-        return [last_name(node) if node is not None else ""]
 
     def path(self, node: ast.expr) -> str:
         """Where something is that is replaced: ``shop.Cart``."""
@@ -281,7 +209,7 @@ class Values:
         kept = dict(self.env)
         first = node.generators[0]
         listed = self.value(first.iter)
-        items = self.listed(listed)
+        items = written_elements(listed)
         is_plain = len(node.generators) == 1 and not first.ifs and not isinstance(node, ast.DictComp)
         if items is not None and not items and is_plain:
             return ast.List([])
@@ -519,7 +447,7 @@ class Values:
         made = self.value(context)
         last = last_name(made)
         if not isinstance(made, ast.Call) or ASSERTIONS.isdisjoint(
-            n for arg in made.args for n in self.names(arg)
+            n for arg in made.args for n in exception_names(arg)
         ):
             return ""
         if last == "suppress":
@@ -529,8 +457,7 @@ class Values:
 
     def is_foreign(self, node: ast.expr) -> bool:
         """Whether something is imported from the code under test, or from a package that is not known."""
-        origin = self.module.imports.get(dotted(node).partition(".")[0], ("", ""))[0].partition(".")[0]
-        return bool(origin) and origin not in KNOWN_PACKAGES and self.resolve(node)[1] is None
+        return self.module.is_foreign(dotted(node)) and self.resolve(node)[1] is None
 
     def patch(self, call: ast.Call) -> bool:
         """Note what a call replaces; whether it is one that does."""
@@ -559,3 +486,92 @@ class Values:
             case _:
                 return False
         return True
+
+    # What the test is given: marks, parameters, fixtures, and what Hypothesis draws
+
+    def rows(self, mark: ast.expr, node: Function) -> list[Env] | None:
+        """The rows of a ``parametrize``; a symbol where they are not written out."""
+        name = last_name(mark)
+        if not isinstance(mark, ast.Call) or name not in ("parametrize", "expand", "parameterized"):
+            return None
+        args = {k.arg: k.value for k in mark.keywords}
+        args |= zip(("argnames", "argvalues"), mark.args, strict=False)
+        if name != "parametrize":
+            own = [arg.arg for arg in node.args.args]
+            names, values = own[1:] if self.test.owners else own, mark.args[0] if mark.args else None
+        else:
+            names, values = argument_names(args.get("argnames")), args.get("argvalues")
+        listed = written_elements(self.value(values)) if values is not None else None
+        if listed is None:
+            rows = f"each({text_of(self.value(values)) if values is not None else ''})"
+            is_one = len(names) == 1
+            return [{n: ast.Name(rows if is_one else f"{rows}[{i}]") for i, n in enumerate(names)}]
+        if not listed:
+            self.reading.stops["parametrize"] = "has no parameters left"
+        if self.is_brief:  # the rows themselves are demanded, and one of them is followed
+            self.reading.demands += [
+                Demand("call", f"row {text_of(item)}", text=f"row {short(item)}") for item in listed
+            ]
+            listed = listed[:1]
+        found = []
+        for item in listed:
+            if isinstance(item, ast.Call) and last_name(item) == "param":
+                marks = next((k.value for k in item.keywords if k.arg == "marks"), None)
+                if marks is not None and any(w in text_of(marks) for w in ("skip", "xfail")):
+                    continue
+                cells = list(item.args)
+            elif (len(names) > 1 or name != "parametrize") and isinstance(item, (ast.Tuple, ast.List)):
+                cells = item.elts
+            else:
+                cells = [item]
+            if len(cells) != len(names):
+                cells = [ast.Subscript(item, ast.Constant(i)) for i in range(len(names))]
+            found.append(dict(zip(names, cells, strict=True)))
+        return found
+
+    def drawn(self, node: Function) -> None:
+        """Note what Hypothesis draws the arguments from, and how often."""
+        given = next((d for d in node.decorator_list if last_name(d) == "given"), None)
+        if not isinstance(given, ast.Call):
+            return
+        names = [arg.arg for arg in (*node.args.args, *node.args.kwonlyargs)]
+        named = {k.arg: k.value for k in given.keywords if k.arg}
+        if given.args:
+            named |= dict(zip(names[-len(given.args) :], given.args, strict=False))
+        for index, (name, strategy) in enumerate(sorted(named.items(), key=lambda item: text_of(item[1]))):
+            self.env[name] = ast.Name(f"drawn_{index}")
+            demand = Demand("drawn", text_of(self.value(strategy)), text=short(given), line=given.lineno)
+            self.reading.demands.append(demand)
+        examples: ast.expr = ast.Constant(100)
+        for decorator in node.decorator_list:
+            if isinstance(decorator, ast.Call) and last_name(decorator) == "settings":
+                examples = next((k.value for k in decorator.keywords if k.arg == "max_examples"), examples)
+        count = constant(self.value(examples))
+        self.reading.demands.append(Demand(">=", "max_examples", text_of(examples), count, line=given.lineno))
+
+    def ask(self, name: str) -> None:
+        """Give a parameter the value of its fixture."""
+        home, fixture = self.suite.fixture(self.test, name)
+        self.env[name] = ast.Name(name)
+        if home is not None and fixture is not None and self.depth < MAX_DEPTH:
+            value = self.fixture(home, fixture)
+            if value is not None:
+                self.env[name] = value
+
+    def fixture(self, home: Module, node: Function) -> ast.expr | None:
+        """Follow a fixture up to its end; the value it gives."""
+        given: list[ast.expr | None] = []
+        outer, self.at_yield = self.at_yield, given.append
+        kept = dict(self.env)
+        self.depth += 1
+        own = [arg.arg for arg in node.args.args]
+        for name in own:
+            if name not in kept and name != node.name:
+                self.ask(name)
+        arguments = {name: self.env.get(name, ast.Name(name)) for name in own}
+        value = self.enter(node, arguments, home)
+        self.depth -= 1
+        self.at_yield = outer
+        members = {key: item for key, item in self.env.items() if key.startswith("self.")}
+        self.env = kept | members
+        return next((item for item in given if item is not None), value)
