@@ -306,7 +306,7 @@ def _judged(
         return change
     if change.fingerprint in accepted:
         return replace(change, state="accepted")
-    from loop_close.testcode.hints import is_named_by_known
+    from loop_close.testcode.changes import is_named_by_known
 
     # A new entry of the setting ``known``, or a new name that one matches, is for a failure that nobody has seen yet.
     is_entry = (change.file, change.test) == (_SETTINGS, "known")

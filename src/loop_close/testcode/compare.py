@@ -10,9 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
+from loop_close.testcode.changes import (
+    BY_KNOWN,
+    Kind,
+    TestChange,
+    excerpt,
+    hints,
+    hook_changes,
+    patch_changes,
+)
 from loop_close.testcode.demands import BASES, Demand, TestAnalysis, became, same_start
-from loop_close.testcode.hints import BY_KNOWN, Kind, TestChange, excerpt, hints
-from loop_close.testcode.hooks import hook_changes, patch_changes
 from loop_close.testcode.matching import CALLED, WORD, DemandIndex, SuiteDifference, Work, is_about, renamed
 from loop_close.testcode.nodes import TOO_DEEP, TOO_LARGE
 from loop_close.testcode.reach import read

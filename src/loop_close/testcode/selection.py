@@ -15,7 +15,7 @@ from fnmatch import fnmatch
 from typing import Any
 
 from loop_close.conventions import is_like, is_of_tests
-from loop_close.testcode.hints import Kind, TestChange, excerpt
+from loop_close.testcode.changes import Kind, TestChange, excerpt
 from loop_close.testcode.nodes import constant, last_name, parse
 from loop_close.testcode.suite import Module, Patterns, Test, TestSuite, matches
 
