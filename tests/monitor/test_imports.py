@@ -8,7 +8,7 @@ def test_what_had_run_before():
     imports = Imports()
     imports.begin(1, 5)
     assert imports.is_open(1)
-    assert imports.turn(1, 4) == (5, 0)
+    assert imports.next_line(1, 4) == (5, 0)
     assert imports.end(1, 9) == (5, 4)
     assert not imports.is_open(1)
     assert imports.end(1, 9) == (9, 0)

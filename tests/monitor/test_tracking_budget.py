@@ -113,7 +113,7 @@ def counted(tests, watch):
     passed = {name[number]: found.tests for number, found in tests.count.passing.by_function().items()}
     lines = list(tests.count.failed_lines)
     failed = {test: [name[lines[place][0]] for place in each] for test, each in tests.count.failed.items()}
-    return passed, failed, {name[number] for number in tests.count.over}
+    return passed, failed, {name[number] for number in tests.count.in_untracked}
 
 
 @needs_monitoring

@@ -1,4 +1,4 @@
-"""Calls of each test from a data file of coverage.py with a context for each test."""
+"""Calls of each test, read from a coverage.py data file with per-test contexts."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from coverage import CoverageData
 
 
-#: A file with more pairs of a line and a context is not read; one with more bytes not even looked into.
+#: Limits of a data file: pairs of a line and a context, and bytes.
 MAX_PAIRS = 2_000_000
 MAX_BYTES = 500_000_000
 _MAX_TEXT = 200
 
 
 class _UnusableError(Exception):
-    """The text says why a data file is of no use."""
+    """The data file cannot be used; the message says why."""
 
 
 def data_file(root: str, environ: Mapping[str, str]) -> Path:
-    """Where coverage.py leaves its data, unless its settings say otherwise.
+    """The path of coverage.py's data file, unless its settings name another one.
 
     :param root: absolute path of the project's root.
     """
@@ -40,20 +40,20 @@ def data_file(root: str, environ: Mapping[str, str]) -> Path:
 
 
 def calls_from_contexts(path: Path, root: str, failed: Collection[str]) -> tuple[Calls | None, str]:
-    """What the tests called, as the monitor would tell it, but for the order of lines, which is not known.
+    """What the tests called, as the monitor would record it, but with lines in no order.
 
-    The file does not tell which tests passed: all that did not fail are taken to have done so.
+    The file does not record outcomes: all tests that did not fail are assumed to have passed.
 
     :param path: the data file; it is not changed.
     :param root: absolute path of the project's root.
     :param failed: node ids of the failing tests.
-    :returns: the record, or None and in a few words why the file is of no use.
+    :returns: the record and an empty text; or None and why the file cannot be used, in a few words.
     """
     try:
         return _read(path, root, frozenset(failed)), ""
     except _UnusableError as error:
         return None, str(error)
-    except Exception as error:  # what a broken file makes coverage raise is anybody's guess
+    except Exception as error:  # coverage may raise anything on a broken file
         text = " ".join(str(error).replace(str(path), path.name).split()) or type(error).__name__
         return None, f"{path.name} cannot be read: {text[:_MAX_TEXT]}"
 
@@ -62,7 +62,7 @@ def _read(path: Path, root: str, failed: Collection[str]) -> Calls:
     if not path.is_file():
         raise _no_contexts(path)
     try:
-        from coverage import CoverageData  # late, and maybe not there
+        from coverage import CoverageData  # an optional dependency, slow to import
     except ImportError:
         raise _UnusableError("coverage is not installed") from None
     _check_content(path)
@@ -71,7 +71,7 @@ def _read(path: Path, root: str, failed: Collection[str]) -> Calls:
         data.read()
         return _calls(data, path, root, failed)
     finally:
-        if hasattr(data, "close"):  # older ones close what they opened after each query
+        if hasattr(data, "close"):  # older versions close the database after each query
             data.close()
 
 
@@ -80,10 +80,12 @@ def _no_contexts(path: Path) -> _UnusableError:
 
 
 def _check_content(path: Path) -> None:
-    """Refuse a file of something else, one that is being written, and one that is too big.
+    """Reject a file that is not a coverage database, that is being written, or that is too large.
 
-    Coverage would make a database without its tables its own, and wait for one that is locked. Its tables are
-    documented; all of 7.x has the same.
+    Coverage would add its tables to any other database, and wait for a locked one. The tables are documented and the
+    same in all 7.x versions.
+
+    :raises _UnusableError: with the reason.
     """
     if path.stat().st_size > MAX_BYTES:
         raise _UnusableError(f"{path.name} is too large: more than {MAX_BYTES:,} bytes")
@@ -93,7 +95,7 @@ def _check_content(path: Path) -> None:
             raise _UnusableError(f"{path.name} has views or triggers, which coverage does not make")
         database.create_function("bits", 1, lambda blob: int.from_bytes(blob, "big").bit_count())
         ((lines,),) = database.execute("select coalesce(sum(bits(numbits)), 0) from line_bits")
-        # With branches there are jumps in place of lines, one for each way to get to a line.
+        # Branch coverage records jumps instead of lines: one for each way to reach a line.
         ((jumps,),) = database.execute("select count(*) from arc where tono > 0")
     if lines + jumps > MAX_PAIRS:
         raise _UnusableError(f"{path.name} is too large: more than {MAX_PAIRS:,} lines of tests")
@@ -120,23 +122,26 @@ def _calls(data: CoverageData, path: Path, root: str, failed: Collection[str]) -
 
 
 def _files(names: Iterable[str], root: str, ownership: Ownership) -> dict[str, list[str]]:
-    """The files of the code under test, sorted, with the names that coverage has for them."""
+    """The files of the code under test, sorted, each with its names in the coverage data."""
     files = defaultdict(list)
     for name in names:
-        file = ownership.file_of(str(Path(root, name)))  # those of a run with relative_files are relative
+        file = ownership.file_of(str(Path(root, name)))  # with ``relative_files`` the names are relative
         if file is not None:
             files[file].append(name)
     return dict(sorted(files.items()))
 
 
 def _check_age(path: Path, root: str, files: Iterable[str]) -> None:
-    """Refuse what was written before the code came to be what it is; lines would be those of other code."""
+    """Reject data that is older than a file, as its line numbers may be those of other code.
+
+    :raises _UnusableError: with the name of the newer file.
+    """
     written = path.stat().st_mtime_ns
     for file in files:
         try:
             changed = Path(root, file).stat().st_mtime_ns
         except (OSError, ValueError):
-            continue  # gone, or no file
+            continue  # deleted, or not a file name
         if changed > written:
             raise _UnusableError(f"{path.name} is older than {file}")
 
@@ -150,9 +155,9 @@ def _contexts_by_line(data: CoverageData, names: Iterable[str]) -> dict[int, set
 
 
 class _Lines:
-    """What ran, put together file by file.
+    """The lines that ran, collected file by file.
 
-    :param tests: the tests that each context stands for.
+    :param tests: the tests of each context, as by :func:`tests_of`.
     :param failed: node ids of the failing tests.
     """
 
@@ -166,12 +171,15 @@ class _Lines:
         self._lines: dict[str, dict[Line, None]] = {test: {} for test in known if test in failed}
 
     def add(self, source: Compiled, contexts: Mapping[int, set[str]]) -> None:
-        """Take down the lines of a file that ran."""
-        importing = {context for line in source.module & contexts.keys() for context in contexts[line]}
+        """Add the lines of a file that ran.
+
+        :param contexts: the contexts in which each line ran.
+        """
+        import_contexts = {context for line in source.module & contexts.keys() for context in contexts[line]}
         for line in sorted(source.owners.keys() & contexts.keys()):
             number = self._number(source.owners[line])
-            if line in source.shared:  # that it was made does not say that it was called
-                self._add_line(number, line, contexts[line] & self._tests.keys() - importing)
+            if line in source.shared:  # it also runs when the function is defined, which is not a call
+                self._add_line(number, line, contexts[line] & self._tests.keys() - import_contexts)
             else:
                 self._add_line(number, line, contexts[line])
 
@@ -180,7 +188,7 @@ class _Lines:
             self._numbers[id(owner)] = len(self._functions)
             self._functions[len(self._functions)] = Function(
                 owner
-            )  # which keeps it alive, and its id its own
+            )  # keeps the code object alive, so that its id is not reused
         return self._numbers[id(owner)]
 
     def _add_line(self, number: int, line: int, contexts: Collection[str]) -> None:
@@ -193,7 +201,7 @@ class _Lines:
             _add(self._outside, number, bit)
 
     def counted(self) -> CallCounts:
-        """The same as the monitor counts."""
+        """The counts, as the monitor makes them."""
         count = CallCounts(self._functions)
         count.add_outside(Execution(self._outside))
         for test, masks in self._masks.items():
@@ -206,23 +214,23 @@ def _add(masks: dict[int, int], number: int, bit: int) -> None:
     masks[number] = masks.get(number, 0) | bit
 
 
-# Which test a context of coverage.py stands for, by its name.
+# Tests by the names of coverage contexts.
 
 _PHASES = ("setup", "run", "teardown")
-# Where functions may be called "test" and are no tests: fixtures.
+# Modules in which functions named "test…" are fixtures.
 _NO_TESTS = ("conftest", "fixtures")
 
 
 def tests_of(contexts: Collection[str], failed: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """The tests that each context stands for.
+    """The tests of each context, by its name.
 
     pytest-cov names the node id and the phase; coverage's own ``test_function`` names module, class and function.
-    Both come after a static context, where there is one.
+    Both follow a static context, if there is one.
 
     :param failed: node ids of failing tests.
-    :returns: of each context of a test, the node ids; of a passing test, a name of it. Several where the context
-        does not tell parameters apart, none where it cannot be said which test it is. Contexts of what ran outside
-        of tests are left out.
+    :returns: for each context the node ids of failing tests, or one name of a passing test. There are several if the
+        context is the same for all parameters, and none if the test is ambiguous. Contexts outside of tests are
+        left out.
     """
     nodeids = {context: _nodeid(context) for context in contexts}
     tests: dict[str, tuple[str, ...]] = {context: (nodeid,) for context, nodeid in nodeids.items() if nodeid}
@@ -232,7 +240,7 @@ def tests_of(contexts: Collection[str], failed: Collection[str]) -> dict[str, tu
 
 
 def _nodeid(context: str) -> str:
-    """What pytest-cov was given; empty for other contexts."""
+    """The node id that pytest-cov recorded; empty for other contexts."""
     name, _, phase = context.rpartition("|")
     if phase not in _PHASES:
         return ""
@@ -241,7 +249,7 @@ def _nodeid(context: str) -> str:
 
 
 def _function(context: str) -> str:
-    """The qualified name of a function that coverage takes for a test; empty for other contexts."""
+    """The qualified name of a test function that coverage recorded; empty for other contexts."""
     name = context.rpartition("|")[2]
     module, _, function = name.rpartition(".")
     return name if module and (function.startswith("test") or function == "runTest") else ""
@@ -264,7 +272,7 @@ def _is_fixture(name: str) -> bool:
 
 
 def _failing(names: Iterable[str], failed: Iterable[str]) -> dict[str, list[str]]:
-    """Failing tests by the function that is theirs."""
+    """Node ids of failing tests by the recorded name of their function."""
     by_end = defaultdict(list)
     for name in sorted(names):
         by_end[name.rpartition(".")[2]].append(name)
@@ -278,7 +286,7 @@ def _failing(names: Iterable[str], failed: Iterable[str]) -> dict[str, list[str]
 
 
 def _dotted(nodeid: str) -> tuple[str, str]:
-    """What a test may be called at most and at least: from the root on, and from its module on."""
+    """The longest and the shortest dotted name of a test: from the root on, and from its module on."""
     path, _, rest = nodeid.partition("::")
     module = path.removesuffix(".py").replace("/", ".")
     names = ".".join(rest.partition("[")[0].split("::"))
@@ -286,7 +294,7 @@ def _dotted(nodeid: str) -> tuple[str, str]:
 
 
 def _fits(name: str, dotted: str, least: str) -> bool:
-    """Modules are named from anywhere on: from the root, from a folder below it, from one above it."""
+    """Whether the name is that of the test: it may begin at the root, at a folder below it or at one above it."""
     return _ends(name, least) and (_ends(dotted, name) or _ends(name, dotted))
 
 
@@ -294,16 +302,16 @@ def _ends(name: str, tail: str) -> bool:
     return name == tail or name.endswith(f".{tail}")
 
 
-# Which function each line of a source file belongs to, by the code that Python makes of it.
+# The function that each line of a source file belongs to.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compiled:
-    """A source file as it is now.
+    """The lines of a source file.
 
     :ivar owners: the function that each line belongs to; lines outside of functions are left out.
-    :ivar module: lines that run when the module is imported, and at no other time.
-    :ivar shared: lines of ``owners`` that run when the function is made as well, as in ``def f(): return 1``.
+    :ivar module: lines that run only when the module is imported.
+    :ivar shared: lines of ``owners`` that also run when the function is defined, as in ``def f(): return 1``.
     """
 
     owners: Mapping[int, CodeType]
@@ -312,19 +320,21 @@ class Compiled:
 
 
 def compiled(path: Path) -> Compiled | None:
-    """Look at a file, without running it; None where it cannot be read, or is not Python (of this version)."""
+    """Compile a file without running it; None if it cannot be read, or is not valid for this Python version."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of invalid escapes: whoever runs the file is told
+            warnings.simplefilter(
+                "ignore"
+            )  # for invalid escapes; Python shows them when the file is imported
             code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return _looked_into(code)
+    return _compiled(code)
 
 
-def _looked_into(top: CodeType) -> Compiled:
+def _compiled(top: CodeType) -> Compiled:
     owners: dict[int, CodeType] = {}
-    # Two lambdas of one line are one function, as for the monitor.
+    # Two lambdas on one line are one function, as in the monitor.
     functions: dict[tuple[int, str], CodeType] = {}
     module = _lines(top)
     making = set(module)
@@ -334,7 +344,7 @@ def _looked_into(top: CodeType) -> Compiled:
         else:
             function = functions.setdefault((owner.co_firstlineno, owner.co_qualname), owner)
             for line in _own_lines(code):
-                owners.setdefault(line, function)  # of several functions the outer one: it runs for certain
+                owners.setdefault(line, function)  # the outer one of several: it certainly ran
     return Compiled(
         owners=owners, module=frozenset(module - owners.keys()), shared=frozenset(making & owners.keys())
     )
@@ -345,6 +355,6 @@ def _lines(code: CodeType) -> set[int]:
 
 
 def _own_lines(code: CodeType) -> set[int]:
-    """Without the first line, that of the ``def`` or a decorator, unless it is all: it runs where it is made."""
+    """The lines without that of the ``def`` or its first decorator, which runs at definition, unless it is the only."""
     lines = _lines(code)
     return lines - {code.co_firstlineno} or lines

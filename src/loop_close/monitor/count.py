@@ -1,4 +1,4 @@
-"""Count the tests that ran each function and each of its lines, and make the records of it."""
+"""Counts of the tests that ran each function and line, and the :class:`loop_close.calls.Calls` made from them."""
 
 from __future__ import annotations
 
@@ -23,27 +23,29 @@ if TYPE_CHECKING:
     from loop_close.syntax import index as syntax_index
 
 
-#: How many failing tests are kept; of the others, nothing is.
+#: Limit of failing tests whose lines are recorded.
 MAX_FAILED = 300
-#: How many exceptions that were swallowed are counted; of others that come later, nothing is kept.
+#: Limit of different swallowed exceptions that are counted; later ones are dropped.
 MAX_SWALLOWED = 10_000
-# Of those that failing tests swallowed, these many are reported.
+# Limit of swallowed exceptions in the record.
 _MOST_SWALLOWED = 1_000
 
 
 class CallCounts:
     """What the tests of this process ran.
 
-    :param functions: what the numbers stand for; more may come.
+    :param functions: the functions by number; functions may be added to it later.
     :ivar passed: how many tests passed; ``passed_tests`` are their node ids, ``passing`` what they ran.
-    :ivar outside: functions that ran outside of any test, or in one that neither passed nor failed;
-        ``none_before``: those that gave None before the first one where a value was wanted.
-    :ivar failed: of each failing test the lines that it ran, in order, as numbers in the order of ``failed_lines``;
-        ``nothing``: the functions that gave it None where a value was wanted; ``swallowed``: exceptions that were
-        handled and did not reach it.
-    :ivar swallowing: how many passing tests swallowed each exception, those of failing tests as well.
-    :ivar cut: in how many tests there were more of them than are looked at.
-    :ivar passed_over: how many tests that passed or failed were not tracked; ``over`` functions that they ran.
+    :ivar outside: functions that ran outside of any test, or in one that neither passed nor failed.
+    :ivar none_before: functions that returned None before the first test, where a value was expected.
+    :ivar failed: for each failing test the lines that it ran, in order, as values of ``failed_lines``.
+    :ivar failed_lines: a number for each line that a failing test ran.
+    :ivar returned_none: for each failing test the functions that returned None where a value was expected.
+    :ivar swallowed: for each failing test the exceptions that were handled and did not reach it.
+    :ivar swallowing: how many passing tests swallowed each exception; those of failing tests are keys as well.
+    :ivar cut: how many tests handled more exceptions than were examined or counted.
+    :ivar passed_over: how many tests that passed or failed were not tracked.
+    :ivar in_untracked: functions that untracked tests ran.
     """
 
     def __init__(self, functions: Mapping[int, Function]) -> None:
@@ -60,9 +62,9 @@ class CallCounts:
         self.swallowing: dict[Handled, int] = {}
         self.cut = 0
         self.passed_over = 0
-        self.over: set[int] = set()
+        self.in_untracked: set[int] = set()
         self._omitted: set[str] = set()
-        self._last = ""  # of those that are kept the next to go
+        self._last = ""  # the kept failing test that is dropped next, empty until computed
 
     @property
     def omitted(self) -> int:
@@ -70,10 +72,11 @@ class CallCounts:
         return len(self._omitted)
 
     def add(self, nodeid: str, ran: Execution, outcome: str, *, is_cut: bool = False) -> None:
-        """Count a test; one that was skipped or expected to fail says nothing but that it ran these functions.
+        """Count a test. If it neither passed nor failed, only the functions that it ran are recorded.
 
-        :param ran: in order if it failed.
-        :param is_cut: not all exceptions that it handled were looked at.
+        :param ran: what it ran, with the order of lines if it failed.
+        :param outcome: as pytest names it.
+        :param is_cut: some of the exceptions that it handled were not examined.
         """
         if (is_cut or ran.swallowed) and outcome in ("passed", "failed"):
             self._count_swallowed(nodeid, ran.swallowed, is_failed=outcome == "failed", is_cut=is_cut)
@@ -82,20 +85,20 @@ class CallCounts:
             self.passed_tests.append(nodeid)
             if ran.masks:
                 self.passing.add(ran.masks)
-        elif outcome == "failed" and (nodeid in self.failed or self._is_chosen(nodeid)):
-            # Thousands of lines in hundreds of tests: small numbers take a tenth of the room.
+        elif outcome == "failed" and (nodeid in self.failed or self._is_kept(nodeid)):
+            # Thousands of lines in hundreds of tests: an array takes a tenth of the memory of a list.
             numbers = self.failed_lines
             self.failed[nodeid] = array("I", [numbers.setdefault(line, len(numbers)) for line in ran.lines])
             self.returned_none[nodeid] = ran.returned_none
         elif outcome != "failed":
             self.add_outside(ran)
 
-    def pass_over(self, nodeid: str, ran: Execution, outcome: str) -> None:
-        """Take down a test that was not tracked.
+    def add_untracked(self, nodeid: str, ran: Execution, outcome: str) -> None:
+        """Count a test that was not tracked.
 
-        :param ran: what no test ran before it.
+        :param ran: the lines that it was the first to run.
         """
-        self.over |= ran.masks.keys()
+        self.in_untracked |= ran.masks.keys()
         self.passed_over += outcome in ("passed", "failed")
         if outcome == "failed":
             self._omitted.add(nodeid)
@@ -111,66 +114,74 @@ class CallCounts:
             self.swallowed[nodeid] = kept
         self.cut += is_cut or len(kept) < len(swallowed)
 
-    def _is_chosen(self, nodeid: str) -> bool:
-        """Whether to keep one more failing test; where that is one too many, the last one goes."""
+    def _is_kept(self, nodeid: str) -> bool:
+        """Whether to keep one more failing test; beyond the limit, the one with the greatest sample key is dropped."""
         if len(self.failed) < MAX_FAILED:
             return True
         last = self._last or max(self.failed, key=sample_key)
-        goes = max(last, nodeid, key=sample_key)
-        self._omitted.add(goes)
-        self.failed.pop(goes, None)
-        self.returned_none.pop(goes, None)
-        self.swallowed.pop(goes, None)
-        self._last = last if goes == nodeid else ""
-        return goes != nodeid
+        dropped = max(last, nodeid, key=sample_key)
+        self._omitted.add(dropped)
+        self.failed.pop(dropped, None)
+        self.returned_none.pop(dropped, None)
+        self.swallowed.pop(dropped, None)
+        self._last = last if dropped == nodeid else ""
+        return dropped != nodeid
 
     def ran_in_failed(self) -> set[int]:
-        """The functions that failing tests ran, of those that are kept."""
+        """The functions that the kept failing tests ran."""
         kept = set().union(*self.failed.values()) if self._omitted else None
         lines = enumerate(self.failed_lines)
         ran = {number for place, (number, _) in lines if kept is None or place in kept}
         return ran.union(
             *self.returned_none.values()
-        )  # of one that ran before the test, only the end may be the test's
+        )  # a call may begin before the test, so that only its return is in the test
 
     def add_before(self, ran: Execution) -> None:
-        """Take down what ran before the first test."""
+        """Add what ran before the first test."""
         self.add_outside(ran)
         self.none_before |= ran.returned_none
 
     def add_outside(self, ran: Execution) -> None:
-        """Take down what ran between tests."""
+        """Add what ran between tests."""
         self.outside |= ran.masks.keys()
 
 
 def chosen(failed: Iterable[str]) -> list[str]:
-    """The failing tests to keep, sorted: the same ones whichever comes first and whichever process runs them."""
+    """The failing tests to keep, sorted; independent of their order and of the distribution over processes."""
     return sorted(sample(failed, MAX_FAILED))
 
 
 def traces(failed: Mapping[str, Iterable[int]], lines: Sequence[Line]) -> dict[str, tuple[Line, ...]]:
-    """The lines that each failing test ran, from their places; tests share the pairs, for there may be millions."""
+    """The lines that each failing test ran.
+
+    :param failed: by node id, indexes in ``lines``.
+    :param lines: the lines; the tests share these tuples, as there may be millions of references.
+    """
     return {nodeid: tuple(map(lines.__getitem__, places)) for nodeid, places in sorted(failed.items())}
 
 
 def most_raised(found: Iterable[Swallowed]) -> tuple[Swallowed, ...]:
-    """Those that failing tests swallowed, in the order given. Of too many the ones that most such tests raised."""
+    """The exceptions that failing tests swallowed, in the given order.
+
+    Beyond the limit, those that most failing tests raised are kept.
+    """
     some = [each for each in found if each.failed]
     likely = sorted(range(len(some)), key=lambda n: (-len(some[n].failed), some[n].passed, n))
     return tuple(some[n] for n in sorted(likely[:_MOST_SWALLOWED]))
 
 
-# How many passing tests ran each function and each of its lines.
+# Counts of passing tests by function and line.
 
-# With more different masks than this they are added up line by line, to keep the room that they take bounded.
+# With more different masks than this they are converted to counts by line, which bounds the memory.
 _MOST = 50_000
 
 
 class PassingTests:
-    """Numbers of passing tests.
+    """Numbers of passing tests for one function.
 
-    :ivar tests: those that ran the function.
-    :ivar lines: those that ran each line, and for which it gave None where a value was wanted.
+    :ivar tests: how many ran the function.
+    :ivar lines: how many ran each line. The count under ``RETURNED_NONE`` is of tests in which it returned None where
+        a value was expected.
     """
 
     __slots__ = ("lines", "tests")
@@ -181,9 +192,9 @@ class PassingTests:
 
 
 class PassingCounts:
-    """Adds up masks as they are: tests run most functions in few ways, each of many lines.
+    """Counts equal masks first and lines later: most functions run in few ways, each of many lines.
 
-    :param functions: what the numbers stand for; more may come.
+    :param functions: the functions by number; functions may be added to it later.
     """
 
     def __init__(self, functions: Mapping[int, Function]) -> None:
@@ -192,7 +203,10 @@ class PassingCounts:
         self._found: dict[int, PassingTests] = {}
 
     def add(self, masks: Mapping[int, int]) -> None:
-        """Count a test."""
+        """Count a passing test.
+
+        :param masks: the bits of the lines that it ran, by the number of the function.
+        """
         self._masks.update(iter(masks.items()))
         if len(self._masks) > _MOST:
             self._add_up()
@@ -206,14 +220,14 @@ class PassingCounts:
         self._masks.clear()
 
     def by_function(self) -> Mapping[int, PassingTests]:
-        """The functions that passing tests ran, by their numbers."""
+        """The counts of the functions that passing tests ran, by the number of the function."""
         self._add_up()
         return self._found
 
 
-# From code objects and counts to records that mean the same in every process.
+# Conversion to records that do not depend on the process.
 
-#: What tells a function from others: file, first line, qualified name.
+#: Identifies a function: (file, first line, qualified name).
 Place = tuple[str, int, str]
 
 
@@ -225,25 +239,28 @@ def calls_of(
     *,
     is_part: bool = False,
 ) -> Calls:
-    """What was counted, as a record.
+    """The counts as a record.
 
-    :param count: no two of its functions are at the same place.
+    :param count: the counts; each of its functions has a different place.
+    :param ownership: maps code objects to files.
     :param imports: what ran while modules were imported.
-    :param code_of: gives the code of a test by its node id, None for a module that cannot be collected; without it
-        nothing is told of what ran at import.
+    :param code_of: returns the code of a test by its node id, None if its module cannot be collected. Without it no
+        import effects are reported.
     :param is_part: other processes run other tests, which may fail.
     """
     imports = imports or Imports()
     none_before = count.none_before | imports.returned_none
     passed, failed = count.passing.by_function(), count.ran_in_failed()
-    outside = count.outside | imports.functions | (count.over - passed.keys() - failed)
+    outside = count.outside | imports.functions | (count.in_untracked - passed.keys() - failed)
     ran = {*passed, *outside, *failed}
     places = sorted((_place(count.functions[number].code, ownership), number) for number in ran)
     order = {number: index for index, (_, number) in enumerate(places)}
-    is_green = count.passed and not count.failed  # then sources need not be read
+    is_green = count.passed and not count.failed  # then no sources need to be read
     before = () if is_green else none_before
-    owing, meant = _by_source({*before}.union(*count.returned_none.values()), before, count.functions)
-    made = _made(count, ownership, imports, order, code_of if count.failed or is_part else None)
+    must_return, may_be_none = _by_return_type(
+        {*before}.union(*count.returned_none.values()), before, count.functions
+    )
+    import_uses = _import_uses(count, ownership, imports, order, code_of if count.failed or is_part else None)
     return Calls(
         passed=count.passed,
         functions=tuple(
@@ -252,11 +269,11 @@ def calls_of(
                 count.functions[number],
                 passed.get(number, PassingTests()),
                 in_import=number in outside,
-                returns_value=number in owing,
-                none_before=number in none_before and number not in meant,
-                at_import=imports.lines.get(number, 0) if made.import_effects else 0,
-                named=made.named.get(number, 0),
-                uses=made.by_function.get(number, frozenset()),
+                returns_value=number in must_return,
+                none_before=number in none_before and number not in may_be_none,
+                at_import=imports.lines.get(number, 0) if import_uses.import_effects else 0,
+                named=import_uses.named.get(number, 0),
+                uses=import_uses.by_function.get(number, frozenset()),
             )
             for place, number in places
         ),
@@ -264,8 +281,8 @@ def calls_of(
         omitted=count.omitted,
         modules=frozenset(imports.modules) | {file for (file, _, _), _ in places},
         returned_none=_returned_none(count, order),
-        import_effects=made.import_effects,
-        uses=made.by_failed,
+        import_effects=import_uses.import_effects,
+        uses=import_uses.by_failed,
         swallowed=_swallowed(count, is_part=is_part),
         cut=count.cut,
         passed_over=count.passed_over,
@@ -273,7 +290,7 @@ def calls_of(
 
 
 def _swallowed(count: CallCounts, *, is_part: bool) -> tuple[Swallowed, ...]:
-    """Those of failing tests; of a part of the run all, as other processes may have failing tests with the same."""
+    """The exceptions of failing tests; all exceptions if other processes may have failing tests with the same."""
     failed: dict[Handled, list[str]] = {}
     for nodeid, each in sorted(count.swallowed.items()):
         for handled in each:
@@ -288,7 +305,7 @@ def _swallowed(count: CallCounts, *, is_part: bool) -> tuple[Swallowed, ...]:
 
 
 def _failed(count: CallCounts, order: Mapping[int, int]) -> dict[str, tuple[tuple[int, int], ...]]:
-    """The lines of failing tests by the indexes of functions; -1 is in none that is kept."""
+    """The lines of failing tests as (index in ``Calls.functions``, line); index -1 if the function was dropped."""
     lines = [(order.get(number, -1), line) for number, line in count.failed_lines]
     return traces(count.failed, lines)
 
@@ -297,7 +314,7 @@ def _returned_none(count: CallCounts, order: Mapping[int, int]) -> dict[str, fro
     return {nodeid: frozenset(order[n] for n in each) for nodeid, each in count.returned_none.items() if each}
 
 
-def _made(
+def _import_uses(
     count: CallCounts,
     ownership: Ownership,
     imports: Imports,
@@ -307,26 +324,35 @@ def _made(
     if code_of is None or not imports.statements:
         return ImportUses()
     from loop_close.monitor.imports import (
-        ImportEffects,  # late: it parses source
+        ImportEffects,  # imported late, as it parses source
         Statements,
     )
 
-    with warnings.catch_warnings(action="ignore"):  # the parser's, of odd escapes
+    with warnings.catch_warnings(action="ignore"):  # warnings of the parser, such as for invalid escapes
         known = Statements(imports, count.functions)
-    return ImportEffects(known, count, order).made(ownership, code_of)
+    return ImportEffects(known, count, order).collect(ownership, code_of)
 
 
-def _by_source(
+def _by_return_type(
     numbers: Collection[int], before: Iterable[int], functions: Mapping[int, Function]
 ) -> tuple[frozenset[int], frozenset[int]]:
-    """Those that are to give a value; of those before the tests, the ones that are annotated to give None as well."""
+    """Look up the return types of functions in their source.
+
+    :param numbers: the functions that returned None.
+    :param before: those that did so before the first test.
+    :returns: the numbers that must return a value, and those of ``before`` whose annotation allows None.
+    """
     if not numbers:
         return frozenset(), frozenset()
 
-    owed = ReturnTypeIndex()
-    with warnings.catch_warnings(action="ignore"):  # the parser's, of odd escapes
-        owing = frozenset(number for number in numbers if owed.must_return_value(functions[number].code))
-        return owing, frozenset(number for number in before if owed.may_return_none(functions[number].code))
+    return_types = ReturnTypeIndex()
+    with warnings.catch_warnings(action="ignore"):  # warnings of the parser, such as for invalid escapes
+        must_return = frozenset(
+            number for number in numbers if return_types.must_return_value(functions[number].code)
+        )
+        return must_return, frozenset(
+            number for number in before if return_types.may_return_none(functions[number].code)
+        )
 
 
 def _place(function: CodeType, ownership: Ownership) -> Place:
@@ -369,10 +395,10 @@ def _last_line(code: CodeType) -> int:
 
 
 def digest_of(code: CodeType) -> str:
-    """Equal while the function does the same: neither its name nor where it stands counts, nor which file it is in."""
-    made = blake2b(digest_size=8)
+    """A digest of what the function does; independent of its name, its position and its file."""
+    digest = blake2b(digest_size=8)
     left: list[object] = [code]
-    places: dict[int, int] = {}  # of code objects: made by hand, one may be in many
+    places: dict[int, int] = {}  # by id: in hand-made code, one object may occur in several places
     while left:
         each = left.pop()
         if not isinstance(each, CodeType):
@@ -381,15 +407,15 @@ def digest_of(code: CodeType) -> str:
             text = f"code {places[id(each)]}"
         else:
             places[id(each)] = len(places)
-            made.update(each.co_code)
+            digest.update(each.co_code)
             text = repr((each.co_names, each.co_varnames, each.co_freevars, each.co_flags))
             left += reversed(each.co_consts)
-        made.update(text.encode("utf-8", "replace"))
-    return made.hexdigest()
+        digest.update(text.encode("utf-8", "replace"))
+    return digest.hexdigest()
 
 
 def _constant(value: object) -> str:
-    """Its literal; the order of a frozenset is that of the run's hash seed."""
+    """The literal of a constant; a frozenset is sorted, as its order depends on the hash seed."""
     if type(value) is int:
         return hex(value)  # a long one has no decimal literal
     if isinstance(value, frozenset):
@@ -397,30 +423,32 @@ def _constant(value: object) -> str:
     return repr(list(map(_constant, value))) if isinstance(value, tuple) else repr(value)
 
 
-# Whether a function owes a value, by its source: its annotation says so, or it never gives what it works out.
-# Or whether it may give None, as the annotation says as well.
+# Expected return values, from annotations and source.
 
-# Annotations that None fits, or that end no call; single capitals are type variables.
+# Annotations that allow None, or functions that never return. Single capitals are type variables.
 _FITS = re.compile(r"\b(None|Optional|Any|object|NoReturn|Never|_?[A-Z]|_?[A-Z][A-Za-z]*T)\b")
 
 
 class ReturnTypeIndex:
-    """Looks functions up in their files, each of which is read once."""
+    """Finds out from source whether functions must return a value; each file is read once."""
 
     def __init__(self) -> None:
         self._files: dict[str, syntax_index.SourceIndex | None] = {}
 
     def must_return_value(self, code: CodeType) -> bool:
-        """Whether None out of a function is odd; not so where its source cannot be read."""
+        """Whether the function should not return None; False if its source cannot be read.
+
+        Its annotation excludes None. Or it has no annotation, is not empty, and never returns a value.
+        """
         node = self._node(code)
-        return node is not None and _owes(node, code)
+        return node is not None and _must_return_value(node, code)
 
     def may_return_none(self, code: CodeType) -> bool:
-        """Whether None is one of the values that it is annotated with."""
+        """Whether the return annotation allows None; False if there is none."""
         node = self._node(code)
         try:
             return node is not None and node.returns is not None and _has_none(node.returns)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):  # of a text that is no annotation
+        except (SyntaxError, ValueError, RecursionError, MemoryError):  # a string that is not an annotation
             return False
 
     def _node(self, code: CodeType) -> syntax_index.Function | None:
@@ -431,7 +459,7 @@ class ReturnTypeIndex:
 
 
 def _index(file: str) -> syntax_index.SourceIndex | None:
-    from loop_close.syntax.index import index_source  # late: a green run does without
+    from loop_close.syntax.index import index_source  # imported late, as green runs do not need it
 
     try:
         with tokenize.open(file) as source:
@@ -440,21 +468,21 @@ def _index(file: str) -> syntax_index.SourceIndex | None:
         return None
 
 
-def _owes(node: syntax_index.Function, code: CodeType) -> bool:
+def _must_return_value(node: syntax_index.Function, code: CodeType) -> bool:
     if node.returns is None:
         return not returns_value(code) and not all(map(_does_nothing, node.body))
     return not _FITS.search(ast.unparse(node.returns))
 
 
 def _does_nothing(statement: ast.stmt) -> bool:
-    """As in a method that is there to be overridden."""
+    """Whether the statement is ``pass`` or a constant, as in a method that is meant to be overridden."""
     return isinstance(statement, ast.Pass) or (
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     )
 
 
 def _has_none(annotation: ast.expr) -> bool:
-    """Whether it is None, or a union with it: ``Callable[[], None]`` is neither."""
+    """Whether the annotation is None or a union with None; ``Callable[[], None]`` is neither."""
     match annotation:
         case ast.Constant(value=str(text)):
             return _has_none(ast.parse(text.strip(), mode="eval").body)

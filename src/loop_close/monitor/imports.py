@@ -1,4 +1,4 @@
-"""What ran while modules were imported, and what uses the objects that it made."""
+"""Executions at import: what ran for each statement of a module, and which tests use the objects it made."""
 
 from __future__ import annotations
 
@@ -18,32 +18,34 @@ if TYPE_CHECKING:
     from loop_close.syntax.uses import Statement
 
 
-#: Where a module's body was: its file, as its code object has it, and the line.
+#: A line of a module's body, as (``co_filename``, line).
 Spot = tuple[str, int]
 
 
 class _Body:
-    """A module's body that is not over.
+    """A module's body that has not ended.
 
-    :ivar begun: how many lines had run when its statement began.
-    :ivar line: the line that it is at, 0 before the first.
+    :ivar start: the number of hits when its current statement began.
+    :ivar line: the current line, 0 before the first.
     """
 
-    __slots__ = ("begun", "line")
+    __slots__ = ("line", "start")
 
-    def __init__(self, begun: int) -> None:
-        self.begun = begun
+    def __init__(self, start: int) -> None:
+        self.start = start
         self.line = 0
 
 
 class Imports:
-    """Remembers what had run before a module's first line did, and before each of its statements.
+    """Records what ran while modules were imported.
+
+    Modules are identified by the ``id`` of their code objects, hits are those since the last reset.
 
     :ivar modules: files whose modules ran.
-    :ivar functions: those that ran while a module was imported; ``nothing``: those of them that gave None where a value
-        was wanted.
-    :ivar statements: by where the module's body was, the functions that ran then; ``lines``: of each function the bits
-        of the lines that ran in any of them.
+    :ivar functions: numbers of functions that ran while a module was imported. ``returned_none`` are those that
+        returned None where a value was expected.
+    :ivar statements: the functions that ran, by the line of the module's body that ran them.
+    :ivar lines: the bits of the lines that ran in any of these statements, by the number of the function.
     """
 
     def __init__(self) -> None:
@@ -54,41 +56,41 @@ class Imports:
         self.lines: dict[int, int] = {}
         self._open: dict[int, _Body] = {}
 
-    def begin(self, module: int, ran: int) -> None:
-        """A module's body begins.
+    def begin(self, module: int, hits: int) -> None:
+        """Begin a module's body.
 
         :param module: the id of its code object.
-        :param ran: how many lines ran until now.
+        :param hits: the number of hits so far.
         """
-        self._open[module] = _Body(ran)
+        self._open[module] = _Body(hits)
 
     def is_open(self, module: int) -> bool:
-        """Whether its body has not ended, as far as is known."""
+        """Whether the module's body has begun and no end was reported."""
         return module in self._open
 
-    def turn(self, module: int, line: int) -> tuple[int, int]:
-        """Its body goes on to another line: how many lines had run before the last one, and which that was."""
+    def next_line(self, module: int, line: int) -> tuple[int, int]:
+        """Move on to another line; returns the number of hits when the previous line began, and that line."""
         body = self._open[module]
         last, body.line = body.line, line
-        return body.begun, last
+        return body.start, last
 
-    def end(self, module: int, ran: int) -> tuple[int, int]:
-        """Its body is over: the same; ``ran`` and 0 where that is not known."""
-        body = self._open.pop(module, _Body(ran))
-        return body.begun, body.line
+    def end(self, module: int, hits: int) -> tuple[int, int]:
+        """End a body; returns the same pair for its last line, or ``hits`` and 0 if its beginning was not seen."""
+        body = self._open.pop(module, _Body(hits))
+        return body.start, body.line
 
     def keep(self, modules: Collection[int]) -> None:
-        """Forget all others: they failed to be imported."""
+        """Forget all other open bodies: their imports failed."""
         for module in self._open.keys() - set(modules):
             del self._open[module]
 
     def forget_statements(self) -> None:
-        """What is known of them is not all."""
+        """Discard the records by statement, because they are incomplete."""
         self.statements.clear()
         self.lines.clear()
 
     def add(self, ran: Execution, spot: Spot | None = None) -> None:
-        """Note what ran since a module's statement began, and where that is, if it is known."""
+        """Add what ran since a module's statement began, with the statement's line if it is known."""
         self.functions |= ran.masks.keys()
         self.returned_none |= ran.returned_none
         if spot is not None and ran.masks:
@@ -97,48 +99,55 @@ class Imports:
                 self.lines[number] = self.lines.get(number, 0) | mask
 
 
-# Bodies of modules while they are imported: what ran for each of their statements.
+# Tracking of module bodies by line.
 
-#: Called for a line of a code object.
+#: A ``LINE`` callback: (code object, line) to ``DISABLE`` or None.
 OnLine = Callable[[CodeType, int], Any]
-#: With more functions run than these, each counted once for every line of a module that ran it, it takes too long.
+#: Limit of the time that tracking by statement takes: the sum over statements of the functions that each ran.
 MOST_RUN = 50_000
-_ID = id  # tests may put another one in its place
+_ID = id  # tests may patch the builtin
 
 
 class ModuleBodies:
-    """Follows each body line by line until the first test begins, after that only to its end.
+    """Tracks module bodies line by line until the first test begins; after that, only their ends.
 
-    :param hits: what ran since the last time.
-    :param set_aside: takes out of these what came after so many, which is told again when it runs again.
-    :ivar imports: what ran meanwhile.
+    :param hits: the hits since the last reset.
+    :param remove_since: removes the hits from this index on and returns them as an execution. Their lines are
+        reported again when they run again.
+    :ivar imports: what ran in these bodies.
     """
 
     def __init__(
-        self, ownership: Ownership, hits: Sequence[Hit], set_aside: Callable[[int], Execution]
+        self, ownership: Ownership, hits: Sequence[Hit], remove_since: Callable[[int], Execution]
     ) -> None:
         self.imports = Imports()
         self._ownership = ownership
         self._hits = hits
-        self._set_aside = set_aside
+        self._remove_since = remove_since
         self._is_by_line = True
-        self._run = 0
+        self._function_runs = 0
 
-    def is_one(self, code: CodeType, frame: FrameType, *, is_ours: bool) -> bool:
-        """Whether it is a body to follow: of the code under test, or of tests while its lines are told."""
+    def is_followed(self, code: CodeType, frame: FrameType, *, is_project: bool) -> bool:
+        """Whether the code is a module body to track: of the code under test, or of tests while lines are recorded.
+
+        :param frame: the frame that runs it.
+        :param is_project: the file belongs to the code under test.
+        """
         if code.co_name != "<module>" or not is_import(frame.f_globals):
             return False
-        return is_ours or (self._is_by_line and self._ownership.is_test(code.co_filename))
+        return is_project or (self._is_by_line and self._ownership.is_test(code.co_filename))
 
     def events(self, monitoring: Any, code: CodeType) -> int:
-        """The events of ``sys.monitoring`` that one of them needs."""
+        """The ``sys.monitoring`` events that a body needs."""
         events, is_long = monitoring.events, len(code.co_linetable) > LONGEST_TABLE
         return int(events.PY_RETURN | events.LINE if self._is_by_line and not is_long else events.PY_RETURN)
 
     def on_line(self, otherwise: OnLine, disable: object, take_fault: Callable[[Exception], None]) -> OnLine:
-        """What to call for each line.
+        """The ``LINE`` callback.
 
-        :param otherwise: what to call for the lines of functions.
+        :param otherwise: the callback for the lines of functions.
+        :param disable: ``sys.monitoring.DISABLE``.
+        :param take_fault: called with an error of the callback itself.
         """
         id, is_open = _ID, self.imports.is_open
 
@@ -146,65 +155,65 @@ class ModuleBodies:
             if not is_open(id(code)):
                 return otherwise(code, line)
             try:
-                self._turn(code, line)
-            except Exception as fault:  # at the end of the stack as well: a body runs but once
+                self._next_line(code, line)
+            except Exception as fault:  # RecursionError too: a body runs only once
                 take_fault(fault)
             return disable
 
         return on_line
 
     def end_collection(self) -> None:
-        """The first test is about to begin: the bodies of what is imported from now on are not told by line."""
+        """Stop recording bodies by line, as the first test is about to begin."""
         self._is_by_line = False
 
     def begin(self, code: CodeType) -> None:
-        """A body begins."""
+        """Begin a body."""
         self.imports.begin(_ID(code), len(self._hits))
 
-    def _turn(self, code: CodeType, line: int) -> None:
-        """It goes on to another line: set aside what ran for the last one, so that it is told for this one again."""
-        begun, last = self.imports.turn(_ID(code), line)
-        if len(self._hits) > begun and self._run <= MOST_RUN:
-            ran = self._set_aside(begun)
-            self._run += len(ran.masks)
+    def _next_line(self, code: CodeType, line: int) -> None:
+        """Attribute the hits so far to the previous line. They are removed, so that this line can report them again."""
+        start, last = self.imports.next_line(_ID(code), line)
+        if len(self._hits) > start and self._function_runs <= MOST_RUN:
+            ran = self._remove_since(start)
+            self._function_runs += len(ran.masks)
             self.imports.add(ran, (code.co_filename, last))
 
     def end(self, code: CodeType) -> None:
-        """It is over: what ran is no matter of the test that imported it first.
+        """End a body: what it ran does not belong to the test that imported it first.
 
-        An import that fails is not heard of again: what it ran counts for the test that fails by it.
+        A failing import has no return event. What it ran counts for the test that fails by it.
         """
-        begun, line = self.imports.end(_ID(code), len(self._hits))
-        self.imports.add(self._set_aside(begun), (code.co_filename, line))
-        if self._run > MOST_RUN:
+        start, line = self.imports.end(_ID(code), len(self._hits))
+        self.imports.add(self._remove_since(start), (code.co_filename, line))
+        if self._function_runs > MOST_RUN:
             self.imports.forget_statements()
 
 
-# What is asked and told of what ran at import: light, as green runs load it as well.
+# Types shared with modules that green runs load as well.
 
 
 class TestCode(NamedTuple):
-    """What a test is made of.
+    """The code of a test.
 
-    :ivar file: of the test; its code may stand elsewhere.
-    :ivar codes: of the test, its fixtures, and what sets up its class.
+    :ivar file: the file of its node id; the code itself may be in another one.
+    :ivar codes: the test function, its fixtures, and the setup of its class.
     """
 
     file: str
     codes: tuple[CodeType, ...]
 
 
-#: Gives the code of a test by its node id, None for a module that cannot be collected.
+#: Returns the code of a test by its node id; None if its module cannot be collected.
 FindTestCode = Callable[[str], TestCode | None]
 
 
 class ImportUses(NamedTuple):
-    """What ran at import, and what uses what it made.
+    """What ran at import, and what uses the objects made there.
 
-    :ivar import_effects: see :class:`loop_close.calls.Calls`.
-    :ivar named: how many passing tests name what a function made, by its number.
-    :ivar by_function: positions of what the code of a function names, by its number.
-    :ivar by_failed: those of what the code of a failing test names, by its node id.
+    :ivar import_effects: see :class:`loop_close.calls.Calls`. The other fields refer to it by position.
+    :ivar named: by the number of a function, how many passing tests name an object that it made at import.
+    :ivar by_function: positions of the effects whose objects the code of a function names, by its number.
+    :ivar by_failed: the same for the code of each failing test, by node id.
     """
 
     import_effects: tuple[ImportEffect, ...] = ()
@@ -213,34 +222,39 @@ class ImportUses(NamedTuple):
     by_failed: Mapping[str, frozenset[int]] = {}
 
 
-# What ran while modules were imported, as records, and what uses what it made.
+# The records of import effects.
 
-#: With more links than these, of statements with functions and with each other, nothing is told of imports.
+#: With more links than this between statements and functions or other statements, no import effects are reported.
 MOST_LINKS = 200_000
 
 
 class ImportEffects:
-    """Makes the records of one run.
+    """Makes the import effects of one run.
 
-    :param order: the index of each function in the records, by its number.
+    :param known: the statements of the imported modules.
+    :param count: what the tests ran.
+    :param order: the index of each function in ``Calls.functions``, by its number.
     """
 
     def __init__(self, known: Statements, count: CallCounts, order: Mapping[int, int]) -> None:
         self._known, self._count, self._order = known, count, order
-        numbers = _telling(known)
+        numbers = _relevant(known)
         is_all = sum(len(known.ran[n]) + len(known.needs[n]) for n in numbers) <= MOST_LINKS
         self._numbers = sorted(numbers, key=lambda n: known.spots[n]) if is_all else []
         self._places = {number: place for place, number in enumerate(self._numbers)}
-        self._needs = [self._placed(known.needs[number]) for number in self._numbers]
+        self._needs = [self._positions(known.needs[number]) for number in self._numbers]
 
-    def made(self, ownership: Ownership, code_of: FindTestCode) -> ImportUses:
-        """All of it."""
+    def collect(self, ownership: Ownership, code_of: FindTestCode) -> ImportUses:
+        """The import effects and their uses.
+
+        :param code_of: returns the code of a test by its node id.
+        """
         return ImportUses(
-            self._all(ownership), self._named(code_of), self._by_function(), self._by_failed(code_of)
+            self._effects(ownership), self._named(code_of), self._by_function(), self._by_failed(code_of)
         )
 
-    def _all(self, ownership: Ownership) -> tuple[ImportEffect, ...]:
-        """A record for each group of statements, sorted by place."""
+    def _effects(self, ownership: Ownership) -> tuple[ImportEffect, ...]:
+        """One record for each group of statements, sorted by file, line and column."""
         found = []
         for number, needs in zip(self._numbers, self._needs, strict=True):
             file, line, column = self._known.spots[number]
@@ -250,11 +264,11 @@ class ImportEffects:
             )
         return tuple(found)
 
-    def _placed(self, numbers: Iterable[int]) -> frozenset[int]:
+    def _positions(self, numbers: Iterable[int]) -> frozenset[int]:
         return frozenset(self._places[number] for number in numbers if number in self._places)
 
     def _named(self, code_of: FindTestCode) -> Counter[int]:
-        """How many passing tests use what each function made, by the names in their own code; by its number."""
+        """How many passing tests use, by names in their own code, what each function made; by its number."""
         by_bits: Counter[int] = Counter()
         bits = self._bits()
         for code, tests in _by_code(map(code_of, self._count.passed_tests)):
@@ -268,25 +282,25 @@ class ImportEffects:
         return found
 
     def _bits(self) -> dict[int, int]:
-        """Of each group the functions that made what it uses, a bit each."""
+        """For each group, the functions that made the objects it uses, as a bit mask of their numbers."""
         own = [sum(1 << function for function in self._known.ran[number]) for number in self._numbers]
         return dict(zip(self._numbers, reach(self._needs, own), strict=True))
 
     def _by_function(self) -> dict[int, frozenset[int]]:
-        """What the code of each function names, by its number."""
-        return {number: self._placed(self._known.of_function(number)) for number in self._order}
+        """Positions of the effects that the code of each function names, by its number."""
+        return {number: self._positions(self._known.of_function(number)) for number in self._order}
 
     def _by_failed(self, code_of: FindTestCode) -> dict[str, frozenset[int]]:
-        """What the code of each failing test names; of a module that cannot be collected that is not known."""
+        """Positions of the effects that each failing test's code names; empty if its module cannot be collected."""
         codes = {nodeid: code_of(nodeid) for nodeid in sorted(self._count.failed)}
         return {
-            nodeid: self._placed(self._known.of_test(code)) if code is not None else frozenset()
+            nodeid: self._positions(self._known.of_test(code)) if code is not None else frozenset()
             for nodeid, code in codes.items()
         }
 
 
-def _telling(known: Statements) -> set[int]:
-    """Those that ran functions, and those that need such ones."""
+def _relevant(known: Statements) -> set[int]:
+    """The groups that ran functions, and those that need such a group, directly or not."""
     needed_by: list[list[int]] = [[] for _ in known.spots]
     for number, needs in enumerate(known.needs):
         for each in needs:
@@ -301,7 +315,7 @@ def _telling(known: Statements) -> set[int]:
 
 
 def _by_code(codes: Iterable[TestCode | None]) -> Iterable[tuple[TestCode, int]]:
-    """Each with the number of its tests: by identity, as the hash of code is that of all it holds."""
+    """Each code with its number of tests; compared by ``id``, because hashing code hashes all its contents."""
     found: dict[int, tuple[TestCode, int]] = {}
     for code in codes:
         if code is not None:
@@ -309,15 +323,15 @@ def _by_code(codes: Iterable[TestCode | None]) -> Iterable[tuple[TestCode, int]]
     return found.values()
 
 
-# What the statements of the modules that were imported made, what each ran, and what uses it, by its names.
+# Statements of the imported modules: the names they bind, the functions they ran, and what uses them.
 
-#: File, line and column.
+#: (file, line, column).
 SourcePosition = tuple[str, int, int]
-# Parsed at most, those first that ran first.
+# At most this many files are parsed, in the order in which they ran.
 _MOST_FILES = 500
-# An object that is bound in more places than these is common property.
+# An object that more statements bind is shared by all, and links none of them.
 _MOST_PLACES = 8
-# Objects of these types may be the same wherever they are made.
+# Equal values of these types may be one object, so that identity shows no link.
 _ALIKE = (
     int,
     bool,
@@ -334,12 +348,13 @@ _ALIKE = (
 
 
 class Statements:
-    """Groups of statements, by number: those of one file that bind a name in common are one.
+    """Numbered groups of statements: statements of one file that bind a common name are one group.
 
-    :param functions: by their numbers.
-    :ivar spots: where the first of each begins; the file as code objects have it.
-    :ivar ran: the functions that each ran, by their numbers.
-    :ivar needs: the groups whose objects each uses, itself or by what it ran.
+    :param imports: what ran while modules were imported.
+    :param functions: functions by number.
+    :ivar spots: the position of the first statement of each group, with ``co_filename`` as the file.
+    :ivar ran: the numbers of the functions that each group ran.
+    :ivar needs: the groups whose objects each group uses, directly or in the functions that it ran.
     """
 
     def __init__(self, imports: Imports, functions: Mapping[int, Function]) -> None:
@@ -383,7 +398,7 @@ class Statements:
         return found.union(*map(self.of_function, self.ran[number])) - {number}
 
     def _named(self, names: Iterable[str], file: str) -> set[int]:
-        """The groups that bind what the code of a module means by these names."""
+        """The groups that bind the objects to which these names refer in the module of the file."""
         names = list(names)
         found: set[int] = set()
         for name in names:
@@ -407,11 +422,14 @@ class Statements:
         return self._codes[id(code)]
 
     def of_function(self, number: int) -> frozenset[int]:
-        """Those whose objects a function uses, with the one that it stands in."""
+        """The groups whose objects a function uses, and the group that defines the function."""
         return self._of_code(self._functions[number].code)
 
     def of_test(self, test: TestCode) -> set[int]:
-        """The same of a test, with its fixtures and helpers; of one whose code is not in its file, all of the file."""
+        """The same for a test with its fixtures and helpers.
+
+        If none of the code is in the test's file, all groups of that file count.
+        """
         found: set[int] = set().union(*map(self._of_code, self._modules.with_helpers(test.codes)))
         if all(code.co_filename != test.file for code in test.codes):
             found.update(number for number, (file, _, _) in enumerate(self.spots) if file == test.file)
@@ -419,7 +437,7 @@ class Statements:
 
 
 def _grouped(statements: Iterable[Statement]) -> Iterable[list[Statement]]:
-    """Those that bind a name in common, or begin on one line, together."""
+    """Group the statements that bind a common name or begin on the same line (union-find)."""
     above: dict[str | int, str | int] = {}
 
     def top(key: str | int) -> str | int:
@@ -450,14 +468,14 @@ def _parsed(file: str) -> list[Statement]:
         return []
 
 
-# Modules that are loaded, and what their names are bound to, found without running anything of theirs.
+# Loaded modules, read without running code of theirs.
 
 _GLOBALS: Any = vars(ModuleType)["__dict__"].__get__
 _CLASS_OF: Any = vars(type)["__dict__"].__get__
 
 
 class Modules:
-    """The globals of every module that is loaded, by its file."""
+    """The globals of every loaded module, by its file."""
 
     def __init__(self) -> None:
         self._names: dict[int, frozenset[str]] = {}
@@ -467,16 +485,16 @@ class Modules:
                 self._globals[file] = _GLOBALS(module)
 
     def file_of(self, module: ModuleType) -> str:
-        """The file of a module; empty where it has none."""
+        """The ``__file__`` of a module; empty if it has none."""
         file = _GLOBALS(module).get("__file__")
         return file if type(file) is str else ""
 
     def bound(self, file: str, name: str) -> Any:
-        """What a name is bound to in the module of a file; None for nothing."""
+        """The object that a global name of the file's module is bound to; None if there is none."""
         return self._globals.get(file, {}).get(name)
 
     def is_own(self, value: Any, file: str) -> bool:
-        """Whether it was made for the module, as far as can be seen: classes and functions say where they are from."""
+        """Whether the object was made in the module of the file; True for types that do not record their module."""
         if issubclass(type(value), type):
             origin = _CLASS_OF(value).get("__module__")
         elif type(value) is FunctionType:
@@ -486,14 +504,14 @@ class Modules:
         return bool(type(origin) is str and origin == self.bound(file, "__name__"))
 
     def names_in(self, code: CodeType) -> frozenset[str]:
-        """Global names and attributes that code uses, with the code inside of it."""
+        """Global names and attributes that the code uses, including the code objects inside it."""
         if id(code) not in self._names:
             inner = (each for each in code.co_consts if isinstance(each, CodeType))
             self._names[id(code)] = frozenset(code.co_names).union(*map(self.names_in, inner))
         return self._names[id(code)]
 
     def with_helpers(self, codes: Iterable[CodeType]) -> Iterator[CodeType]:
-        """The code, and that of the functions of the same modules that it names: what tests call is not told."""
+        """The code, and that of functions it names in the same modules, as calls of test code are not recorded."""
         waiting, seen = list(codes), set()
         while waiting:
             code = waiting.pop()

@@ -284,7 +284,7 @@ class Attribution:
         if self._is_tracked:
             self.count.add(nodeid, own, self._outcome, is_cut=self._watch.is_cut)
         else:
-            self.count.pass_over(nodeid, own, self._outcome)
+            self.count.add_untracked(nodeid, own, self._outcome)
         while self._gone:
             self._shared.pop(self._gone.pop(), None)
         self._forget()

@@ -78,7 +78,7 @@ class LineTracker:
         self._is_collecting, self._is_awake = True, False
         self._on_line, self._on_first_line = self._line_callbacks()
         self._bodies = ModuleBodies(
-            ownership, self.hits, lambda begun: self._followed.ran(self._set_aside(begun))
+            ownership, self.hits, lambda begun: self._followed.ran(self._remove_since(begun))
         )
         self.imports = self._bodies.imports
 
@@ -298,7 +298,7 @@ class LineTracker:
                 if id(code) not in telling.codes:
                     self._end_body(code)
                 elif (begun := telling.end(frame_above(1))) is not None:
-                    self._set_aside(begun)
+                    self._remove_since(begun)
                     self._handled.listen(is_on=True)
             except RecursionError:  # the next return will do
                 return None
@@ -321,7 +321,7 @@ class LineTracker:
         file = self._ownership.file_of(code.co_filename)
         if file is not None:
             self._follow(code, file)
-        if self._bodies.is_one(code, frame, is_ours=file is not None):
+        if self._bodies.is_followed(code, frame, is_project=file is not None):
             self._followed.codes[_ID(code)] = code
             self._bodies.begin(code)
             self._monitoring.set_local_events(
@@ -373,7 +373,7 @@ class LineTracker:
         self._monitoring.set_local_events(self._tool.id, code, 0)
         self._bodies.end(code)
 
-    def _set_aside(self, begun: int) -> list[Hit]:
+    def _remove_since(self, begun: int) -> list[Hit]:
         """Take out what ran since there was so much, and have it told again."""
         if hits := self._cut(begun):
             self._rearm({_ID(code) for code, _ in hits})

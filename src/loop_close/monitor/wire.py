@@ -1,4 +1,4 @@
-"""Calls as plain values, as xdist workers send them, and the sum of several processes' calls."""
+"""Calls of xdist workers: as plain values to send, and merged over several processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from loop_close.calls import Called, Calls, ImportEffect, Swallowed
 from loop_close.monitor.count import chosen, most_raised, traces
 
-_Line = tuple[int, int]  # the position of a function, and the line's number
+_Line = tuple[int, int]  # (index of the function, line)
 _FIELDS = Called._fields
 _SWALLOWED_FIELDS = Swallowed._fields
 
@@ -18,7 +18,8 @@ _SWALLOWED_FIELDS = Swallowed._fields
 def to_wire(calls: Calls) -> dict[str, Any]:
     """The record as dictionaries, lists, strings and numbers.
 
-    The lines of failing tests may be millions, which execnet would write one by one: they go as one string each.
+    Failing tests may have millions of lines, which execnet would write one by one. They are packed into one
+    hexadecimal string of 32-bit integers for each test.
     """
     numbers: dict[_Line, int] = {}
     failed = {
@@ -33,7 +34,7 @@ def to_wire(calls: Calls) -> dict[str, Any]:
         "returned_none": {nodeid: sorted(each) for nodeid, each in calls.returned_none.items()},
         "hits": _packed(number for hit in numbers for number in hit),
         "failed": failed,
-        "import_effects": [_making_row(each) for each in calls.import_effects],
+        "import_effects": [_effect_row(each) for each in calls.import_effects],
         "uses": {nodeid: sorted(each) for nodeid, each in calls.uses.items()},
         "swallowed": [_row(each, _SWALLOWED_FIELDS) for each in calls.swallowed],
         "cut": calls.cut,
@@ -66,11 +67,11 @@ def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def _making_row(each: ImportEffect) -> list[Any]:
+def _effect_row(each: ImportEffect) -> list[Any]:
     return [each.file, each.line, each.column, _packed(sorted(each.ran)), _packed(sorted(each.needs))]
 
 
-def _making(row: Iterable[Any]) -> ImportEffect:
+def _effect(row: Iterable[Any]) -> ImportEffect:
     file, line, column, ran, needs = row
     ran, needs = frozenset(_numbers(ran)), frozenset(_numbers(needs))
     return ImportEffect(file=file, line=line, column=column, ran=ran, needs=needs)
@@ -87,7 +88,7 @@ def _swallowed_from(row: Iterable[Any]) -> Swallowed:
 
 
 def from_wire(plain: Mapping[str, Any]) -> Calls:
-    """The record again."""
+    """The record that :func:`to_wire` converted."""
     flat = _numbers(plain["hits"])
     hits = list(zip(flat[::2], flat[1::2], strict=True))
     return Calls(
@@ -97,7 +98,7 @@ def from_wire(plain: Mapping[str, Any]) -> Calls:
         functions=tuple(map(_called, plain["functions"])),
         failed=traces({nodeid: _numbers(sent) for nodeid, sent in plain["failed"].items()}, hits),
         returned_none={nodeid: frozenset(each) for nodeid, each in plain["returned_none"].items()},
-        import_effects=tuple(map(_making, plain["import_effects"])),
+        import_effects=tuple(map(_effect, plain["import_effects"])),
         uses={nodeid: frozenset(each) for nodeid, each in plain["uses"].items()},
         swallowed=tuple(map(_swallowed_from, plain["swallowed"])),
         cut=plain["cut"],
@@ -105,14 +106,14 @@ def from_wire(plain: Mapping[str, Any]) -> Calls:
     )
 
 
-# The sum of the calls of several processes.
+# Merging the records of several processes.
 
 _Place = tuple[str, int, str]
 _Spot = tuple[str, int, int]
 
 
 def merge_calls(parts: Iterable[Calls]) -> Calls:
-    """What several processes counted, as if one had; the order of the parts does not matter."""
+    """Merge the records of several processes into that of a single one; independent of their order."""
     parts = list(parts)
     failed = {nodeid for part in parts for nodeid in part.failed}
     kept = chosen(failed)
@@ -126,14 +127,14 @@ def merge_calls(parts: Iterable[Calls]) -> Calls:
             functions[place] = _sum(functions[place], each) if place in functions else each
     order = {place: index for index, place in enumerate(sorted(functions))}
     traced = {nodeid: ran for part in parts for nodeid, ran in _renumbered(part, order)}
-    gave = {nodeid: each for part in parts for nodeid, each in _gave_renumbered(part, order)}
+    returned_none = {nodeid: each for part in parts for nodeid, each in _renumbered_none(part, order)}
     return Calls(
         passed=sum(part.passed for part in parts),
         functions=tuple(functions[place] for place in order),
         failed={nodeid: traced[nodeid] for nodeid in kept},
         omitted=sum(part.omitted for part in parts) + len(failed) - len(kept),
         modules=frozenset().union(*(part.modules for part in parts)),
-        returned_none={nodeid: gave[nodeid] for nodeid in kept if nodeid in gave},
+        returned_none={nodeid: returned_none[nodeid] for nodeid in kept if nodeid in returned_none},
         import_effects=_import_effects(parts, order, spots),
         uses=_uses(parts, kept, spots),
         swallowed=_swallowed(parts),
@@ -143,7 +144,7 @@ def merge_calls(parts: Iterable[Calls]) -> Calls:
 
 
 def _swallowed(parts: Iterable[Calls]) -> tuple[Swallowed, ...]:
-    """Those of all processes; message and handler are of the failing test whose node id sorts first."""
+    """The exceptions of all processes; message and handler are those of the failing test with the first node id."""
     found: dict[tuple[str, int, str, str], Swallowed] = {}
     for part in parts:
         for each in part.swallowed:
@@ -163,7 +164,7 @@ def _spot(each: ImportEffect) -> _Spot:
 
 
 def _moved(numbers: Iterable[int], part: Calls, spots: Mapping[_Spot, int]) -> frozenset[int]:
-    """Positions among the makings of all processes for those of one."""
+    """Convert positions in one part's import effects to positions in those of all parts."""
     return frozenset(spots[_spot(part.import_effects[n])] for n in numbers) if spots else frozenset()
 
 
@@ -176,7 +177,7 @@ def _with_uses(part: Calls, spots: Mapping[_Spot, int]) -> Iterable[Called]:
 def _import_effects(
     parts: Iterable[Calls], order: Mapping[_Place, int], spots: Mapping[_Spot, int]
 ) -> tuple[ImportEffect, ...]:
-    """Those of all processes, each with what it ran and needed in any."""
+    """The import effects of all processes, each with the union of what it ran and needed."""
     ran: dict[_Spot, set[int]] = {spot: set() for spot in spots}
     needs: dict[_Spot, set[int]] = {spot: set() for spot in spots}
     for part in parts:
@@ -201,7 +202,10 @@ def _uses(
 
 
 def _only(part: Calls, kept: Collection[str]) -> Calls:
-    """Without what only other failing tests ran."""
+    """The part without other failing tests and the functions that only they ran.
+
+    :param kept: node ids of the failing tests to keep.
+    """
     failed = {nodeid: ran for nodeid, ran in part.failed.items() if nodeid in kept}
     returned_none = {nodeid: each for nodeid, each in part.returned_none.items() if nodeid in kept}
     ran = {index for hits in failed.values() for index, _ in hits}.union(*returned_none.values())
@@ -242,7 +246,7 @@ def _sum(one: Called, other: Called) -> Called:
 
 def _renumbered(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str, tuple[_Line, ...]]]:
     numbers = [order[_place(each)] for each in part.functions]
-    moved: dict[_Line, _Line] = {}  # each once, for all tests to share
+    moved: dict[_Line, _Line] = {}  # so that the tests share these tuples
     for nodeid, ran in part.failed.items():
         for hit in ran:
             if hit not in moved:
@@ -250,6 +254,6 @@ def _renumbered(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str,
         yield nodeid, tuple(moved[hit] for hit in ran)
 
 
-def _gave_renumbered(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str, frozenset[int]]]:
+def _renumbered_none(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str, frozenset[int]]]:
     numbers = [order[_place(each)] for each in part.functions]
     return ((nodeid, frozenset(numbers[n] for n in each)) for nodeid, each in part.returned_none.items())
