@@ -1,4 +1,4 @@
-"""What tests call: the records, a deterministic sample of tests, and what a call graph can reach."""
+"""Records of the calls of tests, a deterministic sample of node ids, and reachability in graphs."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from zlib import crc32
 
 
 class Called(NamedTuple):
-    """One function of the code under test that ran, with the lambdas and comprehensions inside it.
+    """One function of the code under test that ran, including the lambdas and comprehensions inside it.
 
-    :ivar line: its first line, decorators included; ``end_line`` the last one, 0 where it is not known.
+    Fields that need the source are not computed if no test failed.
+
+    :ivar line: its first line, decorators included; ``end_line`` the last line, 0 if unknown.
     :ivar function: the qualified name.
-    :ivar digest: equal while its code is the same, wherever it stands; empty where it is not known.
+    :ivar digest: equal while its code is the same, even if it was moved; empty if unknown.
     :ivar passed: how many passing tests ran it.
-    :ivar lines: how many passing tests ran each of its lines, by absolute number; lines that none ran left out.
-    :ivar in_import: it ran outside of any test, as while modules were imported, or in one that neither passed nor
-        failed.
-    :ivar is_changed: it is not what it was when the passing tests were counted, in an earlier run: of how many of
-        them would run it now nothing is known.
-    :ivar returned_none: in how many passing tests it returned None, where it also returns values or its caller used
-        it.
-    :ivar returns_value: it does so in failing tests or before them, and is to give a value: by its annotation, or as it
-        never does. Not asked where nothing failed.
-    :ivar none_before: it does so while modules are imported, or before the first test; where something failed, not
-        if it is annotated with None.
-    :ivar at_import: the lines that it ran while modules were imported, before the first test.
-    :ivar named: how many passing tests use what it made then, by the names in their own code.
-    :ivar uses: what was made at import and its code names, as positions in ``import_effects``. Like the last two
-        not asked where nothing failed.
+    :ivar lines: how many passing tests ran each line, by absolute line number; lines that none ran are left out.
+    :ivar in_import: it ran outside of any test, such as during an import, or in a test that neither passed nor failed.
+    :ivar is_changed: it was edited after the passing tests were counted in an earlier run: how many of them would run
+        it now is unknown.
+    :ivar returned_none: in how many passing tests it returned None although it also returns values, or its caller
+        used the result.
+    :ivar returns_value: it did so in failing tests or before them, and should return a value: by its annotation, or
+        because it never returns one. Needs the source.
+    :ivar none_before: it did so during imports or before the first test. If a test failed, False for functions whose
+        annotation allows None.
+    :ivar at_import: the lines that it ran during imports before the first test.
+    :ivar named: how many passing tests use objects that it made during imports, by names in their own code.
+    :ivar uses: the effects in ``import_effects`` whose objects its code names, by position. Like the previous two
+        fields, it needs the source.
     """
 
     file: str
@@ -51,11 +52,11 @@ class Called(NamedTuple):
 
 
 class ImportEffect(NamedTuple):
-    """Statements of a module that bind a name in common, with what they ran at import and what they use.
+    """Statements of a module that bind a common name, with the functions they ran at import and what they use.
 
-    :ivar line: where the first of them begins, ``column`` counted in bytes from 0.
+    :ivar line: where the first of them begins; ``column`` is counted in bytes from 0.
     :ivar ran: the functions that they ran, by index in ``functions``.
-    :ivar needs: those whose objects they or these functions use, as positions in ``import_effects``.
+    :ivar needs: the import effects whose objects they or these functions use, by position in ``import_effects``.
     """
 
     file: str
@@ -66,17 +67,17 @@ class ImportEffect(NamedTuple):
 
 
 class Swallowed(NamedTuple):
-    """An exception raised in the code under test, or below it, that was handled there and never reached the test.
+    """An exception raised in or below the code under test that was handled there and did not reach the test.
 
-    :ivar line: the line of the code under test where it left or was raised: of its traceback the innermost frame there.
-    :ivar function: the qualified name; a lambda or a comprehension has its own.
-    :ivar type: the class's qualified name without module, as in :class:`loop_close.model.Raised`.
-    :ivar message: of the failing test whose node id sorts first, bounded; empty where it could not be read without
-        running the program's code. Not redacted.
-    :ivar caught: where that one was handled, as ``file:line``; a dotted module name for code outside of the project.
-        Empty where code in C handled it, after Python code had raised it again.
+    :ivar line: the line of the innermost frame of its traceback in the code under test.
+    :ivar function: the qualified name; lambdas and comprehensions have their own.
+    :ivar type: the qualified name of the class without its module, as in :class:`loop_close.model.Raised`.
+    :ivar message: the message in the failing test whose node id sorts first, bounded. Not redacted. Empty if it could
+        not be read without running code of the program.
+    :ivar caught: where that exception was handled, as ``file:line``, or a dotted module name outside of the project.
+        Empty if C code handled it after Python code had raised it again.
     :ivar failed: node ids of the failing tests in which it was raised.
-    :ivar passed: how many passing tests raised one of this type in this line.
+    :ivar passed: how many passing tests raised an exception of this type in this line.
     """
 
     file: str
@@ -92,22 +93,22 @@ class Swallowed(NamedTuple):
 class Calls(NamedTuple):
     """What the tests of one run called.
 
-    :ivar passed: how many passing tests are counted.
+    :ivar passed: how many passing tests were counted.
     :ivar functions: every function that ran, sorted by file, line and name.
-    :ivar failed: of each failing test, by node id, the lines that it ran, as (index in ``functions``, line), in the
-        order in which they ran for the first time.
-    :ivar omitted: failing tests of which nothing is known: those beyond the bound, and those that were not tracked.
+    :ivar failed: the lines that each failing test ran, by node id, as (index in ``functions``, line), in the order in
+        which they first ran.
+    :ivar omitted: the number of failing tests without data: those beyond the limit, and those that were not tracked.
     :ivar remembered: how many of ``passed`` were counted in an earlier run, 0 for none.
-    :ivar modules: files whose modules ran, test code left out; empty where that is not known.
-    :ivar returned_none: of failing tests, the functions that returned None, by index in ``functions``.
-    :ivar import_effects: what ran while modules were imported, before the first test, sorted by place. Not asked where
-        nothing failed, and of so many that they are too many to follow.
-    :ivar uses: of failing tests, what was made at import and their own code names, as positions in ``import_effects``.
-        Nothing of modules that cannot be collected.
-    :ivar swallowed: exceptions that never reached a failing test, sorted by place and type; bounded. Their counts of
-        passing tests are those of this run alone, also where ``passed`` is of an earlier one.
-    :ivar passed_over: how many tests that passed or failed were not tracked, as tracking them would have cost too much.
-    :ivar cut: in how many tests more exceptions were handled than are looked at: ``swallowed`` may lack some of theirs.
+    :ivar modules: files whose modules ran, without test code; empty if unknown.
+    :ivar returned_none: for each failing test the functions that returned None, by index in ``functions``.
+    :ivar import_effects: what ran during imports before the first test, sorted by position. Empty if no test failed,
+        or if there are too many of them to analyze.
+    :ivar uses: for each failing test the effects in ``import_effects`` whose objects its own code names, by position.
+        Empty for modules that cannot be collected.
+    :ivar swallowed: exceptions that did not reach a failing test, sorted by place and type; bounded. Their counts of
+        passing tests are those of this run, even if ``passed`` is of an earlier one.
+    :ivar passed_over: how many tests that passed or failed were not tracked, because the cost would have been too high.
+    :ivar cut: how many tests handled more exceptions than were examined; ``swallowed`` may lack some of these.
     """
 
     passed: int = 0
@@ -124,29 +125,30 @@ class Calls(NamedTuple):
     passed_over: int = 0
 
 
-# Some node ids out of many by lot, as tests that stand together are alike, but always the same ones.
+# A deterministic sample of node ids: neighbouring tests resemble each other, so that the first ones would be biased.
 
 
 def sample(nodeids: Iterable[str], number: int) -> list[str]:
-    """At most so many of them, whichever comes first and whichever process asks."""
+    """At most ``number`` of the node ids; independent of their order and of the process."""
     return nsmallest(number, nodeids, key=sample_key)
 
 
 def sample_key(nodeid: str) -> tuple[int, str]:
-    """Its turn: those with the smallest are drawn."""
+    """The sort key of a node id: the smallest keys are in the sample."""
     return crc32(nodeid.encode("utf-8", "backslashreplace")), nodeid
 
 
-# What can be reached in a graph, circles and all, as one number of bits for each node.
+# Reachability in a graph that may have cycles; sets of nodes are bit masks.
 
 
 def reach(edges: Sequence[Collection[int]], own: Sequence[int]) -> list[int]:
-    """Of each node the bits of all that can be reached from it, its own among them.
+    """The union of the bits of all nodes that each node can reach, including its own.
 
-    Nodes on a circle reach the same (strongly connected components; Tarjan, 1972, without recursion).
+    Nodes on a cycle reach the same nodes (strongly connected components; Tarjan, 1972, without recursion).
 
-    :param edges: of each node the nodes that it leads to.
-    :param own: of each node its bits.
+    :param edges: the successors of each node.
+    :param own: the bits of each node.
+    :returns: the bits by node.
     """
     found = [-1] * len(edges)
     order = [0] * len(edges)
@@ -183,7 +185,7 @@ def reach(edges: Sequence[Collection[int]], own: Sequence[int]) -> list[int]:
 def _close(
     node: int, stack: list[int], edges: Sequence[Collection[int]], own: Sequence[int], found: list[int]
 ) -> None:
-    """A component is complete: all that it leads to is known."""
+    """Complete a component: the bits of all its successors are known."""
     members: list[int] = []
     while not members or members[-1] != node:
         members.append(stack.pop())
@@ -197,7 +199,7 @@ def _close(
 
 
 def bits_of(number: int) -> Iterator[int]:
-    """The places of the bits that are set, the lowest first."""
+    """The positions of the bits that are set, the lowest first."""
     while number:
         lowest = number & -number
         yield lowest.bit_length() - 1

@@ -1,9 +1,9 @@
-"""Which files are test code, which tell pytest what to collect and how, and how settings name tests."""
+"""Conventions: which files are test code or pytest configuration, and how patterns in settings match node ids."""
 
 from __future__ import annotations
 
 _TEST_FOLDERS = {"test", "tests", "testing"}
-# Of what a program is written in, beside Python; what is in no such language may be data of the tests as well.
+# File extensions of programming languages. Files in other formats may be data of the tests.
 _SOURCE = frozenset(
     (
         *(
@@ -69,40 +69,40 @@ def is_test_file(relative: str) -> bool:
 
 
 def is_test_module(relative: str) -> bool:
-    """Whether pytest looks for tests in the file, unless it is told otherwise."""
+    """Whether pytest collects the file by default."""
     name = relative.rpartition("/")[2]
     return name.startswith("test_") or name.endswith("_test.py")
 
 
 def is_source(relative: str) -> bool:
-    """Whether a file is in a language that programs are written in."""
+    """Whether the file is source code of a program, by its extension."""
     name = relative.rpartition("/")[2]
     return "." in name and name.rpartition(".")[2].lower() in _SOURCE
 
 
 def is_sample(relative: str) -> bool:
-    """Whether a file of tests is none that pytest looks at by its name: a helper, or data in the form of code."""
+    """Whether a file of the tests is neither a test module nor configuration: a helper, or data in the form of code."""
     return not (is_configuration(relative) or is_test_module(relative))
 
 
 def is_under_test(relative: str) -> bool:
-    """Whether it is Python code of the project that tests may run, and no test code itself."""
+    """Whether the file is Python code of the project that tests may run, and not test code itself."""
     return relative.endswith(".py") and not relative.startswith("../") and not is_test_file(relative)
 
 
 def is_of_tests(relative: str) -> bool:
-    """Whether the file decides what the tests demand and which of them run: test code, or their configuration."""
+    """Whether the file determines what the tests require and which of them run: test code, or configuration."""
     is_code = relative.endswith(".py") and not relative.startswith("../") and is_test_file(relative)
     return is_code or is_configuration(relative)
 
 
 def is_configuration(relative: str) -> bool:
-    """Whether pytest is told by the file what to collect and what to skip, wherever it lies."""
+    """Whether the file can configure what pytest collects and skips, in whatever folder it is."""
     return relative.rpartition("/")[2] in _CONFIGURATION
 
 
 def is_like(test: str, pattern: str) -> bool:
-    """Whether a node id is that of the pattern, in which only ``*`` has a meaning: ``[`` stands in many node ids."""
+    """Whether a node id matches a pattern, in which only ``*`` is special: ``[`` is part of many node ids."""
     if "*" not in pattern:
         return test == pattern
     first, *middle, last = pattern.split("*")

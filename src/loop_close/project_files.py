@@ -1,4 +1,4 @@
-"""Which files are the project's own, and their paths relative to pytest's root directory."""
+"""Files of the project, and their paths relative to pytest's root directory."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _OURS = join(dirname(realpath(__file__)), "")
 
 
 class ProjectFiles:
-    """Tells the project's files from all others.
+    """Decides which files belong to the project.
 
-    The project is all that is below its top folder (:func:`top_of`), without what is installed there. It is asked for
-    every function that runs, in the midst of tests: it hardly asks the file system, and calls nothing by a name that
-    tests patch.
+    The project is everything below its top folder (:func:`top_of`), except for installed packages. The call monitor
+    asks about every function that runs during the tests. So the class rarely accesses the file system, and calls
+    nothing under a name that tests patch.
 
-    :param root: pytest's root directory. Files outside of it have paths that begin with ``../``.
+    :param root: pytest's root directory. Paths of files outside of it begin with ``../``.
     :ivar top: absolute path of the project's top folder.
     """
 
@@ -36,12 +36,12 @@ class ProjectFiles:
         self._tops = tuple((join(top_of(folder), ""), folder) for folder in roots)
         self._start = os.getcwd()
         self._foreign = tuple(self._foreign_folders())
-        # a root that is no project of its own, such as `tests`, is judged by its place in the project
+        # A root that is not a project of its own, such as `tests`, is judged by its place in the project.
         self._place = "" if _has(self.root, _PACKAGING) else relpath(self.root, self.top).replace(os.sep, "/")
-        self._stat = stat  # pyfakefs replaces the name in every module, but no attribute
+        self._stat = stat  # pyfakefs replaces the name in every module, but not an attribute
 
     def _foreign_folders(self) -> Iterator[str]:
-        """Folders that hold no code of the project, even inside of it."""
+        """Folders without code of the project, even if they are inside of it."""
         yield from (folder for folder in _python_folders() if not self._roots[-1].startswith(folder))
         if not _OURS.startswith(self._roots):
             yield _OURS
@@ -49,8 +49,8 @@ class ProjectFiles:
     def relative(self, filename: str) -> str | None:
         """The path of a file of the project relative to the root, with ``/``; None for any other file.
 
-        A project that is tested as installed (tox) runs from site-packages: its files are named as they are in the
-        root, so that the fix goes to the right place.
+        A project that is tested as installed (tox) runs from site-packages. Its files get the paths of their sources
+        below the root, where a fix has to be made.
         """
         if not filename or filename.startswith("<"):
             return None
@@ -68,7 +68,7 @@ class ProjectFiles:
         return is_test_file(normpath(join(self._place, relative)).replace(os.sep, "/"))
 
     def shown(self, filename: str) -> str:
-        """The path of any file, relative to the root if it is of the project."""
+        """The path of any file, relative to the root if it belongs to the project."""
         return self._below(normpath(join(self._start, filename))) or filename
 
     def _below(self, path: str) -> str | None:
@@ -83,14 +83,14 @@ class ProjectFiles:
         return None
 
     def _resolved(self, path: str) -> str:
-        """The path without links."""
+        """The path with symbolic links resolved."""
         try:
             return realpath(path)
         except (OSError, ValueError):
             return path
 
     def _in_project(self, tail: str) -> str | None:
-        """Where the source of an installed file is; None for what others made."""
+        """The relative path of the source of an installed file; None if it is not from the project."""
         for folder in dict.fromkeys((self.root, self.top)):
             for name in (tail, f"src/{tail}"):
                 if self._exists(join(folder, name)):
@@ -106,10 +106,10 @@ class ProjectFiles:
 
 
 def top_of(root: str) -> str:
-    """The top folder of the project that a folder is in.
+    """The top folder of the project that contains a folder.
 
-    It is the folder with the repository. Without one it is the folder itself if that can be packaged, else the nearest
-    one above that can. The home folder and the file system's root are never the top, unless they are given.
+    It is the folder with the repository. Without a repository it is the folder itself if it can be packaged, else the
+    nearest parent that can. The home folder and the file system's root are never the top, unless they are passed.
     """
     above = [*_parents(root)]
     repository = next((folder for folder in (root, *above) if _has(folder, _REPOSITORY)), "")
@@ -119,7 +119,7 @@ def top_of(root: str) -> str:
 
 
 def _parents(folder: str) -> Iterator[str]:
-    """The folders above, up to and without the home folder or the file system's root."""
+    """The parent folders up to the home folder or the file system's root, without these."""
     home = expanduser("~")
     while (above := dirname(folder)) not in (folder, home) and dirname(above) != above:
         folder = above
@@ -136,7 +136,7 @@ def _python_folders() -> set[str]:
 
 
 def _below_installed(path: str) -> str:
-    """The path below the innermost folder of installed packages; empty where there is none."""
+    """The path below the innermost folder of installed packages; empty if there is none."""
     parts = path.split("/")
     places = [number for number, part in enumerate(parts[:-1]) if part in _INSTALLED]
     return "/".join(parts[places[-1] + 1 :]) if places else ""

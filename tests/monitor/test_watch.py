@@ -169,7 +169,7 @@ def test_code_that_is_let_go_of_while_lines_are_armed_again(watch, monkeypatch):
         watch._ran_before |= {released[-1]}
         arm(*event)
 
-    watch._ran_before = {*watch._followed.codes}
+    watch._ran_before = {*watch._tracked.codes}
     monkeypatch.setattr(watch, "_monitoring", SimpleNamespace(set_local_events=arming))
     watch.take()
     assert watch._ran_before == {*released} != set()

@@ -1,1 +1,1 @@
-"""Which project functions each test called: seen by ``sys.monitoring``, or read from coverage.py's contexts."""
+"""Records which project functions each test called: by ``sys.monitoring``, or from coverage.py contexts."""

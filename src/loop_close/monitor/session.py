@@ -1,4 +1,4 @@
-"""Record the calls of a session, test by test, within a budget of CPU time."""
+"""Call tracking of a session: attributes the lines that ran to tests, within a budget of CPU time."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
 _P = ParamSpec("_P")
 
 
-def _careful(step: Callable[Concatenate[Monitor, _P], None]) -> Callable[Concatenate[Monitor, _P], None]:
-    """A fault of ours ends the counting and nothing else."""
+def _guarded(step: Callable[Concatenate[Monitor, _P], None]) -> Callable[Concatenate[Monitor, _P], None]:
+    """Decorate a step so that an error in it ends call tracking and nothing else."""
 
-    def careful(self: Monitor, /, *arguments: _P.args, **more: _P.kwargs) -> None:
+    def guarded(self: Monitor, /, *arguments: _P.args, **more: _P.kwargs) -> None:
         if not self.why_off:
             try:
                 step(self, *arguments, **more)
             except Exception as fault:
                 self._take_fault(fault)
 
-    return careful
+    return guarded
 
 
 class Monitor:
-    """Counts which functions of the code under test each test calls, from now on.
+    """Counts which functions of the code under test each test calls; starts when it is made.
 
     :param root: absolute path of the project's root.
-    :param likely: node ids of tests that are likely to fail: what they call is always tracked.
-    :param is_whole: track all tests, whatever it costs.
-    :ivar why_off: why it does not count, empty when it does.
+    :param likely: node ids of tests that are likely to fail: these are always tracked.
+    :param is_whole: track all tests, regardless of the cost.
+    :ivar why_off: why call tracking is off, empty while it works.
     """
 
     def __init__(self, root: str, likely: Collection[str] = (), *, is_whole: bool = False) -> None:
         self.why_off = ""
-        self._why_less = ""
+        self._why_partial = ""
         self._ownership = Ownership(root)
         budget = Budget(likely, is_unlimited=is_whole)
         self._watch = LineTracker(self._ownership, budget)
@@ -53,7 +53,7 @@ class Monitor:
             self._give_up(f"{type(fault).__name__}: {fault}")
 
     def _take_fault(self, fault: Exception) -> None:
-        """Stop counting. A test's time limit, which is the program's to raise, is no fault; nor is Ctrl-C."""
+        """Stop call tracking, unless the program raised the exception, such as for a time limit or Ctrl-C."""
         if is_program_exception(fault):
             raise fault
         self._give_up(f"{type(fault).__name__}: {fault}")
@@ -62,10 +62,10 @@ class Monitor:
         self.why_off = f"call tracking failed: {fault}"
         self.stop()
 
-    # The next three are called for every test, where a call less is worth a line more.
+    # The next three run for every test. They do without the decorator to save a call.
 
     def begin_test(self, nodeid: str) -> None:
-        """A test begins."""
+        """Begin a test."""
         if not self.why_off:
             try:
                 self.tests.begin_test(nodeid)
@@ -73,7 +73,7 @@ class Monitor:
                 self._take_fault(fault)
 
     def saw(self, report: Any) -> None:
-        """A report of the test that runs in this process."""
+        """Take a ``TestReport`` of the running test."""
         if not self.why_off:
             try:
                 self.tests.saw(report)
@@ -81,10 +81,10 @@ class Monitor:
                 self._take_fault(fault)
 
     def end_test(self, nodeid: str, fixtures: Iterable[tuple[Any, bool]]) -> None:
-        """It is over.
+        """End a test.
 
-        :param fixtures: those that it used, each with whether it got the value; not asked for where that does not
-            matter.
+        :param fixtures: the fixtures that it used, each with whether it got the value. Only iterated where that
+            matters.
         """
         if not self.why_off:
             try:
@@ -94,38 +94,41 @@ class Monitor:
             except Exception as fault:
                 self._take_fault(fault)
 
-    @_careful
+    @_guarded
     def begin_setup(self) -> None:
-        """A fixture of wider scope is about to be set up."""
+        """Begin the setup of a fixture of wider scope than a function."""
         self.tests.begin_setup()
 
-    @_careful
+    @_guarded
     def end_setup(self, fixture: Any, is_broken: bool) -> None:
-        """It is set up, or raised."""
+        """End the setup of a fixture of wider scope.
+
+        :param is_broken: the setup raised.
+        """
         self.tests.end_setup(fixture, is_broken=is_broken)
 
-    @_careful
+    @_guarded
     def torn_down(self, fixture: Any, *, is_shared: bool) -> None:
-        """A fixture is torn down.
+        """A fixture was torn down.
 
         :param is_shared: its scope is wider than a function.
         """
         self.tests.torn_down(fixture, is_shared=is_shared)
 
-    @_careful
+    @_guarded
     def mark(self) -> None:
-        """A fixture of the test is set up."""
+        """A fixture of the test was set up."""
         self.tests.mark()
 
-    @_careful
+    @_guarded
     def collected(self, nodeid: str, *, is_failed: bool) -> None:
-        """A module was collected, or could not be."""
+        """The collection of a module ended."""
         self.tests.collected(nodeid, is_failed=is_failed)
 
     def calls(self, code_of: FindTestCode | None = None, *, is_part: bool = False) -> Calls | None:
-        """What was counted; None when it failed, and :attr:`why_off` says why.
+        """The counts as a record; None if call tracking failed (see :attr:`why_off`).
 
-        :param code_of: gives the code of a test by its node id, None for a module that cannot be collected.
+        :param code_of: returns the code of a test by its node id, None if its module cannot be collected.
         :param is_part: other processes run other tests, which may fail.
         """
         from loop_close.monitor.count import calls_of
@@ -138,7 +141,7 @@ class Monitor:
             try:
                 return calls_of(*counted, code_of, is_part=is_part)
             except Exception as fault:
-                self._why_less = f"imports were not tracked: {type(fault).__name__}: {fault}"
+                self._why_partial = f"imports were not tracked: {type(fault).__name__}: {fault}"
                 return calls_of(*counted)
         except Exception as fault:
             self._give_up(f"{type(fault).__name__}: {fault}")
@@ -146,31 +149,31 @@ class Monitor:
 
     @property
     def why_not_all(self) -> str:
-        """Why not everything that ran was counted, empty when it was."""
-        return too_many_functions() if self._watch.is_full else self._why_less
+        """Why the counts are incomplete, empty if they are not."""
+        return too_many_functions() if self._watch.is_full else self._why_partial
 
     def stop(self) -> None:
-        """Leave everything as it was; more than once is fine."""
+        """Stop call tracking and restore the state of ``sys.monitoring``; may be called again."""
         try:
             self._watch.stop()
         except Exception as fault:
             self.why_off = self.why_off or f"call tracking could not be stopped: {fault}"
-        if self._watch.fault and not self.why_off:  # found only now
+        if self._watch.fault and not self.why_off:  # an error that was found while stopping
             self.why_off = f"call tracking failed: {self._watch.fault}"
 
 
-# One test after the other: what ran in it, and in the fixtures that it shares with others.
+# Attribution of the lines that ran to tests and shared fixtures.
 
-# A fixture of wider scope that is set up: what its setup ran, and whether it raised.
+# What the setup of a fixture of wider scope ran, and whether it raised.
 _Shared = tuple[Execution, bool]
 _NOT_SHARED: _Shared = NO_EXECUTION, False
 
 
 class Attribution:
-    """Says which test each line that ran belongs to, so that it does not matter which test came first.
+    """Attributes each line that ran to tests, independent of the order of tests.
 
-    What the setup of a fixture of wider scope ran counts for all tests that use it. What its teardown ran counts
-    for none, unless the test in which it happens fails there.
+    What the setup of a fixture of wider scope ran counts for all tests that use the fixture. What its teardown ran
+    counts for no test, unless a test fails in that teardown.
     """
 
     def __init__(self, watch: LineTracker, budget: Budget) -> None:
@@ -179,41 +182,41 @@ class Attribution:
         self._budget = budget
         self._nodeid = ""
         self._shared: dict[Any, _Shared] = {}
-        self._gone: set[Any] = set()
+        self._torn_down: set[Any] = set()
         self._has_begun = False
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._mark = 0
         self._is_tracked = True
         self._open: list[
             Execution
-        ] = []  # the test, and the fixtures of wider scope that are being set up in it
+        ] = []  # of the test, then of the fixtures of wider scope that are being set up, the innermost last
         self._set_up: list[Any] = []
-        self._left = NO_EXECUTION
+        self._teardown_ran = NO_EXECUTION
         self._outcome = ""
-        self._fails_leaving = False
-        self._is_told = False
+        self._teardown_failed = False
+        self._is_failure_reported = False
 
     def _take(self, *, in_order: bool = True) -> None:
-        """Give what ran since the last time to the innermost that is open.
+        """Attribute what ran since the last call to the innermost open test or fixture.
 
-        A failing test that is over only tidies up: where that fails as well it is no matter of the first failure.
+        After its failure was reported, a test only tears down. What runs then has no part in the failure.
         """
         ran = self._watch.take(in_order=in_order)
         self._mark = 0
         if not self._open:
             self._add_outside(ran)
-        elif not self._is_told or len(self._open) > 1:
+        elif not self._is_failure_reported or len(self._open) > 1:
             self._open[-1] = merge_executions((self._open[-1], ran))
 
     @property
     def is_sharing(self) -> bool:
-        """Whether it matters which fixtures the test uses."""
+        """Whether the fixtures that the test uses are needed."""
         return self._is_tracked and bool(self._shared)
 
     def collected(self, nodeid: str, *, is_failed: bool) -> None:
-        """A module was collected, or could not be: then what it ran until it failed counts as that of a test."""
+        """End the collection of a module; if it failed, what the module ran counts as that of a test."""
         if self._open:
             return
         ran = self._watch.take()
@@ -223,7 +226,7 @@ class Attribution:
         self._watch.begin_test()
 
     def begin_test(self, nodeid: str) -> None:
-        """What ran until now belongs to no test."""
+        """Begin a test: what ran before belongs to no test."""
         self._nodeid = nodeid
         is_tracked = self._budget.allows(nodeid)
         self._watch.track(is_on=is_tracked)
@@ -238,13 +241,13 @@ class Attribution:
         self._is_tracked = is_tracked
 
     def mark(self) -> None:
-        """What runs from now on belongs to the fixture that is torn down next, if one is."""
+        """Mark a point: what runs from here on belongs to the fixture that is torn down next, if any."""
         self._mark = len(self._watch.hits)
 
     def saw(self, report: Any) -> None:
-        """A report of the test that runs: it failed if any of its phases or subtests did.
+        """Take a report of the running test, which failed if any of its phases or subtests failed.
 
-        One that failed and was run again counts neither way if it passes then.
+        A test that failed, was rerun and then passed counts as neither passed nor failed.
         """
         self.mark()
         outcome, when = report.outcome, report.when
@@ -258,18 +261,18 @@ class Attribution:
             self._outcome = "xfailed" if hasattr(report, "wasxfail") else outcome
 
     def _failed(self, report: Any) -> None:
-        self._fails_leaving |= report.when == "teardown"
+        self._teardown_failed |= report.when == "teardown"
         self._outcome = "failed"
         self._budget.failed(self._nodeid)
-        if not hasattr(report, "context"):  # after a subtest the test goes on
+        if not hasattr(report, "context"):  # after a failing subtest the test continues
             self._take()
-            self._is_told = True
+            self._is_failure_reported = True
 
     def end_test(self, nodeid: str, fixtures: Iterable[tuple[Any, bool]]) -> None:
-        """Count what ran since the test began, with what the fixtures that it uses ran before.
+        """Count what ran since the test began, and what the setup of its fixtures ran before.
 
-        :param fixtures: those of wider scope among others, in order, each with whether the test got its value; if
-            not, it may have failed by it.
+        :param fixtures: its fixtures in order, each with whether the test got its value. If it did not, the fixture
+            may be why the test failed.
         """
         in_order = self._outcome == "failed"
         if self._watch.is_due:
@@ -277,17 +280,17 @@ class Attribution:
         own = self._open[0] if self._open else NO_EXECUTION
         if self._shared:
             own = merge_executions((*self._used(fixtures), own), in_order=in_order)
-        if self._fails_leaving:
-            own = merge_executions((own, self._left))
-        elif self._left.has_any:
-            self.count.add_outside(self._left)
+        if self._teardown_failed:
+            own = merge_executions((own, self._teardown_ran))
+        elif self._teardown_ran.has_any:
+            self.count.add_outside(self._teardown_ran)
         if self._is_tracked:
             self.count.add(nodeid, own, self._outcome, is_cut=self._watch.is_cut)
         else:
             self.count.add_untracked(nodeid, own, self._outcome)
-        while self._gone:
-            self._shared.pop(self._gone.pop(), None)
-        self._forget()
+        while self._torn_down:
+            self._shared.pop(self._torn_down.pop(), None)
+        self._reset()
 
     def _used(self, fixtures: Iterable[tuple[Any, bool]]) -> Iterator[Execution]:
         sure = dict.fromkeys(self._set_up)
@@ -299,7 +302,7 @@ class Attribution:
         yield from (self._shared[fixture][0] for fixture in sure if fixture in self._shared)
 
     def end(self) -> None:
-        """The tests are over, or there were none as modules could not be imported: then what they ran is left."""
+        """End the session; if no test began, what modules ran counts as run before the tests."""
         self._add_outside(self._watch.rest())
 
     def _add_outside(self, ran: Execution) -> None:
@@ -309,33 +312,33 @@ class Attribution:
             self.count.add_before(ran)
 
     def begin_setup(self) -> None:
-        """A fixture of wider scope is about to be set up: other tests may be tracked that use it."""
+        """Begin the setup of a fixture of wider scope; always tracked, as tracked tests may use it later."""
         self._take()
         self._watch.track(is_on=True)
         self._open.append(NO_EXECUTION)
 
     def end_setup(self, fixture: Any, *, is_broken: bool) -> None:
-        """It is set up, or failed to be: then all who ask for it fail alike."""
+        """End the setup of a fixture of wider scope; if it is broken, all tests that request it fail alike."""
         self._take()
         ran = self._open.pop()
-        if len(self._open) > 1:  # another fixture asked for it in its own setup
+        if len(self._open) > 1:  # another fixture requested it in its own setup
             self._open[-1] = merge_executions((self._open[-1], ran))
         else:
             self._watch.track(is_on=self._is_tracked)
         self._mark = 0
-        self._gone.discard(fixture)
+        self._torn_down.discard(fixture)
         self._shared.pop(fixture, None)
         if ran.has_any:
             self._shared[fixture] = ran, is_broken
             self._set_up.append(fixture)
 
     def torn_down(self, fixture: Any, *, is_shared: bool) -> None:
-        """A fixture is torn down; the test may still ask what the setup of a shared one ran."""
+        """A fixture was torn down. What its setup ran is kept until the test ends."""
         if is_shared:
             ran = self._watch.since(self._mark)
-            self._gone.add(fixture)
+            self._torn_down.add(fixture)
             if self._open:
-                self._left = merge_executions((self._left, ran))
+                self._teardown_ran = merge_executions((self._teardown_ran, ran))
             else:
                 self.count.add_outside(ran)
         self.mark()

@@ -1,4 +1,4 @@
-"""Access to ``sys.monitoring``: our tool id, the returns that matter, and the functions that print values."""
+"""Access to ``sys.monitoring``: the tool id, the return events to record, and the functions that print values."""
 
 from __future__ import annotations
 
@@ -12,56 +12,56 @@ from loop_close.monitor.codes import (
     returns_value,
 )
 
-# Generators give their values another way (CO_GENERATOR, CO_ASYNC_GENERATOR); who awaits is no caller (CO_COROUTINE).
+# CO_GENERATOR and CO_ASYNC_GENERATOR: generators yield their values. CO_COROUTINE: ``await`` is not a call.
 _IS_GENERATOR, _IS_COROUTINE = 0x20 | 0x200, 0x80
 _CACHE, _JUMP, _POP, _RETURN = (opmap[name] for name in ("CACHE", "JUMP_FORWARD", "POP_TOP", "RETURN_VALUE"))
-# They run a property's setter or deleter, and drop what it returns.
+# These run a property's setter or deleter, and discard what it returns.
 _SETS = frozenset(opmap[name] for name in ("STORE_ATTR", "DELETE_ATTR"))
 
 
-class Returns:
-    """Tells which None is missed, by the byte code of the function and of those who called it.
+class ReturnEvents:
+    """Decides from byte code which None is returned where a value was expected: that of the function and its callers.
 
-    :param monitoring: ``sys.monitoring``, None where there is none.
-    :ivar codes: ids of the code objects whose returns are to be told.
-    :ivar line: the events of all others; ``both`` theirs.
+    :param monitoring: ``sys.monitoring``, None before Python 3.12.
+    :ivar codes: ids of the code objects whose return events are enabled.
+    :ivar line: the events of the other code objects; ``both`` those of ``codes``.
     """
 
     def __init__(self, monitoring: Any) -> None:
         self.codes: set[int] = set()
-        self._gives: dict[int, bool] = {}
+        self._returns_value: dict[int, bool] = {}
         self.line: int = monitoring.events.LINE if monitoring is not None else 0
         self.both: int = self.line | (monitoring.events.PY_RETURN if monitoring is not None else 0)
 
     def follow(self, code: CodeType) -> None:
-        """Have the returns of a function told, if None out of it may be missed."""
+        """Enable the return events of a function if a None that it returns may be unexpected."""
         if not code.co_flags & _IS_GENERATOR and code.co_name not in PROCEDURES:
             self.codes.add(id(code))
 
     def events_of(self, number: int) -> int:
-        """What is to be told of a function."""
+        """The events of a code object, by its id."""
         return self.both if number in self.codes else self.line
 
     def keep(self, numbers: Set[int]) -> None:
-        """Forget all code objects but these."""
+        """Forget all code objects but those with these ids."""
         self.codes &= numbers
-        for number in self._gives.keys() - numbers:
-            del self._gives[number]
+        for number in self._returns_value.keys() - numbers:
+            del self._returns_value[number]
 
-    def is_missed(self, code: CodeType, frame: FrameType) -> bool:
-        """Whether the None that a function returns is to be noted.
+    def should_record_none(self, code: CodeType, frame: FrameType) -> bool:
+        """Whether to record that a function returns None: it also returns values, or its caller uses the result.
 
-        :param frame: that of the function, about to end.
+        :param frame: the frame of the function, about to end.
         """
         number = id(code)
-        if number not in self._gives:
-            self._gives[number] = returns_value(code)
-        return self._gives[number] or _is_used(code, frame.f_back)
+        if number not in self._returns_value:
+            self._returns_value[number] = returns_value(code)
+        return self._returns_value[number] or _is_used(code, frame.f_back)
 
 
 def _is_used(code: CodeType, caller: FrameType | None) -> bool:
-    """Whether a caller does something with what the function gives, other than to give it to its own caller."""
-    if code.co_name in GIVERS:
+    """Whether a caller uses the function's result, other than by returning it to its own caller."""
+    if code.co_name in RESULT_METHODS:
         return True
     while caller is not None and not code.co_flags & _IS_COROUTINE and _names(caller.f_code, code):
         if caller.f_code.co_code[caller.f_lasti] in _SETS:
@@ -74,47 +74,52 @@ def _is_used(code: CodeType, caller: FrameType | None) -> bool:
 
 
 def _names(caller: CodeType, code: CodeType) -> bool:
-    """Whether it may call a function by its name or its maker's: else C code is between, or an alias."""
+    """Whether the caller uses the name of the function, or of the one that made it.
+
+    If not, C code is between them, or an alias.
+    """
     known = caller.co_names, caller.co_varnames, caller.co_freevars, caller.co_cellvars
     names = [part.rpartition(".")[2] for part in code.co_qualname.split(".<locals>.")]
     return any(name in each for name in names for each in known)
 
 
 def _following(codes: bytes, place: int) -> int:
-    """The instruction after the one that runs; one that only jumps on, as after ``f() if x else None``, is none."""
+    """The instruction after the running one; jumps are followed, as after ``f() if x else None``."""
     place += 2
     while place < len(codes) and codes[place] in (_CACHE, _JUMP):
         place += 2 + 2 * codes[place + 1] * (codes[place] == _JUMP)
     return codes[place] if place < len(codes) else _POP
 
 
-# Methods that Python itself calls (its data model): which have a value to give, and which have none.
+# Special methods of Python's data model: with and without a result.
 
-_GIVE = """
+_WITH_RESULT = """
 new prepare class_getitem mro_entries instancecheck subclasscheck getattr getattribute getitem dir len length_hint
 contains iter reversed repr str bytes format fspath hash bool int float complex index round trunc floor ceil neg pos
 abs invert lt le eq ne gt ge sizeof copy deepcopy replace reduce reduce_ex getstate getnewargs getnewargs_ex
 """
-_OPERATE = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or"
-_DO = """
+_OPERATORS = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or"
+_WITHOUT_RESULT = """
 init post_init init_subclass set_name del setstate setattr delattr set delete setitem delitem enter exit aenter aexit
 call get missing
 """
 
-#: What they give is used, whoever the caller is.
-GIVERS = frozenset(
+#: Python uses their results, even where no caller is visible.
+RESULT_METHODS = frozenset(
     f"__{method}__"
-    for method in (*_GIVE.split(), *(f"{p}{method}" for method in _OPERATE.split() for p in ("", "r", "i")))
+    for method in (
+        *_WITH_RESULT.split(),
+        *(f"{p}{method}" for method in _OPERATORS.split() for p in ("", "r", "i")),
+    )
 )
-#: They have nothing to give, or need not.
-PROCEDURES = frozenset(f"__{method}__" for method in _DO.split())
+#: They need not return a value.
+PROCEDURES = frozenset(f"__{method}__" for method in _WITHOUT_RESULT.split())
 
 
-# What turns an exception or the operands of an assertion into words: a ``__repr__`` that it calls is not
-# tested.
+# Reprs for failure messages: a ``__repr__`` called for one is not under test.
 
-# Functions that tell, each with the module that has to call it where others may do so for their own ends. Where
-# one of pytest's is gone, such reprs just count.
+# Functions that make such reprs: module, name, and the only calling module for which they do so, if there is one.
+# If a pytest version lacks one of them, the lines that its reprs run count as lines of the test.
 _REPR_FUNCTIONS = (
     ("pytest", "ExceptionInfo.getrepr", ""),
     ("_pytest.assertion.rewrite", "_saferepr", ""),
@@ -125,12 +130,13 @@ _REPR_FUNCTIONS = (
 
 
 class AssertionReprs:
-    """Follows the telling that is going on, from where it begins to where it returns.
+    """Tracks the outermost call that makes a repr for a failure message.
 
-    One that ends by an exception never returns: what it ran counts, as it may be why the test fails (a time limit).
+    A call that ends by an exception has no return event. What it ran counts, as it may be why the test fails (a time
+    limit).
 
-    :ivar codes: the functions that tell, by the id of their code objects.
-    :ivar frame: where the telling that goes on began; None for none.
+    :ivar codes: the functions that make such reprs, by the id of their code objects.
+    :ivar frame: the frame of the outermost call; None if there is none.
     """
 
     def __init__(self) -> None:
@@ -142,31 +148,32 @@ class AssertionReprs:
                 self.codes[id(function.__code__)] = function.__code__
                 self._callers[id(function.__code__)] = caller
         self.frame: FrameType | None = None
-        self._begun = 0
+        self._start = 0
 
     def begin(self, frame: FrameType, now: int) -> None:
-        """One of those functions is called; whether it begins to tell, or is part of a telling, is found out here.
+        """One of the functions is called; ignored if another caller uses it, or inside of such a call.
 
-        :param now: how much ran until now.
+        :param frame: the frame of the function.
+        :param now: the number of hits so far.
         """
         caller, above = self._callers[id(frame.f_code)], frame.f_back
         if caller and (above is None or above.f_globals.get("__name__") != caller):
             return
         if self.frame is None or all(each is not self.frame for each in _above(frame)):
-            self.frame, self._begun = frame, now
+            self.frame, self._start = frame, now
 
     def end(self, frame: FrameType) -> int | None:
-        """One of those functions returns.
+        """One of the functions returns.
 
-        :returns: how much had run when the telling began; None where it goes on.
+        :returns: the number of hits when the outermost call began; None if this is not the end of that call.
         """
         if frame is not self.frame:
             return None
         self.frame = None
-        return self._begun
+        return self._start
 
     def forget(self) -> None:
-        """What began will not return, or what ran until now was taken already."""
+        """Drop the current call: it will not return, or its hits were taken already."""
         self.frame = None
 
 
@@ -183,19 +190,19 @@ def _above(frame: FrameType) -> Iterator[FrameType]:
         above = above.f_back
 
 
-# The id under which ``sys.monitoring`` knows us.
+# The tool id.
 
-#: Tool ids to try. Nobody asks for them by a name but optimizers (5), of which there are hardly any. Hypothesis and
-#: others that take any id begin with 3.
+#: Tool ids to try. Only optimizers use one of them by name (5), and these are rare. Hypothesis and other tools that
+#: take any free id begin with 3.
 FREE_IDS = (5, 4)
 
 
 class MonitoringTool:
     """One tool id of ``sys.monitoring``.
 
-    :param callbacks: what to call, by the name of the event.
-    :param armed: gives the code objects that have events of their own, with these.
-    :ivar id: the tool id, ``name`` what it is known by.
+    :param callbacks: the callbacks by the name of the event.
+    :param armed: returns the code objects that have local events, with these events.
+    :ivar id: the tool id; ``name`` is registered with it.
     """
 
     def __init__(
@@ -211,7 +218,10 @@ class MonitoringTool:
         self._events = 0
 
     def start(self) -> str:
-        """Take an id; why there is none, empty when there is. Nothing is told before :meth:`listen`."""
+        """Take a tool id and register the callbacks; no events are enabled before :meth:`listen`.
+
+        :returns: why there is no id; empty if there is one.
+        """
         monitoring: Any = getattr(sys, "monitoring", None)
         if monitoring is None:
             version = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -227,27 +237,27 @@ class MonitoringTool:
         return ""
 
     def listen(self) -> None:
-        """Have all functions told when they start, and exceptions when they meet a handler; of some code more."""
+        """Enable the start of all functions, the handling of all exceptions, and the local events of armed code."""
         for code, events in self._armed():
             self._monitoring.set_local_events(self.id, code, events)
-        # Exceptions are told of all code or of none. To hear of no more, a callback is taken away: that is cheap.
+        # EXCEPTION_HANDLED is enabled for all code or for none. Removing the callback turns it off at little cost.
         self._events = self._monitoring.events.PY_START | self._monitoring.events.EXCEPTION_HANDLED
         self._monitoring.set_events(self.id, self._events)
 
     def replace(self, event: str, callback: Callable[..., Any] | None) -> None:
-        """Call another one for an event from now on, or none."""
+        """Replace or remove the callback of an event."""
         self._callbacks[event] = callback
         if self.is_ours():
             self._monitoring.register_callback(self.id, getattr(self._monitoring.events, event), callback)
 
     def is_ours(self) -> bool:
-        """Whether we have an id that nobody took from us."""
+        """Whether the tool id is still ours."""
         return self._monitoring is not None and self._monitoring.get_tool(self.id) == self.name
 
     def stop(self) -> bool:
-        """Leave everything as it was; more than once is fine.
+        """Restore the state of ``sys.monitoring``; may be called again.
 
-        :returns: whether we had an id until now, with what we asked for.
+        :returns: whether the id and its events were still ours, or were never taken.
         """
         monitoring, self._monitoring = self._monitoring, None
         if monitoring is None:
@@ -256,7 +266,7 @@ class MonitoringTool:
         if not is_ours:
             if monitoring.get_tool(self.id) is not None:
                 return False
-            # The program freed the id: what we asked for is still there, for whoever takes it next.
+            # The program freed the id. Our events are still set and would be those of the id's next user.
             monitoring.use_tool_id(self.id, self.name)
         is_ours &= monitoring.get_events(self.id) == self._events
         monitoring.set_events(self.id, 0)

@@ -1,41 +1,34 @@
-"""Record with ``sys.monitoring`` (Python 3.12 and later) the lines of the code under test that each test runs."""
+"""Line tracking with ``sys.monitoring`` (Python 3.12 and later): the lines of the code under test that tests run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from time import process_time
-from typing import TYPE_CHECKING, Any
-
-from loop_close.monitor.codes import Ownership, is_program_exception
-from loop_close.monitor.executions import NO_EXECUTION, Execution
-
-if TYPE_CHECKING:
-    pass
-
 import sys
 from collections import deque
-from collections.abc import Mapping, Set
-from time import perf_counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
+from time import perf_counter, process_time
 from types import CodeType, FrameType
+from typing import Any
 
 from loop_close.monitor.codes import (
     LONGEST_TABLE,
+    Ownership,
     hides_one_liners,
+    is_program_exception,
     is_reported_by_owner,
     one_liner_start,
 )
-from loop_close.monitor.executions import RETURNED_NONE, Function, Hit, TrackedCode
+from loop_close.monitor.executions import NO_EXECUTION, RETURNED_NONE, Execution, Function, Hit, TrackedCode
 from loop_close.monitor.handled import HandledExceptions
 from loop_close.monitor.imports import ModuleBodies
-from loop_close.monitor.tool import AssertionReprs, MonitoringTool, Returns
+from loop_close.monitor.tool import AssertionReprs, MonitoringTool, ReturnEvents
 
 _HANDLED = "EXCEPTION_HANDLED"
 _TAKEN = "the program took over our tool id of sys.monitoring"
-# In one test so many calls of a function with many lines are reported; after that one return in each test.
+# Calls per test that are reported of a function whose line table is too long; then one return per test.
 _MANY_CALLS = 100
-# New functions of tests that are passed over which wait to be followed.
-_MOST_UNMET = 5_000
-_ID, _FRAME, _CLOCK = id, sys._getframe, perf_counter  # tests may put other ones in their place
+# Limit of functions first seen in untracked tests that wait to be tracked.
+_MOST_PENDING = 5_000
+_ID, _FRAME, _CLOCK = id, sys._getframe, perf_counter  # tests may patch them
 
 
 class TakenError(RuntimeError):
@@ -43,16 +36,17 @@ class TakenError(RuntimeError):
 
 
 class LineTracker:
-    """Instruments functions of the code under test as they come to be known.
+    """Instruments functions of the code under test when they first run.
 
-    A line that ran is not told again before :meth:`take`, so that a loop costs once. Only our own events are
-    armed anew, and only those of functions that ran: ``sys.monitoring.restart_events`` would wake those of
-    coverage.py and of debuggers as well.
+    After it ran, a line is not reported again before :meth:`take`, so that a loop costs only once. Then the events of
+    the functions that ran are set again. ``sys.monitoring.restart_events`` would do this for all tools, coverage.py
+    and debuggers among them.
 
-    :ivar hits: what ran since the last time, by code objects.
+    :param budget: the budget of CPU time; unlimited by default.
+    :ivar hits: the hits since the last :meth:`take`.
     :ivar imports: what ran while modules were imported.
-    :ivar fault: what went wrong where it could not be raised; empty for nothing.
-    :ivar is_idle: a test is passed over: only lines that no test ran since they were armed are reported.
+    :ivar fault: an error that could not be raised where it occurred; empty if there is none.
+    :ivar is_idle: the test is not tracked: only lines that no earlier test ran are reported.
     """
 
     def __init__(self, ownership: Ownership, budget: Budget | None = None) -> None:
@@ -61,52 +55,54 @@ class LineTracker:
         self.is_idle = False
         self._budget = budget or Budget(is_unlimited=True)
         self._ownership = ownership
-        self._followed = TrackedCode(ownership)
-        self._telling = AssertionReprs()
+        self._tracked = TrackedCode(ownership)
+        self._reprs = AssertionReprs()
         self._ran_before: set[int] = set()
-        self._odd: dict[int, int] = {}  # the events of those that are not reported by lines alone
-        self._singles: dict[int, int] = {}  # of them, the offsets of the first instructions
-        self._long: dict[int, int] = {}  # of them, 1 and how often they were called in this test
-        self._unmet: deque[CodeType] = deque(maxlen=_MOST_UNMET)
-        self._silent: set[int] = set()
+        self._special_events: dict[
+            int, int
+        ] = {}  # by id of the code object, where line events do not suffice
+        self._one_liners: dict[int, int] = {}  # for some of these, the offset of the first instruction
+        self._long: dict[int, int] = {}  # for some of these, 1 + the calls in this test
+        self._pending: deque[CodeType] = deque(maxlen=_MOST_PENDING)
+        self._covered_by_owner: set[int] = set()
         self._hides_one_liners = False
         self._monitoring: Any = getattr(sys, "monitoring", None)
-        self._returns = Returns(self._monitoring)
+        self._returns = ReturnEvents(self._monitoring)
         self._tool = MonitoringTool({}, self._armed)
-        self._handled = HandledExceptions(ownership, self._hear_of_exceptions)
+        self._handled = HandledExceptions(ownership, self._set_exception_callback)
         self._on_handled = self._handled.callback(self._take_fault)
         self._is_collecting, self._is_awake = True, False
         self._on_line, self._on_first_line = self._line_callbacks()
         self._bodies = ModuleBodies(
-            ownership, self.hits, lambda begun: self._followed.ran(self._remove_since(begun))
+            ownership, self.hits, lambda start: self._tracked.ran(self._remove_since(start))
         )
         self.imports = self._bodies.imports
 
     @property
     def functions(self) -> Mapping[int, Function]:
-        """Each function that is known, by its number."""
-        return self._followed.functions
+        """The tracked functions, by number."""
+        return self._tracked.functions
 
     @property
     def is_full(self) -> bool:
-        """Whether there were more functions than are followed."""
-        return self._followed.is_full
+        """Whether there were more functions than are tracked."""
+        return self._tracked.is_full
 
     @property
     def is_due(self) -> bool:
-        """Whether anything ran since the last time."""
+        """Whether anything ran since the last :meth:`take`."""
         return bool(self.hits or self._handled.has_any)
 
     @property
     def is_cut(self) -> bool:
-        """Whether not all exceptions since :meth:`begin_test` were looked at."""
+        """Whether some exceptions since :meth:`begin_test` were not examined."""
         return self._handled.is_cut
 
     def begin_test(self) -> None:
-        """A test begins, or a module is collected: what was heard of exceptions before is no matter any more.
+        """Begin a test, or the collection of a module; exceptions handled before do not count.
 
-        Python, pytest and pluggy handle some 80 in each test. In a test they are heard of from its first line of the
-        code under test on: before that line it raises none.
+        Python, pytest and pluggy handle some 80 exceptions per test. In a test they are reported only after its first
+        line of the code under test, as that code cannot raise one before.
         """
         self._budget.spend(0, steps=self._handled.steps)
         for number, calls in self._long.items():
@@ -123,9 +119,10 @@ class LineTracker:
             self._handled.listen(is_on=False)
 
     def track(self, *, is_on: bool) -> None:
-        """Track what runs from now on, or pass over it.
+        """Turn tracking on or off.
 
-        Meanwhile lines that ran stay disabled, handled exceptions are not reported, and new functions wait.
+        While it is off, lines that ran before stay disabled, handled exceptions are not reported, and new functions
+        wait.
         """
         if is_on is not self.is_idle:
             return
@@ -133,11 +130,11 @@ class LineTracker:
         if self.is_idle:
             self._sleep()
         else:
-            begun = _CLOCK()
-            self._meet_later()
+            start = _CLOCK()
+            self._follow_pending()
             self._rearm(set())
             self._is_awake = True
-            self._budget.spend(_CLOCK() - begun)
+            self._budget.spend(_CLOCK() - start)
             self.begin_test()
 
     def _sleep(self) -> None:
@@ -146,12 +143,12 @@ class LineTracker:
             self._handled.listen(is_on=False)
         self._is_awake = False
 
-    def _meet_later(self) -> None:
-        """Follow the functions that ran first in tests that were passed over, of which no line is known."""
-        while self._unmet:
-            code = self._unmet.popleft()
+    def _follow_pending(self) -> None:
+        """Track the functions that first ran in untracked tests; of their lines, only the first is recorded."""
+        while self._pending:
+            code = self._pending.popleft()
             file = self._ownership.file_of(code.co_filename)
-            if file is not None and _ID(code) not in self._followed.codes:
+            if file is not None and _ID(code) not in self._tracked.codes:
                 self._follow(code, file)
                 self.hits.append((code, code.co_firstlineno))
 
@@ -160,13 +157,16 @@ class LineTracker:
         self._tool.replace("LINE", self._on_line)
         self._handled.listen(is_on=True)
 
-    def _hear_of_exceptions(self, is_on: bool) -> None:
+    def _set_exception_callback(self, is_on: bool) -> None:
         self._tool.replace(_HANDLED, self._on_handled if is_on else None)
 
     def start(self) -> str:
-        """Begin; why it cannot be done, empty when it is.
+        """Start tracking.
 
-        Modules are found when their first line runs, functions of modules imported before when they are first called.
+        Modules are found when their first line runs. Functions of modules that are imported already are found when
+        they are first called.
+
+        :returns: why tracking is not possible; empty if it is.
         """
         if self._monitoring is not None:
             self._tool = MonitoringTool(self._callbacks(), self._armed)
@@ -178,7 +178,7 @@ class LineTracker:
         return why_not
 
     def _cost_of_a_line(self) -> float:
-        """Seconds that a callback for a line takes: of a few runs the fastest."""
+        """Seconds that a line callback takes: the minimum of five measurements."""
         arm, code, line = (
             self._monitoring.set_local_events,
             _some_lines.__code__,
@@ -187,14 +187,14 @@ class LineTracker:
         found = []
         for _ in range(5):
             arm(self._tool.id, code, line)
-            begun = _CLOCK()
+            start = _CLOCK()
             _some_lines()
             reported = _CLOCK()
             arm(self._tool.id, code, 0)
             _some_lines()
             plain = _CLOCK()
             _some_lines()
-            found.append(((reported - begun) - (_CLOCK() - plain)) / max(1, len(self.hits)))
+            found.append(((reported - start) - (_CLOCK() - plain)) / max(1, len(self.hits)))
             self.hits.clear()
         return max(min(found), 2e-8)
 
@@ -209,7 +209,7 @@ class LineTracker:
         }
 
     def _line_callbacks(self) -> tuple[Callable[[CodeType, int], Any], Callable[[CodeType, int], Any]]:
-        """What to call for the lines of a test, and for the first of them."""
+        """The line callback, and that for the first line of a test."""
         append, disable = self.hits.append, getattr(self._monitoring, "DISABLE", None)
 
         def on_line(code: CodeType, line: int) -> Any:
@@ -220,7 +220,7 @@ class LineTracker:
             append((code, line))
             try:
                 self._wake()
-            except RecursionError:  # the program is at the end of its stack; the next line will do
+            except RecursionError:  # the program has used up its stack; the next line will do
                 return disable
             except Exception as fault:
                 self._take_fault(fault)
@@ -229,76 +229,78 @@ class LineTracker:
         return on_line, on_first_line
 
     def end_collection(self) -> None:
-        """The first test is about to begin: bodies of modules are not told by line any more, which takes time."""
+        """Stop recording module bodies by line, which takes time, as the first test is about to begin."""
         self._bodies.end_collection()
         self._is_collecting = False
         self._is_awake = True
 
     def _on_start(self) -> Callable[[CodeType, int], Any]:
-        telling, long = self._telling.codes, self._long
+        reprs, long = self._reprs.codes, self._long
         files, disable, id, frame_above = self._ownership.files, self._monitoring.DISABLE, _ID, _FRAME
 
         def on_start(code: CodeType, offset: int) -> Any:
             try:
-                if files.get(code.co_filename, "") is None and id(code) not in telling:
+                if files.get(code.co_filename, "") is None and id(code) not in reprs:
                     return disable
                 self._started(code, frame_above(1))
-            except RecursionError:  # the program is at the end of its stack; the next call will do
+            except RecursionError:  # the program has used up its stack; the next call will do
                 return None
             except Exception as fault:
                 self._take_fault(fault)
-            return None if id(code) in telling or long.get(id(code), _MANY_CALLS) < _MANY_CALLS else disable
+            return None if id(code) in reprs or long.get(id(code), _MANY_CALLS) < _MANY_CALLS else disable
 
         return on_start
 
     def _started(self, code: CodeType, frame: FrameType) -> None:
-        if _ID(code) in self._telling.codes:
-            self._telling.begin(frame, len(self.hits))
-            self._handled.listen(is_on=self._telling.frame is None)
-        elif self.is_idle and code.co_name != "<module>" and _ID(code) not in self._followed.codes:
-            self._unmet.append(code)
+        if _ID(code) in self._reprs.codes:
+            self._reprs.begin(frame, len(self.hits))
+            self._handled.listen(is_on=self._reprs.frame is None)
+        elif self.is_idle and code.co_name != "<module>" and _ID(code) not in self._tracked.codes:
+            self._pending.append(code)
         else:
-            self._meet(code, frame)
+            self._first_run(code, frame)
             if _ID(code) in self._long:
                 self._count_call(code)
 
     def _count_call(self, code: CodeType) -> None:
-        """Note a call of a function with too many lines; one that is called often is reported once, on return."""
+        """Count a call of a function with too many lines; after many calls, one return per test is reported."""
         self._long[_ID(code)] += 1
         if self._long[_ID(code)] >= _MANY_CALLS:
-            self._odd[_ID(code)] = self._monitoring.events.PY_RETURN | self._monitoring.events.PY_YIELD
-            self._monitoring.set_local_events(self._tool.id, code, self._odd[_ID(code)])
+            self._special_events[_ID(code)] = (
+                self._monitoring.events.PY_RETURN | self._monitoring.events.PY_YIELD
+            )
+            self._monitoring.set_local_events(self._tool.id, code, self._special_events[_ID(code)])
         if not self.is_idle and all(last is not code for last, _ in self.hits[-1:]):
             self._on_first_line(code, code.co_firstlineno)
 
     def _on_instruction(self) -> Callable[[CodeType, int], Any]:
-        """For functions of one line, where Python does not report the line: its first instruction does instead."""
-        singles, append, disable, id = self._singles, self.hits.append, self._monitoring.DISABLE, _ID
+        """The callback for one-line functions whose line events Python does not report: for the first instruction."""
+        one_liners, append, disable, id = self._one_liners, self.hits.append, self._monitoring.DISABLE, _ID
 
         def on_instruction(code: CodeType, offset: int) -> Any:
-            if singles.get(id(code)) == offset:
+            if one_liners.get(id(code)) == offset:
                 append((code, code.co_firstlineno))
             return disable
 
         return on_instruction
 
     def _on_return(self) -> Callable[[CodeType, int, object], Any]:
-        telling, long, id, frame_above = self._telling, self._long, _ID, _FRAME
+        reprs, long, id, frame_above = self._reprs, self._long, _ID, _FRAME
         returns, disable, append = self._returns, self._monitoring.DISABLE, self.hits.append
 
         def on_return(code: CodeType, offset: int, value: object) -> Any:
             try:
                 if id(code) in returns.codes:
-                    if value is None and returns.is_missed(code, frame_above(1)):
+                    if value is None and returns.should_record_none(code, frame_above(1)):
                         append((code, RETURNED_NONE))
                     return disable
                 if id(code) in long:
                     append((code, code.co_firstlineno))
                     return disable
-                if id(code) not in telling.codes:
+                if id(code) not in reprs.codes:
                     self._end_body(code)
-                elif (begun := telling.end(frame_above(1))) is not None:
-                    self._remove_since(begun)
+                elif (start := reprs.end(frame_above(1))) is not None:
+                    self._remove_since(start)
                     self._handled.listen(is_on=True)
             except RecursionError:  # the next return will do
                 return None
@@ -309,20 +311,20 @@ class LineTracker:
         return on_return
 
     def _take_fault(self, fault: Exception) -> None:
-        """Note a fault of ours; what the program raises while we are at work, in a signal handler say, is not ours."""
+        """Record an error of a callback, or pass on an exception that the program raised, as in a signal handler."""
         if is_program_exception(fault):
             raise fault
         self.fault = f"{type(fault).__name__}: {fault}"
 
-    def _meet(self, code: CodeType, frame: FrameType) -> None:
-        """A code object runs for the first time."""
-        if _ID(code) in self._followed.codes:
+    def _first_run(self, code: CodeType, frame: FrameType) -> None:
+        """Track a code object that runs for the first time."""
+        if _ID(code) in self._tracked.codes:
             return
         file = self._ownership.file_of(code.co_filename)
         if file is not None:
             self._follow(code, file)
         if self._bodies.is_followed(code, frame, is_project=file is not None):
-            self._followed.codes[_ID(code)] = code
+            self._tracked.codes[_ID(code)] = code
             self._bodies.begin(code)
             self._monitoring.set_local_events(
                 self._tool.id, code, self._bodies.events(self._monitoring, code)
@@ -331,131 +333,135 @@ class LineTracker:
     def _follow(self, code: CodeType, file: str) -> None:
         if code.co_name == "<module>":
             self.imports.modules.add(file)
-        if self._followed.is_due:
+        if self._tracked.is_due:
             self._release()
         owners: dict[int, set[int]] = {}
-        for inner, owner in self._followed.add(code):
+        for inner, owner in self._tracked.add(code):
             if len(inner.co_linetable) > LONGEST_TABLE:
-                self._long[_ID(inner)], self._odd[_ID(inner)] = 1, 0
+                self._long[_ID(inner)], self._special_events[_ID(inner)] = 1, 0
                 continue
             if (
                 _ID(owner) not in self._long
                 and inner is not owner
                 and is_reported_by_owner(inner, owner, owners)
             ):
-                self._silent.add(_ID(inner))
+                self._covered_by_owner.add(_ID(inner))
                 continue
             if inner is owner:
                 self._returns.follow(inner)
             events = self._returns.events_of(_ID(inner))
             if self._hides_one_liners and (begin := one_liner_start(inner)):
                 events |= self._monitoring.events.INSTRUCTION
-                self._singles[_ID(inner)], self._odd[_ID(inner)] = begin, events
-            if self._tool.is_ours():  # what is met later may be so after the end
+                self._one_liners[_ID(inner)], self._special_events[_ID(inner)] = begin, events
+            if self._tool.is_ours():  # pending functions are tracked at the end, when it may not be
                 self._monitoring.set_local_events(self._tool.id, inner, events)
 
     def _release(self) -> None:
-        """Let go of code objects that nobody else holds, those that ran since the last time as well."""
+        """Release code objects that nothing else refers to, including those that ran since the last :meth:`take`."""
         ran = self.hits[:]
         self._ran_before |= {_ID(code) for code, _ in ran}
-        self.hits[: len(ran)] = self._followed.by_first_codes(ran)
+        self.hits[: len(ran)] = self._tracked.by_first_codes(ran)
         ran.clear()
-        self._followed.release()
-        for numbers in (self._ran_before, self._silent):
-            numbers.intersection_update(self._followed.codes)
-        for known in (self._odd, self._singles, self._long):
-            for number in known.keys() - self._followed.codes.keys():
+        self._tracked.release()
+        for numbers in (self._ran_before, self._covered_by_owner):
+            numbers.intersection_update(self._tracked.codes)
+        for known in (self._special_events, self._one_liners, self._long):
+            for number in known.keys() - self._tracked.codes.keys():
                 del known[number]
-        self._returns.keep(self._followed.codes.keys())
-        self.imports.keep(self._followed.codes.keys())
+        self._returns.keep(self._tracked.codes.keys())
+        self.imports.keep(self._tracked.codes.keys())
 
     def _end_body(self, code: CodeType) -> None:
         self._monitoring.set_local_events(self._tool.id, code, 0)
         self._bodies.end(code)
 
-    def _remove_since(self, begun: int) -> list[Hit]:
-        """Take out what ran since there was so much, and have it told again."""
-        if hits := self._cut(begun):
+    def _remove_since(self, start: int) -> list[Hit]:
+        """Remove and return the hits from this index on; their lines are reported again."""
+        if hits := self._cut(start):
             self._rearm({_ID(code) for code, _ in hits})
         return hits
 
-    def _cut(self, begun: int) -> list[Hit]:
-        hits = self.hits[begun:]
-        del self.hits[begun : begun + len(hits)]  # not all: other threads may have added more
+    def _cut(self, start: int) -> list[Hit]:
+        hits = self.hits[start:]
+        del self.hits[start : start + len(hits)]  # not to the end: other threads may have added more
         return hits
 
     def take(self, *, in_order: bool = True) -> Execution:
-        """What ran since the last time; it is told again from now on, unless the test is passed over.
+        """What ran since the last call; its lines are reported again, unless the test is not tracked.
+
+        :param in_order: record the order of lines and the returned None as well.
 
         :raises TakenError: when the program took our tool id.
         """
-        begun = _CLOCK()
-        if self._telling.frame is not None:
-            self._telling.forget()
+        start = _CLOCK()
+        if self._reprs.frame is not None:
+            self._reprs.forget()
             self._handled.listen(is_on=True)
         swallowed = self._handled.take() if self._handled.has_any else {}
         if not self.hits:
             return Execution(swallowed=swallowed) if swallowed else NO_EXECUTION
         hits = self._cut(0)
-        masks, codes = self._followed.masks(hits)
+        masks, codes = self._tracked.masks(hits)
         if self.is_idle:
             self._ran_before |= codes
         else:
             self._rearm(codes)
         ran = Execution(masks, swallowed=swallowed)
         if in_order:
-            ran = Execution(
-                masks, self._followed.in_order(hits), self._followed.returned_none(hits), swallowed
-            )
-        self._budget.spend(_CLOCK() - begun, len(hits), len(codes))
+            ran = Execution(masks, self._tracked.in_order(hits), self._tracked.returned_none(hits), swallowed)
+        self._budget.spend(_CLOCK() - start, len(hits), len(codes))
         return ran
 
     def since(self, mark: int) -> Execution:
-        """What ran since there was so much; its lines are reported again once the rest is taken."""
+        """What ran since the hit with this index; its lines are reported again after the next :meth:`take`."""
         hits = self._cut(mark)
         self._ran_before |= {_ID(code) for code, _ in hits}
-        return self._followed.ran(hits)._replace(lines=self._followed.in_order(hits))
+        return self._tracked.ran(hits)._replace(lines=self._tracked.in_order(hits))
 
     def rest(self) -> Execution:
-        """What ran since the last time, at the end: it is not told again."""
-        self._meet_later()
-        return self._followed.ran(self._cut(0))
+        """What ran since the last :meth:`take`, at the end of the session; its lines are not reported again."""
+        self._follow_pending()
+        return self._tracked.ran(self._cut(0))
 
     def _rearm(self, numbers: Set[int]) -> None:
-        """Have the lines of these code objects told again, the next time they run."""
+        """Report the lines of these code objects again when they next run.
+
+        :param numbers: ids of the code objects.
+        :raises TakenError: when the program took our tool id.
+        """
         if not self._tool.is_ours():
             raise TakenError(_TAKEN)
         arm, tool = self._monitoring.set_local_events, self._tool.id
-        codes, returns, odd = self._followed.codes, self._returns, self._odd
-        told, line, both = returns.codes, returns.line, returns.both
+        codes, returns, special = self._tracked.codes, self._returns, self._special_events
+        with_returns, line, both = returns.codes, returns.line, returns.both
         before, self._ran_before = self._ran_before, set()
         if before:
             numbers = numbers | before
         for number in numbers:
             code = codes.get(number)
-            if code is not None:  # unknown, or another thread is letting go of it
+            if code is not None:  # unknown, or just released by another thread
                 arm(tool, code, 0)
-                arm(tool, code, odd.get(number, both if number in told else line))
+                arm(tool, code, special.get(number, both if number in with_returns else line))
 
     def _armed(self) -> Iterator[tuple[CodeType, int]]:
-        """Every code object that we want to listen of, with its events."""
+        """The code objects that have local events, with these events."""
         events = self._monitoring.events
-        for number, code in list(self._followed.codes.items()):
+        for number, code in list(self._tracked.codes.items()):
             if self.imports.is_open(number):
                 yield code, self._bodies.events(self._monitoring, code)
-            elif code.co_name != "<module>" and number not in self._silent:
-                yield code, self._odd.get(number, self._returns.events_of(number))
-        for code in self._telling.codes.values():
+            elif code.co_name != "<module>" and number not in self._covered_by_owner:
+                yield code, self._special_events.get(number, self._returns.events_of(number))
+        for code in self._reprs.codes.values():
             yield code, events.PY_RETURN
 
     def stop(self) -> None:
-        """Leave everything as it was; more than once is fine."""
+        """Stop tracking and restore the state of ``sys.monitoring``; may be called again."""
         if not self._tool.stop() and not self.fault:
             self.fault = f"TakenError: {_TAKEN}"
 
 
 def _some_lines() -> int:
-    """What the cost of a line is measured on."""
+    """Lines on which the cost of a line callback is measured."""
     a = 0
     a += 1
     a += 2
@@ -476,23 +482,22 @@ def _some_lines() -> int:
     return a
 
 
-# What call tracking may cost: it measures its own share of the CPU time and passes over tests beyond that.
-# A test that is passed over costs next to nothing: the lines that the tests before it ran stay disabled. What
-# it calls is then not known. So tests that are likely to fail come first: those that failed in the last run,
-# and all tests of a file after its first failure. Of the others, the parameters of a test function that is
-# known by now come last.
+# The budget of CPU time. Tracking measures its own share; beyond its budget, tests are not tracked.
+# An untracked test costs next to nothing, as the lines that earlier tests ran stay disabled, but its calls are not
+# known. Tests that are likely to fail therefore come first: those that failed in the last run, and all tests of a
+# file after its first failure. Further parameter sets of a test function come last.
 
-#: Of the CPU time of the process so far.
+#: Share of the CPU time of the process so far.
 SHARE = 0.03
-#: Of a run with failing tests, for the files in which they are: what they call is what the run is read for.
+#: The share for files with failing tests, whose calls matter most.
 SHARE_AFTER_FAILURE = 0.25
-#: CPU seconds at least, so that short runs are tracked in full.
+#: Minimum in CPU seconds, so that short runs are tracked in full.
 ALLOWANCE = 0.3
-# A function's return, and a step from a traceback's entry to the next, in callbacks for a line.
+# Cost of a function's return and of one step along a traceback, in line callbacks.
 _RETURN, _STEP = 3, 16
-# From so many tests of one function on, the next one needs this much of what is allowed to be left.
+# After the first three tests of a function, the next is tracked only if this share of the budget is left.
 _FEW, _RESERVE = 3, 0.4
-_CPU = process_time  # tests may put another one in its place
+_CPU = process_time  # tests may patch it
 
 
 class Budget:
@@ -501,7 +506,7 @@ class Budget:
     :param likely: node ids of tests that are always tracked.
     :param is_unlimited: track every test.
     :ivar spent: CPU seconds that tracking took.
-    :ivar line: seconds that one callback takes, as measured on this machine.
+    :ivar line: seconds that one line callback takes, as measured on this machine.
     """
 
     def __init__(self, likely: Collection[str] = (), *, is_unlimited: bool = False) -> None:
@@ -513,7 +518,7 @@ class Budget:
         self._times: dict[str, int] = {}
 
     def allows(self, nodeid: str) -> bool:
-        """Whether the test that begins now is tracked."""
+        """Whether to track the test that begins now."""
         if self._is_unlimited or nodeid in self._likely:
             return True
         now = _CPU()
@@ -529,9 +534,15 @@ class Budget:
         return True
 
     def failed(self, nodeid: str) -> None:
-        """A test failed: the others of its file are likely to."""
+        """Record that a test failed: others of its file are likely to fail too."""
         self._failing.add(nodeid.partition("::")[0])
 
     def spend(self, seconds: float, lines: int = 0, functions: int = 0, steps: int = 0) -> None:
-        """Add what tracking took: measured, and in callbacks, which are too short for a clock."""
+        """Add the cost of tracking.
+
+        :param seconds: measured CPU time; the other parameters count what is too short for a clock.
+        :param lines: line callbacks.
+        :param functions: functions that ran.
+        :param steps: steps along tracebacks.
+        """
         self.spent += seconds + self.line * (lines + _RETURN * functions + _STEP * steps)

@@ -1,1 +1,1 @@
-"""What Python source says about a statement: pure functions over syntax trees."""
+"""Analysis of Python source: pure functions over syntax trees."""

@@ -1,4 +1,4 @@
-"""Find functions, classes and statements of a module by line."""
+"""Index of a module's syntax tree: find functions, classes, statements and assignments by line or name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SourceIndex:
 
 
 def index_source(text: str) -> SourceIndex | None:
-    """Parse ``text``; None where it is not Python (of this version)."""
+    """Parse ``text``; None if it is not valid for this Python version."""
     try:
         return _indexed(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -56,19 +56,19 @@ def _definitions(owner: ast.AST, prefix: str) -> Iterator[tuple[Function | ast.C
 
 
 def first_line(node: ast.stmt | ast.ExceptHandler) -> int:
-    """The line a statement starts at, its decorators included."""
+    """The first line of a statement, decorators included."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(d.lineno for d in decorators)])
 
 
 def enclosing_function(index: SourceIndex, line: int) -> Function | None:
-    """The innermost function around a line."""
+    """The innermost function that contains a line; None if there is none."""
     around = [f for f in index.functions.values() if f.lineno <= line <= (f.end_lineno or f.lineno)]
     return max(around, key=lambda f: f.lineno, default=None)
 
 
 def _parts(owner: ast.AST) -> Iterator[ast.stmt | ast.ExceptHandler | ast.match_case]:
-    """The statements directly below ``owner``, with the handlers and cases that hold more of them."""
+    """The statements directly below ``owner``, and the handlers and cases that contain further statements."""
     for name in ("body", "handlers", "orelse", "finalbody", "cases"):
         nodes = getattr(owner, name, None)
         if isinstance(nodes, list):
@@ -76,10 +76,10 @@ def _parts(owner: ast.AST) -> Iterator[ast.stmt | ast.ExceptHandler | ast.match_
 
 
 def lines_of(index: SourceIndex, name: str, line: int = 0) -> tuple[int, int]:
-    """First and last line of the definition with the qualified name, decorators included; zeros for none.
+    """First and last line of the definition with the qualified name, decorators included; zeros if there is none.
 
-    :param line: one of its lines, 0 where none is known: then it is the last of several, as earlier ones are
-        overloads, and getters of properties.
+    :param line: one of its lines, or 0 if unknown. Then the last of several definitions is taken, because the earlier
+        ones are overloads or the getters of properties.
     """
     nodes = [node for node, qualname in _definitions(index.tree, "") if qualname == name]
     spans = [(first_line(node), node.end_lineno or node.lineno) for node in nodes]
@@ -87,7 +87,7 @@ def lines_of(index: SourceIndex, name: str, line: int = 0) -> tuple[int, int]:
 
 
 def class_named(index: SourceIndex, name: str) -> ast.ClassDef | None:
-    """The class with the qualified name, the last of several."""
+    """The class with the qualified name, the last one if there are several."""
     if name not in index.classes:
         return None
     found = (node for node, qualname in _definitions(index.tree, "") if qualname == name)
@@ -95,7 +95,7 @@ def class_named(index: SourceIndex, name: str) -> ast.ClassDef | None:
 
 
 def statement_at(owner: ast.AST, line: int) -> ast.stmt | None:
-    """The innermost statement below ``owner`` that covers ``line``; a compound one for its own header."""
+    """The innermost statement below ``owner`` that covers ``line``; a compound statement if it is in its header."""
     for node in _parts(owner):
         if isinstance(node, ast.match_case) or first_line(node) <= line <= (node.end_lineno or node.lineno):
             inner = statement_at(node, line)
@@ -120,7 +120,7 @@ def expression_at(statement: ast.stmt, span: tuple[int, int, int, int]) -> ast.e
 
 
 def docstring_end(function: Function) -> int | None:
-    """The last line of the docstring; None where there is none."""
+    """The last line of the docstring; None if there is none."""
     first = function.body[0]
     if (
         isinstance(first, ast.Expr)
@@ -132,7 +132,7 @@ def docstring_end(function: Function) -> int | None:
 
 
 def is_placeholder_body(function: Function) -> bool:
-    """Whether nothing is written yet: only ``...``, ``pass`` or a docstring, and no decorator asks for that.
+    """Whether the body is a placeholder: only ``...``, ``pass`` or a docstring, and no decorator requires that.
 
     ``@overload``, ``@abstractmethod`` and the methods of a ``Protocol`` are left empty on purpose.
     """
@@ -144,14 +144,14 @@ def is_placeholder_body(function: Function) -> bool:
     )
 
 
-# Where to look in the source of a function: past its docstring, and at a line that an edit changed.
+# Lines within the source of a function.
 
 
 def body_start(lines: Sequence[str]) -> int:
-    """How many lines stand above the body: decorators, signature, docstring.
+    """The number of lines above the body: decorators, signature, docstring.
 
-    :param lines: those of one whole function, as far indented as they are in its module.
-    :returns: 0 where the lines are no whole function. A docstring that is all there is counts as the body.
+    :param lines: the lines of one whole function, indented as in its module.
+    :returns: 0 if the lines are not a whole function. A docstring without further statements counts as the body.
     """
     is_inner = bool(lines) and lines[0][:1].isspace()
     index = index_source("\n".join([*(["if 1:"] if is_inner else []), *lines]))
@@ -167,17 +167,17 @@ def body_start(lines: Sequence[str]) -> int:
 
 
 def body_line(function: Function) -> int:
-    """The first line below signature and docstring, be it a comment; of one that has no more, the docstring's."""
+    """The first line below signature and docstring, even a comment; that of the docstring if nothing follows it."""
     end, first, *rest = docstring_end(function), *function.body
     return end + 1 if end is not None and rest and rest[0].lineno > end else first.lineno
 
 
 def edited_at(lines: Sequence[str], diff: str) -> int | None:
-    """The index of the first line that an edit changed; where it only removed lines, of the one after them.
+    """The index of the first line that an edit changed; if it only removed lines, that of the next line.
 
-    :param lines: of the source as it is now.
-    :param diff: as it is remembered: with a line of context, without the numbers of lines.
-    :returns: None where it cannot be told, as where the source was edited since.
+    :param lines: the current source.
+    :param diff: the recorded diff, with one line of context and without line numbers.
+    :returns: None if the place cannot be found, for example because the source was edited since.
     """
     rows = diff.split("\n")
     if not any(row.startswith(("+", "-")) for row in rows):
@@ -191,7 +191,7 @@ def edited_at(lines: Sequence[str], diff: str) -> int | None:
 
 
 def _first_change(rows: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """The line before the first change, the lines that it added, the line after it; each may be missing."""
+    """The line before the first change, its added lines, and the line after it; each list may be empty."""
     first = next((n for n, row in enumerate(rows) if row[:1] in ("+", "-")), len(rows))
     last = next((n for n in range(first, len(rows)) if rows[n][:1] not in ("+", "-")), len(rows))
     added = [row[1:] for row in rows[first:last] if row.startswith("+")]
@@ -209,24 +209,24 @@ def _places(lines: Sequence[str], block: Sequence[str]) -> Iterator[int]:
 
 
 def _is_alike(line: str, shown: str) -> bool:
-    """Whether a line is the one that a diff shows, which cuts what is long."""
+    """Whether a line matches one of a diff, where long lines are cut."""
     if shown.endswith("…"):
         return line.startswith(shown[:-1])
     return line.rstrip() == shown.rstrip()
 
 
-# Where the instances of a class get an attribute: the assignment in a method, else the one in the class
-# itself.
+# Assignments of attributes.
 
-#: What sets up the instances of a class.
+#: Methods that initialize the instances of a class.
 MAKERS = ("__init__", "__new__", "__post_init__", "__attrs_post_init__")
 
 
 class Assignment(NamedTuple):
-    """An assignment and the definition that it stands in, by line.
+    """Lines of an assignment and of the definition that contains it.
 
-    :ivar line: of the assignment.
-    :ivar first: the ``def``'s, ``last`` the end of the method; for one in the class itself its own lines.
+    :ivar line: the line of the assignment.
+    :ivar first: the line of the method's ``def``; ``last`` the end of the method. For an assignment in the class body
+        they are its own lines.
     """
 
     line: int
@@ -235,9 +235,10 @@ class Assignment(NamedTuple):
 
 
 def assignment(index: SourceIndex, cls: str, attribute: str) -> Assignment | None:
-    """The first assignment of ``self.attribute``, in what makes the instances if there is one there.
+    """The first assignment of ``self.attribute``, preferably in an initializing method, else the one in the class body.
 
-    :param cls: the qualified name of the class; what it inherits is not looked at.
+    :param cls: the qualified name of the class; inherited assignments are not searched.
+    :returns: None if there is none.
     """
     node = class_named(index, cls)
     if node is None:

@@ -1,4 +1,4 @@
-"""What each function of a module means: a digest that comments, formatting and docstrings leave alone."""
+"""Digests of the functions of a module that do not depend on comments, formatting and docstrings."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from functools import cache
 from hashlib import blake2b
 from typing import Any
 
-#: The name of what stands outside of functions and classes.
+#: The name of the code outside of functions and classes.
 MODULE = "<module>"
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-#: What says nothing (``u"x"`` is ``"x"``) or what the place of the node says already.
-_SILENT = {"ctx", "kind", "type_comment", "type_ignores"}
+#: Node fields without a meaning of their own (``u"x"`` is ``"x"``), or implied by the place of the node.
+_IGNORED_FIELDS = {"ctx", "kind", "type_comment", "type_ignores"}
 _PLACEHOLDER = "<"  # no other token begins so: the rest are names of node classes, marks and reprs
-# An example of a docstring is a test: as far as the next blank line, as doctest reads it.
+# An example in a docstring is a test. It extends to the next blank line, as in doctest.
 _EXAMPLE = re.compile(r"^[ \t]*>>>.*(?:\n(?![ \t]*$).*)*", re.MULTILINE)
 
 
@@ -26,12 +26,12 @@ class CodePart:
     """A function, a class body, or the rest of a module; several definitions of one name are one part.
 
     :ivar name: as ``__qualname__`` spells it; :data:`MODULE` for the rest.
-    :ivar start: its first line, from 1, decorators included; ``end`` the last one.
-    :ivar meaning: digest of its syntax tree without its own name; the parts inside it count by name and place.
+    :ivar start: its first line, from 1, decorators included; ``end`` the last line.
+    :ivar meaning: digest of its syntax tree without its own name; parts inside it count only by name and position.
     :ivar statements: the digest without the parts inside it; ``inner`` are their names.
-    :ivar size: how many nodes its tree has; 0 for a module that consists of definitions and idle statements.
+    :ivar size: the number of nodes in its tree; 0 for a module of only definitions and statements without effect.
     :ivar source: its own lines, without those of the parts inside it.
-    :ivar is_function: a function, or several definitions of its name of which one is.
+    :ivar is_function: whether any of its definitions is a function.
     """
 
     name: str
@@ -47,7 +47,7 @@ class CodePart:
 
 @dataclass(slots=True)
 class _Scope:
-    """A part while it is read; ``spans`` are the lines of its definitions, those of parts inside included."""
+    """A part under construction; ``spans`` are the lines of its definitions, including parts inside."""
 
     prefix: str
     spans: list[tuple[int, int]] = field(default_factory=list)
@@ -60,12 +60,11 @@ class _Scope:
 def parts_of(source: str) -> dict[str, CodePart] | None:
     r"""Read the parts of a module, by name, in order of appearance.
 
-    Digests are those of the running Python: another version builds other trees, so both sides of a comparison
-    have to be read by the same process.
+    Syntax trees differ between Python versions. Digests can therefore be compared only within one process.
 
-    :param source: a module whose lines end in ``\n``. What the parser warns about is the caller's to silence:
-        where warnings are errors they make the source one that does not parse.
-    :returns: None where it is not Python (of this version) or nested too deeply.
+    :param source: a module whose lines end in ``\n``. The caller has to silence warnings of the parser: if they are
+        errors, the source does not parse.
+    :returns: None if the source is not valid for this Python version, or nested too deeply.
     """
     try:
         lines = source.removesuffix("\n").split("\n")
@@ -75,27 +74,27 @@ def parts_of(source: str) -> dict[str, CodePart] | None:
 
 
 def _scopes_of(tree: ast.Module, lines: int) -> dict[str, _Scope]:
-    """Walk the tree; not by recursion, as a sum of a thousand terms is a thousand levels deep."""
+    """Collect the parts of a tree; without recursion, as a sum of a thousand terms is a thousand levels deep."""
     scopes = {MODULE: _Scope(prefix="", spans=[(1, lines)])}
     stack: list[tuple[ast.AST, _Scope]] = [(tree, scopes[MODULE])]
     while stack:
         node, scope = stack.pop()
         for child in reversed(_read(node, scope)):
             if isinstance(child, _DEFINITIONS):
-                stack.append((child, _entered(child, scope.prefix, scopes)))
+                stack.append((child, _enter(child, scope.prefix, scopes)))
             else:
                 stack.append((child, scope))
     return _by_line(scopes)
 
 
 def _by_line(scopes: dict[str, _Scope]) -> dict[str, _Scope]:
-    # They were entered from the last to the first within each owner.
+    # The walk enters the definitions of each owner from the last to the first.
     for scope in scopes.values():
         scope.spans.sort()
     return dict(sorted(scopes.items(), key=lambda item: (item[0] != MODULE, item[1].spans[0])))
 
 
-def _entered(
+def _enter(
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, prefix: str, scopes: dict[str, _Scope]
 ) -> _Scope:
     name = prefix + node.name
@@ -108,7 +107,10 @@ def _entered(
 
 
 def _read(node: ast.AST, scope: _Scope) -> list[ast.AST]:
-    """Add what one node says to the tokens of its part; its children are given back in order."""
+    """Add one node to the tokens of its part.
+
+    :returns: its children in order.
+    """
     kind: Any = node.__class__
     children: list[ast.AST] = []
     add = scope.tokens.append
@@ -139,7 +141,7 @@ def _read_item(item: object, scope: _Scope, children: list[ast.AST], add: Callab
     elif item.__class__ is ast.Pass:
         pass
     elif isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant):
-        for example in _examples(item.value.value):  # of a docstring; a string elsewhere is a comment as well
+        for example in _examples(item.value.value):  # in docstrings; other string statements act as comments
             add(example)
     else:
         add(".")
@@ -149,7 +151,7 @@ def _read_item(item: object, scope: _Scope, children: list[ast.AST], add: Callab
 @cache
 def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
     own_name = {"name"} if issubclass(kind, _DEFINITIONS) else set()
-    return tuple(name for name in kind._fields if name not in _SILENT | own_name)
+    return tuple(name for name in kind._fields if name not in _IGNORED_FIELDS | own_name)
 
 
 def _examples(value: object) -> list[str]:
@@ -161,7 +163,7 @@ def _examples(value: object) -> list[str]:
 def _parts(scopes: dict[str, _Scope], lines: list[str]) -> dict[str, CodePart]:
     owners = [MODULE] * len(lines)
     spans = ((*span, name) for name, scope in scopes.items() if name != MODULE for span in scope.spans)
-    for start, end, name in sorted(spans):  # what is inside starts later
+    for start, end, name in sorted(spans):  # inner definitions start later
         owners[start - 1 : end] = [name] * (end - start + 1)
     own: dict[str, list[str]] = {name: [] for name in scopes}
     for owner, line in zip(owners, lines, strict=True):

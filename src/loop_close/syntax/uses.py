@@ -1,4 +1,4 @@
-"""What names are bound to and read by statements: origins of values, module statements, raised messages."""
+"""Names that statements bind and read: origins of values, statements of modules, templates of raised messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from loop_close.syntax.index import Function, first_line
 
 
 class Lookup(Protocol):
-    """Looks expressions up where the program ran; None for what is not the project's own."""
+    """Looks up expressions in the running program; returns None for objects outside the project."""
 
     def origin(self, node: ast.expr) -> Origin | None:
         """The function, property or class that ``node`` names."""
@@ -28,12 +28,13 @@ _MAX_DEPTH = 6
 
 
 class Tracer:
-    """Finds the origins of expressions in one function, for the values of one moment.
+    """Finds the origins of expressions at one point of a function.
 
-    :param scope: the function (or module) the statement stands in.
+    :param scope: the function (or module) that contains the statement.
     :param line: the statement's first line: only assignments before it count.
-    :param opaque: names that nothing in the scope explains (the parameters of a lambda).
-    :param in_test: the scope is test code: its helpers and attributes are looked through to the code under test.
+    :param lookup: finds project objects by expression.
+    :param opaque: names that are not bound in the scope (the parameters of a lambda).
+    :param in_test: the scope is test code: its helpers and attributes are followed into the code under test.
     """
 
     def __init__(
@@ -54,18 +55,18 @@ class Tracer:
         self._known: dict[tuple[str, int, int], tuple[Origin, ...]] = {}
 
     def origins(self, expressions: Iterable[ast.expr]) -> tuple[Origin, ...]:
-        """What produced the expressions, each once; test helpers only where nothing else is known."""
+        """The origins of the expressions, each once; test helpers only if nothing else is known."""
         found = list(dict.fromkeys(o for e in expressions for o in self._walk(e, self._line, 0)))
         code = [o for o in found if not o.is_test] if self._in_test else found
         return tuple(code or found)
 
     def inner(self) -> tuple[str, ...]:
-        """Functions whose results went into the calls found so far; not the classes of mere arguments."""
+        """Functions whose results were arguments of the calls found so far, as ``file:function``; without classes."""
         names = {f"{o.file}:{o.function}" for o in self._inner if not o.is_test and not _is_class(o)}
         return tuple(sorted(names))
 
     def _walk(self, node: ast.expr, line: int, depth: int) -> Iterator[Origin]:
-        """The origins of an expression that stands on ``line``."""
+        """The origins of an expression on ``line``."""
         if depth > _MAX_DEPTH:
             return
         match node:
@@ -81,21 +82,21 @@ class Tracer:
 
     def _call(self, node: ast.Call, line: int, depth: int) -> Iterator[Origin]:
         called = self._lookup.origin(node.func)
-        given = [*node.args, *(k.value for k in node.keywords)]
+        arguments = [*node.args, *(k.value for k in node.keywords)]
         if isinstance(node.func, ast.Attribute):
-            given.insert(0, node.func.value)
+            arguments.insert(0, node.func.value)
         elif called is None:
-            given.insert(0, node.func)
-        handed = (o for argument in given for o in self._walk(argument, line, depth + 1))
+            arguments.insert(0, node.func)
+        from_arguments = (o for argument in arguments for o in self._walk(argument, line, depth + 1))
         if called is None or (called.is_test and self._in_test):
             yield from [called] if called else []
-            yield from handed
+            yield from from_arguments
         else:
-            self._inner.extend(handed)
+            self._inner.extend(from_arguments)
             yield called
 
     def _attribute(self, node: ast.Attribute, line: int, depth: int) -> Iterator[Origin]:
-        """Of ``price.tax`` what made ``price``, or the attribute itself where that was only the class."""
+        """For ``price.tax`` the origins of ``price``, or the attribute itself if these are only the class."""
         own = self._lookup.origin(node)
         if own is not None:
             yield own
@@ -108,7 +109,7 @@ class Tracer:
             yield from makers
 
     def _name(self, node: ast.Name, line: int, depth: int) -> tuple[Origin, ...]:
-        """What the name's value was made of; the same name again is not traced again."""
+        """The origins of the name's value, cached by name, line and depth."""
         if node.id in self._opaque:
             return ()
         key = node.id, line, depth
@@ -121,7 +122,7 @@ class Tracer:
 
 
 def _is_constructor(maker: Origin, field: Origin) -> bool:
-    """Whether ``maker`` is the very class whose ``field`` is read: it made the object, not the value."""
+    """Whether ``maker`` is the class whose ``field`` is read: it made the object, but not the field's value."""
     return field.function.startswith(maker.function.removesuffix("__init__").rstrip(".") + ".")
 
 
@@ -139,9 +140,9 @@ def _operands(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def judged(statement: ast.stmt) -> list[ast.expr]:
-    """The expressions a failing statement is about; of a ``with`` block also the calls in its body.
+    """The expressions that a failing statement tests; for a ``with`` block also those in its body.
 
-    ``with pytest.raises(E): f(x)`` fails when ``f`` does not raise, so it is ``f`` that is judged.
+    ``with pytest.raises(E): f(x)`` fails when ``f`` does not raise, so that the test is of ``f``.
     """
     match statement:
         case ast.Assert():
@@ -156,15 +157,15 @@ def judged(statement: ast.stmt) -> list[ast.expr]:
         case ast.Assign(value=value) | ast.AugAssign(value=value):
             return [value]
         case ast.Raise():
-            return []  # what it raises is the failure itself, not a value that came from somewhere
+            return []  # the exception is the failure itself, not a value with an origin
         case _:
             return [n for n in ast.iter_child_nodes(statement) if isinstance(n, ast.expr)]
 
 
 def earlier_calls(scope: ast.AST, statement: ast.stmt) -> list[ast.expr]:
-    """Calls standing alone before ``statement`` that touch a name it uses, the nearest first.
+    """Call statements before ``statement`` that touch a name it uses, the nearest first.
 
-    ``process(order)`` changes ``order`` in place: no assignment shows it.
+    ``process(order)`` may change ``order`` in place, which no assignment shows.
     """
     names = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
     calls = [
@@ -177,7 +178,7 @@ def earlier_calls(scope: ast.AST, statement: ast.stmt) -> list[ast.expr]:
 
 
 def depends_on_parameters(function: Function, statement: ast.stmt) -> bool:
-    """Whether what fails here was handed in by the caller, so that the call is what the failure is about."""
+    """Whether the failing statement depends on arguments, so that the failure is about the call."""
     parameters = parameter_names(function)
     names = _names([statement, *_guards(function, statement)])
     for _ in range(_MAX_DEPTH):
@@ -191,7 +192,7 @@ def depends_on_parameters(function: Function, statement: ast.stmt) -> bool:
 
 
 def parameter_names(function: Function) -> set[str]:
-    """The names of the parameters, ``self`` and ``cls`` left out: they are not the caller's choice."""
+    """The names of the parameters without ``self`` and ``cls``, which the caller does not choose."""
     a = function.args
     every = [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, [a.vararg, a.kwarg])]
     return {p.arg for p in every} - {"self", "cls"}
@@ -210,16 +211,16 @@ def _guards(function: Function, statement: ast.stmt) -> list[ast.expr]:
     ]
 
 
-# What a function binds its names to, line by line.
+# Bindings of names within a function.
 
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _MAX_VALUES = 20
 
 
 class _Binding(NamedTuple):
-    """A value given to a name.
+    """A value bound to a name.
 
-    :ivar is_whole: the name stands for nothing else from then on: not ``x += 1``, ``x.a = 1``, ``x[0] = 1``.
+    :ivar is_whole: the binding replaces the previous value, unlike ``x += 1``, ``x.a = 1`` and ``x[0] = 1``.
     """
 
     value: ast.expr
@@ -227,10 +228,10 @@ class _Binding(NamedTuple):
 
 
 def values_before(scope: ast.AST, name: str, line: int) -> list[ast.expr]:
-    """What ``name`` is made of at ``line``: the last assignment before it, and what was added since.
+    """The values that ``name`` consists of at ``line``: the last assignment before it, and later changes.
 
-    :returns: the latest first; empty when nothing in the scope binds it. Functions and classes inside the scope
-        have names of their own and do not count.
+    :returns: the latest first; empty if the scope does not bind the name. Functions and classes inside the scope
+        have their own names and do not count.
     """
     found: list[ast.expr] = []
     for value, is_whole in reversed(_bindings(scope).get(name, ())):
@@ -242,7 +243,7 @@ def values_before(scope: ast.AST, name: str, line: int) -> list[ast.expr]:
 
 
 def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
-    """Every node of a function or module, without those of the functions and classes in it."""
+    """All nodes of a function or module, without those of the functions and classes inside it."""
     for child in ast.iter_child_nodes(scope):
         yield child
         if not isinstance(child, _NESTED):
@@ -277,7 +278,7 @@ def _assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def _target_names(target: ast.expr) -> Iterator[tuple[str, bool]]:
-    """The names a target binds, and those of the objects it changes."""
+    """The names that a target binds (True), and those of objects that it changes (False)."""
     match target:
         case ast.Name(id=name):
             yield name, True
@@ -290,9 +291,9 @@ def _target_names(target: ast.expr) -> Iterator[tuple[str, bool]]:
             yield from ((name, False) for name, _ in _target_names(target.value))
 
 
-# What a ``raise`` statement says: the fixed part of its message, or that the exception was made elsewhere.
+# Messages of ``raise`` statements.
 
-#: Stands for a value inside a template.
+#: The placeholder of a value in a template.
 VALUE = "{}"
 _MAX_RAISE_DEPTH = 4
 
@@ -303,8 +304,8 @@ _BRACES = re.compile(r"\{[^{}]{0,80}\}")
 def raise_template(statement: ast.stmt, scope: ast.AST | None) -> str | None:
     """The message of ``raise Error(message)`` with each value as ``{}``.
 
-    :param scope: the function around it, where a message kept in a variable is looked up.
-    :returns: None when the statement raises no new exception or gives it no text.
+    :param scope: the function around it, in which variables with messages are looked up.
+    :returns: None if the statement does not raise a new exception with a message.
     """
     if not isinstance(statement, ast.Raise) or not isinstance(statement.exc, ast.Call):
         return None
@@ -312,7 +313,7 @@ def raise_template(statement: ast.stmt, scope: ast.AST | None) -> str | None:
         return None
     try:
         return _text(statement.exc.args[0], scope, statement.lineno, depth=0)
-    except RecursionError:  # a sum of a thousand strings
+    except RecursionError:  # such as a sum of a thousand strings
         return None
 
 
@@ -336,10 +337,11 @@ def _text(node: ast.expr, scope: ast.AST | None, line: int, depth: int) -> str:
 
 
 def only_raises_again(statement: ast.stmt, function: Function) -> bool:
-    """Whether the statement raises an exception that the function was given, keeps or caught.
+    """Whether the statement raises an exception that the function was passed, stores or caught.
 
-    ``raise``, ``raise error`` of a parameter or an ``except`` clause, ``raise self._error``, each also with
-    ``.with_traceback(...)``. What a call makes, or the class that is named, is a new exception.
+    These are ``raise``, ``raise error`` with a parameter or the name of an ``except`` clause, and
+    ``raise self._error``, also with ``.with_traceback(...)``. The result of a call or a named class is a new
+    exception.
     """
     if not isinstance(statement, ast.Raise):
         return False
@@ -347,30 +349,28 @@ def only_raises_again(statement: ast.stmt, function: Function) -> bool:
         case None:
             return True
         case ast.Call(func=ast.Attribute(value=raised, attr="with_traceback")):
-            return _is_given(raised, function, statement.lineno)
+            return _is_passed_in(raised, function, statement.lineno)
         case raised:
-            return _is_given(raised, function, statement.lineno)
+            return _is_passed_in(raised, function, statement.lineno)
 
 
-def _is_given(node: ast.expr, function: Function, line: int, depth: int = 0) -> bool:
+def _is_passed_in(node: ast.expr, function: Function, line: int, depth: int = 0) -> bool:
     """Whether the value comes from a parameter, from ``self``, or from an ``except`` clause."""
     match node:
         case ast.Name(id=name):
             values = values_before(function, name, line) if depth < _MAX_RAISE_DEPTH else []
-            if name in parameter_names(
-                function
-            ):  # ``value = tp()`` in ``reraise(tp, value)`` is given as well
+            if name in parameter_names(function):  # also for ``value = tp()`` in ``reraise(tp, value)``
                 values = [each.func for each in values if isinstance(each, ast.Call)]
-                return all(_is_given(each, function, line, depth + 1) for each in values)
+                return all(_is_passed_in(each, function, line, depth + 1) for each in values)
             if values:
-                return _is_given(values[0], function, values[0].lineno, depth + 1)
+                return _is_passed_in(values[0], function, values[0].lineno, depth + 1)
             return name in ("self", "cls") or name in _caught_in(function)
         case ast.Attribute(value=owner, attr=attr) if not attr[
             :1
         ].isupper():  # not ``raise self.DoesNotExist``
-            return _is_given(owner, function, line, depth + 1)
+            return _is_passed_in(owner, function, line, depth + 1)
         case ast.Subscript(value=owner):
-            return _is_given(owner, function, line, depth + 1)
+            return _is_passed_in(owner, function, line, depth + 1)
         case _:
             return False
 
@@ -380,7 +380,7 @@ def _caught_in(function: Function) -> set[str | None]:
 
 
 def matches(template: str, message: str) -> bool:
-    """Whether ``message`` can have come from ``template``: its fixed parts stand in it, in order."""
+    """Whether ``message`` may be an instance of ``template``: it contains the literal parts in order."""
     position = 0
     for part in template.split(VALUE):
         found = message.find(part, position)
@@ -390,20 +390,20 @@ def matches(template: str, message: str) -> bool:
     return True
 
 
-# The statements of a module's body: the names that each binds, and those that it reads at import.
+# Statements of a module's body.
 
 _CONDITIONAL = ast.If | ast.Try | ast.TryStar
-_MAKING = ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop
+_NO_CODE = ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement; those under a condition are statements of their own, a loop is one with its body.
+    """One statement. Statements in ``if`` and ``try`` are separate; a loop is one statement with its body.
 
-    :ivar first: its first line, decorators included; ``last`` the last one.
+    :ivar first: its first line, decorators included; ``last`` the last line.
     :ivar column: where it begins, in bytes from 0.
     :ivar binds: global names that it binds, or whose objects it changes.
-    :ivar reads: names and attributes that it reads; bodies of functions are not read by then.
+    :ivar reads: names and attributes that it reads, without those in bodies of functions.
     """
 
     first: int
@@ -414,7 +414,7 @@ class Statement:
 
 
 def statements_of(text: str) -> list[Statement]:
-    """The statements of a module in their order, imports left out; none of what is not Python (of this version)."""
+    """The statements of a module in order, without imports; empty if it is not valid for this Python version."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -461,7 +461,7 @@ def _statement(node: ast.stmt) -> Statement:
 
 
 def _local(node: ast.stmt) -> Iterator[str]:
-    """The names of comprehensions and lambdas in it, which are no global ones."""
+    """The names bound in comprehensions and lambdas of the statement, which are not global."""
     for each in _run_by(node):
         match each:
             case ast.comprehension(target=target):
@@ -471,7 +471,7 @@ def _local(node: ast.stmt) -> Iterator[str]:
 
 
 def _run_by(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes below it that run with it: of functions no bodies, of a class what its body reads."""
+    """The nodes that run with the statement: function bodies excluded, for a class those that its body reads."""
     waiting = [node]
     while waiting:
         each = waiting.pop()
@@ -482,16 +482,16 @@ def _run_by(node: ast.AST) -> Iterator[ast.AST]:
             waiting += [*each.decorator_list, *each.bases, *each.keywords]
             waiting += [inner for part in each.body for inner in _read_in_class(part)]
         else:
-            waiting += (x for x in ast.iter_child_nodes(each) if not isinstance(x, _MAKING))
+            waiting += (x for x in ast.iter_child_nodes(each) if not isinstance(x, _NO_CODE))
 
 
 def _head(node: Function) -> list[ast.AST]:
-    """What runs of a function where it is defined."""
+    """The parts of a function that run when it is defined."""
     return [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
 
 
 def _read_in_class(part: ast.stmt) -> list[ast.AST]:
-    """What a statement of a class reads: what it binds are attributes, and no global names."""
+    """The nodes that a statement of a class body reads; the names that it binds are attributes, not globals."""
     if isinstance(part, Function):
         return _head(part)
     if isinstance(part, ast.ClassDef):
@@ -506,7 +506,7 @@ def _changed(node: ast.Attribute | ast.Subscript, value: ast.expr) -> set[str]:
 
 
 def _called_on(node: ast.Expr) -> set[str]:
-    """The name in ``NAME.method(...)`` alone on a line: what it does is done to that object."""
+    """The name in a statement ``NAME.method(...)``, which may change that object."""
     match node.value:
         case ast.Call(func=ast.Attribute(value=ast.Name(id=name))):
             return {name}
