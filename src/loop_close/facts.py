@@ -1,4 +1,4 @@
-"""Questions asked of a failure, answered from its record alone."""
+"""Facts derived from the records of failures, root causes and reports, without other sources."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ from loop_close.model import (
     SourceResult,
 )
 
-#: Of the frames of a traceback these many are kept: where it began, and where it ended.
+#: Limits of the frames of a traceback that are kept: at its beginning and at its end.
 MAX_OUTER = 4
 MAX_INNER = 12
-#: The phases of a test that runs.
+#: The phases of a running test.
 TEST_PHASES = ("setup", "call", "teardown")
-#: A recursion without end ends wherever the stack does: of so many of its last frames any might have been the last.
+#: An infinite recursion ends wherever the stack does: any of this many last frames might have been the last.
 TURNING = 6
-#: So many packages are named; where more differ, it is two worlds.
+#: At most this many packages are named; if more differ, the environments are too different for it to help.
 _MOST_PACKAGES = 4
-#: Packages that tools bring along and programs do not use.
+#: Packages of tools, which programs do not use.
 _TOOLS = frozenset(("pip", "setuptools", "wheel", "uv", "virtualenv"))
 _RUNNERS = ("tox", "nox", "pre-commit")
 _Frame = TypeVar("_Frame")
-#: How Python says that a module is not loaded to its end (3.11 to 3.14: Objects/moduleobject.c, Python/ceval.c).
+#: Python's message for a partially loaded module (3.11 to 3.14: Objects/moduleobject.c, Python/ceval.c).
 PARTIAL = re.compile(
     r"(?:cannot import name '[^'\n]{1,300}' from )?partially initialized module '"
     r"|(?P<submodule>cannot access submodule ')"
 )
-# How unittest says it, with or without a message of the test.
+# unittest's message for an exception that was not raised, with or without a message of the test.
 _NOT_RAISED = re.compile(r"\A(?:\w[\w.]*|\(<class [^\n]{1,300}\)) not raised(?: by |$|\n| :)")
 
 
 def is_a(raised: Raised | None, *names: str) -> bool:
-    """Whether the exception is, or derives from, a class of one of these names."""
+    """Whether the exception's class, or one of its bases, has one of these names."""
     return raised is not None and not {raised.type, *raised.bases}.isdisjoint(names)
 
 
 def is_assertion(raised: Raised | None) -> bool:
-    """Whether it is a verdict of a test: ``assert``, ``unittest``, ``pytest.fail`` or ``pytest.raises``."""
+    """Whether a test failed by an assertion: ``assert``, ``unittest``, ``pytest.fail`` or ``pytest.raises``."""
     return _is_of_pytest(raised) or is_a(raised, "AssertionError")
 
 
 def is_about_no_exception(raised: Raised | None) -> bool:
-    """Whether an exception was expected and none came: no value was compared."""
+    """Whether an expected exception was not raised; then no values were compared."""
     if raised is None or not is_assertion(raised):
         return False
     if _is_of_pytest(raised):
@@ -60,26 +60,26 @@ def is_about_no_exception(raised: Raised | None) -> bool:
 
 
 def _is_of_pytest(raised: Raised | None) -> bool:
-    """Whether it is pytest's own verdict, which calls itself a builtin."""
+    """Whether the exception is pytest's ``Failed``, which names the builtins as its module."""
     return raised is not None and raised.type == "Failed" and not raised.module
 
 
 def is_misuse(failure: Failure) -> bool:
-    """Whether pytest itself was called wrongly, such as with a file that does not exist."""
+    """Whether pytest itself was called with wrong arguments, such as a file that does not exist."""
     raised = (
         failure.raised
-    )  # by its module, too: the command lines of programs under test have a UsageError of theirs
+    )  # the module is checked too, as programs under test may have a UsageError of their own
     is_of_pytest = raised is not None and raised.module.partition(".")[0] in ("_pytest", "pytest")
     return failure.phase == "session" and is_of_pytest and is_a(raised, "UsageError")
 
 
 def is_only_counted(failure: Failure) -> bool:
-    """Whether the output tells that a test failed and not which."""
+    """Whether the output only counts the failing test and does not name it."""
     return not failure.nodeid and failure.phase in TEST_PHASES
 
 
 def is_environment(failure: Failure) -> bool:
-    """Whether an environment of a runner, or a hook, failed: it could not be made, or a command in it says no more."""
+    """Whether an environment of a runner, or a hook, failed to be created, or its command failed without details."""
     return failure.phase == "process" and failure.tool in _RUNNERS
 
 
@@ -89,14 +89,14 @@ def failure_order(failure: Failure) -> tuple[str, ...]:
 
 
 def links(raised: Raised | None) -> Iterator[Raised]:
-    """The exception, then what it was raised from or during, to the first of the chain."""
+    """The exception, then those that it was raised from or during, up to the first of the chain."""
     while raised is not None:
         yield raised
         raised = raised.cause or raised.context
 
 
 def leaves(raised: Raised) -> Iterator[Raised]:
-    """The exceptions inside an exception group that are no groups themselves, in order."""
+    """The exceptions inside an exception group that are not groups themselves, in order."""
     for member in raised.members:
         if member.members:
             yield from leaves(member)
@@ -105,21 +105,21 @@ def leaves(raised: Raised) -> Iterator[Raised]:
 
 
 def innermost(raised: Raised | None) -> Frame | None:
-    """The project frame nearest to the ``raise``, passing over those that hide themselves or only hand it on."""
+    """The project frame nearest to the ``raise``, without frames that are hidden or only re-raise."""
     if raised is None or not raised.frames:
         return None
     return next((f for f in reversed(raised.frames) if is_shown(f)), raised.frames[-1])
 
 
 def is_shown(frame: Frame) -> bool:
-    """Whether the frame can be where an exception was made."""
+    """Whether the exception may have been created in the frame."""
     return not (frame.is_hidden or frame.is_handing_on)
 
 
 def is_about_import_cycle(raised: Raised | None) -> bool:
-    """Whether a module was used that is not loaded to its end, by Python's own words.
+    """Whether Python reports the use of a partially loaded module.
 
-    Python also says so of a name that the module's source does not have at all: that is a missing name.
+    It also does so for a name that the module's source does not define: that is a missing name.
     """
     return (
         raised is not None
@@ -130,9 +130,9 @@ def is_about_import_cycle(raised: Raised | None) -> bool:
 
 
 def import_cycle(raised: Raised | None) -> tuple[str, ...]:
-    """The files that import each other, in the order in which they were imported; empty when it is no cycle.
+    """The files that import each other, in the order in which they were imported; empty if they form no cycle.
 
-    The first is that of the module that is not loaded to its end; the last one imports it again.
+    The first one is the partially loaded module, which the last one imports again.
     """
     partial = PARTIAL.match(raised.message) if raised is not None and is_about_import_cycle(raised) else None
     if raised is None or partial is None:
@@ -147,19 +147,19 @@ def import_cycle(raised: Raised | None) -> tuple[str, ...]:
 
 
 def is_about_a_file(raised: Raised | None) -> bool:
-    """Whether it names a file, and not code without one, as ``<string>``."""
+    """Whether the exception names a file, and not code without a file, such as ``<string>``."""
     return raised is not None and not raised.details.get("path", "<").startswith("<")
 
 
 def bounded(frames: Sequence[_Frame]) -> Sequence[_Frame]:
-    """The outermost and innermost frames, where there are more than are kept."""
+    """The frames, without those in the middle if there are more than the limits allow."""
     if len(frames) <= MAX_OUTER + MAX_INNER:
         return frames
     return [*frames[:MAX_OUTER], *frames[-MAX_INNER:]]
 
 
 def place(failure: Failure) -> tuple[str, int, str]:
-    """Where to look first, as (file, line, function): the statement at fault, else where the test stands."""
+    """Where to look first, as (file, line, function): the failing statement, else the test."""
     raised = failure.raised
     if is_about_a_file(raised) and raised is not None and raised.details.get("line", "").isdecimal():
         return raised.details["path"], int(raised.details["line"]), ""
@@ -180,13 +180,13 @@ def values(failure: Failure) -> tuple[tuple[str, str], ...]:
 
 
 def differences(failure: Failure) -> tuple[Difference, ...]:
-    """Where the two values differ that the failing assertion compared."""
+    """The differences between the two values that the failing assertion compared."""
     return next((link.differences for link in links(failure.raised) if link.differences), ())
 
 
 def test_function(nodeid: str) -> str:
     """The node id without the parameters: ``a.py::test_x[1]`` is a case of ``a.py::test_x``."""
-    path, separator, names = nodeid.partition("::")  # parameters may hold "::" and "[", names do not
+    path, separator, names = nodeid.partition("::")  # parameters may contain "::" and "[", names may not
     function = names.split("[", 1)[0]
     return f"{path}{separator}{function}" if function else nodeid
 
@@ -197,19 +197,19 @@ def file_of(test: str) -> str:
 
 
 def qualname(test: str) -> str:
-    """The function of a node id as Python qualifies it: ``a.py::TestX::test_y[1]`` is ``TestX.test_y``."""
+    """The qualified name of the test function: that of ``a.py::TestX::test_y[1]`` is ``TestX.test_y``."""
     return test_function(test).partition("::")[2].replace("::", ".")
 
 
 def origins(failure: Failure) -> Iterator[Origin]:
-    """What produced the values that the failure judged, in every link of its chain."""
+    """The origins of the values in the failing statement, for every exception of the chain."""
     for link in links(failure.raised):
         if link.site is not None:
             yield from link.site.origins
 
 
 def reached(failure: Failure) -> Iterator[tuple[str, str, Source]]:
-    """Source of the code under test that the failure shows, as (file, function, lines)."""
+    """Source of the code under test that the failure reached, as (file, function, lines)."""
     for link in links(failure.raised):
         yield from (
             (f.file, f.function, f.source) for f in link.frames if f.source is not None and not f.is_test
@@ -221,10 +221,10 @@ def reached(failure: Failure) -> Iterator[tuple[str, str, Source]]:
 
 
 def sides(cause: RootCause, report: Report) -> tuple[list[SourceResult], list[SourceResult]]:
-    """Of several sources, those in which the cause fails, and those in which its tests ran and passed.
+    """The sources in which the cause fails, and those in which its tests ran and passed.
 
-    Tests that were skipped or expected to fail did not pass; one of the cause's tests has to. Of a run that ended
-    before its end it is not known which passed.
+    Skipped tests and expected failures are ignored. All other tests of the cause must have passed, at least one. A
+    source whose run is incomplete is left out, as its passing tests are unknown.
     """
     tests = {e.failure.nodeid for e in cause.evidence if e.failure is not None} - {""}
     failing = [each for each in report.sources if cause.id in each.causes]
@@ -242,7 +242,7 @@ def _passes(source: SourceResult, tests: set[str]) -> bool:
 
 
 def package_differences(failing: Sequence[SourceResult], passing: Sequence[SourceResult]) -> list[str]:
-    """Packages that all failing sources have in another version than all passing ones: ``attrs 23.1, not 24.2``."""
+    """Packages whose version is one in all failing sources and another in all passing: ``attrs 23.1, not 24.2``."""
     here, there = _packages(failing), _packages(passing)
     if here is None or there is None:
         return []
@@ -256,7 +256,7 @@ def package_differences(failing: Sequence[SourceResult], passing: Sequence[Sourc
 
 
 def _packages(sources: Sequence[SourceResult]) -> dict[str, frozenset[str]] | None:
-    """The versions of each package over the sources, empty for none; None where they are not known for all."""
+    """The versions of each package over the sources, empty if not installed; None if any source did not record them."""
     tables = [dict(each.observation.provenance.packages) for each in sources]
     if not all(tables):
         return None

@@ -1,7 +1,7 @@
-"""The records of what is remembered from run to run: frozen values, no logic, no I/O.
+"""Records of the history of runs: frozen values, no logic, no I/O.
 
-Runs are numbered from 1 for each source. Tests go by node id; findings of checkers, which have none, by file, tool,
-rule and masked message. Keys are digests of normalized, redacted text.
+Runs are numbered from 1 for each source. Tests are identified by node id; findings of checkers, which have none, by
+file, tool, rule and masked message. Keys are digests of normalized, redacted text.
 """
 
 from __future__ import annotations
@@ -14,34 +14,35 @@ EditKind = Literal["unknown", "none", "ineffective", "effective"]
 Change = Literal["added", "removed", "edited", "moved"]
 Outcome = Literal["passed", "skipped", "xfailed"]
 Status = Literal["failing", "passed", "skipped", "xfailed", "gone"]
-#: ``weakened`` is found in older histories alone.
+#: ``weakened`` occurs only in older histories.
 Tampering = Literal["", "skipped", "xfailed", "deleted", "uncollected", "weakened"]
 TestState = Literal["open", "asked", "accepted", "hint"]
 #: The groups of tests in :class:`Progress`.
 GROUPS = ("fixed", "new", "broken", "changed", "unresolved", "not_run", "not_fixed")
-#: The source of reports that were put together. It tells of the commit that they are of, not of the files as they are.
+#: The source of merged reports. It describes the commit that they belong to, not the current files.
 MERGED = "merge"
 BreakerState = Literal["closed", "half_open", "open"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FailureRecord:
-    """One failure as it is remembered.
+    """One failure in the history.
 
-    :ivar test: what failed: a node id, or for what is no test a name that survives shifted lines.
-    :ivar exact: equal where nothing moved at all: test, phase, exception type, message with its values.
-    :ivar shape: equal where at most the values moved: exception type, innermost project function, the statement
-        or the message with values masked.
-    :ivar cause: equal where one fix clears both; without the test.
-    :ivar family: exception type and place; only within it messages are compared by similarity.
-    :ivar message: the message with values masked, bounded; empty where wording does not decide.
+    :ivar test: what failed: a node id, otherwise a name that does not depend on line numbers.
+    :ivar exact: equal if nothing changed: test, phase, exception type, message with its values.
+    :ivar shape: equal if at most values changed: exception type, innermost project function, the statement or the
+        message with values masked.
+    :ivar cause: equal if one fix clears both; without the test.
+    :ivar family: exception type and place; messages are compared by similarity only within a family.
+    :ivar message: the message with values masked, bounded; empty if the text is not significant.
     :ivar exception: the exception's type, else the kind of the finding.
-    :ivar where: ``file:function`` of the statement at fault, and ``line`` in it; 0 when not known.
-    :ivar test_line: the line of the test's own function that was running, 0 when not known.
-    :ivar parts: how many failures of the test it stands for: of its phases, or of its subtests.
-    :ivar got: the value that the test saw, bounded; empty when it is not known.
-    :ivar want: the value that it expected, or in words what it demands of one: ``anything but 3``.
-    :ivar is_infrastructure: the machine failed and not the program: a timeout, the network, a full disk.
+    :ivar where: ``file:function`` of the failing statement; ``line`` its line in the file, 0 if unknown.
+    :ivar test_line: the line of the test's own function that was running, 0 if unknown.
+    :ivar parts: how many failures of the test the record represents: of its phases, or of its subtests.
+    :ivar got: the value that the test saw, bounded; empty if unknown.
+    :ivar want: the value that it expected, or in words a condition: ``anything but 3``.
+    :ivar is_infrastructure: the failure is due to the machine and not to the program: a timeout, the network, a full
+        disk.
     """
 
     test: str
@@ -63,15 +64,15 @@ class FailureRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChangedTest:
-    """What was done to a test since its baseline: the tests as they were when the loop began.
+    """A change to a test since its baseline: the tests as they were when the loop began.
 
     :ivar file: relative to the root; ``test`` the qualified name in it, empty for all of the file.
     :ivar kind: as in :data:`loop_close.testcode.Kind`.
-    :ivar what: the facts in a clause; ``before`` and ``after`` the lines that differ, bounded; all made fit to show.
-    :ivar line: in the file as it is now, 0 where there is none.
+    :ivar what: the change in one clause; ``before`` and ``after`` are the differing lines, bounded. All are sanitized.
+    :ivar line: in the current file, 0 if there is none.
     :ivar fingerprint: identifies exactly this change; a person accepts the change by it.
-    :ivar state: ``open``: a green run is not done; ``asked``: a gate asks about it once; ``accepted`` by a person;
-        ``hint``: it is only named.
+    :ivar state: ``open``: keeps a green run from being done. ``asked``: a gate asks about it once. ``accepted``: by a
+        person. ``hint``: only reported.
     """
 
     file: str
@@ -100,10 +101,10 @@ class Edit:
     """One function, class body, module body or other file that differs from the run before.
 
     :ivar function: qualified name; ``<module>`` for statements outside of functions and classes; empty for a whole
-        file, as for one that is no Python or cannot be parsed.
+        file, such as one that is not Python or cannot be parsed.
     :ivar is_effective: more than comments, formatting, docstrings or prose changed.
     :ivar moved_to: for ``moved``, the new (file, function).
-    :ivar diff: a unified diff without its header, bounded and redacted; empty where it was not kept.
+    :ivar diff: a unified diff without its header, bounded and redacted; empty if it was not stored.
     """
 
     file: str
@@ -118,7 +119,7 @@ class Edit:
 class Edits:
     """How the project's files differ from those of the run before.
 
-    :ivar kind: ``unknown`` where there is no run to compare with.
+    :ivar kind: ``unknown`` if there is no run to compare with.
     :ivar edits: bounded; ``omitted`` counts those left out.
     """
 
@@ -129,24 +130,25 @@ class Edits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
-    """One run as it is remembered.
+    """One run in the history.
 
     :ivar marks: its failures, bounded; ``omitted_marks`` counts those left out.
-    :ivar outcomes: what became of tests that had failed in the episode and did not fail now.
-    :ivar tells_outcomes: a test that is in neither did not run; False where only failures are told, as by text.
-    :ivar selection: how tests were chosen, or the command; empty when all were meant.
-    :ivar is_full: every test that is known was meant to run, and the run came to its end.
-    :ivar incomplete: why it ended before its end.
-    :ivar code: a digest of the project's Python files, empty where they are not known.
-    :ivar is_good: the command said that all is well.
-    :ivar is_killed: it began and was never heard of again.
-    :ivar collected: how many tests were selected to run, 0 when not known.
-    :ivar interpreter: what ran them, as ``cpython-3.13-linux``; empty when not known.
-    :ivar tests: what was done to the tests since the baseline, bounded; ``is_compared``: they were compared with it.
+    :ivar outcomes: the outcomes of tests that failed earlier in the episode and not in this run.
+    :ivar tells_outcomes: a test in neither ``marks`` nor ``outcomes`` did not run. False if only failures are known, as
+        from text output.
+    :ivar selection: how tests were selected, or the command; empty if all were selected.
+    :ivar is_full: every known test was selected, and the run is complete.
+    :ivar incomplete: why the run is incomplete.
+    :ivar code: a digest of the project's Python files, empty if unknown.
+    :ivar is_good: the command reported success.
+    :ivar is_killed: the start of the run was recorded, but not its end.
+    :ivar collected: how many tests were selected to run, 0 if unknown.
+    :ivar interpreter: the interpreter that ran them, such as ``cpython-3.13-linux``; empty if unknown.
+    :ivar tests: changes to tests since the baseline, bounded; ``is_compared``: whether they were compared with it.
     :ivar accepted: fingerprints of changes that a person accepted.
-    :ivar of_tests: files that belong to the tests although their names do not say so, bounded.
-    :ivar differing: files of tests that differ from the baseline, bounded; None where there is none.
-    :ivar known: tests that failed and do not count, as the setting ``known`` names them; bounded.
+    :ivar of_tests: files that belong to the tests although their names do not show it, bounded.
+    :ivar differing: files of tests that differ from the baseline, bounded; None if there is no baseline.
+    :ivar known: tests that failed and do not count, because of the setting ``known``; bounded.
     """
 
     number: int
@@ -177,7 +179,7 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FailureShape:
-    """One shape that the failure of a test had, and the runs in which it had it (the last ones)."""
+    """One shape that the failure of a test had, and the last runs in which it had this shape."""
 
     shape: str
     family: str = ""
@@ -187,14 +189,14 @@ class FailureShape:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KnownTest:
-    """What is known last of one test that failed in the episode.
+    """The latest state of one test that failed in the episode.
 
     :ivar mark: its last failure.
-    :ivar since: the run in which the failure began that is still there; ``ran``: the last run that it was in.
-    :ivar forms: the shapes it had, in order of appearance, bounded.
-    :ivar values: (run, value) where the value that the test saw changed, bounded.
-    :ivar flips: runs in which it passed or failed other than before although nothing was edited.
-    :ivar tampered: (run, what was done) where it stopped failing without being fixed, by its outcomes.
+    :ivar since: the run in which its current failure began; ``ran``: the last run that included it.
+    :ivar forms: the shapes of its failures, in order of appearance, bounded.
+    :ivar values: (run, value) for each change of the value that the test saw, bounded.
+    :ivar flips: runs in which its outcome changed although nothing was edited.
+    :ivar tampered: (run, kind of change) if it stopped failing without being fixed, judged by its outcomes.
     :ivar was_broken: it had passed in the episode before it failed.
     """
 
@@ -211,17 +213,17 @@ class KnownTest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """What one run of an episode came to, as later ones need it.
+    """The result of one run of an episode, as far as later runs need it.
 
-    :ivar state: a digest of what was failing after it, by test and shape.
-    :ivar unresolved: how many tests were failing after it, with those that did not run.
-    :ivar new: failures that the episode did not know; ``broken`` of them belong to tests that had passed.
-    :ivar changed: failures with another shape; ``moved``: with the same shape and other values; ``not_fixed``:
-        tests that stopped failing without passing; ``not_run``: failed before and did not run.
-    :ivar is_counted: it was an attempt; not a look at the same code, a killed run, a fault of the machine.
-    :ivar advanced: why it advanced: ``fixed``, ``later``, ``changed``, ``unmasked``, ``added``; empty when it did not.
-    :ivar is_return: the state is one that the episode was in before, and not that of the run before.
-    :ivar infrastructure: tests that the machine failed, bounded.
+    :ivar state: a digest of the tests that were failing after it, by test and shape.
+    :ivar unresolved: how many tests were failing after it, including those that did not run.
+    :ivar new: failures that are new in the episode; ``broken`` counts those of tests that had passed.
+    :ivar changed: failures with another shape. ``moved``: with the same shape and other values. ``not_fixed``: tests
+        that stopped failing without passing. ``not_run``: tests that failed before and did not run.
+    :ivar is_counted: it was an attempt: not a rerun of the same code, a killed run or an infrastructure failure.
+    :ivar advanced: why it advanced: ``fixed``, ``later``, ``changed``, ``unmasked``, ``added``; empty if it did not.
+    :ivar is_return: the episode was in this state before, but not after the previous run.
+    :ivar infrastructure: tests with infrastructure failures, bounded.
     :ivar collected, known: as in :class:`Run`.
     """
 
@@ -250,10 +252,10 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Returned:
-    """A failure that earlier episodes had, each of which ended green.
+    """A failure of earlier episodes, each of which ended green.
 
-    :ivar runs: the run of each such episode in which it began, the last ones.
-    :ivar missed: episodes since the last of them that did not have it.
+    :ivar runs: the run in which it began, for each of the last such episodes.
+    :ivar missed: the number of later episodes without it.
     """
 
     test: str
@@ -266,16 +268,16 @@ class Returned:
 class Episode:
     """The runs of one source since its last green one.
 
-    :ivar first: the number of its first run, 0 before that; ``selection`` how that run chose tests.
-    :ivar runs: how many there were; ``steps`` holds the last of them.
-    :ivar tests: what is known last of every test that failed.
-    :ivar best: the fewest tests that were failing after a run, and that run; tests that only came to be known
-        later count as if they had been failing then.
-    :ivar stalled: counted runs in a row that did not advance.
-    :ivar varied: counted runs in a row after which no fewer tests were failing than ever before.
-    :ivar green: the number of the last green run, 0 for none; ``is_green_full``: all tests were meant in it.
-    :ivar returned: failures of earlier episodes, those that came back among them; bounded.
-    :ivar asked: fingerprints of changes to tests that were reported once and do not keep a green run from being done.
+    :ivar first: the number of its first run, 0 before that; ``selection`` is how that run selected tests.
+    :ivar runs: how many runs there were; ``steps`` are the last of them.
+    :ivar tests: the latest state of every test that failed.
+    :ivar best: the smallest number of failing tests after a run, and that run. Tests that became known later count as
+        if they had been failing then.
+    :ivar stalled: the number of consecutive counted runs that did not advance.
+    :ivar varied: the number of consecutive counted runs without a new smallest number of failing tests.
+    :ivar green: the number of the last green run, 0 for none; ``is_green_full``: it selected all tests.
+    :ivar returned: failures of earlier episodes, including those that came back; bounded.
+    :ivar asked: fingerprints of test changes that were reported once and no longer keep a green run from being done.
     :ivar known: tests that failed in the last green run and did not count: they are not known to have passed.
     """
 
@@ -296,11 +298,11 @@ class Episode:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Signal:
-    """A reason to believe that the loop is not advancing, or why there is none.
+    """A reason to believe that the loop is not advancing.
 
-    :ivar is_on: False for one that did not fire; ``explanation`` then says what is missing.
+    :ivar is_on: False if it did not fire; ``explanation`` then says what is missing.
     :ivar runs: the numbers of the runs that show it.
-    :ivar tests: what it is about, bounded.
+    :ivar tests: the tests concerned, bounded.
     """
 
     kind: str
@@ -314,7 +316,7 @@ class Signal:
 class Breaker:
     """Whether the loop should go on.
 
-    :ivar reason: what opened it, in words; empty while it is closed.
+    :ivar reason: why it is open, in words; empty while it is closed.
     """
 
     state: BreakerState = "closed"
@@ -323,15 +325,15 @@ class Breaker:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Thresholds:
-    """How much it takes to speak of a loop that is stuck.
+    """When signals fire and the breaker opens.
 
-    :ivar repeats: runs that have to show the same thing.
-    :ivar half_open_after: counted runs in a row without progress after which the loop should pivot;
-        ``open_after``: stop.
-    :ivar varied: counted runs in a row whose failures vary while their number never gets smaller.
-    :ivar mole: runs in a row that each fix and break.
-    :ivar cooldown: runs for which the breaker stays open before one more attempt is let through; 0: it stays open.
-    :ivar similarity: from 0 to 1, from which on two messages count as one.
+    :ivar repeats: the number of runs with the same failure that is a repetition.
+    :ivar half_open_after: consecutive counted runs without progress after which the loop should change its approach;
+        ``open_after``: after which it should stop.
+    :ivar varied: consecutive counted runs whose failures vary while their number does not decrease.
+    :ivar mole: consecutive runs that each fix and break tests.
+    :ivar cooldown: runs for which the breaker stays open before it allows one more attempt; 0: it stays open.
+    :ivar similarity: from 0 to 1; messages at least this similar count as equal.
     :ivar off: kinds of signals that never fire.
     """
 
@@ -347,18 +349,18 @@ class Thresholds:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:
-    """A run against the episode so far.
+    """A run compared with the episode so far.
 
-    :ivar run: the number of the run; ``position`` its place in the episode, from 1.
+    :ivar run: the number of the run; ``position`` its position in the episode, from 1.
     :ivar fixed: tests that failed before and passed now; the other groups likewise, each sorted.
-    :ivar new: failures that the episode did not know; those of tests that had passed are in ``broken``, too.
-    :ivar changed: fail with a shape other than before.
-    :ivar unresolved: fail as before, whatever the values.
-    :ivar not_run: failed before and did not run now.
-    :ivar not_fixed: stopped failing without passing: skipped, expected to fail, gone.
-    :ivar step: the run's own; see :class:`Step`.
-    :ivar signals: all that are known, fired or not.
-    :ivar tests: what was done to tests, by their source and by their outcomes.
+    :ivar new: failures that are new in the episode; those of tests that had passed are in ``broken``, too.
+    :ivar changed: tests that fail with another shape than before.
+    :ivar unresolved: tests that fail as before, even if values differ.
+    :ivar not_run: tests that failed before and did not run now.
+    :ivar not_fixed: tests that stopped failing without passing: skipped, expected to fail, gone.
+    :ivar step: the result of the run.
+    :ivar signals: all signals, whether they fired or not.
+    :ivar tests: changes to tests, found by source and by outcomes.
     """
 
     run: int
@@ -378,5 +380,5 @@ class Progress:
 
     @property
     def tampering(self) -> Signal | None:
-        """The signal that tests are not what they were; None where it is silent."""
+        """The signal ``test-tampering``; None if it did not fire."""
         return next((s for s in self.signals if s.is_on and s.kind == "test-tampering"), None)

@@ -1,7 +1,7 @@
-"""The records everything speaks: frozen values, no logic, no I/O.
+"""Records shared by all packages: frozen values, no logic, no I/O.
 
-Paths are relative to the project's root, with forward slashes. Lines count from 1; 0 says "not known".
-Text from outside is kept as the test run gave it, bounded; :mod:`loop_close.text` makes it safe to show.
+Paths are relative to the project's root, with forward slashes. Lines count from 1; 0 means "unknown".
+Text from outside is stored as the test run produced it, bounded; :mod:`loop_close.text` makes it safe to show.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from loop_close.memory import Edits, Progress
 
 Phase = Literal["collect", "setup", "call", "teardown", "session", "check", "process"]
 Verdict = Literal["green", "first-failure", "progress", "no-progress", "stuck", "error"]
-#: What an entry of the setting ``known`` means for a failure.
+#: The effect of an entry of the setting ``known`` on a failure.
 KnownState = Literal["known", "expired", "not-accepted", "not-needed"]
 
 
@@ -23,7 +23,7 @@ KnownState = Literal["known", "expired", "not-accepted", "not-needed"]
 class Source:
     """Consecutive lines of one file.
 
-    :ivar start: the line number of the first of ``lines``.
+    :ivar start: the line number of the first line.
     """
 
     start: int
@@ -41,9 +41,9 @@ class Frame:
 
     :ivar function: the qualified name of the running function, ``<module>`` at import time.
     :ivar is_test: the file is test code: a test module, a conftest, a helper below ``tests``.
-    :ivar is_hidden: the function asked to be left out of tracebacks (``__tracebackhide__``).
-    :ivar is_handing_on: the line raises an exception that the function was given or caught; it was made elsewhere.
-    :ivar source: the function's own lines, bounded, the running one among them.
+    :ivar is_hidden: the function is hidden from tracebacks (``__tracebackhide__``).
+    :ivar is_handing_on: the line raises an exception that the function was passed or caught, and did not create.
+    :ivar source: the function's own lines, bounded, including the running one.
     """
 
     file: str
@@ -57,12 +57,12 @@ class Frame:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Origin:
-    """Where a value judged by a failing statement came from: a function, class or attribute of the project.
+    """The origin of a value in a failing statement: a function, class or attribute of the project.
 
     :ivar function: qualified name; ``fixture NAME`` when only the fixture is known, and then no file.
-    :ivar is_empty: the function has no body yet.
-    :ivar source: its first lines, at most one of the docstring among them.
-    :ivar body: the statements after the docstring, bounded; None when ``source`` goes on into them.
+    :ivar is_empty: the function's body is a placeholder.
+    :ivar source: its first lines, including at most one of the docstring.
+    :ivar body: the statements after the docstring, bounded; None if ``source`` extends into them.
     :ivar calls: functions of the code under test that it calls by name, as (file, line, function), bounded.
     """
 
@@ -80,13 +80,13 @@ class Origin:
 class Site:
     """The statement that a failure is about.
 
-    For an assertion helper this is the call of the helper, not the helper's own ``raise``.
+    For an assertion helper this is the call of the helper and not its ``raise``.
 
-    :ivar statement: its source text, whitespace folded.
+    :ivar statement: its source text with whitespace collapsed.
     :ivar values: the names in the statement with their values when it failed, as (name, text), in the order of the
         statement; bounded and redacted.
-    :ivar origins: what produced the values it used, the code under test before test helpers.
-    :ivar inner: functions whose results were handed to those, as ``file:function``.
+    :ivar origins: the origins of the values that it used, the code under test before test helpers.
+    :ivar inner: functions whose results were passed to these, as ``file:function``.
     """
 
     frame: Frame
@@ -100,11 +100,11 @@ class Site:
 class Difference:
     r"""A place where two compared values differ.
 
-    :ivar path: how to get there from either value, as Python spells it: ``["lines"][17].qty``; empty for the values
+    :ivar path: the Python expression that leads there from either value: ``["lines"][17].qty``. Empty for the values
         themselves. A line of a long string is ``.split("\n")[3]``, a part of one ``[120:180]``.
-    :ivar left: the text of the left one there, ``right`` of the right one; bounded and redacted. Empty for a part that
-        is missing on that side. For lists of unequal length it can be ``3 items``, for sets the items of that side
-        alone. Objects that read alike and are not equal are ``Cart()`` and ``another Cart()``.
+    :ivar left: the text of the left value there, ``right`` of the right value; bounded and redacted. Empty for a part
+        that is missing on that side. For lists of unequal length it can be ``3 items``, for sets the items of only
+        that side. Unequal objects with the same text are ``Cart()`` and ``another Cart()``.
     """
 
     path: str
@@ -121,16 +121,17 @@ class Raised:
     :ivar bases: names of the classes it derives from, nearest first, without ``object``.
     :ivar frames: the frames in the project's files, outermost first, bounded.
     :ivar omitted_frames: how many project frames were left out of the middle.
-    :ivar details: what the exception itself says it is about; keys are ``name`` (module, attribute or
-        variable), ``path``, ``line``, ``column``, ``text``, ``owner`` (the type or module that lacks the name, or the
-        function that does not take the argument),
-        ``environment`` (the missing variable), ``fixture`` (the missing one), ``home`` (the file that should define
-        the missing name, of a missing argument the file of the function), ``generated`` (the frames in code without
-        a file that follow the last project frame, as ``<template>:3 in root``, a line each).
-    :ivar nearest: existing names that are nearest to the one that is missing, the nearest first.
+    :ivar details: what the exception itself reports, by these keys:
+        ``name`` (module, attribute or variable), ``path``, ``line``, ``column``, ``text``;
+        ``owner`` (the type or module without that name, or the function without that parameter);
+        ``environment`` (the missing variable); ``fixture`` (the missing fixture);
+        ``home`` (the file that should define the missing name; for a missing argument, the file of the function);
+        ``generated`` (the frames in code without a file after the last project frame, as ``<template>:3 in root``,
+        one per line).
+    :ivar nearest: existing names that are similar to the missing one, the most similar first.
     :ivar differences: where the two compared values first differ; computed from the objects, bounded.
-    :ivar template: the literal part of the raised message, from the ``raise`` statement's source,
-        values replaced by ``{}``; None where the source does not tell.
+    :ivar template: the raised message in the source of the ``raise`` statement, with values replaced by ``{}``; None
+        if the source does not show it.
     :ivar cause: from ``raise … from``; ``context`` from "during handling of", unless suppressed.
     :ivar members: the exceptions of an exception group; ``omitted_members`` counts those left out.
     """
@@ -156,15 +157,15 @@ class Raised:
 class Failure:
     """One failing phase of one test, one collection error, or one fault of the whole session.
 
-    Of other tools: one finding of a checker (phase ``check``), one traceback or death of a program (``process``).
+    For other tools: one finding of a checker (phase ``check``), one traceback or death of a program (``process``).
 
     :ivar tool: the checker that found it, e.g. ``mypy``; empty for tests.
     :ivar code: the checker's rule, e.g. ``arg-type`` or ``F401``.
     :ivar subtest: pytest's description of the subtest, empty for a whole test.
-    :ivar file: where the test stands; ``line`` is its first line.
-    :ivar message: pytest's own words when there is no exception to read, else the exception's message.
+    :ivar file: the file of the test; ``line`` is its first line.
+    :ivar message: the exception's message, or pytest's own text if there is no exception to read.
     :ivar sections: captured output as (title, text) pairs, bounded.
-    :ivar number: how many failures it stands for: more than one where the output only counts them.
+    :ivar number: how many failures it represents: more than one if the output only counts them.
     """
 
     nodeid: str
@@ -195,7 +196,7 @@ class Warned:
 class Counts:
     """Tests by outcome, as pytest counts them.
 
-    :ivar failed: failing tests, without their subtests: both together are what pytest calls failed.
+    :ivar failed: failing tests without their subtests; pytest counts both together as failed.
     :ivar errors: failing setups, teardowns and collections.
     """
 
@@ -212,17 +213,17 @@ class Counts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Provenance:
-    """What made a run, and of what: runs that differ in it are different sources, or parts of one run.
+    """The environment of a run. Runs with different environments are different sources, or parts of one run.
 
-    :ivar runner: what made the environment: ``tox``, ``nox``, ``hatch``, else a CI system; empty for none.
-    :ivar environment: its name, such as ``py311``; of a CI system the job.
-    :ivar interpreter: such as ``cpython-3.11``; ``platform`` as :data:`sys.platform`. Empty where they are not known.
-    :ivar shard: which part of all tests it was, from 1, and of how many; zeros for all of them.
-    :ivar run_id: the CI system's name for the run that it was part of, with the attempt; empty outside of CI.
-    :ivar commit: the commit that was checked out; empty where it is not known.
-    :ivar collected: how many tests there were before any were chosen; ``digest`` of their node ids, the same in any
-        order. 0 and empty where they were not asked for.
-    :ivar packages: what is installed, as (name, version), sorted; empty where that was not asked for.
+    :ivar runner: what created the environment: ``tox``, ``nox``, ``hatch``, or a CI system; empty for none.
+    :ivar environment: its name, such as ``py311``; for a CI system the job.
+    :ivar interpreter: such as ``cpython-3.11``; ``platform`` as :data:`sys.platform`. Empty if unknown.
+    :ivar shard: the part of all tests, from 1, and the number of parts; zeros for all tests.
+    :ivar run_id: the CI system's name for the run, with the attempt; empty outside of CI.
+    :ivar commit: the commit that was checked out; empty if unknown.
+    :ivar collected: the number of tests before selection; ``digest`` of their node ids, independent of their order.
+        0 and empty if not recorded.
+    :ivar packages: the installed packages as (name, version), sorted; empty if not recorded.
     """
 
     runner: str = ""
@@ -239,15 +240,15 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KnownFailure:
-    """A test that an entry of the setting ``known`` is about.
+    """A test that an entry of the setting ``known`` names.
 
-    :ivar test: its node id; of an entry that is not needed, what the entry names.
-    :ivar phases: the phases that failed, as in :class:`Failure`; a failing subtest is ``subtest``.
+    :ivar test: its node id; for an entry that is not needed, the pattern of the entry.
+    :ivar phases: the phases that failed, as in :class:`Failure`; ``subtest`` for a failing subtest.
     :ivar cause: the id of the root cause; empty for an entry that is not needed.
-    :ivar message: of the first failure; bounded and redacted.
-    :ivar issue: where it is tracked, as the project wrote it; ``until`` the last day of the entry. Empty for none.
-    :ivar state: ``known``: it does not count; ``expired``: the last day has passed; ``not-accepted``: the entry was
-        added in the loop, and no person accepted it; ``not-needed``: the tests that the entry names passed.
+    :ivar message: the message of the first failure; bounded and redacted.
+    :ivar issue: the issue that tracks it, as in the settings; ``until`` is the last day of the entry. Empty for none.
+    :ivar state: ``known``: it does not count. ``expired``: the last day has passed. ``not-accepted``: the entry was
+        added during the loop, and no person accepted it. ``not-needed``: the tests that the entry names passed.
     """
 
     test: str
@@ -261,24 +262,24 @@ class KnownFailure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observation:
-    """All that one run of a test command said.
+    """The observed result of one run of a test command.
 
-    :ivar exit_code: None when it is not known.
-    :ivar exit_reason: what gave the run an exit code that its tests do not explain; empty when nothing is known.
-    :ivar incomplete: why the run ended before its end (in plain words), empty when it did not.
-    :ivar rerun: the words of the command that runs tests again, without the selection; empty when not known.
+    :ivar exit_code: None if unknown.
+    :ivar exit_reason: why the exit code is not the one that the tests explain; empty if unknown.
+    :ivar incomplete: why the run is incomplete, in plain words; empty if it is complete.
+    :ivar rerun: the words of the command that runs tests again, without the selection; empty if unknown.
     :ivar failed_option: the option of the test command that runs exactly the failing tests, such as
-        ``--loop-close-failed``; empty when it has none.
-    :ivar takes_ids: node ids behind ``rerun`` run just these tests: no option among its words selects by itself.
-    :ivar root: the folder in which ``rerun`` works, where that is not plain: the root from where the run was started.
-    :ivar expects_tests: a run of tests, which is green only when some ran; False for other commands.
-    :ivar is_good_news: the output says itself that all is well; asked where the exit code is not known.
+        ``--loop-close-failed``; empty if it has none.
+    :ivar takes_ids: node ids after ``rerun`` run only these tests: no option in it selects tests.
+    :ivar root: the folder for ``rerun`` if it is not obvious: the root, relative to where the run was started.
+    :ivar expects_tests: the run is of tests, so that it is green only if some ran; False for other commands.
+    :ivar is_good_news: the output itself reports success; used if the exit code is unknown.
     :ivar has_output: the command printed something, or left a report.
-    :ivar calls: which functions each test called; None where that was not looked at, and ``why_no_calls`` says why.
-    :ivar asks_for_calls: they were asked for, so that it matters if there are none.
-    :ivar tests: node ids of the tests that were chosen; empty where that is not known, or where the run is whole.
-    :ivar spared: of these, the tests that were skipped or expected to fail.
-    :ivar known: the failures that are known: ``failures`` and ``counts`` are without those that do not count.
+    :ivar calls: which functions each test called; None if not recorded, and ``why_no_calls`` says why.
+    :ivar asks_for_calls: the user requested calls, so that missing calls have to be reported.
+    :ivar tests: node ids of the selected tests; empty if unknown, or if all were selected.
+    :ivar spared: those of ``tests`` that were skipped or expected to fail.
+    :ivar known: the known failures: ``failures`` and ``counts`` are without those that do not count.
     """
 
     exit_code: int | None = None
@@ -312,11 +313,11 @@ class Observation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
-    """What a detector found.
+    """A finding of a detector.
 
     :ivar kind: the detector's kind, e.g. ``test-failure``.
-    :ivar identity: equal for findings that are one thing; made by the detector.
-    :ivar failure: the failure it was read from, None when it was found elsewhere.
+    :ivar identity: equal for findings that are the same thing; made by the detector.
+    :ivar failure: the failure that it was read from, None if it was found elsewhere.
     """
 
     kind: str
@@ -332,17 +333,17 @@ class Evidence:
 class Suspect:
     """A function of the project that probably holds the fault.
 
-    :ivar line: its first line, ``end_line`` the last one; 0 where they are not known.
+    :ivar line: its first line, ``end_line`` the last line; 0 if unknown.
     :ivar function: the qualified name, ``<module>`` for what runs at import time.
-    :ivar score: the calibrated probability that it holds the fault, from 0 to 1: of the places given 0.6 to 0.7,
+    :ivar score: the calibrated probability that it holds the fault, from 0 to 1: of the places scored 0.6 to 0.7,
         60 to 70 % are right.
     :ivar reasons: in a few words each, the counts first.
-    :ivar failed: how many failing tests of the root cause called it, and of how many that is known.
-    :ivar passed: the same for passing tests; both zeros where calls were not looked at.
-    :ivar odd: a line of it that failing tests ran and passing ones seldom did, how many of each did; zeros for none.
-    :ivar edited: the number of the run before which it was edited, which is the first that failed; 0 for none.
-    :ivar source: its source, bounded; of the first suspect of a root cause alone.
-    :ivar none_before: it gave None while modules were imported, or before the first test.
+    :ivar failed: how many failing tests of the root cause called it, and for how many this is known.
+    :ivar passed: the same for passing tests; both zeros if calls were not recorded.
+    :ivar odd: a line of it that failing tests ran and passing tests seldom did, with both counts; zeros for none.
+    :ivar edited: the first run that failed after it was edited, by number; 0 for none.
+    :ivar source: its source, bounded; only for the first suspect of a root cause.
+    :ivar none_before: it returned None during imports or before the first test.
     """
 
     file: str
@@ -363,10 +364,10 @@ class Suspect:
 class RootCause:
     """Evidence that one fix should clear.
 
-    :ivar id: eight hexadecimal digits, the same whenever the same cause is met.
+    :ivar id: eight hexadecimal digits, the same in every run with this cause.
     :ivar evidence: one per failure, the one to show first.
-    :ivar suspects: the likeliest first; empty where the evidence is weak.
-    :ivar findings: what checkers found in the very functions: it probably explains the failures.
+    :ivar suspects: the most probable first; empty if the evidence is weak.
+    :ivar findings: what checkers found in the suspected functions, which probably explains the failures.
     """
 
     id: str
@@ -378,12 +379,12 @@ class RootCause:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EditsRun:
-    """Which of the functions that were edited since the last green run were run by a test of this run.
+    """Whether the tests of this run ran the functions that were edited since the last green run.
 
-    :ivar edited: how many functions of the code under test were edited and are still there. Comments, formatting and
-        docstrings are no edit.
+    :ivar edited: how many functions of the code under test were edited and still exist. Changes to comments,
+        formatting and docstrings do not count.
     :ivar not_run: those that no test ran, as (file, qualified name), sorted and bounded.
-    :ivar omitted: how many of them were left out.
+    :ivar omitted: how many of ``not_run`` were left out.
     """
 
     edited: int = 0
@@ -395,7 +396,7 @@ class EditsRun:
 class SourceResult:
     """The result of one of several sources.
 
-    :ivar observation: all that its run said.
+    :ivar observation: the observed result of its run.
     :ivar causes: the ids of its root causes.
     """
 
@@ -410,7 +411,7 @@ class OtherRun:
     """The last run of another source.
 
     :ivar run: its number.
-    :ivar is_current: the files are those that it ran on, but for data that tests wrote.
+    :ivar is_current: the files did not change since, except for data that tests wrote.
     """
 
     source: str
@@ -421,17 +422,16 @@ class OtherRun:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
-    """What one run comes to: everything the prompt and the JSON report are made from.
+    """The result of one run: everything that the prompt and the JSON report are made from.
 
-    :ivar progress: the run against those before it; None where nothing is remembered.
-    :ivar others: the last runs of other sources, but for those whose result is in ``sources``.
-    :ivar notes: what there is to know of the memory, in a line each.
+    :ivar progress: the run compared with those before it; None without a history.
+    :ivar others: the last runs of other sources, except for those in ``sources``.
+    :ivar notes: remarks on the history, one line each.
     :ivar green_run: the number of the green run that the files are compared with, 0 for none.
     :ivar since_green: how the files of a run that is not green differ from those of the source's last green run. Code
-        under test comes first, then other files, then tests. None where there was no green run, or its files are not
-        known any more.
-    :ivar sources: the result of each source, of a report that is put together from several.
-    :ivar edits_run: after a green run, which edited functions the tests ran; None where that is not known.
+        under test comes first, then other files, then tests. None if there was no green run, or its files are unknown.
+    :ivar sources: the results by source, for a report that is merged from several.
+    :ivar edits_run: after a green run, which edited functions the tests ran; None if unknown.
     """
 
     observation: Observation

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.syntax.index import index_source, statement_at
-from loop_close.syntax.uses import matches, only_raises_again, raise_template
+from loop_close.syntax.uses import is_reraise, matches, raise_template
 
 
 def template(text):
@@ -154,7 +154,7 @@ def again(text, head="def f(self, x, tp):"):
     """Whether the last ``raise`` in a function of these lines only raises again."""
     function = ast.parse(f"{head}\n{textwrap.indent(textwrap.dedent(text).strip(chr(10)), '    ')}\n").body[0]
     raises = [n for n in ast.walk(function) if isinstance(n, ast.Raise)]
-    return only_raises_again(max(raises, key=lambda n: n.lineno), function)
+    return is_reraise(max(raises, key=lambda n: n.lineno), function)
 
 
 @pytest.mark.parametrize(
@@ -206,4 +206,4 @@ def test_raises_again(text):
 
 def test_other_statements_raise_nothing_again():
     function = ast.parse("def f(x):\n    assert x\n").body[0]
-    assert not only_raises_again(function.body[0], function)
+    assert not is_reraise(function.body[0], function)

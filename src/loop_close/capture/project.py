@@ -19,7 +19,7 @@ from loop_close.conventions import is_test_file
 from loop_close.model import Frame, Origin, Source
 from loop_close.project_files import ProjectFiles
 from loop_close.syntax.index import Function, SourceIndex, index_source, statement_at
-from loop_close.syntax.uses import only_raises_again
+from loop_close.syntax.uses import is_reraise
 from loop_close.text.normalize import relativize
 
 #: Where the Python of a system lives beside everything else.
@@ -193,7 +193,7 @@ def is_handing_on(live: LiveFrame) -> bool:
     """Whether the frame raises an exception that it was given or caught: another place made it."""
     function = function_of(live.code)
     statement = statement_at(function, live.line) if function is not None else None
-    return function is not None and statement is not None and only_raises_again(statement, function)
+    return function is not None and statement is not None and is_reraise(statement, function)
 
 
 def record(live: LiveFrame) -> Frame:

@@ -218,7 +218,7 @@ def _add(masks: dict[int, int], number: int, bit: int) -> None:
 
 _PHASES = ("setup", "run", "teardown")
 # Modules in which functions named "test…" are fixtures.
-_NO_TESTS = ("conftest", "fixtures")
+_FIXTURE_MODULES = ("conftest", "fixtures")
 
 
 def tests_of(contexts: Collection[str], failed: Collection[str]) -> dict[str, tuple[str, ...]]:
@@ -268,7 +268,7 @@ def _by_function(functions: Mapping[str, str], failed: Iterable[str]) -> dict[st
 
 
 def _is_fixture(name: str) -> bool:
-    return not set(_NO_TESTS).isdisjoint(name.split(".")[:-1])
+    return not set(_FIXTURE_MODULES).isdisjoint(name.split(".")[:-1])
 
 
 def _failing(names: Iterable[str], failed: Iterable[str]) -> dict[str, list[str]]:
@@ -337,16 +337,18 @@ def _compiled(top: CodeType) -> Compiled:
     # Two lambdas on one line are one function, as in the monitor.
     functions: dict[tuple[int, str], CodeType] = {}
     module = _lines(top)
-    making = set(module)
+    at_definition = set(module)
     for code, owner in codes_in(top):
         if owner is None:
-            making |= _own_lines(code)
+            at_definition |= _own_lines(code)
         else:
             function = functions.setdefault((owner.co_firstlineno, owner.co_qualname), owner)
             for line in _own_lines(code):
                 owners.setdefault(line, function)  # the outer one of several: it certainly ran
     return Compiled(
-        owners=owners, module=frozenset(module - owners.keys()), shared=frozenset(making & owners.keys())
+        owners=owners,
+        module=frozenset(module - owners.keys()),
+        shared=frozenset(at_definition & owners.keys()),
     )
 
 

@@ -246,8 +246,8 @@ class HandledExceptions:
     def _is_runner(self, code: CodeType) -> bool:
         name = code.co_filename
         if name not in self._is_runner_file:
-            is_one = name.startswith(self._runners) and self._ownership.file_of(name) is None
-            self._is_runner_file[name] = is_one
+            is_runner = name.startswith(self._runners) and self._ownership.file_of(name) is None
+            self._is_runner_file[name] = is_runner
         return self._is_runner_file[name]
 
     def _is_of_test(self, filename: str) -> bool:

@@ -293,13 +293,13 @@ class Attribution:
         self._reset()
 
     def _used(self, fixtures: Iterable[tuple[Any, bool]]) -> Iterator[Execution]:
-        sure = dict.fromkeys(self._set_up)
-        for fixture, is_sure in fixtures:
+        remaining = dict.fromkeys(self._set_up)
+        for fixture, has_value in fixtures:
             ran, is_broken = self._shared.get(fixture, _NOT_SHARED)
-            if ran.has_any and (is_sure or is_broken):
-                sure.pop(fixture, None)
+            if ran.has_any and (has_value or is_broken):
+                remaining.pop(fixture, None)
                 yield ran
-        yield from (self._shared[fixture][0] for fixture in sure if fixture in self._shared)
+        yield from (self._shared[fixture][0] for fixture in remaining if fixture in self._shared)
 
     def end(self) -> None:
         """End the session; if no test began, what modules ran counts as run before the tests."""

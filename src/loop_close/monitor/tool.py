@@ -150,17 +150,17 @@ class AssertionReprs:
         self.frame: FrameType | None = None
         self._start = 0
 
-    def begin(self, frame: FrameType, now: int) -> None:
+    def begin(self, frame: FrameType, hits: int) -> None:
         """One of the functions is called; ignored if another caller uses it, or inside of such a call.
 
         :param frame: the frame of the function.
-        :param now: the number of hits so far.
+        :param hits: the number of hits so far.
         """
         caller, above = self._callers[id(frame.f_code)], frame.f_back
         if caller and (above is None or above.f_globals.get("__name__") != caller):
             return
         if self.frame is None or all(each is not self.frame for each in _above(frame)):
-            self.frame, self._start = frame, now
+            self.frame, self._start = frame, hits
 
     def end(self, frame: FrameType) -> int | None:
         """One of the functions returns.

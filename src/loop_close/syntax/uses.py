@@ -115,9 +115,9 @@ class Tracer:
         key = node.id, line, depth
         if key not in self._known:
             values = values_before(self._scope, node.id, line)
-            made = [o for value in values for o in self._walk(value, value.lineno, depth + 1)]
+            traced = [o for value in values for o in self._walk(value, value.lineno, depth + 1)]
             own = self._lookup.origin(node) if not values else None
-            self._known[key] = tuple(dict.fromkeys([own] if own else made))
+            self._known[key] = tuple(dict.fromkeys([own] if own else traced))
         return self._known[key]
 
 
@@ -139,7 +139,7 @@ def _operands(node: ast.expr) -> Iterator[ast.expr]:
             yield child.iter
 
 
-def judged(statement: ast.stmt) -> list[ast.expr]:
+def tested_expressions(statement: ast.stmt) -> list[ast.expr]:
     """The expressions that a failing statement tests; for a ``with`` block also those in its body.
 
     ``with pytest.raises(E): f(x)`` fails when ``f`` does not raise, so that the test is of ``f``.
@@ -148,7 +148,7 @@ def judged(statement: ast.stmt) -> list[ast.expr]:
         case ast.Assert():
             return [statement.test]
         case ast.With() | ast.AsyncWith():
-            inner = [e for s in statement.body for e in judged(s)]
+            inner = [e for s in statement.body for e in tested_expressions(s)]
             return inner + [item.context_expr for item in statement.items]
         case ast.For() | ast.AsyncFor():
             return [statement.iter]
@@ -336,7 +336,7 @@ def _text(node: ast.expr, scope: ast.AST | None, line: int, depth: int) -> str:
             return VALUE
 
 
-def only_raises_again(statement: ast.stmt, function: Function) -> bool:
+def is_reraise(statement: ast.stmt, function: Function) -> bool:
     """Whether the statement raises an exception that the function was passed, stores or caught.
 
     These are ``raise``, ``raise error`` with a parameter or the name of an ``except`` clause, and
