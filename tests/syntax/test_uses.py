@@ -9,10 +9,10 @@ from loop_close.model import Origin
 from loop_close.syntax.index import index_source, statement_at
 from loop_close.syntax.uses import (
     Tracer,
+    checked_expressions,
     depends_on_parameters,
     earlier_calls,
     parameter_names,
-    tested_expressions,
 )
 
 
@@ -45,7 +45,7 @@ def traced(text, *known, attributes=(), tests=()):
     scope = function(text)
     statement = scope.body[-1]
     tracer = Tracer(scope, statement.lineno, Names(known, attributes, tests))
-    return [o.function for o in tracer.origins(tested_expressions(statement))]
+    return [o.function for o in tracer.origins(checked_expressions(statement))]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_attribute_is_told_where_only_the_class_made_it(text, expected):
 
     scope = function(text)
     found = Tracer(scope, scope.body[-1].lineno, Fields(["f", "Price"])).origins(
-        tested_expressions(scope.body[-1])
+        checked_expressions(scope.body[-1])
     )
     expected = ["Price.tax" if name == "x.tax" else name for name in expected]
     assert [o.function for o in found] == expected
@@ -181,7 +181,7 @@ def test_parameters_of_a_lambda_are_not_explained_by_its_scope():
 def test_what_was_handed_to_the_origins_is_known_apart():
     scope = function("x = g()\nassert f(x, C(), helper()).m() == 1")
     tracer = Tracer(scope, scope.body[-1].lineno, Names(["f", "g", "C"], tests=["helper"]))
-    assert [o.function for o in tracer.origins(tested_expressions(scope.body[-1]))] == ["f"]
+    assert [o.function for o in tracer.origins(checked_expressions(scope.body[-1]))] == ["f"]
     assert tracer.inner() == ("a.py:g",)
 
 
@@ -304,5 +304,7 @@ def test_any_function_can_be_traced(pieces, line):
     if statement is not None:
         names = Names(["f"], ["x.a", "y.z"])
         tracer = Tracer(function, statement.lineno, names)
-        assert len(tracer.origins([*tested_expressions(statement), *earlier_calls(function, statement)])) <= 3
+        assert (
+            len(tracer.origins([*checked_expressions(statement), *earlier_calls(function, statement)])) <= 3
+        )
         assert depends_on_parameters(function, statement) in (True, False)

@@ -39,9 +39,9 @@ from loop_close.syntax.index import (
 from loop_close.syntax.uses import (
     VALUE,
     Tracer,
+    checked_expressions,
     depends_on_parameters,
     earlier_calls,
-    judged,
     matches,
     raise_template,
 )
@@ -338,7 +338,7 @@ def _frame(exc: Any, project: ProjectCode) -> Frame | None:
     return Frame(file=file, line=line, function=str(test.name), is_test=True, source=source)
 
 
-# Find the statement a failure is about, and where the values it judged came from.
+# The statement that a failure is about, and the origins of its values.
 
 #: Names by which people call functions that judge what they are given.
 _CHECKER = re.compile(r"(?:^|_)(?:check|assert|expect|verify|ensure|require|should|must)(?:_|$|[A-Z])", re.I)
@@ -362,7 +362,7 @@ class FramePlace:
 
 @dataclass(frozen=True, slots=True)
 class _Without:
-    """A lookup that does not know the helpers that were walked out of: they are not what is judged."""
+    """A lookup that does not know the helpers that were walked out of: they are not under test."""
 
     helpers: set[tuple[str, str]]
     lookup: FrameLookup
@@ -462,7 +462,9 @@ def _expressions(live: LiveFrame, statement: ast.stmt, is_assertion: bool) -> li
     if isinstance(node, ast.Attribute | ast.Subscript):
         return [node.value]
     if node is None or isinstance(getattr(node, "ctx", None), ast.Store):
-        return judged(statement)  # unpacking fails at the names to the left, over the value to the right
+        return checked_expressions(
+            statement
+        )  # unpacking fails at the names to the left, over the value to the right
     return [node]
 
 

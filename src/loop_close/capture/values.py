@@ -41,7 +41,7 @@ from loop_close.capture.names import (
     variables_of,
 )
 from loop_close.capture.project import ProjectCode
-from loop_close.syntax.uses import tested_expressions
+from loop_close.syntax.uses import checked_expressions
 from loop_close.text.normalize import display
 from loop_close.text.redact import clean
 
@@ -342,7 +342,7 @@ def named_values(
     :param names: what the failing code sees.
     :param in_expression: that code is a lambda or a comprehension: it knows the names that it binds itself.
     """
-    read = tested_expressions(statement) if hasattr(statement, "body") else _read_by(statement)
+    read = checked_expressions(statement) if hasattr(statement, "body") else _read_by(statement)
     inside = (node for part in read for node in ast.walk(part) if isinstance(node, _INNER_SCOPES))
     hidden = set() if in_expression else {name for node in inside for name in _bound_by(node)}
     literals = {pair for part in read for pair in _beside_literals(part)}

@@ -139,7 +139,7 @@ def _operands(node: ast.expr) -> Iterator[ast.expr]:
             yield child.iter
 
 
-def tested_expressions(statement: ast.stmt) -> list[ast.expr]:
+def checked_expressions(statement: ast.stmt) -> list[ast.expr]:
     """The expressions that a failing statement tests; for a ``with`` block also those in its body.
 
     ``with pytest.raises(E): f(x)`` fails when ``f`` does not raise, so that the test is of ``f``.
@@ -148,7 +148,7 @@ def tested_expressions(statement: ast.stmt) -> list[ast.expr]:
         case ast.Assert():
             return [statement.test]
         case ast.With() | ast.AsyncWith():
-            inner = [e for s in statement.body for e in tested_expressions(s)]
+            inner = [e for s in statement.body for e in checked_expressions(s)]
             return inner + [item.context_expr for item in statement.items]
         case ast.For() | ast.AsyncFor():
             return [statement.iter]
