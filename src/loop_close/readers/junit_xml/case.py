@@ -17,7 +17,6 @@ from loop_close.conventions import is_test_file
 from loop_close.facts import bounded
 from loop_close.model import Failure, Frame, Phase, Raised
 from loop_close.readers.contract import project_path
-from loop_close.readers.junit_xml.parse import SuiteElement
 from loop_close.readers.printed import HEADER, raised_in
 from loop_close.readers.pytest_output.tracebacks import (
     missing_fixture,
@@ -48,6 +47,52 @@ _PHASES: tuple[tuple[str, Phase], ...] = (
     ("collection failure", "collect"),
 )
 _MOCHA_HOOK = re.compile(r'"(?P<when>before|after) (?:all|each)" hook')
+
+
+@dataclass(slots=True, kw_only=True)
+class SuiteElement:
+    """A ``testsuite`` element.
+
+    :ivar number: of the suite in its file.
+    :ivar file: its ``file`` attribute.
+    :ivar root: the name of the file's root element.
+    :ivar prefix: what the class names of its cases begin with (``--junitprefix``), once a case has shown it.
+    :ivar declared: how many failures and errors it says that it has; ``tests``, how many tests.
+    :ivar cases: how many cases are in it and in the suites below it.
+    :ivar wrong: the text of an attribute that should be a number.
+    :ivar has_failing: a case of it has failed.
+    """
+
+    number: int
+    name: str = ""
+    file: str = ""
+    root: str = ""
+    prefix: str = ""
+    declared: int = 0
+    tests: int = 0
+    cases: int = 0
+    wrong: str = ""
+    parent: SuiteElement | None = None
+    has_failing: bool = False
+
+    def saw_failing(self) -> None:
+        """Take note of a failing case, here and in the suites around."""
+        suite: SuiteElement | None = self
+        while suite is not None and not suite.has_failing:
+            suite.has_failing = True
+            suite = suite.parent
+
+    def saw_case(self) -> None:
+        """Count a case, here and in the suites around."""
+        suite: SuiteElement | None = self
+        while suite is not None:
+            suite.cases += 1
+            suite = suite.parent
+
+    @property
+    def is_pytest(self) -> bool:
+        """Whether pytest wrote it, which counts subtests among its tests and lists none of those that pass."""
+        return "pytest" in (self.name, self.root.partition(" ")[0])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
