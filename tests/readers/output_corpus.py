@@ -3,8 +3,7 @@
 import json
 from pathlib import Path
 
-from loop_close.readers import cut_off, processes, runners
-from loop_close.readers.contract import Reading
+from loop_close.readers import Reading, cut_off, processes, runners
 from loop_close.text.sanitize import sanitize
 
 READERS = {**processes.READERS, **runners.READERS, **cut_off.READERS}

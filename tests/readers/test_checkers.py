@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records import any_text, hostile
 
-from loop_close.readers import linters, type_checkers
-from loop_close.readers.contract import Reading
+from loop_close.readers import Reading, linters, type_checkers
 from loop_close.text.sanitize import sanitize
 
 READERS = {**type_checkers.READERS, **linters.READERS}

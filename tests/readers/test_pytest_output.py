@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.readers.contract import Reading
+from loop_close.readers import Reading
 from loop_close.readers.pytest_output import read_pytest
 
 START = "============================= test session starts =============================="

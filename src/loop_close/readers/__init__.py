@@ -1,11 +1,109 @@
-"""The readers of text in the order in which they read, each loaded when a text may be of its format."""
+"""The readers of text: what a reader returns, which paths belong to the project, and the readers in their order."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 
-from loop_close.readers.contract import Read, Reading
+from loop_close.model import Counts, Failure, Warned
+
+#: Why a run is incomplete whose end is missing in the text.
+CUT = "its output ends before the run does"
+#: Replaces the whole output of a tool that was read. No text contains it, because sanitizing removes it.
+MARK = "\0"
+# At most so many lines and characters follow a summary: make, tox, a CI system or this plugin add them.
+_LAST_LINES, _MAX_BELOW = 8, 4_000
+_TILDES = re.compile(r"^[ \t]{0,20}~{3,9}\w{0,30}[ \t]{0,20}$", re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    """What a reader found in one text.
+
+    :ivar spans: the parts of the text that were read, as sorted (start, end) offsets without overlaps. Later readers
+        do not see them.
+    :ivar is_certain: the text has the whole form of the tool's output (its summary, its header), so it counts even
+        with exit code 0. Less than that may be a quotation in sources or documentation.
+    :ivar counts: tests by outcome, None if they are unknown.
+    :ivar incomplete: why the run ended early; empty if it did not.
+    """
+
+    failures: tuple[Failure, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+    counts: Counts | None = None
+    spans: tuple[tuple[int, int], ...] = ()
+    is_certain: bool = False
+    incomplete: str = ""
+
+
+#: A reader of one format: a pure function of the text and the project's root (a path with forward slashes, empty if
+#: it is unknown). The text is sanitized: no escape sequences, line feeds as the only line breaks. A reader takes time
+#: linear in the text, never raises, and returns ``Reading()`` for text of another format.
+Read = Callable[[str, str], Reading]
+
+
+def is_at_end(text: str, end: int, most: int = _LAST_LINES) -> bool:
+    """Whether what ends there is among the last lines of an output, and not a quotation that goes on below it.
+
+    :param most: how many lines may follow.
+    """
+    below = text[end : end + _MAX_BELOW + 1]
+    lines = [line for line in below.split("\n") if line.strip()]
+    return len(below) <= _MAX_BELOW and len(lines) <= most and not is_quoted_until(below)
+
+
+def is_quoted_until(below: str) -> bool:
+    """Whether a block of Markdown or a Python string may end in a text, which then may quote what is above it."""
+    return _TILDES.search(below) is not None or any(mark in below for mark in ("```", '"""', "'''"))
+
+
+def line_end(text: str, at: int) -> int:
+    """The offset of the line break at or after another offset, or of the end of the text."""
+    end = text.find("\n", at)
+    return end if end >= 0 else len(text)
+
+
+def merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Spans of a text in order, those that overlap or touch as one."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        elif end > start:
+            found.append((start, end))
+    return tuple(found)
+
+
+def sum_of(counts: Sequence[Counts]) -> Counts:
+    """The tests of several runs together, such as one for each interpreter."""
+    return Counts(**{f.name: sum(getattr(c, f.name) for c in counts) for f in fields(Counts)})
+
+
+_FOREIGN = re.compile(
+    r"(?:^|/)(?:site-packages|dist-packages)/|(?:^|/)lib(?:64)?/python3(?:\.\d+)?t?/|/Lib/|^<|(?:^|/)\.(?:venv|tox|nox)/"
+)
+_ABSOLUTE = re.compile(r"/|[A-Za-z]:/")
+
+
+def project_path(path: str, root: str = "") -> str | None:
+    """The path as it counts from the root, with forward slashes; None for a file that is not the project's.
+
+    :param root: the project's root, empty when it is not known: then an absolute path outside of any
+        interpreter is taken for the project's and stays as it is.
+    """
+    path = path.replace("\\", "/")
+    root = root.replace("\\", "/").rstrip("/")
+    if root and path.startswith(f"{root}/"):
+        path = path[len(root) + 1 :]
+    elif root and _ABSOLUTE.match(path):
+        return None
+    while path.startswith("./"):
+        path = path[2:]
+    return None if not path or path.startswith("../") or _FOREIGN.search(path) else path
+
+
+# --- the registry
 
 _END = 5_000
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from loop_close.conventions import is_test_file
 from loop_close.model import Failure, Frame, Raised, Site, Source
-from loop_close.readers.contract import Reading, merged, project_path
+from loop_close.readers import Reading, merged, project_path
 from loop_close.text import MAX_MESSAGE
 from loop_close.text.redact import clean
 from loop_close.text.sanitize import one_line, sanitize

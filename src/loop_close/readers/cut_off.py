@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from loop_close.model import Counts, Failure
-from loop_close.readers.contract import CUT, MARK, Read, Reading, is_at_end, is_quoted_until, sum_of
+from loop_close.readers import CUT, MARK, Read, Reading, is_at_end, is_quoted_until, sum_of
 from loop_close.readers.printed import HEADER, LINKS
-from loop_close.readers.pytest_output.failures import NOT_STARTED, failure_of_entry
+from loop_close.readers.pytest_output import NOT_STARTED, failure_of_entry
 from loop_close.readers.pytest_output.pairs import BLOCKS, PASSED, SUMMARY, WARNINGS, Ruler, rulers
 from loop_close.readers.pytest_output.summary import counts_of_numbers, entries, why_stopped
 

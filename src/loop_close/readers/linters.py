@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loop_close.readers import Read, Reading, project_path
 from loop_close.readers.checks import (
     ANY_PATH,
     CELL,
@@ -34,7 +35,6 @@ from loop_close.readers.checks import (
     string,
     word,
 )
-from loop_close.readers.contract import Read, Reading, project_path
 
 #: The code of a rule, of Ruff and of the plugins of flake8.
 _CODE = r"[A-Z]{1,6}\d{3,5}"

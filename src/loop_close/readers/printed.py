@@ -12,7 +12,7 @@ from functools import lru_cache
 from loop_close.conventions import is_test_file
 from loop_close.facts import bounded, innermost, is_a
 from loop_close.model import Frame, Raised, Site, Source
-from loop_close.readers.contract import line_end, project_path
+from loop_close.readers import line_end, project_path
 from loop_close.text import cut
 
 _MAX_PREFIX = 200

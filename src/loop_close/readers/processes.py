@@ -9,7 +9,7 @@ from typing import TypeVar
 from loop_close.conventions import is_test_file
 from loop_close.facts import innermost, links
 from loop_close.model import Failure, Frame, Raised, Site, Warned
-from loop_close.readers.contract import Read, Reading, is_at_end, line_end, project_path
+from loop_close.readers import Read, Reading, is_at_end, line_end, project_path
 from loop_close.readers.printed import (
     FRAME,
     MARKERS,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 
 from loop_close.model import Counts, Failure, Frame, Phase, Raised
-from loop_close.readers.contract import CUT, MARK, Read, Reading, is_at_end, is_quoted_until, project_path
+from loop_close.readers import CUT, MARK, Read, Reading, is_at_end, is_quoted_until, project_path
 from loop_close.readers.printed import printed_tracebacks, raised_in_line
 from loop_close.text import cut
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from loop_close.model import Counts, Failure, Observation
-from loop_close.readers import DEFAULT_READERS
-from loop_close.readers.contract import MARK, Reading, is_quoted_until, sum_of
+from loop_close.readers import DEFAULT_READERS, MARK, Reading, is_quoted_until, sum_of
 from loop_close.readers.printed import HEADER
 from loop_close.text.sanitize import sanitize
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from loop_close.readers import Read, Reading
 from loop_close.readers.checks import (
     ANY_PATH,
     BARE_PATH,
@@ -29,7 +30,6 @@ from loop_close.readers.checks import (
     string,
     word,
 )
-from loop_close.readers.contract import Read, Reading
 
 _MYPY_LINE = re.compile(
     rf"(?P<file><string>|{BARE_PATH})"

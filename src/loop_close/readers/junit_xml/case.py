@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from loop_close.conventions import is_test_file
 from loop_close.facts import bounded
 from loop_close.model import Failure, Frame, Phase, Raised
-from loop_close.readers.contract import project_path
+from loop_close.readers import project_path
 from loop_close.readers.printed import HEADER, raised_in
 from loop_close.readers.pytest_output.tracebacks import (
     missing_fixture,

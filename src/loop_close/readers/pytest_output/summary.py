@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from heapq import merge
 
 from loop_close.model import Counts, Failure, Phase
-from loop_close.readers.contract import CUT
+from loop_close.readers import CUT
 from loop_close.readers.pytest_output.pairs import counts_in
 from loop_close.readers.pytest_output.runs import PytestRun
 

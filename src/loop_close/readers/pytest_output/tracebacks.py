@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from loop_close.model import Frame, Raised, Site, Source
-from loop_close.readers.contract import project_path
+from loop_close.readers import project_path
 from loop_close.readers.printed import FRAME, HEADER, MARKERS, Printed, assemble, raised_in, raised_in_line
 from loop_close.text import cut
 from loop_close.text.normalize import relativize
