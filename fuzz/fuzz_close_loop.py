@@ -11,7 +11,7 @@ import atheris
 
 with atheris.instrument_imports(include=["loop_close"]):
     from loop_close.library import LoopClosureReport, close_loop
-    from loop_close.prompt import compose, rerun, sections  # noqa: F401  loaded where they can be instrumented
+    from loop_close.prompt import compose, place, sections  # noqa: F401  loaded where they can be instrumented
     from loop_close.readers import DEFAULT_READERS
     from loop_close.text import normalize, redact  # noqa: F401
 

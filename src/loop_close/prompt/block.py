@@ -30,11 +30,11 @@ from loop_close.prompt.place import (
     frames_of,
     how_sure,
     name_of,
+    names_tests,
     percent,
     place_of,
     representative,
 )
-from loop_close.prompt.rerun import names_tests
 from loop_close.prompt.rows import (
     MARKED,
     NOT_RUN,

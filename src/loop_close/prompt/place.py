@@ -1,15 +1,16 @@
-"""Where to look first for a root cause: the likeliest suspect and the line that counts, else the failure's location."""
+"""What to do first about a root cause: where to look, and the command that runs the failing tests again."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loop_close.causes.clues import base_name
-from loop_close.facts import is_environment, place
+from loop_close.facts import is_environment, place, test_function
 from loop_close.memory import Progress
-from loop_close.model import Failure, Frame, Raised, RootCause, Suspect
-from loop_close.prompt.show import plain
+from loop_close.model import Failure, Frame, Observation, Raised, RootCause, Suspect
+from loop_close.prompt.show import plain, safe
 from loop_close.syntax.index import edited_at
 from loop_close.syntax.meaning import MODULE
 
@@ -140,3 +141,145 @@ def how_sure(score: float) -> str:
 def percent(score: float) -> str:
     """``62 %``; neither 0 nor 100, as nothing is certain."""
     return f"{min(max(round(100 * score), 1), 99)} %"
+
+
+# --- the command that runs the failing tests again
+
+_START = "--loop-close"
+#: Bytes that the named tests may take: fewer where an option says the same in one word.
+_MAX_SELECTED = 200
+_MAX_BESIDE_OPTION = 120
+
+
+def rerun_command(observation: Observation) -> str:
+    """A POSIX shell command, every word quoted, that selects just the failing tests.
+
+    Node ids where they are few, else the option that reads them from the state folder. A command without such an
+    option gets the test functions, the test files, or no selection, the first that is short enough.
+    """
+    words = _words(observation)
+    nodeids = selected_tests(observation)
+    if names_tests(observation):
+        return shlex.join([*words, *_arguments(nodeids)])
+    if observation.failed_option and any(failure.nodeid for failure in observation.failures):
+        return shlex.join([observation.failed_option if word == _START else word for word in words])
+    functions = sorted({test_function(n) for n in nodeids})
+    files = sorted({n.split("::", 1)[0] for n in nodeids})
+    choices = (nodeids, functions, files) if observation.takes_ids else ()
+    return shlex.join(
+        [*words, *next((_arguments(c) for c in choices if c and _is_short(c, observation)), ())]
+    )
+
+
+def rerun_commands(observations: Sequence[Observation]) -> list[str]:
+    """Commands that run what failed in several sources again; environments of one runner share a command.
+
+    Each of these environments finds its own failing tests by the option that reads them from the state folder. Sources
+    that are run by the same words, as another interpreter runs them, share a command, too.
+    """
+    environments: dict[tuple[str, ...], list[str]] = {}
+    others: dict[tuple[str, ...], Observation] = {}
+    order: dict[tuple[str, ...], None] = {}
+    for each in observations:
+        words, name = each.rerun, each.provenance.environment
+        if words and words[0] == each.provenance.runner and name in words[:3]:
+            option = each.failed_option or _START
+            key = (words[0], words[1], *(option if word == _START else word for word in words[3:]))
+            environments.setdefault(key, []).append(words[2])
+        elif words:
+            key = words
+            known = others.get(key)
+            others[key] = (
+                each if known is None else replace(known, failures=(*known.failures, *each.failures))
+            )
+        else:
+            continue
+        order.setdefault(key)
+    return [
+        _of_environments(key, environments[key]) if key in environments else rerun_command(others[key])
+        for key in order
+    ]
+
+
+def _of_environments(words: Sequence[str], names: Sequence[str]) -> str:
+    """``tox -e py311,py312 -- …`` or ``nox -s tests-3.11 tests-3.12 -- …``."""
+    runner, flag, *rest = words
+    once = dict.fromkeys(names)
+    named = [",".join(once)] if runner == "tox" else once
+    return shlex.join([runner, flag, *named, *rest])
+
+
+def names_tests(observation: Observation) -> bool:
+    """Whether :func:`rerun_command` spells out the node id of every failing test."""
+    nodeids = selected_tests(observation)
+    is_whole = {f.nodeid for f in observation.failures if f.nodeid} == {*nodeids}
+    is_possible = observation.rerun and observation.takes_ids and nodeids
+    return bool(is_possible) and is_whole and _is_short(nodeids, observation)
+
+
+def command_for(observation: Observation, tests: Sequence[str]) -> str:
+    """The same for tests that are known by name; all tests where they are many or cannot be shown."""
+    words, nodeids = _words(observation), sorted({_selectable(test) for test in tests if "::" in test})
+    is_named = observation.takes_ids and all(map(_is_argument, nodeids)) and {*nodeids} == {*tests}
+    if is_named and _is_short(nodeids, observation):
+        return shlex.join([*words, *_arguments(nodeids)])
+    if observation.failed_option and tests:
+        return shlex.join([observation.failed_option if word == _START else word for word in words])
+    is_fit = nodeids and "" not in nodeids and _size(nodeids) <= _MAX_SELECTED
+    return shlex.join([*words, *(_arguments(nodeids) if is_fit else ())])
+
+
+def argument(nodeid: str) -> str:
+    """The node id as a word of a command line, where a folder's name must not be taken for an option or a file."""
+    return f"./{nodeid}" if nodeid.startswith(("-", "@")) else nodeid
+
+
+def _arguments(nodeids: Sequence[str]) -> list[str]:
+    return [argument(nodeid) for nodeid in nodeids]
+
+
+def _words(observation: Observation) -> list[str]:
+    """The command without its options where one cannot be shown: half of them would be another command."""
+    words = list(observation.rerun)
+    if all(map(_is_showable, words)):
+        return words
+    start = words[: words.index(_START) + 1] if _START in words else []
+    return start if start and all(map(_is_showable, start)) else ["pytest", _START]
+
+
+def _is_short(nodeids: Sequence[str], observation: Observation) -> bool:
+    return _size(nodeids) <= (_MAX_BESIDE_OPTION if observation.failed_option else _MAX_SELECTED)
+
+
+def _size(words: Sequence[str]) -> int:
+    """What the words cost, in bytes: other scripts take more than one a character."""
+    return len(shlex.join(words).encode("utf-8", "replace"))
+
+
+def selected_tests(observation: Observation) -> list[str]:
+    """The failing tests as they can be shown, sorted, each once; empty if all tests are meant.
+
+    Of a node id that cannot be shown, the function's or the file's is left.
+    """
+    found = {_selectable(f.nodeid) for f in observation.failures if f.nodeid}
+    return [] if "" in found else sorted(found)
+
+
+def _selectable(nodeid: str) -> str:
+    """The node id, or what of it can be shown: that of the whole function, or the file; else nothing."""
+    candidates = (nodeid, test_function(nodeid), nodeid.split("::", 1)[0])
+    return next((c for c in candidates if _is_showable(c)), "")
+
+
+def _is_argument(nodeid: str) -> bool:
+    """Whether a command line is sure to select it: a bracket in a path is none of a test.
+
+    In files that are not Python, an item may have ``::`` in its own name. Only a run that collects it knows.
+    """
+    path, *names = nodeid.partition("[")[0].split("::")
+    return bool(names) and (path.endswith(".py") or len(names) == 1)
+
+
+def _is_showable(word: str) -> bool:
+    """Whether it stays what it is when it is made safe: no controls, no credentials."""
+    return safe(word) == word and "\n" not in word

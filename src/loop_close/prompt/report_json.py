@@ -23,8 +23,7 @@ from loop_close.model import (
 from loop_close.progress.steps import same_code_as, worth_telling
 from loop_close.prompt.block import all_reasons, attempts
 from loop_close.prompt.loop import effect, tests_document
-from loop_close.prompt.place import representative
-from loop_close.prompt.rerun import rerun_command
+from loop_close.prompt.place import representative, rerun_command
 from loop_close.prompt.sections import known_document
 from loop_close.prompt.show import plain_values, safe
 from loop_close.syntax.meaning import MODULE

@@ -13,8 +13,17 @@ from loop_close.model import Evidence, KnownFailure, KnownState, Observation, Re
 from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line, second_place
 from loop_close.prompt.compose import Section, estimate_tokens
 from loop_close.prompt.loop import attempts, changed_tests, since_green, state_lines
-from loop_close.prompt.place import PROBABLE, in_words, name_of, percent, place_of, representative
-from loop_close.prompt.rerun import command_for, rerun_command, rerun_commands
+from loop_close.prompt.place import (
+    PROBABLE,
+    command_for,
+    in_words,
+    name_of,
+    percent,
+    place_of,
+    representative,
+    rerun_command,
+    rerun_commands,
+)
 from loop_close.prompt.show import (
     edits_not_run_line,
     edits_not_run_words,
