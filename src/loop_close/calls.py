@@ -12,8 +12,6 @@ from zlib import crc32
 class Called(NamedTuple):
     """One function of the code under test that ran, including the lambdas and comprehensions inside it.
 
-    Fields that need the source are not computed if no test failed.
-
     :ivar line: its first line, decorators included; ``end_line`` the last line, 0 if unknown.
     :ivar function: the qualified name.
     :ivar digest: equal while its code is the same, even if it was moved; empty if unknown.
@@ -25,13 +23,13 @@ class Called(NamedTuple):
     :ivar returned_none: in how many passing tests it returned None although it also returns values, or its caller
         used the result.
     :ivar returns_value: it did so in failing tests or before them, and should return a value: by its annotation, or
-        because it never returns one. Needs the source.
+        because it never returns one. False if no test failed.
     :ivar none_before: it did so during imports or before the first test. If a test failed, False for functions whose
         annotation allows None.
     :ivar at_import: the lines that it ran during imports before the first test.
     :ivar named: how many passing tests use objects that it made during imports, by names in their own code.
-    :ivar uses: the effects in ``import_effects`` whose objects its code names, by position. Like the previous two
-        fields, it needs the source.
+    :ivar uses: the effects in ``import_effects`` whose objects its code names, by position. Empty if no test
+        failed, like the previous two fields.
     """
 
     file: str

@@ -265,7 +265,7 @@ class Observation:
     """The observed result of one run of a test command.
 
     :ivar exit_code: None if unknown.
-    :ivar exit_reason: why the exit code is not the one that the tests explain; empty if unknown.
+    :ivar exit_reason: the reason for an exit code that the tests do not explain; empty if unknown.
     :ivar incomplete: why the run is incomplete, in plain words; empty if it is complete.
     :ivar rerun: the words of the command that runs tests again, without the selection; empty if unknown.
     :ivar failed_option: the option of the test command that runs exactly the failing tests, such as

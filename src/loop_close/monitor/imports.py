@@ -459,7 +459,7 @@ def _grouped(statements: Iterable[Statement]) -> Iterable[list[Statement]]:
 
 
 def _parsed(file: str) -> list[Statement]:
-    from loop_close.syntax.uses import statements_of  # late: a green run does without
+    from loop_close.syntax.uses import statements_of  # imported late, as green runs do not need it
 
     try:
         with tokenize.open(file) as source:

@@ -12,7 +12,7 @@ def code_of(tmp_path, source):
 
 
 @pytest.mark.parametrize(
-    ("source", "is_owed"),
+    ("source", "expected"),
     [
         ("def f(): 1 + 1", True),
         ("def f(): return None", True),
@@ -31,12 +31,12 @@ def code_of(tmp_path, source):
         ("x = lambda n: n\n\n@x\n@x\ndef f() -> int: pass", True),
     ],
 )
-def test_owed(tmp_path, source, is_owed):
-    assert ReturnTypeIndex().must_return_value(code_of(tmp_path, source)) is is_owed
+def test_must_return_a_value(tmp_path, source, expected):
+    assert ReturnTypeIndex().must_return_value(code_of(tmp_path, source)) is expected
 
 
 @pytest.mark.parametrize(
-    ("annotation", "is_meant"),
+    ("annotation", "expected"),
     [
         ("None", True),
         ("int | None", True),
@@ -58,12 +58,12 @@ def test_owed(tmp_path, source, is_owed):
         ("'" + "int | " * 5_000 + "None'", False),
     ],
 )
-def test_none_is_meant(tmp_path, annotation, is_meant):
+def test_annotation_allows_none(tmp_path, annotation, expected):
     source = f"from __future__ import annotations\n\ndef f(n=0) -> {annotation}:\n    if n: return n"
-    assert ReturnTypeIndex().may_return_none(code_of(tmp_path, source)) is is_meant
+    assert ReturnTypeIndex().may_return_none(code_of(tmp_path, source)) is expected
 
 
-def test_without_annotation_none_is_not_meant(tmp_path):
+def test_none_is_not_allowed_without_annotation(tmp_path):
     assert not ReturnTypeIndex().may_return_none(code_of(tmp_path, "def f(): 1 + 1"))
 
 
