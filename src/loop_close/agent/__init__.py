@@ -1,1 +1,1 @@
-"""What an agent's loop is judged by: what it says, what its tools gave back, what it may spend. Pure functions."""
+"""Judging the loop of an agent: its messages, the results of its tools, its limits. Pure functions."""

@@ -74,7 +74,7 @@ class ResponseAnalyzer:
         return stuck_in(error_history)
 
     def extract_work_summary(self, response: str) -> str:
-        """Like ``Modified 3 files, 12 tests passing, 2 errors fixed``; empty where nothing of it is told."""
+        """Like ``Modified 3 files, 12 tests passing, 2 errors fixed``; empty if the response reports none of it."""
         return summary_of(read_response(response))
 
     def calculate_confidence(self, response: str, context: AnalysisContext) -> float:
@@ -189,7 +189,7 @@ def _confidence(number: int) -> float:
     return min(100.0, number * _A_TIME)
 
 
-# The errors that a response or an error text tells of, and what is the same error again.
+# The errors that a response or an error text reports, and when two are the same.
 
 _LONGEST = 300
 _EXCEPTION = re.compile(
@@ -229,7 +229,7 @@ _MAY_BE_GREEN = re.compile(r"\bpass|^OK\b|congratulations")
 def errors_in(lines: Sequence[Line]) -> tuple[str, ...]:
     """The lines that report an error, after the last test run that is shown to be green, bounded.
 
-    Words about errors ("handled the KeyError", "0 errors", ``test_exception PASSED``) are no report of one.
+    Words about errors ("handled the KeyError", "0 errors", ``test_exception PASSED``) do not report one.
     """
     texts = [line.text for line in lines if line.kind != "quote"]
     return tuple(_reports(_after_green(lines, texts)))[:100]
@@ -238,7 +238,7 @@ def errors_in(lines: Sequence[Line]) -> tuple[str, ...]:
 def error_pattern(text: str) -> str:
     """What is the same whenever an error comes again: its last exception, else its first error line, values masked.
 
-    :returns: empty where the text tells of no error; its first line where it tells of nothing that is known.
+    :returns: empty if the text reports no error; its first line if it has no known form of one.
     """
     texts = [line.text for line in lines_of(text) if line.text.strip()]
     exceptions = [line for line in texts if _EXCEPTION.match(line) and not _GOOD.search(line)]
@@ -247,7 +247,7 @@ def error_pattern(text: str) -> str:
 
 
 def error_patterns(text: str) -> frozenset[str]:
-    """The same for every error that a text tells of, each line with an exception or a report of an error."""
+    """The same for every error in a text: each line with an exception or a report of an error."""
     texts = [line.text for line in lines_of(text) if line.text.strip()]
     found = {error_pattern(line) for line in texts if _is_report(line) and not _IS_FRAME.match(line)}
     return frozenset(filter(None, (*found, error_pattern(text))))
@@ -308,9 +308,9 @@ _PASSING = re.compile(
 
 
 def summary_of(response: Response) -> str:
-    """Files changed, tests run, errors fixed, as far as the response tells.
+    """Files changed, tests run, errors fixed, as far as the response reports them.
 
-    :returns: like ``Modified 3 files, 12 tests passing, 2 errors fixed``; empty where it tells nothing.
+    :returns: like ``Modified 3 files, 12 tests passing, 2 errors fixed``; empty if it reports nothing.
     """
     files, fixed = _files(response), sum(_numbers(_FIXED, response))
     parts = [f"Modified {_counted(files, 'file')}"] if files else []
@@ -344,7 +344,7 @@ def _tests(response: Response) -> list[str]:
 
 
 def _numbers(patterns: tuple[re.Pattern[str], ...], response: Response) -> list[int]:
-    """The number in each match, in the sentences; 1 where it names none."""
+    """The number in each match, in the sentences; 1 if it names none."""
     texts = [sentence.text for sentence in response.sentences]
     return [_value(m[1] or "1") for pattern in patterns for text in texts for m in pattern.finditer(text)]
 

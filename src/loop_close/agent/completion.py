@@ -30,7 +30,7 @@ _FRACTION = re.compile(
     r"\b(\d{1,6}) ?(?:/|of|out of) ?(?:the |all )?(\d{1,6}) (?:\w+ )?(?:tests?|specs?) \w*\s?(?:pass|green"
     r"|succe)"
 )
-# What agents are told to end their message with: Ralph's status block, ralph-orchestrator's check box.
+# How agents are asked to end their message: Ralph's status block, ralph-orchestrator's check box.
 _EXIT = re.compile(r"^[\s>*_`#-]*EXIT[_ ]SIGNAL[*_`]*\s*[:=]\s*[*_`]*(true|false|yes|no)\b", re.IGNORECASE)
 #: The check box that ralph-orchestrator's agents tick in the file of their task.
 BOX = re.compile(r"^\s*[-*+]\s+\[([ xX]?)\]\s+[*_`]*TASK_COMPLETE\b")
@@ -91,7 +91,7 @@ def _markers(response: Response) -> tuple[dict[str, Level], tuple[str, ...]]:
 def completion_signal(said: CompletionClaims, response: Response) -> CompletionSignal:
     """Two signals or a very strong one complete, where nothing is taken back.
 
-    A test run shown to be green is a signal as one that is told of.
+    A green test run that is shown is a signal, as one that is only reported.
     """
     levels = [level for _, level in said.claims if level != "tests"]
     has_tests = response.is_green or any(level == "tests" for _, level in said.claims)
@@ -159,9 +159,9 @@ def _output(response: Response) -> tuple[str, ...]:
     return (f"its test output: {tally.failed} failed" if tally.failed else "its test output is not green",)
 
 
-# The words by which an agent says that its work is done, and where they stand in a sentence.
+# The words by which an agent says that its work is done, and their places in a sentence.
 
-#: ``tests`` is no keyword of completion, but a signal beside one: tests are said to pass.
+#: ``tests`` is not a keyword of completion, but a signal beside one: tests are said to pass.
 Level = Literal["very high", "high", "tests"]
 
 
@@ -174,7 +174,7 @@ class Keyword(NamedTuple):
 
 
 class Mention(NamedTuple):
-    """Where a keyword stands in a sentence."""
+    """A keyword and its place in a sentence."""
 
     keyword: Keyword
     start: int
@@ -235,7 +235,7 @@ def mentions(sentence: str) -> list[Mention]:
     return sorted(found, key=lambda mention: mention.start)[:_MOST]
 
 
-# What stands around a keyword of completion that is no report: the patterns, for text in lower case.
+# Text around a keyword of completion that makes it no report: the patterns, for text in lower case.
 # Those that end in ``$`` are asked of what comes before the keyword, those that begin with ``^`` of what
 # comes after it.
 
@@ -269,7 +269,7 @@ _CARRIED = re.compile(
     r"|\w'll\b)[^,;]*\b(?:and|or)\s*$"
 )
 _AFTER = re.compile(r"\bafter (?!\w+ing\b)")
-#: "When I ran the tests" tells of the past.
+#: "When I ran the tests" is about the past.
 _RAN = re.compile(r"\b(?:when|once) (?:i|we) (?:re-?)?(?:ran|run|\w+ed)\b")
 _CONDITION_FIRST = re.compile(
     r"^\W*(?:and |so |but |then |now )?(?:if|unless|once|until|when|whenever|as soon as|assuming|provided)\b"
@@ -338,7 +338,7 @@ Reading = Literal["claim", "open", "none"]
 
 
 class Around(NamedTuple):
-    """A keyword with what stands around it.
+    """A keyword with the text around it.
 
     :ivar before: the rest of its clause to the left; ``after`` to the right.
     :ivar earlier: the sentence before the clause; ``later`` the sentence after the keyword.
@@ -352,7 +352,7 @@ class Around(NamedTuple):
 
 
 def reading_of(sentence: str, mention: Mention) -> Reading:
-    """What the keyword says where it stands.
+    """What the keyword says in its sentence.
 
     :param sentence: in lower case.
     """
@@ -403,7 +403,7 @@ def _is_of_fewer(around: Around) -> bool:
 
 
 def _is_of_a_part(around: Around) -> bool:
-    """``Phase 1 is done``, and nobody says of how many."""
+    """``Phase 1 is done``, without the number of phases."""
     text = around.before + around.after
     return _PART.search(text) is not None and _OF_HOW_MANY.search(text) is None
 
@@ -470,7 +470,7 @@ _OPEN = any_of(
     r"\b(?:is|am|i'm|are|still|currently|got|we're) (?:\w+ )?blocked\b|^blocked\b",
     r"\b(?:will|i'll|we'll) (?:continue|finish|complete|tackle|fix|do the rest|address)\b",
 )
-#: The clause tells of the past, of what is no longer open, or of what the program does.
+#: The clause is about the past, about what is no longer open, or about what the program does.
 _NOT_OPEN = any_of(
     _PAST,
     _CONDITION,
@@ -564,7 +564,7 @@ _WORD = re.compile(r"[\w']+")
 #: So many words beside the keyword make it a phrase, as (before, after).
 _BESIDE = ((2, 0), (1, 1), (0, 2))
 
-#: ``phrase``: the words beside it are the task's, too. ``bare``: nothing stands beside it, and the task has it.
+#: ``phrase``: the words beside it are the task's, too. ``bare``: it is alone, and the task has it.
 Echo = Literal["", "bare", "phrase"]
 
 

@@ -14,19 +14,19 @@ AnswerKind = Literal["nothing", "go_on", "end"]
 #: So often in a row an agent is sent back, as long as no run in between advanced.
 CAP = 5
 _NAMED = 3
-#: Why an agent is sent back that edited what no test runs.
+#: Why an agent is sent back that edited functions that no test runs.
 NOT_RUN = "edited functions were not run"
-#: Why it is sent back where tests were changed, and it cannot be decided whether they still demand the same.
+#: Why it is sent back if tests were changed, and it cannot be decided whether they still demand the same.
 ASKED = "tests were changed"
-#: Why it is let go where all that fails failed before its session.
+#: Why it is let go if all that fails failed before its session.
 BEFORE = "failures of before the session"
-#: Why it is sent back where the history of runs was taken away.
+#: Why it is sent back if the history of runs was removed.
 LOST = "the history of runs was removed"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GateAnswer:
-    """What to tell the host.
+    """The answer to the host.
 
     :ivar text: facts for the agent (``go_on``) or for the person (``end``).
     :ivar why: for a log, in a few words.
@@ -41,20 +41,20 @@ class GateAnswer:
 class Situation:
     """What is known when an agent wants to stop.
 
-    :ivar run: the number of the last run, 0 where none is remembered; ``source`` whose.
+    :ivar run: the number of the last run, 0 if none is remembered; ``source`` whose.
     :ivar standing: ``green``, ``failing`` or ``stuck``.
     :ivar is_running: a run is under way: what it comes to is not known yet.
-    :ivar killed: the number of the source's last run where that was killed before its end; 0 for none.
-    :ivar stuck: why the loop is to end (the breaker, or an exit strategy); empty where it is not.
-    :ivar edited: project files that differ from what the last run saw, by path; None where that is not known.
-    :ivar prompt: the next prompt; ``prompt_file`` where it lies.
+    :ivar killed: the number of the source's last run if that was killed before its end; else 0.
+    :ivar stuck: why the loop is to end (the breaker, or an exit strategy); empty if it is not.
+    :ivar edited: project files that differ from what the last run saw, by path; None if it is unknown.
+    :ivar prompt: the next prompt; ``prompt_file`` is its path.
     :ivar command: what runs the tests.
     :ivar blocks: how often in a row the agent was sent back in this session.
-    :ivar not_run: which edited functions no test ran, in words; empty where that is not to be said.
+    :ivar not_run: which edited functions no test ran, in words; empty if that is not reported.
     :ivar tampered: what was done to tests and is neither undone nor accepted, in words; empty for nothing.
-    :ivar question: about changes to tests that cannot be decided, for once; empty where there is none.
-    :ivar lost: what is known where the history was taken away while the agent was at work; empty where it was not.
-    :ivar before: that all failures were there before the session, in words; empty where it did not. ``is_before_told``:
+    :ivar question: about changes to tests that cannot be decided, for once; empty if there is none.
+    :ivar lost: what is known if the history was removed while the agent was at work; empty if it was not.
+    :ivar before: that all failures were there before the session, in words; empty if it did not. ``is_before_told``:
         the agent was sent back for it.
     :ivar is_again: it only goes on because it was sent back; ``is_unmoved``: no run and no edit since.
     """
@@ -81,15 +81,17 @@ class Situation:
 
 
 def answer(situation: Situation) -> GateAnswer:
-    """What the host is told: nothing where the agent may stop.
+    """The answer to the host: nothing if the agent may stop. The first rule that applies decides.
 
-    The rules in order: nothing is remembered, or a run is under way: it may stop. The loop is stuck, and nothing was
-    edited since: it ends. All that fails failed before the session, and it was told so: it may stop, and the person is
-    told. It was sent back as often as the cap says, or was sent back and did nothing since: it may
-    stop, as a gate has to end by itself; what was done to tests is then handed to a person. The history was taken away,
-    the last run was killed, or files were edited since the tests ran: it is told so, with the command. The last run is
-    red, or tests are not what they were: it is given the next prompt. The last run is green, and it cannot be decided
-    whether changed tests demand what they did, or no test ran some of the edited functions: it is asked, or told which.
+    - Nothing is remembered, or a run is under way: the agent may stop.
+    - The loop is stuck, and nothing was edited since: it ends.
+    - All that fails failed before the session, and the agent knows: it may stop, and the person is informed.
+    - It was sent back as often as the cap says, or did nothing since it was sent back: it may stop, as a gate has to
+      end by itself. A person then gets the changes to tests.
+    - The history was removed, the last run was killed, or files were edited since: it gets the command.
+    - The last run is red, or tests were tampered with: it gets the next prompt.
+    - The last run is green, and changed tests may demand less: it is asked.
+    - The last run is green, and no test ran some of the edited functions: it gets their names.
     """
     if not situation.run and not situation.lost:
         return GateAnswer(kind="nothing", why="no runs recorded")

@@ -24,7 +24,7 @@ LimitName = Literal["iterations", "runtime", "cost", "failures"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """What a loop may spend, each reached at ``>=``; ``math.inf`` is no limit.
+    """What a loop may spend, each reached at ``>=``; ``math.inf`` means unlimited.
 
     The defaults are those of ralph-orchestrator's loop detection.
 
@@ -159,13 +159,13 @@ class SafetyGuard:
 
     @property
     def found(self) -> LoopFound | None:
-        """What the last output repeats, and how closely; None where it repeats nothing."""
+        """What the last output repeats, and how closely; None if it repeats nothing."""
         return self._found
 
     def check(self, now: float) -> LimitReached | None:
         """The limit that is reached, None while there is none: to be asked before each turn.
 
-        :raises ValueError: when ``now`` is no finite number.
+        :raises ValueError: if ``now`` is not a finite number.
         """
         self._pass(now)
         return limit_reached(self._spent, self.limits)

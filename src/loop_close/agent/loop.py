@@ -116,7 +116,7 @@ _COUNTS = 1_000
 class Trend:
     """Failure counts of the loop's own runs; the history also has runs that the agent made by itself.
 
-    :ivar failing: number of failing tests after each run, where it is known.
+    :ivar failing: number of failing tests after each run, if it is known.
     :ivar vain: turns in a row without a new minimum of failing tests.
     :param patience: such turns that are allowed before an open breaker counts as open.
     """
@@ -188,7 +188,7 @@ class AgentLoop:
 
     @property
     def failing(self) -> Sequence[int]:
-        """Number of failing tests after each run, where it is known."""
+        """Number of failing tests after each run, if it is known."""
         return self._trend.failing
 
     @property
@@ -401,8 +401,8 @@ class AgentLoop:
     def _is_repeating(self, outcome: RunOutcome) -> bool:
         """Whether the agent repeats an earlier message while the runs make no progress.
 
-        Equal messages over different edits are no loop if the runs advance. The agent must have been asked before, by
-        a half-open breaker, to try something else. Green runs do not show whether edits advance: there it is a loop
+        Equal messages after different edits are not a loop if the runs advance. A half-open breaker must have
+        asked the agent before to try something else. Green runs do not show whether edits advance: there it is a loop
         if nothing was edited, or at the third repetition in a row.
         """
         if self._guard.found is None or outcome.has_advanced:
@@ -444,7 +444,7 @@ _MAX_FACT = 400
 def turn_prompt(task: str, tests: str, facts: Sequence[str]) -> str:
     """The text of a turn, as Markdown.
 
-    :param task: what the user wants done, as it was written; empty where the tests say it all.
+    :param task: what the user wants done, as it was written; empty if the tests say it all.
     :param tests: the next prompt.
     :param facts: of the loop, a line each; nothing of them is an order.
     """

@@ -347,7 +347,7 @@ def read_object(text: str) -> AgentOutput | None:
 # Aider: plain text, with what it cost.
 # After calculate_and_show_tokens_and_cost and get_announcements in aider/coders/base_coder.py of
 # Aider-AI/aider (May 2026), and recorded outputs of 0.86.2. It has no output format for programs; it exits
-# with 0 where the model's interface answered with an error.
+# with 0 if the model's interface answered with an error.
 
 _AMOUNT = r"\$\d{1,9}(?:\.\d{1,12})?+"
 # Without a terminal, lines are wrapped at 80 columns, so that any space may be a line break. The line has no cost if

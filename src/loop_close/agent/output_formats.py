@@ -160,7 +160,7 @@ _SESSIONS = {"thread.started": "thread_id", "session.created": "session_id"}
 class Codex(OutputReader):
     """Events have a ``type`` with a dot in it; the last message of the agent is its answer. No money.
 
-    Edits and searches are no results here: the events do not tell what came of them, so that any two of one
+    Edits and searches are not results here: the events do not have their effect, so that any two of one
     file would look the same.
     """
 
@@ -310,7 +310,7 @@ class OpenHands(OutputReader):
     status = _STATUS
 
     def take(self, event: Mapping[str, Any]) -> bool:
-        """Read one event. There is no cost: metrics are of the conversation, not of an event."""
+        """Read one event. The cost stays 0: metrics are of the conversation, not of an event."""
         kind = event.get("kind")
         if not all(isinstance(event.get(name), str) for name in ("kind", "id", "source")):
             return False
@@ -353,7 +353,7 @@ class OpenHands(OutputReader):
     def _observation(self, event: Mapping[str, Any]) -> None:
         observation = fields_of(event.get("observation"))
         code = observation.get("exit_code")
-        # A command that failed is no error to OpenHands; that of one that runs on is -1.
+        # OpenHands does not call a failed command an error; the code of a running one is -1.
         is_error = observation.get("is_error") is True or (is_number(code) and code > 0)
         self._end(event, observation.get("content"), is_error)
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from loop_close.text.sanitize import fence_after, sanitize
 
-#: What may stand beside test output in a response that has nothing else.
+#: The most characters beside test output in a response that has nothing else.
 _LEAD_IN = 200
 _DIFF = re.compile(r"(?:diff --git |[+-]{3} [ab]?/|@@ -\d|\*\*\* (?:Begin|Update|Add|Delete) )")
 
@@ -18,8 +18,8 @@ _DIFF = re.compile(r"(?:diff --git |[+-]{3} [ab]?/|@@ -\d|\*\*\* (?:Begin|Update
 class Response:
     """What is in a response.
 
-    :ivar tally: what the last test run came to that it shows; None where it shows none.
-    :ivar is_test_only: it shows test output and tells of no change.
+    :ivar tally: the result of the last test run that it shows; None without one.
+    :ivar is_test_only: it shows test output and reports no change.
     :ivar tells_of_work: it says or shows that something was changed.
     """
 
@@ -70,7 +70,7 @@ def any_of(*patterns: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile("|".join(patterns), flags)
 
 
-# Whether a sentence tells of work on a program, or is talk.
+# Whether a sentence reports work on a program, or is talk.
 
 
 def _words(*words: str) -> str:
@@ -173,9 +173,9 @@ _SUMMARY = re.compile(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PrintedCounts:
-    """What a test run came to.
+    """The result of a test run.
 
-    :ivar passed: 0 where it is not told; ``failed`` with the errors.
+    :ivar passed: 0 if unknown; ``failed`` includes the errors.
     """
 
     is_green: bool
@@ -189,10 +189,10 @@ def is_test_line(line: str) -> bool:
 
 
 def printed(lines: Sequence[str]) -> set[int]:
-    """The numbers of the lines that are test output: what a runner prints, and what stands between such lines."""
+    """The numbers of the lines that are test output: what a runner prints, and the lines between."""
     found = {number for number, line in enumerate(lines) if is_test_line(line)}
     if not any(_RAN.match(lines[number]) for number in found):
-        found = {number for number in found if lines[number] != "OK"}  # somebody's word
+        found = {number for number in found if lines[number] != "OK"}  # a word of the agent
     start = None
     for number in sorted(found):
         if start is None and _START.match(lines[number]):
@@ -204,7 +204,7 @@ def printed(lines: Sequence[str]) -> set[int]:
 
 
 def printed_counts(lines: Iterable[str]) -> Iterator[PrintedCounts]:
-    """What the runs came to whose output stands in the lines, in their order."""
+    """The results of the runs whose output is in the lines, in their order."""
     ran = 0
     for line in lines:
         count = _RAN.match(line)
@@ -239,7 +239,7 @@ def _counted(line: str) -> PrintedCounts | None:
     return PrintedCounts(is_green=passed > 0 and not failed, passed=passed, failed=failed)
 
 
-# What the lines of a response are: prose, code, somebody's words quoted, the output of tests.
+# What the lines of a response are: prose, code, quotations, the output of tests.
 
 Kind = Literal["prose", "item", "todo", "heading", "code", "quote", "test", "blank"]
 
@@ -264,7 +264,7 @@ _SPEAKER = re.compile(
 class Line:
     """One line of a response.
 
-    :ivar kind: ``todo`` is an item of a list with an empty check box; ``code`` stands in a fence or is indented.
+    :ivar kind: ``todo`` is an item of a list with an empty check box; ``code`` is in a fence or indented.
     """
 
     kind: Kind
@@ -472,7 +472,7 @@ class AnalysisContext:
     :ivar iteration: the number of the turn, from 1; ``max_iterations`` the last one allowed, 0 for no limit.
     :ivar previous_responses: the oldest first.
     :ivar error_history: the errors of the turns so far, one text a turn, the oldest first.
-    :ivar task_description: what the agent was told to do.
+    :ivar task_description: the agent's task.
     """
 
     iteration: int = 1
@@ -522,7 +522,7 @@ class ConfidenceParts:
     :ivar keywords: how strongly completion is claimed.
     :ivar tests: whether tests are said or shown to pass.
     :ivar quality: how long and how specific the response is.
-    :ivar no_errors: 100 where it tells of no error.
+    :ivar no_errors: 100 if it reports no error.
     """
 
     keywords: float = 0.0
@@ -536,9 +536,9 @@ class AnalysisResult:
     """What one response comes to by itself, before it is weighed against the tests.
 
     :ivar should_exit: the agent claims completion with confidence, or it is stuck.
-    :ivar exit_reason: why, in a sentence; None where it should go on.
+    :ivar exit_reason: why, in a sentence; None if it should go on.
     :ivar confidence: from 0 to 100, made of ``parts``.
-    :ivar work_summary: like ``Modified 3 files, 12 tests passing, 2 errors fixed``; empty where nothing is told.
+    :ivar work_summary: like ``Modified 3 files, 12 tests passing, 2 errors fixed``; empty without any of it.
     """
 
     should_exit: bool = False

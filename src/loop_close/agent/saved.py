@@ -18,7 +18,7 @@ class StateReader:
     """One object of a saved state.
 
     :param value: what JSON gave.
-    :param path: where it stands, for the message.
+    :param path: its place in the state, for the message.
     """
 
     def __init__(self, value: object, path: str = "state") -> None:
@@ -69,7 +69,7 @@ class StateReader:
         return float(value)
 
     def text(self, name: str, among: Sequence[str] = ()) -> str:
-        """A text; one of those in ``among`` where there are any."""
+        """A text; if ``among`` is not empty, one of these."""
         value = self._get(name)
         if not isinstance(value, str) or (among and value not in among):
             wanted = f"one of {', '.join(among)}" if among else "a string"
@@ -94,7 +94,7 @@ class StateReader:
         return StateReader(self._get(name), f"{self.path}.{name}")
 
     def plain(self, name: str) -> Mapping[str, Any]:
-        """An object as it is, for somebody else to read."""
+        """An object as it is, for another reader."""
         return self.record(name)._fields
 
     def records(self, name: str) -> list[StateReader]:
@@ -107,7 +107,7 @@ class StateReader:
         return {str(key): StateReader(v, f"{inner.path}[{_told(key)}]") for key, v in inner._fields.items()}
 
     def optional(self, name: str) -> StateReader | None:
-        """An object, or None where none was saved."""
+        """An object, or None if none was saved."""
         return None if self._get(name) is None else self.record(name)
 
     def _list(self, name: str) -> Sequence[object]:
@@ -140,7 +140,7 @@ def _kind(value: object) -> str:
 
 # What a setting may be, said by name when it is something else.
 
-# Whole numbers have no end, but far enough on they are no float.
+# Whole numbers have no limit, but a float cannot hold larger ones.
 _LARGEST = 1e300
 
 

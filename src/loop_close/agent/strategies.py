@@ -285,7 +285,7 @@ def parse_strategy(text: str, available: Iterable[ExitStrategy] = BUILT_IN) -> E
 
     :param available: those that can be named.
     :raises ValueError: for a part that is unknown, empty or there twice; for two strategies of one name, and for a name
-        that nobody could type.
+        that cannot be typed.
     """
     known = _by_name(available)
     names = [part.strip() for part in text.split(_JOIN)]
@@ -416,7 +416,7 @@ class FixPlan:
 
 
 def followed(plan: FixPlan, steps: Sequence[tuple[str, bool]]) -> FixPlan:
-    """A plan of a user's own steps as they stand now; attempts are kept by description.
+    """A plan of a user's own steps in their current state; attempts are kept by description.
 
     :param steps: (description, whether it is completed), in the order in which they are to be taken.
     """
@@ -448,13 +448,13 @@ def updated(
     """The plan after a run.
 
     A step is completed when its cause is gone from a complete run. An edit counts as an attempt at the steps that it
-    cleared; where it cleared none, at the current one.
+    cleared; if it cleared none, at the current one.
 
     :param causes_now: what each root cause of the run is, by its id, the first to fix first.
     :param is_complete: every test was meant to run, the run came to its end, and no test was taken out of it.
     :param is_edited: the program was changed since the run before.
     :param max_attempts: of steps that are new.
-    :raises ValueError: for a ``max_attempts`` that is no whole number above 0.
+    :raises ValueError: for a ``max_attempts`` that is not a whole number above 0.
     """
     check_whole("max_attempts", max_attempts, 1)
     current = plan.current_step

@@ -427,7 +427,7 @@ def _digest(*parts: str) -> str:
 #: brake, the second our own. Our own with the value false: it made progress.
 NON_ADVANCING_KEYS = ("ai.nimblebrain/non-advancing", "dev.loop-close/non-advancing")
 OWN_KEY = NON_ADVANCING_KEYS[1]
-#: True: an infrastructure failure, which tells nothing about the tool.
+#: True: an infrastructure failure, which says nothing about the tool.
 INFRASTRUCTURE_KEYS = ("ai.nimblebrain/infra-error", "dev.loop-close/infrastructure")
 
 

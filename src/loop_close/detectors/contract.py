@@ -28,7 +28,7 @@ class Detector:
     :ivar is_fallback: its finding on a failure counts only when no other detector claims that failure.
     :ivar label_for: what one finding is called, in the singular, where findings are of several kinds; None where
         ``label`` fits all of them.
-    :ivar advise: how this very finding is fixed, empty where nothing general is true of it; None where ``hint`` fits.
+    :ivar advise: how this very finding is fixed, empty if nothing general is true of it; None where ``hint`` fits.
     """
 
     id: str

@@ -10,7 +10,7 @@ from loop_close.detectors.contract import Detector, claim
 from loop_close.facts import is_a
 from loop_close.model import Evidence, Failure, Observation
 
-#: By number, as far as Linux and macOS agree on those that nobody sends on purpose; out of memory is a kill.
+#: By number, as far as Linux and macOS agree, without those sent on purpose; out of memory is a kill.
 _SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV"}
 _SHELL_OFFSET = 128
 _FATAL = ("Fatal Python error", "Windows fatal exception")
@@ -44,7 +44,7 @@ def is_dead_worker(failure: Failure) -> bool:
 
 
 def _signal(exit_code: int | None) -> str:
-    """The fatal signal that an exit code stands for: negative from Python, from 128 on by a shell."""
+    """The fatal signal of an exit code: negative from Python, from 128 on from a shell."""
     if exit_code is None:
         return ""
     number = -exit_code if exit_code < 0 else exit_code - _SHELL_OFFSET

@@ -55,7 +55,7 @@ class CodeIssue(NamedTuple):
     """Something to show at a place.
 
     :ivar cause: the id of its root cause; ``kind`` that of the cause.
-    :ivar file: empty where no file is known; ``line`` is 0 where no line is.
+    :ivar file: empty if no file is known; ``line`` is 0 if no line is.
     :ivar title: plain text of one line; ``message`` may have several.
     :ivar fingerprint: unique in the report; the same in the next one, as far as cause, file and function are.
     :ivar is_check: a checker found it, such as a linter: each place is a finding of its own.
@@ -72,7 +72,7 @@ class CodeIssue(NamedTuple):
 
 
 def findings(document: Mapping[str, Any]) -> list[CodeIssue]:
-    """The root causes where to look first, in the report's order; then all other places where they show.
+    """The root causes at the place to look first, in the report's order; then all other places where they show.
 
     A run that is not green without a root cause, or is incomplete, is a finding as well.
     """
@@ -476,7 +476,7 @@ def _green(document: Mapping[str, Any]) -> str:
 
 
 def _facts(document: Mapping[str, Any]) -> Iterator[str]:
-    """Why the run tells nothing or not all, and the results of several sources as a table."""
+    """Why the run says nothing or not all, and the results of several sources as a table."""
     if why := why_no_result(document):
         yield from ("", line_of(why, 500))
     if len(document["sources"]) > 1:

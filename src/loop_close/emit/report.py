@@ -152,9 +152,9 @@ def _as_evidence(cause: Mapping[str, Any], test: str) -> dict[str, Any]:
 
 
 def why_no_result(result: Mapping[str, Any]) -> str:
-    """Why a report, or one of its sources, is not green though no root cause says so; empty where one does.
+    """Why a report, or one of its sources, is not green though no root cause says so; empty if one does.
 
-    :returns: why the run is incomplete also where there are root causes: more may fail.
+    :returns: why the run is incomplete, also if there are root causes: more may fail.
     """
     if result["verdict"] == "green":
         return ""
@@ -224,6 +224,6 @@ def said(exception: str, message: str) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """The beginning of a text; where it is cut it ends in ``…``."""
+    """The beginning of a text; a cut one ends in ``…``."""
     text = text.strip()
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -55,15 +55,15 @@ class Payload:
     """What a host says when it calls its hook.
 
     :ivar session: what the host calls the conversation; never empty.
-    :ivar cwd: the folder the agent works in; empty where the host does not say.
+    :ivar cwd: the folder the agent works in; empty if the host does not say.
     :ivar event: in the host's own words, such as ``Stop``.
     :ivar is_stop: the agent is about to stop; otherwise it has just used a tool.
     :ivar is_start: the session begins, and no agent is to be answered.
-    :ivar is_again: the agent only goes on because a hook sent it back; None where the host does not say, or not always.
-    :ivar loop_count: how often hooks sent it back in this conversation; None where the host does not count.
+    :ivar is_again: the agent only goes on because a hook sent it back; None if the host does not say, or not always.
+    :ivar loop_count: how often hooks sent it back in this conversation; None if the host does not count.
     :ivar is_interrupted: a person ended the work, or it broke off: the agent is not to be sent back.
     :ivar is_waiting: work is under way in the background, and wakes the agent when it is done.
-    :ivar message: what the agent said last; empty where the host does not say.
+    :ivar message: what the agent said last; empty if the host does not say.
     :ivar is_all_said: the message is all that the agent said since the person did, and not only the last of it.
     """
 
@@ -84,15 +84,15 @@ class Payload:
 class Config:
     """The file that makes a host call the hook; its text goes in and comes out, nothing is read or written.
 
-    :ivar project: where it lies below the project's root; ``user`` below the home folder.
-    :ivar fresh: its text where there is none yet.
-    :ivar added: from its text to one that has the hook; the same text where it has it. Raises ``ConfigError``.
-    :ivar removed: from its text to one without the hook; the same text where it has none, None where nobody else
-        wrote anything into it and the file can go. What ``added`` did to a text is undone to the byte. Raises
+    :ivar project: its path below the project's root; ``user`` below the home folder.
+    :ivar fresh: the text of a new file.
+    :ivar added: from its text to one that has the hook; the same text if it has it. Raises ``ConfigError``.
+    :ivar removed: from its text to one without the hook; the same text if it has none, None if it has
+        nothing else and the file can go. What ``added`` did to a text is undone to the byte. Raises
         ``ConfigError``.
     :ivar is_program: it is run, and has to be executable.
-    :ivar home: an environment variable that moves the user's folder; empty where there is none.
-    :ivar note: what else is left for a person to do; empty where it is nothing.
+    :ivar home: an environment variable that moves the user's folder; empty if there is none.
+    :ivar note: what else is left for a person to do; empty if it is nothing.
     """
 
     project: str
@@ -109,7 +109,7 @@ class Config:
 class Host:
     """A program that lets an agent work, and asks its hooks on the way.
 
-    Answers are what to print on standard output, one line without its end, with exit code 0; empty where nothing is
+    Answers are what to print on standard output, one line without its end, with exit code 0; empty if nothing is
     to be said, which always lets the agent do what it was about to.
 
     :ivar name: as users type it.
@@ -117,8 +117,8 @@ class Host:
     :ivar limit: the most bytes of a text that reach the agent uncut; answers keep to it.
     :ivar read: from the bytes on standard input to what they say. Raises ``PayloadError``, and nothing else.
     :ivar go_on: makes the agent go on, with the text as what it reads next. Empty for a blank text.
-    :ivar inform: lets the agent read the text without sending it back; empty where the host has no way to do that.
-    :ivar end: ends the run, and shows the text to the person; empty where the host has no way to do that.
+    :ivar inform: lets the agent read the text without sending it back; empty if the host has no way to do that.
+    :ivar end: ends the run, and shows the text to the person; empty if the host has no way to do that.
     """
 
     name: str
@@ -187,7 +187,7 @@ def _removed(slot: HookLocation, text: str) -> str | None:
 
 def fresh(slot: HookLocation) -> str:
     """The text of a file that holds nothing but our hook."""
-    # Ours goes first and not where a person would add it: so a file that we made is told from one that had the rest.
+    # Ours goes first and not where a person would add it: so a file that we made differs from one that had the rest.
     first, *rest = slot.path(slot.beside)
     document = {first: nested(tuple(rest), slot.entry), **slot.beside}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

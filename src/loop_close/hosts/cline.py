@@ -2,7 +2,7 @@
 
 It asks after each tool and not at the agent's end, so there is nothing to send back: the agent reads the text with the
 result of the tool. Texts are cut at 50,000 characters. The command line calls a tool that ran a success, whatever the
-command came to: that stands in the tool's output.
+result of the command is: that is in the tool's output.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def read(data: bytes) -> Payload:
 def added(content: str) -> str:
     """The program as it is, if it calls us.
 
-    :raises ConfigError: when it does not: nobody else can say where in it that would belong.
+    :raises ConfigError: when it does not: only its author knows where in it that would belong.
     """
     if _calls_us(content):
         return content
@@ -50,7 +50,7 @@ def added(content: str) -> str:
 def removed(content: str) -> str | None:
     """None for our program; another as it is, if it does not call us.
 
-    :raises ConfigError: when it does: nobody else can say what in it to take out.
+    :raises ConfigError: when it does: only its author knows what in it to take out.
     """
     if content == _SCRIPT:
         return None
@@ -60,7 +60,7 @@ def removed(content: str) -> str | None:
 
 
 def _calls_us(content: str) -> bool:
-    from loop_close.hosts.config_file import runs_hook  # late: to answer a hook nobody needs it
+    from loop_close.hosts.config_file import runs_hook  # late: not needed to answer a hook
 
     lines = (line for line in content.splitlines() if not line.lstrip().startswith("#"))
     return any(runs_hook(_NAME, line) for line in lines)
@@ -73,7 +73,7 @@ HOST = Host(
     title="Cline",
     limit=_LIMIT,
     read=read,
-    # The agent works on anyway, and reads the text. There is no end: the hook is asked after every tool, so that it
+    # The agent works on anyway, and reads the text. Without ``end``: the hook is asked after every tool, so that it
     # would end each task that a person starts to fix what is stuck.
     go_on=_context,
     inform=_context,

@@ -46,7 +46,7 @@ HOST = Host(
     limit=LIMIT,
     read=read,
     go_on=answer_with(lambda text: {"decision": "block", "reason": text}),
-    end=end_run,  # there is no inform: what Codex shows the agent at its end sends it on
+    end=end_run,  # without ``inform``: what Codex shows the agent at its end sends it on
     config=json_config(
         HookLocation(
             host="codex",

@@ -13,14 +13,14 @@ from loop_close.hosts import ConfigError, HookLocation, command_line, fresh, nes
 
 _WORDS = re.compile(r"""[\s"'=/\\]+""")
 _NAMES = ("loop-close", "loop-close.exe", "loop_close")
-# What ends a command of a shell, where it is not quoted; redirections such as ``2>&1`` do not.
+# The end of a command of a shell, if it is not quoted; redirections such as ``2>&1`` do not.
 _PIECE = re.compile(
     r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[0-9]?[<>]&[0-9-]?|&>|(?P<ends>\|\||&&|[;|&\n])|[^'"\\<>|&;\n0-9]+|.""",
     re.DOTALL,
 )
 _ENDS = re.compile(r"[;|&\n]")
 _REDIRECTED = re.compile(r"[<>]&|&>")
-#: Commands that only prepare the one that they stand beside, or say how it ends.
+#: Commands that only prepare the one beside them, or set its exit code.
 _BESIDE = ("cd", "pushd", "export", "unset", "set", "source", ".", "true", ":", "exit", "exec")
 _ASSIGNED = re.compile(r"\w+=")
 
@@ -64,7 +64,7 @@ def _is_beside(command: str) -> bool:
 
 
 def _is_nested(host: str, line: str) -> bool:
-    """Whether it stands in a line within the line, as after ``sh -c``, which may hold more."""
+    """Whether it is in a command within the line, as after ``sh -c``, which may hold more."""
     hooks = (each for each in _shell_commands(line) if _is_hook(host, each))
     return any(_ENDS.search(_REDIRECTED.sub("", each)) for each in hooks)
 
@@ -104,7 +104,7 @@ class JsonPart:
 class Layout:
     """How a text is laid out.
 
-    :ivar unit: what a level is indented by; None where all is on one line.
+    :ivar unit: what a level is indented by; None if all is on one line.
     """
 
     unit: str | None
@@ -114,7 +114,7 @@ class Layout:
 def parse(text: str) -> object:
     """The value that the text holds.
 
-    :raises ValueError: when it is no JSON, which is stricter here than in Python.
+    :raises ValueError: if it is not JSON, which is stricter here than in Python.
     """
     try:
         return _DECODER.decode(text)
@@ -171,7 +171,7 @@ def written(value: object, layout: Layout, indent: str = "") -> str:
 def inserted(text: str, at: int, name: str, value: object, layout: Layout) -> str:
     """The text with one more part at the end of the container at an offset.
 
-    In a container that was empty nothing stands between the bracket and the part: :func:`is_filled` tells by it that
+    In a container that was empty nothing is between the bracket and the part. From this :func:`is_filled` sees that
     the container was there before.
 
     :param name: empty for a list.
@@ -241,7 +241,7 @@ def _indent_at(text: str, at: int) -> str:
 
 
 def _gap(text: str, there: list[JsonPart]) -> str:
-    """What stands after a comma of this container."""
+    """The text after a comma of this container."""
     if len(there) == 1:
         return " "
     return text[text.index(",", there[-2].end) + 1 : there[-1].start]
@@ -256,7 +256,7 @@ Chain = tuple[tuple[int, int], ...]
 
 
 def added(slot: HookLocation, text: str) -> str:
-    """The text with our hook; the same text where it has it.
+    """The text with our hook; the same text if it has it.
 
     :raises ConfigError: when the text cannot hold it.
     """
@@ -274,7 +274,7 @@ def added(slot: HookLocation, text: str) -> str:
 
 
 def removed(slot: HookLocation, text: str) -> str | None:
-    """The text without our hook, whatever event it is for; None where it is the one that we made.
+    """The text without our hook, whatever event it is for; None if it is the one that we made.
 
     :raises ConfigError: when the text cannot be read.
     """

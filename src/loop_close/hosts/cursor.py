@@ -57,7 +57,7 @@ HOST = Host(
     title="Cursor",
     limit=LIMIT,
     read=read,
-    # There is no inform: any text sends the agent back, as the next message of the conversation.
+    # Without ``inform``: any text sends the agent back, as the next message of the conversation.
     go_on=answer_with(lambda text: {"followup_message": text}),
     config=json_config(
         HookLocation(

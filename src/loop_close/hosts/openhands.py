@@ -48,7 +48,7 @@ HOST = Host(
     title="OpenHands",
     limit=LIMIT,
     read=read,
-    # There is no inform: a text is shown to the agent only with a denial. There is no end either.
+    # Without ``inform``: a text is shown to the agent only with a denial. Without ``end``, too.
     go_on=answer_with(lambda text: {"decision": "deny", "additionalContext": text}),
     config=json_config(
         HookLocation(host="openhands", path=path, entry=group_of(_HANDLER, matcher="*"), is_at_top=True),

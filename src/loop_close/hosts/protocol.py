@@ -15,7 +15,7 @@ _LONGEST_PATH = 4_096
 
 
 def document_of(data: bytes) -> Document:
-    """The JSON object in the bytes; a byte-order mark before it is no fault.
+    """The JSON object in the bytes; a byte-order mark before it is allowed.
 
     :raises PayloadError: when there is none.
     """
@@ -27,7 +27,7 @@ def document_of(data: bytes) -> Document:
         document = json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise PayloadError(f"the input is invalid UTF-8 at byte {error.start}") from None
-    except (ValueError, RecursionError) as error:  # also for numbers and depths that nobody reads
+    except (ValueError, RecursionError) as error:  # also for numbers and depths that Python refuses
         raise PayloadError(f"the input is invalid JSON: {error}") from None
     if not isinstance(document, dict):
         raise PayloadError(f"the input is {_kind(document)}, not an object")
@@ -67,15 +67,15 @@ def needed(document: Document, *keys: str) -> str:
 
 
 def session_of(document: Document) -> str:
-    """The conversation; a subagent's own where it is one that asks, as each is sent back by itself.
+    """The conversation; for a subagent its own, as each is sent back by itself.
 
-    :raises PayloadError: where it is missing.
+    :raises PayloadError: if it is missing.
     """
     return " ".join(filter(None, (needed(document, "session_id"), text(document, "agent_id"))))
 
 
 def text(document: Document, key: str) -> str:
-    """A text; empty where the key is missing or null.
+    """A text; empty if the key is missing or null.
 
     :raises PayloadError: for another type.
     """
@@ -84,7 +84,7 @@ def text(document: Document, key: str) -> str:
 
 
 def folder(document: Document, key: str) -> str:
-    """A path; empty where the key is missing or null.
+    """A path; empty if the key is missing or null.
 
     :raises PayloadError: for another type, and for what no path can be.
     """
@@ -97,7 +97,7 @@ def folder(document: Document, key: str) -> str:
 
 
 def first_folder(document: Document, key: str) -> str:
-    """The first path of a list; empty where there is none.
+    """The first path of a list; empty if there is none.
 
     :raises PayloadError: for another type.
     """
@@ -107,7 +107,7 @@ def first_folder(document: Document, key: str) -> str:
 
 
 def flag(document: Document, key: str) -> bool:
-    """A boolean; False where the key is missing or null.
+    """A boolean; False if the key is missing or null.
 
     :raises PayloadError: for another type.
     """
@@ -115,7 +115,7 @@ def flag(document: Document, key: str) -> bool:
 
 
 def count(document: Document, key: str) -> int | None:
-    """A number of times; None where the key is missing or null.
+    """A number of times; None if the key is missing or null.
 
     :raises PayloadError: for another type, and below 0.
     """
@@ -128,7 +128,7 @@ def count(document: Document, key: str) -> int | None:
 
 
 def items(document: Document, key: str) -> Sequence[object]:
-    """A list; empty where the key is missing or null.
+    """A list; empty if the key is missing or null.
 
     :raises PayloadError: for another type.
     """
@@ -137,7 +137,7 @@ def items(document: Document, key: str) -> Sequence[object]:
 
 
 def inner(document: Document, key: str) -> Document:
-    """An object; empty where the key is missing or null.
+    """An object; empty if the key is missing or null.
 
     :raises PayloadError: for another type.
     """

@@ -244,7 +244,7 @@ def _source(cause: RootCause, at: ProbablePlace, report: Report, level: int) -> 
 
 
 def second_place(cause: RootCause) -> Suspect | None:
-    """The second suspect where it needs a look, as the first one is not clear."""
+    """The second suspect if it needs a look, as the first one is not clear."""
     first, second = cause.suspects[:2] if len(cause.suspects) > 1 else (None, None)
     if first is None or second is None or second.source is None or second.function == MODULE:
         return None
@@ -287,7 +287,7 @@ def _column(raised: Raised | None) -> int:
 
 
 def _lines_run(cause: RootCause, suspect: Suspect | None, report: Report) -> frozenset[int]:
-    """The lines of the suspect that failing tests of the cause ran; empty where that is not known of all of them."""
+    """The lines of the suspect that failing tests of the cause ran; empty if it is unknown for some of them."""
     calls = report.observation.calls
     tests = {failure.nodeid for failure in _failures(cause)}
     if calls is None or suspect is None or not tests <= calls.failed.keys():
@@ -335,7 +335,7 @@ def _proof(failure: Failure, at: ProbablePlace, level: int) -> Iterator[str]:
 
 
 def _line_of_test(failure: Failure, at: ProbablePlace) -> str:
-    """The line of the test that failed, as code; empty where that is the place itself, or not known."""
+    """The line of the test that failed, as code; empty if that is the place itself, or not known."""
     test = _test_frame(failure.raised)
     if test is None or (test.file, test.line) == (at.file, at.line):
         return ""
@@ -413,7 +413,7 @@ def _is_in(frame: Frame, suspect: Suspect) -> bool:
 
 
 def _advice(cause: RootCause, advisers: Mapping[str, Detector]) -> Iterator[str]:
-    """General advice where it fits this very failure; that of others after what their detector calls it."""
+    """General advice if it fits this very failure; that of others after their detector's name for it."""
     detector = advisers.get(cause.kind)
     hint = detector.hint_for(cause.evidence[0]) if detector is not None else ""
     if detector is not None and hint:
@@ -451,7 +451,7 @@ def _tests(cause: RootCause, level: int) -> str:
 
 
 def _beside(nodeids: Sequence[str]) -> list[str]:
-    """The node ids, each without the file where it is that of the one before: ``a.py::test_x``, ``test_y``."""
+    """The node ids, each without the file if that is the same as before: ``a.py::test_x``, ``test_y``."""
     files = [nodeid.partition("::")[0] for nodeid in nodeids]
     return [
         nodeid.removeprefix(f"{file}::")

@@ -35,7 +35,7 @@ def compose(report: Report, sections: Sequence[Section], *, budget: int, full_re
     only a loop has to say takes the room of the root causes.
 
     :param budget: tokens, by :func:`~loop_close.prompt.compose.estimate_tokens`.
-    :param full_report: the path of a file that holds every failure whole, empty when there is none.
+    :param full_report: the path of a file that holds every failure whole, empty if there is none.
     """
     pointer = f"Every failure in full: {line_of(full_report)}" if full_report else ""
     room = int(budget * _FILL) - estimate_tokens(pointer)
@@ -69,7 +69,7 @@ def _bodies(sections: Sequence[Section], report: Report, room: int) -> dict[Sect
 
 
 def _body(section: Section, report: Report, left: int) -> list[str]:
-    """The section's lines with its heading; empty when it has nothing to say or no room to say it in."""
+    """The section's lines with its heading; empty if it has nothing to say or no room to say it in."""
     heading = [f"## {section.title}", ""] if section.title else []
     room = left - _cost(heading)
     tokens = min(section.tokens, room) if section.tokens else room
@@ -121,7 +121,7 @@ class Section:
 
     :ivar id: unique name.
     :ivar position: the smaller, the earlier; the built-in ones have multiples of 10.
-    :ivar render: lines of markdown for a report, given how many tokens they may cost. None when it has nothing
+    :ivar render: lines of markdown for a report, given how many tokens they may cost. None if it has nothing
         to say. Text from outside has to pass :mod:`loop_close.prompt.show`.
     :ivar title: its heading, empty for none.
     :ivar tokens: the most it may cost; 0 for "all that the others leave".

@@ -113,7 +113,7 @@ def _names(kept: Sequence[Edit], edits: Edits) -> str:
 
 
 def place_of_edit(edit: Edit) -> str:
-    """`` `total` in `src/cart.py` ``, with what became of it where it was not edited in place."""
+    """`` `total` in `src/cart.py` ``, with its fate if it was not edited in place."""
     if edit.change == "moved":
         file, function = edit.moved_to
         return f"{span(edit.function, 60)} (now {span(f'{file}:{function}', 100)})"
@@ -185,7 +185,7 @@ def _is_of_other_tests(progress: Progress) -> bool:
 
 
 def _number(progress: Progress) -> str:
-    """The run by its number, which everything else refers to; its place in the loop where that differs."""
+    """The run by its number, which everything else refers to; its place in the loop if that differs."""
     run, position = progress.run, progress.position
     return f"Run {run}" if run == position else f"Run {run}, the {_ordinal(position)}"
 
@@ -398,7 +398,7 @@ def changed_tests(report: Report, tokens: int) -> Iterator[str]:
 
 
 def lines_of(changes: Sequence[ChangedTest]) -> list[str]:
-    """The same as markdown lines; none where there is nothing to tell."""
+    """The same as markdown lines; none if there is nothing to say."""
     lines: list[str] = []
     room = _MAX_DIFFS
     groups = (("open", _OPEN), ("asked", _ASKED), ("no-edit", _UNEDITED_TESTS), ("hint", _HINTS))

@@ -39,9 +39,9 @@ def name_of(cause: RootCause) -> str:
 class ProbablePlace:
     """Where to look first for a root cause.
 
-    :ivar function: the qualified name; empty where none is known.
+    :ivar function: the qualified name; empty if none is known.
     :ivar score: the probability from 0 to 1 of a suspect; None for the location of the failure.
-    :ivar start: the line in which the function of a suspect begins, 0 where that is not known.
+    :ivar start: the line in which the function of a suspect begins, 0 if it is unknown.
     :ivar mark: the line that counts, 0 for none.
     :ivar why: why that line counts: ``raised``, ``odd`` (it sets failing tests apart), ``edited``; empty for others.
     """
@@ -107,9 +107,9 @@ def frames_of(raised: Raised | None) -> Sequence[Frame]:
 
 
 def edited_in(lines: Sequence[str], suspect: Suspect, progress: Progress | None) -> int | None:
-    """The index of the line that was edited right before it began to fail; where that is gone, since then.
+    """The index of the line that was edited right before it began to fail; if that is gone, since then.
 
-    :returns: None where it was not edited, or where the line is not to be found.
+    :returns: None if it was not edited, or if the line cannot be found.
     """
     steps = progress.episode.steps if progress is not None and suspect.edited else ()
     edits = (edit for step in steps if step.run >= suspect.edited for edit in step.edits.edits)
@@ -154,7 +154,7 @@ _MAX_BESIDE_OPTION = 120
 def rerun_command(observation: Observation) -> str:
     """A POSIX shell command, every word quoted, that selects just the failing tests.
 
-    Node ids where they are few, else the option that reads them from the state folder. A command without such an
+    Node ids if they are few, else the option that reads them from the state folder. A command without such an
     option gets the test functions, the test files, or no selection, the first that is short enough.
     """
     words = _words(observation)
@@ -218,7 +218,7 @@ def names_tests(observation: Observation) -> bool:
 
 
 def command_for(observation: Observation, tests: Sequence[str]) -> str:
-    """The same for tests that are known by name; all tests where they are many or cannot be shown."""
+    """The same for tests that are known by name; all tests if they are many or cannot be shown."""
     words, nodeids = _words(observation), sorted({_selectable(test) for test in tests if "::" in test})
     is_named = observation.takes_ids and all(map(_is_argument, nodeids)) and {*nodeids} == {*tests}
     if is_named and _is_short(nodeids, observation):

@@ -258,7 +258,7 @@ def attempts_document(progress: Progress | None) -> list[dict[str, Any]]:
 
 
 def _edited(step: Step) -> list[str]:
-    """The names of the edits, such as ``total in src/cart.py``; where there is none, why."""
+    """The names of the edits, such as ``total in src/cart.py``; without one, the reason."""
     edits = [edit for edit in step.edits.edits if edit.is_effective]
     if step.edits.kind in _SILENT or not edits:  # a checker may be content with others
         return [_SILENT.get(step.edits.kind, _SILENT["ineffective"])]
@@ -273,7 +273,7 @@ def _named(edit: Edit) -> str:
 
 
 def _since_green(report: Report) -> dict[str, Any] | None:
-    """How the files differ from those of the last green run; None where that is not known."""
+    """How the files differ from those of the last green run; None if it is unknown."""
     since = report.since_green
     if since is None:
         return None

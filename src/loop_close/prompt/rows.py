@@ -23,7 +23,7 @@ _NEAR = 2
 _MAX_DULL = 3
 # Of a longer signature the first lines are shown.
 _MAX_SIGNATURE = 3
-#: What the marks in front of a line mean; the second only where it is used.
+#: What the marks in front of a line mean; the second only if it is used.
 MARKED, NOT_RUN = ">", "-"
 
 
@@ -41,7 +41,7 @@ class _Parsed:
 
 @lru_cache(maxsize=64)
 def _parsed(source: Source) -> _Parsed | None:
-    """The syntax of consecutive lines; None where they cannot be parsed by themselves."""
+    """The syntax of consecutive lines; None if they cannot be parsed by themselves."""
     is_inner = source.lines[0][:1].isspace()
     index = index_source("\n".join([*(["if 1:"] if is_inner else []), *source.lines]))
     if index is None:
@@ -74,7 +74,7 @@ def function_rows(
     :param alike: other lines with that mark, if they are shown.
     :param ran: the lines that failing tests ran, by number; with none no line is marked as not run.
     :param column: where to put a caret below the marked line, from 1; 0 for none.
-    :returns: rows of markdown; none where there is nothing to show.
+    :returns: rows of markdown; none if there is nothing to show.
     """
     if not source.lines:
         return []

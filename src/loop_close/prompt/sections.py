@@ -90,7 +90,7 @@ def _green(report: Report, known: str) -> str:
 
 
 def in_numbers(report: Report) -> str:
-    """``5 tests fail, 36 pass``; of what is no test what was found; the stall reason where nothing was."""
+    """``5 tests fail, 36 pass``; without tests, the findings; without these, the stall reason."""
     counts = report.observation.counts
     uncollected = len({f.nodeid for f in report.observation.failures if f.nodeid and f.phase == "collect"})
     errors = max(0, counts.errors - uncollected)
@@ -137,7 +137,7 @@ def in_short(report: Report) -> str:
 
 
 def of_others(report: Report, own: str) -> Iterator[str]:
-    """A line of plain text for the other sources of a report that are not green; nothing where there is none.
+    """A line of plain text for the other sources of a report that are not green; nothing if there is none.
 
     :param own: the source that the run itself was of.
     """
@@ -265,7 +265,7 @@ def _is_first(report: Report) -> bool:
 
 
 def _is_unsure(report: Report) -> bool:
-    """Whether more calls may tell more: in the first red run, where no suspect is probable."""
+    """Whether more calls may help: in the first red run without a probable suspect."""
     suspects = report.causes[0].suspects if report.causes else ()
     return _is_first(report) and not any(suspect.score >= PROBABLE for suspect in suspects)
 
@@ -330,7 +330,7 @@ def _cost(lines: Sequence[str]) -> int:
 
 
 def _with_one_legend(rendered: Sequence[list[str]]) -> list[list[str]]:
-    """The blocks, the meaning of each mark only where it is used first."""
+    """The blocks, the meaning of each mark only at its first use."""
     seen: set[str] = set()
     shown = []
     for lines in rendered:

@@ -129,7 +129,7 @@ def in_words(*, passed: int, skipped: int = 0, xfailed: int = 0, xpassed: int = 
 
 
 def edits_not_run_line(report: Report) -> str:
-    """Which edited functions no test ran, as markdown; empty where all were run, or it is not known."""
+    """Which edited functions no test ran, as markdown; empty if all were run, or it is not known."""
     return _not_run(report.edits_run, lambda text: span(text, 100))
 
 

@@ -89,7 +89,7 @@ _ABSOLUTE = re.compile(r"/|[A-Za-z]:/")
 def project_path(path: str, root: str = "") -> str | None:
     """The path as it counts from the root, with forward slashes; None for a file that is not the project's.
 
-    :param root: the project's root, empty when it is not known: then an absolute path outside of any
+    :param root: the project's root, empty if it is unknown: then an absolute path outside of any
         interpreter is taken for the project's and stays as it is.
     """
     path = path.replace("\\", "/")

@@ -35,7 +35,7 @@ _PYTHON = (".py", ".pyi", ".ipynb")
 class CheckerFinding:
     """One finding as a checker wrote it.
 
-    :ivar file: the path as written, with any separators; empty when it has none.
+    :ivar file: the path as written, with any separators; empty if it has none.
     :ivar cell: the notebook cell that ``line`` counts in.
     :ivar notes: what was said below the message and belongs to it.
     :ivar source: consecutive lines of the file, the first of them being line ``source_start``.
@@ -90,7 +90,7 @@ class Findings:
         self.ranges.append((first, end))
 
     def reading(self, lines: Sequence[str]) -> Reading:
-        """All findings; empty if there is no finding and no summary of the tool."""
+        """All findings; empty without a finding or a summary of the tool."""
         if not self.failures and not self.is_certain:
             return Reading()
         spans = self.spans + _offsets(lines, self.ranges)
@@ -282,7 +282,7 @@ class Excerpt:
 
 
 def excerpt_at(lines: Sequence[str], at: int) -> Excerpt | None:
-    """The excerpt whose ``-->`` is on this line; None when there is none."""
+    """The excerpt whose ``-->`` is on this line; None if there is none."""
     place = LOCATION.match(lines[at]) if at < len(lines) and "--> " in lines[at] else None
     if place is None:
         return None
@@ -336,7 +336,7 @@ _MAX_BROKEN_DOCUMENTS = 5
 
 
 def json_line(line: str) -> Mapping[str, Any]:
-    """The object that a line of text is; empty when it is none."""
+    """The object that a line of text is; empty if it is none."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):

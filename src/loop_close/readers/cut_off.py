@@ -61,7 +61,7 @@ _PROGRESS = re.compile(
     r"^(?:\S{1,300}\.py )?(?P<outcomes>[.sxXuFE]{2,400})(?P<percent> +\[ *\d{1,3}%\])?$", re.MULTILINE
 )
 _RED = ("failed", "error", "errors")
-# What pytest prints of one failure last: its message, and the line where it was raised.
+# The last lines that pytest prints of a failure: its message, and the place where it was raised.
 _RAISED = re.compile(
     r"^E {3,}[^\n]{0,2000}\n(?:E {3}[^\n]{0,2000}\n|E\n){0,60}\n"
     r"\S{1,500}\.py:\d{1,9}: (?:[A-Z]\w{0,200}|in \S{1,200})$",

@@ -265,7 +265,7 @@ def _group(lines: Sequence[str], at: int, found: Findings) -> int:
 
 
 def _formatter(line: str, at: int, found: Findings) -> list[CheckerFinding]:
-    """Take a line of ``ruff format --check``; what it says of a file that cannot be parsed is given back."""
+    """Take a line of ``ruff format --check``; returns the finding of a file that cannot be parsed."""
     unformatted, unparsed = _REFORMAT.match(line), _UNPARSED.match(line)
     if unformatted:
         found.add(CheckerFinding(message="Would reformat", code="format", file=unformatted["file"]))

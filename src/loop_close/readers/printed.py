@@ -28,7 +28,7 @@ def raised_in(text: str, root: str = "") -> Raised | None:
     """The exception of the last printed traceback; None without one.
 
     :param text: tracebacks with little else, such as what a report holds of one test.
-    :param root: the project's root, empty when it is not known.
+    :param root: the project's root, empty if it is unknown.
     """
     last = deque(_found(_Scanner(text, root, is_whole=True)), maxlen=1)
     return last[0][0] if last else None
@@ -97,7 +97,7 @@ def _traceback(scanner: _Scanner, prefix: str) -> tuple[Raised, int | None] | No
 
 
 def _before(scanner: _Scanner, margin: str) -> tuple[str, Raised, int] | None:
-    """The first of a chain where it was never raised, so that it has no header; how it is linked; its start."""
+    """The first of a chain if it was never raised, so that it has no header; how it is linked; its start."""
     for kind in LINKS:
         for link in _link_texts(margin, kind):
             end = scanner.at - len(link)
@@ -184,7 +184,7 @@ _OS_FILE = re.compile(r"(?:^<frozen os>|[/\\]os\.py)\Z")
 class Printed:
     """One frame as printed.
 
-    :ivar function: None where a syntax error points into a file, which no frame runs in.
+    :ivar function: None if a syntax error points into a file, which no frame runs in.
     :ivar lines: the source lines below it that follow each other, without their margin.
     :ivar markers: the marks below the first of them.
     """
@@ -345,7 +345,7 @@ class _Scanner:
         self.at = self.end + 1
 
     def body(self, margin: str) -> str | None:
-        """The current line without its margin; None when it has another."""
+        """The current line without its margin; None if it has another."""
         line = self.line()
         if line is None or line.startswith(margin):
             return line[len(margin) :] if line is not None else None
@@ -448,7 +448,7 @@ class _Scanner:
         return -1
 
     def _continued(self, margin: str, depth: int, is_linked: bool) -> str | None:
-        """The current line as part of a message; None when the message has ended."""
+        """The current line as part of a message; None if the message has ended."""
         line, body = self.line(), self.body(margin)
         if line is None or (depth and body is None and _STRUCTURE.match(line)):
             return None

@@ -23,7 +23,7 @@ from loop_close.readers.printed import (
 from loop_close.text import cut
 
 _Said = TypeVar("_Said")
-#: Start and end of what was read, and what it says.
+#: Start and end of the text that was read, and its content.
 _Found = tuple[int, int, _Said]
 
 # --- tracebacks, and the errors that Python prints without one

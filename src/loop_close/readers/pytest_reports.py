@@ -22,7 +22,7 @@ def read_report(report: Any, raised: Raised | None) -> Failure:
     """A failed TestReport or CollectReport as a failure.
 
     :param report: pytest's report, or one that a plugin made in its image.
-    :param raised: the exception behind it, where it was seen; else it is read from the report's text.
+    :param raised: the exception behind it; None to read it from the report's text.
     """
     raised = raised or _raised_in_words(getattr(report, "longrepr", None))
     message = raised.message if raised is not None else words_of(report)

@@ -266,7 +266,7 @@ _TOTAL = re.compile(r"^TOTAL +\d{1,12} [^\n]{0,200}%[^\n]{0,20}$", re.MULTILINE)
 
 
 def read_coverage(text: str, root: str) -> Reading:
-    """One failure with the table of the files, where it was printed; nothing for coverage that is enough."""
+    """One failure, with the table of the files if it was printed; nothing for sufficient coverage."""
     found = list(_SHORT.finditer(text))
     if not found:
         return Reading()
@@ -471,7 +471,7 @@ def _said_last(summaries: list[re.Match[str]], heads: list[str]) -> re.Match[str
 
 
 def _unittest_counts(text: str, summaries: list[re.Match[str]], heads: list[str]) -> Counts:
-    """The numbers of the summaries; of the last one where they may be of one run.
+    """The numbers of the summaries; only of the last one if they may be of one run.
 
     A test with failing subtests is one, a failing ``setUpClass`` is none. An unexpected success without a
     block counts as a failed test.

@@ -40,7 +40,7 @@ def observe(
     Never fails: a stream that is not text counts as empty, an exit code that is not a whole number as unknown. The same
     text on both streams counts once.
 
-    :param root: the project's root, to tell its files from others; empty when it is not known.
+    :param root: the project's root, to distinguish its files from others; empty if it is unknown.
     """
     return observe_texts((stdout, stderr), exit_code, root=root, source=source)
 

@@ -33,7 +33,7 @@ class TestChange:
         too large, or too much changed at once), ``hint`` (product code).
     :ivar what: one plain clause with the facts.
     :ivar before: the changed lines as they were; ``after``: as they are now.
-    :ivar line: in the file as it is now, 0 where there is none.
+    :ivar line: in the file as it is now, 0 if there is none.
     """
 
     __test__ = False  # pytest would take the name for a test class
@@ -91,7 +91,7 @@ _TEST_NAME = re.compile(r"['\"]test_?\w*['\"]")
 def hints(
     before: Mapping[str, str], after: Mapping[str, str], tests: Mapping[str, str]
 ) -> Iterator[TestChange]:
-    """What stands in edited product files since.
+    """What was added to edited product files.
 
     :param before: path and text of product files, as they were; ``after``: as they are.
     :param tests: the tests, whose inputs and expectations are looked for.
@@ -367,7 +367,7 @@ def _is_option(target: ast.expr) -> bool:
 
 
 def _is_removal(target: ast.expr, value: ast.expr, items: set[str]) -> bool:
-    """Whether fewer items are left: not where they are sorted or put in another order."""
+    """Whether fewer items are left. To sort them or change their order is no removal."""
     is_items = isinstance(target, ast.Subscript) and dotted(target.value) in ("items", "session.items")
     is_items |= dotted(target) in ("session.items",)
     if isinstance(target, ast.Attribute) and target.attr in ("obj", "runtest") and items:
@@ -430,7 +430,7 @@ def patch_changes(was: TestSuite, now: TestSuite) -> Iterator[TestChange]:
 
 
 def _executed(tree: ast.Module, *, is_shared: bool) -> Iterator[ast.stmt | ast.expr]:
-    """The statements and calls of a module; those in its functions only where it is shared by all tests."""
+    """The statements and calls of a module; those in its functions only if all tests share it."""
     waiting: list[ast.AST] = [*tree.body]
     while waiting:
         node = waiting.pop(0)
@@ -441,7 +441,7 @@ def _executed(tree: ast.Module, *, is_shared: bool) -> Iterator[ast.stmt | ast.e
 
 
 def _patch(node: ast.AST, imported: Collection[str]) -> str:
-    """What a statement does to code in other files; empty where nothing is known."""
+    """What a statement does to code in other files; empty if nothing is known."""
     match node:
         case ast.Assign(targets=targets):
             pass

@@ -54,7 +54,7 @@ def compare_tests(
     :param before: path and text, at the start, of test modules, conftest files, helpers beside them, and of the
         configuration that selects tests; ``after``: those of now. Any text will do.
     :param code_before: path and text of edited product files, for the hints; ``code_after``: as they are now.
-    :returns: sorted by file and line; empty where all that was demanded still is.
+    :returns: sorted by file and line; empty if all that was demanded still is.
     """
     found: list[TestChange] = []
     try:
@@ -296,7 +296,7 @@ class _SuiteComparison(SuiteDifference):
         return pairs is not None and not any(a in self.now.words or b in self.was.words for a, b in pairs)
 
     def _is_met_elsewhere(self, wanted: Demand, test: Test) -> bool:
-        """Whether a new test demands it, or one in which the same calls stand."""
+        """Whether a new test demands it, or one that has the same calls."""
         called = set(CALLED.findall(f"{wanted.subject} {wanted.expected}"))
         called -= {"each", "entered", "len", "sorted"}
         if called and self._demanded.meets(wanted):
@@ -312,7 +312,7 @@ class _SuiteComparison(SuiteDifference):
         return bool(names) and self._near.meets(wanted)
 
     def _mentioning(self, names: frozenset[str]) -> list[Test]:
-        """Some tests in which all of the names stand, those of files that changed first."""
+        """Some tests that have all of the names, those of changed files first."""
         if names not in self._searched:
             found: list[Test] = []
             paths = set.intersection(*(self.now.words.get(name, set()) for name in names))

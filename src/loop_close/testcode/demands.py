@@ -66,7 +66,7 @@ class Demand:
     """One thing that has to hold for a test to pass.
 
     :ivar subject: what is tested, normalized; ``expected`` what it is compared with.
-    :ivar value: the expected literal; ... where it is none. Of an exception, the pattern of its message.
+    :ivar value: the expected literal; ... if it is none. Of an exception, the pattern of its message.
     :ivar tolerance: relative and absolute, of a comparison that is not exact.
     :ivar text: the statement as it is written, at ``line``.
     :ivar guards: conditions under which alone it is reached.
@@ -83,14 +83,14 @@ class Demand:
 
     @property
     def shown(self) -> str:
-        """The demand as an expression; as it is written where that is shorter."""
+        """The demand as an expression, or as it is written if that is shorter."""
         full = self.normal
         is_clear = len(full) <= _MAX_SHOWN and not re.search(r"long_|each\(|fstring\(", full)
         return full if is_clear or not self.text else self.text
 
     @property
     def normal(self) -> str:
-        """The demand as an expression of what its names stand for."""
+        """The demand as an expression, its names replaced by their values."""
         if self.op in ("runs", "call"):
             return self.subject
         if self.op == "drawn":
@@ -116,7 +116,7 @@ class TestAnalysis:
     :ivar made: the calls that it makes, normalized, with what lets it pass whatever comes of them.
     :ivar void: its assertions that always hold.
     :ivar contexts: by guard, the context managers and decorators of the code under test that may swallow its failure.
-    :ivar excess: a digest, where it is too large to be followed.
+    :ivar excess: a digest, if the test is too large to be followed.
     """
 
     demands: list[Demand] = field(default_factory=list)
@@ -140,8 +140,8 @@ class TestAnalysis:
 def demands_of(test: ast.expr, positive: bool = True) -> list[Demand]:
     """What has to hold for a normalized expression to be true.
 
-    :param positive: False where it has to be false.
-    :returns: empty where it always holds. ``False`` as a demand is one that always fails.
+    :param positive: False if it has to be false.
+    :returns: empty if it always holds. ``False`` as a demand is one that always fails.
     """
     always = truth(test)
     if always is not None:
@@ -191,7 +191,7 @@ def _opposite(op: str) -> str:
 
 
 def side(node: ast.expr) -> str:
-    """The text of a side of a comparison, in brackets where it needs them."""
+    """The text of a side of a comparison, in brackets if it needs them."""
     is_loose = isinstance(node, (ast.Compare, ast.BoolOp, ast.Lambda, ast.IfExp, ast.NamedExpr))
     is_loose |= isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
     return f"({text_of(node)})" if is_loose else text_of(node)
@@ -281,7 +281,7 @@ def _close(left: ast.expr, right: ast.expr, tolerance: tuple[Any, Any]) -> Deman
 
 
 def of_call(call: ast.Call) -> list[Demand] | None:
-    """What a call of an assertion demands: of unittest, of mocks, of numpy; None where it is no assertion.
+    """What a call of an assertion demands: of unittest, of mocks, of numpy; None if it is no assertion.
 
     An assertion that always holds gives an empty list.
     """
@@ -435,7 +435,7 @@ def same_start(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def apart(was: str, now: str) -> tuple[str, str]:
-    """Two long texts around the place where they begin to differ."""
+    """Parts of two long texts around their first difference."""
     place = same_start(was, now)
     start = max(0, place - 20) if max(len(was), len(now)) > 80 else 0
     cut = [("…" if start else "") + text[start : start + 80] for text in (was, now)]

@@ -325,7 +325,7 @@ class SuiteDifference:
         return found
 
     def _changed_for(self, path: str) -> set[str]:
-        """The names in a file that do not stand for what they stood for, by its own definitions or by others'."""
+        """The names in a file whose meaning changed, by its own definitions or by others'."""
         if path in self._names:
             return self._names[path]
         names = self._names[path] = set()

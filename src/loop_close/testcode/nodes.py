@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\b\d[\w.]*")
 TOO_LARGE, TOO_DEEP = "is too large to be compared", "is nested too deeply to be compared"
 Found = TypeVar("Found")
-#: What names stand for.
+#: The values of names.
 Env = dict[str, ast.expr]
 _LISTED = (ast.List, ast.Tuple)
 # Calls whose result is empty, or false, without arguments or for an empty one.
@@ -76,7 +76,7 @@ def argument_names(node: ast.expr | None) -> list[str]:
 
 
 def constant(node: ast.AST | None) -> object:
-    """The value of a literal, or of a name or expression that is always true or false; ... where it is not one."""
+    """The value of a literal, or of a name or expression that is always true or false; ... if it is not one."""
     if isinstance(node, ast.Constant):
         return node.value
     if node is None or isinstance(node, (ast.Name, ast.Attribute, ast.Compare)):
@@ -179,7 +179,7 @@ def written_elements(value: ast.expr) -> list[ast.expr] | None:
 
 
 def combined(rows: list[list[Env]]) -> Iterator[Env]:
-    """Every combination of parameters; where they are too many, each row with the first of the others."""
+    """Every combination of parameters; of too many, each row with the first of the others."""
     count = 1
     for found in rows:
         count *= max(1, len(found))
@@ -219,7 +219,7 @@ def copied(node: ast.expr) -> ast.expr:
 
 
 def bounded(node: ast.expr) -> ast.expr:
-    """The expression; where it is too long to carry along, its outer function with digests of words and literals."""
+    """The expression; if it is too long to carry along, its outer function with digests of words and literals."""
     # Their elements are bounded.
     is_listed = isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.BoolOp))
     if size_of(node) <= (_MAX_SIZE * 50 if is_listed else _MAX_SIZE):
@@ -250,7 +250,7 @@ _MAX_FOLDED = 4_000
 
 
 def literal(value: object) -> ast.expr | None:
-    """A value as an expression; None where it is none of a literal, or too large."""
+    """A value as an expression; None if it is none of a literal, or too large."""
     text = repr(value)
     if len(text) > _MAX_FOLDED:
         return None

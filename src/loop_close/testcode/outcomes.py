@@ -55,7 +55,7 @@ def operator_of(op: ast.cmpop) -> str:
 
 
 def holds(left: Any, op: str, right: Any) -> bool | None:
-    """Whether a comparison of two values is true; None where they cannot be compared."""
+    """Whether a comparison of two values is true; None if they cannot be compared."""
     try:
         return bool(_HOLDS[op](left, right))
     except (TypeError, ValueError):
@@ -63,7 +63,7 @@ def holds(left: Any, op: str, right: Any) -> bool | None:
 
 
 def truth(node: ast.expr, assumed: Mapping[str, bool] | None = None) -> bool | None:
-    """Whether a normalized expression is always true or always false; None where it depends on the code under test."""
+    """Whether a normalized expression is always true or always false; None if it depends on the code under test."""
     found = outcomes(node, assumed)
     if found is not None:
         return bool(found[0]) if len({bool(value) for value in found}) == 1 else None
@@ -103,7 +103,7 @@ def _is_something(node: ast.expr) -> bool:
 
 
 def outcomes(node: ast.expr, assumed: Mapping[str, bool] | None = None) -> Outcomes | None:
-    """All values that a normalized expression can have; None where they are not known, or too many.
+    """All values that a normalized expression can have; None if they are unknown, or too many.
 
     :param assumed: whether expressions hold, by their texts.
     """

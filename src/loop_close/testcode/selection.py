@@ -111,7 +111,7 @@ class Selection:
         )
 
     def leaves_out(self, path: str, paths: Sequence[str]) -> str:
-        """The setting by which a file is not collected; empty where it is."""
+        """The setting by which a file is not collected; empty if it is."""
         inside = path.removeprefix(f"{self.folder}/") if self.folder else path
         given = [value for name, value in self.options if not name]
         for name, roots in (("addopts", given), ("testpaths", self.listed("testpaths"))):
@@ -369,7 +369,7 @@ def _is_true(value: Any) -> bool:
 def difference(
     path: str, kind: Kind, what: str, was: str, now: str, at: re.Pattern[str] | None = None, test: str = ""
 ) -> TestChange:
-    """A change of a whole file, with the lines that differ; the first one that matches is where it is."""
+    """A change of a whole file, with the lines that differ; its place is the first one that matches."""
     old, new = set(was.splitlines()), set(now.splitlines())
     gone = "\n".join(line for line in was.splitlines() if line not in new)
     added = "\n".join(line for line in now.splitlines() if line not in old)

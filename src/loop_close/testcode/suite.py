@@ -153,7 +153,7 @@ class Module:
 
     @property
     def tree(self) -> ast.Module | None:
-        """None where it is not Python, or cannot be compared."""
+        """None if it is not Python, or cannot be compared."""
         return self._parsed if isinstance(self._parsed, ast.Module) else None
 
     @property
@@ -220,7 +220,8 @@ class Module:
 class Test:
     """A function that pytest would collect.
 
-    :ivar module: where it is collected; ``home``: where it is written, another one for a method of a base class.
+    :ivar module: the module that collects it.
+    :ivar home: the module that defines it, another one for a method of a base class.
     :ivar owners: the classes around it, from the outside in.
     """
 

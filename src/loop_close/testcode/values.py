@@ -1,4 +1,4 @@
-"""What the expressions of a test stand for: names, helpers and fixtures are replaced by what they are."""
+"""The values of the expressions of a test: names, helpers and fixtures are replaced by their definitions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class TooMuchError(Exception):
 
 
 class Values:
-    """The names of a test while it is followed, and what they stand for."""
+    """The names of a test while it is followed, and their values."""
 
     def __init__(self, suite: TestSuite, test: Test) -> None:
         self.suite = suite
@@ -144,7 +144,7 @@ class Values:
     # Values
 
     def value(self, node: ast.expr) -> ast.expr:
-        """The expression with its names replaced by what they stand for."""
+        """The expression with its names replaced by their values."""
         self.steps += 1
         if self.steps > (3 * _MAX_STEPS if self.is_brief else _MAX_STEPS):
             raise TooMuchError
@@ -397,7 +397,7 @@ class Values:
         return {name: self.value(default) for name, default in defaults.items()} | given
 
     def enter(self, function: Function | ast.Lambda, arguments: Env, home: Module) -> ast.expr | None:
-        """Follow a function of the suite in place; the value it returns, None where that is not one expression."""
+        """Follow a function of the suite in place; the value it returns, None if that is not one expression."""
         env, module, local, returned = self.env, self.module, self.local, self.returned
         members = {key: item for key, item in env.items() if key.startswith("self.")}
         closure = next((e for node, e, _ in self.local.values() if node is function), {})
@@ -490,7 +490,7 @@ class Values:
     # What the test is given: marks, parameters, fixtures, and what Hypothesis draws
 
     def rows(self, mark: ast.expr, node: Function) -> list[Env] | None:
-        """The rows of a ``parametrize``; a symbol where they are not written out."""
+        """The rows of a ``parametrize``; a symbol if they are not written out."""
         name = last_name(mark)
         if not isinstance(mark, ast.Call) or name not in ("parametrize", "expand", "parameterized"):
             return None

@@ -323,7 +323,7 @@ def _said_value(named: _Name) -> tuple[int, int] | None:
 
 
 def _value_of(named: _Name) -> tuple[int, int, bool] | None:
-    """Where the value of a name is, and whether it is a credential; None where there is no value."""
+    """Where the value of a name is, and whether it is a credential; None if there is no value."""
     if named.kind != "strong" and not _is_whole_word(named):
         return None
     if compiled(_ABOUT).search(named.tail):

@@ -107,7 +107,7 @@ VOLATILE: tuple[Replacement, ...] = (
         "<time>",
     ),
     Replacement(
-        "datetime_repr",  # with microseconds only: nobody writes those, a clock does
+        "datetime_repr",  # with microseconds only: a clock writes those, not a person
         ("datetime(",),
         re.compile(r"datetime(?:\.datetime)?\((?:[0-9]{1,4}, ){6}[0-9]{1,6}(?:, (?:tzinfo|fold)=[\w.]+)*+\)"),
         "<time>",
@@ -185,7 +185,7 @@ _NUMBER = (
     r"(?:0[xX][0-9A-Fa-f_]++|0[bBoO][0-7_]++"
     r"|[0-9](?:,[0-9]{3}(?![0-9])|[_.]?[0-9])*+(?:[eE][+-]?[0-9]++)?[jJ]?|[0-9]++)"
 )
-# A number that stands alone ("1e-5"), else a token that mixes digits and letters, else any number ("5-3").
+# A number alone ("1e-5"), else a token that mixes digits and letters, else any number ("5-3").
 _VALUE = re.compile(
     rf"(?<!\w)[+-]?{_NUMBER}(?![\w-])"
     r"|(?P<token>(?<![\w-])(?=[\w-]*?[0-9])(?=[\w-]*?[^\W\d_])[\w-]++…?)"

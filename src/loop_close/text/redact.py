@@ -27,7 +27,7 @@ from loop_close.text.assigned import (
 from loop_close.text.sanitize import sanitize, stripped
 from loop_close.text.tokens import TOKENS, UUID, CredentialRule, random_looking
 
-#: What stands for a credential: equal numbers are equal credentials, in the order in which they first appear.
+#: Replaces a credential: equal numbers are equal credentials, in the order in which they first appear.
 MARK = re.compile(r"<redacted ([1-9][0-9]{0,8})>")
 
 # So many different values are also looked for elsewhere in the text.

@@ -40,7 +40,7 @@ class JunitReading:
     :ivar failures: in the order of the file, none twice.
     :ivar problems: what is wrong with the file, each beginning with its name and, where known, line and column.
     :ivar incomplete: the problem that ended the reading before the end of the file, or a suite that counts failures and
-        lists none; empty when there is neither.
+        lists none; empty if there is neither.
     :ivar counts_subtests: pytest counts more tests than it lists: they may be subtests that passed.
     :ivar cases: the outcomes of each test, by a key that is equal for a test in any file; at most 100,000 tests
         that did not fail.
@@ -66,7 +66,7 @@ def read_junit(name: str, chunks: Iterable[bytes], root: str = "") -> JunitReadi
 
     :param name: what to call the file in problems.
     :param chunks: its bytes, in pieces of any size; what they raise is passed on.
-    :param root: the project's root, empty when it is not known.
+    :param root: the project's root, empty if it is unknown.
     """
     notes: list[str] = []
     parser = CaseParser()
@@ -175,7 +175,7 @@ def merge_junit(readings: Iterable[JunitReading]) -> JunitReading:
     """Several files as one, such as the shards of one run.
 
     A test that failed in any of them has failed, whatever it did in the others: shards are runs of their own, and
-    which was later is not known. Its failures are kept once where they are alike (same test, phase, exception
+    which was later is not known. Its failures are kept once if they are alike (same test, phase, exception
     type and message but for addresses, times and temporary paths), else all. Counts have each test once.
     """
     readings = list(readings)

@@ -268,7 +268,7 @@ _FAILED_IMPORT = "unittest.loader._FailedTest"
 class Named:
     """A test as its element names it.
 
-    :ivar file: where it stands; empty when that is not told.
+    :ivar file: its path; empty if unknown.
     :ivar prefix: what the class name begins with that is not part of the path, with its dot.
     :ivar is_placed: the element says itself which file that is, so that its line counts in there.
     """
@@ -307,7 +307,7 @@ def _python_test(classname: str, name: str, file: str, text: str, root: str, pre
 
 
 def _other_test(classname: str, name: str, file: str, root: str) -> Named:
-    """What to call a test of another language: its file or class where it has one, then its name."""
+    """What to call a test of another language: its file or class if it has one, then its name."""
     if not file and "/" in classname and "." in classname.rpartition("/")[2]:
         file, classname = classname, ""  # vitest
     own = project_path(file, root) or ""
@@ -472,7 +472,7 @@ def _is_of_python(text: str, type_name: str) -> bool:
 
 
 def _words(message: str) -> str:
-    """What the attribute quotes; empty where it is a formula, or was cut and the text has more."""
+    """What the attribute quotes; empty if it is a formula, or was cut and the text has more."""
     found = _FIXTURE.match(message)
     words = found["words"] if found else message
     return "" if words in _FORMULAS or words.endswith(_CUT) else words
@@ -518,7 +518,7 @@ _LIBRARY = ("node_modules/", "node:")
 
 
 def _foreign_raised(text: str, message: str, type_name: str, root: str) -> Raised | None:
-    """The exception of a failure; None when its element says no more than that it failed.
+    """The exception of a failure; None if its element says no more than that it failed.
 
     :param text: the text inside the element, sanitized.
     :param message: the ``message`` attribute, ``type_name`` the ``type`` attribute.
@@ -543,7 +543,7 @@ def _foreign_raised(text: str, message: str, type_name: str, root: str) -> Raise
 
 
 def _fuller(message: str, said: str) -> str:
-    """The text where it begins with the attribute, which has lost its line breaks; else the attribute."""
+    """The text if it begins with the attribute, which has lost its line breaks; else the attribute."""
     return said if _folded(said).startswith(_folded(message)) else message
 
 

@@ -118,7 +118,7 @@ class _RunsFound:
         return found["root"].strip() if found else self.root
 
     def _close(self, run: PytestRun, parts: Parts, root: str, limit: int, *, is_doubtful: bool) -> None:
-        """Where a run is, and what pytest-timeout says where it ended the run."""
+        """Note the place of a run, and the failure if pytest-timeout ended the run."""
         end = run.end
         dump = timed_out(self.text, run.start, limit, root) if run.final is None else None
         if dump is not None and run.has_start:
@@ -162,7 +162,7 @@ class _RunsFound:
         return found
 
     def reading(self, quoted: _RunsFound) -> Reading:
-        """What is quoted is told only where there is nothing else, or where it fails."""
+        """What was read. A quoted run counts only if there is no other, or if it has failures."""
         if not self.spans:
             return replace(quoted.whole(), is_certain=False)
         if not quoted.failures:

@@ -115,7 +115,7 @@ class _Pairing:
         return _top(self.found, self._with_cut(self.begun, self.closed, len(self.found)))
 
     def _opening(self, index: int) -> int | None:
-        """Where the run began that ends here; None where a test printed this end."""
+        """Where the run began that ends here; None if a test printed this end."""
         ruler = self.found[index]
         if not self.begun:
             return self._reopened()
@@ -295,7 +295,7 @@ def _ruler(match: re.Match[str]) -> Ruler | None:
 
 
 def counts_in(title: str) -> dict[str, int] | None:
-    """The numbers of a line of counts by their words; None where it is another line."""
+    """The numbers of a line of counts by their words; None if it is another line."""
     found = _FINAL.fullmatch(title)
     if found is None:
         return None

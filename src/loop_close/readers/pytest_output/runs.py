@@ -47,7 +47,7 @@ class PytestRun:
     :ivar start: the offset of its first line, ``end`` that after its last.
     :ivar rulers: those that are the run's own by their width, in order.
     :ivar has_start: the line with which a run starts is there.
-    :ivar final: the line of counts, None where it is missing.
+    :ivar final: the line of counts, None if it is missing.
     :ivar is_quoted: the line above opens a block of Markdown.
     """
 

@@ -223,7 +223,7 @@ class NodeIds:
 
 
 def _keys(entry: SummaryEntry) -> set[str]:
-    """What the name in a heading may be; ``_ANY`` where that is too much to list."""
+    """The possible names in a heading; ``_ANY`` if there are too many to list."""
     rest = entry.rest
     after = rest[rest.find("::") + 2 :].lstrip(":") if "::" in rest else rest
     if rest.count(" - ") + rest.count("::") > _MAX_KEYS:
@@ -279,7 +279,7 @@ _STOPPING = re.compile(r"stopping after \d{1,9} failures\Z")
 
 
 def counts_of(text: str, run: PytestRun, failures: Sequence[Failure]) -> Counts | None:
-    """Tests by outcome; None where the line is missing.
+    """Tests by outcome; None if the line is missing.
 
     :param failures: those of the run. pytest counts failing subtests, here each test counts once.
     """
@@ -344,7 +344,7 @@ def _header(text: str, run: PytestRun) -> re.Match[str] | None:
 
 
 def incomplete(text: str, run: PytestRun, stops: Sequence[str], counts: Counts | None) -> str:
-    """Why a run ended before its end; empty when it did not."""
+    """Why a run ended before its end; empty if it did not."""
     if run.final is not None and "collected only" in (counts_in(run.final.title) or {}):
         return "tests were collected and not run"
     if too_many := _too_many_warnings(text, run):

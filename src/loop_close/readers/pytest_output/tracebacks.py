@@ -31,7 +31,7 @@ _MAX_SOURCE = 60
 
 
 def read_traceback(body: str, root: str = "") -> Raised | None:
-    """The exception that a failure's text shows, with what it was raised from; None where it shows none.
+    """The exception that a failure's text shows, with what it was raised from; None if it shows none.
 
     :param body: begins with a line break.
     """
@@ -240,7 +240,7 @@ def _raised_from(
 
 
 def raised_from_words(words: str, root: str = "") -> Raised | None:
-    """The exception of the summary's or a crash line's words; None where these are pytest's own."""
+    """The exception of the summary's or a crash line's words; None if these are pytest's own."""
     raised = raised_in_line(_with_type(words, ""), root)
     return _without_root(raised, root) if raised is not None else None
 
@@ -271,7 +271,7 @@ def _dedented(said: Sequence[str]) -> list[str]:
 
 
 def _syntax_place(lines: list[str]) -> tuple[Printed | None, list[str]]:
-    """The place that a syntax error points to, and the lines with what it said."""
+    """The place that a syntax error points to, and the lines of its message."""
     found = FRAME.match(lines[0])
     if found is None:
         return None, lines
