@@ -1,6 +1,8 @@
 """How well a tool's words on a red run name the faulty function: ``python -m benchmarks.localize``.
 
 Small faults are put, one at a time, into projects from PyPI, and each project's own tests are run under each tool.
+With ``--real`` they are no mutations but what people changed: a function, or a statement of a class or module, is put
+back to what it was in the release before, where the tests of the newer release fail then.
 
 The rule is one for all tools. A tool's words are read for the functions of the code under test (not of tests) that
 it names, in the order in which it names them, each counted where it comes first; a ``file:line`` names the innermost
@@ -19,10 +21,11 @@ named with its file counts, from the title downwards.
 Of the text it is counted whether it names the faulty file, whether it names or quotes the faulty line or one at most
 three from it, and how many tokens it has by the vocabulary o200k_base (with ``rs-bpe``, else estimated). ``groups`` are
 root causes, or sections of failures.
-A fault in an import has no function: naming the line, or anything that runs at import in that file, counts.
+A fault in an import has no function: naming the line, or anything that runs at import in that file, counts. For one
+in a class body naming the class counts, or a faulty line.
 
 ``hidden`` are the faults whose function is on no traceback of any failing test. Rules are tuned with one half of the
-faults and reported on the other.
+faults and reported on the other; real faults are halved by project.
 """
 
 from __future__ import annotations
@@ -38,22 +41,29 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from benchmarks.localize import faults as lists
-from benchmarks.localize.choose import Choice, choose
+from benchmarks.localize import releases
+from benchmarks.localize.choose import choose
+from benchmarks.localize.choose_real import choose_real
 from benchmarks.localize.faults import Fault
 from benchmarks.localize.fetch import default_cache
 from benchmarks.localize.measure import TOOLS, Bench, installed, lacking, measure
-from benchmarks.localize.projects import BY_NAME, PROJECTS
+from benchmarks.localize.pin import pin
+from benchmarks.localize.projects import BY_NAME, PROJECTS, Project
 from benchmarks.localize.receptor import NAME as PEER
 from benchmarks.localize.score import Score
 from benchmarks.localize.table import calibration, markdown, plain, rows
+from benchmarks.localize.trial import Choice
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parse the command line, choose or measure, print."""
     warnings.simplefilter("ignore", SyntaxWarning)  # of the projects' own text
     options = _parser().parse_args(arguments)
+    options.faults = options.faults or (lists.REAL if options.real else lists.LIST)
+    if options.pin:
+        return _pin(options)
     if options.choose:
-        return _choose(options)
+        return _choose_real(options) if options.real else _choose(options)
     faults = {fault.id: fault for fault in _wanted(options)}
     if options.pairs or options.fit:
         print(_from_kept(options, list(faults.values())))
@@ -89,11 +99,13 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--only",
         action="append",
-        choices=list(BY_NAME),
+        choices=sorted({*BY_NAME, *releases.RELEASES}),
         metavar="PROJECT",
         help="this project; may be repeated",
     )
+    add("--real", action="store_true", help="faults that people made, found between releases; no mutations")
     add("--choose", action="store_true", help="make the list of faults anew, measure nothing")
+    add("--pin", action="store_true", help="with --real: look for releases whose tests run here")
     add("--more", choices=("tune", "report"), help="for --choose: add faults to the list, all for this half")
     add(
         "--at-import",
@@ -104,7 +116,6 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--faults",
         type=Path,
-        default=lists.LIST,
         metavar="FILE",
         help="the list (the one that is checked in)",
     )
@@ -127,7 +138,7 @@ def _parser() -> argparse.ArgumentParser:
         help="fit the weights to what was kept there of the tuning half (needs SciPy)",
     )
     add("--out", type=Path, metavar="FILE", help="write every score there, a line of JSON each")
-    add("--by", choices=("kind", "project"), default="", help="a row for each, instead of hidden and shown")
+    add("--by", choices=("kind", "project", "tests"), default="", help="a row for each, not hidden and shown")
     add(
         "--calibration",
         action="store_true",
@@ -164,7 +175,7 @@ def _choose(options: argparse.Namespace) -> int:
     listed = lists.load(options.faults) if options.faults.exists() else []
     kept = [fault for fault in listed if options.more or fault.project not in only]
     known = frozenset(fault.id for fault in kept if fault.project in only)
-    _check(only, sys.executable)
+    _check([BY_NAME[name] for name in only], sys.executable)
     choice = Choice(
         cache=options.cache, known=known, seed=options.seed, at_import=options.at_import, jobs=options.jobs
     )
@@ -175,13 +186,44 @@ def _choose(options: argparse.Namespace) -> int:
     return 0
 
 
+def _choose_real(options: argparse.Namespace) -> int:
+    """Write the list of real faults; of projects that are not chosen anew, what stands there is kept."""
+    table = releases.RELEASES
+    only = [name for name in options.only or table if table[name].releases]
+    listed = lists.load(options.faults) if options.faults.exists() else []
+    _check([table[name].plan for name in only], sys.executable)
+    choice = Choice(cache=options.cache, seed=options.seed, jobs=options.jobs)
+    found, dropped = choose_real(choice, [table[name] for name in only])
+    found = [replace(fault, half=table[fault.project].half) for fault in found]
+    kept = [fault for fault in listed if fault.project not in only]
+    lists.save(sorted([*kept, *found], key=lambda f: list(table).index(f.project)), options.faults)
+    print(f"{len(found)} faults, {sum(f.hidden for f in found)} of them hidden")
+    for what, counts in ("kind", Counter(f.kind for f in found)), ("tests", Counter(f.tests for f in found)):
+        print(f"by {what}:", ", ".join(f"{name} {number}" for name, number in sorted(counts.items())))
+    for why, number in dropped.most_common():
+        print(f"{number:6} {why}")
+    return 0
+
+
+def _pin(options: argparse.Namespace) -> int:
+    """Write the table of releases; projects that are not asked for keep theirs."""
+    table = dict(releases.RELEASES)
+    only = options.only or list(table)
+    _check([table[name].plan for name in only], sys.executable)
+    choice = Choice(cache=options.cache, jobs=options.jobs)
+    table.update((series.plan.name, series) for series in pin(choice, [table[name] for name in only]))
+    releases.save(releases.dealt(table))
+    print("\n".join(f"{name}: {len(table[name].releases)} releases" for name in only))
+    return 0
+
+
 def _wanted(options: argparse.Namespace) -> list[Fault]:
     """The faults that were asked for; a limit takes one of each project in turns."""
     half = "tune" if options.fit else options.half  # nothing is tuned on the other one
     found = [
         fault
         for fault in lists.load(options.faults)
-        if fault.project in (options.only or BY_NAME) and half in (fault.half, "all")
+        if fault.project in (options.only or (fault.project,)) and half in (fault.half, "all")
     ]
     turns: dict[str, int] = {}
     seen: Counter[str] = Counter()
@@ -200,7 +242,7 @@ def _scores(options: argparse.Namespace, faults: Sequence[Fault]) -> Iterable[Sc
         options.keep.mkdir(parents=True, exist_ok=True)
     tools = options.tool or [name for name in TOOLS if name != PEER or installed(options.peer_python)]
     _check(
-        {fault.project for fault in faults}, sys.executable, *([options.peer_python] if PEER in tools else [])
+        {fault.release for fault in faults}, sys.executable, *([options.peer_python] if PEER in tools else [])
     )
     bench = Bench(
         cache=options.cache,
@@ -212,7 +254,7 @@ def _scores(options: argparse.Namespace, faults: Sequence[Fault]) -> Iterable[Sc
     return measure(bench, faults)
 
 
-def _check(projects: Iterable[str], *pythons: str) -> None:
+def _check(projects: Iterable[Project], *pythons: str) -> None:
     """Refuse to begin where what the projects' tests need is not there."""
     for python in dict.fromkeys(pythons):
         if names := lacking(python, projects):

@@ -4,34 +4,40 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any, ClassVar
+
+from benchmarks.localize.fetch import tree
+from benchmarks.localize.projects import BY_NAME, Project
+from benchmarks.localize.releases import RELEASES
+from benchmarks.localize.revert import Key, reverted
 
 LIST = Path(__file__).with_name("faults.json")
+REAL = Path(__file__).with_name("real_faults.json")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Fault:
-    """One small change that makes tests fail.
+class Fault(ABC):
+    """A change that makes tests fail.
 
-    :ivar column: of the change, from 0, in characters.
     :ivar function: as ``__qualname__`` spells it; ``<module>`` for what runs at import.
     :ivar half: ``tune`` for those to adjust rules by, ``report`` for those to measure with.
     :ivar hidden: the function is on no traceback of any failing test.
     :ivar failing: how many tests fail (or modules that cannot be collected).
+    :cvar has_classes: a class is a place of its own: a line of its body is not the module's.
     """
+
+    has_classes: ClassVar[bool] = False
 
     project: str
     kind: str
     file: str
-    line: int
-    column: int
     function: str
-    before: str
-    after: str
     half: str = ""
     hidden: bool = False
     failing: int = 0
@@ -39,10 +45,63 @@ class Fault:
     @property
     def id(self) -> str:
         """The project, the kind, and eight digits of what is changed where."""
-        what = (self.project, self.file, str(self.line), str(self.column), self.before, self.after)
-        return f"{self.project}-{self.kind}-{hashlib.sha256(chr(0).join(what).encode()).hexdigest()[:8]}"
+        what = chr(0).join((self.project, self.file, *self._change()))
+        return f"{self.project}-{self.kind}-{hashlib.sha256(what.encode()).hexdigest()[:8]}"
 
-    def apply(self, source: str) -> str:
+    @property
+    def tests(self) -> str:
+        """How many tests fail, roughly."""
+        return "1 test" if self.failing == 1 else "2-5 tests" if self.failing <= 5 else "more tests"
+
+    @property
+    @abstractmethod
+    def release(self) -> Project:
+        """The sdist that it is put into."""
+
+    @property
+    @abstractmethod
+    def faulty(self) -> tuple[int, ...]:
+        """The lines to find, by their numbers in the changed file."""
+
+    @abstractmethod
+    def _change(self) -> tuple[str, ...]:
+        """What makes it another fault than the others of the file."""
+
+    @abstractmethod
+    def apply(self, source: str, cache: Path | None = None) -> str:
+        """The source with the fault in it.
+
+        :param cache: with the files of other releases.
+        :raises ValueError: if the source is not the one that the fault was made for.
+        """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mutation(Fault):
+    """A small change that a program made.
+
+    :ivar column: of the change, from 0, in characters.
+    """
+
+    line: int
+    column: int
+    before: str
+    after: str
+
+    @property
+    def release(self) -> Project:
+        """The project's only one."""
+        return BY_NAME[self.project]
+
+    @property
+    def faulty(self) -> tuple[int, ...]:
+        """Always one."""
+        return (self.line,)
+
+    def _change(self) -> tuple[str, ...]:
+        return str(self.line), str(self.column), self.before, self.after
+
+    def apply(self, source: str, cache: Path | None = None) -> str:
         """The source with the fault in it.
 
         :raises ValueError: if the source is not the one that the fault was made for.
@@ -55,12 +114,59 @@ class Fault:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reversal(Fault):
+    """A function or statement put back to what it was in the release before: what people fixed or built since.
+
+    :ivar version: of the release it is put into; ``older`` of the one it is taken from.
+    :ivar target: what the statement binds or calls; empty for functions.
+    :ivar lines: those that differ.
+    """
+
+    has_classes: ClassVar[bool] = True
+
+    version: str
+    older: str
+    target: str = ""
+    lines: tuple[int, ...] = ()
+
+    @property
+    def release(self) -> Project:
+        """The newer one."""
+        return RELEASES[self.project].of[self.version]
+
+    @property
+    def faulty(self) -> tuple[int, ...]:
+        """As they are listed."""
+        return self.lines
+
+    @property
+    def key(self) -> Key:
+        """The unit that is put back."""
+        return Key(self.kind, self.function, self.target)
+
+    def _change(self) -> tuple[str, ...]:
+        return self.version, self.older, self.function, self.target
+
+    def apply(self, source: str, cache: Path | None = None) -> str:
+        """The source with the older unit in it.
+
+        :raises ValueError: if the source is not the one that the fault was made for.
+        """
+        assert cache is not None, "the older release is in the cache"
+        before = tree(RELEASES[self.project].of[self.older], cache) / self.file
+        changed, lines = reverted(source, before.read_bytes().decode(), self.key)
+        if self.lines and lines != self.lines:
+            raise ValueError(f"{self.id}: other lines differ than those that are listed")
+        return changed
+
+
 @contextmanager
-def put(fault: Fault, root: Path) -> Iterator[str]:
+def put(fault: Fault, root: Path, cache: Path | None = None) -> Iterator[str]:
     """The faulty source, in the tree for as long as the block runs."""
     path = root / fault.file
     before = path.read_bytes()
-    changed = fault.apply(before.decode())
+    changed = fault.apply(before.decode(), cache)
     path.write_bytes(changed.encode())
     try:
         yield changed
@@ -70,8 +176,14 @@ def put(fault: Fault, root: Path) -> Iterator[str]:
 
 def load(path: Path = LIST) -> list[Fault]:
     """The list, in its order."""
-    items = json.loads(path.read_text(encoding="utf-8"))
-    return [Fault(**{key: value for key, value in item.items() if key != "id"}) for item in items]
+    return [_fault(item) for item in json.loads(path.read_text(encoding="utf-8"))]
+
+
+def _fault(item: dict[str, Any]) -> Fault:
+    fields = {
+        key: tuple(each) if isinstance(each, list) else each for key, each in item.items() if key != "id"
+    }
+    return Mutation(**fields) if "column" in fields else Reversal(**fields)
 
 
 def save(faults: Iterable[Fault], path: Path = LIST) -> None:

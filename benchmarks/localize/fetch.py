@@ -34,7 +34,8 @@ def tree(project: Project, cache: Path) -> Path:
             tarfile.open(sdist(project, cache)) as file,
         ):
             file.extractall(aside, filter="data")
-            _put(Path(aside, project.folder), root)
+            [made] = Path(aside).iterdir()
+            _put(made, root)
     return root
 
 
@@ -49,6 +50,17 @@ def _put(made: Path, root: Path) -> None:
 
 def sdist(project: Project, cache: Path) -> Path:
     """The file as published, its digest checked."""
+    path = fetched(project, cache)
+    if (found := digest(path)) != project.sha256:
+        raise RuntimeError(f"{path} is not the pinned file: its SHA-256 is {found}")
+    return path
+
+
+def fetched(project: Project, cache: Path) -> Path:
+    """The file as published.
+
+    :raises subprocess.CalledProcessError: if there is none.
+    """
     folder = _made(cache / "sdists")
     path = folder / f"{project.folder}.tar.gz"
     if not path.exists():
@@ -56,11 +68,14 @@ def sdist(project: Project, cache: Path) -> Path:
         command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", project.name]
         with tempfile.TemporaryDirectory(dir=folder) as aside:  # another job sees it whole or not at all
             subprocess.run([*command, "-d", aside, pinned], check=True, stdout=sys.stderr)
-            Path(aside, path.name).replace(path)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    if digest != project.sha256:
-        raise RuntimeError(f"{path} is not the pinned file: its SHA-256 is {digest}")
+            [file] = Path(aside).iterdir()  # older ones spell their names otherwise
+            file.replace(path)
     return path
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def copied(project: Project, cache: Path, folder: Path) -> Path:

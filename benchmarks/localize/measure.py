@@ -15,11 +15,10 @@ from types import ModuleType
 from benchmarks.localize import bare, ours, receptor
 from benchmarks.localize.faults import Fault, put
 from benchmarks.localize.fetch import copied
-from benchmarks.localize.projects import BY_NAME
-from benchmarks.localize.reading import Scene
+from benchmarks.localize.projects import Project
+from benchmarks.localize.reading import Scene, scene_of
 from benchmarks.localize.run import run
 from benchmarks.localize.score import Score, score
-from benchmarks.localize.spans import Resolver
 
 TOOLS: Mapping[str, ModuleType] = {tool.NAME: tool for tool in (ours, bare, receptor)}
 _TIMEOUT = 180.0
@@ -54,9 +53,9 @@ def installed(python: str) -> bool:
     return found.returncode == 0
 
 
-def lacking(python: str, projects: Iterable[str]) -> list[str]:
+def lacking(python: str, projects: Iterable[Project]) -> list[str]:
     """What the tests of projects need and an interpreter does not have: without it their faults would not be seen."""
-    wanted = sorted({name for project in projects for name in BY_NAME[project].requires})
+    wanted = sorted({name for project in projects for name in project.requires})
     found = subprocess.run([python, "-c", _LACKING, *wanted], capture_output=True, text=True, check=True)
     return found.stdout.split()
 
@@ -69,23 +68,23 @@ def measure(bench: Bench, faults: Sequence[Fault]) -> Iterator[Score]:
 
 
 def _parts(faults: Sequence[Fault], jobs: int) -> list[list[Fault]]:
-    """Each project's faults, in as many parts as there are jobs: each part works in a tree of its own."""
+    """Each release's faults, in as many parts as there are jobs: each part works in a tree of its own."""
     groups: dict[tuple[str, int], list[Fault]] = defaultdict(list)
     counts: dict[str, int] = defaultdict(int)
     for fault in faults:
-        groups[fault.project, counts[fault.project] % jobs].append(fault)
-        counts[fault.project] += 1
+        name = fault.release.folder
+        groups[name, counts[name] % jobs].append(fault)
+        counts[name] += 1
     return list(groups.values())
 
 
 def _of_project(bench: Bench, faults: Sequence[Fault]) -> list[Score]:
-    project = BY_NAME[faults[0].project]
     with tempfile.TemporaryDirectory(prefix="localize-") as folder:
-        root = copied(project, bench.cache, Path(folder))
+        root = copied(faults[0].release, bench.cache, Path(folder))
         scores = []
         for fault in faults:
-            with put(fault, root) as changed:
-                scene = Scene(project=project, root=root, resolver=Resolver(root, {fault.file: changed}))
+            with put(fault, root, bench.cache) as changed:
+                scene = scene_of(fault, root, changed)
                 scores += [_of_tool(bench, scene, fault, name) for name in bench.tools]
         return scores
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from random import Random
 
 from benchmarks.localize import mutate_calls, mutate_statements, mutate_values
-from benchmarks.localize.faults import Fault
+from benchmarks.localize.faults import Mutation
 from benchmarks.localize.mutation import Change, Context, own
 from benchmarks.localize.spans import MODULE, Function, Text, functions
 
@@ -30,7 +30,7 @@ EASY = ("not-implemented", "broken-import")
 KINDS = (*_INSIDE, *EASY)
 
 
-def mutations(source: str, *, project: str, file: str, random: Random) -> list[Fault]:
+def mutations(source: str, *, project: str, file: str, random: Random) -> list[Mutation]:
     """Every fault of every kind; the random numbers choose among the names that a wrong one can be.
 
     Each stays within one line, so that no other line changes its number or its text. One may be no valid syntax.
@@ -40,7 +40,7 @@ def mutations(source: str, *, project: str, file: str, random: Random) -> list[F
     for kind, function, change in _changes(text, tree, random):
         line, column = text.place(change.start)
         before = source[change.start : change.end]
-        fault = Fault(
+        fault = Mutation(
             project=project,
             kind=kind,
             file=file,

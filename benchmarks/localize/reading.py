@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.localize.faults import Fault
 from benchmarks.localize.projects import Project
 from benchmarks.localize.spans import MODULE, Resolver
 
@@ -75,6 +76,15 @@ class Scene:
         return path.removeprefix(root).removeprefix("./")
 
 
+def scene_of(fault: Fault, root: Path, changed: str) -> Scene:
+    """Where a fault is put in.
+
+    :param changed: the faulty file's text.
+    """
+    resolver = Resolver(root, {fault.file: changed}, has_classes=fault.has_classes)
+    return Scene(project=fault.release, root=root, resolver=resolver)
+
+
 def places(scene: Scene, text: str) -> list[tuple[str, int]]:
     """Every ``file:line`` and ``File "…", line N`` of a text, in order."""
     text = _completed(text)
@@ -131,16 +141,16 @@ def names_file(scene: Scene, text: str, file: str) -> bool:
     return any(_is_same(file, scene.relative(found[0])) for found in _FILE.finditer(text))
 
 
-def shows_line(scene: Scene, text: str, file: str, line: int) -> bool:
-    """Whether a line, or one near it, is named with its file, or quoted where the file is named at all."""
-    if any(_is_same(file, f) and abs(n - line) <= NEAR for f, n in places(scene, text)):
+def shows_line(scene: Scene, text: str, file: str, wanted: Sequence[int]) -> bool:
+    """Whether one of some lines, or one near it, is named with its file, or quoted where the file is named at all."""
+    around = {near for line in wanted for near in range(line - NEAR, line + NEAR + 1)}
+    if any(_is_same(file, named) and line in around for named, line in places(scene, text)):
         return True
-    lines = scene.resolver.source(file).split("\n")
-    first, last = max(0, line - 1 - NEAR), line + NEAR
-    elsewhere = {other.strip() for other in (*lines[:first], *lines[last:])}
-    near = {one.strip() for one in lines[first:last] if len(one.strip()) >= _TELLING} - elsewhere
+    lines = [line.strip() for line in scene.resolver.source(file).split("\n")]
+    elsewhere = {line for number, line in enumerate(lines, 1) if number not in around}
+    near = {line for number, line in enumerate(lines, 1) if number in around and len(line) >= _TELLING}
     return names_file(scene, text, file) and any(
-        _MARGIN.sub("", said).strip() in near for said in text.split("\n")
+        _MARGIN.sub("", said).strip() in near - elsewhere for said in text.split("\n")
     )
 
 

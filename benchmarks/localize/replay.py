@@ -12,10 +12,8 @@ from benchmarks.localize import ours
 from benchmarks.localize.faults import Fault, put
 from benchmarks.localize.fetch import copied, tree
 from benchmarks.localize.keep import load
-from benchmarks.localize.projects import BY_NAME
-from benchmarks.localize.reading import Scene
+from benchmarks.localize.reading import Scene, scene_of
 from benchmarks.localize.score import Score, score
-from benchmarks.localize.spans import Resolver
 from loop_close.app import with_sources
 from loop_close.files import REPORT
 from loop_close.judge import close
@@ -44,13 +42,11 @@ def replay(folder: Path, cache: Path, faults: Sequence[Fault]) -> Iterator[Score
 def _with_sources(report: Report, fault: Fault, cache: Path) -> Report:
     """As a run shows them, from a tree of its own: what is read of files is remembered by their names."""
     with tempfile.TemporaryDirectory(prefix="localize-") as folder:
-        root = copied(BY_NAME[fault.project], cache, Path(folder))
-        with put(fault, root):
+        root = copied(fault.release, cache, Path(folder))
+        with put(fault, root, cache):
             return with_sources(report, root)
 
 
 def _scene(fault: Fault, cache: Path) -> Scene:
-    project = BY_NAME[fault.project]
-    root = tree(project, cache)
-    changed = fault.apply((root / fault.file).read_bytes().decode())
-    return Scene(project=project, root=root, resolver=Resolver(root, {fault.file: changed}))
+    root = tree(fault.release, cache)
+    return scene_of(fault, root, fault.apply((root / fault.file).read_bytes().decode(), cache))

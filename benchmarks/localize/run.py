@@ -35,7 +35,7 @@ class Ran:
 def command(project: Project, python: str = sys.executable) -> list[str]:
     """Pytest on a project's tests, with no plugin but what they need; no options but ours."""
     plain = ["-q", "-o", "addopts=", "-p", "no:cacheprovider"]
-    return [python, "-m", "pytest", *plain, *project.tests]
+    return [python, "-m", "pytest", *plain, *project.arguments]
 
 
 def surroundings(project: Project, root: Path, more: Mapping[str, str]) -> dict[str, str]:

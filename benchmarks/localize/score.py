@@ -50,7 +50,7 @@ def score(scene: Scene, fault: Fault, tool: str, said: Said, seconds: float = 0.
         named=len(said.named),
         names=tuple(f"{named.file}:{named.function}" for named in said.named[:_NAMES]),
         has_file=names_file(scene, said.text, fault.file),
-        has_line=shows_line(scene, said.text, fault.file, fault.line),
+        has_line=shows_line(scene, said.text, fault.file, fault.faulty),
         tokens=count_tokens(said.text),
         groups=said.groups,
         seconds=round(seconds, 2),
@@ -65,8 +65,9 @@ def _rank(fault: Fault, named: Iterable[Named]) -> int | None:
 
 
 def _is_named(fault: Fault, named: Named) -> bool:
-    """At import there is no function to name: the file as a whole is named, or the line."""
+    """Outside of functions there is none to name: the file or the class as a whole is named, or the lines."""
     if named.file != fault.file:
         return False
-    is_near = fault.function == MODULE and abs(named.line - fault.line) <= NEAR
+    distance = min(abs(named.line - line) for line in fault.faulty)
+    is_near = (fault.function == MODULE and distance <= NEAR) or (fault.kind == "class" and distance == 0)
     return named.function == fault.function or is_near

@@ -12,8 +12,8 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Function:
-    """A ``def`` with its lines, decorators among them.
+class Definition:
+    """A function or a class with its lines, decorators among them.
 
     :ivar name: as ``__qualname__`` spells it.
     """
@@ -21,24 +21,39 @@ class Function:
     name: str
     start: int
     end: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Function(Definition):
+    """A ``def``."""
+
     node: ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def functions(tree: ast.AST, prefix: str = "") -> Iterator[Function]:
+def functions(tree: ast.AST) -> Iterator[Function]:
     """Every ``def`` of a module, outer ones before those inside them."""
+    return (found for found in definitions(tree) if isinstance(found, Function))
+
+
+def definitions(tree: ast.AST, prefix: str = "") -> Iterator[Definition]:
+    """The same with classes."""
     for child in ast.iter_child_nodes(tree):
-        if isinstance(child, _DEFINITIONS):
-            first = min([child.lineno, *(d.lineno for d in child.decorator_list)])
-            yield Function(name=prefix + child.name, start=first, end=child.end_lineno or first, node=child)
-            yield from functions(child, f"{prefix}{child.name}.<locals>.")
+        if not isinstance(child, (*_DEFINITIONS, ast.ClassDef)):
+            yield from definitions(child, prefix)
+            continue
+        name = prefix + child.name
+        first = min([child.lineno, *(d.lineno for d in child.decorator_list)])
+        last = child.end_lineno or first
+        if isinstance(child, ast.ClassDef):
+            yield Definition(name=name, start=first, end=last)
+            yield from definitions(child, f"{name}.")
         else:
-            yield from functions(
-                child, f"{prefix}{child.name}." if isinstance(child, ast.ClassDef) else prefix
-            )
+            yield Function(name=name, start=first, end=last, node=child)
+            yield from definitions(child, f"{name}.<locals>.")
 
 
-def enclosing(found: Sequence[Function], line: int) -> str:
-    """The innermost function around a line, ``<module>`` where there is none."""
+def enclosing(found: Sequence[Definition], line: int) -> str:
+    """The innermost of some definitions around a line, ``<module>`` where there is none."""
     around = [f for f in found if f.start <= line <= f.end]
     return max(around, key=lambda f: (f.start, -f.end)).name if around else MODULE
 
@@ -78,10 +93,17 @@ class Text:
 class Resolver:
     """Functions by file and line, in a tree in which some files have another text."""
 
-    def __init__(self, root: Path, instead: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, root: Path, instead: Mapping[str, str] | None = None, *, has_classes: bool = False
+    ) -> None:
+        """A resolver.
+
+        :param has_classes: a line of a class body belongs to the class; otherwise to the module.
+        """
         self._root = root
         self._instead = instead or {}
-        self._known: dict[str, list[Function]] = {}
+        self._definitions = definitions if has_classes else functions
+        self._known: dict[str, list[Definition]] = {}
 
     def source(self, file: str) -> str:
         """The text of a file.
@@ -96,11 +118,11 @@ class Resolver:
         """The innermost function around a line; ``<module>`` where the file cannot be read."""
         return enclosing(self.functions(file), line)
 
-    def functions(self, file: str) -> Sequence[Function]:
+    def functions(self, file: str) -> Sequence[Definition]:
         """Those of a file; none where it cannot be read."""
         if file not in self._known:
             try:
-                self._known[file] = list(functions(ast.parse(self.source(file))))
+                self._known[file] = list(self._definitions(ast.parse(self.source(file))))
             except (OSError, SyntaxError, ValueError):
                 self._known[file] = []
         return self._known[file]

@@ -2,13 +2,14 @@
 
 It stands between no tool and the tests: only the choice of faults uses it. ``LOCALIZE_WITNESS`` names the file to
 write; with ``LOCALIZE_LINES`` set it notes every line of the current folder's files that runs (Python 3.12), and which
-of them before the first test.
+of them before the first test. ``sorts`` are those of what was raised; see :func:`_sort`.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Generator, Iterator
@@ -20,10 +21,11 @@ import pytest
 
 _ROOT = os.getcwd() + os.sep
 _TOOL = 3
+_ARGUMENTS = re.compile(r"\(\) (got (an unexpected keyword|multiple values)|takes |missing \d)")
 _monitoring: Any = vars(sys).get("monitoring")
 _lines: dict[str, set[int]] = defaultdict(set)
 _at_import: dict[str, list[int]] = {}
-_failed: set[str] = set()
+_failed: dict[str, set[str]] = defaultdict(set)
 _shown: set[tuple[str, int, str]] = set()
 
 
@@ -63,7 +65,7 @@ def pytest_exception_interact(call: pytest.CallInfo[Any], report: Any) -> None:
 
 
 def _note(nodeid: str, error: BaseException) -> None:
-    _failed.add(nodeid)
+    _failed[nodeid].add(_sort(error))
     for link in _chain(error):
         step = link.__traceback__
         while step is not None:
@@ -71,6 +73,15 @@ def _note(nodeid: str, error: BaseException) -> None:
             if code.co_filename.startswith(_ROOT):
                 _shown.add((code.co_filename[len(_ROOT) :], code.co_firstlineno, code.co_name))
             step = step.tb_next
+
+
+def _sort(error: BaseException) -> str:
+    """``name`` or ``arguments`` for what is raised where code and the code that it uses do not fit; else empty."""
+    if isinstance(error, pytest.Collector.CollectError) and error.__cause__ is not None:
+        error = error.__cause__
+    if type(error) is NameError or isinstance(error, ImportError):
+        return "name"
+    return "arguments" if isinstance(error, TypeError) and _ARGUMENTS.search(str(error)) else ""
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -91,6 +102,7 @@ def pytest_unconfigure() -> None:
     """Write what was seen."""
     found = {
         "failed": sorted(_failed),
+        "sorts": sorted(set().union(*_failed.values())),
         "shown": sorted(_shown),
         "lines": {file: sorted(lines) for file, lines in _lines.items()},
         "at_import": _at_import,

@@ -3,15 +3,16 @@ from dataclasses import replace
 
 import pytest
 from benchmarks.localize import __main__ as command
-from benchmarks.localize.choose import Choice, _at_import, _kinds
-from benchmarks.localize.faults import Fault, load, save
+from benchmarks.localize.choose import _at_import, _kinds
+from benchmarks.localize.faults import Mutation, load, save
 from benchmarks.localize.mutate import EASY, KINDS
 from benchmarks.localize.projects import PROJECTS
+from benchmarks.localize.trial import Choice
 
 
 def one(line, project="bidict", half=""):
     where = {"file": "a.py", "line": line, "column": 0, "function": "f", "before": "1", "after": "2"}
-    return Fault(project=project, kind="off-by-one", half=half, failing=1, **where)
+    return Mutation(project=project, kind="off-by-one", half=half, failing=1, **where)
 
 
 @pytest.mark.parametrize("number", range(len(PROJECTS)))

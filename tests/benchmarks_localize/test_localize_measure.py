@@ -3,19 +3,14 @@ import sys
 import pytest
 from benchmarks.localize import measure
 from benchmarks.localize.__main__ import main
-from benchmarks.localize.projects import Project
+from benchmarks.localize.projects import BY_NAME, Project
 
 
-@pytest.fixture
-def shop(monkeypatch):
-    project = Project(
+def test_what_tests_need_is_looked_for():
+    shop = Project(
         name="shop", version="1.0", sha256="", sources="shop", tests=(), requires=("pytest", "no_such-thing")
     )
-    monkeypatch.setitem(measure.BY_NAME, "shop", project)
-
-
-def test_what_tests_need_is_looked_for(shop):
-    assert measure.lacking(sys.executable, ["shop", "h11"]) == ["no_such-thing"]
+    assert measure.lacking(sys.executable, [shop, BY_NAME["h11"]]) == ["no_such-thing"]
 
 
 def test_nothing_is_measured_without_it(monkeypatch, tmp_path):

@@ -2,7 +2,7 @@ import ast
 from random import Random
 
 import pytest
-from benchmarks.localize.faults import Fault, halved, load, put, save
+from benchmarks.localize.faults import Mutation, halved, load, put, save
 from benchmarks.localize.mutate import KINDS, mutations
 
 SOURCE = '''\
@@ -87,7 +87,7 @@ def test_the_same_seed_gives_the_same_names():
 
 def one(**more):
     place = {"project": "p", "kind": "k", "file": "a.py", "line": 2, "column": 4, "function": "f"}
-    return Fault(**{**place, "before": "return 1", "after": "return 2", **more})
+    return Mutation(**{**place, "before": "return 1", "after": "return 2", **more})
 
 
 def test_a_fault_is_put_and_taken_out(tmp_path):

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.localize import bare, ours, receptor
-from benchmarks.localize.faults import Fault
+from benchmarks.localize.faults import Mutation
 from benchmarks.localize.projects import Project
 from benchmarks.localize.reading import Named, Said, Scene, mentions, names_file, once, shows_line
 from benchmarks.localize.run import Ran
@@ -152,7 +152,7 @@ def test_file_named(scene, text, is_named):
     ],
 )
 def test_line_shown(scene, text, is_shown):
-    assert shows_line(scene, text, "shop/cart.py", 14) == is_shown
+    assert shows_line(scene, text, "shop/cart.py", [14]) == is_shown
 
 
 def fault(**more):
@@ -164,7 +164,7 @@ def fault(**more):
         "column": 0,
         "function": "outer",
     }
-    return Fault(**{**place, "before": "x", "after": "y", "half": "report", **more})
+    return Mutation(**{**place, "before": "x", "after": "y", "half": "report", **more})
 
 
 @pytest.mark.parametrize(
