@@ -22,6 +22,8 @@ GROUPS = ("fixed", "new", "broken", "changed", "unresolved", "not_run", "not_fix
 #: The source of merged reports. It describes the commit that they belong to, not the current files.
 MERGED = "merge"
 BreakerState = Literal["closed", "half_open", "open"]
+#: The signal that tests were changed so that they demand less.
+TAMPERING = "test-tampering"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -381,4 +383,4 @@ class Progress:
     @property
     def tampering(self) -> Signal | None:
         """The signal ``test-tampering``; None if it did not fire."""
-        return next((s for s in self.signals if s.is_on and s.kind == "test-tampering"), None)
+        return next((s for s in self.signals if s.is_on and s.kind == TAMPERING), None)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 from loop_close.conventions import is_like
+from loop_close.memory import TAMPERING
 
 MIN_BUDGET = 400
 DEFAULT_BUDGET = 2_000
@@ -64,7 +65,7 @@ _LEAST: Mapping[str, int] = {
     "similarity": 0,
 }
 SIGNAL_NAMES = (
-    *("test-tampering", "oscillation", "repeated-failure", "similar-failure", "whack-a-mole", "regression"),
+    *(TAMPERING, "oscillation", "repeated-failure", "similar-failure", "whack-a-mole", "regression"),
     *("no-edit", "no-effective-edit", "flaky", "infrastructure"),
 )
 _CAUSE = re.compile(r"[0-9a-f]{8}")

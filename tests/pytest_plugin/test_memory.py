@@ -9,9 +9,9 @@ import time
 import pytest
 from plugin_harness import SHARDS
 
-from loop_close.pytest_plugin import before_session
+from loop_close.pytest_plugin import session
 
-INTERPRETER = before_session.interpreter
+INTERPRETER = session.interpreter
 PROJECT = {
     "pytest.ini": "",
     "shop.py": """
@@ -304,14 +304,14 @@ def test_sources_have_an_episode_each(loop, monkeypatch):
 
 def test_another_interpreter_is_another_source(loop, monkeypatch):
     loop()
-    monkeypatch.setattr(before_session, "interpreter", lambda: "cpython-3.99")
+    monkeypatch.setattr(session, "interpreter", lambda: "cpython-3.99")
     done = loop()
     assert done.report["source"] == "pytest:cpython-3.99-linux"
     assert "of this loop" not in done.prompt
     assert "No file of the project changed" not in done.prompt
     done = loop(shop=("+ 1", "+ 0"))
     assert done.says("Run 2 of this loop: 1 fixed, 1 unresolved.")
-    monkeypatch.setattr(before_session, "interpreter", INTERPRETER)
+    monkeypatch.setattr(session, "interpreter", INTERPRETER)
     done = loop()
     assert done.report["source"] == "pytest"
     assert done.says("Run 2 of this loop: 1 fixed, 1 unresolved.")
@@ -319,7 +319,7 @@ def test_another_interpreter_is_another_source(loop, monkeypatch):
 
 def test_green_runs_of_two_interpreters_are_two_sources(loop, run, monkeypatch):
     run({**OTHERS, "shop.py": OTHERS["shop.py"].replace("return 0", "return 1")}, remembers=True)
-    monkeypatch.setattr(before_session, "interpreter", lambda: "pypy-3.11")
+    monkeypatch.setattr(session, "interpreter", lambda: "pypy-3.11")
     done = loop(shop=("first(): return 1", "first(): return 0"))
     assert done.report["source"] == "pytest:pypy-3.11-linux"
 

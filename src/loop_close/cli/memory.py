@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from loop_close.cli.project import NO_RUN
 from loop_close.cli.streams import UsageError
-from loop_close.memory import GROUPS, Breaker, ChangedTest, Signal
+from loop_close.memory import GROUPS, TAMPERING, Breaker, ChangedTest, Signal
 from loop_close.process import host, is_alive
 from loop_close.store import project, runs, sqlite
 from loop_close.store.contract import Changes, RunRow
@@ -283,7 +283,7 @@ class Summary:
             replace(each, state="accepted") if each.fingerprint in accepted else each for each in self.tests
         )
         is_open = any(each.is_open for each in tests)
-        signals = tuple(s for s in self.signals if is_open or s.kind != "test-tampering")
+        signals = tuple(s for s in self.signals if is_open or s.kind != TAMPERING)
         return replace(self, tests=tests, signals=signals)
 
     def explains(self, exit_code: int | None) -> bool:

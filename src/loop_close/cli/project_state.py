@@ -12,7 +12,7 @@ from loop_close import files
 from loop_close.cli.memory import HistoryReader, Summary, summary_of
 from loop_close.cli.project import Project
 from loop_close.conventions import is_configuration
-from loop_close.memory import MERGED, ChangedTest
+from loop_close.memory import MERGED, TAMPERING, ChangedTest
 from loop_close.store.contract import RunRow
 from loop_close.store.runs import RunWindow, known_by
 from loop_close.workspace.scan import FileEntry, take, take_known
@@ -353,7 +353,7 @@ class SourceStatus:
         """``green``, ``failing`` or ``stuck``: an unknown result is not green."""
         if self.summary.breaker.state == "open" or self.summary.verdict == "stuck":
             return "stuck"
-        is_tampered = any(signal.kind == "test-tampering" for signal in self.summary.fired)
+        is_tampered = any(signal.kind == TAMPERING for signal in self.summary.fired)
         is_green = self.summary.verdict == "green" and self.last.state != "killed" and not is_tampered
         return "green" if is_green else "failing"
 

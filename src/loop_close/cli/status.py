@@ -29,7 +29,7 @@ from loop_close.cli.memory import (
 from loop_close.cli.project import Project, from_here, project_at, project_of
 from loop_close.cli.project_state import SourceStatus, last_runs, source_statuses
 from loop_close.cli.streams import Streams, UsageError
-from loop_close.memory import GROUPS, ChangedTest, Episode, Progress, Run
+from loop_close.memory import GROUPS, TAMPERING, ChangedTest, Episode, Progress, Run
 from loop_close.prompt.loop import diff_of, plain_line, tests_document
 from loop_close.prompt.show import known_words
 from loop_close.remember import limits_of
@@ -86,7 +86,7 @@ def _lines(standing: SourceStatus) -> Iterator[str]:
     if summary.not_run:
         yield f"  {summary.not_run}"
     for signal in summary.fired:
-        if signal.kind == "test-tampering" and summary.tests:
+        if signal.kind == TAMPERING and summary.tests:
             continue
         yield f"  {shown(signal.kind)}: {shown(signal.explanation)}"
     for change in summary.tests:

@@ -15,6 +15,7 @@ from loop_close.agent.strategies import BUILT_IN, Decision, ExitStrategy, Standi
 from loop_close.cli.project import Project
 from loop_close.cli.project_state import ProjectState
 from loop_close.cli.streams import UsageError
+from loop_close.memory import TAMPERING
 from loop_close.packages import GROUP, packages
 from loop_close.text import fault_text
 
@@ -135,7 +136,7 @@ def _quiet() -> Iterator[None]:
 
 def _standing(seen: ProjectState, said: AnalysisResult, turn: int) -> Standing:
     summary = seen.standing.summary
-    tampered = (signal.explanation for signal in summary.fired if signal.kind == "test-tampering")
+    tampered = (signal.explanation for signal in summary.fired if signal.kind == TAMPERING)
     is_known = summary.verdict not in _NO_VERDICT
     return Standing(
         analysis=said,

@@ -232,9 +232,10 @@ COVERAGE_BELOW = Detector(
 
 
 def _empty_functions(observation: Observation) -> Iterator[Evidence]:
-    """Each function with a body of ``...``, ``pass`` or only a docstring, once.
+    """Each function that has no body yet, once: only a placeholder, see :attr:`Origin.is_empty`.
 
-    A failing function has a body, so only the functions whose values were checked are looked at, and mypy's findings.
+    These are functions that returned a value that a failing assertion checked, and those that mypy reports as
+    ``empty-body``. A function that raised has a body.
     """
     kind, snippet = "incomplete-function", "the body is empty"
     for failure in observation.failures:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 
-from loop_close.memory import Breaker, Episode, Progress, Returned, Run, Step, Thresholds
+from loop_close.memory import TAMPERING, Breaker, Episode, Progress, Returned, Run, Step, Thresholds
 from loop_close.model import Verdict
 from loop_close.progress.compare import Changes, compare, failing
-from loop_close.progress.signals import TAMPERING, View, check_all
+from loop_close.progress.signals import View, check_all
 from loop_close.progress.steps import LAST_FAILED, UNEDITED, attempts, stretch
 from loop_close.progress.tampering import changed_tests, open_changes
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from loop_close.memory import Episode, KnownTest, Returned, Run, Signal, Step, Thresholds
+from loop_close.memory import TAMPERING, Episode, KnownTest, Returned, Run, Signal, Step, Thresholds
 from loop_close.progress.compare import Changes, form_now, is_about, is_flaky, is_worded_alike
 from loop_close.progress.steps import UNEDITED, attempts, stretch
 from loop_close.progress.tampering import changed_tests, in_words, open_changes
@@ -106,7 +106,7 @@ def _test_tampering(view: View) -> Fired | str:
 def _oscillation(view: View) -> Fired | str:
     """The last two runs each have the failures of as many runs ago: a cycle of 2 to 5. A single revert is no cycle.
 
-    A failure that comes back after one green run after another fires, too.
+    Also a failure that began ``repeats`` times, each time after a green run.
     """
     returned = _returned(view)
     if returned:
@@ -124,7 +124,7 @@ def _oscillation(view: View) -> Fired | str:
 
 
 def _returned(view: View) -> list[Returned]:
-    """Failures that began again with this run, after as many episodes that ended green as the threshold says.
+    """Failures that began again with this run, after as many green runs as the threshold ``repeats`` says.
 
     A test that was edited is another test now. Without an edit the failure is flaky.
     """
@@ -211,7 +211,7 @@ def _whack_a_mole(view: View) -> Fired | str:
 
 
 def _regression(view: View) -> Fired | str:
-    """Tests that passed earlier in the episode fail now; from its third run on."""
+    """Tests that passed earlier in the episode fail now, once it has as many runs as the threshold ``repeats`` says."""
     broken = view.changes.broken
     if not broken:
         return "no test fails that passed earlier in this episode"
@@ -281,7 +281,6 @@ def _infrastructure(view: View) -> Fired | str:
     return Fired(runs, tests, f"infrastructure failure (time limit, network, disk, worker) in {_names(runs)}")
 
 
-TAMPERING = "test-tampering"
 SIGNALS: Mapping[str, Rule] = {
     TAMPERING: Rule(_test_tampering, is_stuck=False),
     "oscillation": Rule(_oscillation),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from loop_close.conventions import is_test_file
-from loop_close.memory import ChangedTest, Edit, Edits, Episode, KnownTest, Progress, Signal, Step
+from loop_close.memory import TAMPERING, ChangedTest, Edit, Edits, Episode, KnownTest, Progress, Signal, Step
 from loop_close.model import Report
 from loop_close.progress.steps import same_code_as, worth_telling
 from loop_close.progress.tampering import KINDS
@@ -150,9 +150,7 @@ def state_lines(report: Report, tokens: int) -> Iterator[str]:
     progress = report.progress
     if progress is None:
         return
-    fired = [
-        s for s in progress.signals if s.is_on and s.kind != "test-tampering"
-    ]  # that has its own section
+    fired = [s for s in progress.signals if s.is_on and s.kind != TAMPERING]  # that has its own section
     if report.verdict == "green":
         yield from _fixed(progress)
         yield from (f"- {_named(signal, progress)}." for signal in fired)

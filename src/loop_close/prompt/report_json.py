@@ -10,7 +10,7 @@ from typing import Any
 from loop_close.calls import Calls, Swallowed
 from loop_close.causes.hidden import swallowed_for
 from loop_close.facts import differences, innermost, links, place, values
-from loop_close.memory import GROUPS, Breaker, Edit, Progress, Signal, Step
+from loop_close.memory import GROUPS, TAMPERING, Breaker, Edit, Progress, Signal, Step
 from loop_close.model import (
     Evidence,
     Observation,
@@ -307,5 +307,5 @@ def decision(report: Report) -> dict[str, str]:
     if progress is not None and progress.episode.tests and not progress.step.is_full:
         return {"action": "continue", "reason": "subset"}
     if progress is not None and progress.tampering is not None:
-        return {"action": "continue", "reason": "test-tampering"}
+        return {"action": "continue", "reason": TAMPERING}
     return {"action": "stop", "reason": "done"}

@@ -83,7 +83,7 @@ def words_of(config: pytest.Config) -> list[str]:
 def _end_of_loading(config: pytest.Config) -> None:
     """Report a plugin that cannot be loaded: pytest ends before any hook is called that could."""
     error = sys.exc_info()[1]
-    if not isinstance(error, Exception) or config.pluginmanager.has_plugin("loop-close-watch"):
+    if not isinstance(error, Exception) or config.pluginmanager.has_plugin("loop-close-early-exit"):
         return
     with contextlib.suppress(Exception):  # what is wrong with the words is pytest's to say
         from loop_close.pytest_plugin.command import own_options
@@ -92,10 +92,10 @@ def _end_of_loading(config: pytest.Config) -> None:
         options = copy.copy(config.known_args_namespace)
         vars(options).update(own_options(config, words_of(config)))
         if is_wanted(options) and "PYTEST_XDIST_WORKER" not in os.environ:
-            from loop_close.pytest_plugin import before_session
+            from loop_close.pytest_plugin import early_exit
 
             config.known_args_namespace = options
-            before_session.report(config, error)
+            early_exit.report(config, error)
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -122,9 +122,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
     calls.start_monitor(early_config)
     if "PYTEST_XDIST_WORKER" not in os.environ:  # only the controller writes
-        from loop_close.pytest_plugin.before_session import EarlyExitReporter
+        from loop_close.pytest_plugin.early_exit import EarlyExitReporter
 
-        early_config.pluginmanager.register(EarlyExitReporter(early_config), "loop-close-watch")
+        early_config.pluginmanager.register(EarlyExitReporter(early_config), "loop-close-early-exit")
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,4 +1,7 @@
-"""At the end of the session: observation, report, files, three lines. Nothing may leak from here."""
+"""The end of the session: observation, extensions, report, files, CI output, and the lines for the terminal.
+
+No exception may leave this module.
+"""
 
 from __future__ import annotations
 
@@ -88,10 +91,11 @@ def _kept(recorder: Recorder, said: str) -> tuple[str, ...]:
 
 def _judged(recorder: Recorder, session: pytest.Session, unloadable: list[str]) -> tuple[str, ...]:
     from loop_close import app
+    from loop_close.judge import close
 
     observation = observe(recorder, session)
     extended = extensions(recorder.config, unloadable)
-    report = app.close(observation, detectors=extended.detectors, faults=extended.faults)
+    report = close(observation, detectors=extended.detectors, faults=extended.faults)
     targets = recorder.targets
     report = app.without_known(
         report,
@@ -131,7 +135,7 @@ def ci_output(targets: Targets, saved: SaveResult | None, green: str = "") -> tu
 
 def _passed(recorder: Recorder, observation: Observation) -> Collection[str]:
     """The tests that passed of those that the setting ``known`` names; none for a run of some tests."""
-    named = recorder.tally.named_passed
+    named = recorder.counts.named_passed
     if not named or observation.incomplete or observation.selection:
         return ()
     return named - {failure.nodeid for failure in observation.failures}
@@ -141,7 +145,7 @@ def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
     """Whether there is nothing to tell but how many tests passed, and no one to tell it to but the prompt."""
     from loop_close.pytest_plugin.command import selection
 
-    tally = recorder.tally
+    counts = recorder.counts
     told = recorder.failures or recorder.warnings or recorder.crashed or recorder.targets.json is not None
     return (
         session.exitstatus == 0
@@ -149,7 +153,7 @@ def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
         and (recorder.memory is None or (recorder.memory.is_fresh and not _asks_for_edits(recorder)))
         and not told
         and not runner_of(os.environ)[1]  # whose other environments may be at work
-        and bool(tally.passed + tally.xfailed + tally.xpassed)
+        and bool(counts.passed + counts.xfailed + counts.xpassed)
         and not _incomplete(recorder, session)
         and _PLAIN.fullmatch(selection(recorder.config)) is not None
     )
@@ -166,22 +170,24 @@ def _asks_for_edits(recorder: Recorder) -> bool:
 
 def _keep_green(recorder: Recorder, session: pytest.Session) -> bool:
     """Remember the run; False where another run that went on meanwhile has left failures to compare with."""
-    tally, memory = recorder.tally, recorder.memory
+    counts, memory = recorder.counts, recorder.memory
     if memory is None:
         return True
     from loop_close.pytest_plugin.calls import collect_calls
     from loop_close.pytest_plugin.command import selection
 
     collect_calls(recorder, session, "")
-    return memory.keep_green(tally.passed, tally.skipped, selection(recorder.config))
+    return memory.keep_green(counts.passed, counts.skipped, selection(recorder.config))
 
 
 def _green(recorder: Recorder) -> tuple[str, ...]:
     """The result of :func:`_close` for a plain green run, without loading the modules that find that out."""
     from loop_close.prompt.show import in_words
 
-    tally = recorder.tally
-    said = in_words(passed=tally.passed, skipped=tally.skipped, xfailed=tally.xfailed, xpassed=tally.xpassed)
+    counts = recorder.counts
+    said = in_words(
+        passed=counts.passed, skipped=counts.skipped, xfailed=counts.xfailed, xpassed=counts.xpassed
+    )
     targets = recorder.targets
     lines = [f"{said[0].lower()}{said[1:]}"]
     recorder.green = lines[0]
@@ -207,7 +213,7 @@ def remembered(recorder: Recorder, report: Report) -> Report:
         return replace(report, notes=tuple(memory.notes))
     from loop_close.remember import RunContext
 
-    told = RunContext(outcomes=recorder.tally.outcomes, selection=report.observation.selection)
+    told = RunContext(outcomes=recorder.counts.outcomes, selection=report.observation.selection)
     return memory.record_run(report, recorder.targets.settings, told)
 
 
@@ -221,18 +227,18 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
 
     incomplete = _incomplete(recorder, session)
     calls, why_no_calls = collect_calls(recorder, session, incomplete)
-    tally, config = recorder.tally, recorder.config
+    counts, config = recorder.counts, recorder.config
     words, takes_ids = rerun_words(config, is_worker_dead=any(map(is_dead_worker, recorder.failures)))
-    counts = Counts(
-        passed=tally.passed,
-        failed=tally.failures,
-        failed_subtests=tally.failed_subtests,
-        errors=tally.errors,
-        skipped=tally.skipped,
-        xfailed=tally.xfailed,
-        xpassed=tally.xpassed,
+    shown = Counts(
+        passed=counts.passed,
+        failed=counts.failures,
+        failed_subtests=counts.failed_subtests,
+        errors=counts.errors,
+        skipped=counts.skipped,
+        xfailed=counts.xfailed,
+        xpassed=counts.xpassed,
         collected=session.testscollected,
-        not_run=max(0, session.testscollected - tally.done()),
+        not_run=max(0, session.testscollected - counts.done()),
     )
     made = provenance_of(config.rootpath, os.environ, shard=shard_of(config), collected=recorder.collected)
     has_others = recorder.memory is not None and recorder.memory.has_others
@@ -244,7 +250,7 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
         failures=(*recorder.failures, *coverage_failures(config)),
         exit_reason=_exit_reason(recorder, session),
         warnings=tuple(_warnings(recorder)),
-        counts=counts,
+        counts=shown,
         incomplete=incomplete,
         selection=selection(config),
         rerun=words,
@@ -254,7 +260,7 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
         calls=calls if recorder.failures or is_of_several else None,
         asks_for_calls=_asks_for_calls(recorder.targets.settings.suspects),
         tests=tuple(recorder.chosen or [item.nodeid for item in session.items]) if is_of_several else (),
-        spared=tuple(sorted(tally.spared)) if is_of_several else (),
+        spared=tuple(sorted(counts.spared)) if is_of_several else (),
         why_no_calls=why_no_calls if recorder.failures else "",
     )
 
@@ -266,7 +272,7 @@ def _asks_for_calls(setting: str) -> bool:
 
 def _incomplete(recorder: Recorder, session: pytest.Session) -> str:
     # -x at the last test leaves nothing out; while files are collected it leaves out those that come after.
-    left = recorder.tally.done() < session.testscollected or not session.testscollected
+    left = recorder.counts.done() < session.testscollected or not session.testscollected
     stopped = recorder.interrupted or (str(session.shouldfail or session.shouldstop or "") if left else "")
     return stopped or ("an internal error ended it" if session.exitstatus == _INTERNAL_ERROR else "")
 

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from loop_close.pytest_plugin.before_session import begin_memory
+from loop_close import files
+from loop_close.provenance import interpreter, source_of
 from loop_close.pytest_plugin.calls import call_recorder_of, spare, without_own_frame
-from loop_close.pytest_plugin.command import is_selectable, targets_of
+from loop_close.pytest_plugin.command import is_selectable, selection, targets_of
 from loop_close.pytest_plugin.finish import ci_output, finish
-from loop_close.pytest_plugin.worker import (
-    COLLECTED,
-    IS_AS_GREEN,
-    ExceptionRecorder,
-    collected,
-    fixtures_of,
-    received,
-)
-from loop_close.remember import Memory
+from loop_close.pytest_plugin.recording import ExceptionRecorder, collected, fixtures_of
+from loop_close.pytest_plugin.worker import COLLECTED, IS_AS_GREEN, received
+from loop_close.remember import Memory, begin
 from loop_close.targets import Targets
 
 _MAX_WARNINGS = 200
 _SECTIONS_IN_ALL = 32_000_000
+_MAX_EXTRA_ROOTS = 3
 _FAILED_SUBTESTS = re.compile(r"contains \d+ failed subtests?")
 
 
@@ -58,7 +56,7 @@ class Recorder:
     def __init__(self, config: pytest.Config, targets: Targets) -> None:
         self.config = config
         self.targets = targets
-        self.tally = OutcomeCounts()
+        self.counts = OutcomeCounts()
         self.failures: list[Any] = []
         self.warnings: list[Any] = []
         self.collected: tuple[int, str] = (0, "")
@@ -76,8 +74,8 @@ class Recorder:
         self.former: Mapping[Path, bytes] = {}
         self._session: pytest.Session | None = None
         self._told: int | None = None
-        self._witness = ExceptionRecorder(str(config.rootpath))
-        self._pending = self._witness.pending
+        self._exceptions = ExceptionRecorder(str(config.rootpath))
+        self._pending = self._exceptions.pending
         self._sections_left = _SECTIONS_IN_ALL
         self._unread: list[Any] = []
         self._held: Any = None
@@ -91,10 +89,10 @@ class Recorder:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self._session = session
         self.memory = begin_memory(self.config, self.targets)
-        self.tally.watched = self.memory.watched
+        self.counts.watched = self.memory.watched
         if known := [entry for entry in self.targets.settings.known if entry.test]:
             begins = tuple(entry.test.partition("*")[0] for entry in known)  # of most tests that says enough
-            self.tally.is_named = lambda id_: id_.startswith(begins) and any(e.matches(id_) for e in known)
+            self.counts.is_named = lambda id_: id_.startswith(begins) and any(e.matches(id_) for e in known)
         if self.memory.is_as_green:
             spare(self.config)
             self._calls = call_recorder_of(self.config)
@@ -124,11 +122,11 @@ class Recorder:
             self._log(report)
 
     def _log(self, report: pytest.TestReport) -> None:
-        self.tally.add(report)
+        self.counts.add(report)
         if self._calls is not None:
             self._calls.saw(report)
         if report.outcome == "passed" and not self._pending:
-            self._witness.forget_comparisons()
+            self._exceptions.forget_comparisons()
             return
         self._release()
         if str(report.outcome) == "rerun":
@@ -141,13 +139,13 @@ class Recorder:
     def _forget_subtests(self, nodeid: str) -> None:
         """Those of an attempt after which pytest-rerunfailures runs the test again."""
         kept = [each for each in self.failures if each.nodeid != nodeid or not each.subtest]
-        self.tally.failed_subtests -= len(self.failures) - len(kept)
-        self.tally.failed.discard(nodeid)
+        self.counts.failed_subtests -= len(self.failures) - len(kept)
+        self.counts.failed.discard(nodeid)
         self.failures = kept
 
     def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> None:
         if op == "==":
-            self._witness.compared(left, right)
+            self._exceptions.compared(left, right)
 
     def pytest_exception_interact(
         self, node: Any, call: pytest.CallInfo[Any], report: pytest.CollectReport | pytest.TestReport
@@ -155,7 +153,7 @@ class Recorder:
         # Not pytest_runtest_makereport, which comes first but also for every phase of a test that passes.
         if call.excinfo is None:
             return
-        self._witness.saw(report.nodeid, str(report.when), call.excinfo.value, fixtures_of(node))
+        self._exceptions.saw(report.nodeid, str(report.when), call.excinfo.value, fixtures_of(node))
         self.takes_ids = self.takes_ids and is_selectable(node)
         if report is self._held:
             self._release()
@@ -169,7 +167,7 @@ class Recorder:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.outcome != "passed":
-            self.tally.add(report)
+            self.counts.add(report)
             self._take(report)
 
     def _take(self, report: Any) -> None:
@@ -188,7 +186,7 @@ class Recorder:
     def _read(self, report: Any) -> None:
         sent, is_taken = received(report)
         self.takes_ids = self.takes_ids and is_taken
-        raised = self._witness.take_exception(report) if self._witness.pending else None
+        raised = self._exceptions.take_exception(report) if self._exceptions.pending else None
         if report.outcome == "failed" and not self._is_echo(report):
             from loop_close.readers import pytest_reports
 
@@ -236,7 +234,7 @@ class Recorder:
         from loop_close.capture.exceptions import message_of
         from loop_close.model import Failure
 
-        raised = self._witness.describe(exc)
+        raised = self._exceptions.describe(exc)
         message = raised.message if raised is not None else message_of(exc)
         self.failures.append(Failure(nodeid="", phase="session", message=message, raised=raised))
 
@@ -299,7 +297,7 @@ class Recorder:
         error = sys.exc_info()[1]  # a usage error in the collection, such as a file that does not exist
         if isinstance(error, pytest.UsageError):
             self._take_error(error)
-        self.tally.settle()
+        self.counts.settle()
         self._release()
         unread, self._unread = self._unread, []
         for report in unread:
@@ -443,3 +441,49 @@ class OutcomeCounts:
         """How many tests came to an outcome."""
         others = self.passed - len(self._passed_too) + self.skipped + self.xfailed + self.xpassed
         return others + len(self.failed | self._broken_setups)
+
+
+def begin_memory(config: pytest.Config, targets: Targets) -> Memory:
+    """Give the run its place in the history, unless the settings turn the history off."""
+    source = config.getoption("loop_close_source", None) or source_of("pytest", os.environ)
+    if targets.history is None:
+        return begin(targets.root, source, None, ())
+    try:
+        files.check_inside(targets.root, targets.history)
+    except files.UnusablePathError as error:
+        memory = begin(targets.root, source, None, ())
+        memory.notes.append(f"{error}; this run is not recorded")
+        return memory
+    extra_roots = list(islice(_extra_roots(targets.root), _MAX_EXTRA_ROOTS))
+    written = _written(config, targets)
+    chosen = selection(config)
+    return begin(
+        targets.root, source, targets.history, written, extra_roots, f"{interpreter()}-{sys.platform}", chosen
+    )
+
+
+def _extra_roots(root: Path) -> Iterator[Path]:
+    """Folders of the project outside of the root that tests import from, as with ``pythonpath = ..``."""
+    from loop_close.project_files import top_of
+
+    top = Path(top_of(str(root)))
+    if top == root:
+        return
+    for entry in dict.fromkeys(sys.path):
+        folder = Path(os.path.abspath(entry or "."))
+        is_installed = "site-packages" in folder.parts or folder.is_relative_to(sys.prefix)
+        if (
+            folder.is_relative_to(top)
+            and not folder.is_relative_to(root)
+            and not is_installed
+            and folder.is_dir()
+        ):
+            yield folder
+
+
+def _written(config: pytest.Config, targets: Targets) -> Iterator[Path | None]:
+    """The files that the run itself writes: they are not part of the program."""
+    yield from (targets.prompt, targets.json, targets.history)
+    for name in ("xmlpath", "log_file", "htmlpath", "report_log"):
+        given = config.getoption(name, None)
+        yield config.invocation_params.dir / given if given else None

@@ -1,30 +1,23 @@
-"""On an xdist worker: send what was raised along with the report. Nothing is written here."""
+"""The xdist worker: sends what was raised along with the report. A worker writes no file."""
 
 from __future__ import annotations
 
 import contextlib
-import os
-import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from loop_close.provenance import ci_run, digest_of, runner_of
 from loop_close.pytest_plugin.calls import call_recorder_of, send, spare
-from loop_close.pytest_plugin.command import is_selectable, shard_of
-
-if TYPE_CHECKING:
-    from loop_close.model import Raised
-
+from loop_close.pytest_plugin.command import is_selectable
+from loop_close.pytest_plugin.recording import ExceptionRecorder, collected, fixtures_of
 
 #: The attribute that carries the exception from the worker to the controller.
 ATTRIBUTE = "_loop_close"
 #: The attribute of a report whose node id selects nothing, or more.
 _UNSELECTABLE = "_loop_close_unselectable"
-#: What a worker calls number and digest of its tests in ``workeroutput``.
+#: The key of the number and digest of a worker's tests in ``workeroutput``.
 COLLECTED = "loop_close_collected"
-#: What the controller tells in ``workerinput``.
+#: The key in ``workerinput`` that says whether no file changed since the last green run.
 IS_AS_GREEN = "loop_close_is_as_green"
 
 
@@ -32,7 +25,7 @@ class WorkerReporter:
     """Attaches plain values to failed reports before xdist sends them."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self._witness = ExceptionRecorder(str(config.rootpath))
+        self._exceptions = ExceptionRecorder(str(config.rootpath))
         self._config = config
         self._calls = call_recorder_of(config)
         self._unselectable: set[str] = set()
@@ -47,7 +40,7 @@ class WorkerReporter:
             self._saw(item, call.when, call.excinfo.value)
 
     def _saw(self, node: Any, when: str, exc: BaseException) -> None:
-        self._witness.saw(node.nodeid, when, exc, fixtures_of(node))
+        self._exceptions.saw(node.nodeid, when, exc, fixtures_of(node))
         if not is_selectable(node):
             self._unselectable.add(node.nodeid)
 
@@ -61,18 +54,18 @@ class WorkerReporter:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if self._calls is not None:
             self._calls.saw(report)
-        if self._witness.pending:
+        if self._exceptions.pending:
             self._attach(report)
         else:
-            self._witness.forget_comparisons()
+            self._exceptions.forget_comparisons()
 
     def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> None:
         if op == "==":
-            self._witness.compared(left, right)
+            self._exceptions.compared(left, right)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if self._witness.pending:
+        if self._exceptions.pending:
             self._attach(report)
 
     @pytest.hookimpl(tryfirst=True)
@@ -88,17 +81,11 @@ class WorkerReporter:
         if report.nodeid in self._unselectable:
             setattr(report, _UNSELECTABLE, True)
         with contextlib.suppress(Exception):
-            raised = self._witness.take_exception(report)
+            raised = self._exceptions.take_exception(report)
             if raised is not None:
                 from loop_close.readers.pytest_reports import to_wire
 
                 setattr(report, ATTRIBUTE, to_wire(raised))
-
-
-def collected(config: pytest.Config, items: Sequence[pytest.Item]) -> tuple[int, str]:
-    """How many tests there are before any are left out; where others run a part of them, a digest of their node ids."""
-    is_part = shard_of(config) != (0, 0) or ci_run(os.environ)[0] or runner_of(os.environ)[1]
-    return len(items), digest_of(item.nodeid for item in items) if is_part else ""
 
 
 def received(report: Any) -> tuple[Any, bool]:
@@ -108,83 +95,3 @@ def received(report: Any) -> tuple[Any, bool]:
     """
     attached = vars(report)
     return attached.pop(ATTRIBUTE, None), not attached.pop(_UNSELECTABLE, False)
-
-
-# Remember exceptions between the hook that sees them and the hook that knows whether they count.
-
-_MAX_PENDING = 16
-
-
-class ExceptionRecorder:
-    """Describes the exception behind a failed report, while its frames are still alive.
-
-    The hook that hands out the exception and the one that logs the report come one right after the other, in
-    either order; an exception is kept for as long as that takes, a few at a time.
-    """
-
-    def __init__(self, root: str) -> None:
-        self._root = root
-        self._project: Any = None
-        self._comparisons: Any = None
-        self.pending: dict[tuple[str, str], tuple[BaseException, frozenset[str]]] = {}
-
-    def saw(self, nodeid: str, when: str, exc: BaseException, fixtures: frozenset[str] = frozenset()) -> None:
-        """Keep an exception until :meth:`take_exception`."""
-        self.pending[nodeid, when] = exc, fixtures
-        if len(self.pending) > _MAX_PENDING:
-            # Reports that were never logged, by plugins that run tests again.
-            del self.pending[next(iter(self.pending))]
-
-    def take_exception(self, report: Any) -> Raised | None:
-        """What was raised, for a failed report; forgets it in any case."""
-        exc, fixtures = self.pending.pop((report.nodeid, report.when), (None, frozenset()))
-        found = self.describe(exc, fixtures) if exc is not None and report.outcome == "failed" else None
-        self.forget_comparisons()
-        return found
-
-    def compared(self, left: Any, right: Any) -> None:
-        """An assertion compared the two with ``==``, and fails: find now where they differ, while both are there."""
-        try:
-            from loop_close.capture.differences import Comparisons
-            from loop_close.capture.values import Texts
-
-            if self._comparisons is None:
-                self._comparisons = Comparisons()
-            self._comparisons.saw(sys._getframe(), left, right, Texts(self._files()))
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # the program's objects may do anything when they are read
-            return
-
-    def forget_comparisons(self) -> None:
-        """A phase of a test is over: what was compared in it belongs to no later exception."""
-        if self._comparisons is not None:
-            self._comparisons.forget()
-
-    def describe(self, exc: BaseException, fixtures: frozenset[str] = frozenset()) -> Raised | None:
-        """The exception as a record; None when our own reading of it fails (the report's text remains)."""
-        try:
-            from loop_close.capture.exceptions import describe_any
-
-            return describe_any(exc, self._files(), fixtures, self._comparisons)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # what the program raises while it is looked at is no end of the run
-            return None
-
-    def _files(self) -> Any:
-        """The files of the project, as they are in this session."""
-        if self._project is None:
-            from loop_close.capture import project
-            from loop_close.capture.project import ProjectCode
-
-            project.forget()  # pytest.main() again in one process: the files may have changed
-            self._project = ProjectCode(self._root)
-        return self._project
-
-
-def fixtures_of(item: pytest.Item) -> frozenset[str]:
-    """The fixtures a test asked for; parameters of ``parametrize`` are values, not fixtures."""
-    names = getattr(item, "fixturenames", ())
-    parameters = getattr(getattr(item, "callspec", None), "params", {})
-    return frozenset(names) - frozenset(parameters)

@@ -1,25 +1,16 @@
-"""Faults before there is a session: a conftest that cannot be imported, an unknown option, a broken plugin."""
+"""Errors before the session: a conftest that cannot be imported, an unknown option, a broken plugin."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
-from itertools import islice
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
 import pytest
-
-from loop_close import files
-from loop_close.provenance import interpreter, source_of
-from loop_close.pytest_plugin.command import selection
-from loop_close.remember import Memory, begin
-from loop_close.targets import Targets
 
 if TYPE_CHECKING:
     from loop_close.model import Failure, Phase
@@ -29,7 +20,7 @@ _INTERRUPTED, _INTERNAL_ERROR, _USAGE_ERROR = 2, 3, 4
 
 
 class EarlyExitReporter:
-    """Sees to it that no stale prompt survives when pytest ends before the recorder listens."""
+    """Writes the prompt when pytest ends before :class:`~loop_close.pytest_plugin.session.Recorder` is registered."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -63,9 +54,11 @@ def report(config: pytest.Config, error: Exception) -> None:
 
 def _report(config: pytest.Config, error: Exception) -> None:
     from loop_close import app
+    from loop_close.judge import close
     from loop_close.model import Counts, Observation
     from loop_close.pytest_plugin.command import rerun_words, root_name, targets_of
     from loop_close.pytest_plugin.finish import UNCHANGED, ci_output, problems, summary
+    from loop_close.pytest_plugin.session import begin_memory
     from loop_close.remember import RunContext
     from loop_close.targets import shows_failing_tests
 
@@ -85,7 +78,7 @@ def _report(config: pytest.Config, error: Exception) -> None:
         root=root_name(config),
     )
     memory = begin_memory(config, targets)
-    report = app.close(replace(observation, source=memory.source))
+    report = close(replace(observation, source=memory.source))
     is_misused = isinstance(error, pytest.UsageError) or is_exit  # which says nothing about the program
     if is_misused:
         memory.abandon()
@@ -134,54 +127,3 @@ def _exit_code(error: Exception) -> int:
         return _INTERRUPTED if error.returncode is None else int(error.returncode)
     is_usage = isinstance(error, pytest.UsageError) or type(error).__name__ == "ConftestImportFailure"
     return _USAGE_ERROR if is_usage else _INTERNAL_ERROR
-
-
-# Before the first test: the run gets its place in the history.
-
-_MAX_BESIDE = 3
-
-
-def begin_memory(config: pytest.Config, targets: Targets) -> Memory:
-    """The memory of this run; without a history where none is wanted."""
-    source = config.getoption("loop_close_source", None) or source_of("pytest", os.environ)
-    if targets.history is None:
-        return begin(targets.root, source, None, ())
-    try:
-        files.check_inside(targets.root, targets.history)
-    except files.UnusablePathError as error:
-        memory = begin(targets.root, source, None, ())
-        memory.notes.append(f"{error}; this run is not recorded")
-        return memory
-    beside = list(islice(_extra_roots(targets.root), _MAX_BESIDE))
-    written = _written(config, targets)
-    chosen = selection(config)
-    return begin(
-        targets.root, source, targets.history, written, beside, f"{interpreter()}-{sys.platform}", chosen
-    )
-
-
-def _extra_roots(root: Path) -> Iterator[Path]:
-    """Folders of the project outside of the root that tests import from, as with ``pythonpath = ..``."""
-    from loop_close.project_files import top_of
-
-    top = Path(top_of(str(root)))
-    if top == root:
-        return
-    for entry in dict.fromkeys(sys.path):
-        folder = Path(os.path.abspath(entry or "."))
-        is_installed = "site-packages" in folder.parts or folder.is_relative_to(sys.prefix)
-        if (
-            folder.is_relative_to(top)
-            and not folder.is_relative_to(root)
-            and not is_installed
-            and folder.is_dir()
-        ):
-            yield folder
-
-
-def _written(config: pytest.Config, targets: Targets) -> Iterator[Path | None]:
-    """What the run writes, which is no part of the program."""
-    yield from (targets.prompt, targets.json, targets.history)
-    for name in ("xmlpath", "log_file", "htmlpath", "report_log"):
-        given = config.getoption(name, None)
-        yield config.invocation_params.dir / given if given else None

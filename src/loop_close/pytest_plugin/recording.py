@@ -1,0 +1,100 @@
+"""What every process of a run records: the exceptions behind failures, and which tests were collected."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from loop_close.provenance import ci_run, digest_of, runner_of
+from loop_close.pytest_plugin.command import shard_of
+
+if TYPE_CHECKING:
+    from loop_close.model import Raised
+
+
+_MAX_PENDING = 16
+
+
+class ExceptionRecorder:
+    """Describes the exception behind a failed report, while its frames are still alive.
+
+    The hook that hands out the exception and the one that logs the report come one right after the other, in
+    either order; an exception is kept for as long as that takes, a few at a time.
+    """
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._project: Any = None
+        self._comparisons: Any = None
+        self.pending: dict[tuple[str, str], tuple[BaseException, frozenset[str]]] = {}
+
+    def saw(self, nodeid: str, when: str, exc: BaseException, fixtures: frozenset[str] = frozenset()) -> None:
+        """Keep an exception until :meth:`take_exception`."""
+        self.pending[nodeid, when] = exc, fixtures
+        if len(self.pending) > _MAX_PENDING:
+            # Reports that were never logged, by plugins that run tests again.
+            del self.pending[next(iter(self.pending))]
+
+    def take_exception(self, report: Any) -> Raised | None:
+        """What was raised, for a failed report; forgets it in any case."""
+        exc, fixtures = self.pending.pop((report.nodeid, report.when), (None, frozenset()))
+        found = self.describe(exc, fixtures) if exc is not None and report.outcome == "failed" else None
+        self.forget_comparisons()
+        return found
+
+    def compared(self, left: Any, right: Any) -> None:
+        """An assertion compared the two with ``==``, and fails: find now where they differ, while both are there."""
+        try:
+            from loop_close.capture.differences import Comparisons
+            from loop_close.capture.values import Texts
+
+            if self._comparisons is None:
+                self._comparisons = Comparisons()
+            self._comparisons.saw(sys._getframe(), left, right, Texts(self._files()))
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # the program's objects may do anything when they are read
+            return
+
+    def forget_comparisons(self) -> None:
+        """A phase of a test is over: what was compared in it belongs to no later exception."""
+        if self._comparisons is not None:
+            self._comparisons.forget()
+
+    def describe(self, exc: BaseException, fixtures: frozenset[str] = frozenset()) -> Raised | None:
+        """The exception as a record; None when our own reading of it fails (the report's text remains)."""
+        try:
+            from loop_close.capture.exceptions import describe_any
+
+            return describe_any(exc, self._files(), fixtures, self._comparisons)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # what the program raises while it is looked at is no end of the run
+            return None
+
+    def _files(self) -> Any:
+        """The files of the project, as they are in this session."""
+        if self._project is None:
+            from loop_close.capture import project
+            from loop_close.capture.project import ProjectCode
+
+            project.forget()  # pytest.main() again in one process: the files may have changed
+            self._project = ProjectCode(self._root)
+        return self._project
+
+
+def fixtures_of(item: pytest.Item) -> frozenset[str]:
+    """The fixtures a test asked for; parameters of ``parametrize`` are values, not fixtures."""
+    names = getattr(item, "fixturenames", ())
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    return frozenset(names) - frozenset(parameters)
+
+
+def collected(config: pytest.Config, items: Sequence[pytest.Item]) -> tuple[int, str]:
+    """How many tests there are before any are left out; where others run a part of them, a digest of their node ids."""
+    is_part = shard_of(config) != (0, 0) or ci_run(os.environ)[0] or runner_of(os.environ)[1]
+    return len(items), digest_of(item.nodeid for item in items) if is_part else ""
