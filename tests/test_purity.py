@@ -30,6 +30,7 @@ NOT_CORE |= {
     "process",
     "project_files",
     "baseline",
+    "child",
     "provenance",
     "remember",
     "store",

@@ -180,36 +180,6 @@ def test_process_left_behind_does_not_hold_us(tmp_path, noise):
     assert done.returncode == 5
 
 
-def test_what_never_stops_writing_is_left_after_the_end():
-    from loop_close.cli.run import _pump
-
-    class Ended:
-        def poll(self):
-            return 0
-
-    class Endless:
-        def __init__(self):
-            self.ours, self.theirs = os.pipe()
-            os.write(self.theirs, b"x")
-            self.taken = 0
-
-        def pass_on(self):
-            self.taken += 65_536  # what was written stays, so that there is always something to read
-            return 65_536
-
-        def close(self):
-            os.close(self.ours)
-            os.close(self.theirs)
-
-    class Silent:
-        def look(self):
-            pass
-
-    channel = Endless()
-    _pump([channel], Ended(), Silent())
-    assert 1_048_576 <= channel.taken < 4_000_000  # at least as much as a pipe may hold
-
-
 def test_last_words_before_the_end_are_not_lost(tmp_path):
     left = "import time; time.sleep(600)"
     code = (

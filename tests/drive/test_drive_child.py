@@ -4,20 +4,22 @@ import math
 import os
 import sys
 import threading
+from functools import partial
 
 import pytest
 from driven import is_running, wait_until
 
-from loop_close.drive.processes import Child, InterruptionError, Stop, end_leftover, run
+from loop_close.child import Channel, Child, InterruptionError, Stop, _Output, end_leftover, run
 from loop_close.process import birth_of
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there are no process groups")
 
 
 def child(tmp_path, code, **options):
-    return Child(
-        words=[sys.executable, "-c", code], root=tmp_path, environment=os.environ, **{"data": None, **options}
-    )
+    pass_on = options.pop("pass_on", None)
+    channels = [Channel(partial(pass_on, number)) for number in (1, 2)] if pass_on else []
+    words = [sys.executable, "-c", code]
+    return Child(words=words, root=tmp_path, environment=os.environ, channels=channels, **options)
 
 
 class Heard:
@@ -82,14 +84,15 @@ def test_who_holds_the_pipe_is_not_waited_for(tmp_path):
     assert not is_running(int(done.output))
 
 
-def test_who_ignores_what_it_is_asked_is_made_to_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("loop_close.drive.processes._GRACES", (("SIGINT", 0.1), ("SIGTERM", 0.1)))
+def test_who_ignores_what_it_is_asked_is_made_to_end(tmp_path):
     code = (
         "import signal, time\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\n"
         "print('deaf', flush=True)\ntime.sleep(600)"
     )
     heard = Heard()
-    done = run(child(tmp_path, code, pass_on=heard, seconds=1.0), Stop())
+    done = run(
+        child(tmp_path, code, pass_on=heard, seconds=1.0, graces=(("SIGINT", 0.1), ("SIGTERM", 0.1))), Stop()
+    )
     assert done.is_late
     assert done.exit_code == 128 + 9
 
@@ -115,7 +118,10 @@ def test_stop_in_between_ends_it(tmp_path):
     stop, pids = Stop(), []
     threading.Timer(0.5, lambda: setattr(stop, "asked", 1)).start()
     with pytest.raises(InterruptionError):
-        run(child(tmp_path, "import time; time.sleep(600)", started=pids.append), stop)
+        run(
+            child(tmp_path, "import time; time.sleep(600)", started=lambda process: pids.append(process.pid)),
+            stop,
+        )
     assert not is_running(pids[0])
 
 
@@ -142,3 +148,38 @@ def test_leftover_is_ended(tmp_path):
 
 def test_no_limit_is_infinite(tmp_path):
     assert child(tmp_path, "").seconds == math.inf
+
+
+def test_what_never_stops_writing_is_left_after_the_end():
+    class Endless:
+        def __init__(self):
+            self.ours, self.theirs = os.pipe()
+            os.write(self.theirs, b"x")
+            self.is_closed, self.taken = False, 0
+
+        def pass_on(self):
+            self.taken += 65_536  # what was written stays, so that there is always something to read
+            return 65_536
+
+        def close(self):
+            os.close(self.ours)
+            os.close(self.theirs)
+            self.is_closed = True
+
+    endless = Endless()
+    output = _Output([endless])
+    output.start()
+    output.finish(math.inf)
+    assert endless.is_closed
+    assert endless.taken >= 1_048_576  # at least as much as a pipe may hold
+    assert output.closed.is_set()
+
+
+def test_rest_of_a_group_goes_on_where_it_is_to_be_kept(tmp_path):
+    code = (
+        "import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']);"
+        "print(p.pid)"
+    )
+    pid = int(run(child(tmp_path, code, pass_on=Heard(), keeps_rest=True), Stop()).output)
+    assert is_running(pid)
+    os.kill(pid, 9)

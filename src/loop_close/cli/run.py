@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import re
-import select
-import selectors
 import shlex
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from types import FrameType
-from typing import Self
 
 from loop_close import files
-from loop_close.cli.logs import Tail
+from loop_close.child import Child, Ended, SignalForwarder, Stop, own_channels
+from loop_close.child import run as run_child
 from loop_close.cli.project import begin_memory, is_told, targets_of
 from loop_close.cli.project_state import SourceStatus
 from loop_close.cli.status import latest_run_numbers, run_result
@@ -65,15 +58,34 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     return done.exit_code
 
 
-def _not_run(word: str, error: OSError) -> Done:
+def pass_through(words: Sequence[str]) -> Ended:
+    """Run a command to its end, and pass on its output, our input and our signals.
+
+    :raises OSError: when it cannot be started.
+    """
+    with SignalForwarder() as signals:
+        channels = own_channels()
+        child = Child(
+            words=words,
+            data=None,
+            channels=channels,
+            is_group=False,
+            rest=float("inf"),
+            started=lambda process: signals.attend(process, channels),
+            waited=signals.look,
+        )
+        return run_child(child, Stop())
+
+
+def _not_run(word: str, error: OSError) -> Ended:
     """A command that could not be started, in the words of a shell."""
     is_missing = isinstance(error, FileNotFoundError)
     said = f"sh: 1: {word}: {'not found' if is_missing else f'cannot execute: {error.strerror or error}'}"
     code = _NOT_FOUND if is_missing else _NOT_EXECUTABLE
-    return Done(exit_code=code, outputs=(said,))
+    return Ended(returncode=code, outputs=(said,))
 
 
-def _close(done: Done, words: Sequence[str], source: str, targets: Targets, memory: Memory) -> list[str]:
+def _close(done: Ended, words: Sequence[str], source: str, targets: Targets, memory: Memory) -> list[str]:
     """Write the prompt; the lines to show. A fault of ours costs a line and not the command's result."""
     try:
         return [*done.problems, *_write(done, words, source, targets, memory)]
@@ -82,7 +94,7 @@ def _close(done: Done, words: Sequence[str], source: str, targets: Targets, memo
 
 
 def _beside(
-    done: Done,
+    done: Ended,
     words: Sequence[str],
     source: str,
     targets: Targets,
@@ -128,7 +140,7 @@ def _without_known(seen: Observation, ran: Sequence[SourceStatus]) -> Observatio
     return replace(seen, failures=tuple(found), counts=Counts(), expects_tests=False, incomplete="")
 
 
-def _left(done: Done, words: Sequence[str], targets: Targets, memory: Memory) -> list[str]:
+def _left(done: Ended, words: Sequence[str], targets: Targets, memory: Memory) -> list[str]:
     """Leave the prompt that the command itself wrote; the lines to show."""
     memory.abandon()  # the command remembers the run itself
     is_expected = any(word.startswith(_PLUGIN) for word in words)
@@ -136,14 +148,16 @@ def _left(done: Done, words: Sequence[str], targets: Targets, memory: Memory) ->
     return [*done.problems, *([] if is_expected else [told])]
 
 
-def _write(done: Done, words: Sequence[str], source: str, targets: Targets, memory: Memory) -> list[str]:
+def _write(done: Ended, words: Sequence[str], source: str, targets: Targets, memory: Memory) -> list[str]:
     from loop_close import app
 
     seen = _observed(done, words, source, targets, memory)
     return app.conclude(seen, targets, memory, selection=shlex.join(words))
 
 
-def _observed(done: Done, words: Sequence[str], source: str, targets: Targets, memory: Memory) -> Observation:
+def _observed(
+    done: Ended, words: Sequence[str], source: str, targets: Targets, memory: Memory
+) -> Observation:
     from loop_close.readers.streams import observe_texts
 
     seen = observe_texts(done.outputs, done.exit_code, root=str(targets.root), source=memory.source)
@@ -151,7 +165,7 @@ def _observed(done: Done, words: Sequence[str], source: str, targets: Targets, m
     return replace(seen, rerun=rerun_words(source, words, by_test=by_test))
 
 
-def _fallback(done: Done, targets: Targets, fault: BaseException) -> str:
+def _fallback(done: Ended, targets: Targets, fault: BaseException) -> str:
     from loop_close.text import fault_text
 
     line = f"internal error of loop-close: {fault_text(fault)}; the result of the command is not affected"
@@ -163,266 +177,6 @@ def _fallback(done: Done, targets: Targets, fault: BaseException) -> str:
     except (OSError, files.UnusablePathError) as error:
         line += f"; {targets.name} could not be written either: {error}"
     return line
-
-
-# Run a process whose output goes on as it comes, on a terminal with its colours, while its end is kept.
-
-_PAUSE = 0.1
-#: As much as pipes may hold: what the process wrote before it ended, where others go on to write.
-_LATE = 2_000_000
-_SHELL_OFFSET = 128
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Done:
-    """A process that has ended.
-
-    :ivar exit_code: its own; 128 and the number of the signal that ended it, as a shell says it.
-    :ivar outputs: the end of what it wrote to each stream; one where standard output and error are the same.
-    :ivar problems: what could not be passed on, in a line each.
-    :ivar is_mid_line: our standard error is left in the middle of a line.
-    """
-
-    exit_code: int
-    outputs: tuple[str, ...]
-    problems: tuple[str, ...] = ()
-    is_mid_line: bool = False
-
-
-def pass_through(words: Sequence[str]) -> Done:
-    """Run a command to its end.
-
-    Where our own standard output or error is a terminal, the command's is one too, of the same size. Where both
-    are the same file, the command's are, too: that alone keeps the order of what it writes. Signals that are sent
-    to us are sent on.
-
-    :raises OSError: when it cannot be started.
-    """
-    with Signals() as signals:
-        opened = channels()
-        ends = [channel.theirs for channel in (opened[0], opened[-1])]
-        try:
-            process = subprocess.Popen(list(words), stdout=ends[0], stderr=ends[1])
-        except OSError:
-            for channel in opened:
-                channel.close()
-            raise
-        finally:
-            for channel in opened:
-                channel.started()
-        signals.attend(process, opened)
-        _pump(opened, process, signals)
-        code = _wait(process, signals)
-    return Done(
-        exit_code=_SHELL_OFFSET - code if code < 0 else code,
-        outputs=tuple(channel.tail.text() for channel in opened),
-        problems=tuple(channel.problem for channel in opened if channel.problem),
-        is_mid_line=opened[-1].tail.is_mid_line(),
-    )
-
-
-def _pump(opened: Sequence[Channel], process: subprocess.Popen[bytes], signals: Signals) -> None:
-    """Pass on until the streams end, or the process has ended and what it left behind holds them open."""
-    late = 0
-    with selectors.DefaultSelector() as selector:
-        for channel in opened:
-            selector.register(channel.ours, selectors.EVENT_READ, channel)
-        while selector.get_map() and late < _LATE:
-            signals.look()
-            has_ended = (
-                process.poll() is not None
-            )  # asked first: what it wrote until then is there to be read
-            ready = selector.select(0 if has_ended else _PAUSE)
-            if has_ended and not ready:
-                break
-            for key, _ in ready:
-                size = key.data.pass_on()
-                late += size if has_ended else 0
-                if not size:
-                    selector.unregister(key.fd)
-                    key.data.close()
-    for channel in opened:
-        channel.close()
-
-
-def _wait(process: subprocess.Popen[bytes], signals: Signals) -> int:
-    while True:
-        try:
-            return process.wait(_PAUSE)
-        except subprocess.TimeoutExpired:  # it has closed its streams and goes on
-            signals.look()
-
-
-# One stream of a process on its way to ours: a pseudo-terminal where ours is a terminal, else a pipe.
-
-_CHUNK = 65_536
-
-
-def channels() -> list[Channel]:
-    """For standard output and standard error; one for both where they are the same file."""
-    return [Channel(1)] if os.path.sameopenfile(1, 2) else [Channel(1), Channel(2)]
-
-
-class Channel:
-    """What a process writes at one end comes out at the other, and goes to a stream of ours.
-
-    :ivar tail: the end of all that came.
-    :ivar problem: why the rest could not be passed on; empty where nothing is to be told.
-    """
-
-    def __init__(self, target: int) -> None:
-        self.tail = Tail()
-        self.problem = ""
-        self._target = target
-        self.is_terminal = os.isatty(target) and sys.platform != "win32"
-        self.ours, self.theirs = _terminal() if self.is_terminal else os.pipe()
-        self._open = {self.ours, self.theirs}
-        self.resize()
-
-    def resize(self) -> None:
-        """Give the process's terminal the size of ours."""
-        if not self.is_terminal:
-            return
-        import fcntl
-        import termios
-
-        with contextlib.suppress(OSError):
-            size = fcntl.ioctl(self._target, termios.TIOCGWINSZ, b"\0" * 8)
-            fcntl.ioctl(self.ours, termios.TIOCSWINSZ, size)
-
-    def started(self) -> None:
-        """Leave their end to the process: the stream ends when it closes it."""
-        self._close(self.theirs)
-
-    def pass_on(self) -> int:
-        """Move what is there; the number of bytes, 0 at the end.
-
-        Where nobody takes the bytes any more, that is the end too: the process is to notice, as it would without
-        us, and not to write for nobody.
-        """
-        try:
-            chunk = os.read(self.ours, _CHUNK)
-        except OSError:  # Linux says EIO when the last writer of a pseudo-terminal is gone
-            return 0
-        self.tail.add(chunk)
-        try:
-            _write_all(self._target, chunk)
-        except BrokenPipeError:
-            return 0
-        except OSError as error:
-            self.problem = f"cannot pass on the output of the command: {error.strerror or error}"
-            return 0
-        return len(chunk)
-
-    def close(self) -> None:
-        """Both ends; again is no fault."""
-        self._close(self.ours)
-        self._close(self.theirs)
-
-    def _close(self, end: int) -> None:
-        if end in self._open:
-            self._open.remove(end)
-            os.close(end)
-
-
-def _terminal() -> tuple[int, int]:
-    """A pseudo-terminal that changes nothing that is written to it."""
-    import pty
-    import termios
-
-    ours, theirs = pty.openpty()
-    modes = termios.tcgetattr(theirs)
-    modes[1] &= ~termios.OPOST  # a line feed stays a line feed: the real terminal makes of it what it does
-    termios.tcsetattr(theirs, termios.TCSANOW, modes)
-    return ours, theirs
-
-
-def _write_all(target: int, data: bytes) -> None:
-    while data:
-        try:
-            data = data[os.write(target, data) :]
-        except BlockingIOError:  # whoever opened it for us may have made it so
-            select.select([], [target], [])
-
-
-# Send on to a process the signals that are sent to us, each once.
-
-_FORWARDED = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
-#: Those that keys of a terminal send, to all processes in its foreground: to the command as well as to us.
-_KEYS = ("SIGINT", "SIGQUIT")
-
-
-class Signals:
-    """While it is entered, signals do not end us but go to the process.
-
-    What is ignored stays so, as ``nohup`` wants it. A signal that comes before there is a process waits for it.
-    """
-
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        self._early: list[int] = []
-        self._before: dict[int, object] = {}
-        self._blocked: set[int] = set()
-        self._channels: Sequence[Channel] = ()
-
-    def __enter__(self) -> Self:
-        for number in _numbers((*_FORWARDED, *_KEYS)):
-            if signal.getsignal(number) != signal.SIG_IGN:
-                self._before[number] = signal.signal(number, self._forward)
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.look()
-        if self._blocked:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, self._blocked)
-        for number, handler in self._before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]  # what signal.signal gave
-
-    def attend(self, process: subprocess.Popen[bytes], channels: Sequence[Channel]) -> None:
-        """From now on there is a process, and its terminals follow the size of ours."""
-        self._process, self._channels = process, channels
-        for number in self._early:
-            self._send(number)
-        if hasattr(signal, "sigtimedwait"):
-            # Blocked only now, as the process would inherit it. Taken by hand, they tell who sent them.
-            self._blocked = {n for n in _numbers(_KEYS) if n in self._before}
-            signal.pthread_sigmask(signal.SIG_BLOCK, self._blocked)
-        if any(channel.is_terminal for channel in channels):
-            self._before[signal.SIGWINCH] = signal.signal(signal.SIGWINCH, self._resize)
-
-    def look(self) -> None:
-        """See to the signals that tell who sent them; to be called a few times a second."""
-        while self._blocked and (told := signal.sigtimedwait(self._blocked, 0)) is not None:
-            if told.si_code <= 0:  # by a process; those of the terminal have reached the command as well
-                self._send(told.si_signo)
-
-    def _forward(self, number: int, frame: FrameType | None) -> None:
-        if number not in _numbers(_KEYS) or not _is_in_foreground():
-            self._send(number)
-
-    def _send(self, number: int) -> None:
-        if self._process is None:
-            self._early.append(number)
-            return
-        with contextlib.suppress(OSError):
-            self._process.send_signal(number)
-
-    def _resize(self, number: int, frame: FrameType | None) -> None:
-        for channel in self._channels:
-            channel.resize()
-        self._send(number)  # the terminal's own may have come before the size was there
-
-
-def _numbers(names: Sequence[str]) -> list[signal.Signals]:
-    """Those that the platform has."""
-    return [signal.Signals[name] for name in names if hasattr(signal, name)]
-
-
-def _is_in_foreground() -> bool:
-    """Whether we are in the foreground of a terminal, which then signals the process as well."""
-    with contextlib.suppress(OSError), open("/dev/tty", "rb") as terminal:
-        return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
-    return False
 
 
 # The words that run a command under ``loop-close run`` again.

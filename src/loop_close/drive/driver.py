@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -22,6 +23,7 @@ from loop_close.agent.output import read_output
 from loop_close.agent.output_reader import AgentOutput
 from loop_close.agent.strategies import Decision
 from loop_close.agent.supervisor import progress_meta
+from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, end_leftover, run
 from loop_close.cli import INSIDE, driven_tests
 from loop_close.cli.driven_tests import DrivenTests
 from loop_close.cli.memory import shown
@@ -30,7 +32,6 @@ from loop_close.cli.project_state import prompt_text
 from loop_close.cli.status import RunResult, latest_run_numbers, run_result
 from loop_close.cli.streams import Streams, UsageError
 from loop_close.drive.plan import Plan, failure, plan_of, prepared, runs_pytest, steps_now, task_box
-from loop_close.drive.processes import Child, Ended, InterruptionError, Stop, end_leftover, run
 from loop_close.drive.screen import (
     Screen,
     next_step_lines,
@@ -237,8 +238,8 @@ class Driver:
             words=given,
             root=self._plan.root,
             environment=self._environment,
-            data=data,
-            pass_on=self._screen.pass_on,
+            data=data or b"",
+            channels=[Channel(partial(self._screen.pass_on, number)) for number in (1, 2)],
             seconds=seconds,
             started=self._started,
             waited=self._screen.waited,
@@ -253,8 +254,8 @@ class Driver:
             )
             raise UsageError(f"cannot run the agent {given[0]}: {error.strerror or error}{hint}") from None
 
-    def _started(self, pid: int) -> None:
-        self._child = (pid, birth_of(pid))
+    def _started(self, process: subprocess.Popen[bytes]) -> None:
+        self._child = (process.pid, birth_of(process.pid))
         self._keep()
 
     def _keep(self, ended: str = "", reason: str = "") -> None:

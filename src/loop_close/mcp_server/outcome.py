@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import signal
-import subprocess
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
-from anyio.abc import ByteReceiveStream, Process
 
 from loop_close import files
 from loop_close.agent.supervisor import progress_meta
-from loop_close.cli.logs import Tail
+from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, run
 from loop_close.cli.memory import shown
 from loop_close.cli.project import (
     CommandError,
@@ -82,7 +79,7 @@ def _plan() -> _Plan:
     return _Plan(root=root, command=command, words=words, before=latest_run_numbers(root))
 
 
-def _answer(plan: _Plan, ran: FinishedRun, time_limit: int) -> ToolAnswer:
+def _answer(plan: _Plan, ran: Ended, time_limit: int) -> ToolAnswer:
     result = run_result(plan.root, plan.before)
     sources = document_of(result.statuses)["sources"] if result.statuses else []
     prompt, report = written_prompt(), _report(plan.root)
@@ -93,14 +90,14 @@ def _answer(plan: _Plan, ran: FinishedRun, time_limit: int) -> ToolAnswer:
     is_good = bool(sources) or (targets.history is None and bool(prompt) and report is None)
     standing = _standing(sources, ran, is_good=is_good)
     unexplained = any(each["stall_reason"] == _UNEXPLAINED for each in sources)
-    is_clear = bool(prompt) and not ran.timed_out and not unexplained
+    is_clear = bool(prompt) and not ran.is_late and not unexplained
     is_told = bool(sources) or report is not None or standing == "green"
     output = "" if is_clear and is_told else clean(ran.output, _MAX_OUTPUT)
     document = {
         "schema": "loop-close.run/1",
         "command": shown(plan.command),
-        "exit_code": ran.exit_code,
-        "timed_out": ran.timed_out,
+        "exit_code": ran.returncode if ran.returncode >= 0 else None,
+        "timed_out": ran.is_late,
         "standing": standing,
         "next_prompt": prompt,
         "prompt_file": targets.name,
@@ -108,21 +105,21 @@ def _answer(plan: _Plan, ran: FinishedRun, time_limit: int) -> ToolAnswer:
         "report": report,
         "output_end": output,
     }
-    text = "\n".join(_lines(prompt, output, f"{time_limit} seconds" if ran.timed_out else ""))
+    text = "\n".join(_lines(prompt, output, f"{time_limit} seconds" if ran.is_late else ""))
     return ToolAnswer(
         text=text, document=document, meta=progress_meta(result.progress, is_green=standing == "green")
     )
 
 
-def _standing(sources: Sequence[Mapping[str, Any]], ran: FinishedRun, *, is_good: bool) -> str:
+def _standing(sources: Sequence[Mapping[str, Any]], ran: Ended, *, is_good: bool) -> str:
     """The worst that is known: a command that failed is not green, whatever else was told.
 
     :param is_good: what is known of the run says nothing else.
     """
     known = sources[0]["standing"] if sources else "green"
     # pytest ends with 1 where failures are left that are known.
-    is_known = ran.exit_code == 1 and any(each["known"] for each in sources)
-    is_green = is_good and (ran.exit_code == 0 or is_known) and not ran.timed_out
+    is_known = ran.returncode == 1 and any(each["known"] for each in sources)
+    is_green = is_good and (ran.returncode == 0 or is_known) and not ran.is_late
     return str(known) if known != "green" or is_green else "failing"
 
 
@@ -149,81 +146,51 @@ def _lines(prompt: str, output: str, limit: str) -> list[str]:
 #: Told again and again while a run is on, so that a host that waits knows that it goes on: seconds so far.
 Tell = Callable[[float], Awaitable[None]]
 
-_POLL = 0.02
 _TELL = 5.0
 _TAIL = 64_000
-#: How long tests may take to stop once the time is over, after SIGINT and after SIGTERM: pytest still writes what
-#: it knows on the first, loop-close run what the command printed on both.
-_LAST_WORDS = (5.0, 2.0)
-#: The same when the caller went away. A client of the official package kills the server 4 seconds after it has
-#: closed its input.
-_CANCELLED = (1.0, 0.5)
-#: How long what was printed may take to come once the command has ended.
-_REST = 0.5
+#: How the tests are asked to end when the call is cancelled. A client of the official package kills the server 4
+#: seconds after it has closed its input.
+_CANCELLED = (("SIGINT", 1.0), ("SIGTERM", 0.5))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FinishedRun:
-    """A run of the tests.
+async def run_tests(words: Sequence[str], root: Path, seconds: float, tell: Tell) -> Ended:
+    """Run a command under ``loop-close run``, which records the run and writes the prompt.
 
-    :ivar exit_code: that of the command; None where it had to be killed.
-    :ivar output: the end of what it printed.
-    """
-
-    exit_code: int | None
-    timed_out: bool
-    output: str
-
-
-async def run_tests(words: Sequence[str], root: Path, seconds: float, tell: Tell) -> FinishedRun:
-    """Run a command under ``loop-close run``, which remembers it and writes the prompt.
-
-    :param seconds: after which it is ended.
+    :param seconds: its time limit.
     :raises OSError: when it cannot be started.
     """
-    process = await _started(words, root)
-    tail = Tail(_TAIL)
-    graces = _CANCELLED
-    async with process, anyio.create_task_group() as tasks:
-        try:
-            assert process.stdout is not None
-            drained = anyio.Event()
-            tasks.start_soon(_drain, process.stdout, tail, drained)
-            tasks.start_soon(_tell, tell)
-            with anyio.move_on_after(seconds) as limit:
-                await _ended(process)
-                await _rest(drained)
-            graces = _LAST_WORDS
-        finally:
-            if process.returncode is None:
-                with anyio.CancelScope(shield=True):
-                    await _end(process, graces)
-            tasks.cancel_scope.cancel()
-    return FinishedRun(exit_code=_exit_code(process), timed_out=limit.cancelled_caught, output=tail.text())
-
-
-async def _started(words: Sequence[str], root: Path) -> Process:
-    return await anyio.open_process(
-        remembered(words),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        cwd=root,
-        env=environment(),
-        start_new_session=True,
+    child = Child(
+        words=remembered(words),
+        root=root,
+        environment=environment(),
+        channels=[Channel(limit=_TAIL)],
+        seconds=seconds,
+        forwards=True,
+        graces_on_stop=_CANCELLED,
+        keeps_rest=True,
     )
+    stop = Stop()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_tell, tell)
+        tasks.start_soon(_stop_when_cancelled, stop)
+        ended: Ended | None = await anyio.to_thread.run_sync(_run, child, stop)
+        tasks.cancel_scope.cancel()
+    await anyio.lowlevel.checkpoint()  # raises if the call was cancelled
+    assert ended is not None
+    return ended
 
 
-async def _drain(stream: ByteReceiveStream, tail: Tail, drained: anyio.Event) -> None:
-    async for chunk in stream:
-        tail.add(chunk)
-    drained.set()
+def _run(child: Child, stop: Stop) -> Ended | None:
+    with contextlib.suppress(InterruptionError):
+        return run(child, stop)
+    return None
 
 
-async def _rest(drained: anyio.Event) -> None:
-    # Not for ever: who holds the pipe may be a daemon that a test has left behind.
-    with anyio.move_on_after(_REST):
-        await drained.wait()
+async def _stop_when_cancelled(stop: Stop) -> None:
+    try:
+        await anyio.sleep_forever()
+    finally:
+        stop.asked += 1
 
 
 async def _tell(tell: Tell) -> None:
@@ -231,36 +198,6 @@ async def _tell(tell: Tell) -> None:
     while True:
         await anyio.sleep(_TELL)
         await tell(anyio.current_time() - begun)
-
-
-async def _ended(process: Process) -> None:
-    # Not process.wait(): that waits for whoever holds the pipe, too.
-    while process.returncode is None:
-        await anyio.sleep(_POLL)
-
-
-async def _end(process: Process, graces: Sequence[float]) -> None:
-    """Let the command say what it knows, then end all that is left of its group."""
-    with contextlib.suppress(ProcessLookupError):
-        for number, grace in zip((signal.SIGINT, signal.SIGTERM), graces, strict=True):
-            if process.returncode is None and os.name == "posix":
-                process.send_signal(number)  # loop-close run sends it on
-                with anyio.move_on_after(grace):
-                    await _ended(process)
-        _kill(process)
-    await _ended(process)
-
-
-def _kill(process: Process) -> None:
-    if os.name == "posix":
-        os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
-
-
-def _exit_code(process: Process) -> int | None:
-    code = process.returncode
-    return code if code is not None and code >= 0 else None
 
 
 # The next prompt as the project's file has it.

@@ -1,0 +1,497 @@
+"""Run a command: pass on what it prints, keep the end of it, and end the command with all that it has started."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import IO, Any, Self
+
+from loop_close.log_files import TAIL, Tail
+from loop_close.process import birth_of
+
+_PAUSE = 0.05
+_CHUNK = 65_536
+#: As many bytes as pipes may hold: what was written before the command ended, where others go on to write.
+_LATE = 2_000_000
+_SHELL_OFFSET = 128
+#: Signals that ask a command to end, with the seconds until the next, stronger one. pytest still writes its result
+#: after the first, ``loop-close run`` what the command printed after both.
+GRACES = (("SIGINT", 5.0), ("SIGTERM", 2.0))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Child:
+    """A command to run.
+
+    :ivar root: its working directory; None for ours. ``environment``: None for ours.
+    :ivar data: bytes for its standard input; None if it reads ours.
+    :ivar channels: for standard output and error, or one for both; none if it prints where we do.
+    :ivar seconds: its time limit.
+    :ivar is_group: it leads a process group of its own, which is ended with it.
+    :ivar forwards: it passes signals on to what it runs, so they are sent to it and not to the group.
+    :ivar graces: how it is asked to end at the time limit; ``graces_on_stop``: when we have to stop.
+    :ivar keeps_rest: processes that it leaves in its group go on if it ends by itself.
+    :ivar rest: seconds that passing on its output may take after its end.
+    :ivar started: called with the process; ``waited`` is called a few times a second while it runs.
+    """
+
+    words: Sequence[str]
+    root: Path | None = None
+    environment: Mapping[str, str] | None = None
+    data: bytes | None = b""
+    channels: Sequence[Channel] = ()
+    seconds: float = float("inf")
+    is_group: bool = True
+    forwards: bool = False
+    graces: Sequence[tuple[str, float]] = GRACES
+    graces_on_stop: Sequence[tuple[str, float]] = GRACES
+    keeps_rest: bool = False
+    rest: float = 0.5
+    started: Callable[[subprocess.Popen[bytes]], None] = lambda process: None
+    waited: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ended:
+    """A command that has ended.
+
+    :ivar returncode: as :class:`subprocess.Popen` has it: negative for a signal.
+    :ivar outputs: the end of what it wrote to each channel.
+    :ivar is_late: it was ended at its time limit.
+    :ivar problems: why output could not be passed on, a line each.
+    :ivar is_mid_line: the last channel ends in the middle of a line.
+    """
+
+    returncode: int
+    outputs: tuple[str, ...] = ()
+    is_late: bool = False
+    problems: tuple[str, ...] = ()
+    is_mid_line: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """As a shell shows it: 128 and the number of the signal that ended the command."""
+        return _SHELL_OFFSET - self.returncode if self.returncode < 0 else self.returncode
+
+    @property
+    def output(self) -> str:
+        """The end of its standard output; empty where it printed where we do."""
+        return self.outputs[0] if self.outputs else ""
+
+
+def run(child: Child, stop: Stop) -> Ended:
+    """Run a command to its end, to its time limit, or until we have to stop.
+
+    :raises OSError: when it cannot be started.
+    :raises InterruptionError: when we have to stop.
+    """
+    stop.check()
+    process = _started(child)
+    output = _Output(child.channels)
+    is_late = was_ended = False
+    try:
+        child.started(process)
+        output.start()  # threads only now: they inherit the signals that ``started`` blocks
+        if child.data and process.stdin is not None:
+            threading.Thread(target=_feed, args=(process.stdin, child.data), daemon=True).start()
+        is_late = _wait(process, child, stop, output.closed)
+    finally:
+        was_ended = process.poll() is None
+        if was_ended:
+            _end(process, child, stop)
+        if child.is_group and (was_ended or not child.keeps_rest):
+            sweep(process.pid)
+    output.finish(child.rest)
+    stop.check()
+    return Ended(
+        returncode=process.returncode,
+        outputs=tuple(channel.tail.text() for channel in child.channels),
+        is_late=is_late,
+        problems=tuple(channel.problem for channel in child.channels if channel.problem),
+        is_mid_line=bool(child.channels) and child.channels[-1].tail.is_mid_line(),
+    )
+
+
+def _started(child: Child) -> subprocess.Popen[bytes]:
+    channels = child.channels
+    ends = (channels[0].theirs, channels[-1].theirs) if channels else (None, None)
+    source = None if child.data is None else subprocess.PIPE if child.data else subprocess.DEVNULL
+    try:
+        return subprocess.Popen(
+            list(child.words),
+            cwd=child.root,
+            env=None if child.environment is None else dict(child.environment),
+            stdin=source,
+            stdout=ends[0],
+            stderr=ends[1],
+            start_new_session=child.is_group,
+        )
+    except OSError:
+        for channel in channels:
+            channel.close()
+        raise
+    finally:
+        for channel in channels:
+            channel.started()
+
+
+def _feed(stream: IO[bytes], data: bytes) -> None:
+    with contextlib.suppress(OSError):  # the command does not read its input
+        stream.write(data)
+    with contextlib.suppress(OSError):
+        stream.close()
+
+
+def _wait(process: subprocess.Popen[bytes], child: Child, stop: Stop, closed: threading.Event) -> bool:
+    """Wait for the end of the command; whether its time limit came first."""
+    due = time.monotonic() + child.seconds
+    while process.poll() is None:
+        if stop.asked:
+            return False
+        if time.monotonic() >= due:
+            return True
+        child.waited()
+        if not closed.wait(_PAUSE):
+            continue
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it has closed its streams and goes on
+            process.wait(_PAUSE)
+    return False
+
+
+class _Output:
+    """The threads that pass on what a command prints.
+
+    A thread for each channel: a reader of ours that does not read must not keep us from seeing the time limit.
+
+    :ivar closed: set when all channels have come to their end.
+    """
+
+    def __init__(self, channels: Sequence[Channel]) -> None:
+        self.closed = threading.Event()
+        self._ended = threading.Event()
+        self._left = len(channels)
+        self._lock = threading.Lock()
+        self._threads = [threading.Thread(target=self._pump, args=(c,), daemon=True) for c in channels]
+
+    def start(self) -> None:
+        if not self._threads:
+            self.closed.set()
+        for thread in self._threads:
+            thread.start()
+
+    def finish(self, seconds: float) -> None:
+        """The command has ended: pass on what is left, for at most so long."""
+        self._ended.set()
+        due = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(None if seconds == float("inf") else max(0.0, due - time.monotonic()))
+
+    def _pump(self, channel: Channel) -> None:
+        """Pass on until the stream ends, or the command has ended and what it left behind holds the stream open."""
+        late = 0
+        with contextlib.suppress(OSError, ValueError), selectors.DefaultSelector() as selector:
+            selector.register(channel.ours, selectors.EVENT_READ)
+            while late < _LATE:
+                has_ended = self._ended.is_set()  # asked first: what it wrote until then is there to be read
+                # Only on POSIX can a pipe be waited for with a limit.
+                is_ready = os.name != "posix" or bool(selector.select(0 if has_ended else _PAUSE))
+                if not is_ready and has_ended:
+                    break
+                size = channel.pass_on() if is_ready else -1
+                if not size:
+                    break
+                late += size if has_ended else 0
+        channel.close()
+        with self._lock:
+            self._left -= 1
+        if not self._left:
+            self.closed.set()
+
+
+class Channel:
+    """A stream of a command on its way to us: a pipe, or a pseudo-terminal.
+
+    :param pass_on: takes the bytes as they come.
+    :param limit: how many bytes at the end are kept.
+    :param terminal: the number of a stream of ours: if that is a terminal, the command gets one of the same size.
+    :ivar tail: the end of all that came.
+    :ivar problem: why the rest could not be passed on; empty if nobody reads it any more.
+    """
+
+    def __init__(
+        self, pass_on: Callable[[bytes], object] = len, *, limit: int = TAIL, terminal: int = -1
+    ) -> None:
+        self.tail = Tail(limit)
+        self.problem = ""
+        self._pass_on = pass_on
+        self._like = terminal
+        self.is_terminal = terminal >= 0 and os.isatty(terminal) and sys.platform != "win32"
+        self.ours, self.theirs = _terminal() if self.is_terminal else os.pipe()
+        self._open = {self.ours, self.theirs}
+        self.resize()
+
+    def resize(self) -> None:
+        """Give the process's terminal the size of ours."""
+        if not self.is_terminal:
+            return
+        import fcntl
+        import termios
+
+        with contextlib.suppress(OSError):
+            size = fcntl.ioctl(self._like, termios.TIOCGWINSZ, b"\0" * 8)
+            fcntl.ioctl(self.ours, termios.TIOCSWINSZ, size)
+
+    def started(self) -> None:
+        """Close our copy of the command's end: the stream ends when the command closes its own."""
+        self._close(self.theirs)
+
+    def pass_on(self) -> int:
+        """Move what is there.
+
+        :returns: the number of bytes; 0 at the end. If nobody reads the bytes any more, that is the end, too: the
+            command notices it, as it would without us.
+        """
+        try:
+            chunk = os.read(self.ours, _CHUNK)
+        except OSError:  # Linux says EIO when the last writer of a pseudo-terminal is gone
+            return 0
+        self.tail.add(chunk)
+        try:
+            self._pass_on(chunk)
+        except BrokenPipeError:
+            return 0
+        except OSError as error:
+            self.problem = f"cannot pass on the output of the command: {error.strerror or error}"
+            return 0
+        return len(chunk)
+
+    def close(self) -> None:
+        """Close both ends, if they are still open."""
+        self._close(self.ours)
+        self._close(self.theirs)
+
+    def _close(self, end: int) -> None:
+        if end in self._open:
+            self._open.remove(end)
+            os.close(end)
+
+
+def _terminal() -> tuple[int, int]:
+    """A pseudo-terminal that changes nothing that is written to it."""
+    import pty
+    import termios
+
+    ours, theirs = pty.openpty()
+    modes = termios.tcgetattr(theirs)
+    modes[1] &= ~termios.OPOST  # a line feed stays a line feed: the real terminal makes of it what it does
+    termios.tcsetattr(theirs, termios.TCSANOW, modes)
+    return ours, theirs
+
+
+def own_channels() -> list[Channel]:
+    """Channels to our standard output and error; one for both if they are the same file, which keeps the order."""
+    numbers = (1,) if os.path.sameopenfile(1, 2) else (1, 2)
+    return [Channel(partial(_write_all, number), terminal=number) for number in numbers]
+
+
+def _write_all(target: int, data: bytes) -> None:
+    while data:
+        try:
+            data = data[os.write(target, data) :]
+        except BlockingIOError:  # who started us may have opened it so
+            select.select([], [target], [])
+
+
+# End a command with all that it has started.
+
+_SWEPT = 1.0
+_POLL_INTERVAL = 0.02
+
+
+def _end(process: subprocess.Popen[bytes], child: Child, stop: Stop) -> None:
+    """Ask the command to end, then kill it; at once if a person interrupts us twice."""
+    asked = stop.asked
+    graces = child.graces_on_stop if asked else child.graces
+    for name, grace in graces if os.name == "posix" else ():
+        number = getattr(signal, name)
+        if child.forwards or not child.is_group:
+            process.send_signal(number)
+        else:
+            _send(process.pid, number)
+        due = time.monotonic() + grace
+        while process.poll() is None and time.monotonic() < due and stop.asked <= max(asked, 1):
+            time.sleep(_POLL_INTERVAL)
+        if process.poll() is not None or stop.asked > max(asked, 1):
+            break
+    if process.poll() is None:
+        is_group = child.is_group and os.name == "posix"
+        _send(process.pid, signal.SIGKILL) if is_group else process.kill()
+    process.wait()
+
+
+def sweep(group: int) -> None:
+    """End what is left of a process group whose leader has ended, such as servers that it started."""
+    if os.name != "posix" or not _send(group, signal.SIGTERM):
+        return
+    due = time.monotonic() + _SWEPT
+    while _send(group, 0) and time.monotonic() < due:
+        time.sleep(_POLL_INTERVAL)
+    _send(group, signal.SIGKILL)
+
+
+def end_leftover(pid: int, birth: str) -> bool:
+    """End the group of a process that a driver left behind when it was killed.
+
+    :param birth: when the process was started: another one may have its number by now.
+    :returns: whether it was still running.
+    """
+    if not birth or birth_of(pid) != birth:
+        return False
+    sweep(pid)
+    return True
+
+
+def _send(group: int, number: int) -> bool:
+    """Signal a group; whether there is such a group that we may signal."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+        return True
+    return False
+
+
+# Stop on a signal without being ended by it.
+
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+_AT_ONCE = 3
+
+
+class InterruptionError(BaseException):
+    """A signal asked us to stop; the text names it. Not an :class:`Exception`: it is not an error."""
+
+
+class Stop:
+    """While it is entered, signals that would end us are counted instead; ignored signals stay ignored.
+
+    :ivar asked: how many came.
+    """
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self._last = ""
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        for number in (getattr(signal, name) for name in _NAMES if hasattr(signal, name)):
+            if signal.getsignal(number) != signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def check(self) -> None:
+        """Do nothing if no signal came.
+
+        :raises InterruptionError: if one did.
+        """
+        if self.asked:
+            raise InterruptionError(self._last)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.asked += 1
+        self._last = signal.Signals(number).name
+        if self.asked >= _AT_ONCE:  # whatever blocks us, such as a reader of our output that does not read
+            raise InterruptionError(self._last)
+
+
+# Pass signals on to a command, each once.
+
+_FORWARDED = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
+#: Those that keys of a terminal send, to all processes in its foreground: to the command as well as to us.
+_KEYS = ("SIGINT", "SIGQUIT")
+
+
+class SignalForwarder:
+    """While it is entered, signals do not end us but go to the command.
+
+    Ignored signals stay ignored, as ``nohup`` wants it. A signal that comes before the process exists waits for it.
+    """
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._early: list[int] = []
+        self._before: dict[int, object] = {}
+        self._blocked: set[int] = set()
+        self._channels: Sequence[Channel] = ()
+
+    def __enter__(self) -> Self:
+        for number in _numbers((*_FORWARDED, *_KEYS)):
+            if signal.getsignal(number) != signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._forward)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.look()
+        if self._blocked:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, self._blocked)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]  # what signal.signal gave
+
+    def attend(self, process: subprocess.Popen[bytes], channels: Sequence[Channel]) -> None:
+        """Forward to this process from now on, and give its terminals the size of ours."""
+        self._process, self._channels = process, channels
+        for number in self._early:
+            self._send(number)
+        if hasattr(signal, "sigtimedwait"):
+            # Blocked only now, as the process would inherit it. Taken with sigtimedwait, they show who sent them.
+            self._blocked = {n for n in _numbers(_KEYS) if n in self._before}
+            signal.pthread_sigmask(signal.SIG_BLOCK, self._blocked)
+        if any(channel.is_terminal for channel in channels):
+            self._before[signal.SIGWINCH] = signal.signal(signal.SIGWINCH, self._resize)
+
+    def look(self) -> None:
+        """Handle the signals that show who sent them; to be called a few times a second."""
+        while self._blocked and (info := signal.sigtimedwait(self._blocked, 0)) is not None:
+            if info.si_code <= 0:  # sent by a process; the terminal's have reached the command, too
+                self._send(info.si_signo)
+
+    def _forward(self, number: int, frame: FrameType | None) -> None:
+        if number not in _numbers(_KEYS) or not _is_in_foreground():
+            self._send(number)
+
+    def _send(self, number: int) -> None:
+        if self._process is None:
+            self._early.append(number)
+            return
+        with contextlib.suppress(OSError):
+            self._process.send_signal(number)
+
+    def _resize(self, number: int, frame: FrameType | None) -> None:
+        for channel in self._channels:
+            channel.resize()
+        self._send(number)  # the terminal's own may have come before the size was there
+
+
+def _numbers(names: Sequence[str]) -> list[signal.Signals]:
+    """The signals of these names that the platform has."""
+    return [signal.Signals[name] for name in names if hasattr(signal, name)]
+
+
+def _is_in_foreground() -> bool:
+    """Whether we are in the foreground of a terminal, which then signals the process as well."""
+    with contextlib.suppress(OSError), open("/dev/tty", "rb") as terminal:
+        return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    return False
