@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
@@ -88,6 +88,26 @@ class Findings:
     def cover(self, first: int, end: int) -> None:
         """Mark lines as read."""
         self.ranges.append((first, end))
+
+    def add_documents(
+        self,
+        text: str,
+        opening: re.Pattern[str],
+        items_of: Callable[[Any], list[Mapping[str, Any]] | None],
+        finding_of: Callable[[Mapping[str, Any]], CheckerFinding],
+    ) -> None:
+        """Keep the findings of the JSON documents in a text, which is certain then.
+
+        :param opening: how such a document begins.
+        :param items_of: the failing items of a document; None if it is of another tool.
+        """
+        for document, start, end in json_documents(text, opening):
+            items = items_of(document)
+            if items is not None:
+                self.is_certain = True
+                self.spans.append((start, end))
+                for item in items:
+                    self.add(finding_of(item))
 
     def reading(self, lines: Sequence[str]) -> Reading:
         """All findings; empty without a finding or a summary of the tool."""

@@ -25,7 +25,6 @@ from loop_close.readers.checks import (
     finding_at,
     is_path,
     is_python,
-    json_documents,
     json_line,
     mapping,
     notes_at,
@@ -290,18 +289,17 @@ _KEYS = {"code", "end_location", "filename", "location", "message", "noqa_row"}
 
 def _read_json(text: str, lines: Sequence[str], found: Findings) -> None:
     """Add what ``--output-format json`` and ``json-lines`` say."""
-    for document, start, end in json_documents(text, _DOCUMENT):
-        items = objects(document)
-        if items and all(_KEYS.issubset(item) for item in items):
-            found.is_certain = True
-            found.spans.append((start, end))
-            for item in items:
-                found.add(_ruff_json_finding(item))
+    found.add_documents(text, _DOCUMENT, _ruff_items, _ruff_json_finding)
     for at, line in enumerate(lines):
         if line.startswith("{") and '"noqa_row"' in line and _KEYS.issubset(item := json_line(line)):
             found.is_certain = True
             found.cover(at, at + 1)
             found.add(_ruff_json_finding(item))
+
+
+def _ruff_items(document: object) -> list[Mapping[str, Any]] | None:
+    items = objects(document)
+    return items if items and all(_KEYS.issubset(item) for item in items) else None
 
 
 def _ruff_json_finding(item: Mapping[str, Any]) -> CheckerFinding:

@@ -20,7 +20,6 @@ from loop_close.readers.checks import (
     finding_at,
     is_path,
     is_python,
-    json_documents,
     json_line,
     mapping,
     notes_at,
@@ -246,7 +245,7 @@ def read_pyright(text: str, root: str) -> Reading:
     lines = text.split("\n")
     found = Findings(tool="pyright", root=root)
     if '"generalDiagnostics"' in text:
-        _pyright_documents(text, found)
+        found.add_documents(text, _PYRIGHT_DOCUMENT, _pyright_errors, _pyright_from_json)
     summary, at = "", 0
     while at < len(lines):
         line, first = lines[at], at
@@ -293,16 +292,11 @@ def _pyright_finding(begin: re.Match[str], notes: list[str]) -> CheckerFinding:
     return finding_at(begin, said[0], rule["rule"] if rule else "", said[1:])
 
 
-def _pyright_documents(text: str, found: Findings) -> None:
-    for document, start, end in json_documents(text, _PYRIGHT_DOCUMENT):
-        diagnostics = mapping(document).get("generalDiagnostics")
-        if not isinstance(diagnostics, list) or "summary" not in document:
-            continue
-        found.is_certain = True
-        found.spans.append((start, end))
-        for diagnostic in objects(diagnostics):
-            if diagnostic.get("severity") == "error":
-                found.add(_pyright_from_json(diagnostic))
+def _pyright_errors(document: object) -> list[Mapping[str, Any]] | None:
+    diagnostics = mapping(document).get("generalDiagnostics")
+    if not isinstance(diagnostics, list) or "summary" not in mapping(document):
+        return None
+    return [each for each in objects(diagnostics) if each.get("severity") == "error"]
 
 
 def _pyright_from_json(diagnostic: Mapping[str, Any]) -> CheckerFinding:
@@ -342,7 +336,7 @@ def read_pyrefly(text: str, root: str) -> Reading:
     lines = text.split("\n")
     found = Findings(tool="pyrefly", root=root)
     if '"concise_description"' in text:
-        _pyrefly_documents(text, found)
+        found.add_documents(text, _PYREFLY_DOCUMENT, _pyrefly_errors, _pyrefly_from_json)
     summaries: list[tuple[int, int]] = []
     at = 0
     while at < len(lines):
@@ -385,16 +379,11 @@ def _pyrefly_full(lines: Sequence[str], at: int, header: re.Match[str], found: F
     return end
 
 
-def _pyrefly_documents(text: str, found: Findings) -> None:
-    for document, start, end in json_documents(text, _PYREFLY_DOCUMENT):
-        errors = objects(mapping(document).get("errors"))
-        if not errors or not all(_PYREFLY_JSON_KEYS.issubset(error) for error in errors):
-            continue
-        found.is_certain = True
-        found.spans.append((start, end))
-        for error in errors:
-            if error.get("severity", "error") == "error":
-                found.add(_pyrefly_from_json(error))
+def _pyrefly_errors(document: object) -> list[Mapping[str, Any]] | None:
+    errors = objects(mapping(document).get("errors"))
+    if not errors or not all(_PYREFLY_JSON_KEYS.issubset(error) for error in errors):
+        return None
+    return [error for error in errors if error.get("severity", "error") == "error"]
 
 
 def _pyrefly_from_json(error: Mapping[str, Any]) -> CheckerFinding:

@@ -471,14 +471,10 @@ class _SuiteComparison(SuiteDifference):
     def _left_out(self, reason: str, ids: list[str]) -> TestChange:
         match = re.search(r"of `(.*)`$", reason)
         path = match[1] if match else next(iter([s.path for s in self.now.selections]), ids[0])
-        was, now = (side.texts.get(path, "").splitlines() for side in (self.was, self.now))
-        before = "\n".join(line for line in was if line not in now)
-        after = "\n".join(line for line in now if line not in was)
         more = f" and {len(ids) - 3} more" if len(ids) > 3 else ""
         shown = ", ".join(f"`{name}`" for name in ids[:3]) + more
-        line = next((number for number, text in enumerate(now, 1) if text not in was), 0)
-        what = f"{reason} leaves out {shown}"
-        return TestChange(path, "", "not-run", what, excerpt(before), excerpt(after), line)
+        was, now = self.was.texts.get(path, ""), self.now.texts.get(path, "")
+        return difference(path, "not-run", f"{reason} leaves out {shown}", was, now)
 
     def _conftest_fixtures(self) -> Iterator[TestChange]:
         """What the fixtures and hooks of a conftest that no test asks for skip or replace, and what it does itself."""
