@@ -7,8 +7,7 @@ from host_payloads import FOLDER
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.hosts import all_hosts, host_named
-from loop_close.hosts.protocol import fitted, line
+from loop_close.hosts import all_hosts, fitted, host_named, line
 
 LAST = "All of it: nextprompt.md"
 

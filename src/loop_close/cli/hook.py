@@ -24,8 +24,7 @@ from loop_close.cli.project_state import (
     prompt_text,
 )
 from loop_close.cli.streams import OutputError, Streams, UsageError
-from loop_close.hosts import MAX_INPUT, Host, Payload, PayloadError, host_named
-from loop_close.hosts.protocol import START
+from loop_close.hosts import MAX_INPUT, START, Host, Payload, PayloadError, host_named
 from loop_close.process import locked
 from loop_close.store.records import to_record
 from loop_close.text import fault_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from loop_close.detectors import findings, processes
+from loop_close.detectors import findings
 from loop_close.detectors.contract import Detector, check_evidence
 from loop_close.model import Evidence, Observation
 from loop_close.text import fault_text
@@ -21,15 +21,15 @@ DEFAULT_DETECTORS: tuple[Detector, ...] = (
     findings.TYPECHECK_ERROR,
     findings.TEST_FAILURE,
     findings.NOT_IMPLEMENTED,
-    processes.CRASH,
+    findings.CRASH,
     findings.TIMEOUT,
-    processes.UNHANDLED_ASYNC,
+    findings.UNHANDLED_ASYNC,
     findings.LINT_ERROR,
     findings.COVERAGE_BELOW,
     findings.INCOMPLETE_FUNCTION,
     findings.TODO_MARKER,
     findings.FIXME_MARKER,
-    processes.STACK_TRACE,
+    findings.STACK_TRACE,
 )
 
 _MAX_FOUND = 10_000

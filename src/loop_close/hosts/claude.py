@@ -7,20 +7,25 @@ subagent that works in the background is among the ``background_tasks`` when it 
 
 from __future__ import annotations
 
-from loop_close.hosts import HookLocation, Host, Payload, command_line, group_of, json_config
-from loop_close.hosts.protocol import (
+from loop_close.hosts import (
     LIMIT,
     START,
     Document,
+    HookLocation,
+    Host,
+    Payload,
     answer_with,
+    command_line,
     document_of,
     end_run,
     event_of,
     fitted,
     flag,
     folder,
+    group_of,
     is_start,
     items,
+    json_config,
     line,
     session_of,
     text,

@@ -7,8 +7,20 @@ result of the command is: that is in the tool's output.
 
 from __future__ import annotations
 
-from loop_close.hosts import Config, ConfigError, Host, Payload, command_line
-from loop_close.hosts.protocol import answer_with, document_of, event_of, first_folder, folder, inner, needed
+from loop_close.hosts import (
+    Config,
+    ConfigError,
+    Host,
+    Payload,
+    answer_with,
+    command_line,
+    document_of,
+    event_of,
+    first_folder,
+    folder,
+    inner,
+    needed,
+)
 
 _LIMIT = 50_000
 _NAME = "cline"

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loop_close.hosts import ConfigError, HookLocation, Host, Payload, command_line, json_config
-from loop_close.hosts.protocol import (
+from loop_close.hosts import (
     LIMIT,
+    ConfigError,
+    HookLocation,
+    Host,
+    Payload,
     answer_with,
+    command_line,
     count,
     document_of,
     event_of,
     first_folder,
     folder,
+    json_config,
     needed,
     text,
 )

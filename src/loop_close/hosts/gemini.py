@@ -6,17 +6,22 @@ agent that was sent back has used a tool, and ``prompt_response`` is all that it
 
 from __future__ import annotations
 
-from loop_close.hosts import HookLocation, Host, Payload, command_line, group_of, json_config
-from loop_close.hosts.protocol import (
+from loop_close.hosts import (
     LIMIT,
     START,
+    HookLocation,
+    Host,
+    Payload,
     answer_with,
+    command_line,
     document_of,
     end_run,
     event_of,
     flag,
     folder,
+    group_of,
     is_start,
+    json_config,
     needed,
     text,
 )

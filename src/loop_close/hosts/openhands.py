@@ -8,8 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loop_close.hosts import ConfigError, HookLocation, Host, Payload, command_line, group_of, json_config
-from loop_close.hosts.protocol import LIMIT, answer_with, document_of, event_of, folder, needed, text
+from loop_close.hosts import (
+    LIMIT,
+    ConfigError,
+    HookLocation,
+    Host,
+    Payload,
+    answer_with,
+    command_line,
+    document_of,
+    event_of,
+    folder,
+    group_of,
+    json_config,
+    needed,
+    text,
+)
 
 
 def read(data: bytes) -> Payload:

@@ -219,7 +219,7 @@ def remembered(recorder: Recorder, report: Report) -> Report:
 
 def observe(recorder: Recorder, session: pytest.Session) -> Observation:
     """All that the run said, as one record."""
-    from loop_close.detectors.processes import is_dead_worker
+    from loop_close.detectors.findings import is_dead_worker
     from loop_close.model import Counts, Observation
     from loop_close.provenance import installed, provenance_of
     from loop_close.pytest_plugin.calls import collect_calls
@@ -320,7 +320,7 @@ def _implementers(config: pytest.Config, hook: str) -> Iterator[str]:
 def _warnings(recorder: Recorder) -> list[Warned]:
     if not recorder.warnings:
         return []
-    from loop_close.detectors.processes import is_unhandled_exception
+    from loop_close.detectors.findings import is_unhandled_exception
 
     kept = [warned for warned in recorder.warnings if is_unhandled_exception(warned[0], warned[1])]
     return _warned(kept, str(recorder.config.rootpath)) if kept else []
