@@ -89,11 +89,11 @@ def candidates(
     none_before: Mapping[Name, NoneBefore] | None = None,
     swallowed: Mapping[Name, SwallowedIn] | None = None,
 ) -> list[Candidate]:
-    """Every function that the failing tests ran, that is on a traceback, that was edited, or that gave None.
+    """Every function that failing tests ran, that is on a traceback, that was edited, or that returned None.
 
     :param failures: those of the cause.
     :param known: what ran at all; None where that is not known.
-    :param none_before: functions that gave None before the tests, as far as that says something.
+    :param none_before: functions that returned None before the tests, where that is evidence.
     :param swallowed: functions in which exceptions were raised that never reached the tests.
     """
     none_before, swallowed = none_before or {}, swallowed or {}

@@ -150,7 +150,7 @@ _MISSING_FILE = ("FileNotFoundError", "NotADirectoryError", "IsADirectoryError",
 def cause_keys(kind: str, failure: Failure) -> tuple[Key, ...]:
     """The keys of a failure, at least one. Equal exceptions in equal places give equal keys.
 
-    :param kind: the kind a detector gave it; failures of different kinds never share a cause.
+    :param kind: the kind that its detector assigned; failures of different kinds never share a cause.
     """
     raised = failure.raised
     if failure.phase == "check":

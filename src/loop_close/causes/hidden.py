@@ -18,15 +18,15 @@ _NONE = re.compile(r"\bNone(Type)?\b")
 # Python says the type where it cannot do with a value what is asked; a test that compares values says None itself, and
 # may well mean it.
 _USED = re.compile(r"\bNoneType\b")
-# Where more tests pass all the same, a function that gave it by good right is likelier.
+# With more passing tests, a function that may return None is likelier.
 _LEAST_NONE = 0.3
-#: A function that gives None and need not give a value is less likely at fault than one that owes it, by this factor.
+#: A function that returns None and may do so is less likely at fault than one that must return a value, by this factor.
 MAY = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class NoneBefore:
-    """A function that gave None before the tests, and how much that says, from 0 to 1."""
+    """A function that returned None before the tests, and the weight of that as evidence, from 0 to 1."""
 
     function: Called
     share: float
@@ -43,7 +43,7 @@ def _say(pattern: re.Pattern[str], failures: Collection[Failure]) -> bool:
 
 
 def none_before_tests(failures: Sequence[Failure], calls: Calls | None) -> dict[Name, NoneBefore]:
-    """The functions that gave None before the tests, where at least half of the failures are of its use.
+    """The functions that returned None before the tests, where at least half of the failures are about the use of None.
 
     What they say is Ochiai's measure as if all tests had run them. Of a module that cannot be imported those that pass
     say nothing: they do not use it.
@@ -82,21 +82,21 @@ class SwallowedIn(NamedTuple):
 
 
 def swallowed_for(cause: RootCause, calls: Calls | None) -> tuple[Swallowed, ...]:
-    """The exceptions that are worth showing for a root cause, at most three, the most telling first.
+    """The exceptions that are worth showing for a root cause, at most three, those with the highest contrast first.
 
     Most of its failing tests raised each, few or no passing tests did, and no traceback of its failures shows it.
 
     :returns: the records, their ``failed`` without tests of other root causes.
     """
-    found = [each for each, _ in _telling(_failures(cause), calls)]
+    found = [each for each, _ in _by_contrast(_failures(cause), calls)]
     return tuple(found[:_MOST])
 
 
 def swallowed_in(cause: RootCause, calls: Calls | None) -> dict[Name, SwallowedIn]:
-    """The functions in which such exceptions were raised, each with the most telling one."""
+    """The functions in which such exceptions were raised, each with the one of highest contrast."""
     failures = _failures(cause)
     found: dict[Name, SwallowedIn] = {}
-    for each, share in _telling(failures, calls):
+    for each, share in _by_contrast(failures, calls):
         name = each.file, base_name(each.function)
         if name not in found and calls is not None:
             of_failed = len(_known_tests(failures, calls))
@@ -138,8 +138,8 @@ def _known_tests(failures: Collection[Failure], calls: Calls) -> frozenset[str]:
     return frozenset(failure.nodeid for failure in failures if failure.nodeid in calls.failed)
 
 
-def _telling(failures: Collection[Failure], calls: Calls | None) -> list[tuple[Swallowed, float]]:
-    """Each with Ochiai's measure, the most telling first."""
+def _by_contrast(failures: Collection[Failure], calls: Calls | None) -> list[tuple[Swallowed, float]]:
+    """Each with Ochiai's measure, the highest contrast first."""
     if calls is None or not calls.swallowed:
         return []
     tests = _known_tests(failures, calls)

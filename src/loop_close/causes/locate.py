@@ -157,7 +157,7 @@ def _located(cause: RootCause, suspects: tuple[Suspect, ...]) -> RootCause:
 
 
 def _is_about(evidence: Evidence, suspect: Suspect) -> bool:
-    """Whether the failure judges what the function gave, or has it on its traceback."""
+    """Whether the failing statement checks the return value of the function, or the traceback contains it."""
     failure = evidence.failure
     if failure is None:
         return False

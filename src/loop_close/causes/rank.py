@@ -189,10 +189,10 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     spectrum, clue = candidate.spectrum, candidate.clue
     if spectrum is not None and spectrum.function.is_changed and not (clue and clue.edited):
         yield "changed since the passing tests were counted"
-    is_owed = spectrum is not None and spectrum.function.returns_value
-    is_told = is_owed or candidate.is_about_none
-    if spectrum is not None and spectrum.returned_none and candidate.none_before is None and is_told:
-        wanted = " where a value is expected" if is_owed else ""
+    returns_value = spectrum is not None and spectrum.function.returns_value
+    is_evidence = returns_value or candidate.is_about_none
+    if spectrum is not None and spectrum.returned_none and candidate.none_before is None and is_evidence:
+        wanted = " where a value is expected" if returns_value else ""
         is_all = spectrum.returned_none == spectrum.of_failed
         tests = "" if is_all else f" ({spectrum.returned_none} of {spectrum.of_failed} failing tests)"
         yield f"returned None{wanted}{tests}"

@@ -56,7 +56,7 @@ class Counted:
     def of(self, tests: Collection[str]) -> SpectrumCounts:
         """What is known of failing tests, given by node id."""
         known = [self._trace(test) for test in sorted(tests) if test in self.calls.failed]
-        return SpectrumCounts(self, known, self._told_by_import(known))
+        return SpectrumCounts(self, known, self._with_import(known))
 
     def _trace(self, test: str) -> Trace:
         if test not in self._traces:
@@ -88,7 +88,7 @@ class Counted:
         own = [sum(1 << index for index in each.ran) for each in import_effects]
         return reach([each.needs for each in import_effects], own)
 
-    def _told_by_import(self, traces: Collection[Trace]) -> frozenset[int]:
+    def _with_import(self, traces: Collection[Trace]) -> frozenset[int]:
         """The functions that failing and passing tests differ more by with import than without.
 
         What a test uses is found by names, which says that it may use it: what it runs is surer. Which passing tests do
@@ -137,28 +137,30 @@ def _tests_of(traces: Iterable[Iterable[Hit]]) -> Counter[int]:
 class SpectrumCounts:
     """What is known of some failing tests, and of the passing ones beside them.
 
-    :param told: the functions that are counted for what they did at import as well.
+    :param with_import: the functions that are counted for what they did at import as well.
     :ivar traces: what each test ran.
     :ivar failed: how many of them ran each function; ``made`` are those of them that only use what it made.
     """
 
-    def __init__(self, counted: Counted, traces: Iterable[Trace], told: Set[int]) -> None:
+    def __init__(self, counted: Counted, traces: Iterable[Trace], with_import: Set[int]) -> None:
         self.calls = counted.calls
         self.traces = [
-            Trace(trace.own, tuple(hit for hit in trace.before if hit[0] in told)) for trace in traces
+            Trace(trace.own, tuple(hit for hit in trace.before if hit[0] in with_import)) for trace in traces
         ]
         self.failed = _tests_of(trace.hits for trace in self.traces)
         self.made = self.failed - _tests_of(trace.own for trace in self.traces)
-        self._counted, self._told = counted, told
+        self._counted, self._with_import = counted, with_import
 
     def passed(self, index: int) -> int:
         """How many passing tests ran a function."""
-        return self._counted.passed(index) if index in self._told else self.calls.functions[index].passed
+        return (
+            self._counted.passed(index) if index in self._with_import else self.calls.functions[index].passed
+        )
 
     def lines(self, index: int) -> Mapping[int, int]:
         """How many passing tests ran each line of a function."""
         own = self.calls.functions[index].lines
-        if index not in self._told:
+        if index not in self._with_import:
             return own
         used, at_import = self._counted.used(index), self.calls.functions[index].at_import
         return {**own, **{line: max(own.get(line, 0), used) for line in at_import}}
@@ -168,7 +170,7 @@ class SpectrumCounts:
         index, line = hit
         called = self.calls.functions[index]
         own = called.lines.get(line, 0)
-        is_used = index in self._told and line in called.at_import
+        is_used = index in self._with_import and line in called.at_import
         return max(own, self._counted.used(index)) if is_used else own
 
 
@@ -195,7 +197,7 @@ class Spectrum:
         time that is about as odd: where it calls what the fault may be in.
     :ivar late: how near to the failure its last line came that ran for the first time, from 0 to 1: the mean over the
         failing tests that ran it of that line's place among all of them.
-    :ivar returned_none: in how many of the failing tests it gave None.
+    :ivar returned_none: in how many of the failing tests it returned None.
     """
 
     function: Called
@@ -235,7 +237,7 @@ def spectra(
     contrasts = _contrasts(lines, counts, number)
     calls_odd = _calls_odd([trace.own for trace in counts.traces], scores)
     places = _last_places(traces)
-    gave = Counter(index for test in tests for index in calls.returned_none.get(test, ()))
+    returned_none = Counter(index for test in tests for index in calls.returned_none.get(test, ()))
     found = []
     for index, count in sorted(counts.failed.items()):
         called = calls.functions[index]
@@ -258,7 +260,7 @@ def spectra(
                 contrast=contrasts[index],
                 calls_odd=calls_odd.get(index, 0.0),
                 late=places[index] / count,
-                returned_none=gave[index],
+                returned_none=returned_none[index],
             )
         )
     return found
@@ -335,8 +337,9 @@ Key = tuple[str, str, str, int]
 def merge_baseline(now: Calls, before: Calls, not_passed: Collection[str]) -> Calls:
     """This run's calls with the passing counts of the earlier run, where that is the fuller one.
 
-    They are taken for functions that are as they were then. A test that passed then and fails now is inside of them:
-    it is taken out again, with the lines that it runs now and what gives None in it, as what it did then is not known.
+    They are taken for functions that did not change since. A test that passed then and fails now is in them. It is
+    taken out again, with the lines that it runs now and the functions that return None in it: its earlier trace is not
+    known.
 
     :param not_passed: node ids of tests that fail now and did not pass then: they failed, or were not there.
     :returns: ``now`` as it is where it has at least as many passing tests.
@@ -349,12 +352,14 @@ def merge_baseline(now: Calls, before: Calls, not_passed: Collection[str]) -> Ca
     own = _unambiguous(now.functions)
     names = {_name(each) for each in before.functions}
     less = _counted(traces.values())
-    gave = Counter(index for nodeid in traces for index in now.returned_none.get(nodeid, ()))
+    returned_none = Counter(index for nodeid in traces for index in now.returned_none.get(nodeid, ()))
     functions = list(now.functions)
     for index, each in enumerate(functions):
         key = _key(each)
         if key in own and key in then:
-            functions[index] = _with_counts(each, then[key], less.get(index, {}), gave[index], passed)
+            functions[index] = _with_counts(
+                each, then[key], less.get(index, {}), returned_none[index], passed
+            )
         elif _name(each) in names and not each.passed:
             functions[index] = each._replace(is_changed=True)
     return now._replace(passed=passed, functions=tuple(functions), remembered=passed)
@@ -384,10 +389,12 @@ def _unambiguous(functions: Iterable[Called]) -> dict[Key, Called]:
     return {_key(each): each for each in functions if each.digest and count[_key(each)] == 1}
 
 
-def _with_counts(now: Called, before: Called, less: Mapping[int, int], gave: int, most: int) -> Called:
+def _with_counts(
+    now: Called, before: Called, less: Mapping[int, int], returned_none: int, most: int
+) -> Called:
     """The function with the earlier counts less those of tests that fail now, and no less than its own.
 
-    :param gave: in how many of those tests it gives None.
+    :param returned_none: in how many of those tests it returned None.
     :param most: how many passing tests are counted in all.
     """
     moved = now.line - before.line
@@ -398,5 +405,5 @@ def _with_counts(now: Called, before: Called, less: Mapping[int, int], gave: int
         count = max(lines.get(number, 0), min(then - less.get(number, 0), passed))
         if count > 0:
             lines[number] = count
-    returned_none = max(now.returned_none, min(before.returned_none - gave, passed))
-    return now._replace(passed=passed, lines=dict(sorted(lines.items())), returned_none=returned_none)
+    most = max(now.returned_none, min(before.returned_none - returned_none, passed))
+    return now._replace(passed=passed, lines=dict(sorted(lines.items())), returned_none=most)
