@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from benchmarks import suites
 from benchmarks.measure import cpu, ratio, rss, run
 from benchmarks.rows import Bench, Row
-from loop_close.app import close
 from loop_close.calls import Called, Calls
+from loop_close.judge import close
 from loop_close.merge import packed
 from loop_close.model import Counts, Failure, Observation, Provenance, Raised
 from loop_close.prompt.report_json import dump, report_document

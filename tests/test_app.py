@@ -8,6 +8,7 @@ from records import SRC, TEST, edited, failure, known, progress, raised, verdict
 
 from loop_close import app, files, judge
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
+from loop_close.judge import close
 from loop_close.memory import Edits, Step
 from loop_close.model import Counts, Evidence, Observation, Suspect
 from loop_close.settings import Settings
@@ -44,27 +45,27 @@ RED = Observation(exit_code=1, failures=(failure(raised()),), counts=Counts(fail
     ],
 )
 def test_verdict_and_reason_are_never_greener_than_the_run(observation, verdict, reason):
-    report = app.close(observation)
+    report = close(observation)
     assert (report.verdict, report.stall_reason) == (verdict, reason)
 
 
 def test_failure_is_never_green_whatever_the_exit_code():
-    report = app.close(Observation(exit_code=0, failures=RED.failures, counts=PASSED))
+    report = close(Observation(exit_code=0, failures=RED.failures, counts=PASSED))
     assert report.verdict == "first-failure"
 
 
 def test_internal_error_alone_says_nothing_about_the_tests():
     broken = failure(raised("KeyError"), nodeid="", phase="session", file="")
-    assert app.close(Observation(exit_code=3, failures=(broken,))).verdict == "error"
+    assert close(Observation(exit_code=3, failures=(broken,))).verdict == "error"
     both = Observation(exit_code=3, failures=(broken, *RED.failures))
-    assert app.close(both).verdict == "first-failure"
-    assert app.close(both).stall_reason == "1 internal error detected"
+    assert close(both).verdict == "first-failure"
+    assert close(both).stall_reason == "1 internal error detected"
 
 
 def test_order_in_which_failures_came_does_not_show():
     several = tuple(failure(raised(message=f"bad {n}"), nodeid=f"{TEST}::test_{n}") for n in range(5))
-    forward = app.close(Observation(exit_code=1, failures=several))
-    backward = app.close(Observation(exit_code=1, failures=several[::-1]))
+    forward = close(Observation(exit_code=1, failures=several))
+    backward = close(Observation(exit_code=1, failures=several[::-1]))
     assert forward == backward
 
 
@@ -77,11 +78,11 @@ def test_reason_is_the_first_kind_with_a_cause():
         hint="",
         detect=lambda o: [Evidence(kind="first", snippet="x", failure=f) for f in o.failures],
     )
-    assert app.close(RED, detectors=(*DEFAULT_DETECTORS, seen)).stall_reason == "1 first thing detected"
+    assert close(RED, detectors=(*DEFAULT_DETECTORS, seen)).stall_reason == "1 first thing detected"
 
 
 def test_faults_of_extensions_are_evidence_and_no_cause():
-    report = app.close(Observation(exit_code=0, counts=PASSED), faults=["hook x: it broke"])
+    report = close(Observation(exit_code=0, counts=PASSED), faults=["hook x: it broke"])
     assert report.verdict == "green"
     assert [(e.kind, e.snippet) for e in report.evidence] == [("detector-error", "hook x: it broke")]
 
@@ -91,7 +92,7 @@ def save(tmp_path):
     def call(observation=RED, report=None, *, budget=2000, **paths):
         names = {"prompt": tmp_path / "next.md", "json": tmp_path / "report.json", "history": None}
         targets = Targets(root=tmp_path, settings=Settings(budget=budget), **{**names, **paths})
-        return app.save(report or app.close(observation), targets)
+        return app.save(report or close(observation), targets)
 
     return call
 
@@ -143,7 +144,7 @@ def test_report_of_a_red_run_stays_until_another_run_is_complete(save, tmp_path)
 
 def test_tests_that_are_left_after_a_green_run_of_others_are_listed(save, tmp_path):
     save()
-    report = app.close(Observation(exit_code=0, counts=PASSED))
+    report = close(Observation(exit_code=0, counts=PASSED))
     save(
         report=replace(
             report, progress=progress(Step(run=2), tests=[known("t.py::left")], not_run=("t.py::left",))
@@ -185,7 +186,7 @@ def test_suspects_are_ranked_anew_only_where_something_was_edited(save, monkeypa
     located = judge.located
     for module in (judge, app):
         monkeypatch.setattr(module, "located", lambda *args: found.append(args) or located(*args))
-    report = app.close(RED)
+    report = close(RED)
     loop = progress(Step(run=6, unresolved=1, edits=edits), Step(run=7, unresolved=1))
     save(report=replace(report, progress=loop))
     assert len(found) == expected
@@ -194,7 +195,7 @@ def test_suspects_are_ranked_anew_only_where_something_was_edited(save, monkeypa
 def test_an_edit_of_any_step_counts(save, monkeypatch):
     monkeypatch.setattr(app, "located", lambda causes, *args: ())
     loop = progress(Step(run=6, unresolved=1), Step(run=7, unresolved=1, edits=edited()))
-    saved = save(report=replace(app.close(RED), progress=loop))
+    saved = save(report=replace(close(RED), progress=loop))
     assert saved.report.causes == ()
     assert "robably" not in saved.prompt
 
@@ -229,7 +230,7 @@ def suspected(tmp_path, function, diff="", text=MODULE, **fields):
     (tmp_path / SRC).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / SRC).write_text(text)
     suspect = Suspect(file=SRC, function=function, edited=6, **{"line": 0, **fields})
-    report = app.close(Observation(exit_code=1, failures=(failure(verdict()),)))
+    report = close(Observation(exit_code=1, failures=(failure(verdict()),)))
     (cause,) = report.causes
     loop = progress(Step(run=6, unresolved=1, edits=edited(function, diff=diff)))
     report = replace(report, progress=loop, causes=(replace(cause, suspects=(suspect, suspect)),))
@@ -296,14 +297,14 @@ def test_source_that_is_gone(tmp_path):
     first, _ = suspected(tmp_path, "tax_on")
     (tmp_path / SRC).unlink()
     linecache.clearcache()
-    (cause,) = app.close(RED).causes
+    (cause,) = close(RED).causes
     cause = replace(cause, suspects=(replace(first, source=None),))
     assert app._with_lines(cause, None, tmp_path).suspects[0].source is None
 
 
 def test_odd_escapes_in_what_is_shown_warn_nobody(save, tmp_path):
     suspects = suspected(tmp_path, "Cart", text=MODULE.replace("Of", "Of \\d"))
-    report = app.close(RED)
+    report = close(RED)
     report = replace(report, causes=(replace(report.causes[0], suspects=suspects),))
     with warnings.catch_warnings(action="error"):
         assert "Cart" in save(report=report).prompt

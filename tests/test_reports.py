@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from records import failure, raised
 
 from loop_close import app, files
-from loop_close.app import close, keep_report, reports_of
+from loop_close.app import keep_report, reports_of
+from loop_close.judge import close
 from loop_close.merge import packed, part_of
 from loop_close.model import Observation, OtherRun
 from loop_close.prompt.report_json import report_document

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from records import failure, failures, frame, observed, raised, verdict
 
-from loop_close.app import close
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector, in_order, run_detectors
 from loop_close.detectors.contract import claim
+from loop_close.judge import close
 from loop_close.model import Evidence, Observation
 
 

@@ -9,8 +9,8 @@ import jsonschema
 import xmlschema
 from records import failure, observed, raised
 
-from loop_close.app import close
 from loop_close.emit.report import checked
+from loop_close.judge import close
 from loop_close.model import Counts
 from loop_close.prompt.report_json import report_document
 

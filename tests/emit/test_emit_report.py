@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records import any_text, failure, frame, observed, raised
 
-from loop_close.app import close
 from loop_close.emit.report import (
     ReportError,
     checked,
@@ -20,6 +19,7 @@ from loop_close.emit.report import (
     title,
     why_no_result,
 )
+from loop_close.judge import close
 from loop_close.model import Counts
 from loop_close.prompt.report_json import dump, report_document
 

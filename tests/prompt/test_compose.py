@@ -20,7 +20,7 @@ from records import (
     source,
 )
 
-from loop_close.app import close
+from loop_close.judge import close
 from loop_close.memory import Edit, Edits, Signal, Step
 from loop_close.model import Counts, Observation, Report
 from loop_close.progress.signals import STUCK

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from records import observed
 
-from loop_close.app import close
+from loop_close.judge import close
 from loop_close.model import EditsRun
 from loop_close.prompt.show import edits_not_run_line, edits_not_run_words
 

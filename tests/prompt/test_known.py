@@ -1,7 +1,6 @@
 from records import observed
 
-from loop_close.app import close
-from loop_close.judge import without_known
+from loop_close.judge import close, without_known
 from loop_close.model import KnownFailure
 from loop_close.prompt.sections import known_document, known_failing, known_failures
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from records import any_text, failure, failures, frame, hostile, observed, raised
 
 import loop_close
-from loop_close.app import close
 from loop_close.calls import Calls, Swallowed
+from loop_close.judge import close
 from loop_close.memory import Edit, Edits, Episode, Progress, Step
 from loop_close.model import Counts, Difference, EditsRun, Site
 from loop_close.prompt.report_json import SCHEMA, dump, report_document

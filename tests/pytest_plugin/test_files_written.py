@@ -140,16 +140,16 @@ def put_back(monkeypatch):
     import loop_close.prompt.show
 
     monkeypatch.setattr(loop_close.prompt.show, "in_words", loop_close.prompt.show.in_words)
-    for name in ("close", "save", "compose", "report_document"):
+    for name in ("save", "compose", "report_document"):
         monkeypatch.setattr(loop_close.app, name, getattr(loop_close.app, name))
-    for name in ("group", "run_detectors"):
+    for name in ("close", "group", "run_detectors"):
         monkeypatch.setattr(loop_close.judge, name, getattr(loop_close.judge, name))
 
 
 @pytest.mark.usefixtures("put_back")
 @pytest.mark.parametrize("name", ["close", "save", "compose", "group", "run_detectors"])
 def test_fault_of_ours_costs_one_line_and_leaves_the_raw_evidence(run, pytester, name):
-    module = "judge" if name in ("group", "run_detectors") else "app"
+    module = "judge" if name in ("close", "group", "run_detectors") else "app"
     conftest = BREAKS.replace("{module}", f"loop_close.{module}").replace("{name}", name)
     done = run({"conftest.py": conftest, "test_a.py": FAILING}, asked=("--loop-close",), is_prompt=False)
     assert done.ret == 1
@@ -168,7 +168,7 @@ def test_fault_of_ours_costs_one_line_and_leaves_the_raw_evidence(run, pytester,
 @pytest.mark.usefixtures("put_back")
 @pytest.mark.parametrize(("source", "status"), [(FINE, 0), ("", 5), ("import not_there", 2)])
 def test_fault_of_ours_leaves_the_exit_status(run, source, status):
-    module, name = ("prompt.show", "in_words") if source == FINE else ("app", "close")
+    module, name = ("prompt.show", "in_words") if source == FINE else ("judge", "close")
     conftest = BREAKS.replace("{module}", f"loop_close.{module}").replace("{name}", name)
     done = run({"conftest.py": conftest, "test_a.py": source}, asked=("--loop-close",), is_prompt=False)
     assert done.ret == status
