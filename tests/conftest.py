@@ -4,7 +4,7 @@ import tempfile
 
 from hypothesis import settings
 
-pytest_plugins = ["pytester"]
+pytest_plugins = ["pytester", "quick"]
 
 # The same examples on every run and machine, however slow it is: a red test can be run again.
 settings.register_profile("deterministic", derandomize=True, deadline=None, database=None)
