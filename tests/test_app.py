@@ -8,12 +8,12 @@ from records import SRC, TEST, edited, failure, known, progress, raised, verdict
 
 from loop_close import app, files, judge
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
+from loop_close.files import Targets
 from loop_close.judge import close
 from loop_close.memory import Edits, Step
 from loop_close.model import Counts, Evidence, Observation, Suspect
 from loop_close.settings import Settings
 from loop_close.syntax.index import body_start
-from loop_close.targets import Targets
 
 PASSED = Counts(passed=3, collected=3)
 RED = Observation(exit_code=1, failures=(failure(raised()),), counts=Counts(failed=1))

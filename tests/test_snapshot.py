@@ -9,6 +9,7 @@ from loop_close.model import EditsRun
 from loop_close.progress import advance
 from loop_close.snapshot import edits_run, edits_since, since_green, take_snapshot
 from loop_close.store.sqlite import open_history
+from loop_close.workspace import scan
 
 
 class Loop:
@@ -90,15 +91,14 @@ def test_data_is_no_part_of_the_code(loop):
 
 
 def test_lists_of_two_kinds_are_not_compared(loop, monkeypatch):
-    from loop_close.workspace import listing
 
     loop.run()
     (loop.root / ".git").mkdir()
     loop.write("ignored.py", "SECRET = 1\n")
-    monkeypatch.setattr(listing, "_by_git", lambda root: (["a.py"], ""))
+    monkeypatch.setattr(scan, "_by_git", lambda root: (["a.py"], ""))
     assert loop.run()[0].kind == "unknown"
     assert loop.run()[0].kind == "none"
-    monkeypatch.setattr(listing, "_by_git", lambda root: ([], "fatal: detected dubious ownership"))
+    monkeypatch.setattr(scan, "_by_git", lambda root: ([], "fatal: detected dubious ownership"))
     assert loop.run()[0].kind == "unknown"
     assert loop.run()[0].kind == "none"
 
@@ -244,11 +244,10 @@ def test_what_is_not_kept_any_more_is_not_known(episodes):
 
 
 def test_files_that_were_listed_otherwise_are_not_compared_with_the_green_run(episodes, monkeypatch):
-    from loop_close.workspace import listing
 
     episodes.turn()
     (episodes.root / ".git").mkdir()
-    monkeypatch.setattr(listing, "_by_git", lambda root: (["a.py"], ""))
+    monkeypatch.setattr(scan, "_by_git", lambda root: (["a.py"], ""))
     assert episodes.turn("one") == (0, None)
 
 

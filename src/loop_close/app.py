@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from loop_close import files
 from loop_close.capture.project import MAX_LINE, index_of
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
+from loop_close.files import Targets
 from loop_close.judge import close, located
 from loop_close.memory import Progress
 from loop_close.model import Observation, OtherRun, Provenance, Report, RootCause, Source, Suspect
@@ -25,7 +26,6 @@ from loop_close.prompt.report_json import dump, report_document
 from loop_close.prompt.sections import built_in
 from loop_close.syntax.index import body_start, lines_of
 from loop_close.syntax.meaning import MODULE
-from loop_close.targets import Targets
 
 if TYPE_CHECKING:
     from loop_close.merge import Part

@@ -120,7 +120,7 @@ def texts_now(root: Path, known: Collection[str] = ()) -> dict[str, str]:
 
     :param known: paths that are read although nothing lists them: what is ignored by git now may have been a test.
     """
-    from loop_close.workspace.listing import list_files
+    from loop_close.workspace.scan import list_files
 
     paths = list_files(root).paths
     found = _read(root, {*filter(is_of_tests, paths), *known}, known)
@@ -157,7 +157,7 @@ def _read(root: Path, paths: Collection[str], known: Collection[str] = ()) -> di
 
 def texts_at_head(root: Path) -> dict[str, str]:
     """The tests as git has them at HEAD, by path; nothing without git."""
-    from loop_close.workspace.listing import contents_at_head
+    from loop_close.workspace.scan import contents_at_head
 
     found = contents_at_head(root, is_of_tests, MAX_FILES, MAX_TEXT)
     return {path: text_of(path, data) for path, data in found.items()}

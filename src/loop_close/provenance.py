@@ -90,7 +90,7 @@ def provenance_of(
     :param collected: number and digest of the tests, see :func:`digest_of`.
     """
     from loop_close.model import Provenance
-    from loop_close.workspace.listing import commit_at_head
+    from loop_close.workspace.scan import commit_at_head
 
     runner, environment = runner_of(environ)
     run_id, commit = ci_run(environ)

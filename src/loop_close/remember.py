@@ -273,7 +273,7 @@ class Memory:
         if begun is None or seen is None:
             return
         from loop_close.memory import Run
-        from loop_close.progress.record import record_run, run_of, summary_of
+        from loop_close.progress.advance import record_run, run_of, summary_of
 
         # What is ignored is what the parser says of odd escapes in values that messages show.
         with warnings.catch_warnings(action="ignore"), self._opened() as history:

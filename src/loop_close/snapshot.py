@@ -136,7 +136,7 @@ def since_green(
     :param episode: with this run as its last step.
     :returns: the number of the green run, and the edits; 0 and None where it is not known.
     """
-    from loop_close.progress.steps import selections_of_green
+    from loop_close.progress.compare import selections_of_green
 
     found = history.since_green(begun, episode.first, selections_of_green(episode))
     if found is None or not _are_comparable(found.changes):

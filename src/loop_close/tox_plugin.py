@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from tox.tox_env.api import ToxEnv
     from tox.tox_env.installer import InstallArguments
 
+    from loop_close.files import Targets
     from loop_close.model import Failure, Observation
     from loop_close.remember import Memory
-    from loop_close.targets import Targets
 
 _HELP = "collect the results of all environments in one nextprompt.md (loop-close)"
 _PLUGIN = "pytest_loop_close-*.dist-info"
@@ -171,9 +171,9 @@ def _before(tox_env: ToxEnv) -> None:
 
 def _begin(tox_env: ToxEnv) -> _Begun:
     from loop_close import files
+    from loop_close.files import targets_of
     from loop_close.remember import begin
     from loop_close.settings import parse_settings
-    from loop_close.targets import targets_of
 
     root = Path(tox_env.core["tox_root"])
     targets = targets_of(root, parse_settings(files.settings_table(root)), {})
@@ -291,7 +291,7 @@ def _record_run(tox_env: ToxEnv, begun: _Begun, seen: Observation) -> None:
 
     from loop_close import app
     from loop_close.model import Provenance
-    from loop_close.workspace.listing import commit_at_head
+    from loop_close.workspace.scan import commit_at_head
 
     name, root = _name(tox_env), begun.targets.root
     made = Provenance(

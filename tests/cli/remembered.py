@@ -12,8 +12,7 @@ from loop_close.memory import Edits, FailureRecord, Run
 from loop_close.model import Observation
 from loop_close.process import host
 from loop_close.progress import advance
-from loop_close.progress.advance import verdict_of
-from loop_close.progress.record import summary_of
+from loop_close.progress.advance import summary_of, verdict_of
 from loop_close.store.sqlite import open_history
 
 START = 1_700_000_000.0

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from loop_close.cli.logs import TAIL, ReadProgress, Tail, decoded, log_of
+from loop_close.cli.analyze import TAIL, ReadProgress, Tail, decoded, log_of
 from loop_close.readers.streams import MAX_STREAM
 
 

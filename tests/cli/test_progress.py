@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from loop_close.cli import logs
-from loop_close.cli.logs import Bar, ReadProgress
+from loop_close.cli import analyze
+from loop_close.cli.analyze import Bar, ReadProgress
 
 
 class Screen(io.StringIO):
@@ -19,7 +19,7 @@ def clock(monkeypatch):
     """Each look at the clock is half a second later."""
     times = iter(n / 2 for n in range(1_000))
     # Its own clock only: other threads look at that of the process.
-    monkeypatch.setattr(logs, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    monkeypatch.setattr(analyze, "time", SimpleNamespace(monotonic=lambda: next(times)))
 
 
 def test_nothing_is_shown_where_there_is_no_terminal(clock):

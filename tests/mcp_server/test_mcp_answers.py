@@ -3,8 +3,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.mcp_server.arguments import Field, ToolError, bounded, checked, failed, input_schema
-from loop_close.mcp_server.tools import REPORT_SCHEMA, close_streams
+from loop_close.mcp_server.tools import (
+    REPORT_SCHEMA,
+    Field,
+    ToolError,
+    bounded,
+    checked,
+    close_streams,
+    failed,
+    input_schema,
+)
 
 FIELDS = (
     Field(name="text", kind="string", description=""),

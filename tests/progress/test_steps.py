@@ -1,7 +1,7 @@
 import pytest
 
 from loop_close.memory import Edit, Edits, Episode, Progress, Step
-from loop_close.progress.steps import selections_of_green, worth_telling
+from loop_close.progress.compare import selections_of_green, worth_telling
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from loop_close.workspace import listing, scan
+from loop_close.workspace import scan
 from loop_close.workspace.scan import MAX_KEPT, MAX_READ, FileEntry, take, take_known
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="there are no such files")
@@ -206,7 +206,7 @@ def test_file_that_cannot_be_read_goes_by_its_time(tmp_path, monkeypatch):
 
 def test_file_that_vanishes_is_passed_over(tmp_path, monkeypatch):
     put(tmp_path, a_py="x", b_py="y")
-    found = listing.Listing(["a.py", "b.py", "gone.py", "nul\0.py"], "git")
+    found = scan.Listing(["a.py", "b.py", "gone.py", "nul\0.py"], "git")
     monkeypatch.setattr(scan, "list_files", lambda root: found)
     snapshot = take(tmp_path, {})
     assert (list(snapshot.entries), snapshot.listed_by) == (["a.py", "b.py"], "git")
@@ -219,7 +219,7 @@ def test_root_that_is_not_there_is_a_problem(tmp_path):
 
 def test_problem_of_the_list_is_passed_on_and_no_content_is_kept(tmp_path, monkeypatch):
     put(tmp_path, a_py="x")
-    monkeypatch.setattr(scan, "list_files", lambda root: listing.Listing(["a.py"], "walk", "why"))
+    monkeypatch.setattr(scan, "list_files", lambda root: scan.Listing(["a.py"], "walk", "why"))
     snapshot = take(tmp_path, {})
     assert (snapshot.problem, snapshot.contents) == ("why", {})
 
@@ -245,7 +245,7 @@ def test_path_out_of_the_root_is_skipped(tmp_path, reads, monkeypatch, path):
     put(tmp_path, secret_py="x", project__in__a_py="y")
     found = [path.format("secret", tmp_path), "in/a.py", "in/..a.py", "a..b/c.py"]
     put(tmp_path / "project", **{"in__..a_py": "", "a..b__c_py": "", "secret_py": "z"})
-    monkeypatch.setattr(scan, "list_files", lambda root: listing.Listing(found, "git"))
+    monkeypatch.setattr(scan, "list_files", lambda root: scan.Listing(found, "git"))
     assert list(take(tmp_path / "project", {}).entries) == ["a..b/c.py", "in/..a.py", "in/a.py"]
     assert "secret.py" not in names(reads)
 
@@ -253,7 +253,7 @@ def test_path_out_of_the_root_is_skipped(tmp_path, reads, monkeypatch, path):
 def test_path_of_absurd_depth_is_skipped(tmp_path, monkeypatch):
     put(tmp_path, a_py="x", d__d__b_py="y")
     found = ["a.py", "d/d/b.py", "d/" * 20_000 + "c.py"]
-    monkeypatch.setattr(scan, "list_files", lambda root: listing.Listing(found, "git"))
+    monkeypatch.setattr(scan, "list_files", lambda root: scan.Listing(found, "git"))
     assert list(take(tmp_path, {}).entries) == ["a.py", "d/d/b.py"]
 
 

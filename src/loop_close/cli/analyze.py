@@ -1,4 +1,4 @@
-"""``loop-close analyze``: logs and JUnit XML to the next prompt, without any state."""
+"""``loop-close analyze`` and ``merge``: read logs and reports of any size, and write a prompt of them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ import argparse
 import contextlib
 import io
 import os
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, Self, TextIO
 
-from loop_close.cli.logs import Bar, ReadProgress, file_chunks, log_of
+from loop_close.cli.project import begin_memory, targets_of
 from loop_close.cli.streams import Streams, UsageError
+from loop_close.log_files import MAX_TEXT, TAIL, Tail, chunks, to_tail
+from loop_close.memory import MERGED
+from loop_close.merge import Merged, Part, RejectedError, joined, part_of, part_of_junit
+from loop_close.text.sanitize import decoded
 
 if TYPE_CHECKING:
     from loop_close.model import Observation, Report
@@ -224,3 +229,281 @@ def _lost(file: tuple[str, str]) -> LogSummary:
     from loop_close.summary import unread_log
 
     return unread_log(file[1], _DIED)
+
+
+# ``loop-close merge`` and ``emit``: JSON reports to one next prompt, or to the formats of CI systems.
+
+#: So many files of a folder are read.
+_MOST_FILES = 10_000
+#: No report is larger, in bytes.
+_MOST_BYTES = 200_000_000
+
+
+def merge(options: argparse.Namespace, streams: Streams) -> int:
+    """Read, merge, write. 0 when all is green and whole, else 1."""
+    parts, rejected = [], []
+    for path in _reports_in(options.paths):
+        try:
+            parts.append(_part(path))
+        except RejectedError as error:
+            rejected.append((str(path), str(error)))
+        except OSError as error:
+            rejected.append((str(path), error.strerror or str(error)))
+    merged = joined(parts, rejected)
+    for name, why in merged.rejected:
+        streams.complain(f"{name} was not read: {why}")
+    return _write(merged, options, streams)
+
+
+def _reports_in(paths: list[str]) -> Iterator[Path]:
+    """The files, and of folders all JSON and XML files below them, sorted."""
+    for name in paths:
+        path = Path(name)
+        if not path.exists():
+            raise UsageError(f"{name} does not exist")
+        if not path.is_dir():
+            yield path
+            continue
+        found = [
+            Path(folder, file)
+            for folder, _, files in os.walk(path)
+            for file in files
+            if file.endswith((".json", ".xml"))
+        ]
+        if not found:
+            raise UsageError(f"{name} holds no JSON report and no JUnit XML")
+        yield from sorted(found)[:_MOST_FILES]
+
+
+def _part(path: Path) -> Part:
+    size = path.stat().st_size
+    if not path.is_file():  # a pipe would wait for a writer
+        raise RejectedError("it is not a regular file")
+    if size > _MOST_BYTES:
+        raise RejectedError(f"it is larger than {_MOST_BYTES:,} bytes")
+    if path.suffix == ".xml":
+        return _junit(path)
+    return part_of(str(path), path.read_text(encoding="utf-8", errors="replace"))
+
+
+def _junit(path: Path) -> Part:
+    from loop_close.readers.junit_xml import merge_junit, read_junit
+    from loop_close.readers.streams import observe_texts, with_junit
+
+    with path.open("rb") as file:
+        junit = merge_junit([read_junit(str(path), chunks(file), os.getcwd())])
+    if junit.problems:
+        raise RejectedError("; ".join(junit.problems))
+    nothing = replace(
+        observe_texts([], None, root=os.getcwd()), is_good_news=True
+    )  # a report says itself how it ended
+    return part_of_junit(str(path), with_junit(nothing, junit))
+
+
+def _write(merged: Merged, options: argparse.Namespace, streams: Streams) -> int:
+    from loop_close import app, files
+    from loop_close.prompt.sections import in_short
+    from loop_close.remember import RunContext
+
+    targets = targets_of(Path.cwd())
+    if options.output:
+        targets = targets._replace(prompt=Path(os.path.abspath(options.output)))
+    if options.json:
+        targets = targets._replace(json=Path(os.path.abspath(options.json)))
+    memory = begin_memory(targets, MERGED, sees_files=False)  # the reports' files may be others
+    report = memory.record_run(merged.report, targets.settings, RunContext(tells_outcomes=False))
+    report = replace(report, sources=merged.report.sources)
+    try:
+        saved = app.save(report, targets)
+    except files.UnusablePathError as error:
+        raise UsageError(str(error)) from None
+    for line in (in_short(saved.report), *report.notes, *saved.problems):
+        streams.complain(line)
+    return 0 if saved.report.verdict == "green" else 1
+
+
+def emit(options: argparse.Namespace, streams: Streams) -> int:
+    """Read a report, write it in another format. 0 when that is done, whatever the report says."""
+    from loop_close import files
+    from loop_close.emit import BEGINNINGS, emitted
+    from loop_close.emit.report import ReportError, checked, parsed
+
+    try:
+        document = checked(parsed(_read(options.report, streams)), options.prefix)
+    except ReportError as error:
+        raise UsageError(f"{options.report} cannot be read: {error}") from None
+    if options.output is None or options.output == "-":
+        text = emitted(options.format, document, _held())
+        if isinstance(streams.output, io.TextIOWrapper):
+            streams.output.reconfigure(encoding="utf-8")  # as each of the formats is, whatever the locale
+        streams.put(text)
+        return 0
+    target = Path(options.output)
+    try:
+        files.check_writable(target, lambda path: files.begins_with(path, BEGINNINGS))
+        files.write(target, [emitted(options.format, document)])
+    except files.UnusablePathError as error:
+        raise UsageError(f"-o: {error}") from None
+    except OSError as error:
+        raise UsageError(f"-o: cannot write {target}: {error.strerror or error}") from None
+    return 0
+
+
+def _read(name: str, streams: Streams) -> str:
+    """The text of the report.
+
+    :raises UsageError: when it cannot be read, or is too large.
+    """
+    try:
+        if name == "-":
+            content = streams.input.read(_MOST_BYTES + 1)
+        else:
+            with open(name, "rb") as file:
+                content = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {error.strerror or error}") from None
+    if len(content) > _MOST_BYTES:
+        raise UsageError(f"{name} cannot be read: it is larger than {_MOST_BYTES:,} bytes")
+    return content.decode("utf-8-sig", "replace")
+
+
+def _held() -> int:
+    """The bytes of the step summary, to which a shell may append what is printed."""
+    try:
+        return os.stat(os.environ.get("GITHUB_STEP_SUMMARY", "")).st_size
+    except OSError:
+        return 0
+
+
+# Logs as they are read: their chunks, their end, and a bar that shows how far it is.
+
+__all__ = ["TAIL", "Tail", "chunks", "decoded", "file_chunks", "log_of"]
+
+
+def log_of(name: str, standard_input: BinaryIO, progress: ReadProgress) -> str:
+    """The end of a log.
+
+    :param name: path of a file, ``-`` for the standard input.
+    :raises UsageError: for a file that cannot be read.
+    """
+    try:
+        if name == "-":
+            return _read_log(standard_input, Tail(), progress)
+        with open(name, "rb") as file:
+            return _read_log(file, Tail(mark=to_tail(file)), progress)
+    except OSError as error:
+        raise UsageError(
+            f"cannot read {name}: {error.strerror or error}; give the path of a log, or -"
+        ) from None
+
+
+def _read_log(stream: BinaryIO, tail: Tail, progress: ReadProgress) -> str:
+    for chunk in progress.of(chunks(stream), "read"):
+        tail.add(chunk)
+    return tail.text()[-MAX_TEXT:]
+
+
+def file_chunks(name: str, standard_input: BinaryIO) -> Iterator[bytes]:
+    """The bytes of a whole file in pieces.
+
+    :raises UsageError: for one that cannot be read.
+    """
+    try:
+        if name == "-":
+            yield from chunks(standard_input)
+            return
+        with Path(name).open("rb") as file:
+            yield from chunks(file)
+    except OSError as error:
+        raise UsageError(
+            f"cannot read {name}: {error.strerror or error}; give the path of a JUnit XML file"
+        ) from None
+
+
+# Tell how far long work has come, on standard error if that is a terminal.
+
+_FIRST = 1.0
+_NEXT = 0.2
+_WIDTH = 24
+_COLUMNS = 80
+
+
+class ReadProgress:
+    """A line that is written over itself while bytes go by, and gone afterwards.
+
+    :param stream: standard error; nothing is shown where that is no terminal.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream if stream.isatty() else None
+
+    def of(self, chunks: Iterable[bytes], what: str) -> Iterator[bytes]:
+        """The chunks, with the number of their bytes shown."""
+        if self._stream is None:
+            yield from chunks
+            return
+        size, due, shown = 0, time.monotonic() + _FIRST, False
+        try:
+            for chunk in chunks:
+                size += len(chunk)
+                if time.monotonic() >= due:
+                    self._stream.write(f"\r\x1b[Kloop-close: {what} {size / 1e6:,.0f} MB")
+                    self._stream.flush()
+                    due, shown = time.monotonic() + _NEXT, True
+                yield chunk
+        finally:
+            if shown:
+                self._stream.write("\r\x1b[K")
+                self._stream.flush()
+
+
+class Bar:
+    """A progress bar in one line that is written over itself; shown at once, and gone at the end of the ``with``.
+
+    :param stream: standard error; nothing is shown where that is no terminal.
+    :param total: how much there is to do, as far as is known.
+    :param what: what is counted, such as ``files``.
+    """
+
+    def __init__(self, stream: TextIO, total: int, what: str) -> None:
+        self._stream = stream if stream.isatty() else None
+        self._total, self._what = total, what
+        self._begun = self._due = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self.show(0)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._write("")
+
+    def show(self, done: int, note: str = "") -> None:
+        """Show how much is done, and a few words on it."""
+        now = time.monotonic()
+        if self._stream is None or now < self._due:
+            return
+        self._due = now + _NEXT
+        total = max(done, self._total)
+        share = done / total if total else 0.0
+        bar = f"[{'#' * int(_WIDTH * share):{_WIDTH}}]"
+        rest = (now - self._begun) / share * (1 - share) if share else 0.0
+        left = f", {_duration(rest)} left" if done and now - self._begun >= _FIRST else ""
+        self._write(f"loop-close: {bar} {done:,} of {total:,} {self._what}{note}{left}")
+
+    def _write(self, text: str) -> None:
+        if self._stream is not None:
+            with contextlib.suppress(OSError):  # a terminal that is gone ends no work
+                self._stream.write(f"\r\x1b[K{text[: _columns(self._stream) - 1]}")
+                self._stream.flush()
+
+
+def _duration(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if seconds >= 90 else f"{seconds:.0f} s"
+
+
+def _columns(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _COLUMNS
+    except (OSError, ValueError):
+        return _COLUMNS

@@ -17,7 +17,7 @@ from loop_close.cli.streams import Streams, UsageError
 from loop_close.conventions import is_of_tests
 from loop_close.facts import file_of, test_function
 from loop_close.memory import Episode, FailureRecord, Run, Signal, Thresholds
-from loop_close.progress.steps import UNEDITED
+from loop_close.progress.compare import UNEDITED
 from loop_close.settings import SIGNAL_NAMES, KnownEntry
 from loop_close.store.contract import RunRow
 from loop_close.testcode.selection import Selection, selections

@@ -17,8 +17,8 @@ from loop_close.settings import OFF, Settings, SettingsError, parse_settings
 if TYPE_CHECKING:
     import argparse
 
+    from loop_close.files import Targets
     from loop_close.remember import Memory
-    from loop_close.targets import Targets
 
 
 NO_RUN = "no runs recorded in this project: run pytest --loop-close first"
@@ -113,10 +113,8 @@ def targets_of(root: Path) -> Targets:
 
     :raises UsageError: for settings that are wrong.
     """
-    from loop_close import targets
-
     try:
-        return targets.targets_of(root, settings_of(root), {})
+        return files.targets_of(root, settings_of(root), {})
     except files.UnusablePathError as error:
         raise UsageError(str(error)) from None
 

@@ -17,11 +17,11 @@ from loop_close.cli.project import begin_memory, is_told, targets_of
 from loop_close.cli.project_state import SourceStatus
 from loop_close.cli.status import latest_run_numbers, run_result
 from loop_close.cli.streams import Streams, UsageError
+from loop_close.files import Targets
 from loop_close.model import Counts, Observation
 from loop_close.prompt.show import safe
 from loop_close.provenance import RUNS_AGAIN, runner_of
 from loop_close.remember import Memory
-from loop_close.targets import Targets
 
 #: With this word pytest remembers its run itself.
 _PLUGIN = "--loop-close"

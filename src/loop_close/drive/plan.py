@@ -19,7 +19,7 @@ from loop_close.cli.project import CommandError, project_at, targets_of, words_o
 from loop_close.cli.run import start_of
 from loop_close.cli.strategies import strategy_named
 from loop_close.cli.streams import UsageError
-from loop_close.targets import Targets
+from loop_close.files import Targets
 
 #: In the agent's command, for the text of the turn, and for the path of the file that holds it.
 PROMPT, PROMPT_FILE = "{prompt}", "{prompt_file}"

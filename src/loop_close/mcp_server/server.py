@@ -1,16 +1,21 @@
-"""The server on standard input and output: the tools and the resource in the words of the protocol."""
+"""The server on standard input and output: its tools and its resource in the words of the protocol."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import logging
 import os
 import re
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
@@ -18,13 +23,38 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
-from loop_close import __version__
+from loop_close import __version__, files
+from loop_close.agent.supervisor import progress_meta
+from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, run
+from loop_close.cli.memory import shown
+from loop_close.cli.project import (
+    CommandError,
+    environment,
+    remembered,
+    root_of,
+    settings_of,
+    targets_of,
+    words_of,
+)
+from loop_close.cli.status import document_of, latest_run_numbers, run_result
 from loop_close.cli.streams import UsageError
 from loop_close.files import UnusablePathError
-from loop_close.mcp_server.arguments import ToolAnswer, ToolError, checked, failed, input_schema
-from loop_close.mcp_server.outcome import URI, loop_run, next_prompt
-from loop_close.mcp_server.tools import INSTRUCTIONS, RUN, TOOLS, Tool
+from loop_close.mcp_server.tools import (
+    INSTRUCTIONS,
+    RUN,
+    TIME_LIMIT,
+    TOOLS,
+    Tool,
+    ToolAnswer,
+    ToolError,
+    bounded,
+    checked,
+    failed,
+    input_schema,
+)
 from loop_close.text import fault_text
+from loop_close.text.redact import clean
+from loop_close.text.sanitize import fence, sanitize
 
 if TYPE_CHECKING:
     from loop_close.cli.streams import Streams
@@ -220,3 +250,213 @@ def mended(line: str) -> str:
 
 def _whole(escape: re.Match[str]) -> str:
     return _REPLACEMENT if escape["lone"] else escape[0]
+
+
+# The tool ``loop_run``: run the tests that the project names, and tell what became of the loop.
+
+_MAX_OUTPUT = 2_000
+_MAX_REPORT = 20_000_000
+#: Of the report; the prompt is told beside it, and the rest lies in the state folder.
+_TOLD = (
+    *("schema", "source", "exit_code", "verdict", "stall_reason", "incomplete", "counts", "progress"),
+    *("signals", "breaker", "decision", "root_causes"),
+)
+_UNEXPLAINED = "no-patterns-matched"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Plan:
+    """What is going to run.
+
+    :ivar before: the number of the last run of every source.
+    """
+
+    root: Path
+    command: str
+    words: Sequence[str]
+    before: Mapping[str, int]
+
+
+async def loop_run(tell: Tell, time_limit: int = TIME_LIMIT) -> ToolAnswer:
+    """Run ``test_command`` of ``[tool.loop-close]``.
+
+    :param tell: told again and again how many seconds it has taken.
+    :param time_limit: in seconds.
+    :raises UsageError: for settings that are wrong, and files that cannot be written.
+    :raises ToolError: for a command that makes no words.
+    :raises OSError: when nothing can be started.
+    """
+    plan: _Plan = await anyio.to_thread.run_sync(_plan)
+    ran = await run_tests(plan.words, plan.root, time_limit, tell)
+    answer: ToolAnswer = await anyio.to_thread.run_sync(_answer, plan, ran, time_limit)
+    return answer
+
+
+def _plan() -> _Plan:
+    root = root_of(Path.cwd())
+    command = targets_of(root).settings.test_command
+    try:
+        words = words_of(command)
+    except CommandError as error:
+        raise ToolError(f"[tool.loop-close] test_command {error}") from None
+    return _Plan(root=root, command=command, words=words, before=latest_run_numbers(root))
+
+
+def _answer(plan: _Plan, ran: Ended, time_limit: int) -> ToolAnswer:
+    result = run_result(plan.root, plan.before)
+    sources = document_of(result.statuses)["sources"] if result.statuses else []
+    prompt, report = written_prompt(), _report(plan.root)
+    if prompt.startswith(files.RUNNING):
+        prompt = ""  # it was killed before it could say anything
+    targets = targets_of(plan.root)
+    # Without a history only the command's exit code tells that all is well; a red run leaves its report.
+    is_good = bool(sources) or (targets.history is None and bool(prompt) and report is None)
+    standing = _standing(sources, ran, is_good=is_good)
+    unexplained = any(each["stall_reason"] == _UNEXPLAINED for each in sources)
+    is_clear = bool(prompt) and not ran.is_late and not unexplained
+    is_told = bool(sources) or report is not None or standing == "green"
+    output = "" if is_clear and is_told else clean(ran.output, _MAX_OUTPUT)
+    document = {
+        "schema": "loop-close.run/1",
+        "command": shown(plan.command),
+        "exit_code": ran.returncode if ran.returncode >= 0 else None,
+        "timed_out": ran.is_late,
+        "standing": standing,
+        "next_prompt": prompt,
+        "prompt_file": targets.name,
+        "sources": sources,
+        "report": report,
+        "output_end": output,
+    }
+    text = "\n".join(_lines(prompt, output, f"{time_limit} seconds" if ran.is_late else ""))
+    return ToolAnswer(
+        text=text, document=document, meta=progress_meta(result.progress, is_green=standing == "green")
+    )
+
+
+def _standing(sources: Sequence[Mapping[str, Any]], ran: Ended, *, is_good: bool) -> str:
+    """The worst that is known: a command that failed is not green, whatever else was told.
+
+    :param is_good: what is known of the run says nothing else.
+    """
+    known = sources[0]["standing"] if sources else "green"
+    # pytest ends with 1 where failures are left that are known.
+    is_known = ran.returncode == 1 and any(each["known"] for each in sources)
+    is_green = is_good and (ran.returncode == 0 or is_known) and not ran.is_late
+    return str(known) if known != "green" or is_green else "failing"
+
+
+def _report(root: Path) -> dict[str, Any] | None:
+    """The report that a red run leaves, shortened; None where there is none."""
+    path = root / files.REPORT
+    try:
+        if path.stat().st_size > _MAX_REPORT:
+            return None
+        document = dict(json.loads(path.read_bytes()))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return None
+    return bounded({key: document[key] for key in _TOLD if key in document})
+
+
+def _lines(prompt: str, output: str, limit: str) -> list[str]:
+    lines = [f"The tests did not finish within {limit} and were stopped.", ""] if limit else []
+    lines += [prompt.rstrip("\n") or "The run wrote no next prompt.", ""]
+    return [*lines, "End of the output:", "", *fence(output)] if output else lines
+
+
+# Run the project's tests in a process group of their own, and stop them when the call is cancelled.
+
+#: Told again and again while a run is on, so that a host that waits knows that it goes on: seconds so far.
+Tell = Callable[[float], Awaitable[None]]
+
+_TELL = 5.0
+_TAIL = 64_000
+#: How the tests are asked to end when the call is cancelled. A client of the official package kills the server 4
+#: seconds after it has closed its input.
+_CANCELLED = (("SIGINT", 1.0), ("SIGTERM", 0.5))
+
+
+async def run_tests(words: Sequence[str], root: Path, seconds: float, tell: Tell) -> Ended:
+    """Run a command under ``loop-close run``, which records the run and writes the prompt.
+
+    :param seconds: its time limit.
+    :raises OSError: when it cannot be started.
+    """
+    child = Child(
+        words=remembered(words),
+        root=root,
+        environment=environment(),
+        channels=[Channel(limit=_TAIL)],
+        seconds=seconds,
+        forwards=True,
+        graces_on_stop=_CANCELLED,
+        keeps_rest=True,
+    )
+    stop = Stop()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_tell, tell)
+        tasks.start_soon(_stop_when_cancelled, stop)
+        ended: Ended | None = await anyio.to_thread.run_sync(_run, child, stop)
+        tasks.cancel_scope.cancel()
+    await anyio.lowlevel.checkpoint()  # raises if the call was cancelled
+    assert ended is not None
+    return ended
+
+
+def _run(child: Child, stop: Stop) -> Ended | None:
+    with contextlib.suppress(InterruptionError):
+        return run(child, stop)
+    return None
+
+
+async def _stop_when_cancelled(stop: Stop) -> None:
+    try:
+        await anyio.sleep_forever()
+    finally:
+        stop.asked += 1
+
+
+async def _tell(tell: Tell) -> None:
+    begun = anyio.current_time()
+    while True:
+        await anyio.sleep(_TELL)
+        await tell(anyio.current_time() - begun)
+
+
+# The next prompt as the project's file has it.
+
+#: Of the resource.
+URI = "loop-close://nextprompt"
+# The budget is a setting without an upper bound; a host's context has one.
+_MAX_BYTES = 400_000
+
+
+def prompt_file() -> Path:
+    """Where the next prompt of the project lies, or would.
+
+    :raises UsageError: for settings that are wrong.
+    :raises UnusablePathError: for a path that leads out of the project.
+    """
+    root = root_of(Path.cwd())
+    return files.check_inside(root, files.path_of_setting(root, "file", settings_of(root).file))
+
+
+def written_prompt() -> str:
+    """What the last run wrote; empty where there is nothing, or nothing of ours."""
+    path = prompt_file()
+    try:
+        is_ours = files.is_prompt(path)
+        with path.open("rb") as file:
+            text = file.read(_MAX_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    # Tests may have written into it: what a reader cannot see has no place in it whoever wrote it.
+    return sanitize(files.without_signature(text)) if is_ours else ""
+
+
+def next_prompt() -> str:
+    """The text of the resource: the prompt, or that there is none."""
+    return written_prompt() or (
+        f"No next prompt: {prompt_file().name} does not exist, or loop-close did not write it."
+        " A test run writes it: call loop_run, or run pytest --loop-close.\n"
+    )

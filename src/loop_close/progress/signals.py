@@ -10,8 +10,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from loop_close.memory import TAMPERING, Episode, KnownTest, Returned, Run, Signal, Step, Thresholds
-from loop_close.progress.compare import Changes, form_now, is_about, is_flaky, is_worded_alike
-from loop_close.progress.steps import UNEDITED, attempts, stretch
+from loop_close.progress.compare import (
+    UNEDITED,
+    Changes,
+    attempts,
+    form_now,
+    is_about,
+    is_flaky,
+    is_worded_alike,
+    stretch,
+)
 from loop_close.progress.tampering import changed_tests, in_words, open_changes
 
 _MAX_TESTS = 10

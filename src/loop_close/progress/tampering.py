@@ -9,7 +9,7 @@ from typing import NamedTuple
 from loop_close.conventions import is_configuration, is_of_tests, is_source, is_test_file
 from loop_close.facts import file_of, qualname
 from loop_close.memory import ChangedTest, Edit, Episode, KnownTest, Run, Step
-from loop_close.progress.steps import UNEDITED
+from loop_close.progress.compare import UNEDITED
 from loop_close.syntax.meaning import MODULE
 
 #: What a new module alone may mend, or a package that was installed.

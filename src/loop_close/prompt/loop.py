@@ -9,7 +9,7 @@ from typing import Any
 from loop_close.conventions import is_test_file
 from loop_close.memory import TAMPERING, ChangedTest, Edit, Edits, Episode, KnownTest, Progress, Signal, Step
 from loop_close.model import Report
-from loop_close.progress.steps import same_code_as, worth_telling
+from loop_close.progress.compare import same_code_as, worth_telling
 from loop_close.progress.tampering import KINDS
 from loop_close.prompt.compose import estimate_tokens
 from loop_close.prompt.show import plain_values, safe, span, spans

@@ -20,7 +20,7 @@ from loop_close.model import (
     SourceResult,
     Suspect,
 )
-from loop_close.progress.steps import same_code_as, worth_telling
+from loop_close.progress.compare import same_code_as, worth_telling
 from loop_close.prompt.block import all_reasons, attempts
 from loop_close.prompt.loop import effect, tests_document
 from loop_close.prompt.place import representative, rerun_command

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from loop_close import files, targets
+from loop_close import files
+from loop_close.files import Targets
 from loop_close.provenance import RUNS_AGAIN, runner_of
 from loop_close.pytest_plugin import PARSER
 from loop_close.settings import DECLARED, Settings, SettingsError, check_setting, option_of, parse_settings
-from loop_close.targets import Targets
 
 #: Options that choose tests, or change only what is shown: a re-run selects by itself. How many values each takes is
 #: pytest's parser to say.
@@ -309,7 +309,7 @@ def targets_of(config: pytest.Config) -> Targets:
     """
     settings = read_settings(config)
     try:
-        return targets.targets_of(config.rootpath, settings, dict(_given_paths(config)))
+        return files.targets_of(config.rootpath, settings, dict(_given_paths(config)))
     except files.UnusablePathError as error:
         raise pytest.UsageError(f"loop-close: {error}") from None
 

@@ -54,13 +54,13 @@ def report(config: pytest.Config, error: Exception) -> None:
 
 def _report(config: pytest.Config, error: Exception) -> None:
     from loop_close import app
+    from loop_close.files import shows_failing_tests
     from loop_close.judge import close
     from loop_close.model import Counts, Observation
     from loop_close.pytest_plugin.command import rerun_words, root_name, targets_of
     from loop_close.pytest_plugin.finish import UNCHANGED, ci_output, problems, summary
     from loop_close.pytest_plugin.session import begin_memory
     from loop_close.remember import RunContext
-    from loop_close.targets import shows_failing_tests
 
     config.option = config.known_args_namespace
     targets = targets_of(config)

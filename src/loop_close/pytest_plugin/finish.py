@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from loop_close import files
-from loop_close.files import FAULT
+from loop_close.files import FAULT, Targets, restore, shows_failing_tests
 from loop_close.packages import GROUP, packages
 from loop_close.provenance import ci_system, runner_of
 from loop_close.pytest_plugin.failed import notes_of
 from loop_close.settings import AUTO, ON
-from loop_close.targets import Targets, restore, shows_failing_tests
 
 if TYPE_CHECKING:
     from loop_close.app import SaveResult

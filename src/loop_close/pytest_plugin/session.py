@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from loop_close import files
+from loop_close.files import Targets
 from loop_close.provenance import interpreter, source_of
 from loop_close.pytest_plugin.calls import call_recorder_of, spare, without_own_frame
 from loop_close.pytest_plugin.command import is_selectable, selection, targets_of
@@ -21,7 +22,6 @@ from loop_close.pytest_plugin.finish import ci_output, finish
 from loop_close.pytest_plugin.recording import ExceptionRecorder, collected, fixtures_of
 from loop_close.pytest_plugin.worker import COLLECTED, IS_AS_GREEN, received
 from loop_close.remember import Memory, begin
-from loop_close.targets import Targets
 
 _MAX_WARNINGS = 200
 _SECTIONS_IN_ALL = 32_000_000
