@@ -38,7 +38,7 @@ class ResponseAnalyzer:
     """
 
     def analyze(self, response: str, context: AnalysisContext) -> AnalysisResult:
-        """All that a response comes to, before the tests are asked."""
+        """The result for a response, without the tests."""
         parsed = read_response(response)
         said = completion_claims(parsed, context.task_description)
         signal, stuck = completion_signal(said, parsed), self.detect_stuck_loop(context.error_history)

@@ -243,7 +243,7 @@ _NEGATED = re.compile(
     r"(?:\bnot(?! (?:only|just|to mention)\b)|n't|\bnever|\bcannot|\bnothing|\bnone|\bnobody|\bhardly|\bbarely"
     r"|\bfar from|\bno longer|\byet to be|\bwithout|\bneither|\bnor|\bno)\b[ \w'`…]{0,40}$"
 )
-#: A negation of the past says nothing of today.
+#: A negation of the past says nothing about now.
 _NEGATED_PAST = re.compile(r"\b(?:was|were|had)(?:n't| not)\b[ \w'`…]{0,40}$")
 _BARELY = re.compile(
     r"(?:\b(?:almost|nearly|mostly|partially|partly|largely|half(?:way)?|just about|practically|virtually|basically"

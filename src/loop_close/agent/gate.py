@@ -18,7 +18,7 @@ _NAMED = 3
 NOT_RUN = "edited functions were not run"
 #: Why it is sent back if tests were changed, and it cannot be decided whether they still demand the same.
 ASKED = "tests were changed"
-#: Why it is let go if all that fails failed before its session.
+#: Why it may stop if all that fails failed before its session.
 BEFORE = "failures of before the session"
 #: Why it is sent back if the history of runs was removed.
 LOST = "the history of runs was removed"
@@ -43,7 +43,7 @@ class Situation:
 
     :ivar run: the number of the last run, 0 if none is remembered; ``source`` whose.
     :ivar standing: ``green``, ``failing`` or ``stuck``.
-    :ivar is_running: a run is under way: what it comes to is not known yet.
+    :ivar is_running: a run is in progress, and its result is unknown.
     :ivar killed: the number of the source's last run if that was killed before its end; else 0.
     :ivar stuck: why the loop is to end (the breaker, or an exit strategy); empty if it is not.
     :ivar edited: project files that differ from what the last run saw, by path; None if it is unknown.

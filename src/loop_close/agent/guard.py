@@ -185,7 +185,7 @@ class SafetyGuard:
         return self._found is not None
 
     def record_success(self, *, cost: float = 0.0, now: float | None = None) -> None:
-        """Count a turn of the agent that came to its end: failures are no longer in a row.
+        """Count a completed turn of the agent: failures are no longer in a row.
 
         :param cost: of this turn; ``now``: as in :meth:`check`.
         :raises ValueError: when the cost is below 0 or not finite.

@@ -375,7 +375,7 @@ class AgentLoop:
         )
 
     def _planned(self, outcome: RunOutcome) -> FixPlan:
-        """The plan after a run; with another step next, the supervisor starts anew for the tests."""
+        """The plan after a run; with another step next, the supervisor forgets the results of the tests."""
         plan = updated(
             self._plan,
             outcome.causes,
@@ -446,7 +446,7 @@ def turn_prompt(task: str, tests: str, facts: Sequence[str]) -> str:
 
     :param task: what the user wants done, as it was written; empty if the tests say it all.
     :param tests: the next prompt.
-    :param facts: of the loop, a line each; nothing of them is an order.
+    :param facts: of the loop, a line each; they contain no orders.
     """
     return "\n".join(_lines(task.strip(), tests.strip(), facts)) + "\n"
 

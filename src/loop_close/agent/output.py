@@ -119,8 +119,8 @@ def is_of_claude(event: Mapping[str, Any]) -> bool:
 
 
 # Cursor: ``cursor-agent -p --output-format json`` and ``stream-json``.
-# After cursor.com/docs/cli/reference/output-format, and, for the results of tools and the parts that
-# ``--stream-partial-output`` writes, after events of version 2026.01.28 that reifying/cursor-hack recorded.
+# After cursor.com/docs/cli/reference/output-format. The results of tools and the parts that
+# ``--stream-partial-output`` writes are after events of version 2026.01.28, recorded by reifying/cursor-hack.
 
 _SUFFIX = "ToolCall"
 # Of a result, what differs from call to call though nothing else does.

@@ -99,8 +99,8 @@ class Gemini(OutputReader):
 
 
 # opencode: ``opencode run --format json``.
-# After packages/opencode/src/cli/cmd/run.ts of opencode (a fork's copy of it), and the events that the
-# documentation of the crates ralph-workflow and orch-cli show; recorded outputs of 1.18.
+# After packages/opencode/src/cli/cmd/run.ts of opencode (a fork's copy of it), and recorded outputs of 1.18.
+# More events are shown by the documentation of the crates ralph-workflow and orch-cli.
 
 _PARTS = {"text": "text", "tool_use": "tool", "step_start": "step-start", "step_finish": "step-finish"}
 
@@ -298,7 +298,7 @@ _STATUS = re.compile(
     re.MULTILINE,
 )
 
-# They only speak: their results say nothing of the work.
+# They only speak: their results say nothing about the work.
 _OF_SPEECH = ("finish", "think")
 
 

@@ -217,8 +217,8 @@ class Chunk(NamedTuple):
 def chunks_of(output: str) -> Iterator[Chunk]:
     """The parts of an output, in order and in linear time.
 
-    JSON is recognized as an object, or a list of objects, on a line of its own, or on several lines of which the first
-    and the last are a single bracket, as pretty-printers write it.
+    JSON is an object, or a list of objects, on a line of its own. As pretty-printers write it, it is also recognized
+    on several lines, of which the first and the last are a single bracket.
 
     :param output: any text.
     """

@@ -1,4 +1,4 @@
-"""The text of an agent's response: its lines, sentences and printed test runs, and the records of what it comes to."""
+"""The text of an agent's response: lines, sentences, printed test runs, and the records of its analysis."""
 
 from __future__ import annotations
 
@@ -486,11 +486,11 @@ class AnalysisContext:
 class CompletionSignal:
     """Whether the agent says that its work is done.
 
-    :ivar detected: it reports completion by one very strong keyword or by two signals, and takes nothing back.
+    :ivar detected: it reports completion by one very strong keyword or by two signals, without a qualifier.
     :ivar keywords: the keywords that count, in order of appearance, each once; in their dictionary form.
     :ivar test_only: there is test output and no word of a change.
     :ivar confidence: from 0 to 100.
-    :ivar qualifiers: the agent's own words that take the completion back, bounded.
+    :ivar qualifiers: the agent's own words that contradict the completion, bounded.
     """
 
     detected: bool = False
@@ -517,7 +517,7 @@ class StuckSignal:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConfidenceParts:
-    """What confidence is made of; each from 0 to 100.
+    """The parts of the confidence, each from 0 to 100.
 
     :ivar keywords: how strongly completion is claimed.
     :ivar tests: whether tests are said or shown to pass.
@@ -533,11 +533,11 @@ class ConfidenceParts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnalysisResult:
-    """What one response comes to by itself, before it is weighed against the tests.
+    """The analysis of one response by itself, without the tests.
 
     :ivar should_exit: the agent claims completion with confidence, or it is stuck.
     :ivar exit_reason: why, in a sentence; None if it should go on.
-    :ivar confidence: from 0 to 100, made of ``parts``.
+    :ivar confidence: from 0 to 100, computed from ``parts``.
     :ivar work_summary: like ``Modified 3 files, 12 tests passing, 2 errors fixed``; empty without any of it.
     """
 

@@ -1,4 +1,4 @@
-"""A saved state, read field by field: what is damaged is named, and nothing of it is taken over."""
+"""A saved state, read field by field: a damaged field is named, and invalid state is rejected."""
 
 from __future__ import annotations
 

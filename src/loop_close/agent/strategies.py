@@ -280,11 +280,11 @@ _JOIN = "+"
 def parse_strategy(text: str, available: Iterable[ExitStrategy] = BUILT_IN) -> ExitStrategy:
     """The strategy of a name; of ``auto+circuit_breaker`` the first that fires decides, in this order.
 
-    Whatever the parts answer, a ``done`` that the tests do not bear out becomes ``continue``, and a part that raises
-    or answers something else than a decision is passed over with a warning.
+    A ``done`` that the tests do not confirm becomes ``continue``. A part that raises, or that does not return a
+    decision, is skipped with a warning.
 
     :param available: those that can be named.
-    :raises ValueError: for a part that is unknown, empty or there twice; for two strategies of one name, and for a name
+    :raises ValueError: for a part that is unknown, empty or repeated; for two strategies of one name, and for a name
         that cannot be typed.
     """
     known = _by_name(available)
@@ -369,7 +369,7 @@ def _check(name: str, text: str, known: dict[str, ExitStrategy], *, is_again: bo
         raise ValueError(f"exit strategy {one_line(text)!r} names {name!r} twice")
 
 
-# The fix plan: the root causes of an episode as steps. The runs say what became of a step, not the agent.
+# The fix plan: the root causes of an episode as steps. The runs decide the state of a step, not the agent.
 
 MAX_ATTEMPTS = 3
 #: Later causes are left out of the plan.
@@ -394,7 +394,7 @@ class FixStep:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether it was attempted as often as it may be, in vain: it is skipped."""
+        """Whether the attempts are used up without success: then it is skipped."""
         return not self.completed and self.attempts >= self.max_attempts
 
     @property
@@ -405,7 +405,7 @@ class FixStep:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FixPlan:
-    """Steps in the order in which their causes came to be known."""
+    """Steps in the order in which their causes appeared."""
 
     steps: tuple[FixStep, ...] = ()
 
@@ -451,7 +451,7 @@ def updated(
     cleared; if it cleared none, at the current one.
 
     :param causes_now: what each root cause of the run is, by its id, the first to fix first.
-    :param is_complete: every test was meant to run, the run came to its end, and no test was taken out of it.
+    :param is_complete: every test was selected, the run was finished, and no test was removed from it.
     :param is_edited: the program was changed since the run before.
     :param max_attempts: of steps that are new.
     :raises ValueError: for a ``max_attempts`` that is not a whole number above 0.

@@ -216,7 +216,7 @@ class Watched:
         self._stuck_on = frozenset(content for _, content in self._row[-max(trip.count, 1) :])
 
     def recover(self, about: Fingerprint) -> bool:
-        """Start anew if the result shows that the tool works; returns whether it does."""
+        """Forget the results if this one shows that the tool works; returns whether it does."""
         if about.kind not in ("success", "advanced") or about.content in self._stuck_on:
             return False
         self.trip, self._row, self._missed, self._stuck_on = None, [], 0, frozenset()

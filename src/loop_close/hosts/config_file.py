@@ -70,7 +70,7 @@ def _is_nested(host: str, line: str) -> bool:
 
 
 # JSON changed in place: a member or an element more or less, and every other byte as it was.
-# To read a file and write it anew would lose how it is laid out. Here a part is put at the end of its
+# To read a file and write it again would lose its layout. Here a part is put at the end of its
 # container, or cut out again, by the offsets of what is there.
 
 _SPACE = re.compile(r"[ \t\r\n]*")

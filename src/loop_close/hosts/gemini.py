@@ -1,7 +1,7 @@
 """Gemini CLI: hooks of ``settings.json`` (https://geminicli.com/docs/hooks/reference).
 
 Timeouts are milliseconds. ``block`` would be taken for ``deny``, too. ``stop_hook_active`` is false again once the
-agent that was sent back has used a tool, and ``prompt_response`` is all that it said since the person's prompt.
+agent that was sent back has used a tool. ``prompt_response`` is all that it said since the person's prompt.
 """
 
 from __future__ import annotations

@@ -85,8 +85,8 @@ def place_of(cause: RootCause, progress: Progress | None = None) -> ProbablePlac
 def _line_and_why(cause: RootCause, progress: Progress | None) -> tuple[int, str]:
     """The line of the first suspect that counts, 0 for none, and why.
 
-    The one in which the exception was raised, else the one that sets the failing tests apart, else the one that was
-    edited, else the one on the traceback.
+    The first that is known of these: the line that raised the exception, the line that sets the failing tests apart,
+    the edited line, the line on the traceback.
     """
     suspect = cause.suspects[0]
     frames = frames_of(representative(cause).raised)

@@ -198,7 +198,7 @@ def number_of(number: int, one: str, more: str) -> str:
 
 
 def facts(report: Report, tokens: int) -> Iterator[str]:
-    """What to know of the run as a whole: whether it came to its end, other sources, what could not be looked at."""
+    """Facts about the run as a whole: whether it was finished, other sources, missing call data."""
     observation = report.observation
     if observation.exit_reason:
         yield f"The tests do not explain the exit status: {line_of(observation.exit_reason, 200)}."

@@ -110,7 +110,7 @@ class Demand:
 class TestAnalysis:
     """What was found out about a test.
 
-    :ivar dead: what it would demand but for something that lets it pass, with that in words.
+    :ivar dead: demands without effect, each with the reason in words.
     :ivar stops: what skips it or lets it be expected to fail, in words.
     :ivar patched: what it replaces, ``shop.total``, with the statement that does.
     :ivar made: the calls that it makes, normalized, with what lets it pass whatever comes of them.

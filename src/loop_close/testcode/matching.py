@@ -73,7 +73,7 @@ class DemandIndex:
                 self._about.setdefault(part.subject, []).append(part)
 
     def same(self, wanted: Demand) -> list[Demand]:
-        """The demands that are the same but for tolerances, patterns and conditions."""
+        """The demands that are equal apart from tolerances, patterns and conditions."""
         return self._same.get(wanted, [])
 
     def about(self, subject: str) -> list[Demand]:
@@ -114,7 +114,7 @@ class DemandIndex:
         return found
 
     def alike(self, wanted: Demand) -> Iterator[Demand]:
-        """Demands that may be the wanted one by other names: written the same, or the same but for names."""
+        """Demands that may be the wanted one with other names: with the same text, or equal apart from names."""
         for key in _outlines(wanted):
             for found in self._outlines.get(key, [])[:_MAX_NEAR]:
                 self._work.spend(4)
@@ -136,7 +136,7 @@ def _outlines(demand: Demand) -> Iterator[object]:
 
 
 def renamed(wanted: Demand, found: Demand, is_same: bool) -> list[tuple[str, str]] | None:
-    """The names that differ if two demands are the same but for them, or for how helpers prepare it; None if not.
+    """The names that differ if two demands are equal apart from them, or from the helpers' preparation; else None.
 
     :param is_same: the test itself is as it was.
     """

@@ -409,7 +409,7 @@ class TestSuite:
         return None, None
 
     def autouse(self, test: Test) -> Iterator[tuple[Module, Function]]:
-        """The fixtures that the test gets without asking, but for those of conftest files."""
+        """The fixtures that the test gets automatically, without those of conftest files."""
         yield from ((test.home, node) for node in test.home.autouse)
         for owner in test.owners:
             for place, member in self.members(test.home, owner).values():
@@ -454,7 +454,7 @@ def is_context_manager(node: Function) -> bool:
 
 @kept
 def is_generator(node: Function) -> bool:
-    """Whether a call of the function runs nothing of it."""
+    """Whether a call of the function does not run its body."""
     stack: list[ast.AST] = list(node.body)
     while stack:
         current = stack.pop()

@@ -293,7 +293,7 @@ class Values:
                 inlined = self.enter(found, self.arguments(found, node), home)  # type: ignore[arg-type]
                 self.at_yield = outer
             if isinstance(found, FUNCTIONS) and is_generator(found):
-                inlined = None  # nothing of it is run yet
+                inlined = None  # it does not run yet
             if found is not None and (changed_in(found) or given_in(found)):
                 self.may_change((key for arg in node.args for key in self._keys(arg)), node.func)
             if inlined is not None:

@@ -476,8 +476,8 @@ _HEAD_SHARE = 0.6
 def clean(text: str, limit: int | None = None, numbers: MutableMapping[str, int] | None = None) -> str:
     """Make a text fit to store and to show.
 
-    :param limit: the most characters of the text to keep, three fifths of them from its start and the rest
-        from its end, around a line ``… N characters left out …`` that does not count. None keeps all.
+    :param limit: the most characters of the text to keep; None keeps all. Three fifths are from its start, the
+        rest from its end. The line ``… N characters left out …`` between them does not count.
     :param numbers: the numbers of the credentials, shared with other texts.
     """
     # First visible, as escape sequences hide credentials; then redacted while each is still whole: half a

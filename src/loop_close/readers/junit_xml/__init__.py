@@ -59,10 +59,10 @@ class JunitReading:
 def read_junit(name: str, chunks: Iterable[bytes], root: str = "") -> JunitReading:
     """Read one file.
 
-    A test that is several times in one ``testsuite`` was run again (pytest-rerunfailures, gotestsum, Gradle):
-    when it has passed at last, it has passed. Where it failed again, what failed before is kept with it: pytest
-    writes the error of a teardown as an element of its own when the test itself has failed, and some runners
-    have tests of one name. In another suite of the file it is another test.
+    A test that is several times in one ``testsuite`` was run again (pytest-rerunfailures, gotestsum, Gradle).
+    If the last run passed, the test has passed. If it failed again, the earlier failures are kept: pytest writes
+    the error of a teardown as another element, and some runners have several tests of one name. In another suite
+    of the file it is another test.
 
     :param name: what to call the file in problems.
     :param chunks: its bytes, in pieces of any size; what they raise is passed on.
@@ -176,7 +176,7 @@ def merge_junit(readings: Iterable[JunitReading]) -> JunitReading:
 
     A test that failed in any of them has failed, whatever it did in the others: shards are runs of their own, and
     which was later is not known. Its failures are kept once if they are alike (same test, phase, exception
-    type and message but for addresses, times and temporary paths), else all. Counts have each test once.
+    type and message without addresses, times and temporary paths), else all. Counts have each test once.
     """
     readings = list(readings)
     cases: dict[str, tuple[str, ...]] = {}
@@ -422,7 +422,7 @@ class CaseParser:
         self._parser.EntityDeclHandler = self._declaration
 
     def feed(self, data: bytes) -> None:
-        """Read on. A tag that goes on and on is waited for: expat reads it anew from its start each time."""
+        """Read on. The end of a long tag is waited for, as expat reads a tag from its start each time."""
         self._held += data
         unread = self._fed - max(self._parser.CurrentByteIndex, 0)
         if unread > _MAX_TAG:

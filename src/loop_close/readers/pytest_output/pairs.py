@@ -310,7 +310,7 @@ def counts_in(title: str) -> dict[str, int] | None:
 
 
 def without_printed(text: str, found: list[Ruler]) -> list[Ruler]:
-    """The rulers but for the starts and ends that tests of a run without a start (``-q``) printed."""
+    """The rulers without the starts and ends that tests of a run without a start (``-q``) printed."""
     scan = _Quiet(text, found)
     for index in range(len(found)):
         scan.take(index)

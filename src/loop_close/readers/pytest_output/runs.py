@@ -116,7 +116,7 @@ def _run(text: str, found: list[Ruler], pair: Pair, floor: int) -> PytestRun:
 
 
 def _last_said(own: tuple[Ruler, ...]) -> Ruler:
-    """The line of counts: the last, but for one that is printed below another that counts failures."""
+    """The line of counts: the last one, unless it is printed below another that counts failures."""
     final = own[-1]
     if not is_red(final):
         for index in range(len(own) - 2, 0, -1):
@@ -144,7 +144,7 @@ def _last_line(text: str, own: tuple[Ruler, ...], limit: int) -> int:
 def _headless(text: str, found: list[Ruler], floor: int, limit: int) -> list[PytestRun]:
     """Runs without a start among rulers that belong to no other: of ``-q``, or with their head cut off.
 
-    Of lines of counts with nothing of a run between them the last one counts.
+    Of lines of counts without a run between them the last one counts.
     """
     result: list[PytestRun] = []
     is_printed = False
@@ -278,7 +278,7 @@ class _Splitter:
         self.parts = Parts(progress=(run.start, run.rulers[0].start if run.rulers else run.start))
 
     def _end_of_blocks(self) -> int:
-        """Where the last rulers are that nothing of a failure follows: reasons for stopping, and the counts."""
+        """The start of the last rulers, below all failures: reasons for stopping, and the counts."""
         end = self._run.end
         for ruler in reversed(self._run.rulers):
             if ruler is not self._run.final and ruler.char != "!":

@@ -314,7 +314,7 @@ def counts_of_numbers(numbers: Mapping[str, int]) -> Counts:
 
 
 def is_more_than_collected(text: str, run: PytestRun, counts: Counts | None) -> bool:
-    """Whether the last line counts tests that the header knows nothing of. Modules may be skipped besides."""
+    """Whether the last line counts more tests than the header. Modules may be skipped in addition."""
     found = _header(text, run)
     if counts is None or found is None or not found["all"]:
         return False
@@ -322,7 +322,7 @@ def is_more_than_collected(text: str, run: PytestRun, counts: Counts | None) -> 
 
 
 def _subtests(failures: Sequence[Failure]) -> tuple[int, int]:
-    """How many failures are of a test that has another, and how many tests passed but for their subtests."""
+    """How many failures are of a test that has another, and how many tests failed only in their subtests."""
     failed = [f for f in failures if f.phase == "call"]
     with_subtests = {f.nodeid for f in failed if f.subtest}
     whole = {f.nodeid for f in failed if not f.subtest}
