@@ -1,7 +1,8 @@
 """OpenHands: hooks of ``hooks.json`` (https://docs.openhands.dev/openhands/usage/customization/hooks).
 
-Its input has other keys than that of the rest, ``block`` is none of its decisions, and ``continue: false`` keeps the
-agent at work: it cannot be ended, only allowed to stop. Neither does it say whether the agent was sent back, nor what it said.
+Its input has other keys than that of the others, and ``block`` is none of its decisions. ``continue: false`` keeps the
+agent at work: it cannot be ended, only allowed to stop. The input does not say whether the agent was sent back, or what
+it said.
 """
 
 from __future__ import annotations
