@@ -278,7 +278,7 @@ def test_what_a_killed_writer_left_is_undone(tmp_path):
 
 def test_busy_history_is_told(tmp_path, monkeypatch):
     remember(tmp_path, "a")
-    monkeypatch.setattr("loop_close.cli.memory._TIMEOUT", 0.01)
+    monkeypatch.setattr("loop_close.store.reader._TIMEOUT", 0.01)
     with database(history_path(tmp_path)) as connection:
         connection.execute("BEGIN EXCLUSIVE")
         code, shown, errors = called("status")

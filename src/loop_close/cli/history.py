@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from loop_close.cli.memory import (
-    ALL,
     DamagedError,
-    HistoryReader,
     NoRunError,
     Summary,
     read,
@@ -29,6 +27,7 @@ from loop_close.cli.streams import Streams, UsageError
 from loop_close.memory import Episode, Progress, Run, Thresholds
 from loop_close.settings import Settings, SettingsError, check_setting
 from loop_close.store.contract import RunRow
+from loop_close.store.reader import ALL, HistoryReader
 from loop_close.store.records import RecordError, to_plain, to_record
 
 if TYPE_CHECKING:

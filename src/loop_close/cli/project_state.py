@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loop_close import files
-from loop_close.cli.memory import HistoryReader, Summary, summary_of
+from loop_close.cli.memory import Summary, summary_of
 from loop_close.cli.project import Project
 from loop_close.conventions import is_configuration
 from loop_close.memory import MERGED, TAMPERING, ChangedTest
 from loop_close.store.contract import RunRow
+from loop_close.store.reader import HistoryReader
 from loop_close.store.runs import RunWindow, known_by
 from loop_close.workspace.scan import FileEntry, take, take_known
 

@@ -17,7 +17,6 @@ from loop_close.cli import INSIDE, driven_tests
 from loop_close.cli.driven_tests import left_open
 from loop_close.cli.history import recorded_in
 from loop_close.cli.memory import (
-    HistoryReader,
     NoRunError,
     Summary,
     edits_document,
@@ -33,6 +32,7 @@ from loop_close.memory import GROUPS, TAMPERING, ChangedTest, Episode, Progress,
 from loop_close.prompt.loop import diff_of, plain_line, tests_document
 from loop_close.prompt.show import known_words
 from loop_close.remember import limits_of
+from loop_close.store.reader import HistoryReader
 
 _ACCEPT = "to see the changes to tests, and to accept them: loop-close accept"
 _CODES = {"green": 0, "failing": 1, "stuck": 3}
