@@ -12,15 +12,13 @@ from loop_close.agent.output_reader import (
     Chunk,
     LastMessage,
     OutputReader,
-    blocks_of,
     chunks_of,
-    fields_of,
     mcp_name,
     money_of,
-    parsed,
     text_of,
     words_of,
 )
+from loop_close.text import fields_of, objects_of, parsed_json
 from loop_close.text.sanitize import sanitize
 
 # Why a turn ended, among others that are none, as a hook that prevented it from going on.
@@ -56,7 +54,7 @@ class Claude(OutputReader):
             return False
         self.is_sure = True
         content = message.get("content")
-        for block in blocks_of(content):
+        for block in objects_of(content):
             if block.get("type") == "tool_use":
                 self.calls.begin(block.get("id"), text_of(block.get("name")), block.get("input"))
         if not event.get("parent_tool_use_id"):  # else a subagent's
@@ -67,7 +65,7 @@ class Claude(OutputReader):
         message = event.get("message")
         if not isinstance(message, Mapping):
             return False
-        for block in blocks_of(message.get("content")):
+        for block in objects_of(message.get("content")):
             if block.get("type") == "tool_result":
                 self._tool_result(block)
         if not event.get("parent_tool_use_id"):
@@ -114,7 +112,7 @@ def is_of_claude(event: Mapping[str, Any]) -> bool:
     message = fields_of(event.get("message"))
     if event.get("type") == "assistant" and not message.keys().isdisjoint({"id", "model", "usage"}):
         return True
-    kinds = [block.get("type") for block in blocks_of(message.get("content"))]
+    kinds = [block.get("type") for block in objects_of(message.get("content"))]
     return "tool_use" in kinds or "tool_result" in kinds
 
 
@@ -227,7 +225,7 @@ def _content(result: Mapping[str, Any]) -> Any:
         return "\n".join(filter(None, (text_of(body.get("stdout")), text_of(body.get("stderr")))))
     if isinstance(body.get("content"), list):
         return "\n".join(
-            text_of(fields_of(each.get("text")).get("text")) for each in blocks_of(body["content"])
+            text_of(fields_of(each.get("text")).get("text")) for each in objects_of(body["content"])
         )
     if isinstance(body.get("content"), str):
         return body["content"]
@@ -337,7 +335,7 @@ def read_object(text: str) -> AgentOutput | None:
     :returns: None for anything else.
     """
     text = text.strip()
-    fields = fields_of(parsed(text)) if text.startswith("{") and text.endswith("}") else {}
+    fields = fields_of(parsed_json(text)) if text.startswith("{") and text.endswith("}") else {}
     said = next((fields[name] for name in _NAMES if text_of(fields.get(name)).strip()), None)
     if said is None:
         return None

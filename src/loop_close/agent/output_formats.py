@@ -10,8 +10,6 @@ from loop_close.agent.output_reader import (
     AgentOutput,
     LastMessage,
     OutputReader,
-    blocks_of,
-    fields_of,
     is_failing_code,
     mcp_name,
     money_of,
@@ -19,6 +17,7 @@ from loop_close.agent.output_reader import (
     words_of,
 )
 from loop_close.agent.saved import is_number
+from loop_close.text import fields_of, objects_of
 
 # Gemini CLI: ``gemini --output-format json`` and ``stream-json``.
 # After packages/core/src/output/types.ts and packages/cli/src/nonInteractiveCli.ts of
@@ -424,7 +423,7 @@ class Cline(OutputReader):
 
     def _end_tool(self, event: Mapping[str, Any]) -> None:
         error, output = text_of(event.get("error")), event.get("output")
-        parts = list(blocks_of(output))  # a call may be of several commands or files
+        parts = list(objects_of(output))  # a call may be of several commands or files
         if parts:
             output = "\n".join(text_of(part.get("result")) or text_of(part.get("error")) for part in parts)
         is_error = bool(error) or any(part.get("success") is False for part in parts)

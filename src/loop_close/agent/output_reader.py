@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from abc import ABC, abstractmethod
 from collections import deque
@@ -12,17 +11,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from loop_close.agent.saved import is_finite, is_number
 from loop_close.agent.supervisor import ToolResult
+from loop_close.text import fields_of, objects_of, parsed_json
 from loop_close.text.sanitize import sanitize
-
-_NOTHING: Mapping[str, Any] = {}
-
-
-def parsed(text: str) -> Any:
-    """The value of a JSON text; None for invalid JSON, and for numbers or nesting that Python refuses."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def text_of(value: object) -> str:
@@ -30,22 +20,12 @@ def text_of(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def fields_of(value: object) -> Mapping[str, Any]:
-    """The value if it is an object, else an empty object."""
-    return value if isinstance(value, Mapping) else _NOTHING
-
-
-def blocks_of(value: object) -> Iterator[Mapping[str, Any]]:
-    """The objects in a list; nothing for another type."""
-    return (each for each in value if isinstance(each, Mapping)) if isinstance(value, list) else iter(())
-
-
 def words_of(content: object) -> str:
     """The text of a message: a string, or the blocks of type ``text`` in a list."""
     if isinstance(content, str):
         return content
     return "\n".join(
-        text_of(block.get("text")) for block in blocks_of(content) if block.get("type") == "text"
+        text_of(block.get("text")) for block in objects_of(content) if block.get("type") == "text"
     )
 
 
@@ -250,10 +230,10 @@ def _lines(output: str) -> Iterator[str]:
 
 def _chunk(lines: list[str]) -> Chunk:
     text = "\n".join(lines).strip()
-    value = parsed(text) if text.startswith(_OPENS) and text.endswith(_ENDS) else None
+    value = parsed_json(text) if text.startswith(_OPENS) and text.endswith(_ENDS) else None
     if value is None and text.endswith("}]") and _LAST_OF_LIST in text:
         # The beginning of the list was cut off, and its last object is whole.
-        value = parsed(text[text.rindex(_LAST_OF_LIST) + 1 : -1])
+        value = parsed_json(text[text.rindex(_LAST_OF_LIST) + 1 : -1])
     values = value if isinstance(value, list) else [value]
     objects = tuple(each for each in values if each and isinstance(each, Mapping))
     return Chunk(len(lines), objects if len(objects) == len(values) else ())

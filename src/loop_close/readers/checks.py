@@ -355,15 +355,6 @@ _MAX_DOCUMENTS = 50
 _MAX_BROKEN_DOCUMENTS = 5
 
 
-def json_line(line: str) -> Mapping[str, Any]:
-    """The object that a line of text is; empty if it is none."""
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
 def json_documents(text: str, opening: re.Pattern[str]) -> Iterator[tuple[Any, int, int]]:
     """JSON documents between other text, each with the offsets of its start and end.
 
@@ -396,13 +387,3 @@ def string(value: object) -> str:
 def word(value: object) -> str:
     """A path or the name of a rule out of JSON; empty for other values."""
     return one_line(value, 1_000) if isinstance(value, str) else ""
-
-
-def mapping(value: object) -> Mapping[str, Any]:
-    """An object out of JSON; empty for what is none."""
-    return value if isinstance(value, dict) else {}
-
-
-def objects(value: object) -> list[Mapping[str, Any]]:
-    """The objects of a list out of JSON; empty for other values."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -25,15 +25,13 @@ from loop_close.readers.checks import (
     finding_at,
     is_path,
     is_python,
-    json_line,
-    mapping,
     notes_at,
     number,
-    objects,
     read_rows,
     string,
     word,
 )
+from loop_close.text import fields_of, objects_of, parsed_json
 
 #: The code of a rule, of Ruff and of the plugins of flake8.
 _CODE = r"[A-Z]{1,6}\d{3,5}"
@@ -291,20 +289,24 @@ def _read_json(text: str, lines: Sequence[str], found: Findings) -> None:
     """Add what ``--output-format json`` and ``json-lines`` say."""
     found.add_documents(text, _DOCUMENT, _ruff_items, _ruff_json_finding)
     for at, line in enumerate(lines):
-        if line.startswith("{") and '"noqa_row"' in line and _KEYS.issubset(item := json_line(line)):
+        if (
+            line.startswith("{")
+            and '"noqa_row"' in line
+            and _KEYS.issubset(item := fields_of(parsed_json(line)))
+        ):
             found.is_certain = True
             found.cover(at, at + 1)
             found.add(_ruff_json_finding(item))
 
 
 def _ruff_items(document: object) -> list[Mapping[str, Any]] | None:
-    items = objects(document)
+    items = objects_of(document)
     return items if items and all(_KEYS.issubset(item) for item in items) else None
 
 
 def _ruff_json_finding(item: Mapping[str, Any]) -> CheckerFinding:
-    location = mapping(item["location"])
-    help_text = string(mapping(item.get("fix")).get("message"))
+    location = fields_of(item["location"])
+    help_text = string(fields_of(item.get("fix")).get("message"))
     return CheckerFinding(
         message=string(item["message"]),
         code=word(item["code"]) or "invalid-syntax",  # null, before Ruff had a name for it

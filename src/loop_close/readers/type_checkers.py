@@ -20,15 +20,13 @@ from loop_close.readers.checks import (
     finding_at,
     is_path,
     is_python,
-    json_line,
-    mapping,
     notes_at,
     number,
-    objects,
     said_notes,
     string,
     word,
 )
+from loop_close.text import fields_of, objects_of, parsed_json
 
 _MYPY_LINE = re.compile(
     rf"(?P<file><string>|{BARE_PATH})"
@@ -202,7 +200,7 @@ def _mypy_finding(error: _Error) -> CheckerFinding:
 
 def _json(line: str, at: int, found: Findings) -> None:
     """One line of ``--output json``, where columns count from 0."""
-    said = json_line(line)
+    said = fields_of(parsed_json(line))
     if not _MYPY_JSON_KEYS.issubset(said):
         return
     found.is_certain = True
@@ -293,15 +291,15 @@ def _pyright_finding(begin: re.Match[str], notes: list[str]) -> CheckerFinding:
 
 
 def _pyright_errors(document: object) -> list[Mapping[str, Any]] | None:
-    diagnostics = mapping(document).get("generalDiagnostics")
-    if not isinstance(diagnostics, list) or "summary" not in mapping(document):
+    diagnostics = fields_of(document).get("generalDiagnostics")
+    if not isinstance(diagnostics, list) or "summary" not in fields_of(document):
         return None
-    return [each for each in objects(diagnostics) if each.get("severity") == "error"]
+    return [each for each in objects_of(diagnostics) if each.get("severity") == "error"]
 
 
 def _pyright_from_json(diagnostic: Mapping[str, Any]) -> CheckerFinding:
     """One diagnostic of the document, where lines and columns count from 0."""
-    start = mapping(mapping(diagnostic.get("range")).get("start"))
+    start = fields_of(fields_of(diagnostic.get("range")).get("start"))
     said = _plain(string(diagnostic.get("message"))).split("\n")
     return CheckerFinding(
         message=said[0],
@@ -380,7 +378,7 @@ def _pyrefly_full(lines: Sequence[str], at: int, header: re.Match[str], found: F
 
 
 def _pyrefly_errors(document: object) -> list[Mapping[str, Any]] | None:
-    errors = objects(mapping(document).get("errors"))
+    errors = objects_of(fields_of(document).get("errors"))
     if not errors or not all(_PYREFLY_JSON_KEYS.issubset(error) for error in errors):
         return None
     return [error for error in errors if error.get("severity", "error") == "error"]

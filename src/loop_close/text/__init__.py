@@ -1,6 +1,10 @@
-"""Untrusted text: sanitized, redacted, normalized, compared. Here: exceptions as text, and long messages cut."""
+"""Untrusted text: sanitized, redacted, normalized, compared. Here: exceptions as text, long messages cut, JSON."""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
 
 
 def fault_text(fault: BaseException) -> str:
@@ -29,3 +33,21 @@ def cut(text: str, limit: int = MAX_MESSAGE) -> str:
     first = clean(text[: head + _CUT_ROOM], numbers=numbers)[:head]
     last = clean(text[-tail - _CUT_ROOM :], numbers=numbers)[-tail:]
     return f"{first}\n… {len(text) - limit} characters left out …\n{last}"
+
+
+def parsed_json(text: str) -> Any:
+    """The value of a JSON text; None for invalid JSON, and for numbers or nesting that Python refuses."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def fields_of(value: object) -> Mapping[str, Any]:
+    """The value if it is an object, else an empty object."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def objects_of(value: object) -> list[Mapping[str, Any]]:
+    """The objects in a list; nothing for another type."""
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
