@@ -1,6 +1,6 @@
-"""``pytest --quick``: leave out the tests that start a process or a run of pytest, and draw few examples.
+"""``pytest --quick``: the tests that start no process and no run of pytest, without large inputs, with few examples.
 
-A test of an inner run is recognized by its fixture, one that starts a process by the start: it is skipped there.
+A test that runs pytest is recognized by its fixture. One that starts a process is skipped when it does.
 """
 
 import multiprocessing
@@ -16,7 +16,7 @@ _RUNS_PYTEST = frozenset({"pytester", "testdir"})
 
 
 def pytest_addoption(parser):
-    text = "leave out tests that start a process or a run of pytest, and draw few examples"
+    text = "leave out tests that start a process or a run of pytest or have large inputs; draw few examples"
     parser.addoption("--quick", action="store_true", help=text)
 
 
@@ -44,9 +44,9 @@ class Quick:
             pytest.skip("starts a process")
 
     def pytest_collection_modifyitems(self, config, items):
-        left_out = [item for item in items if _RUNS_PYTEST & set(getattr(item, "fixturenames", ()))]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        left_out = set(filter(_is_left_out, items))
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [item for item in items if item not in left_out]
         for item in items:
             _draw_few(getattr(item, "obj", None))
 
@@ -65,6 +65,11 @@ class Quick:
         if self._has_started and report.failed:
             report.outcome, report.longrepr = "skipped", (*item.location[:1], 0, "Skipped: starts a process")
         return report
+
+
+def _is_left_out(item):
+    runs_pytest = not _RUNS_PYTEST.isdisjoint(getattr(item, "fixturenames", ()))
+    return runs_pytest or item.get_closest_marker("large") is not None
 
 
 def _draw_few(test):

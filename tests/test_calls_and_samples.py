@@ -77,6 +77,7 @@ def test_it_is_what_walking_finds(edges):
     assert reach(edges, own) == plainly(edges, own)
 
 
+@pytest.mark.large
 def test_long_chains_need_no_stack():
     edges = [[node + 1] for node in range(50_000)] + [[]]
     assert reach(edges, [0] * 50_000 + [1])[0] == 1

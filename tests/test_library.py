@@ -127,6 +127,7 @@ def test_colour_does_not_change_the_evidence():
     assert close_loop(coloured, exit_code=1) == close_loop(MYPY, exit_code=1)
 
 
+@pytest.mark.large
 def test_end_of_a_long_stream_is_what_counts():
     calm = "all is well\n" * 100_000
     assert close_loop(MYPY + calm, exit_code=1).evidence == ()

@@ -99,6 +99,7 @@ def test_what_a_file_counts_as(tmp_path, content, expected):
     assert status(put(tmp_path, "log", content)) == expected
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_of_a_large_log_the_end_counts(tmp_path, encoding):
     path = put(tmp_path, "log", ("calm\n" * 1_500_000 + RED).encode(encoding))

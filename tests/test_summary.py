@@ -108,6 +108,7 @@ def test_sum_of_two_leaves_both_as_they_were(one, other):
     assert both.failures == one.failures + other.failures
 
 
+@pytest.mark.large
 def test_real_logs_in_any_order_give_the_same_bytes():
     summaries = [
         summary_of_log(path.relative_to(CORPUS).as_posix(), path.read_bytes()) for path in SAMPLES[::3]

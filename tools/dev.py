@@ -3,7 +3,7 @@
 
     python3 tools/dev.py demo           run it on examples/shop and show the prompt it writes
     python3 tools/dev.py test [ARGS]    run the test suite; ARGS go to pytest
-    python3 tools/dev.py test --quick   run what starts no other program, with few examples: a first answer
+    python3 tools/dev.py test --quick   run the tests that start no process, without large inputs
 
 Both make `.venv` inside the clone when it is not there yet, and install the clone into it. The system's own
 packages are left alone.
@@ -33,10 +33,11 @@ PROMPT = SHOP / "nextprompt.md"
 # Each level holds the ones before it.
 LEVELS = {"demo": ".", "test": ".[dev]"}
 
-# The folders left out start pytest, agents or the command as processes.
+# In the folders left out, almost all tests start a process or a run of pytest. The plugins left out serve such tests.
 QUICK = [
-    "--hypothesis-profile=quick",
-    *(f"--ignore=tests/{folder}" for folder in ("cli", "drive", "hosts", "mcp_server", "pytest_plugin")),
+    "--quick",
+    *(f"--ignore=tests/{folder}" for folder in ("drive", "mcp_server", "pytest_plugin")),
+    *(f"-pno:{plugin}" for plugin in ("anyio", "pytest_cov", "pytest-split", "rerunfailures")),
 ]
 
 # These would send packages elsewhere, or load other ones, or keep the plugin from being loaded.

@@ -48,6 +48,7 @@ def test_kinds_of_lines(text, expected):
     assert kinds(text) == expected
 
 
+@pytest.mark.large
 def test_lines_are_bounded():
     assert len(lines_of("\n" * (3 * MAX_LINES))) == MAX_LINES
     assert len(lines_of("x" * (3 * MAX_LINE))[0].text) == MAX_LINE

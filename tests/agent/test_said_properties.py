@@ -92,6 +92,7 @@ def test_deep_nesting(depth, opening):
     check(f"DEEP\n{use}\n{end}".replace("DEEP", deep))
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     "line",
     [

@@ -262,6 +262,7 @@ def deep(value):
     return value
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     ("left", "right"),
     [

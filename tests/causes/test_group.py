@@ -190,6 +190,7 @@ def test_nearly_equal_messages_in_any_order(messages, chance):
     assert shape(grouped(*shuffled)) == shape(grouped(*found))
 
 
+@pytest.mark.large
 def test_thousands_of_failures_take_no_time_to_speak_of():
     chance = random.Random(0)
     words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz ", k=60)) for _ in range(1500)]

@@ -23,6 +23,7 @@ def test_what_is_kept_is_read(tmp_path):
     ]
 
 
+@pytest.mark.large
 def test_the_oldest_are_forgotten(tmp_path):
     path = tmp_path / "sessions.json"
     for number in range(105):
@@ -117,6 +118,7 @@ def test_what_was_added_is_what_comes_after(before, more):
     assert new_in(f"{before}\n{more}", mark_of(before)) == more
 
 
+@pytest.mark.large
 def test_what_was_said_is_kept_and_never_more_than_can_be_read_again(tmp_path):
     path = tmp_path / "sessions.json"
     long = Session(

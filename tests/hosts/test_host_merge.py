@@ -242,6 +242,7 @@ def test_many_of_ours_go_as_they_would_one_after_the_other(events, indent, more)
     assert CLAUDE.removed(text) == expected
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("shape", [lambda n: [{"hooks": [OURS]}] * n, lambda n: [{"hooks": [OURS] * n}]])
 def test_twice_as_many_take_twice_as_long(monkeypatch, shape):
     seen = []

@@ -55,6 +55,7 @@ def test_without_the_extra_one_line_says_how_to_get_it(name):
 MODULES = [path for path in PACKAGE.rglob("*.py") if "examples" not in path.relative_to(PACKAGE).parts]
 
 
+@pytest.mark.large
 def test_nothing_but_the_server_imports_the_extra():
     found = {p.relative_to(PACKAGE).parts[0] for p in MODULES if EXTRA & set(imported(p))}
     assert found == {"mcp_server"}

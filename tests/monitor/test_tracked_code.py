@@ -36,6 +36,7 @@ def test_same_place_is_one_function(known):
     assert {known.numbers[number] for number in known.codes} == set(known.functions)
 
 
+@pytest.mark.large
 def test_what_nobody_holds_is_released(known):
     add(known, made())
     kept = made()
@@ -129,6 +130,7 @@ def test_odd_lines_of_what_is_released(known):
     assert lines_in(known, masks) == [{301, 2}]
 
 
+@pytest.mark.large
 def test_what_ran_does_not_hold_what_is_released(known):
     first = made()
     add(known, first)

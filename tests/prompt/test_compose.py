@@ -155,6 +155,7 @@ def first_of(loop):
     )
 
 
+@pytest.mark.large
 @settings(max_examples=25)
 @given(
     st.lists(failures, min_size=1, max_size=5),
@@ -194,6 +195,7 @@ def a_loop(number, runs):
     return replace(close(observed(*found)), progress=loop, since_green=since)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("number", [1, 2, 9])
 def test_a_loop_keeps_its_diff_and_its_first_cause_and_does_not_grow(number):
     texts = [composed(a_loop(number, runs)) for runs in range(1, 9)]

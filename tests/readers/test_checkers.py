@@ -193,6 +193,7 @@ LONG = [
 ]
 
 
+@pytest.mark.large
 @pytest.mark.timeout(60)  # quadratic time takes minutes
 @every_reader
 @pytest.mark.parametrize("text", LONG, ids=lambda text: repr(text[:20]))
@@ -200,6 +201,7 @@ def test_time_is_linear(reader, text):
     assert isinstance(READERS[reader](text, ""), Reading)
 
 
+@pytest.mark.large
 @every_reader
 def test_failures_and_messages_are_bounded(reader):
     name = {"mypy": "many_errors", "pyright": "many_errors", "ty": "concise", "pyrefly": "min_text"}

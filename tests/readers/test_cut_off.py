@@ -119,6 +119,7 @@ def test_no_output_and_exit_code_0_is_good_news():
     assert close_loop("", exit_code=0).verdict == "green"
 
 
+@pytest.mark.large
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize(
     "text", ["." * 300_000, "E   x\n" * 30_000, "FAILED a.py::x\n" * 20_000, "F" * 300_000]

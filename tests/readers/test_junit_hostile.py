@@ -229,6 +229,7 @@ def test_memory_does_not_grow_with_the_file(monkeypatch):
     assert peaks[1] < peaks[0] * 1.3
 
 
+@pytest.mark.large
 def test_a_long_text_takes_little_memory():
     chunks = (b"line of output\n" * 4_000 for _ in range(500))
     tracemalloc.start()

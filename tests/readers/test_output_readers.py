@@ -96,6 +96,7 @@ def test_total(reader, data):
     check_total(reader, data.draw(st.lists(pieces, max_size=14).map("".join)))
 
 
+@pytest.mark.large
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     ("reader", "piece"),

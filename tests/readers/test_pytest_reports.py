@@ -45,6 +45,7 @@ def test_report_without_words_has_an_empty_message(longrepr):
     assert read_report(report(longrepr=longrepr), None).message == ""
 
 
+@pytest.mark.large
 def test_words_are_bounded():
     words = words_of(report(longrepr="x" * 1_000_000))
     assert words.count("x") == 16_000

@@ -74,6 +74,7 @@ def check(piece):
         assert "proceed" not in made.next_prompt
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("text", RED)
 def test_no_piece_of_a_red_log_is_green(text):
     for piece in pieces(text):
@@ -173,6 +174,7 @@ def test_what_ends_well_or_is_a_quotation(text):
     assert close_loop(text, exit_code=0).verdict == "green"
 
 
+@pytest.mark.large
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize(
     "piece",

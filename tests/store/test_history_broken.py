@@ -288,6 +288,7 @@ def test_busy_file_says_so(path):
     assert list(path.parent.iterdir()) == [path]
 
 
+@pytest.mark.large
 def test_full_disk_leaves_what_was(path):
     red(path)
     with open_history(path) as history:

@@ -97,6 +97,7 @@ def test_episode_of_a_source_that_is_no_longer_run_does_not_stay_for_ever(path):
         assert begin(history, "old").watched
 
 
+@pytest.mark.large
 def test_runs_under_way_stay(path):
     with open_history(path, max_runs=10) as history:
         begun = begin(history, "slow")
@@ -106,6 +107,7 @@ def test_runs_under_way_stay(path):
         assert [row.state for row in history.runs("slow")] == ["done"]
 
 
+@pytest.mark.large
 def test_contents_that_no_run_needs_go(path):
     with open_history(path, max_runs=10) as history:
         save(history, begin(history, files={"a": "first"}, contents={"first": b"1"}))

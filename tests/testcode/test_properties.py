@@ -69,6 +69,7 @@ def rewritten(text, transformer=None):
     return ast.unparse(transformer.visit(tree) if transformer else tree)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("path", SAMPLE, ids=lambda path: path.stem)
 def test_mechanical_edits_of_real_tests_are_not_accused(path):
     name, text = path.relative_to(TESTS.parent).as_posix(), path.read_text(encoding="utf-8")
@@ -76,6 +77,7 @@ def test_mechanical_edits_of_real_tests_are_not_accused(path):
         assert compare_tests({name: text}, {name: after}) == ()
 
 
+@pytest.mark.large
 def test_a_moved_file_is_not_accused():
     for path in SAMPLE[:5]:
         text = path.read_text(encoding="utf-8")

@@ -233,6 +233,7 @@ def test_numbers_begin_at_one_and_leave_none_out(text):
     assert sorted(numbers.values()) == list(range(1, len(numbers) + 1))
 
 
+@pytest.mark.large
 def test_guards_let_through_what_the_patterns_find():
     texts = [*TOKENS.values(), *(around.replace("@@", secret) for around, secret in (*NAMED, *MORE))]
     for text in texts:
