@@ -232,7 +232,7 @@ def put(file, language, code):
 
 
 def test_the_page_adds_one_of_each_to_the_project():
-    assert len(EDITS) == 13
+    assert len(EDITS) == 19
     assert {path.split("/")[2] for _, path, _ in EDITS} == {
         *("detectors", "readers", "hosts", "progress", "prompt", "settings.py"),
     }
@@ -254,6 +254,22 @@ def test_the_reader_added_to_the_project_works(extended):
     assert "src/shop/cart.py:3" in prompt
     assert "teh ==> the" in prompt
     assert "codespell" in prompt
+
+
+def test_the_type_checker_added_to_the_project_works(extended):
+    said = "src/shop/cart.py:3:8 Undefined name [10]: Global name `vat` is not defined.\n"
+    code = f"import loop_close as l; r = l.close_loop({said!r}, exit_code=1); print(r.stall_reason, r.next_prompt)"
+    prompt = extended("-c", code)
+    assert prompt.startswith("1 type error detected")
+    assert "src/shop/cart.py:3" in prompt
+
+
+def test_the_test_runner_added_to_the_project_works(extended):
+    said = "1..2\nok 1 - sells tea\nnot ok 2 - sells milk\n"
+    code = f"import loop_close as l; r = l.close_loop({said!r}, exit_code=1); print(r.stall_reason, r.next_prompt)"
+    prompt = extended("-c", code)
+    assert prompt.startswith("1 test failure detected # 1 test fails, 1 passes")
+    assert "sells milk" in prompt
 
 
 def test_the_host_added_to_the_project_works(extended, tmp_path):
