@@ -108,7 +108,7 @@ def _forget() -> None:
 def _of_readers() -> Iterator[tuple[str, tuple[float, float]]]:
     """Each reader on real output of its own tools, again and again up to half a megabyte and to a whole one."""
     from loop_close.readers import DEFAULT_READERS
-    from loop_close.text.sanitize import sanitize
+    from loop_close.text import sanitize
 
     for reader in DEFAULT_READERS:
         texts = [p.with_suffix(".txt").read_text("utf-8") for p in _red_samples(reader.id)]

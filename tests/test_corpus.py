@@ -10,7 +10,7 @@ from loop_close.facts import place
 from loop_close.library import close_loop
 from loop_close.readers import DEFAULT_READERS
 from loop_close.readers.streams import observe
-from loop_close.text.sanitize import sanitize
+from loop_close.text import sanitize
 
 CORPUS = Path(__file__).parent / "corpus"
 READERS = [reader.id for reader in DEFAULT_READERS]

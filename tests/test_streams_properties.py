@@ -15,7 +15,7 @@ from loop_close.prompt.compose import compose
 from loop_close.prompt.sections import DEFAULT_SECTIONS
 from loop_close.readers import DEFAULT_READERS
 from loop_close.readers.streams import observe
-from loop_close.text.sanitize import sanitize
+from loop_close.text import sanitize
 
 CORPUS = Path(__file__).parent / "corpus"
 ALL = sorted(p for p in CORPUS.glob("*/*.txt") if p.parent.name in {r.id for r in DEFAULT_READERS})

@@ -254,8 +254,8 @@ def compared(
 def _changed(change: TestChange) -> ChangedTest:
     from loop_close.memory import ChangedTest
     from loop_close.testcode import fingerprint
+    from loop_close.text import one_line
     from loop_close.text.redact import clean
-    from loop_close.text.sanitize import one_line
 
     return ChangedTest(
         file=clean(change.file, _LONGEST_WHAT),

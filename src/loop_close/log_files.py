@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from loop_close.files import OUR_JSON, SIGNATURE
 from loop_close.readers.streams import MAX_STREAM
-from loop_close.text import fault_text
-from loop_close.text.sanitize import WIDE, decoded
+from loop_close.text import WIDE, decoded, fault_text
 
 if TYPE_CHECKING:
     from loop_close.summary import LogSummary

@@ -22,7 +22,7 @@ from loop_close.prompt.place import place_of, representative
 from loop_close.prompt.report_json import dump
 from loop_close.prompt.show import line_of, safe, span
 from loop_close.readers.streams import observe_texts, with_junit
-from loop_close.text.sanitize import decoded
+from loop_close.text import decoded
 
 SCHEMA = "loop-close.summary/1"
 #: How much of a file tells what it is, in characters or bytes.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from loop_close.agent.output import AgentOutput, read_output
 from loop_close.agent.output_reader import chunks_of
 from loop_close.agent.supervisor import fingerprint
-from loop_close.text.sanitize import sanitize
+from loop_close.text import sanitize
 
 CORPUS = Path(__file__).parent / "corpus" / "said"
 LINES = [

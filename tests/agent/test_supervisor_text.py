@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.agent.supervisor import MAX_TEXT, trip
-from loop_close.text.sanitize import sanitize
+from loop_close.text import sanitize
 
 anything = st.text(st.characters(exclude_categories=()))
 

@@ -26,7 +26,7 @@ from loop_close.model import Counts, Observation, Report
 from loop_close.progress.signals import STUCK
 from loop_close.prompt.compose import Section, compose, estimate_tokens
 from loop_close.prompt.sections import DEFAULT_SECTIONS
-from loop_close.text.sanitize import sanitize
+from loop_close.text import sanitize
 
 TITLES = [s.title for s in DEFAULT_SECTIONS if s.title]
 _BLOCK = re.compile(r"(\d+)\. ")

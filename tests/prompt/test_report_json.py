@@ -14,7 +14,7 @@ from loop_close.judge import close
 from loop_close.memory import Edit, Edits, Episode, Progress, Step
 from loop_close.model import Counts, Difference, EditsRun, Site
 from loop_close.prompt.report_json import SCHEMA, dump, report_document
-from loop_close.text.sanitize import sanitize
+from loop_close.text import sanitize
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | any_text,

@@ -9,7 +9,7 @@ from records import TEST, any_text, failure, hostile, observed, raised
 from loop_close.model import Provenance
 from loop_close.prompt.place import command_for, rerun_command, rerun_commands, selected_tests
 from loop_close.prompt.show import safe
-from loop_close.text.sanitize import sanitize
+from loop_close.text import sanitize
 
 START = ["pytest", "--loop-close"]
 BY_OPTION = ["pytest", "--loop-close-failed"]

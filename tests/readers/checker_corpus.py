@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from loop_close.text.sanitize import sanitize
+from loop_close.text import sanitize
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from loop_close.readers import Reading, cut_off, processes, runners
-from loop_close.text.sanitize import sanitize
+from loop_close.text import sanitize
 
 READERS = {**processes.READERS, **runners.READERS, **cut_off.READERS}
 CORPUS = Path(__file__).parent.parent / "corpus"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from records import any_text, hostile
 
 from loop_close.readers import Reading, linters, type_checkers
-from loop_close.text.sanitize import sanitize
+from loop_close.text import sanitize
 
 READERS = {**type_checkers.READERS, **linters.READERS}
 SAMPLES = [(reader, name) for reader in READERS for name in samples(reader)]

@@ -8,7 +8,7 @@ import pytest
 
 from loop_close.facts import innermost, leaves, links, place
 from loop_close.readers.pytest_output import read_pytest
-from loop_close.text.sanitize import sanitize
+from loop_close.text import sanitize
 
 CORPUS = Path(__file__).parent.parent / "corpus" / "pytest"
 SAMPLES = sorted(path.stem for path in CORPUS.glob("*.json"))

@@ -18,7 +18,7 @@ import pytest
 from loop_close.facts import innermost, links
 from loop_close.prompt.show import safe
 from loop_close.readers.pytest_output import read_pytest
-from loop_close.text.sanitize import sanitize
+from loop_close.text import sanitize
 
 ROOT = Path(__file__).parent.parent.parent
 FAMILIES = ROOT / "tests" / "projects" / "families"

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loop_close.text import sanitize
 from loop_close.text.redact import clean
-from loop_close.text.sanitize import sanitize
 
 TOKEN = "ghp_" + "abcdefghij0123456789ABCDEFGHIJ012345"
 

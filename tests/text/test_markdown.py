@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from loop_close.text.sanitize import code, fence, one_line, sanitize
+from loop_close.text import code, fence, one_line, sanitize
 
 PIECES = [
     *(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from loop_close.text.sanitize import one_line, sanitize, stripped
+from loop_close.text import one_line, sanitize, stripped
 
 ESC = "\x1b"
 PIECES = [

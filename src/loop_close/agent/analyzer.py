@@ -24,8 +24,8 @@ from loop_close.agent.response import (
     read_response,
     tells_of_an_edit,
 )
+from loop_close.text import one_line
 from loop_close.text.normalize import mask
-from loop_close.text.sanitize import one_line
 
 _CLAIMED = 50.0
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from loop_close.text.sanitize import one_line
+from loop_close.text import one_line
 
 #: ``nothing``: let it stop. ``go_on``: it is to read the text and work on. ``end``: the loop is over, for a person.
 AnswerKind = Literal["nothing", "go_on", "end"]

@@ -29,8 +29,8 @@ from loop_close.agent.supervisor import OWN_KEY, Supervisor, ToolResult, Trip, c
 from loop_close.memory import Breaker, ChangedTest
 from loop_close.model import Verdict
 from loop_close.progress.tampering import KINDS, open_changes
+from loop_close.text import one_line
 from loop_close.text.redact import clean
-from loop_close.text.sanitize import one_line
 
 #: The supervisor's name for the tests.
 TESTS = "tests"

@@ -18,8 +18,7 @@ from loop_close.agent.output_reader import (
     text_of,
     words_of,
 )
-from loop_close.text import fields_of, objects_of, parsed_json
-from loop_close.text.sanitize import sanitize
+from loop_close.text import fields_of, objects_of, parsed_json, sanitize
 
 # Why a turn ended, among others that are none, as a hook that prevented it from going on.
 _FAILURES = ("api_error", "max_turns")

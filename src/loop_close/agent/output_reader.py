@@ -11,8 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from loop_close.agent.saved import is_finite, is_number
 from loop_close.agent.supervisor import ToolResult
-from loop_close.text import fields_of, objects_of, parsed_json
-from loop_close.text.sanitize import sanitize
+from loop_close.text import fields_of, objects_of, parsed_json, sanitize
 
 
 def text_of(value: object) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from loop_close.text.sanitize import fence_after, sanitize
+from loop_close.text import fence_after, sanitize
 
 #: The most characters beside test output in a response that has nothing else.
 _LEAD_IN = 200

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from loop_close.agent.response import ENOUGH, TESTS, AnalysisResult, combined, confidence
 from loop_close.agent.saved import StateError, StateReader, check_whole
 from loop_close.memory import Breaker
-from loop_close.text import fault_text
-from loop_close.text.sanitize import one_line
+from loop_close.text import fault_text, one_line
 
 if TYPE_CHECKING:
     from loop_close.model import Verdict

@@ -12,10 +12,9 @@ from loop_close.agent.saved import StateError, StateReader, check_whole
 from loop_close.memory import Progress, Step
 from loop_close.progress.compare import attempts
 from loop_close.progress.fingerprints import is_infrastructure_text
-from loop_close.text import cut
+from loop_close.text import code, cut, sanitize
 from loop_close.text.normalize import stabilize
 from loop_close.text.redact import clean
-from loop_close.text.sanitize import code, sanitize
 
 _VERSION = 1
 

@@ -19,7 +19,7 @@ from loop_close.cli.streams import Streams, UsageError
 from loop_close.log_files import MAX_TEXT, TAIL, Tail, chunks, to_tail
 from loop_close.memory import MERGED
 from loop_close.merge import Merged, Part, RejectedError, joined, part_of, part_of_junit
-from loop_close.text.sanitize import decoded
+from loop_close.text import decoded
 
 if TYPE_CHECKING:
     from loop_close.model import Observation, Report

@@ -175,7 +175,7 @@ def shown(value: object, limit: int = 300) -> str:
     if value in _OWN_WORDS:  # what makes others safe takes a while to load
         return str(value)
     from loop_close.prompt.show import safe
-    from loop_close.text.sanitize import one_line
+    from loop_close.text import one_line
 
     return one_line(safe(value, 4 * limit), limit) if isinstance(value, str) else "unknown"
 

@@ -55,7 +55,7 @@ from loop_close.model import Verdict
 from loop_close.process import birth_of
 from loop_close.prompt.loop import lines_of
 from loop_close.prompt.report_json import attempts_document
-from loop_close.text.sanitize import one_line
+from loop_close.text import one_line
 
 Ending = Literal["done", "stuck", "limit", "interrupted"]
 #: What shells answer for a command that cannot be run, and for one that is not there.

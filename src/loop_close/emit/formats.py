@@ -25,7 +25,7 @@ from loop_close.emit.report import (
 )
 from loop_close.prompt.place import how_sure, percent
 from loop_close.prompt.show import in_words, line_of, span
-from loop_close.text.sanitize import fence
+from loop_close.text import fence
 
 #: Where a finding without a file is shown: both formats want one, and most projects have this.
 _NO_FILE = "pyproject.toml"

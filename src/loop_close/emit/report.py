@@ -13,7 +13,7 @@ from loop_close.prompt.report_json import SCHEMA
 from loop_close.prompt.sections import failing, number_of
 from loop_close.prompt.show import safe
 from loop_close.syntax.meaning import MODULE
-from loop_close.text.sanitize import one_line
+from loop_close.text import one_line
 
 #: The largest number that every format holds.
 _LARGEST = 2**31 - 1

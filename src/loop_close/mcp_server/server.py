@@ -52,9 +52,8 @@ from loop_close.mcp_server.tools import (
     failed,
     input_schema,
 )
-from loop_close.text import fault_text
+from loop_close.text import fault_text, fence, sanitize
 from loop_close.text.redact import clean
-from loop_close.text.sanitize import fence, sanitize
 
 if TYPE_CHECKING:
     from loop_close.cli.streams import Streams

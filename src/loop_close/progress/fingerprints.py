@@ -16,9 +16,9 @@ from loop_close.causes.grouping import cause_keys
 from loop_close.facts import innermost, is_a, is_assertion, is_only_counted, links, place, test_function
 from loop_close.memory import FailureRecord
 from loop_close.model import Evidence, Failure, Frame, Raised, RootCause
+from loop_close.text import one_line
 from loop_close.text.normalize import mask, stabilize
 from loop_close.text.redact import clean
-from loop_close.text.sanitize import one_line
 
 #: The first character of every key: keys of another version are never equal to these.
 VERSION = "1"

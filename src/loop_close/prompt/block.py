@@ -47,7 +47,7 @@ from loop_close.prompt.rows import (
 )
 from loop_close.prompt.show import line_of, safe, short, span, spans
 from loop_close.syntax.meaning import MODULE
-from loop_close.text.sanitize import code, fence, one_line
+from loop_close.text import code, fence, one_line
 
 #: Levels of detail. 0: one line. 1: heading, reason and message. 2: the marked line in its source, the statement of
 #: the test, other places. 3: more of the source, the values. 4: the source of a second place.

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from loop_close.memory import Progress
 from loop_close.model import Report
 from loop_close.prompt.show import line_of
-from loop_close.text import fault_text
-from loop_close.text.sanitize import open_fence
+from loop_close.text import fault_text, open_fence
 
 #: The share of the budget that is filled. The rest is for the error of the estimate.
 _FILL = 0.9

@@ -14,7 +14,7 @@ from loop_close.progress.tampering import KINDS
 from loop_close.prompt.compose import estimate_tokens
 from loop_close.prompt.show import plain_values, safe, span, spans
 from loop_close.syntax.meaning import MODULE
-from loop_close.text.sanitize import fence, one_line
+from loop_close.text import fence, one_line
 
 _WHY = {
     "fixed": "more was fixed than broken",

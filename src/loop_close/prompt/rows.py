@@ -14,7 +14,7 @@ from loop_close.facts import differences, import_cycle, is_a, is_about_a_file
 from loop_close.model import Difference, Failure, Raised, Source
 from loop_close.prompt.show import message_lines, safe, safe_lines, short, span, spans
 from loop_close.syntax.index import Function, body_line, first_line, index_source, statement_at
-from loop_close.text.sanitize import fence, one_line
+from loop_close.text import fence, one_line
 
 _MAX_LINE = 160
 # How near to the marked line a line of a long function has to be to come before a ``return``.

@@ -35,7 +35,7 @@ from loop_close.prompt.show import (
     span,
     spans,
 )
-from loop_close.text.sanitize import fence, one_line
+from loop_close.text import fence, one_line
 
 #: Root causes shown as blocks; the others get a line each.
 MAX_BLOCKS = 10

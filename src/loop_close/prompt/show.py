@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from loop_close.text.sanitize import code, one_line
+from loop_close.text import code, one_line
 
 if TYPE_CHECKING:
     from loop_close.model import Counts, EditsRun, Report
@@ -135,7 +135,7 @@ def edits_not_run_line(report: Report) -> str:
 
 def edits_not_run_words(edits_run: EditsRun | None) -> str:
     """The same as plain text on one line."""
-    from loop_close.text.sanitize import one_line
+    from loop_close.text import one_line
 
     return _not_run(edits_run, lambda text: one_line(safe(text, 400), 100))
 

@@ -345,7 +345,7 @@ def summary(saved: SaveResult, targets: Targets, config: pytest.Config) -> tuple
     """
     from loop_close.prompt.compose import estimate_tokens
     from loop_close.prompt.sections import in_short, of_others
-    from loop_close.text.sanitize import one_line
+    from loop_close.text import one_line
 
     lines = [in_short(saved.own), *of_others(saved.report, saved.own.observation.source)]
     is_red = saved.report.verdict != "green"
@@ -358,7 +358,7 @@ def summary(saved: SaveResult, targets: Targets, config: pytest.Config) -> tuple
 
 def problems(found: tuple[str, ...], *, in_one: bool = False) -> list[str]:
     """What went wrong, in a line each, or all in one."""
-    from loop_close.text.sanitize import one_line
+    from loop_close.text import one_line
 
     if in_one and found:
         return [one_line(f"loop-close: {'; '.join(found)}", 500)]

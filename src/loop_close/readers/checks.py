@@ -12,9 +12,8 @@ from typing import Any
 from loop_close.conventions import is_test_file
 from loop_close.model import Failure, Frame, Raised, Site, Source
 from loop_close.readers import Reading, merged, project_path
-from loop_close.text import MAX_MESSAGE
+from loop_close.text import MAX_MESSAGE, one_line, sanitize
 from loop_close.text.redact import clean
-from loop_close.text.sanitize import one_line, sanitize
 
 _MAX_FAILURES = 20_000
 _MAX_NOTES = 40

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from loop_close.model import Counts, Failure, Observation
 from loop_close.readers import DEFAULT_READERS, MARK, Reading, is_quoted_until, sum_of
 from loop_close.readers.printed import HEADER
-from loop_close.text.sanitize import sanitize
+from loop_close.text import sanitize
 
 if TYPE_CHECKING:
     from loop_close.readers.junit_xml import JunitReading

@@ -1,10 +1,224 @@
-"""Untrusted text: sanitized, redacted, normalized, compared. Here: exceptions as text, long messages cut, JSON."""
+"""Untrusted text made safe to show: sanitized, quoted in Markdown, cut; and values out of untrusted JSON.
+
+Output of tests goes to a terminal, into a Markdown file, into CI logs and to a language model. Each of them can be
+addressed by characters that a person does not see: escape sequences, bidirectional and zero-width characters
+(CVE-2021-42574, "Trojan Source"), Unicode tags ("ASCII smuggling"), workflow commands of CI log readers.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any
+
+#: Byte order marks of UTF-16.
+WIDE = (b"\xff\xfe", b"\xfe\xff")
+_BREAKS = ("\r\n", "\r", "\v", "\f", "\x85", "\u2028", "\u2029")
+
+# ECMA-48: CSI is parameters, intermediates and one final byte; OSC, DCS, SOS, PM and APC run to ST (xterm
+# also takes BEL). An unterminated one ends with its line, so that a truncated log does not lose all that
+# follows. Each alternative starts with its own control character and gives nothing back, so the whole is
+# linear.
+_ESCAPE = r"""\x1b (?:
+        \[ [0-?]*+ [\ -/]*+ [@-~]?+
+      | [\]PX^_] [^\x07\x1b\x9c\n\r\v\f\x85\u2028\u2029]*+ (?: \x07 | \x1b\\ | \x9c )?+
+      | [\ -/]*+ [0-~]?+
+    )"""
+# As it starts with a literal, "re" passes over what is between at the speed of a substring search.
+_ESCAPES = re.compile(_ESCAPE, re.VERBOSE)
+
+# junitxml of pytest writes characters that XML 1.0 forbids as "#x1B" (``bin_xml_escape``).
+_SPELLED = re.compile(
+    r"#x1B(?:\[[0-?]*+[ -/]*+[@-~]?+|\](?:(?!#x1B|#x07)[^\n])*+(?:#x07|#x1B\\)?+)",
+)
+_SPELLED_START = re.compile(r"#x1B(?=[\[\]])")
+
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]+")  # C0 without tab and line breaks, DEL, C1
+# Format, private use, surrogate, unassigned: characters that show nothing, or nothing that others know.
+_UNSEEN_CATEGORIES = frozenset(("Cf", "Co", "Cs", "Cn"))
+# Default_Ignorable_Code_Point, from DerivedCoreProperties.txt of the Unicode Character Database 16.0: "unicodedata" has
+# no such property. Variation selectors and fillers are in it, which are marks and letters by category.
+_IGNORABLE = (
+    *((0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5)),
+    *((0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164)),
+    *((0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3)),
+    *((0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
+)
+
+# GitHub: actions/runner ActionCommand.cs trims a line's start, then wants "::name"; "##[name]" counts
+# anywhere in a line. Azure Pipelines looks for "##vso[" anywhere, TeamCity for "##teamcity[".
+_COLON_COMMAND = re.compile(r"\n([^\S\n]*+):(?=:[A-Za-z])")
+_HASH_COMMAND = re.compile(r"##(?=\[|(?i:vso|teamcity)\[)")
+
+_PLAIN = bytes((*b"\n\t", *range(0x20, 0x7F)))
+
+
+def decoded(data: bytes) -> str:
+    """Text of a log: UTF-8 or, by its byte order mark, UTF-16, as a Windows shell's redirection writes it."""
+    if data.startswith(WIDE):
+        return data.decode("utf-16", "replace")
+    return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+
+
+def sanitize(text: str) -> str:
+    r"""Strip what is not seen, and defuse what a log reader would execute.
+
+    :param text: any string.
+    :returns: the text with ``\n`` and ``\t`` as its only control characters, without escape sequences, each line
+        break a ``\n``, and invisible characters as escapes: ``\u200b``. A CI command keeps its words but is broken
+        by a space. Applied twice it changes nothing more.
+    """
+    return _safe(text, _escapes)
+
+
+def stripped(text: str) -> str:
+    """As :func:`sanitize`, without the invisible characters: to find what they may split."""
+    return _safe(text, dict.fromkeys)
+
+
+def _safe(text: str, replacements: Callable[[list[int]], Mapping[int, str | None]]) -> str:
+    if not text.isascii() or _odd(text):
+        text = _visible(text, replacements)
+    if "#x1B" in text:
+        text = _without_spelled_escapes(text)
+    return _defused(text)
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """Sanitize and fold to a single line.
+
+    :param limit: the most characters to give back; a longer text ends in ``…``, which counts.
+    """
+    folded = " ".join(sanitize(text).split())
+    if len(folded) <= limit:
+        return folded
+    return folded[: max(limit - 1, 0)].rstrip() + "…"
+
+
+def _odd(text: str) -> str:
+    """The characters of a text that are not printable ASCII: those that need a look, among a million that do not."""
+    return text.encode("utf-8", "surrogatepass").translate(None, _PLAIN).decode("utf-8", "surrogatepass")
+
+
+def _visible(text: str, replacements: Callable[[list[int]], Mapping[int, str | None]]) -> str:
+    if "\x9b" in text:
+        text = _escapes_of_8_bits().sub("", text)
+    elif "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    for line_break in _BREAKS:
+        text = text.replace(line_break, "\n")
+    text = text.removeprefix("\ufeff")  # the signature of an encoding
+    odd = _odd(text)
+    if _CONTROLS.search(odd):
+        text = _CONTROLS.sub("", text)
+    unseen = [ord(each) for each in set(odd) if _is_unseen(each)] if not odd.isascii() else []
+    return text.translate(replacements(unseen)) if unseen else text
+
+
+@cache
+def _is_unseen(character: str) -> bool:
+    from unicodedata import category  # late: most text is ASCII
+
+    code = ord(character)
+    return category(character) in _UNSEEN_CATEGORIES or any(low <= code <= high for low, high in _IGNORABLE)
+
+
+def _escapes(codes: list[int]) -> dict[int, str | None]:
+    """How Python spells the characters."""
+    return {code: ascii(chr(code))[1:-1] for code in codes}
+
+
+@cache
+def _escapes_of_8_bits() -> re.Pattern[str]:
+    # The 8-bit CSI only with parameters: U+009B alone is more often UTF-8 that was read as Latin-1.
+    return re.compile(rf"(?: {_ESCAPE} | \x9b (?: [0-?]++ [\ -/]*+ [@-~] )?+ )++", re.VERBOSE)
+
+
+def _without_spelled_escapes(text: str) -> str:
+    # Taking one out can put another together ("#x1#x1B[0mB[31m"). Two rounds are for that; what is nested
+    # deeper was made on purpose, and a space is enough for it.
+    for _ in range(2):
+        text = _SPELLED.sub("", text)
+    return _SPELLED_START.sub("#x1B ", text)
+
+
+def _defused(text: str) -> str:
+    if "::" in text:
+        text = _COLON_COMMAND.sub(r"\n\1: ", f"\n{text}")[1:]
+    if "##" in text:
+        text = _HASH_COMMAND.sub("# #", text)
+    return text
+
+
+# --- Markdown that quoted text cannot end
+
+_BACKTICKS = re.compile("`+")
+_LINE_ENDS = re.compile(r"\r\n|\r|\n")
+_NOT_LANGUAGE = re.compile(r"[^A-Za-z0-9_+.-]")
+
+
+def fence(text: str, language: str = "text") -> list[str]:
+    """A fenced code block.
+
+    :param text: sanitized text; a final line break is not counted as one more line.
+    :param language: the info string; anything but letters, digits and ``_+.-`` is left out of it.
+    :returns: the lines of the block without line ends. The fence is longer than any run of backticks inside,
+        so nothing inside closes it (CommonMark 0.31, section 4.5).
+    """
+    marks = "`" * max(3, _longest_run(text) + 1)
+    lines = _LINE_ENDS.split(text)
+    if not lines[-1]:
+        lines.pop()
+    return [marks + _NOT_LANGUAGE.sub("", language), *lines, marks]
+
+
+_FENCE_LINE = re.compile(r" {0,3}(?P<marks>`{3,}+|~{3,}+)(?P<rest>.*)")
+
+
+def open_fence(lines: Iterable[str]) -> str:
+    """The marks of the fenced code block in which the lines end; empty outside of one."""
+    marks = ""
+    for line in lines:
+        found = _FENCE_LINE.match(line)
+        if found is not None:
+            marks = fence_after(marks, found["marks"], found["rest"])
+    return marks
+
+
+def fence_after(opened: str, marks: str, rest: str) -> str:
+    """The marks of the fenced code block that is open after a line of marks (CommonMark 0.31, section 4.5).
+
+    :param opened: the marks of the block that is open before the line; empty for none.
+    :param marks: those at the start of the line; ``rest`` is what follows them.
+    """
+    if not opened:
+        return "" if "`" in marks and "`" in rest else marks
+    return "" if marks.startswith(opened) and not rest.strip() else opened
+
+
+def code(text: str, limit: int = 200) -> str:
+    """An inline code span of the text on one line, at most ``limit`` characters of it.
+
+    :returns: ``(empty)``, not code, when nothing is left to show: CommonMark has no empty code span (section
+        6.1).
+    """
+    line = one_line(text, limit)
+    if not line:
+        return "(empty)"
+    marks = "`" * (_longest_run(line) + 1)
+    # A backtick next to the delimiter would lengthen it; one space on each side is taken off again by the
+    # reader.
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{marks}{pad}{line}{pad}{marks}"
+
+
+def _longest_run(text: str) -> int:
+    return max(map(len, _BACKTICKS.findall(text)), default=0)
+
+
+# --- exceptions as text, and long messages cut
 
 
 def fault_text(fault: BaseException) -> str:
@@ -33,6 +247,9 @@ def cut(text: str, limit: int = MAX_MESSAGE) -> str:
     first = clean(text[: head + _CUT_ROOM], numbers=numbers)[:head]
     last = clean(text[-tail - _CUT_ROOM :], numbers=numbers)[-tail:]
     return f"{first}\n… {len(text) - limit} characters left out …\n{last}"
+
+
+# --- values out of JSON
 
 
 def parsed_json(text: str) -> Any:

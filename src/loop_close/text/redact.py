@@ -10,6 +10,7 @@ import re
 from binascii import a2b_base64
 from collections.abc import Iterator, MutableMapping, Sequence
 
+from loop_close.text import sanitize, stripped
 from loop_close.text.assigned import (
     LONG,
     SHORTEST,
@@ -24,7 +25,6 @@ from loop_close.text.assigned import (
     named_values,
     words,
 )
-from loop_close.text.sanitize import sanitize, stripped
 from loop_close.text.tokens import TOKENS, UUID, CredentialRule, random_looking
 
 #: Replaces a credential: equal numbers are equal credentials, in the order in which they first appear.

@@ -25,9 +25,8 @@ from loop_close.readers.pytest_output.tracebacks import (
     read_traceback,
 )
 from loop_close.readers.pytest_reports import bounded_sections
-from loop_close.text import MAX_MESSAGE
+from loop_close.text import MAX_MESSAGE, sanitize
 from loop_close.text.redact import clean
-from loop_close.text.sanitize import sanitize
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
