@@ -87,8 +87,8 @@ def test_the_corpus_has_what_it_should():
 def test_a_sample_cut_anywhere_names_no_test_that_the_whole_does_not(name):
     reading, expected, text = read(name)
     whole = {f.nodeid for f in reading.failures}
-    # --tb=line names tests in its summary alone; of a dead worker only the file is in the heading; a piece of a run that
-    # a test printed may be all of a run
+    # --tb=line names tests in its summary alone; of a dead worker only the file is in the heading; a piece of output
+    # that a test printed may be a whole run
     if name in {"line", "old_line", "worker_crash", "nested_runs"} or not whole:
         return
     for part in range(1, 8):
