@@ -3,13 +3,13 @@ from dataclasses import asdict
 
 import pytest
 
+from loop_close import workspace
 from loop_close.calls import Called, Calls
 from loop_close.memory import Edits, Episode, FailureRecord, Run
 from loop_close.model import EditsRun
 from loop_close.progress import advance
 from loop_close.snapshot import edits_run, edits_since, since_green, take_snapshot
 from loop_close.store.sqlite import open_history
-from loop_close.workspace import scan
 
 
 class Loop:
@@ -95,10 +95,10 @@ def test_lists_of_two_kinds_are_not_compared(loop, monkeypatch):
     loop.run()
     (loop.root / ".git").mkdir()
     loop.write("ignored.py", "SECRET = 1\n")
-    monkeypatch.setattr(scan, "_by_git", lambda root: (["a.py"], ""))
+    monkeypatch.setattr(workspace, "_by_git", lambda root: (["a.py"], ""))
     assert loop.run()[0].kind == "unknown"
     assert loop.run()[0].kind == "none"
-    monkeypatch.setattr(scan, "_by_git", lambda root: ([], "fatal: detected dubious ownership"))
+    monkeypatch.setattr(workspace, "_by_git", lambda root: ([], "fatal: detected dubious ownership"))
     assert loop.run()[0].kind == "unknown"
     assert loop.run()[0].kind == "none"
 
@@ -247,7 +247,7 @@ def test_files_that_were_listed_otherwise_are_not_compared_with_the_green_run(ep
 
     episodes.turn()
     (episodes.root / ".git").mkdir()
-    monkeypatch.setattr(scan, "_by_git", lambda root: (["a.py"], ""))
+    monkeypatch.setattr(workspace, "_by_git", lambda root: (["a.py"], ""))
     assert episodes.turn("one") == (0, None)
 
 

@@ -13,7 +13,7 @@ from time import strftime
 from typing import TYPE_CHECKING, Any
 
 from loop_close import files
-from loop_close.capture.project import MAX_LINE, index_of
+from loop_close.capture import MAX_LINE, index_of
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.files import Targets
 from loop_close.judge import close, located

@@ -18,7 +18,7 @@ from loop_close.conventions import is_configuration, is_of_tests, is_sample, is_
 if TYPE_CHECKING:
     from loop_close.memory import ChangedTest
     from loop_close.settings import KnownEntry
-    from loop_close.store.contract import Entries, NewBaseline, RunHandle
+    from loop_close.store import Entries, NewBaseline, RunHandle
     from loop_close.store.sqlite import SqliteHistory
     from loop_close.testcode import TestChange
 
@@ -43,7 +43,7 @@ _SHARED = (_SETTINGS, "tox.ini", "setup.cfg")
 
 def text_of(path: str, data: bytes) -> str:
     """What is kept of a file of tests: of a configuration the part for pytest, without credentials."""
-    from loop_close.workspace.scan import decoded
+    from loop_close.workspace import decoded
 
     if path.endswith(".py"):
         return decoded(data)
@@ -120,7 +120,7 @@ def texts_now(root: Path, known: Collection[str] = ()) -> dict[str, str]:
 
     :param known: paths that are read although nothing lists them: what is ignored by git now may have been a test.
     """
-    from loop_close.workspace.scan import list_files
+    from loop_close.workspace import list_files
 
     paths = list_files(root).paths
     found = _read(root, {*filter(is_of_tests, paths), *known}, known)
@@ -142,7 +142,7 @@ def _read(root: Path, paths: Collection[str], known: Collection[str] = ()) -> di
 
     :param known: those that come first: however many there are beside them, none of them is to seem gone.
     """
-    from loop_close.workspace.scan import read
+    from loop_close.workspace import read
 
     found: dict[str, str] = {}
     left = MAX_TEXT
@@ -157,7 +157,7 @@ def _read(root: Path, paths: Collection[str], known: Collection[str] = ()) -> di
 
 def texts_at_head(root: Path) -> dict[str, str]:
     """The tests as git has them at HEAD, by path; nothing without git."""
-    from loop_close.workspace.scan import contents_at_head
+    from loop_close.workspace import contents_at_head
 
     found = contents_at_head(root, is_of_tests, MAX_FILES, MAX_TEXT)
     return {path: text_of(path, data) for path, data in found.items()}
@@ -173,7 +173,7 @@ def new_baseline(root: Path, entries: Entries | None, contents: Mapping[str, byt
         return None
     from hashlib import blake2b
 
-    from loop_close.store.contract import NewBaseline
+    from loop_close.store import NewBaseline
 
     files = {path: (entry[2], entry[2]) for path, entry in entries.items() if is_of_tests(path)}
     more = _belonging(root, _read(root, [*filter(is_configuration, files)]), entries) & entries.keys()

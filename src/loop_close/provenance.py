@@ -1,4 +1,4 @@
-"""What made this run: the runner's environment, the interpreter, the shard, the CI run and the commit."""
+"""What made this run: the runner's environment, interpreter, shard, CI run, commit and installed packages."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loop_close.settings import AUTO, GITHUB, GITLAB, OFF
 
-if TYPE_CHECKING:  # a plain green run needs neither
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from loop_close.model import Provenance
+
 
 #: Runners by the variable that names their environment. ``default`` of Hatch does not count.
 _RUNNERS = (("tox", "TOX_ENV_NAME"), ("nox", "NOX_CURRENT_SESSION"), ("hatch", "HATCH_ENV_ACTIVE"))
@@ -90,7 +93,7 @@ def provenance_of(
     :param collected: number and digest of the tests, see :func:`digest_of`.
     """
     from loop_close.model import Provenance
-    from loop_close.workspace.scan import commit_at_head
+    from loop_close.workspace import commit_at_head
 
     runner, environment = runner_of(environ)
     run_id, commit = ci_run(environ)
@@ -130,3 +133,19 @@ def installed(folders: Iterable[str]) -> tuple[tuple[str, str], ...]:
                 if dash and entry.endswith(".dist-info"):
                     found.setdefault(name.lower().replace("_", "-"), version)
     return tuple(sorted(found.items()))
+
+
+#: The group of entry points by which installed packages extend loop-close.
+GROUP = "loop_close"
+
+
+def packages(is_left_out: Callable[[str], bool] = lambda name: False) -> Iterator[EntryPoint]:
+    """The entry points of installed packages in the order of their names; none if pytest loads none.
+
+    :param is_left_out: whether to leave out an entry point, by its name.
+    """
+    if os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
+        return
+    from importlib.metadata import entry_points  # late: it takes a while to load
+
+    yield from (entry for entry in sorted(entry_points(group=GROUP)) if not is_left_out(entry.name))

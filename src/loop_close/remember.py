@@ -23,7 +23,7 @@ from loop_close.snapshot import (
     since_green,
     take_snapshot,
 )
-from loop_close.store.contract import HistoryError, NewCalls
+from loop_close.store import HistoryError, NewCalls
 from loop_close.text import fault_text
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from loop_close.memory import ChangedTest, Episode, Outcome, Run, Thresholds
     from loop_close.model import OtherRun, Report
     from loop_close.settings import KnownEntry, Settings
-    from loop_close.store.contract import KeptCalls, NewBaseline, RunHandle
+    from loop_close.store import KeptCalls, NewBaseline, RunHandle
     from loop_close.store.sqlite import SqliteHistory
 
 _Result = TypeVar("_Result")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from loop_close.calls import Calls
     from loop_close.memory import Edit, Edits, Episode
     from loop_close.model import EditsRun, OtherRun
-    from loop_close.store.contract import Changes, RunHandle
+    from loop_close.store import Changes, RunHandle
     from loop_close.store.sqlite import SqliteHistory
 
 
@@ -74,7 +74,7 @@ def take_snapshot(
 def _snapshot_of(
     root: Path, known: Mapping[str, tuple[int, int, str]], leave_out: Collection[str]
 ) -> FileSnapshot:
-    from loop_close.workspace.scan import FileEntry, take
+    from loop_close.workspace import FileEntry, take
 
     before = {name: FileEntry(*entry) for name, entry in known.items()}
     seen = take(root, before, leave_out=leave_out)

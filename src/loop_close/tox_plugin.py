@@ -291,7 +291,7 @@ def _record_run(tox_env: ToxEnv, begun: _Begun, seen: Observation) -> None:
 
     from loop_close import app
     from loop_close.model import Provenance
-    from loop_close.workspace.scan import commit_at_head
+    from loop_close.workspace import commit_at_head
 
     name, root = _name(tox_env), begun.targets.root
     made = Provenance(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from loop_close.capture import ProjectCode
 from loop_close.capture.exceptions import describe_any
-from loop_close.capture.project import ProjectCode
 
 
 class Written:

@@ -16,8 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.capture.names import MISSING, Namespaces
-from loop_close.capture.project import ProjectCode
+from loop_close.capture import MISSING, Namespaces, ProjectCode
 from loop_close.capture.values import MAX_TEXT, Texts, evaluate
 
 TEXTS = Texts(ProjectCode(__file__.rpartition("/")[0]))

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from loop_close.capture.names import origin_of, origin_of_attribute, unwrap
+from loop_close.capture import origin_of, origin_of_attribute, unwrap
 from loop_close.model import Source
 
 MODULE = '''

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loop_close.capture import ProjectCode
 from loop_close.capture.differences import Comparisons, Found, differences
-from loop_close.capture.project import ProjectCode
 from loop_close.capture.values import MAX_TEXT, Texts
 
 TEXTS = Texts(ProjectCode(__file__.rpartition("/")[0]))

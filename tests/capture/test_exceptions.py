@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
+from loop_close.capture import ProjectCode
 from loop_close.capture.exceptions import MAX_LINKS, MAX_MEMBERS, describe, message_of
-from loop_close.capture.project import ProjectCode
 from loop_close.facts import links
 from loop_close.text import MAX_MESSAGE, cut
 

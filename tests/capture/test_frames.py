@@ -1,7 +1,7 @@
 import pytest
 
+from loop_close.capture import is_hidden, live_frames, record
 from loop_close.capture.exceptions import describe_any
-from loop_close.capture.project import is_hidden, live_frames, record
 from loop_close.facts import MAX_INNER, MAX_OUTER, bounded
 from loop_close.model import Source
 

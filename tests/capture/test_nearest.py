@@ -483,7 +483,7 @@ def test_environment_that_the_program_replaced(found, monkeypatch):
     except KeyError as error:
         caught = error
     monkeypatch.setattr(os, "environ", Own(NEAREST_TO_THIS_ONE="1"))
-    from loop_close.capture.project import ProjectCode
+    from loop_close.capture import ProjectCode
 
     raised = describe_any(caught, ProjectCode("/"))
     assert (raised.details["environment"], raised.nearest) == ("NEAREST_TO_THIS_ON", ())

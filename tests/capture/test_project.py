@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from loop_close.capture.project import ProjectCode
+from loop_close.capture import ProjectCode
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.capture.project import (
+from loop_close.capture import (
     MAX_LINE,
     MAX_LINES,
     function_of,

@@ -6,8 +6,7 @@ import json
 import sqlite3
 from types import SimpleNamespace
 
-from loop_close.cli import main
-from loop_close.cli.streams import Streams
+from loop_close.cli import Streams, main
 from loop_close.memory import Edits, FailureRecord, Run
 from loop_close.model import Observation
 from loop_close.process import host

@@ -3,14 +3,15 @@
 import contextlib
 import io
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 from cli_harness import CODE, environment, loop_close, started
 
-from loop_close.cli import FAULT, USAGE, main
-from loop_close.cli.streams import Streams
+from loop_close.cli import FAULT, USAGE, Streams, main
+from loop_close.cli.parser import LateCommand
 
 
 @pytest.fixture
@@ -103,3 +104,10 @@ def test_error_waits_for_a_reader_that_is_slow(tmp_path):
     assert process.returncode == USAGE
     assert shown.lstrip(b"x").startswith(b"loop-close: cannot read gone: ")
     assert len(shown) - len(shown.lstrip(b"x")) == full
+
+
+def test_every_command_has_its_function(capsys):
+    assert main(["--help"], Streams(input=io.BytesIO(), output=io.StringIO(), errors=io.StringIO())) == 0
+    names = re.findall(r"^    (\w+)", capsys.readouterr().out, re.MULTILINE)
+    assert len(names) >= 17
+    assert all(callable(LateCommand(name).load()) for name in names)

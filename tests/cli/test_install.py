@@ -398,7 +398,7 @@ def test_file_that_cannot_be_removed(root, monkeypatch):
     def busy(path):
         raise OSError(16, "Device or resource busy")
 
-    monkeypatch.setattr("loop_close.cli.install.os.unlink", busy)
+    monkeypatch.setattr("loop_close.cli.commands.os.unlink", busy)
     code, shown, errors = called("uninstall", "--host", "claude")
     assert (code, shown, tree(root)) == (64, "", before)
     assert "cannot be removed: Device or resource busy" in errors

@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from loop_close import Standing
+from loop_close.cli import UsageError
 from loop_close.cli.strategies import strategy_named
-from loop_close.cli.streams import UsageError
 from loop_close.memory import Breaker
 
 THEIRS = """

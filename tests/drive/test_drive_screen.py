@@ -2,7 +2,7 @@
 
 import io
 
-from loop_close.cli.streams import Streams
+from loop_close.cli import Streams
 from loop_close.drive import screen as module
 from loop_close.drive.screen import Screen
 

@@ -4,7 +4,7 @@ import pytest
 from records import failure, frame, observed, raised
 
 from loop_close import files
-from loop_close.drive.driver import causes_in
+from loop_close.drive import causes_in
 from loop_close.judge import close
 from loop_close.prompt.report_json import dump, report_document
 

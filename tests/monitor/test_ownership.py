@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from loop_close.capture.project import ProjectCode
+from loop_close.capture import ProjectCode
 from loop_close.monitor.codes import Ownership
 
 

@@ -13,7 +13,7 @@ import pytest
 from plugin_harness import ASKED, PROJECTS, Run, assert_valid, assert_well_formed, write
 
 import loop_close
-from loop_close.capture import project as capture_project
+from loop_close import capture
 
 # What an inner run imports is unloaded after it; what is there before stays, and is not loaded again each time.
 for _module in pkgutil.walk_packages(loop_close.__path__, "loop_close."):
@@ -68,8 +68,8 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[
         monkeypatch.setenv("PYTEST_ADDOPTS", " ".join([*blocked, *memory]))
         for name in [name for name in sys.modules if name.startswith("test_")]:
             monkeypatch.delitem(sys.modules, name)  # a test module of the same name is another one
-        capture_project.index_of.cache_clear()
-        capture_project.source_between.cache_clear()
+        capture.index_of.cache_clear()
+        capture.source_between.cache_clear()
         if own_process:
             result = pytester.runpytest_subprocess(*asked, *args)
         else:

@@ -78,7 +78,7 @@ def test_each_environment_runs_its_own_failing_tests(in_environment):
 def test_another_interpreter_in_the_same_environment_runs_its_own_failing_tests(in_environment, monkeypatch):
     in_environment("py", "-k", "total")
     monkeypatch.setattr("loop_close.pytest_plugin.session.interpreter", lambda: "pypy-3.11")
-    monkeypatch.setattr("loop_close.pytest_plugin.failed.interpreter", lambda: "pypy-3.11")
+    monkeypatch.setattr("loop_close.pytest_plugin.command.interpreter", lambda: "pypy-3.11")
     done = in_environment("py", "-k", "price", old="1")
     assert done.says("- `pytest:py`: 1 test fails", "- `pytest:py:pypy-3.11-")
     assert done.rerun == "tox -e py -- --loop-close-failed"

@@ -8,7 +8,7 @@ import pytest
 from history_cases import ask, begin, entry, mark, numbers, red, save
 
 from loop_close.memory import Episode, FailureRecord, Run
-from loop_close.store.contract import HistoryError
+from loop_close.store import HistoryError
 from loop_close.store.sqlite import open_history
 
 

@@ -4,8 +4,7 @@ import pytest
 from history_cases import ask, begin, save
 
 from loop_close.memory import Episode, Run
-from loop_close.store import project
-from loop_close.store.contract import NewBaseline
+from loop_close.store import NewBaseline, project
 from loop_close.store.prune import Bounds, prune
 from loop_close.store.sqlite import open_history
 

@@ -10,7 +10,7 @@ import pytest
 from history_cases import ask, begin, database, numbers, red, save
 
 from loop_close.memory import Episode, FailureRecord, Run
-from loop_close.store.contract import HistoryError
+from loop_close.store import HistoryError
 from loop_close.store.schema import APPLICATION_ID
 from loop_close.store.sqlite import open_history
 
@@ -311,7 +311,7 @@ import resource, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from history_cases import begin, save
-from loop_close.store.contract import HistoryError
+from loop_close.store import HistoryError
 from loop_close.store.sqlite import open_history
 size = int(sys.argv[3])
 resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))

@@ -13,8 +13,7 @@ from history_cases import ask, begin, database, numbers, red, save
 
 from loop_close.calls import Called, Calls
 from loop_close.cli.memory import read
-from loop_close.store import project
-from loop_close.store.contract import HistoryError, KeptCalls, NewCalls, checksum
+from loop_close.store import HistoryError, KeptCalls, NewCalls, checksum, project
 from loop_close.store.schema import FORMAT
 from loop_close.store.sqlite import DAMAGED_CALLS, open_history
 

@@ -19,7 +19,7 @@ from loop_close.memory import (
     Signal,
     Step,
 )
-from loop_close.store.contract import HistoryError
+from loop_close.store import HistoryError
 from loop_close.store.records import (
     RecordError,
     from_json,

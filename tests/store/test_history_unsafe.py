@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from history_cases import ask, begin, chained_journal, database, numbers, red, save
 
-from loop_close.store.contract import HistoryError
+from loop_close.store import HistoryError
 from loop_close.store.database import file_state
 from loop_close.store.sqlite import open_history
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.workspace.scan import decoded
+from loop_close.workspace import decoded
 
 
 @pytest.mark.parametrize(

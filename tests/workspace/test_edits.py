@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.memory import Edits
+from loop_close.workspace import FileEntry
 from loop_close.workspace.edits import MAX_DIFFS, MAX_EDITS, Changed, changed, edited_functions, edits_of
-from loop_close.workspace.scan import FileEntry
 
 BASE = """
 import os

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from loop_close.workspace import scan
-from loop_close.workspace.scan import is_noise, list_files, walk
+from loop_close import workspace
+from loop_close.workspace import is_noise, list_files, walk
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -117,7 +117,7 @@ def test_walk_leaves_out_what_is_not_the_project(tmp_path):
 def test_walk_is_bounded(tmp_path, monkeypatch):
     put(tmp_path, *(f"{n:02}.txt" for n in range(9)), "z/z.py", "/".join(["d"] * 40) + "/deep.py")
     assert not any("deep" in path for path in walk(tmp_path))
-    monkeypatch.setattr(scan, "MAX_FILES", 5)
+    monkeypatch.setattr(workspace, "MAX_FILES", 5)
     found = list_files(tmp_path)
     assert found.problem == "the project has more than 5 files; some were not looked at"
     assert len(found.paths) == 5
@@ -213,10 +213,10 @@ def test_names_may_hold_any_bytes(tmp_path):
 @needs_git
 def test_configuration_and_python_files_come_first_where_there_are_too_many(tmp_path, monkeypatch):
     repository(tmp_path, "a.txt", "b.txt", "y.py", "z.py", "pyproject.toml")
-    monkeypatch.setattr(scan, "MAX_FILES", 4)
+    monkeypatch.setattr(workspace, "MAX_FILES", 4)
     found = list_files(tmp_path)
     assert found.paths == ["a.txt", "pyproject.toml", "y.py", "z.py"]
-    monkeypatch.setattr(scan, "MAX_FILES", 1)
+    monkeypatch.setattr(workspace, "MAX_FILES", 1)
     assert list_files(tmp_path).paths == ["pyproject.toml"]
     assert found.problem.startswith("the project has more than 4 files")
 
@@ -243,7 +243,7 @@ SCRIPTED = pytest.mark.skipif(os.name == "nt", reason="the stand-in is a shell s
 def test_without_an_answer_of_git_a_repository_is_not_walked(tmp_path, monkeypatch, script, why):
     put(tmp_path, "alone/a.py", "project/sub/ignored.py")
     monkeypatch.setenv("PATH", f"{fake_git(tmp_path / 'bin', script)}:/bin:/usr/bin")
-    monkeypatch.setattr(scan, "_SECONDS", 0.2)
+    monkeypatch.setattr(workspace, "_SECONDS", 0.2)
     assert list_files(tmp_path / "alone") == (["a.py"], "walk", "")
     for make in (Path.mkdir, Path.touch):  # a file in a work tree and in a submodule
         make(tmp_path / "project" / ".git")
@@ -302,8 +302,8 @@ def test_prepared_repository_runs_nothing(tmp_path, monkeypatch, url, is_older):
     script.chmod(0o755)
     with_lazy_fetch(tmp_path / "project", script, url)
     if is_older:  # than 2.45, to which the variable says nothing
-        environment = scan._environment
-        monkeypatch.setattr(scan, "_environment", lambda: {**environment(), "GIT_NO_LAZY_FETCH": "0"})
+        environment = workspace._environment
+        monkeypatch.setattr(workspace, "_environment", lambda: {**environment(), "GIT_NO_LAZY_FETCH": "0"})
     found = list_files(tmp_path / "project")
     assert not (tmp_path / "ran").exists()
     assert found.paths == ["a.py", "new.py"] or found.problem
@@ -323,7 +323,7 @@ def test_pipe_in_the_place_of_settings_is_not_waited_for(tmp_path, monkeypatch):
     (tmp_path / ".git" / "info").mkdir(exist_ok=True)
     (tmp_path / ".git" / "info" / "exclude").unlink(missing_ok=True)
     os.mkfifo(tmp_path / ".git" / "info" / "exclude")
-    assert scan._SECONDS <= 3
-    monkeypatch.setattr(scan, "_SECONDS", 0.3)
+    assert workspace._SECONDS <= 3
+    monkeypatch.setattr(workspace, "_SECONDS", 0.3)
     found = list_files(tmp_path)
     assert found == ([], "walk", "git could not list the files: no answer within 0.3 seconds")

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from loop_close.workspace import scan
-from loop_close.workspace.scan import MAX_KEPT, MAX_READ, FileEntry, take, take_known
+from loop_close import workspace
+from loop_close.workspace import MAX_KEPT, MAX_READ, FileEntry, take, take_known
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="there are no such files")
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -53,7 +53,7 @@ def write(path, content, time=OLD):
 def reads(monkeypatch):
     """Names of the files that are read."""
     seen = []
-    monkeypatch.setattr(scan, "read", lambda path, read=scan.read: seen.append(path) or read(path))
+    monkeypatch.setattr(workspace, "read", lambda path, read=workspace.read: seen.append(path) or read(path))
     return seen
 
 
@@ -148,7 +148,7 @@ def test_large_file_goes_by_size_and_time(tmp_path, reads):
 @pytest.mark.parametrize(("name", "kept"), [("_MAX_READ_IN_ALL", 1), ("_MAX_KEPT_IN_ALL", 2)])
 def test_what_is_read_and_kept_in_all_is_bounded(tmp_path, monkeypatch, name, kept):
     put(tmp_path, **{f"{letter}_py": letter * 10 for letter in "abcd"})
-    monkeypatch.setattr(scan, name, 9 if kept == 1 else 20)
+    monkeypatch.setattr(workspace, name, 9 if kept == 1 else 20)
     snapshot = take(tmp_path, {})
     assert len(snapshot.contents) == kept
     assert len({entry.digest for entry in snapshot.entries.values()}) == (2 if kept == 1 else 4)
@@ -164,8 +164,8 @@ def test_what_is_no_file_is_passed_over(tmp_path, monkeypatch):
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("socket.py")
         assert list(take(tmp_path, {}).entries) == ["a.py"]
-    assert scan.read("pipe.py") is None
-    assert scan.read("folder.py") is None
+    assert workspace.read("pipe.py") is None
+    assert workspace.read("folder.py") is None
 
 
 @needs_posix
@@ -185,7 +185,7 @@ def test_link_stands_for_where_it_leads(tmp_path):
     (project / "link.py").unlink()
     (project / "link.py").symlink_to("a.py")
     assert take(project, first.entries).entries["link.py"].digest != first.entries["link.py"].digest
-    assert scan.read(str(project / "link.py")) is None
+    assert workspace.read(str(project / "link.py")) is None
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")
@@ -199,15 +199,15 @@ def test_private_file_goes_by_its_time(tmp_path):
 
 def test_file_that_cannot_be_read_goes_by_its_time(tmp_path, monkeypatch):
     put(tmp_path, a_py="x")
-    monkeypatch.setattr(scan, "read", lambda path: None)
+    monkeypatch.setattr(workspace, "read", lambda path: None)
     snapshot = take(tmp_path, {})
     assert (len(snapshot.entries["a.py"].digest), snapshot.contents) == (32, {})
 
 
 def test_file_that_vanishes_is_passed_over(tmp_path, monkeypatch):
     put(tmp_path, a_py="x", b_py="y")
-    found = scan.Listing(["a.py", "b.py", "gone.py", "nul\0.py"], "git")
-    monkeypatch.setattr(scan, "list_files", lambda root: found)
+    found = workspace.Listing(["a.py", "b.py", "gone.py", "nul\0.py"], "git")
+    monkeypatch.setattr(workspace, "list_files", lambda root: found)
     snapshot = take(tmp_path, {})
     assert (list(snapshot.entries), snapshot.listed_by) == (["a.py", "b.py"], "git")
 
@@ -219,7 +219,7 @@ def test_root_that_is_not_there_is_a_problem(tmp_path):
 
 def test_problem_of_the_list_is_passed_on_and_no_content_is_kept(tmp_path, monkeypatch):
     put(tmp_path, a_py="x")
-    monkeypatch.setattr(scan, "list_files", lambda root: scan.Listing(["a.py"], "walk", "why"))
+    monkeypatch.setattr(workspace, "list_files", lambda root: workspace.Listing(["a.py"], "walk", "why"))
     snapshot = take(tmp_path, {})
     assert (snapshot.problem, snapshot.contents) == ("why", {})
 
@@ -245,7 +245,7 @@ def test_path_out_of_the_root_is_skipped(tmp_path, reads, monkeypatch, path):
     put(tmp_path, secret_py="x", project__in__a_py="y")
     found = [path.format("secret", tmp_path), "in/a.py", "in/..a.py", "a..b/c.py"]
     put(tmp_path / "project", **{"in__..a_py": "", "a..b__c_py": "", "secret_py": "z"})
-    monkeypatch.setattr(scan, "list_files", lambda root: scan.Listing(found, "git"))
+    monkeypatch.setattr(workspace, "list_files", lambda root: workspace.Listing(found, "git"))
     assert list(take(tmp_path / "project", {}).entries) == ["a..b/c.py", "in/..a.py", "in/a.py"]
     assert "secret.py" not in names(reads)
 
@@ -253,7 +253,7 @@ def test_path_out_of_the_root_is_skipped(tmp_path, reads, monkeypatch, path):
 def test_path_of_absurd_depth_is_skipped(tmp_path, monkeypatch):
     put(tmp_path, a_py="x", d__d__b_py="y")
     found = ["a.py", "d/d/b.py", "d/" * 20_000 + "c.py"]
-    monkeypatch.setattr(scan, "list_files", lambda root: scan.Listing(found, "git"))
+    monkeypatch.setattr(workspace, "list_files", lambda root: workspace.Listing(found, "git"))
     assert list(take(tmp_path, {}).entries) == ["a.py", "d/d/b.py"]
 
 

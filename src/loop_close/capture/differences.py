@@ -15,16 +15,16 @@ from itertools import islice
 from types import CodeType, FrameType, FunctionType, SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
-from loop_close.capture.names import (
+from loop_close.capture import (
     MISSING,
     InstanceLayout,
+    LiveFrame,
     Namespaces,
     class_attribute,
     instance_fields,
     layout_of,
     namespace_of,
 )
-from loop_close.capture.project import LiveFrame
 from loop_close.capture.values import (
     SCALARS,
     SETS,

@@ -11,11 +11,10 @@ from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
-from loop_close.capture.differences import Comparisons, differences_of
-from loop_close.capture.names import FrameLookup, Namespaces
-from loop_close.capture.nearest import Lack, lacking
-from loop_close.capture.project import (
+from loop_close.capture import (
+    FrameLookup,
     LiveFrame,
+    Namespaces,
     ProjectCode,
     function_of,
     index_of,
@@ -26,6 +25,8 @@ from loop_close.capture.project import (
     statement_of,
     without_end,
 )
+from loop_close.capture.differences import Comparisons, differences_of
+from loop_close.capture.nearest import Lack, lacking
 from loop_close.capture.values import Texts, named_values
 from loop_close.conventions import is_test_file
 from loop_close.facts import bounded

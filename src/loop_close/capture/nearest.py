@@ -17,18 +17,21 @@ from itertools import chain, islice
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from loop_close.capture.names import (
+from loop_close.capture import (
     MISSING,
+    LiveFrame,
     Namespaces,
+    ProjectCode,
     bases_of,
     file_of_class,
     file_of_module,
+    index_of,
     instance_fields,
     namespace_of,
+    statement_of,
     unwrap,
     variables_of,
 )
-from loop_close.capture.project import LiveFrame, ProjectCode, index_of, statement_of
 from loop_close.conventions import is_test_file
 from loop_close.facts import PARTIAL
 from loop_close.syntax.index import expression_at

@@ -29,9 +29,10 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from loop_close.capture.names import (
+from loop_close.capture import (
     MISSING,
     Namespaces,
+    ProjectCode,
     bases_of,
     class_attribute,
     file_of_class,
@@ -40,7 +41,6 @@ from loop_close.capture.names import (
     slot_value,
     variables_of,
 )
-from loop_close.capture.project import ProjectCode
 from loop_close.syntax.uses import checked_expressions
 from loop_close.text.normalize import display
 from loop_close.text.redact import clean

@@ -1,13 +1,15 @@
-"""The command ``loop-close``: parse the arguments, call the app, print."""
+"""The command ``loop-close``: its entry point, streams and errors."""
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
+import select
 import sys
 from collections.abc import Sequence
-
-from loop_close.cli.streams import OutputError, Streams, UsageError
+from dataclasses import dataclass
+from typing import BinaryIO, TextIO
 
 #: Exit codes of the command itself (sysexits.h): wrong usage, internal error.
 USAGE, FAULT = 64, 70
@@ -77,3 +79,102 @@ def _told(fault: Exception, streams: Streams) -> int:
 
     streams.complain(f"internal error of loop-close: {fault_text(fault)}")
     return FAULT
+
+
+# What a command reads and writes: standard input, output and error, and its errors.
+
+_LAST = 2  # of the numbers of the standard streams
+
+
+class OutputError(Exception):
+    """What is printed cannot be written, such as on a full disk; the text says why."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Streams:
+    """Where a command reads from and writes to."""
+
+    input: BinaryIO
+    output: TextIO
+    errors: TextIO
+
+    @classmethod
+    def of_process(cls) -> Streams:
+        """Those of the process, able to write any text whatever the locale.
+
+        Where one is closed, nothing is read or written instead, and no file that is opened later takes its place.
+        """
+        while (number := os.open(os.devnull, os.O_RDWR)) <= _LAST:
+            pass
+        os.close(number)
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")
+        nothing = open(os.devnull, "r+", encoding="utf-8")  # noqa: SIM115  # for as long as the process
+        standard_input = sys.stdin.buffer if sys.stdin is not None else open(os.devnull, "rb")  # noqa: SIM115
+        return cls(input=standard_input, output=sys.stdout or nothing, errors=sys.stderr or nothing)
+
+    def say(self, text: str) -> None:
+        """Print a line of the result."""
+        self.put(f"{text}\n")
+
+    def put(self, text: str) -> None:
+        """Print a part of the result.
+
+        :raises BrokenPipeError: when nobody reads it.
+        :raises OutputError: when it cannot be written.
+        """
+        try:
+            self.output.write(text)
+            self.output.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputError(f"cannot write the output: {error.strerror or error}") from None
+
+    def complain(self, text: str) -> None:
+        """Print a line about the command itself; controls in it are spelled out.
+
+        Where that cannot be written there is nobody to tell.
+        """
+        shown = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+        self._warn(f"loop-close: {shown}\n")
+
+    def break_line(self) -> None:
+        """End a line that somebody else has begun on standard error."""
+        self._warn("\n")
+
+    def _warn(self, text: str) -> None:
+        try:
+            with contextlib.suppress(BlockingIOError):  # it is kept, and goes out below
+                self.errors.write(text)
+            _flush(self.errors)
+        except OSError:
+            _forget(self.errors)
+
+    def forget_output(self) -> None:
+        """Nobody reads what we print: let nothing complain of it, not even Python at its end."""
+        _forget(self.output)
+
+
+def _flush(stream: TextIO) -> None:
+    while True:
+        try:
+            return stream.flush()
+        except BlockingIOError:  # whoever opened it for us may have made it so
+            select.select([], [stream], [])
+
+
+def _forget(stream: TextIO) -> None:
+    """Let what it still holds go nowhere: Python writes that at its end, and where it cannot, exits with 120."""
+    with contextlib.suppress(OSError, ValueError):
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, stream.fileno())
+        os.close(nothing)
+
+
+# The error of a command that cannot be: by itself, as to parse words takes longer than to answer a hook.
+
+
+class UsageError(Exception):
+    """A command that cannot be; the text says what was wrong and what would be right."""

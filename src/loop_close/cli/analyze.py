@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self, TextIO
 
+from loop_close.cli import Streams, UsageError
 from loop_close.cli.project import begin_memory, targets_of
-from loop_close.cli.streams import Streams, UsageError
 from loop_close.log_files import MAX_TEXT, TAIL, Tail, chunks, to_tail
 from loop_close.memory import MERGED
 from loop_close.merge import Merged, Part, RejectedError, joined, part_of, part_of_junit

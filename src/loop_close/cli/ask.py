@@ -11,15 +11,15 @@ from pathlib import Path
 from time import strftime
 from typing import Any
 
+from loop_close.cli import Streams, UsageError
 from loop_close.cli.memory import Summary, loop_words, read, shown, signal_document, summary_of
 from loop_close.cli.project import Project, project_of
-from loop_close.cli.streams import Streams, UsageError
 from loop_close.conventions import is_of_tests
 from loop_close.facts import file_of, test_function
 from loop_close.memory import Episode, FailureRecord, Run, Signal, Thresholds
 from loop_close.progress.compare import UNEDITED
 from loop_close.settings import SIGNAL_NAMES, KnownEntry
-from loop_close.store.contract import RunRow
+from loop_close.store import RunRow
 from loop_close.store.reader import HistoryReader
 from loop_close.testcode.selection import Selection, selections
 from loop_close.testcode.suite import TestSuite

@@ -1,18 +1,27 @@
-"""``loop-close demo``, ``detectors``, ``drive`` and ``mcp``."""
+"""The commands that read no run: ``install``, ``uninstall``, ``demo``, ``detectors``, ``drive`` and ``mcp``."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import difflib
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
 import loop_close
-from loop_close.cli.streams import Streams, UsageError
+from loop_close import files
+from loop_close.cli import Streams, UsageError
+from loop_close.cli.hook import host_called
+from loop_close.cli.project import is_root, root_of
+from loop_close.hosts import Config, ConfigError, Host
+from loop_close.text.redact import redact
 
 _PACKAGE = Path(loop_close.__file__).parent
 #: In an installed package, and in a clone.
@@ -66,7 +75,7 @@ def detectors(options: argparse.Namespace, streams: Streams) -> int:
 def drive(options: argparse.Namespace, streams: Streams) -> int:
     """Give back 0 for a loop that is done, 3 stuck, 4 at a limit, 130 interrupted."""
     # By its name: the driver is built on the commands, and no command is built on the driver.
-    code: int = import_module("loop_close.drive.driver").drive(options, streams)
+    code: int = import_module("loop_close.drive").drive(options, streams)
     return code
 
 
@@ -94,3 +103,259 @@ def mcp(options: argparse.Namespace, streams: Streams) -> int:
         # A thread still waits for input that nobody is going to send, and Python would wait for the thread.
         os._exit(code)
     return code
+
+
+# ``loop-close install`` and ``uninstall``: add or remove our hook in an agent's configuration.
+
+_DRY = "nothing was written (--dry-run)"
+
+
+def install(options: argparse.Namespace, streams: Streams) -> int:
+    """Put the hook in, once, and print what that changes; always 0."""
+    host = host_called(options.host)
+    file = _file(host.config, options)
+    old = content_of(file)
+    try:
+        new = host.config.fresh if old is None else host.config.added(old)
+    except ConfigError as error:
+        raise file.refusal(error) from None
+    if new == old and _is_ready(host.config, file):
+        streams.say(f"already installed: {file.shown}")
+        return 0
+    if not options.dry_run:
+        _write(host.config, file, None if new == old else new)
+    _show(difference(file, old, new), streams)
+    streams.say(_DRY if options.dry_run else f"installed: {file.shown}")
+    _tell_the_rest(host, file, options, streams)
+    return 0
+
+
+def uninstall(options: argparse.Namespace, streams: Streams) -> int:
+    """Take the hook out, and print what that changes; 0 although there was none."""
+    host = host_called(options.host)
+    file = _file(host.config, options)
+    old = content_of(file)
+    try:
+        new = None if old is None else host.config.removed(old)
+    except ConfigError as error:
+        raise file.refusal(error) from None
+    if new == old:
+        streams.say(f"not installed: {file.shown}")
+        return 0
+    if not options.dry_run:
+        remove(file) if new is None else save(file, new)
+    _show(difference(file, old, new), streams)
+    streams.say(_DRY if options.dry_run else f"uninstalled: {file.shown}")
+    return 0
+
+
+def _file(config: Config, options: argparse.Namespace) -> ConfigFile:
+    if not options.user:
+        return ConfigFile(base=_project(), name=config.project, shown=config.project)
+    try:
+        home = Path.home()
+    except RuntimeError:
+        raise UsageError("no home folder found: set HOME") from None
+    if not home.is_dir():
+        raise UsageError(f"the home folder {home} does not exist: set HOME")
+    return ConfigFile(base=home, name=config.user, shown=f"~/{config.user}")
+
+
+def _project() -> Path:
+    """The root of the project that the working directory belongs to: that of ours, else of its repository."""
+    here = Path.cwd()
+    root = root_of(here)
+    if root != here or is_root(here):
+        return root
+    return next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
+
+
+def _is_ready(config: Config, file: ConfigFile) -> bool:
+    return not config.is_program or is_executable(file)
+
+
+def _write(config: Config, file: ConfigFile, text: str | None) -> None:
+    if text is not None:
+        save(file, text, is_program=config.is_program)
+        return
+    try:
+        make_executable(file)
+    except OSError as error:
+        raise file.refusal(f"cannot be made executable: {error.strerror or error}") from None
+
+
+def _show(text: str, streams: Streams) -> None:
+    if text:
+        streams.say(text)
+
+
+def _tell_the_rest(host: Host, file: ConfigFile, options: argparse.Namespace, streams: Streams) -> None:
+    """What a person has to know or do before the hook works."""
+    if host.config.note:
+        streams.complain(host.config.note)
+    moved = os.environ.get(host.config.home) if host.config.home else None
+    if options.user and moved and os.path.realpath(moved) != os.path.realpath((file.base / file.name).parent):
+        streams.complain(
+            f"{host.config.home} is set: {host.title} reads its configuration from {moved}, not from here"
+        )
+    if shutil.which("loop-close") is None:
+        streams.complain("loop-close is not on the PATH; the agent needs it on its PATH")
+
+
+# ``loop-close uninstall``.
+
+__all__ = ["uninstall"]
+
+
+# A configuration that belongs to somebody else: read, changed or removed whole, never where a link leads
+# astray.
+
+_MAX_SIZE = 10_000_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConfigFile:
+    """A file below a folder.
+
+    :ivar base: the folder, which is there.
+    :ivar name: the file's path below it.
+    :ivar shown: how to name the file to a person.
+    """
+
+    base: Path
+    name: str
+    shown: str
+
+    @property
+    def path(self) -> Path:
+        """Where the file is, or would be, links followed: they stay links.
+
+        :raises UsageError: when that is not below the folder.
+        """
+        path = Path(os.path.realpath(self.base / self.name))
+        if not path.is_relative_to(os.path.realpath(self.base)):
+            raise self.refusal(
+                f"a symbolic link points outside {self.base}, to {path}; edit that file by hand"
+            )
+        return path
+
+    def refusal(self, why: object) -> UsageError:
+        """The error that says why nothing was done."""
+        return UsageError(f"{self.shown}: {why} (nothing was changed)")
+
+
+def content_of(file: ConfigFile) -> str | None:
+    """The file's text, line ends as they are; None where there is no such file.
+
+    :raises UsageError: when it cannot be read, or could not be written.
+    """
+    try:
+        state = os.stat(file.path)
+    except FileNotFoundError:
+        _check_absent(file)
+        return None
+    except NotADirectoryError:
+        raise file.refusal("a file is in the place of its folder; move that file away") from None
+    except OSError as error:
+        raise file.refusal(f"cannot be read: {error.strerror or error}") from None
+    if not stat.S_ISREG(state.st_mode):
+        raise file.refusal("not a regular file; move it away")
+    if not state.st_mode & 0o222:  # to the superuser it would be none: whoever set it has a reason
+        raise file.refusal("read-only; make it writable first")
+    if state.st_size > _MAX_SIZE:
+        raise file.refusal(f"larger than {_MAX_SIZE:,} bytes; that is not a configuration file")
+    return _text(file)
+
+
+def _check_absent(file: ConfigFile) -> None:
+    if os.path.lexists(file.base / file.name):
+        raise file.refusal("a broken symbolic link; remove it or create its target")
+
+
+def _text(file: ConfigFile) -> str:
+    try:
+        return file.path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise file.refusal(f"invalid UTF-8 at byte {error.start}; save it as UTF-8") from None
+    except OSError as error:
+        raise file.refusal(f"cannot be read: {error.strerror or error}") from None
+
+
+def save(file: ConfigFile, text: str, *, is_program: bool = False) -> None:
+    """Write the file whole, its folders with it where they are not there.
+
+    :param is_program: make it executable.
+    :raises UsageError: when it cannot be written; it is then as it was.
+    """
+    made = _made_folders(file)
+    try:
+        files.write(file.path, [text])
+        if is_program:
+            make_executable(file)
+    except OSError as error:
+        for folder in reversed(made):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise file.refusal(f"cannot be written: {error.strerror or error}") from None
+
+
+def _made_folders(file: ConfigFile) -> list[Path]:
+    missing = [each for each in reversed(file.path.parents) if not os.path.exists(each)]
+    for folder in missing:
+        try:
+            folder.mkdir()
+        except OSError as error:
+            raise file.refusal(f"{folder} cannot be created: {error.strerror or error}") from None
+    return missing
+
+
+def is_executable(file: ConfigFile) -> bool:
+    """Whether it can be run."""
+    return bool(os.stat(file.path).st_mode & 0o100)
+
+
+def make_executable(file: ConfigFile) -> None:
+    """Let those who may read it run it.
+
+    :raises OSError: when that cannot be.
+    """
+    mode = stat.S_IMODE(os.stat(file.path).st_mode)
+    os.chmod(file.path, mode | (mode & 0o444) >> 2)
+
+
+def remove(file: ConfigFile) -> None:
+    """Remove the file, and the folders below the base that it leaves empty.
+
+    :raises UsageError: when it cannot be removed.
+    """
+    try:
+        os.unlink(file.base / file.name)
+    except OSError as error:
+        raise file.refusal(f"cannot be removed: {error.strerror or error}") from None
+    for folder in (file.base / file.name).parents:
+        if folder == file.base:
+            return
+        try:
+            folder.rmdir()
+        except OSError:  # something else is in it
+            return
+
+
+def difference(file: ConfigFile, old: str | None, new: str | None) -> str:
+    """A unified diff; empty where the texts are the same.
+
+    :param old: None where there is no file yet; ``new``: None where there is none any more.
+    :returns: safe to show: without the credentials that such files hold, and without control characters.
+    """
+    before, after = ("/dev/null" if text is None else file.shown for text in (old, new))
+    lines = difflib.unified_diff(_lines(old), _lines(new), before, after, lineterm="")
+    text = redact("\n".join(lines))
+    return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
+
+
+def _lines(text: str | None) -> list[str]:
+    if not text:
+        return []
+    lines = text.replace("\r\n", "\n").split("\n")
+    last = lines.pop()
+    return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines

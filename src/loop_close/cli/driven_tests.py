@@ -60,7 +60,7 @@ class Unfixed:
 
     def is_undone(self, root: Path) -> bool:
         """Whether all of these files are as they were."""
-        from loop_close.workspace.scan import FileEntry, take_known
+        from loop_close.workspace import FileEntry, take_known
 
         unread = FileEntry(size=-1, mtime_ns=-1, digest="")
         now = take_known(root, dict.fromkeys(self.files, unread)).entries

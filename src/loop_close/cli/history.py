@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from loop_close.cli import Streams, UsageError
 from loop_close.cli.memory import (
     DamagedError,
     NoRunError,
@@ -23,10 +24,9 @@ from loop_close.cli.memory import (
     summary_of,
 )
 from loop_close.cli.project import project_of, root_of, settings_of
-from loop_close.cli.streams import Streams, UsageError
 from loop_close.memory import Episode, Progress, Run, Thresholds
 from loop_close.settings import Settings, SettingsError, check_setting
-from loop_close.store.contract import RunRow
+from loop_close.store import RunRow
 from loop_close.store.reader import ALL, HistoryReader
 from loop_close.store.records import RecordError, to_plain, to_record
 
@@ -511,7 +511,7 @@ def reset(options: argparse.Namespace, streams: Streams) -> int:
 
 
 def _forgotten(path: Path, source: str | None, streams: Streams) -> int:
-    from loop_close.store.contract import HistoryError
+    from loop_close.store import HistoryError
     from loop_close.store.sqlite import open_history
 
     try:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from loop_close import files
 from loop_close.agent.gate import BEFORE, LOST, NOT_RUN, GateAnswer, Situation, answer
+from loop_close.cli import OutputError, Streams, UsageError
 from loop_close.cli.memory import NoRunError, read, shown
 from loop_close.cli.project import Project, project_at
 from loop_close.cli.project_state import (
@@ -23,7 +24,6 @@ from loop_close.cli.project_state import (
     load_state,
     prompt_text,
 )
-from loop_close.cli.streams import OutputError, Streams, UsageError
 from loop_close.hosts import MAX_INPUT, START, Host, Payload, PayloadError, host_named
 from loop_close.process import locked
 from loop_close.store.records import to_record

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from loop_close.cli import UsageError
 from loop_close.cli.project import NO_RUN
-from loop_close.cli.streams import UsageError
 from loop_close.memory import GROUPS, TAMPERING, Breaker, ChangedTest, Signal
-from loop_close.store import reader
-from loop_close.store.contract import HistoryError, RunRow
+from loop_close.store import HistoryError, RunRow, reader
 from loop_close.store.reader import DamagedHistoryError, EmptyHistoryError, HistoryReader, Result
 from loop_close.store.records import RecordError, T, to_record
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-from loop_close.cli.streams import Streams, UsageError
+from loop_close.cli import Streams, UsageError
 
 __all__ = ["UsageError", "parse", "split_command"]
 
@@ -247,21 +247,26 @@ _MODULES = {
     "emit": "analyze",
     "replay": "history",
     "reset": "history",
-    "uninstall": "install",
+    "install": "commands",
+    "uninstall": "commands",
 }
 
 
 class LateCommand:
-    """A command, loaded when it is called: what one of them needs, the others do not wait for."""
+    """A command whose module is loaded when it is called: the others do not wait for what it needs."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __call__(self, options: argparse.Namespace, streams: Streams) -> int:
         """Run it."""
+        return self.load()(options, streams)
+
+    def load(self) -> Command:
+        """The function that runs it."""
         module = import_module(f"loop_close.cli.{_MODULES.get(self.name, self.name)}")
         command: Command = getattr(module, self.name)
-        return command(options, streams)
+        return command
 
 
 # The options of ``drive``.

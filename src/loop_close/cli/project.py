@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loop_close import files
-from loop_close.cli.streams import UsageError
+from loop_close.cli import UsageError
 from loop_close.settings import OFF, Settings, SettingsError, parse_settings
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from loop_close.cli.memory import Summary, summary_of
 from loop_close.cli.project import Project
 from loop_close.conventions import is_configuration
 from loop_close.memory import MERGED, TAMPERING, ChangedTest
-from loop_close.store.contract import RunRow
+from loop_close.store import RunRow
 from loop_close.store.reader import HistoryReader
 from loop_close.store.runs import RunWindow, known_by
-from loop_close.workspace.scan import FileEntry, take, take_known
+from loop_close.workspace import FileEntry, take, take_known
 
 # Of tests; other tools that are run tell nothing of them.
 _TESTS = "pytest"

@@ -13,10 +13,10 @@ from pathlib import Path
 from loop_close import files
 from loop_close.child import Child, Ended, SignalForwarder, Stop, own_channels
 from loop_close.child import run as run_child
+from loop_close.cli import Streams, UsageError
 from loop_close.cli.project import begin_memory, is_told, targets_of
 from loop_close.cli.project_state import SourceStatus
 from loop_close.cli.status import latest_run_numbers, run_result
-from loop_close.cli.streams import Streams, UsageError
 from loop_close.files import Targets
 from loop_close.model import Counts, Observation
 from loop_close.prompt.show import safe

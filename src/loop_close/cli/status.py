@@ -13,7 +13,7 @@ from time import time
 from typing import Any
 
 from loop_close import files
-from loop_close.cli import INSIDE, driven_tests
+from loop_close.cli import INSIDE, Streams, UsageError, driven_tests
 from loop_close.cli.driven_tests import left_open
 from loop_close.cli.history import recorded_in
 from loop_close.cli.memory import (
@@ -27,7 +27,6 @@ from loop_close.cli.memory import (
 )
 from loop_close.cli.project import Project, from_here, project_at, project_of
 from loop_close.cli.project_state import SourceStatus, last_runs, source_statuses
-from loop_close.cli.streams import Streams, UsageError
 from loop_close.memory import GROUPS, TAMPERING, ChangedTest, Episode, Progress, Run
 from loop_close.prompt.loop import diff_of, plain_line, tests_document
 from loop_close.prompt.show import known_words
@@ -297,7 +296,7 @@ def _chosen(changes: Sequence[ChangedTest], names: Sequence[str]) -> Iterator[Ch
 
 def _record(project: Project, changes: Sequence[ChangedTest], streams: Streams) -> None:
     """Write it down in the history, and for the next ``drive``."""
-    from loop_close.store.contract import HistoryError
+    from loop_close.store import HistoryError
     from loop_close.store.sqlite import open_history
 
     last = driven_tests.kept(project.root)

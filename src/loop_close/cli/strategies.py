@@ -12,11 +12,11 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from loop_close.agent.strategies import BUILT_IN, Decision, ExitStrategy, Standing, parse_strategy
+from loop_close.cli import UsageError
 from loop_close.cli.project import Project
 from loop_close.cli.project_state import ProjectState
-from loop_close.cli.streams import UsageError
 from loop_close.memory import TAMPERING
-from loop_close.packages import GROUP, packages
+from loop_close.provenance import GROUP, packages
 from loop_close.text import fault_text
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from typing import Any
 from loop_close.agent.completion import BOX
 from loop_close.agent.guard import Limits
 from loop_close.agent.strategies import ExitStrategy
+from loop_close.cli import UsageError
 from loop_close.cli.project import CommandError, project_at, targets_of, words_of
 from loop_close.cli.run import start_of
 from loop_close.cli.strategies import strategy_named
-from loop_close.cli.streams import UsageError
 from loop_close.files import Targets
 
 #: In the agent's command, for the text of the turn, and for the path of the file that holds it.

@@ -13,11 +13,11 @@ from typing import Any
 from loop_close import files
 from loop_close.agent.loop import RunOutcome
 from loop_close.agent.saved import StateReader
+from loop_close.cli import UsageError
 from loop_close.cli.driven_tests import DrivenTests, Unfixed
 from loop_close.cli.memory import read
 from loop_close.cli.project import project_at
 from loop_close.cli.status import RunResult, has_run
-from loop_close.cli.streams import UsageError
 from loop_close.files import Targets
 from loop_close.memory import Edits, Run
 from loop_close.progress.tampering import MISSING, Sides, is_only_settings, sides_of

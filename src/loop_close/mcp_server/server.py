@@ -26,6 +26,7 @@ from mcp.shared.exceptions import MCPError
 from loop_close import __version__, files
 from loop_close.agent.supervisor import progress_meta
 from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, run
+from loop_close.cli import UsageError
 from loop_close.cli.memory import shown
 from loop_close.cli.project import (
     CommandError,
@@ -37,7 +38,6 @@ from loop_close.cli.project import (
     words_of,
 )
 from loop_close.cli.status import document_of, latest_run_numbers, run_result
-from loop_close.cli.streams import UsageError
 from loop_close.files import UnusablePathError
 from loop_close.mcp_server.tools import (
     INSTRUCTIONS,
@@ -56,7 +56,7 @@ from loop_close.text import fault_text, fence, sanitize
 from loop_close.text.redact import clean
 
 if TYPE_CHECKING:
-    from loop_close.cli.streams import Streams
+    from loop_close.cli import Streams
 
 
 _BUSY = "the tests are already running; loop_status shows when they are done"

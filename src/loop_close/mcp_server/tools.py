@@ -19,7 +19,7 @@ from loop_close.prompt.report_json import report_document
 from loop_close.prompt.sections import DEFAULT_SECTIONS
 from loop_close.readers.streams import observe
 from loop_close.settings import DEFAULT_BUDGET, MIN_BUDGET
-from loop_close.store.contract import RunRow
+from loop_close.store import RunRow
 
 # What the tools take: their input schemas, and the check of a call against them.
 

@@ -132,7 +132,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not is_wanted(config.option):
         return
     if config.getoption("loop_close_failed", False):
-        from loop_close.pytest_plugin.failed import select_failed
+        from loop_close.pytest_plugin.command import select_failed
 
         select_failed(config)
     if hasattr(config, "workerinput"):

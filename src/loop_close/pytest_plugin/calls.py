@@ -293,7 +293,7 @@ class ItemCodes:
 
 
 def _codes(item: Any, name: str) -> Iterator[CodeType]:
-    from loop_close.capture.names import unwrap  # late: a green run has no use for it
+    from loop_close.capture import unwrap  # late: a green run has no use for it
 
     cls: Any = getattr(item, "cls", None)
     module: Any = getattr(item, "module", None)

@@ -112,8 +112,8 @@ def _is_inside_a_test() -> bool:
 
 
 def _failure(config: pytest.Config, error: Exception) -> Failure:
+    from loop_close.capture import ProjectCode
     from loop_close.capture.exceptions import describe_any
-    from loop_close.capture.project import ProjectCode
     from loop_close.model import Failure
 
     raised = describe_any(error, ProjectCode(str(config.rootpath)))

@@ -17,9 +17,8 @@ import pytest
 
 from loop_close import files
 from loop_close.files import FAULT, Targets, restore, shows_failing_tests
-from loop_close.packages import GROUP, packages
-from loop_close.provenance import ci_system, runner_of
-from loop_close.pytest_plugin.failed import notes_of
+from loop_close.provenance import GROUP, ci_system, packages, runner_of
+from loop_close.pytest_plugin.command import notes_of
 from loop_close.settings import AUTO, ON
 
 if TYPE_CHECKING:
@@ -326,7 +325,7 @@ def _warnings(recorder: Recorder) -> list[Warned]:
 
 
 def _warned(warnings: list[tuple[str, str, str, int, str]], root: str) -> list[Warned]:
-    from loop_close.capture.project import ProjectCode
+    from loop_close.capture import ProjectCode
     from loop_close.model import Warned
 
     project = ProjectCode(root)

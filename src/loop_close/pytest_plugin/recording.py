@@ -79,10 +79,10 @@ class ExceptionRecorder:
     def _files(self) -> Any:
         """The files of the project, as they are in this session."""
         if self._project is None:
-            from loop_close.capture import project
-            from loop_close.capture.project import ProjectCode
+            from loop_close import capture
+            from loop_close.capture import ProjectCode
 
-            project.forget()  # pytest.main() again in one process: the files may have changed
+            capture.forget()  # pytest.main() again in one process: the files may have changed
             self._project = ProjectCode(self._root)
         return self._project
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from time import monotonic  # by name: a program under test may patch the module
 from typing import NamedTuple, TypeVar
 
-from loop_close.store.contract import HistoryError
+from loop_close.store import HistoryError
 from loop_close.store.schema import APPLICATION_ID, ForeignError, prepare
 
 # How long to wait, for others and for SQLite itself, so that Ctrl-C is heard meanwhile.

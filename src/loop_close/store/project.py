@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from loop_close.conventions import is_of_tests
-from loop_close.store.contract import Changes, Entries, KeptCalls, NewBaseline, NewCalls, checksum
+from loop_close.store import Changes, Entries, KeptCalls, NewBaseline, NewCalls, checksum
 from loop_close.store.records import (
     RecordError,
     from_content,

@@ -11,8 +11,7 @@ from time import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from loop_close.process import host, is_alive
-from loop_close.store import project, runs
-from loop_close.store.contract import Changes, HistoryError, RunRow
+from loop_close.store import Changes, HistoryError, RunRow, project, runs
 from loop_close.store.database import LONGEST, STEP, QueryTimeout, file_state, is_busy, retry_while_busy
 from loop_close.store.records import to_text, to_whole
 from loop_close.store.schema import APPLICATION_ID, FORMAT, check_objects

@@ -10,7 +10,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from loop_close.store.contract import HistoryError
+from loop_close.store import HistoryError
 
 T = TypeVar("T")
 _Change = Callable[[Any], Any]

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from loop_close.store.contract import HistoryError, RunHandle, RunRow
+from loop_close.store import HistoryError, RunHandle, RunRow
 from loop_close.store.project import MOST_PARAMETERS
 from loop_close.store.records import (
     RecordError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 
-from loop_close.store.contract import HistoryError
+from loop_close.store import HistoryError
 from loop_close.store.records import RecordError
 
 APPLICATION_ID = 0x6C6F6F70  # "loop"

@@ -11,8 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from loop_close.process import is_pid
-from loop_close.store import project, runs
-from loop_close.store.contract import (
+from loop_close.store import (
     Changes,
     Entries,
     HistoryError,
@@ -23,6 +22,8 @@ from loop_close.store.contract import (
     RunHandle,
     RunRow,
     SinceGreen,
+    project,
+    runs,
 )
 from loop_close.store.database import Database
 from loop_close.store.prune import Bounds, is_due, prune, remove_all
@@ -380,7 +381,7 @@ class RunTransaction:
     ) -> None:
         """Remember the run and what the episode came to.
 
-        :param summary: a plain JSON value, given back in :class:`~loop_close.store.contract.RunRow`.
+        :param summary: a plain JSON value, given back in :class:`~loop_close.store.RunRow`.
         :param calls: what its tests called.
         :param baseline: what later runs are compared with from now on.
         :param now: when the run ended; this moment by default.

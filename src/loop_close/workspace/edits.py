@@ -13,7 +13,7 @@ from loop_close.conventions import is_test_file
 from loop_close.memory import Change, Edit, EditKind, Edits
 from loop_close.syntax.meaning import MODULE, CodePart, parts_of
 from loop_close.text.redact import clean
-from loop_close.workspace.scan import FileEntry, decoded, is_code
+from loop_close.workspace import FileEntry, decoded, is_code
 
 __all__ = ["Changed", "changed", "edits_of"]
 
