@@ -4,14 +4,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.agent.strategies import MAX_ATTEMPTS, MAX_STEPS, FixPlan, FixStep, from_dict, to_dict, updated
+from loop_close.agent.strategies import (
+    MAX_ATTEMPTS,
+    MAX_STEPS,
+    FixPlan,
+    FixStep,
+    plan_from_dict,
+    plan_to_dict,
+    update_plan,
+)
 
 
 def plan_after(*runs, plan=None):
     """The plan after runs, each the causes it shows; with an edit before each but the first."""
     plan = plan or FixPlan()
     for number, causes in enumerate(runs):
-        plan = updated(plan, dict.fromkeys(causes, ""), is_complete=True, is_edited=number > 0)
+        plan = update_plan(plan, dict.fromkeys(causes, ""), is_complete=True, is_edited=number > 0)
     return plan
 
 
@@ -46,14 +54,14 @@ def test_runs_move_the_plan(runs, expected, current):
 
 
 def test_incomplete_run_completes_nothing():
-    plan = updated(plan_after("ab"), {"b": ""}, is_complete=False, is_edited=True)
+    plan = update_plan(plan_after("ab"), {"b": ""}, is_complete=False, is_edited=True)
     assert shown(plan) == ["a1", "b0"]
 
 
 def test_without_an_edit_nothing_is_attempted():
-    plan = updated(plan_after("ab"), {"a": "", "b": ""}, is_complete=True, is_edited=False)
+    plan = update_plan(plan_after("ab"), {"a": "", "b": ""}, is_complete=True, is_edited=False)
     assert shown(plan) == ["a0", "b0"]
-    assert shown(updated(plan, {"a": ""}, is_complete=True, is_edited=False)) == ["a0", "b+0"]
+    assert shown(update_plan(plan, {"a": ""}, is_complete=True, is_edited=False)) == ["a0", "b+0"]
 
 
 def test_step_that_comes_back_after_all_its_attempts_is_exhausted():
@@ -61,19 +69,19 @@ def test_step_that_comes_back_after_all_its_attempts_is_exhausted():
 
 
 def test_attempts_of_new_steps():
-    plan = updated(FixPlan(), {"a": "x\ny"}, is_complete=True, is_edited=False, max_attempts=1)
+    plan = update_plan(FixPlan(), {"a": "x\ny"}, is_complete=True, is_edited=False, max_attempts=1)
     assert plan.steps == (FixStep(cause="a", description="x y", max_attempts=1),)
 
 
 @pytest.mark.parametrize("wrong", [0, -1, True, 1.5, "3"])
 def test_attempts_are_a_number(wrong):
     with pytest.raises(ValueError, match="max_attempts is"):
-        updated(FixPlan(), {}, is_complete=True, is_edited=False, max_attempts=wrong)
+        update_plan(FixPlan(), {}, is_complete=True, is_edited=False, max_attempts=wrong)
 
 
 def test_plan_is_bounded():
     causes = {str(n): "" for n in range(MAX_STEPS + 5)}
-    assert len(updated(FixPlan(), causes, is_complete=True, is_edited=False).steps) == MAX_STEPS
+    assert len(update_plan(FixPlan(), causes, is_complete=True, is_edited=False).steps) == MAX_STEPS
 
 
 CAUSES = st.lists(st.sampled_from("abcdef"), unique=True)
@@ -83,7 +91,7 @@ RUNS = st.lists(st.tuples(CAUSES, st.booleans(), st.booleans()), max_size=12)
 def replay(runs):
     plan = FixPlan()
     for causes, is_complete, is_edited in runs:
-        plan = updated(plan, dict.fromkeys(causes, "what"), is_complete=is_complete, is_edited=is_edited)
+        plan = update_plan(plan, dict.fromkeys(causes, "what"), is_complete=is_complete, is_edited=is_edited)
     return plan
 
 
@@ -100,10 +108,10 @@ def test_order_is_kept_and_what_is_there_is_not_completed(runs):
 @given(RUNS)
 def test_a_saved_plan_is_the_plan(runs):
     plan = replay(runs)
-    assert from_dict(json.loads(json.dumps(to_dict(plan)))) == plan
+    assert plan_from_dict(json.loads(json.dumps(plan_to_dict(plan)))) == plan
 
 
-GOOD = to_dict(plan_after("ab"))
+GOOD = plan_to_dict(plan_after("ab"))
 
 
 def step(**changes):
@@ -132,7 +140,7 @@ def step(**changes):
 )
 def test_damage_is_named(data, field):
     with pytest.raises(ValueError) as caught:  # noqa: PT011
-        from_dict(data)
+        plan_from_dict(data)
     assert field in str(caught.value)
 
 
@@ -145,7 +153,7 @@ JSON = st.recursive(
 @given(JSON.filter(lambda data: not isinstance(data, dict) or data.get("steps") != []))
 def test_any_damage_is_a_value_error(data):
     with pytest.raises(ValueError, match="fix_plan"):
-        from_dict(data)
+        plan_from_dict(data)
 
 
 def test_default_attempts():

@@ -7,7 +7,7 @@ from host_payloads import FOLDER
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.hosts import all_hosts, fitted, host_named, line
+from loop_close.hosts import all_hosts, answer_line, fitted, host_named
 
 LAST = "All of it: nextprompt.md"
 
@@ -30,7 +30,7 @@ def strings(value):
 
 
 def test_line_is_compact_ascii():
-    assert line({"a": "ü\n\u2028", "b": False}) == r'{"a":"\u00fc\n\u2028","b":false}'
+    assert answer_line({"a": "ü\n\u2028", "b": False}) == r'{"a":"\u00fc\n\u2028","b":false}'
 
 
 @pytest.mark.parametrize(

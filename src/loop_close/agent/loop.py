@@ -17,13 +17,13 @@ from loop_close.agent.strategies import (
     ExitStrategy,
     FixPlan,
     Standing,
-    attempted,
+    count_attempt,
     doubts,
-    followed,
-    from_dict,
+    follow_steps,
     is_proven,
-    to_dict,
-    updated,
+    plan_from_dict,
+    plan_to_dict,
+    update_plan,
 )
 from loop_close.agent.supervisor import OWN_KEY, Supervisor, ToolResult, Trip, content_text
 from loop_close.memory import Breaker, ChangedTest
@@ -231,7 +231,7 @@ class AgentLoop:
 
         :param steps: description of each step, and whether it is completed.
         """
-        self._own = followed(self._own, steps)
+        self._own = follow_steps(self._own, steps)
 
     def tested(self, outcome: RunOutcome) -> Decision:
         """Decide after a run of the tests.
@@ -241,7 +241,7 @@ class AgentLoop:
         outcome = self._trend.moved(outcome, is_turn=self._has_turned)
         self._plan = self._planned(outcome)
         if self._has_turned and outcome.is_edited:
-            self._own = attempted(self._own)
+            self._own = count_attempt(self._own)
         standing = self._standing(outcome)
         trip = self._supervisor.observe(result_of(outcome, TESTS, self.turns))
         decision = self._strategy.decide(standing)
@@ -304,14 +304,14 @@ class AgentLoop:
             "version": _VERSION,
             "guard": self._guard.state(),
             "supervisor": self._supervisor.state(),
-            "fix_plan": to_dict(self._plan),
+            "fix_plan": plan_to_dict(self._plan),
             "responses": self._responses,
             "errors": self._errors,
             "failing": self._trend.failing,
             "vain": self._trend.vain,
             "repeats": self._repeats,
             "work": self._work,
-            "own_plan": to_dict(self._own),
+            "own_plan": plan_to_dict(self._own),
             "error": self._error,
         }
 
@@ -338,14 +338,14 @@ class AgentLoop:
         loop._guard.forgive()
         loop._supervisor = Supervisor.from_state(saved.plain("supervisor"))
         loop._supervisor.forget(TESTS)
-        loop._plan = from_dict(saved.plain("fix_plan"))
+        loop._plan = plan_from_dict(saved.plain("fix_plan"))
         loop._trend = Trend(patience, saved.wholes("failing"), saved.whole("vain"))
         loop._responses = saved.texts("responses")[-_RESPONSES:]
         loop._errors = saved.texts("errors")[-_ERRORS:]
         if "repeats" in saved.names():  # earlier releases did not save it
             loop._repeats, loop._error = saved.whole("repeats"), saved.text("error")
             loop._work = saved.texts("work")[-_WORK:]
-            loop._own = from_dict(saved.plain("own_plan"))
+            loop._own = plan_from_dict(saved.plain("own_plan"))
         if loop._responses:
             loop._analysis = loop._analyzed(loop._responses.pop())
         return loop
@@ -376,7 +376,7 @@ class AgentLoop:
 
     def _planned(self, outcome: RunOutcome) -> FixPlan:
         """The plan after a run; with another step next, the supervisor forgets the results of the tests."""
-        plan = updated(
+        plan = update_plan(
             self._plan,
             outcome.causes,
             is_complete=outcome.is_complete and not outcome.doubt and not outcome.not_run,

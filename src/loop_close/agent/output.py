@@ -87,7 +87,9 @@ class Claude(OutputReader):
         reason = text_of(event.get("terminal_reason"))
         self.is_error = is_error is True or subtype.startswith("error") or reason in _FAILURES
         self.answer = text_of(event.get("result"))
-        self.error = _trouble(event) or (reason if subtype == "success" else subtype) if self.is_error else ""
+        self.error = (
+            _claude_errors(event) or (reason if subtype == "success" else subtype) if self.is_error else ""
+        )
         self._pay(event)
         return True
 
@@ -99,7 +101,7 @@ class Claude(OutputReader):
         self.cost = money_of(self.cost + self._costs[session] - before)
 
 
-def _trouble(event: Mapping[str, Any]) -> str:
+def _claude_errors(event: Mapping[str, Any]) -> str:
     errors = event.get("errors")
     return "\n".join(text_of(each) for each in errors) if isinstance(errors, list) else ""
 
@@ -119,9 +121,9 @@ def is_of_claude(event: Mapping[str, Any]) -> bool:
 # After cursor.com/docs/cli/reference/output-format. The results of tools and the parts that
 # ``--stream-partial-output`` writes are after events of version 2026.01.28, recorded by reifying/cursor-hack.
 
-_SUFFIX = "ToolCall"
+_CURSOR_SUFFIX = "ToolCall"
 # Of a result, what differs from call to call though nothing else does.
-_VOLATILE = ("Time", "Ms", "Id", "pid")
+_CURSOR_VOLATILE = ("Time", "Ms", "Id", "pid")
 
 
 class Cursor(Claude):
@@ -163,7 +165,7 @@ class Cursor(Claude):
             return False
         self._is_own = True
         key = text_of(event.get("call_id")) or text_of(call.get("toolCallId"))
-        tool, body = _tool(call)
+        tool, body = _cursor_call(call)
         given = body.get("args")
         if event.get("subtype") == "started":
             self._keep_parts()
@@ -175,7 +177,7 @@ class Cursor(Claude):
     def _end(self, key: str, tool: str, given: Any, result: Mapping[str, Any]) -> None:
         if given is not None:  # the beginning may have been cut off
             self.calls.begin(key, tool, given)
-        self.calls.end(key, _content(result), is_error=_is_error(result))
+        self.calls.end(key, _cursor_content(result), is_error=_is_cursor_error(result))
 
     def _result(self, event: Mapping[str, Any]) -> bool:
         if not isinstance(event.get("subtype"), str) and not isinstance(event.get("is_error"), bool):
@@ -203,22 +205,22 @@ class Cursor(Claude):
         return super().result()
 
 
-def _tool(call: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+def _cursor_call(call: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """The tool's name, which is a key, and what is below it."""
     for key, value in call.items():
-        if key.endswith(_SUFFIX):
+        if key.endswith(_CURSOR_SUFFIX):
             body = fields_of(value)
             args = fields_of(body.get("args"))
             name = mcp_name(args.get("providerIdentifier"), args.get("toolName"))
-            return name or key.removesuffix(_SUFFIX), body
+            return name or key.removesuffix(_CURSOR_SUFFIX), body
     return "", {}
 
 
-def _is_error(result: Mapping[str, Any]) -> bool:
+def _is_cursor_error(result: Mapping[str, Any]) -> bool:
     return "success" not in result or fields_of(result["success"]).get("isError") is True
 
 
-def _content(result: Mapping[str, Any]) -> Any:
+def _cursor_content(result: Mapping[str, Any]) -> Any:
     body = next((value for value in result.values() if isinstance(value, Mapping)), {})
     if "stdout" in body or "stderr" in body:
         return "\n".join(filter(None, (text_of(body.get("stdout")), text_of(body.get("stderr")))))
@@ -228,7 +230,7 @@ def _content(result: Mapping[str, Any]) -> Any:
         )
     if isinstance(body.get("content"), str):
         return body["content"]
-    return {key: value for key, value in body.items() if not key.endswith(_VOLATILE)}
+    return {key: value for key, value in body.items() if not key.endswith(_CURSOR_VOLATILE)}
 
 
 #: The readers of JSON formats; the first that recognizes the output wins. Cursor comes before Claude Code, as it has

@@ -243,7 +243,7 @@ def _counted(line: str) -> PrintedCounts | None:
 
 Kind = Literal["prose", "item", "todo", "heading", "code", "quote", "test", "blank"]
 
-# Of longer responses the end is read: it says what came of it.
+# Of longer responses the end is read: it has the result.
 MAX_CHARACTERS = 1_000_000
 MAX_LINES = 20_000
 MAX_LINE = 10_000
@@ -463,6 +463,9 @@ def _split(kind: Kind, text: str) -> Iterator[Sentence]:
             part = piece[start : start + MAX_SENTENCE].strip()
             if part:
                 yield Sentence(kind=kind, text=part)
+
+
+# --- the records of an analysis
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

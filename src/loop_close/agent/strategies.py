@@ -414,7 +414,7 @@ class FixPlan:
         return next((n for n, step in enumerate(self.steps) if step.is_open), len(self.steps))
 
 
-def followed(plan: FixPlan, steps: Sequence[tuple[str, bool]]) -> FixPlan:
+def follow_steps(plan: FixPlan, steps: Sequence[tuple[str, bool]]) -> FixPlan:
     """A plan of a user's own steps in their current state; attempts are kept by description.
 
     :param steps: (description, whether it is completed), in the order in which they are to be taken.
@@ -428,7 +428,7 @@ def followed(plan: FixPlan, steps: Sequence[tuple[str, bool]]) -> FixPlan:
     return FixPlan(steps=tuple(made))
 
 
-def attempted(plan: FixPlan) -> FixPlan:
+def count_attempt(plan: FixPlan) -> FixPlan:
     """The plan after one more attempt at its current step."""
     at = plan.current_step
     return FixPlan(
@@ -436,7 +436,7 @@ def attempted(plan: FixPlan) -> FixPlan:
     )
 
 
-def updated(
+def update_plan(
     plan: FixPlan,
     causes_now: Mapping[str, str],
     *,
@@ -484,13 +484,13 @@ _VERSION = 1
 _STATES = ("open", "completed")
 
 
-def to_dict(plan: FixPlan) -> dict[str, Any]:
+def plan_to_dict(plan: FixPlan) -> dict[str, Any]:
     """Plain values that JSON keeps as they are."""
     return {"version": _VERSION, "steps": [_step_to_dict(step) for step in plan.steps]}
 
 
-def from_dict(data: object) -> FixPlan:
-    """The plan that :func:`to_dict` made the values of.
+def plan_from_dict(data: object) -> FixPlan:
+    """The plan that :func:`plan_to_dict` made the values of.
 
     :raises ValueError: naming the field that is missing or damaged; nothing is taken over then.
     """

@@ -319,6 +319,9 @@ def _what(kind: TripKind, count: int, length: int, *, is_error: bool) -> str:
 Kind = Literal["success", "error", "stalled", "advanced", "infrastructure"]
 
 
+# --- results of tools, and what they are compared by
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolResult:
     """The result of a tool call.

@@ -249,7 +249,7 @@ START = "SessionStart"
 
 def is_start(document: Document, event: str) -> bool:
     """Whether the session begins, or goes on after a break: hosts say the same when they shorten its context."""
-    return event == START and text(document, "source") != "compact"
+    return event == START and text_in(document, "source") != "compact"
 
 
 def needed(document: Document, *keys: str) -> str:
@@ -258,7 +258,7 @@ def needed(document: Document, *keys: str) -> str:
     :raises PayloadError: when none has, or another type.
     """
     for key in keys:
-        if found := text(document, key):
+        if found := text_in(document, key):
             return found
     raise PayloadError(f"{' and '.join(keys)} is missing or empty")
 
@@ -268,10 +268,10 @@ def session_of(document: Document) -> str:
 
     :raises PayloadError: if it is missing.
     """
-    return " ".join(filter(None, (needed(document, "session_id"), text(document, "agent_id"))))
+    return " ".join(filter(None, (needed(document, "session_id"), text_in(document, "agent_id"))))
 
 
-def text(document: Document, key: str) -> str:
+def text_in(document: Document, key: str) -> str:
     """A text; empty if the key is missing or null.
 
     :raises PayloadError: for another type.
@@ -280,12 +280,12 @@ def text(document: Document, key: str) -> str:
     return _whole(value) if isinstance(value, str) else ""
 
 
-def folder(document: Document, key: str) -> str:
+def folder_in(document: Document, key: str) -> str:
     """A path; empty if the key is missing or null.
 
     :raises PayloadError: for another type, and for what no path can be.
     """
-    found = text(document, key)
+    found = text_in(document, key)
     if "\0" in found:
         raise PayloadError(f"{key} is not a path: it contains a NUL byte")
     if len(found) > _LONGEST_PATH:
@@ -293,17 +293,17 @@ def folder(document: Document, key: str) -> str:
     return found
 
 
-def first_folder(document: Document, key: str) -> str:
+def first_folder_in(document: Document, key: str) -> str:
     """The first path of a list; empty if there is none.
 
     :raises PayloadError: for another type.
     """
-    for item in items(document, key)[:1]:
-        return folder({key: item}, key)
+    for item in items_in(document, key)[:1]:
+        return folder_in({key: item}, key)
     return ""
 
 
-def flag(document: Document, key: str) -> bool:
+def flag_in(document: Document, key: str) -> bool:
     """A boolean; False if the key is missing or null.
 
     :raises PayloadError: for another type.
@@ -311,7 +311,7 @@ def flag(document: Document, key: str) -> bool:
     return _typed(document, key, bool, "a boolean") is True
 
 
-def count(document: Document, key: str) -> int | None:
+def count_in(document: Document, key: str) -> int | None:
     """A number of times; None if the key is missing or null.
 
     :raises PayloadError: for another type, and below 0.
@@ -324,7 +324,7 @@ def count(document: Document, key: str) -> int | None:
     return value
 
 
-def items(document: Document, key: str) -> Sequence[object]:
+def items_in(document: Document, key: str) -> Sequence[object]:
     """A list; empty if the key is missing or null.
 
     :raises PayloadError: for another type.
@@ -333,7 +333,7 @@ def items(document: Document, key: str) -> Sequence[object]:
     return value if isinstance(value, list) else ()
 
 
-def inner(document: Document, key: str) -> Document:
+def object_in(document: Document, key: str) -> Document:
     """An object; empty if the key is missing or null.
 
     :raises PayloadError: for another type.
@@ -377,15 +377,15 @@ def answer_with(
     build: Callable[[str], Mapping[str, object]], limit: int = LIMIT
 ) -> Callable[[Payload, str], str]:
     """A way to answer: the object that ``build`` makes of the fitted text; empty for a blank text."""
-    return lambda payload, text: line(build(fitted(text, limit))) if text.strip() else ""
+    return lambda payload, text: answer_line(build(fitted(text, limit))) if text.strip() else ""
 
 
 def end_run(payload: Payload, reason: str) -> str:
     """End the run as Claude Code and those after its model do; the person sees the reason."""
-    return line({"continue": False, "stopReason": fitted(reason, LIMIT)})
+    return answer_line({"continue": False, "stopReason": fitted(reason, LIMIT)})
 
 
-def line(answer: Mapping[str, object]) -> str:
+def answer_line(answer: Mapping[str, object]) -> str:
     """The answer as compact JSON in ASCII: whatever the encoding of standard output, it arrives."""
     return json.dumps(answer, separators=(",", ":"))
 

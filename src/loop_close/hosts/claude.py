@@ -14,21 +14,21 @@ from loop_close.hosts import (
     HookLocation,
     Host,
     Payload,
+    answer_line,
     answer_with,
     command_line,
     document_of,
     end_run,
     event_of,
     fitted,
-    flag,
-    folder,
+    flag_in,
+    folder_in,
     group_of,
     is_start,
-    items,
+    items_in,
     json_config,
-    line,
     session_of,
-    text,
+    text_in,
 )
 
 _STOPS = ("Stop", "SubagentStop")
@@ -44,29 +44,29 @@ def read(data: bytes) -> Payload:
     event = event_of(document, "hook_event_name", (*_STOPS, _FAILURE, START))
     return Payload(
         session=session_of(document),
-        cwd=folder(document, "cwd"),
+        cwd=folder_in(document, "cwd"),
         event=event,
         is_stop=event in _STOPS,
         is_start=is_start(document, event),
-        is_again=flag(document, "stop_hook_active"),
-        is_interrupted=flag(document, "is_interrupt"),
+        is_again=flag_in(document, "stop_hook_active"),
+        is_interrupted=flag_in(document, "is_interrupt"),
         is_waiting=_is_waiting(document),
-        message=text(document, "last_assistant_message"),
+        message=text_in(document, "last_assistant_message"),
     )
 
 
 def _is_waiting(document: Document) -> bool:
     """Whether anything else than the agent itself is under way, and would wake it."""
-    agent = text(document, "agent_id")
-    tasks = items(document, "background_tasks")
+    agent = text_in(document, "agent_id")
+    tasks = items_in(document, "background_tasks")
     others = [task for task in tasks if not (agent and isinstance(task, dict) and task.get("id") == agent)]
-    return bool(others or items(document, "session_crons"))
+    return bool(others or items_in(document, "session_crons"))
 
 
 def _context(payload: Payload, text: str) -> str:
     """Let the agent read the text."""
     context = {"hookEventName": payload.event, "additionalContext": fitted(text, LIMIT)}
-    return line({"hookSpecificOutput": context}) if text.strip() else ""
+    return answer_line({"hookSpecificOutput": context}) if text.strip() else ""
 
 
 _block = answer_with(lambda text: {"decision": "block", "reason": text})

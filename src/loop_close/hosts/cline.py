@@ -16,10 +16,10 @@ from loop_close.hosts import (
     command_line,
     document_of,
     event_of,
-    first_folder,
-    folder,
-    inner,
+    first_folder_in,
+    folder_in,
     needed,
+    object_in,
 )
 
 _LIMIT = 50_000
@@ -40,7 +40,8 @@ def read(data: bytes) -> Payload:
     document = document_of(data)
     return Payload(
         session=needed(document, "taskId"),
-        cwd=first_folder(document, "workspaceRoots") or folder(inner(document, "workspaceInfo"), "rootPath"),
+        cwd=first_folder_in(document, "workspaceRoots")
+        or folder_in(object_in(document, "workspaceInfo"), "rootPath"),
         event=event_of(document, "hookName", ("PostToolUse", "tool_result")),
         is_stop=False,
     )

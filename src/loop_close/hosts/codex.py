@@ -17,13 +17,13 @@ from loop_close.hosts import (
     document_of,
     end_run,
     event_of,
-    flag,
-    folder,
+    flag_in,
+    folder_in,
     group_of,
     is_start,
     json_config,
     session_of,
-    text,
+    text_in,
 )
 
 
@@ -36,12 +36,12 @@ def read(data: bytes) -> Payload:
     event = event_of(document, "hook_event_name", ("Stop", "SubagentStop", START))
     return Payload(
         session=session_of(document),
-        cwd=folder(document, "cwd"),
+        cwd=folder_in(document, "cwd"),
         event=event,
         is_stop=event != START,
         is_start=is_start(document, event),
-        is_again=flag(document, "stop_hook_active"),
-        message=text(document, "last_assistant_message"),
+        is_again=flag_in(document, "stop_hook_active"),
+        message=text_in(document, "last_assistant_message"),
     )
 
 

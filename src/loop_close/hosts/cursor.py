@@ -16,14 +16,14 @@ from loop_close.hosts import (
     Payload,
     answer_with,
     command_line,
-    count,
+    count_in,
     document_of,
     event_of,
-    first_folder,
-    folder,
+    first_folder_in,
+    folder_in,
     json_config,
     needed,
-    text,
+    text_in,
 )
 
 _LOOPS = 5
@@ -35,15 +35,15 @@ def read(data: bytes) -> Payload:
     :raises PayloadError: when it cannot be understood.
     """
     document = document_of(data)
-    loop_count = count(document, "loop_count")
+    loop_count = count_in(document, "loop_count")
     return Payload(
         session=needed(document, "conversation_id", "session_id"),
-        cwd=first_folder(document, "workspace_roots") or folder(document, "cwd"),
+        cwd=first_folder_in(document, "workspace_roots") or folder_in(document, "cwd"),
         event=event_of(document, "hook_event_name", ("stop",)),
         is_stop=True,
         is_again=bool(loop_count),
         loop_count=loop_count,
-        is_interrupted=text(document, "status") in ("aborted", "error"),
+        is_interrupted=text_in(document, "status") in ("aborted", "error"),
     )
 
 

@@ -17,13 +17,13 @@ from loop_close.hosts import (
     document_of,
     end_run,
     event_of,
-    flag,
-    folder,
+    flag_in,
+    folder_in,
     group_of,
     is_start,
     json_config,
     needed,
-    text,
+    text_in,
 )
 
 
@@ -36,12 +36,12 @@ def read(data: bytes) -> Payload:
     event = event_of(document, "hook_event_name", ("AfterAgent", START))
     return Payload(
         session=needed(document, "session_id"),
-        cwd=folder(document, "cwd"),
+        cwd=folder_in(document, "cwd"),
         event=event,
         is_stop=event != START,
         is_start=is_start(document, event),
-        is_again=flag(document, "stop_hook_active") or None,
-        message=text(document, "prompt_response"),
+        is_again=flag_in(document, "stop_hook_active") or None,
+        message=text_in(document, "prompt_response"),
         is_all_said=True,
     )
 

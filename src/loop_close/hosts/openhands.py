@@ -19,11 +19,11 @@ from loop_close.hosts import (
     command_line,
     document_of,
     event_of,
-    folder,
+    folder_in,
     group_of,
     json_config,
     needed,
-    text,
+    text_in,
 )
 
 
@@ -35,11 +35,11 @@ def read(data: bytes) -> Payload:
     document = document_of(data)
     return Payload(
         session=needed(document, "session_id"),
-        cwd=folder(document, "working_dir"),
+        cwd=folder_in(document, "working_dir"),
         event=event_of(document, "event_type", ("Stop",)),
         is_stop=True,
         is_again=None,
-        message=text(document, "message"),
+        message=text_in(document, "message"),
     )
 
 
