@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from loop_close.agent.gate import CAP, GateAnswer, Situation, answer
+from loop_close.agent.guard import CAP, GateAnswer, Situation, answer
 
 RED = Situation(
     run=7,

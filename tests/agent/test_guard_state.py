@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loop_close.agent import StateError
 from loop_close.agent.guard import Limits, SafetyGuard
-from loop_close.agent.saved import StateError
 
 anything = st.text(st.characters(exclude_categories=()), max_size=20)
 

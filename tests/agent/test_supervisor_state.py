@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.agent.saved import StateError
+from loop_close.agent import StateError
 from loop_close.agent.supervisor import Supervisor, SupervisorLimits, ToolResult
 
 

@@ -12,7 +12,7 @@ import pytest
 from cli.cli_harness import environment, loop_close, started
 from cli.remembered import called
 
-from loop_close.agent.gate import CAP
+from loop_close.agent.guard import CAP
 from loop_close.cli import project_state
 from loop_close.cli.hook import sessions
 

@@ -6,7 +6,7 @@ import pytest
 from cli.remembered import called, remember
 from cli_harness import loop_close
 
-from loop_close.agent.gate import CAP
+from loop_close.agent.guard import CAP
 
 SAYS = "I changed the parser, but it still fails.\n\nAssertionError: assert 2 == 3\n"
 SETTINGS = '[tool.loop-close]\nstrategy = "{}"\n'

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from loop_close.agent import StateReader
 from loop_close.agent.analyzer import REPEATS, ResponseAnalyzer, error_pattern, errors_in
 from loop_close.agent.guard import LimitReached, Limits, SafetyGuard
 from loop_close.agent.output_reader import AgentOutput
 from loop_close.agent.response import AnalysisContext, AnalysisResult, lines_of
-from loop_close.agent.saved import StateReader
 from loop_close.agent.strategies import (
     FIX_PLAN,
     Decision,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from loop_close.agent import is_number
 from loop_close.agent.output_reader import (
     AgentOutput,
     LastMessage,
@@ -16,7 +17,6 @@ from loop_close.agent.output_reader import (
     text_of,
     words_of,
 )
-from loop_close.agent.saved import is_number
 from loop_close.text import fields_of, objects_of
 
 # Gemini CLI: ``gemini --output-format json`` and ``stream-json``.

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from loop_close.agent.saved import is_finite, is_number
+from loop_close.agent import is_finite, is_number
 from loop_close.agent.supervisor import ToolResult
 from loop_close.text import fields_of, objects_of, parsed_json, sanitize
 

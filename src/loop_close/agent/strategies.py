@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from loop_close.agent import StateError, StateReader, check_whole
 from loop_close.agent.response import ENOUGH, TESTS, AnalysisResult, combined, confidence
-from loop_close.agent.saved import StateError, StateReader, check_whole
 from loop_close.memory import Breaker
 from loop_close.text import fault_text, one_line
 

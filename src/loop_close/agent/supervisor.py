@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from loop_close.agent.saved import StateError, StateReader, check_whole
+from loop_close.agent import StateError, StateReader, check_whole
 from loop_close.memory import Progress, Step
 from loop_close.progress.compare import attempts
 from loop_close.progress.fingerprints import is_infrastructure_text

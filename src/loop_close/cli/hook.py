@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loop_close import files
-from loop_close.agent.gate import BEFORE, LOST, NOT_RUN, GateAnswer, Situation, answer
+from loop_close.agent.guard import BEFORE, LOST, NOT_RUN, GateAnswer, Situation, answer
 from loop_close.cli import OutputError, Streams, UsageError
 from loop_close.cli.memory import NoRunError, read, shown
 from loop_close.cli.project import Project, project_at

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from loop_close import files
+from loop_close.agent import StateReader
 from loop_close.agent.loop import RunOutcome
-from loop_close.agent.saved import StateReader
 from loop_close.cli import UsageError
 from loop_close.cli.driven_tests import DrivenTests, Unfixed
 from loop_close.cli.memory import read
