@@ -144,7 +144,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import a public name from its home, once.
 
-    There is no ``__dir__`` beside it: who walks ``sys.modules`` (freezegun, for one) would import them all.
+    There is no ``__dir__`` beside it: a package that walks ``sys.modules``, such as freezegun, would import them all.
     """
     if name == "__version__":
         from importlib.metadata import version  # 20 ms that most starts of the command can do without

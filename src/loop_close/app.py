@@ -61,7 +61,7 @@ class SaveResult:
     :ivar report: the report with the source code that the prompt shows, over all sources.
     :ivar own: that of the run alone.
     :ivar prompt: the next prompt's text.
-    :ivar short: a shorter one to be shown where the prompt could not be written; empty where it was.
+    :ivar short: a shorter one to be shown where the prompt could not be written; empty if it was.
     :ivar problems: what could not be written, in a line each.
     """
 
@@ -98,7 +98,7 @@ def save(
             with contextlib.suppress(OSError):
                 folder = files.state_folder(targets.root)
                 stack.enter_context(locked(folder / _LOCK, _LONGEST))
-            report = replace(report, others=others())  # as they are now that nobody else writes
+            report = replace(report, others=others())  # read again under the lock
             return _save(report, targets, detectors, extra_sections, keeps=True)
 
 
@@ -204,7 +204,7 @@ def _over_sources(own: Report, root: Path) -> Report:
 
 
 def _narrowed(report: Report, root: Path) -> Report:
-    """A report of several sources, with what these tell of one another, and with the source code that is shown."""
+    """A report of several sources, with what they show about each other, and with source code."""
     if not report.sources:
         return report
     from loop_close.matrix import narrowed
@@ -235,7 +235,7 @@ def keep_report(root: Path, source: str, document: Mapping[str, Any]) -> None:
 
 
 def reports_of(root: Path, others: Iterable[OtherRun]) -> list[Part]:
-    """The kept reports of these runs, of those that ran on the files as they are; a damaged one is passed over."""
+    """The kept reports of these runs, of those that ran on the current files; a damaged one is passed over."""
     if (root / files.REPORTS).is_symlink():
         return []
     found = (_part(files.of_source(root, each.source), each) for each in others if each.is_current)
@@ -272,7 +272,7 @@ def with_sources(report: Report, root: Path) -> Report:
 
 
 def _with_lines(cause: RootCause, progress: Progress | None, root: Path) -> RootCause:
-    """The cause, its suspects with the lines that no count has told, those whose source is shown with it."""
+    """The cause; its suspects with their missing lines, and some with their source."""
     found = [each if each.end_line else _placed(each, progress, root) for each in cause.suspects]
     return replace(cause, suspects=(*(_with_source(s, progress, root) for s in found[:2]), *found[2:]))
 

@@ -61,7 +61,7 @@ def known_lines(text: str) -> str:
     """The entries of our setting ``known``, in whatever form the file has them: a comment for each.
 
     :param text: of the root's ``pyproject.toml``.
-    :returns: nothing where there are none, or they are not valid: then no test runs.
+    :returns: nothing if there are none, or they are not valid: then no test runs.
     """
     if "known" not in text or "loop-close" not in text:
         return ""
@@ -166,7 +166,7 @@ def texts_at_head(root: Path) -> dict[str, str]:
 def new_baseline(root: Path, entries: Entries | None, contents: Mapping[str, bytes]) -> NewBaseline | None:
     """The tests as a run saw them, to be kept in the history.
 
-    :param entries: all files of the project; None where they are not known.
+    :param entries: all files of the project; None if they are not known.
     :param contents: by digest, of Python files that were read now; of others the history has them.
     """
     if entries is None:
@@ -308,7 +308,7 @@ def _judged(
         return replace(change, state="accepted")
     from loop_close.testcode.changes import is_named_by_known
 
-    # A new entry of the setting ``known``, or a new name that one matches, is for a failure that nobody has seen yet.
+    # A new entry of the setting ``known``, or a new name that one matches, is for a failure that was not seen before.
     is_entry = (change.file, change.test) == (_SETTINGS, "known")
     is_new = is_new and not (is_entry or is_named_by_known(change.what))
     is_asked = is_new or change.kind == "no-edit" or change.fingerprint in asked

@@ -87,7 +87,7 @@ class Ended:
 
     @property
     def output(self) -> str:
-        """The end of its standard output; empty where it printed where we do."""
+        """The end of its standard output; empty if it printed to our own streams."""
         return self.outputs[0] if self.outputs else ""
 
 
@@ -175,7 +175,7 @@ class _Output:
 
     A thread for each channel: a reader of ours that does not read must not keep us from seeing the time limit.
 
-    :ivar closed: set when all channels have come to their end.
+    :ivar closed: set when all channels have ended.
     """
 
     def __init__(self, channels: Sequence[Channel]) -> None:
@@ -227,7 +227,7 @@ class Channel:
     :param limit: how many bytes at the end are kept.
     :param terminal: the number of a stream of ours: if that is a terminal, the command gets one of the same size.
     :ivar tail: the end of all that came.
-    :ivar problem: why the rest could not be passed on; empty if nobody reads it any more.
+    :ivar problem: why the rest could not be passed on; empty if no one reads it any more.
     """
 
     def __init__(
@@ -260,7 +260,7 @@ class Channel:
     def pass_on(self) -> int:
         """Move what is there.
 
-        :returns: the number of bytes; 0 at the end. If nobody reads the bytes any more, that is the end, too: the
+        :returns: the number of bytes; 0 at the end. If no one reads the bytes any more, that is the end, too: the
             command notices it, as it would without us.
         """
         try:
@@ -448,7 +448,7 @@ class SignalForwarder:
         if self._blocked:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, self._blocked)
         for number, handler in self._before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]  # what signal.signal gave
+            signal.signal(number, handler)  # type: ignore[arg-type]  # what signal.signal returned
 
     def attend(self, process: subprocess.Popen[bytes], channels: Sequence[Channel]) -> None:
         """Forward to this process from now on, and give its terminals the size of ours."""

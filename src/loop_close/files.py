@@ -35,7 +35,7 @@ RUNNING_TEXT = f"""{RUNNING}
 This file is rewritten when the run ends. If no test run is active, the run was killed.
 The report of the run before, if tests failed in it: `{REPORT}`; the failing tests: `{FAILED}`.
 """
-#: Longer names of sources are cut, and told apart by a digest.
+#: Longer names of sources are cut, and distinguished by a digest.
 _LONGEST_NAME = 100
 # Of a file these many bytes say whether it is ours.
 _ENOUGH = 200
@@ -46,7 +46,7 @@ class UnusablePathError(ValueError):
 
 
 def check_writable(path: Path, is_ours: Callable[[Path], bool]) -> None:
-    """Make sure that ``path`` can be replaced by a file of ours; its folder is made if need be.
+    """Make sure that ``path`` can be replaced by a file of ours; make its folder if necessary.
 
     :param is_ours: whether we wrote the file that is there.
     :raises UnusablePathError: for a folder, a folder that cannot be written, or a file that is not ours.
@@ -119,7 +119,7 @@ def is_finished(path: Path) -> bool:
 
 
 def is_green(path: Path) -> bool:
-    """Whether a prompt that we wrote says that all is well.
+    """Whether a prompt that we wrote is green.
 
     :raises OSError: when it cannot be read.
     """
@@ -127,7 +127,7 @@ def is_green(path: Path) -> bool:
 
 
 def is_green_but_for_known(path: Path) -> bool:
-    """Whether a prompt that we wrote says that all is well but for failures that are known: pytest ends with 1 then.
+    """Whether a prompt that we wrote is green but for known failures: pytest ends with 1 then.
 
     :raises OSError: when it cannot be read.
     """
@@ -266,7 +266,7 @@ def of_source(root: Path, source: str, suffix: str = ".json") -> Path:
 def outside(root: Path, name: str) -> Path | None:
     """A file for what is kept of a project outside of it: in the user's state folder, not made yet.
 
-    :returns: None where that folder lies in the project.
+    :returns: None if that folder lies in the project.
     """
     try:
         from _blake2 import blake2b  # a hook is waited for, and hashlib loads OpenSSL first
@@ -355,9 +355,9 @@ def _line_of(nodeid: str) -> str:
 
 
 def read_failed(root: Path, source: str = "") -> list[str]:
-    """The node ids of :func:`write_failed`, of the source where it has a list; empty where there is none.
+    """The node ids of :func:`write_failed`, of the source where it has a list; empty if there is none.
 
-    :raises ValueError: for a line that is no node id.
+    :raises ValueError: for a line that is not a node id.
     :raises OSError: when the file is there and cannot be read.
     """
     path = of_source(root, source, LIST) if source else root / FAILED
@@ -378,9 +378,9 @@ def _nodeid_of(line: str) -> str:
 
 
 def settings_table(root: Path) -> Mapping[str, Any]:
-    """``[tool.loop-close]`` of the root's ``pyproject.toml``; empty where there is none.
+    """``[tool.loop-close]`` of the root's ``pyproject.toml``; empty if there is none.
 
-    :raises UnusablePathError: when the file is no TOML.
+    :raises UnusablePathError: when the file is not TOML.
     """
     path = root / "pyproject.toml"
     try:
@@ -406,8 +406,8 @@ def settings_table(root: Path) -> Mapping[str, Any]:
 class Targets(NamedTuple):
     """Where to write.
 
-    :ivar json: None where no JSON report is wanted.
-    :ivar history: None where nothing is to be remembered.
+    :ivar json: None if no JSON report is wanted.
+    :ivar history: None if nothing is to be remembered.
     """
 
     root: Path

@@ -1,4 +1,4 @@
-"""From what was observed to what it comes to: evidence, root causes, verdict, stall reason."""
+"""From an observation to a report: evidence, root causes, verdict, stall reason."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def close(
     detectors: Sequence[Detector] = DEFAULT_DETECTORS,
     faults: Sequence[str] = (),
 ) -> Report:
-    """From what was observed to what it comes to. Pure: the same observation gives the same report.
+    """The report of an observation. Pure: the same observation gives the same report.
 
     :param faults: what went wrong with extensions, in a line each; they become ``detector-error`` evidence.
     """
@@ -85,9 +85,9 @@ def close(
 def judge(
     observation: Observation, evidence: Sequence[Evidence], detectors: Sequence[Detector] = DEFAULT_DETECTORS
 ) -> Report:
-    """What the evidence comes to: root causes, verdict, stall reason.
+    """The report of the evidence: root causes, verdict, stall reason.
 
-    Evidence that stands on no failure (comments, warnings) is a cause only where an exit code or its absence says
+    Evidence without a failure (comments, warnings) is a cause only where an exit code or its absence says
     that something is wrong and nothing else explains it.
     """
     priorities = {d.kind: d.priority for d in reversed(in_order(detectors))}
@@ -107,7 +107,7 @@ def judge(
 
 
 def promoted(evidence: Sequence[Evidence], priorities: Mapping[str, int]) -> Iterator[Evidence]:
-    """The evidence, what is most blocking of it standing for failures."""
+    """The evidence, of which the most blocking kind represents failures."""
     kinds = {e.kind for e in evidence if e.kind != DETECTOR_ERROR.kind}
     first = min(kinds, key=lambda kind: (priorities.get(kind, 999), kind), default=None)
     for found in evidence:

@@ -31,13 +31,13 @@ _MAX_LABEL = 300
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LoopClosureReport:
-    """What a run comes to.
+    """The report of a run.
 
-    :ivar stall_reason: such as ``3 test failures detected``; ``no-stall-detected`` when all is well,
-        ``no-patterns-matched`` when something is wrong and nothing in the output tells what.
+    :ivar stall_reason: such as ``3 test failures detected``; ``no-stall-detected`` for a green run,
+        ``no-patterns-matched`` when the run failed and the output does not show why.
     :ivar next_prompt: markdown for the agent's next turn. Advice: nothing in it is to be run unseen.
     :ivar evidence: what the detectors found, most blocking kind first; labels and snippets are bounded and hold
-        no credentials. The failure that evidence stands on is as it was read: show it by way of the prompt.
+        no credentials. The failure behind evidence is unredacted: show it by way of the prompt.
     :ivar exit_code: None when it is not known.
     """
 

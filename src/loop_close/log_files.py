@@ -70,7 +70,7 @@ class Tail:
 
 
 def to_tail(file: BinaryIO) -> bytes:
-    """Go to what is kept; what the file begins with, where that is not read."""
+    """Go to the part that is read; return the file's first bytes if they are before it."""
     if not file.seekable():
         return b""
     mark = file.read(_MARK)
@@ -96,7 +96,7 @@ class UnreadError(ValueError):
 def log_names(directory: str) -> Iterator[str]:
     """The files below a directory, relative to it, with ``/`` between the parts, in no order.
 
-    Nothing of what was found is kept, so that the number of files is no matter. Links are not followed; they are
+    Nothing of what was found is kept, so that the number of files does not matter. Links are not followed; they are
     names as well. A directory that cannot be listed is a name that ends in ``/``.
     """
     folders = [""]

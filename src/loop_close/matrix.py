@@ -130,7 +130,7 @@ def _by_branches(
 
 
 def _holds(node: ast.expr, made: Provenance) -> bool | None:
-    """Whether a condition holds for an interpreter and a platform; None where it depends on something else."""
+    """Whether a condition holds for an interpreter and a platform; None if it depends on something else."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         inner = _holds(node.operand, made)
         return None if inner is None else not inner
@@ -159,7 +159,7 @@ def _compared(operator: ast.cmpop, left: Any, right: Any) -> bool | None:
 
 
 def _value(node: ast.expr, made: Provenance) -> Any:
-    """A literal, or what ``sys`` says there; None where that is not known."""
+    """A literal, or what ``sys`` says there; None if that is unknown."""
     text = ast.unparse(node) if isinstance(node, ast.Attribute | ast.Subscript) else ""
     name, _, version = made.interpreter.partition("-")
     numbers = tuple(int(part) for part in version.split(".") if part.isdecimal())

@@ -66,7 +66,7 @@ class Part(NamedTuple):
 
     :ivar name: the input's name, as a user knows it.
     :ivar digest: the same for the same observation: an input that is given twice counts once.
-    :ivar run: its number among the runs of its source, 0 where that is not known.
+    :ivar run: its number among the runs of its source, 0 if that is unknown.
     """
 
     name: str
@@ -191,7 +191,7 @@ def _own_verdict(document: Mapping[str, Any], source: str) -> object:
 
 
 def part_of_junit(name: str, observation: Observation) -> Part:
-    """A JUnit file as a part: its source is called as the file, as nothing else tells them apart."""
+    """A JUnit file as a part: its source has the name of the file, as nothing else distinguishes them."""
     made = replace(observation, source=name.rpartition("/")[2].removesuffix(".xml") or "junit")
     return Part(name, _digest(packed(made)), made)
 
@@ -201,7 +201,7 @@ def _digest(text: str) -> str:
 
 
 def joined(parts: Iterable[Part], rejected: Sequence[tuple[str, str]] = ()) -> Merged:
-    """What the parts come to together.
+    """The parts as one report.
 
     Parts of another commit, or of another run of the CI system, than most are rejected.
     """
@@ -462,7 +462,7 @@ def _result(name: str, report: Report) -> SourceResult:
 
 
 def _counts(observations: Sequence[Observation], failures: Sequence[Failure]) -> Counts:
-    """Each test once: it fails if it does for any source. None passes where it is not known which do."""
+    """Each test once: it fails if it does for any source. None passes if it is unknown which do."""
     if len(observations) == 1:
         return observations[0].counts
     first = max(observations, key=lambda each: each.counts.passed + each.counts.failed)
@@ -483,7 +483,7 @@ def _counts(observations: Sequence[Observation], failures: Sequence[Failure]) ->
 def _causes(reports: Mapping[str, Report]) -> Iterator[RootCause]:
     """Each root cause once, with the suspects of the source that is surest; the most widespread first.
 
-    Environments that fail as a whole come last: they tell nothing of the program.
+    Environments that fail as a whole come last: they say nothing about the program.
     """
     found: dict[str, list[RootCause]] = defaultdict(list)
     for report in reports.values():

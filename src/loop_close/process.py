@@ -19,7 +19,7 @@ def is_pid(value: object) -> TypeGuard[int]:
 
 
 def birth_of(pid: int) -> str:
-    """When a process was started, in a unit of the system; empty where the system does not tell.
+    """When a process was started, in a unit of the system; empty if the system does not report it.
 
     Numbers of processes come round again, in containers at once. On Linux it is the 22nd field of
     ``/proc/PID/stat`` (proc(5)).
@@ -46,7 +46,7 @@ def is_alive(pid: int, birth: str) -> bool:
         os.kill(pid, 0) if os.name == "posix" else None
     except ProcessLookupError:
         return False
-    except OSError:  # it is somebody else's
+    except OSError:  # another user's process
         return True
     return os.name == "posix" or bool(now)
 
@@ -69,12 +69,12 @@ _STEP = 0.01
 
 @contextlib.contextmanager
 def locked(path: Path, longest: float | None = None) -> Iterator[bool]:
-    """Hold a lock, with a file that stays; whoever cannot have it in time goes on without.
+    """Hold a lock, with a file that stays; go on without the lock if it cannot be taken in time.
 
     A process that ends gives it back, however it ends.
 
     :param longest: seconds to wait for it, half a second by default.
-    :returns: whether it is held: not where the system or the file system has no such locks, or somebody else
+    :returns: whether it is held: not where the system or the file system has no such locks, or another process
         holds it all the time.
     """
     number = _opened(path)

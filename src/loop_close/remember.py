@@ -39,7 +39,7 @@ _MOST_NAMED = 300
 
 
 class RunContext(NamedTuple):
-    """What a door tells of a run beside its report.
+    """What the plugin or a command knows of a run beside its report.
 
     :ivar outcomes: of watched tests that did not fail, by node id.
     :ivar tells_outcomes: a test that is named nowhere did not run.
@@ -54,7 +54,7 @@ class RunContext(NamedTuple):
 class Memory:
     """One run's hold on the history; without one everything is as if it were the first run.
 
-    :ivar watched: tests that failed in the episode: what becomes of them has to be told.
+    :ivar watched: tests that failed in the episode: their outcome has to be reported.
     :ivar notes: what went wrong, in a line each.
     """
 
@@ -86,7 +86,7 @@ class Memory:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether there is nothing that a green run would have to be compared with, nor anything to be told."""
+        """Whether a green run has nothing to be compared with, and nothing has to be reported."""
         begun = self._begun
         is_told = begun is not None and (begun.killed or begun.has_others or begun.tests)
         return not (self.watched or self.notes or is_told)
@@ -153,11 +153,11 @@ class Memory:
                 self.notes += [note for note in history.notes if note not in self.notes]
 
     def _own(self) -> RunHandle | None:
-        """The run as it began; None where it was not, and in a process that a test has forked."""
+        """The run as it began; None if it was not, and in a process that a test has forked."""
         return self._begun if os.getpid() == self._process else None
 
     def abandon(self) -> None:
-        """The run is not to be remembered: no test was meant to run, or it did not come to that."""
+        """Do not record the run: no test was meant to run, or none could."""
         self._safely(self._abandon, None)
         self._begun = None
 
@@ -171,7 +171,7 @@ class Memory:
         """Remember a plain green run with nothing before it that it could be compared with.
 
         :param selection: how tests were chosen, of plain characters; empty for all.
-        :returns: False where there is something by now: then it has to be taken up.
+        :returns: False if there is something by now: then it has to be taken up.
         """
         is_kept = self._safely(lambda: self._keep_green(passed, skipped, selection), True)
         if is_kept:
@@ -222,7 +222,7 @@ class Memory:
         return self._own() is not None
 
     def fuller_calls(self) -> KeptCalls | None:
-        """What the tests of the last fuller run called; None where nothing is remembered of it."""
+        """What the tests of the last fuller run called; None if nothing is remembered of it."""
         return self._safely(self._fuller_calls, None) if self.is_kept else None
 
     def _fuller_calls(self) -> KeptCalls | None:
@@ -232,7 +232,7 @@ class Memory:
     def keep_calls(self, calls: Calls, tests: Collection[str], *, is_whole: bool) -> None:
         """Have this run's counts remembered along with it, unless those of an earlier one are fuller.
 
-        :param tests: node ids of all its tests; empty where they are not known.
+        :param tests: node ids of all its tests; empty if they are not known.
         :param is_whole: all tests were meant to run. A red one is taken for full only while most tests pass:
             what broke them all must not cost the counts to compare them with.
         """
@@ -243,7 +243,7 @@ class Memory:
         self._calls = NewCalls(calls=calls, most=most, tests=tests)
 
     def record_run(self, report: Report, settings: Settings, told: RunContext) -> Report:
-        """The report with what the run comes to against those before it, which is remembered.
+        """Record the run; return its report, compared with the runs before it.
 
         A run that is reported again, for an error after its end, keeps its result.
         """
@@ -324,7 +324,7 @@ class Memory:
     def _changes(
         self, history: SqliteHistory, begun: RunHandle, settings: Settings, report: Report
     ) -> list[ChangedTest]:
-        """What was done to the tests since the baseline; nothing where the signal is off.
+        """What was done to the tests since the baseline; nothing if the signal is off.
 
         A file that cannot be collected is red for that: what was done to it is judged once it can be. Code that looks
         made for the tests is looked for when they are green.
@@ -377,7 +377,7 @@ class Memory:
             self._lose(str(error))
         except OSError as error:
             self._lose(f"cannot write the history: {error.strerror or error}")
-        except Exception as fault:  # a fault of ours never costs the run
+        except Exception as fault:  # an internal error must not end the run
             self._lose(f"internal error of loop-close: {fault_text(fault)}")
         return otherwise
 
@@ -407,7 +407,7 @@ def begin(
     """The memory of a run that is about to start.
 
     :param path: the history's file; None for no memory.
-    :param leave_out: absolute paths that are no part of the program, such as what we write; None for what is not.
+    :param leave_out: absolute paths that are not part of the program, such as what we write; None for what is not.
     :param extra_roots: folders outside of the root that hold code of the program.
     :param interpreter: what runs the tests; runs of another one are of another source.
     :param selection: how the tests are chosen, empty for all.
@@ -430,7 +430,7 @@ def _below(root: Path, paths: Iterable[Path | None]) -> list[str]:
 
 
 def _is_asked(run: Run, episode: Episode) -> bool:
-    """Whether the run tells changes to tests for the first time that are to be asked about."""
+    """Whether the run is the first to report changes to tests that are asked about."""
     return any(change.state == "asked" and change.fingerprint not in episode.asked for change in run.tests)
 
 

@@ -31,8 +31,8 @@ class SettingsError(ValueError):
 class KnownEntry:
     """One entry of the setting ``known``: failures that are known and do not count.
 
-    :ivar test: a node id, in which ``*`` matches any characters; empty where the entry names a cause.
-    :ivar cause: the id of a root cause; empty where the entry names a test.
+    :ivar test: a node id, in which ``*`` matches any characters; empty if the entry names a cause.
+    :ivar cause: the id of a root cause; empty if the entry names a test.
     :ivar issue: where the failure is tracked, as the project wrote it; empty for nothing.
     :ivar until: the last day on which the entry counts, as ``2027-01-31``; empty for no end.
     """
@@ -49,7 +49,7 @@ class KnownEntry:
     def is_over(self, today: str) -> bool:
         """Whether its last day has passed.
 
-        :param today: as ``2027-01-31``; empty where the date is not known, and then no entry is over.
+        :param today: as ``2027-01-31``; empty if the date is not known, and then no entry is over.
         """
         return bool(self.until) and self.until < today
 

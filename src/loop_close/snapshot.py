@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _PYTHON = (".py", ".pyi")
-#: What prompts and reports of ours are called; another command may have named them.
+#: Names of prompts and reports of loop-close, as other commands may have set them.
 _WRITTEN = (".json", ".md")
 #: In the place of a file: what listed them. git leaves out what it ignores, so lists of two kinds say nothing.
 _LISTED = "//listed"
@@ -31,7 +31,7 @@ _MOST_NOT_RUN = 40
 class FileSnapshot(NamedTuple):
     """The files as they were when the run began.
 
-    :ivar entries: size, time and digest by path; None where they are not all known.
+    :ivar entries: size, time and digest by path; None if they are not all known.
     :ivar contents: of files that are new or changed, by digest.
     :ivar written: when data that is new or changed was last written, in seconds since 1970.
     """
@@ -62,7 +62,7 @@ def take_snapshot(
 ) -> FileSnapshot:
     """Look at the files below the root; those that are as they are known are not read.
 
-    :param leave_out: paths that are no part of the program, such as what we write.
+    :param leave_out: paths that are not part of the program, such as what we write.
     :param extra_roots: folders outside of the root that the program is imported from; their files go by ``../``.
     """
     found = _snapshot_of(root, known, leave_out)
@@ -134,7 +134,7 @@ def since_green(
     """How the files of a run that is not green differ from those of the green run before its episode.
 
     :param episode: with this run as its last step.
-    :returns: the number of the green run, and the edits; 0 and None where it is not known.
+    :returns: the number of the green run, and the edits; 0 and None if it is unknown.
     """
     from loop_close.progress.compare import selections_of_green
 
@@ -179,7 +179,7 @@ def edits_run(history: SqliteHistory, begun: RunHandle, calls: Calls) -> tuple[i
     what had been edited, and no code was edited since, this run is compared with what that one was compared with.
 
     :param calls: of a run of all tests, which the monitor saw as a whole.
-    :returns: the number of the green run, 0 for none, and the functions; None where it is not known what was edited, or
+    :returns: the number of the green run, 0 for none, and the functions; None if it is unknown what was edited, or
         where tests run in processes that the monitor does not see.
     """
     from loop_close.conventions import is_under_test

@@ -25,7 +25,7 @@ from loop_close.readers.streams import observe_texts, with_junit
 from loop_close.text import decoded
 
 SCHEMA = "loop-close.summary/1"
-#: How much of a file tells what it is, in characters or bytes.
+#: How much of a file is read to find what it is, in characters or bytes.
 HEAD = 8_192
 _EXAMPLES = 3
 _NAMED = 20
@@ -61,7 +61,7 @@ class Finding:
     :ivar log: the log's name, as it was given.
     :ivar kind: the detector's kind, such as ``test-failure``.
     :ivar location: (file, line, function) of the failure itself.
-    :ivar suspect: (file, line, function, probability) of the likeliest place; None where none is known.
+    :ivar suspect: (file, line, function, probability) of the likeliest place; None if none is known.
     :ivar test: the node id of a failing test; empty for what is not a test.
     """
 
@@ -97,7 +97,7 @@ class LogSummary:
     Two summaries are equal if they are of the same logs, in whatever order these were combined.
 
     :ivar green: the number of logs in which nothing is wrong; ``red`` of those that show a failure.
-    :ivar unknown: logs that do not tell whether all is well.
+    :ivar unknown: logs that do not show whether the run was green.
     :ivar unread: logs that could not be read.
     :ivar not_logs: files that are not logs, such as binary ones.
     :ivar causes: by the id of the root cause.
@@ -267,7 +267,7 @@ def _pair_order(pair: tuple[str, str]) -> _Order:
 
 
 def _finding_order(each: Finding) -> _Order:
-    """By the log; between logs of one name by all that is shown, so that the order in which they come is no matter."""
+    """By the log; between logs of one name by all that is shown, so that their order does not matter."""
     rest = (each.test, each.message, each.exception, each.kind, each.location, each.suspect or ())
     return *_name_order(each.log), *rest
 

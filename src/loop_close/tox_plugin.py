@@ -99,7 +99,7 @@ def tox_add_core_config(core_conf: ConfigSet, state: State) -> None:
 
 @impl
 def tox_on_install(tox_env: ToxEnv, arguments: InstallArguments, section: str, of_type: str) -> None:
-    """Take down what is about to be installed: it is named where that fails."""
+    """Note what is about to be installed, to name it if that fails."""
     _safely(tox_env, lambda: _STATE.installing.update({_name(tox_env): _in_words(arguments, of_type)}))
 
 
@@ -111,7 +111,7 @@ def tox_before_run_commands(tox_env: ToxEnv) -> None:
 
 @impl
 def tox_after_run_commands(tox_env: ToxEnv, exit_code: int, outcomes: list[Outcome]) -> None:
-    """Take up what the commands printed, but for that of tests whose plugin wrote a report."""
+    """Read what the commands printed, except tests whose plugin wrote a report."""
     _safely(tox_env, lambda: _after(tox_env, exit_code, outcomes))
 
 
@@ -123,7 +123,7 @@ def tox_env_teardown(tox_env: ToxEnv) -> None:
 
 
 def _safely(tox_env: ToxEnv, work: Callable[[], object]) -> None:
-    """Do it where it was asked for; a fault of ours costs a line, and no environment."""
+    """Do it if it was asked for; an internal error costs a line, not the environment."""
     try:
         if isinstance(tox_env, RunToxEnv) and _is_asked(tox_env):
             work()
@@ -263,7 +263,7 @@ def _failure(tox_env: ToxEnv, why: str) -> Failure:
 
 
 def _torn_down(tox_env: ToxEnv, error: BaseException | None) -> None:
-    """An environment whose commands did not run, where something failed before them: not one that is skipped."""
+    """An environment whose commands did not run because something failed before them; not a skipped one."""
     name = _name(tox_env)
     logged = getattr(_STATE.errors.last, "text", "")
     _STATE.errors.last.text = ""
@@ -273,7 +273,7 @@ def _torn_down(tox_env: ToxEnv, error: BaseException | None) -> None:
     from loop_close.model import Observation
 
     code = error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else 1
-    if code == -signal.SIGINT:  # somebody pressed Ctrl-C
+    if code == -signal.SIGINT:  # someone pressed Ctrl-C
         return
     what = _STATE.installing.get(name, "")
     why = (

@@ -91,7 +91,7 @@ _MAX_PARSED = 1_000_000
 
 @lru_cache(maxsize=64)
 def index_of(filename: str) -> SourceIndex | None:
-    """The parsed file; None where it cannot be parsed or is larger than a person would write."""
+    """The parsed file; None if it cannot be parsed or is larger than a person would write."""
     text = "".join(linecache.getlines(filename))
     if not text or len(text) > _MAX_PARSED:
         return None
@@ -296,7 +296,7 @@ class InstanceLayout(NamedTuple):
     """Where the instances of a class hold their attributes.
 
     :ivar slots: by name, those of the last base first.
-    :ivar namespace: gets the ``__dict__`` of an instance; None where there is none, or the program's own.
+    :ivar namespace: gets the ``__dict__`` of an instance; None if there is none, or the program's own.
     """
 
     slots: Mapping[str, MemberDescriptorType]
@@ -329,7 +329,7 @@ def instance_fields(owner: Any, layout: InstanceLayout | None = None) -> dict[st
 
 
 def slot_value(slot: MemberDescriptorType, owner: Any) -> Any:
-    """The value in a slot, or :data:`MISSING` where it is empty."""
+    """The value in a slot, or :data:`MISSING` if it is empty."""
     try:
         return slot.__get__(owner)
     except AttributeError:
@@ -337,12 +337,12 @@ def slot_value(slot: MemberDescriptorType, owner: Any) -> Any:
 
 
 def file_of_class(cls: type) -> str:
-    """The file of the module that the class names as its own; empty where that is not known."""
+    """The file of the module that the class names as its own; empty if that is unknown."""
     return file_of_module(namespace_of(cls).get("__module__"))
 
 
 def file_of_module(name: Any) -> str:
-    """The file that the module of a name was loaded from; empty where that is not known."""
+    """The file that the module of a name was loaded from; empty if that is unknown."""
     module = sys.modules.get(name) if type(name) is str else None
     filename = variables_of(module).get("__file__") if issubclass(type(module), ModuleType) else None
     return filename if type(filename) is str else ""
@@ -440,7 +440,7 @@ def _origin(function: FunctionType, file: str) -> Origin:
 def origin_of_class(cls: type, project: ProjectCode) -> Origin | None:
     """What makes the instances, if that is the project's: its ``__init__``, or the one it inherits; else the class.
 
-    What is inherited goes by the name of the class: two classes of one base are two things.
+    An inherited member has the name of the class: two classes of one base are two things.
     """
     base = next(each for each in bases_of(cls) if "__init__" in namespace_of(each))  # the last of all has one
     made = namespace_of(base)["__init__"]
@@ -543,7 +543,7 @@ class FrameLookup:
         return origin_of_attribute(cls, node.attr, self._project)
 
     def _fixture(self, node: ast.Name) -> Origin | None:
-        """The fixture behind a parameter, where its value is data and so tells nothing of its own origin."""
+        """The fixture behind a parameter whose value is data and so does not show its own origin."""
         if node.id not in self._fixtures or node.id not in self._locals:
             return None
         if _MODULE(type(self._locals[node.id])) != "builtins":

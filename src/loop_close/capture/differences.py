@@ -100,7 +100,7 @@ class Found(NamedTuple):
     """Where two values differ.
 
     :ivar certain: places that differ for Python, in order.
-    :ivar possible: places that differ where code of the program decides; empty where there are certain ones.
+    :ivar possible: places that differ where code of the program decides; empty if there are certain ones.
     """
 
     certain: tuple[Difference, ...] = ()
@@ -497,7 +497,7 @@ class Comparisons:
         return walk.found()
 
     def of(self, live: LiveFrame, statement: ast.stmt) -> list[Found]:
-        """What was found for the assertion that failed in a frame; empty where it compared nothing."""
+        """What was found for the assertion that failed in a frame; empty if it compared nothing."""
         lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
         events = self._events.get(id(live.frame), ())
         return [event.found for event in events if event.code is live.code and event.line in lines]

@@ -188,12 +188,12 @@ def _locals(frame: FrameType) -> Mapping[str, Any]:
 
 
 def _globals(frame: FrameType) -> Mapping[str, Any]:
-    """The global names; none where the program gave a mapping of its own, as to ``exec``."""
+    """The global names; none if the program gave a mapping of its own, as to ``exec``."""
     return frame.f_globals if type(frame.f_globals) is dict else {}
 
 
 def _defined_elsewhere(wanted: str, project: ProjectCode) -> tuple[str, ...]:
-    """The dotted name of a function or class of the project that was not imported; none where there are several."""
+    """The dotted name of a function or class of the project that was not imported; none if there are several."""
     found = [
         f"{module}.{wanted}"
         for module, space, _ in _modules_of(project)

@@ -121,7 +121,7 @@ class Streams:
     def put(self, text: str) -> None:
         """Print a part of the result.
 
-        :raises BrokenPipeError: when nobody reads it.
+        :raises BrokenPipeError: when no one reads it.
         :raises OutputError: when it cannot be written.
         """
         try:
@@ -135,13 +135,13 @@ class Streams:
     def complain(self, text: str) -> None:
         """Print a line about the command itself; controls in it are spelled out.
 
-        Where that cannot be written there is nobody to tell.
+        If that cannot be written, it is lost.
         """
         shown = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
         self._warn(f"loop-close: {shown}\n")
 
     def break_line(self) -> None:
-        """End a line that somebody else has begun on standard error."""
+        """End a line that the command has begun on standard error."""
         self._warn("\n")
 
     def _warn(self, text: str) -> None:
@@ -153,7 +153,7 @@ class Streams:
             _forget(self.errors)
 
     def forget_output(self) -> None:
-        """Nobody reads what we print: let nothing complain of it, not even Python at its end."""
+        """The reader has closed the pipe: discard the output, so that Python does not complain at its end."""
         _forget(self.output)
 
 
@@ -161,12 +161,12 @@ def _flush(stream: TextIO) -> None:
     while True:
         try:
             return stream.flush()
-        except BlockingIOError:  # whoever opened it for us may have made it so
+        except BlockingIOError:  # the process that started us may have opened it so
             select.select([], [stream], [])
 
 
 def _forget(stream: TextIO) -> None:
-    """Let what it still holds go nowhere: Python writes that at its end, and where it cannot, exits with 120."""
+    """Discard what it still holds: Python would write that at its end, and exit with 120 if it cannot."""
     with contextlib.suppress(OSError, ValueError):
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, stream.fileno())

@@ -43,7 +43,7 @@ def analyze(options: argparse.Namespace, streams: Streams) -> int:
 
 
 def _analyzed(names: Sequence[str], options: argparse.Namespace, streams: Streams) -> tuple[str, bool]:
-    """What the logs of one run come to, and whether nothing is wrong."""
+    """The report of the logs of one run, and whether it is green."""
     from loop_close.judge import close
 
     observation, problems = _observed(names, options, streams)
@@ -198,7 +198,7 @@ def summarized(options: argparse.Namespace, streams: Streams, target: Path | Non
 
 
 def _written(target: Path | None, streams: Streams) -> os.stat_result | None:
-    """The file to which the summary goes, as it is before; None where it is none so far."""
+    """The file to which the summary goes, as it is before; None if it is none so far."""
     with contextlib.suppress(OSError):
         return os.stat(streams.output.fileno() if target is None else target)
     return None
@@ -429,9 +429,9 @@ _COLUMNS = 80
 
 
 class ReadProgress:
-    """A line that is written over itself while bytes go by, and gone afterwards.
+    """A line that shows how many bytes were read, and is removed afterwards.
 
-    :param stream: standard error; nothing is shown where that is no terminal.
+    :param stream: standard error; nothing is shown where that is not a terminal.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -460,7 +460,7 @@ class ReadProgress:
 class Bar:
     """A progress bar in one line that is written over itself; shown at once, and gone at the end of the ``with``.
 
-    :param stream: standard error; nothing is shown where that is no terminal.
+    :param stream: standard error; nothing is shown where that is not a terminal.
     :param total: how much there is to do, as far as is known.
     :param what: what is counted, such as ``files``.
     """

@@ -75,7 +75,7 @@ class Reply:
 class TestHistory:
     """What the runs of a source say of a test.
 
-    :ivar outcome: ``failing``, ``known`` (it failed, and did not count) or ``passed``; empty where no run had it.
+    :ivar outcome: ``failing``, ``known`` (it failed, and did not count) or ``passed``; empty if no run had it.
     :ivar run: the last run that had it; ``since`` the first of those in a row in which it fails.
     :ivar has_passed: an earlier run is known to have passed it.
     :ivar known: its cases that failed in that run and did not count.
@@ -251,7 +251,7 @@ def _is_case(test: str, asked: str) -> bool:
 
 
 def _outcome(test: str, run: Run, *, is_there: bool) -> str:
-    """What became of the test in a run, the worst of its cases; empty where that is not known.
+    """What became of the test in a run, the worst of its cases; empty if that is unknown.
 
     :param is_there: the run had the test, if it was one of all tests: then it passed what it does not name.
     """

@@ -100,7 +100,7 @@ def mcp(options: argparse.Namespace, streams: Streams) -> int:
         streams.complain("waiting for an MCP client on standard input; press Ctrl-C to stop")
     code: int = server.serve(streams)
     if code:
-        # A thread still waits for input that nobody is going to send, and Python would wait for the thread.
+        # A thread still waits for input, and Python would wait for the thread.
         os._exit(code)
     return code
 
@@ -207,7 +207,7 @@ def _tell_the_rest(host: Host, file: ConfigFile, options: argparse.Namespace, st
 __all__ = ["uninstall"]
 
 
-# A configuration that belongs to somebody else: read, changed or removed whole, never where a link leads
+# A configuration file of the host: read, changed or removed whole, never where a link leads
 # astray.
 
 _MAX_SIZE = 10_000_000
@@ -245,7 +245,7 @@ class ConfigFile:
 
 
 def content_of(file: ConfigFile) -> str | None:
-    """The file's text, line ends as they are; None where there is no such file.
+    """The file's text, line ends as they are; None if there is no such file.
 
     :raises UsageError: when it cannot be read, or could not be written.
     """
@@ -342,9 +342,9 @@ def remove(file: ConfigFile) -> None:
 
 
 def difference(file: ConfigFile, old: str | None, new: str | None) -> str:
-    """A unified diff; empty where the texts are the same.
+    """A unified diff; empty if the texts are the same.
 
-    :param old: None where there is no file yet; ``new``: None where there is none any more.
+    :param old: None if there is no file yet; ``new``: None if there is none any more.
     :returns: safe to show: without the credentials that such files hold, and without control characters.
     """
     before, after = ("/dev/null" if text is None else file.shown for text in (old, new))

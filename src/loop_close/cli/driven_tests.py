@@ -1,6 +1,6 @@
 """The tests as they were when ``loop-close drive`` began: kept by the driver, and out of the project's folder.
 
-While it runs, the driver goes by what it holds itself. The file serves ``--resume``, ``accept`` and ``status`` after
+While it runs, the driver uses its own copy in memory. The file serves ``--resume``, ``accept`` and ``status`` after
 it has ended.
 """
 
@@ -185,7 +185,7 @@ def of_last_commit(root: Path) -> DrivenTests:
 
 
 def kept(root: Path) -> DrivenTests | None:
-    """The tests that the last driver kept of this project; None where there are none."""
+    """The tests that the last driver kept of this project; None if there are none."""
     document = _document(root)
     try:
         if document is None or document["schema"] != _SCHEMA or document["root"] != os.fsencode(root).hex():
@@ -221,7 +221,7 @@ def is_driven(root: Path) -> bool:
 
 
 def _is_cut_off(document: Mapping[str, Any]) -> bool:
-    """Whether the driver is down as running, and is gone."""
+    """Whether the driver is recorded as running, but its process is gone."""
     running = document.get("running")
     if running is None:
         return False
@@ -230,7 +230,7 @@ def _is_cut_off(document: Mapping[str, Any]) -> bool:
 
 
 def path_of(root: Path) -> Path | None:
-    """Where they are kept; None where there is no such place."""
+    """The path of the file; None if there is no place for it."""
     return files.outside(root, "tests")
 
 

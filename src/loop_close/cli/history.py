@@ -136,7 +136,7 @@ def run_document(row: RunRow, run: Run | None) -> dict[str, Any]:
 
 
 def _put_document(documents: Sequence[dict[str, Any]], streams: Streams) -> None:
-    """A line a run: to be looked at, and to be taken apart by tools that go by lines."""
+    """A line for each run, for people and for tools that read lines."""
     streams.say(f'{{"schema": "{SCHEMA}", "runs": [')
     for number, document in enumerate(documents, 1):
         streams.say(json.dumps(document) + ("," if number < len(documents) else ""))
@@ -153,7 +153,7 @@ _NAME, _, _VERSION = SCHEMA.partition("/")
 class Recorded:
     """A run that has ended.
 
-    :ivar verdict: what it came to then; empty where that is not known.
+    :ivar verdict: its verdict then; empty if that is unknown.
     """
 
     run: Run
@@ -304,7 +304,7 @@ def can_show(streams: Streams, text: str) -> bool:
 
 
 def width_of(streams: Streams) -> int | None:
-    """The terminal's; None where there is none, or it does not tell, as some that are recorded."""
+    """The terminal's; None if there is none, or it does not tell, as some that are recorded."""
     if not streams.output.isatty():
         return None
     try:
@@ -336,7 +336,7 @@ def _cut(line: str, width: int | None) -> str:
 
 
 def _rich(table: Table, streams: Streams) -> str:
-    """The table in colour, its last column folded; empty where rich is not installed."""
+    """The table in colour, its last column folded; empty if rich is not installed."""
     try:  # by name, as nothing else needs it: not even a check of types
         rich, rich_table, text = map(import_module, ("rich.console", "rich.table", "rich.text"))
     except ImportError:
@@ -352,7 +352,7 @@ def _rich(table: Table, streams: Streams) -> str:
         )
     for row in table.rows:
         shown.add_row(*(text.Text(cell, style=_STYLES.get(cell, "")) for cell in row))
-    # Into a text and not to the terminal: where nobody reads any more, rich ends the process itself.
+    # Into a text and not to the terminal: if the reader has closed the pipe, rich ends the process itself.
     with console.capture() as capture:
         console.print(shown)
     return str(capture.get())
@@ -365,9 +365,9 @@ _REPLAY_HEADINGS = ("run", "source", "verdict", "was", "fail", "stuck", "signals
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Judged:
-    """A run and what it comes to now.
+    """A run and its verdict now.
 
-    :ivar was: what it came to then, where that is something else; else empty.
+    :ivar was: its verdict then, where that is something else; else empty.
     """
 
     recorded: Recorded
@@ -377,7 +377,7 @@ class _Judged:
 
 
 def replay(options: argparse.Namespace, streams: Streams) -> int:
-    """Print what every run comes to now, and how many differ from what was recorded; always 0."""
+    """Print the verdict of every run with these thresholds, and how many differ from the recorded ones; always 0."""
     recorded, settings = _input(options, streams)
     limits = _limits(settings, options.thresholds)
     judged = list(_judged(recorded, limits))
@@ -498,7 +498,7 @@ def reset(options: argparse.Namespace, streams: Streams) -> int:
     """Forget all runs, or those of a source, and print how many there were; 0 although there was none."""
     project = project_of(options)
     try:
-        # What is no history of ours must not be touched: to open it for writing would put it out of the way.
+        # A file that is not a history must not be touched: opening it for writing would rename it.
         read(project.history, lambda memory: None, options.source)
         count = _forgotten(project.history, options.source, streams)
     except NoRunError as error:

@@ -102,7 +102,7 @@ def _told(host: Host, data: bytes) -> tuple[str, str]:
         raise UsageError(f"{project.root} belongs to another user, so the hook does not answer")
     path, key = project.root / _SESSIONS, key_of(host.name, f"{payload.event} {payload.session}")
     before = sessions(path).get(key, Session())
-    # Of the session as a whole, and where whoever removes the history does not look.
+    # Of the session as a whole, and outside of the history, which the agent may remove.
     aside, own = files.outside(project.root, "sessions"), key_of(host.name, payload.session)
     mark = (sessions(aside).get(own) if aside is not None else None) or Session()
     try:
@@ -175,7 +175,7 @@ def _at_a_stop(
     """What the agent is answered, the session with what it said, and what went wrong in asking the exit strategy.
 
     That is asked only where the agent would be sent back to a red run: to what may stop it has nothing to add, and
-    of code that nobody tested it knows nothing.
+    it knows nothing of untested code.
     """
     found = answer(situation)
     if found.kind == "go_on" and not situation.blocks:
@@ -198,7 +198,7 @@ def _situation(
     standing = seen.standing
     has_advanced = seen.latest != before.run and standing.summary.verdict == "progress"
     breaker = standing.summary.breaker
-    # Where it is not told it takes its time for nothing.
+    # Without it the search would be in vain.
     is_told = standing.verdict != "green" and not seen.edited.paths
     is_asked = project.settings.require_edits_run and _set_of(seen) not in before.asked
     situation = Situation(
@@ -331,9 +331,9 @@ _LONGEST_ERROR = 300
 
 
 def update_session(before: Session, message: str) -> tuple[AnalysisResult, Session]:
-    """What the agent's last message comes to after those before it, and the session with it.
+    """The analysis of the agent's last message after those before it, and the updated session.
 
-    :param message: empty where the host does not say: then nothing is known, and nothing new kept.
+    :param message: empty if the host does not say: then nothing is known, and nothing new kept.
     """
     from loop_close.agent.response import AnalysisContext, AnalysisResult
 
@@ -432,7 +432,7 @@ def new_in(message: str, told: str) -> str:
 
 
 def sessions(path: Path) -> dict[str, Session]:
-    """The sessions by key, the latest last; none where the file is missing or damaged."""
+    """The sessions by key, the latest last; none if the file is missing or damaged."""
     try:
         if not path.is_file():  # a pipe would block the reader
             return {}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class NoRunError(UsageError):
-    """There is no run of what was asked for."""
+    """There is no such run."""
 
 
 class DamagedError(UsageError):
@@ -50,16 +50,16 @@ _OWN_WORDS = ("", "running", "killed", "unknown", *_VERDICTS)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Summary:
-    """What a run came to.
+    """What is shown of a run.
 
-    :ivar verdict: that of the report; ``running``, ``killed`` and ``unknown`` where there is none.
-    :ivar said: what the report said it is, as it stands in the history; ``reason`` the same, fit to be shown.
-    :ivar failing: failing tests after it, with those that did not run; None where that is not known.
+    :ivar verdict: that of the report; without a report ``running``, ``killed`` or ``unknown``.
+    :ivar said: the stall reason as the history has it; ``reason`` the same, safe to show.
+    :ivar failing: failing tests after it, with those that did not run; None if that is unknown.
     :ivar counts: how many tests moved, by group; empty for a run that was compared with nothing.
-    :ivar best: the fewest failures and the run that had them; zeros where that is not known.
+    :ivar best: the fewest failures and the run that had them; zeros if that is unknown.
     :ivar signals: all that were asked, fired or not.
     :ivar tests: what was done to tests since the loop began.
-    :ivar edits_run: which edited functions the tests ran; None where none was edited, or it is not known.
+    :ivar edits_run: which edited functions the tests ran; None if none was edited, or it is not known.
     :ivar known: how many tests failed and do not count, as the setting ``known`` names them.
     """
 
@@ -86,12 +86,12 @@ class Summary:
         return replace(self, tests=tests, signals=signals)
 
     def explains(self, exit_code: int | None) -> bool:
-        """Whether a command that came to this ends with that exit code: with 1 where only known failures are left."""
+        """Whether the verdict explains that exit code: with only known failures left, pytest exits with 1."""
         return exit_code == 0 or (self.verdict == "green" and self.known > 0 and exit_code == 1)
 
     @property
     def not_run(self) -> str:
-        """Which edited functions no test ran, in words fit to be shown; empty for none."""
+        """Which edited functions no test ran, in words safe to show; empty for none."""
         if self.edits_run is None:
             return ""
         from loop_close.prompt.show import edits_not_run_words
@@ -180,7 +180,7 @@ def shown(value: object, limit: int = 300) -> str:
 
 
 def signal_document(signal: Signal) -> dict[str, Any]:
-    """A signal as plain values, fit to be shown."""
+    """A signal as plain values, safe to show."""
     return {
         "kind": shown(signal.kind),
         "runs": list(signal.runs),

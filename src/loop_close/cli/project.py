@@ -39,7 +39,7 @@ class Project:
 def project_of(options: argparse.Namespace) -> Project:
     """The project that the working directory belongs to.
 
-    :raises UsageError: for settings that are wrong, and where nothing is remembered by them.
+    :raises UsageError: for invalid settings, and for settings that turn the history off.
     """
     return project_at(Path.cwd(), options.history)
 
@@ -48,7 +48,7 @@ def project_at(folder: Path, history: str | None = None) -> Project:
     """The project that a folder belongs to.
 
     :param history: where its history lies; None for what its settings say.
-    :raises UsageError: for settings that are wrong, and where nothing is remembered by them.
+    :raises UsageError: for invalid settings, and for settings that turn the history off.
     """
     root = root_of(folder)
     settings = settings_of(root)
@@ -56,7 +56,7 @@ def project_at(folder: Path, history: str | None = None) -> Project:
 
 
 def root_of(folder: Path) -> Path:
-    """The nearest folder that has a state folder or our settings; the folder itself where there is none.
+    """The nearest folder that has a state folder or our settings; the folder itself if there is none.
 
     A repository is never left: what lies around it is another project.
     """
@@ -74,7 +74,10 @@ def is_root(folder: Path) -> bool:
     """Whether it has a state folder or our settings."""
     try:
         return (folder / files.STATE_FOLDER).is_dir() or bool(files.settings_table(folder))
-    except (files.UnusablePathError, OSError):  # of the root it is told later; others are not ours to judge
+    except (
+        files.UnusablePathError,
+        OSError,
+    ):  # errors of the root are reported later; other folders do not matter
         return False
 
 
@@ -105,7 +108,7 @@ def from_here(path: Path) -> str:
     return os.path.relpath(path)
 
 
-# What ``loop-close run`` writes, and where: checked before, announced, and told apart from what others wrote.
+# What ``loop-close run`` writes, and where: checked before, announced, and distinguished from the files of others.
 
 
 def targets_of(root: Path) -> Targets:

@@ -18,7 +18,7 @@ from loop_close.store.reader import HistoryReader
 from loop_close.store.runs import RunWindow, known_by
 from loop_close.workspace import FileEntry, take, take_known
 
-# Of tests; other tools that are run tell nothing of them.
+# The source of tests; runs of other tools say nothing about tests.
 _TESTS = "pytest"
 _LOOKS = 60
 _BACK = 4
@@ -29,8 +29,8 @@ _WORST = ("green", "failing", "stuck")
 class ProjectState:
     """What is known.
 
-    :ivar standing: of the source that decides: the worst of those that ran on the files as they were last.
-    :ivar is_complete: its last run that ended came to its end, and all tests were meant to run.
+    :ivar standing: of the source that decides: the worst of those that ran on the last state of the files.
+    :ivar is_complete: its last run that ended ended by itself, and all tests were meant to run.
     :ivar is_running: that source, or a run of tests, is under way.
     :ivar latest: the source and number of the last run that ended, of whichever source.
     :ivar tests: what was done to tests, by the last runs of the source that decides.
@@ -50,7 +50,7 @@ class ProjectState:
 
 
 def load_state(project: Project, memory: HistoryReader, known: str = "") -> ProjectState:
-    """RunWindow at what is remembered, and at the files.
+    """Read the history and the files.
 
     :param known: a run that was seen before; empty for none.
     """
@@ -91,10 +91,10 @@ def failing_since(
 ) -> tuple[int, tuple[str, ...]]:
     """The tests that fail, where each had the same failure already in an earlier run of its source.
 
-    Asked of a run of all tests that came to its end, and that is red for its tests alone.
+    Only for a finished run of all tests that is red because of its tests alone.
 
     :param before: the earlier runs, as they can be known again, at most one of each source.
-    :returns: the number of the earlier run and the tests; zero and nothing where any of them is of later.
+    :returns: the number of the earlier run and the tests; zero and nothing if any of them is of later.
     """
     row = seen.standing.finished
     earlier = next((known for known in before if row is not None and _is_earlier(known, row)), None)
@@ -115,7 +115,7 @@ def _is_earlier(known: str, row: RunRow) -> bool:
 
 
 def _tests(standing: SourceStatus, memory: HistoryReader) -> tuple[ChangedTest, ...]:
-    """What was done to tests; where the last run tells of nothing, by the green run before it that does.
+    """Changes to tests as the last run reports them; if it reports none, as the green run before it does.
 
     What cannot be decided is reported by two green runs, and an agent may run the tests as often as it likes.
     """
@@ -147,7 +147,7 @@ def _age(standing: SourceStatus) -> float:
 
 
 def _last_whole(looks: Sequence[RunWindow]) -> RunWindow | None:
-    """The last run in which all tests were meant to run; where there is none, the last of tests, or of anything."""
+    """The last run in which all tests were meant to run; if there is none, the last of tests, or of anything."""
     tests = [each for each in looks if each.source.startswith(_TESTS)] or list(looks)
     return next((each for each in tests if each.is_full), tests[0] if tests else None)
 
@@ -160,13 +160,13 @@ def is_ours_to_judge(project: Project) -> bool:
     return all(path.lstat().st_uid in (os.getuid(), 0) for path in paths if os.path.lexists(path))
 
 
-# Which of a project's files were edited since its tests ran, as far as that can be told at once.
+# Which of a project's files were edited since its tests ran, as far as a quick look shows.
 
 _CODE = (".py", ".pyi")
 # With more the sources are not compared: a checkout of another branch is an edit anyway.
 _COMPARED = 100
 
-#: Path, and digests before and after; None where there is no file.
+#: Path, and digests before and after; None if there is no file.
 _Change = tuple[str, str | None, str | None]
 
 
@@ -174,8 +174,8 @@ _Change = tuple[str, str | None, str | None]
 class Edited:
     """What was edited.
 
-    :ivar paths: the files whose meaning is another now; None where they are not all known.
-    :ivar state: gives a digest of all files as they are; most often nobody asks.
+    :ivar paths: the files whose meaning is another now; None if they are not all known.
+    :ivar state: returns a digest of all files; it is rarely needed.
     """
 
     paths: tuple[str, ...] | None
@@ -185,7 +185,7 @@ class Edited:
 def edited_since(
     project: Project, memory: HistoryReader, run: RunWindow | None, later: Sequence[RunWindow]
 ) -> Edited:
-    """The files whose meaning is another than what a run saw.
+    """The files whose meaning differs from what a run saw.
 
     Python files and the configuration of tests count; comments, formatting and docstrings do not, and neither does
     what was written while tests ran.
@@ -210,7 +210,7 @@ def edited_since(
 
 
 def _before(known: Known, memory: HistoryReader, run: RunWindow | None) -> dict[str, str | None] | None:
-    """Digests as the run saw them, None for no file; None where they are not known."""
+    """Digests as the run saw them, None for no file; None if they are not known."""
     since = memory.changes_since(run.snapshot) if run is not None and known else None
     if since is None:
         return None
@@ -270,7 +270,7 @@ Known = Mapping[str, tuple[int, int, str]]
 class Files:
     """The files as they are.
 
-    :ivar entries: size, time and digest by path; None where they are not all known, or listed in another way than they
+    :ivar entries: size, time and digest by path; None if they are not all known, or listed in another way than they
         were when they were last known.
     :ivar contents: of files that are new or changed, by digest.
     :ivar in_doubt: files of the same size as known that were written since, and not read for want of time.
@@ -281,8 +281,8 @@ class Files:
     in_doubt: Collection[str]
 
     def state(self) -> str:
-        """A digest of them all; empty where they are not known."""
-        from loop_close.snapshot import digest_of  # late: most often nobody asks
+        """A digest of them all; empty if they are not known."""
+        from loop_close.snapshot import digest_of  # late: it is rarely needed
 
         return digest_of(self.entries or {})
 
@@ -290,8 +290,8 @@ class Files:
 def files_now(root: Path, known: Known, leave_out: Collection[str]) -> Files:
     """RunWindow at the files below the root, and at those outside of it that are known.
 
-    :param known: as they were when they were last taken down.
-    :param leave_out: paths that are no part of the program.
+    :param known: as they were last recorded.
+    :param leave_out: paths that are not part of the program.
     """
     before = {path: FileEntry._make(entry) for path, entry in known.items()}
     outside = {path: entry for path, entry in before.items() if path.startswith(_ABOVE)}
@@ -316,9 +316,7 @@ def _outside(root: Path, known: Mapping[str, FileEntry], contents: dict[str, byt
     seen = take_known(top, {name: known[path] for name, path in below.items()}, most=MOST_READ)
     contents |= seen.contents
     found = {below[name]: entry for name, entry in seen.entries.items()}
-    return found or dict(
-        known
-    )  # they are gone all at once where the root was moved: of that nobody knows anything
+    return found or dict(known)  # all are gone if the root was moved: then nothing is known
 
 
 def _levels(path: str) -> int:
@@ -330,7 +328,7 @@ def _levels(path: str) -> int:
 # The state of a source after its last run, and the path of its prompt.
 
 _SOURCE = re.compile(r"^- `([^`\n]{1,200})`: ", re.MULTILINE)
-#: Characters of a prompt in which its sources are looked for: they stand at its top.
+#: Characters at the top of a prompt that are searched for its sources.
 _MOST_READ = 20_000
 
 
@@ -339,9 +337,9 @@ class SourceStatus:
     """The state of a source.
 
     :ivar last: its last run, whatever became of it.
-    :ivar finished: the last that ended; None where none did.
-    :ivar prompt: where a prompt lies that is of that run, or tells its result among others, as an absolute path; None
-        where it does not tell of it any more, or is gone.
+    :ivar finished: the last that ended; None if none did.
+    :ivar prompt: absolute path of the prompt that shows that run, alone or among others; None if it no longer shows the
+        run, or is gone.
     """
 
     last: RunRow
@@ -379,14 +377,14 @@ def _last_of(memory: HistoryReader, source: str) -> tuple[RunRow, RunRow | None]
 def source_statuses(
     pairs: Sequence[tuple[RunRow, RunRow | None]], project: Project, accepted: Collection[str] = ()
 ) -> Iterator[SourceStatus]:
-    """Where they stand, each with its prompt where that is still there.
+    """Their status, each with its prompt if that still exists.
 
     :param accepted: fingerprints of changes to tests that a person accepted.
     """
     newest = max(pairs, key=lambda pair: end_of(pair[1]))[1]
     path = project.root / project.settings.file
     prompt = path if path.is_file() and files.is_finished(path) else None
-    # The sources whose results the prompt tells: each that is not green has a line of its own.
+    # The sources whose results the prompt shows: each that is not green has a line of its own.
     told = _SOURCE.findall(prompt_text(prompt, _MOST_READ)) if len(pairs) > 1 else ()
     for last, finished in pairs:
         yield SourceStatus(
@@ -403,7 +401,7 @@ def end_of(row: RunRow | None) -> float:
 
 
 def prompt_text(path: Path | None, limit: int) -> str:
-    """The beginning of the prompt, made safe once more; empty where there is none, or it is not where we write it."""
+    """The beginning of the prompt, made safe once more; empty if there is none, or it is not where we write it."""
     if path is None or path.is_symlink() or not path.is_file():
         return ""
     try:

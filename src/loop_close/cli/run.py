@@ -86,7 +86,7 @@ def _not_run(word: str, error: OSError) -> Ended:
 
 
 def _close(done: Ended, words: Sequence[str], source: str, targets: Targets, memory: Memory) -> list[str]:
-    """Write the prompt; the lines to show. A fault of ours costs a line and not the command's result."""
+    """Write the prompt; the lines to show. An internal error costs a line, not the command's result."""
     try:
         return [*done.problems, *_write(done, words, source, targets, memory)]
     except (Exception, KeyboardInterrupt) as fault:  # whose exit code would take the place of the command's
@@ -198,7 +198,7 @@ _LIMITS = {
 def rerun_words(source: str, words: Sequence[str], *, by_test: bool) -> tuple[str, ...]:
     """``loop-close run -- CMD``, in an environment of tox or nox the runner's own command.
 
-    Nothing where that cannot be told, or would not run what it says.
+    Nothing if that is unknown, or would not run what it says.
 
     :param source: the name given by ``--source``, empty for none.
     :param by_test: node ids of failing tests are going to be put behind: few commands take them.
@@ -218,7 +218,7 @@ def name_of(words: Sequence[str]) -> str:
 
 
 def start_of(words: Sequence[str]) -> int:
-    """Where its name stands."""
+    """The index of its name."""
     first = os.path.basename(words[0])
     if _PYTHON.match(first) and "-m" in words[:-1]:
         return words.index("-m") + 1

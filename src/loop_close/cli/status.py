@@ -40,7 +40,7 @@ _REST = {"not_run": "not run", "not_fixed": "skipped or gone"}
 
 
 def status(options: argparse.Namespace, streams: Streams) -> int:
-    """Print where the sources stand, the worst first: 0 all green, 1 one is not, 3 one is stuck."""
+    """Print the status of the sources, the worst first: 0 if all are green, 1 if one is not, 3 if one is stuck."""
     project = project_of(options)
     found = worst_first(project, options.source)
     left = left_open(project.root)
@@ -53,7 +53,7 @@ def status(options: argparse.Namespace, streams: Streams) -> int:
 
 
 def worst_first(project: Project, source: str | None = None) -> list[SourceStatus]:
-    """Where the source stands, or each of them; never empty.
+    """The status of the source, or of each; never empty.
 
     :raises UsageError: when nothing is remembered, or cannot be read.
     """
@@ -164,10 +164,10 @@ def _source_document(standing: SourceStatus) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunResult:
-    """What a command came to that ran tests or checks.
+    """The result of a command that ran tests or checks.
 
-    :ivar statuses: of the sources that it ran, the worst first; empty where nothing was remembered.
-    :ivar progress: of the worst, against its episode; ``run`` what is remembered of it; None where that is not known.
+    :ivar statuses: of the sources that it ran, the worst first; empty if nothing was remembered.
+    :ivar progress: of the worst, against its episode; ``run`` what is remembered of it; None if that is unknown.
     :ivar is_good_news: the prompt that is there now is of a green run, as far as is remembered.
     """
 
@@ -178,7 +178,7 @@ class RunResult:
 
 
 def latest_run_numbers(root: Path) -> dict[str, int]:
-    """The number of the last run of every source of a project; nothing where nothing is remembered."""
+    """The number of the last run of every source of a project; nothing if nothing is remembered."""
 
     def numbers(memory: HistoryReader) -> dict[str, int]:
         return {source: memory.rows(source, 1)[-1].number for source in memory.sources()}
@@ -198,7 +198,7 @@ def has_run(root: Path, run: str) -> bool:
 def run_result(root: Path, before: Mapping[str, int]) -> RunResult:
     """What came of the sources of a project that have run since.
 
-    :param before: what :func:`latest_run_numbers` gave then.
+    :param before: what :func:`latest_run_numbers` returned then.
     """
     try:
         project = project_at(root)
@@ -216,7 +216,7 @@ def run_result(root: Path, before: Mapping[str, int]) -> RunResult:
 
 
 def _progress(project: Project, standing: SourceStatus) -> tuple[Progress | None, Run | None]:
-    """What the run came to against those before it."""
+    """The run's result compared with the runs before it."""
     from loop_close.progress import advance
 
     limits, episode, made, run = limits_of(project.settings), Episode(), None, None
@@ -268,7 +268,7 @@ def changes_of(project: Project) -> list[ChangedTest]:
 
 
 def why_refused(root: Path) -> str:
-    """Why nothing can be accepted here; empty where a person may be at work."""
+    """Why nothing can be accepted here; empty if a person may be at work."""
     inside = os.environ.get(INSIDE, "")
     if inside or driven_tests.is_driven(root):
         what = "a hook" if inside == "hook" else "loop-close drive"

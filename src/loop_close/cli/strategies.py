@@ -124,7 +124,7 @@ def _strategy(project: Project) -> ExitStrategy:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Let nothing that others print come to standard output, which is the answer."""
+    """Keep what others print out of standard output, which is the answer."""
     with contextlib.redirect_stdout(sys.stderr), contextlib.ExitStack() as after:
         with contextlib.suppress(OSError):  # what they start has the number, not the name
             kept = os.dup(1)

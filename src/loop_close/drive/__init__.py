@@ -61,7 +61,7 @@ from loop_close.text import one_line
 Ending = Literal["done", "stuck", "limit", "interrupted"]
 #: What shells answer for a command that cannot be run, and for one that is not there.
 _CANNOT_RUN = (126, 127)
-#: Seconds that the tests may take at least: where the loop's time is over, it is still to be told where it stands.
+#: The least seconds for the tests: when the loop's time is over, they run once more to find its state.
 _LAST_TESTS = 600.0
 
 
@@ -163,7 +163,7 @@ class Driver:
         return replace(decision, action=action, reason=f"the tests are green, but {change.what}")
 
     def _outcome_of(self, ended: Ended, result: RunResult) -> RunOutcome:
-        """What the run came to; the first has to come to something, later ones the agent may have broken."""
+        """The result of the run; the first must have one, later ones the agent may have broken."""
         is_run = bool(result.statuses) and ended.exit_code not in _CANNOT_RUN
         if not is_run and not self._watch.is_begun:
             raise UsageError(_no_tests(self._test, ended.exit_code))
@@ -338,7 +338,7 @@ def _driver(root: Path, options: argparse.Namespace, streams: Streams, stop: Sto
 def _tests(root: Path, state: State | None, streams: Streams) -> DrivenTests:
     """The tests that the loop is judged by: those at its start.
 
-    A new loop goes by those of the last one if changes to them were neither undone nor accepted.
+    A new loop uses those of the last one if changes to them were neither undone nor accepted.
 
     :param state: of the loop that is gone on with; None for a new one.
     """
@@ -393,7 +393,7 @@ def _loop(plan: Plan, state: State | None) -> tuple[AgentLoop, LoopTracker]:
     return loop, state.watch
 
 
-# Run the tests, and say what they came to.
+# Run the tests, and read their result.
 
 _PLUGIN = "--loop-close"
 _LONGEST_PROBE = 120
@@ -428,14 +428,14 @@ def with_plugin(words: list[str], root: Path, environment: Mapping[str, str]) ->
 
 
 def unknown_outcome(plan: Plan, ended: Ended, result: RunResult) -> RunOutcome:
-    """What there is to tell of a run of which nothing was remembered: it did not get as far as that."""
+    """The outcome of a run that was not recorded because it ended too early."""
     told = f"exited with code {ended.exit_code} before any test was reported"
     text = "" if result.is_good_news else _prompt(plan)
     return RunOutcome(verdict="error", state=str(ended.exit_code), prompt=_about(told, text))
 
 
 def outcome_of(plan: Plan, ended: Ended, result: RunResult, *, is_rest_elsewhere: bool) -> RunOutcome:
-    """What a run came to, by what is remembered of it.
+    """The outcome of a run as the history has it.
 
     :param result: of the sources that the command ran.
     :param is_rest_elsewhere: what is known to fail is not what the command runs.
@@ -498,7 +498,7 @@ def _is_complete(result: RunResult, ended: Ended) -> bool:
 
 
 def _told(plan: Plan, ended: Ended, result: RunResult, *, is_green: bool) -> str:
-    """What the run wrote; where that says less than is known, that is said before it."""
+    """The prompt that the run wrote; with a heading before it if more is known."""
     text = _prompt(plan)
     news = "" if result.is_good_news else text
     if ended.is_late:
@@ -511,7 +511,7 @@ def _told(plan: Plan, ended: Ended, result: RunResult, *, is_green: bool) -> str
 
 
 def _about(what: str, text: str) -> str:
-    """A heading that says so, before what the run wrote where that is more than good news."""
+    """A heading, before the prompt that the run wrote unless that is green."""
     return f"# The tests could not be judged\n\nTheir command {what}.\n\n{text}".rstrip("\n")
 
 
@@ -528,7 +528,7 @@ def _prompt(plan: Plan) -> str:
 def causes_in(root: Path) -> dict[str, str]:
     """What each root cause of a project's report is, by its id, in its order: error, first line of its message, place.
 
-    Error and message are made fit to be shown. Nothing where there is no report.
+    Error and message are safe to show. Nothing if there is no report.
     """
     path = root / files.REPORT
     try:

@@ -1,4 +1,4 @@
-"""What a driver is told to do: by its options, and by what was saved of the loop that it goes on with."""
+"""The plan of a driver: from its options, and from the saved state of the loop that it resumes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str]) -> Plan:
 
     :raises UsageError: for what cannot be done.
     """
-    place = project_at(Path.cwd())  # it raises where nothing is to be remembered: such a loop goes in circles
+    place = project_at(Path.cwd())  # it raises if the history is off: such a loop would go in circles
     settings = place.settings
     _check_kept(options, saved)
     test = options.test or saved.get("test") or settings.test_command
@@ -145,7 +145,7 @@ def steps_in(text: str) -> list[tuple[str, bool]]:
 
 
 def steps_now(path: str) -> list[tuple[str, bool]]:
-    """The steps of a plan's file as they are now; none where it cannot be read."""
+    """The steps of a plan's file as they are now; none if it cannot be read."""
     with contextlib.suppress(UsageError):
         return steps_in(_text_of(path, "plan"))
     return []
@@ -168,7 +168,7 @@ def _text_of(path: str, what: str = "task") -> str:
 
 
 def task_box(path: str) -> str:
-    """The line with the box ``TASK_COMPLETE`` of a task's file as it is now; empty where it has none.
+    """The line with the box ``TASK_COMPLETE`` of a task's file as it is now; empty if it has none.
 
     :param path: empty for no task. A file that cannot be read, or is too large, has no box.
     """
@@ -208,7 +208,7 @@ def _number(name: str, text: str) -> float:
 
 
 def runs_pytest(words: list[str]) -> int:
-    """Where in the words the name of pytest stands; -1 where they run something else."""
+    """The index of the name of pytest in the words; -1 where they run something else."""
     at = start_of(words)
     return at if os.path.basename(words[at]) in ("pytest", "py.test") else -1
 
@@ -231,7 +231,7 @@ def prepared(words: Sequence[str], text: str, path: Path) -> tuple[list[str], by
 
 
 def failure(exit_code: int, *, is_late: bool, seconds: float) -> str:
-    """Why a turn failed; empty where it did not."""
+    """Why a turn failed; empty if it did not."""
     if is_late:
         return f"the agent was stopped after {seconds:.0f} seconds"
     return f"the agent exited with code {exit_code}" if exit_code else ""

@@ -29,7 +29,7 @@ _NARROWEST = 20
 class Screen:
     """Standard output and standard error of the driver.
 
-    What the agent prints comes from threads of its own: whoever writes holds the lock.
+    What the agent prints comes from other threads: the one that writes holds the lock.
     """
 
     def __init__(self, streams: Streams) -> None:
@@ -43,7 +43,7 @@ class Screen:
         self._is_deaf = {1: False, 2: False}
 
     def step(self, text: str) -> None:
-        """Say in a line where the loop is; it stands out between what tests and agents print."""
+        """Print the state of the loop in a line that can be seen among the output of tests and agents."""
         with self._held():
             self._finish_line()
             is_bold = self._is_terminal and not os.environ.get("NO_COLOR")
@@ -70,7 +70,7 @@ class Screen:
     def pass_on(self, number: int, data: bytes) -> None:
         """Write what the agent wrote to its standard output (1) or standard error (2), as it is.
 
-        Where nobody reads it any more the loop goes on without.
+        The loop goes on when the reader has closed the pipe.
         """
         with self._lock:
             self._clear()
@@ -85,7 +85,7 @@ class Screen:
             self._finish_line()
 
     def say(self, text: str) -> None:
-        """Print the result; where nobody reads it, or the disk is full, that is no fault of the loop's."""
+        """Print the result; an error of writing does not change the loop's result."""
         with self._held():
             self._finish_line()
         try:
@@ -97,7 +97,7 @@ class Screen:
             self._streams.forget_output()
 
     def heed_readers(self) -> None:
-        """Let what nobody reads any more go nowhere: tests that print into it would die of that."""
+        """Discard output whose reader has gone: tests that print into the pipe would be killed."""
         if not is_read(self._streams.output):
             self._streams.forget_output()
 
@@ -145,7 +145,7 @@ def _written(stream: TextIO, data: bytes) -> bool:
 
 
 def is_read(stream: TextIO) -> bool:
-    """Whether somebody may read what is written there; of a pipe that is known."""
+    """Whether there may be a reader; known for a pipe only."""
     try:
         poll = select.poll()
         poll.register(stream.fileno(), 0)
@@ -226,7 +226,7 @@ def summary_lines(loop: AgentLoop, ended: str, reason: str) -> Iterator[str]:
 def warning_lines(outcome: RunOutcome, edits: Edits | None, *, is_lost: bool = False) -> Iterator[str]:
     """What a person should look at.
 
-    :param edits: of a loop that is done, all that was edited in it; None where that is not known, or it is not done.
+    :param edits: of a loop that is done, all that was edited in it; None if that is unknown, or it is not done.
     :param is_lost: the history was taken away during the loop.
     """
     if outcome.doubt:

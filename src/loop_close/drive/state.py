@@ -27,7 +27,7 @@ from loop_close.store.runs import known_by
 from loop_close.text.redact import clean
 from loop_close.workspace.edits import Changed
 
-# What a driver knows of its loop that no single run tells: how it began, and what was run.
+# What a driver knows of its loop beyond single runs: how it began, and what was run.
 
 _UNKNOWN = -1
 _MAX_TESTS = 5_000
@@ -44,7 +44,7 @@ class LoopTracker:
     :ivar most: tests that ran in the run with the most of them.
     :ivar numbers: of the last run of every source: they only grow.
     :ivar own: what the last run of the loop is known by.
-    :ivar is_lost: the history was taken away: it tells nothing of before.
+    :ivar is_lost: the history was removed, with all earlier runs.
     """
 
     first: int = _UNKNOWN
@@ -63,7 +63,7 @@ class LoopTracker:
 
     @classmethod
     def from_saved(cls, saved: StateReader) -> LoopTracker:
-        """The watch that gave the state.
+        """The tracker with that state.
 
         :raises StateError: naming the field that is damaged.
         """
@@ -80,7 +80,7 @@ class LoopTracker:
         )
 
     def notice_loss(self, numbers: Mapping[str, int], *, may_let_go: bool = False) -> None:
-        """Numbers of the last runs by source. Where they went back somebody took the history away.
+        """Compare the numbers of the last runs by source. If they went back, the history was removed.
 
         :param may_let_go: a source that is not there any more the history let go by itself, as it does after a run.
         """
@@ -94,7 +94,7 @@ class LoopTracker:
         if run is None or self.is_begun:
             return
         self.is_begun, self.selection = True, run.selection
-        # Of a run that was cut off, or stopped at the first failure, nobody knows what it would have run.
+        # It is unknown what a run would have run that was cut off, or stopped at the first failure.
         not_run = progress.not_run if progress is not None and not run.incomplete else ()
         self.elsewhere = sorted(not_run)[:_MAX_TESTS]
 
@@ -138,7 +138,7 @@ class LoopTracker:
         self.is_lost |= bool(self.own) and not has_run(root, self.own)
 
     def edits(self, root: Path) -> Edits | None:
-        """What was edited since the loop began; None where that is not known."""
+        """What was edited since the loop began; None if that is unknown."""
         if self.is_lost:
             return None
         with contextlib.suppress(UsageError):
@@ -151,7 +151,7 @@ class LoopTracker:
         return next(iter(seen), _UNKNOWN), None if self.is_lost else _edits(memory, self.last)
 
     def _missing(self, run: Run | None, outcome: RunOutcome) -> int:
-        """How many tests fewer ran than before, where nothing else tells that tests are gone."""
+        """How many tests fewer ran than before, if nothing else shows that tests are gone."""
         if run is None or not outcome.is_complete:
             return 0
         ran = run.passed + run.skipped + sum(mark.phase != "check" for mark in run.marks) + run.omitted_marks
@@ -161,7 +161,7 @@ class LoopTracker:
 
 
 def _edits(memory: HistoryReader, snapshot: int) -> Edits | None:
-    """How the project differs from that state of it; None where that is not known."""
+    """How the project differs from that state of it; None if that is unknown."""
     changes = None if snapshot == _UNKNOWN else memory.changes_since(snapshot)
     if changes is None:
         return None
@@ -185,7 +185,7 @@ class State:
     """A loop as it is kept.
 
     :ivar given: the words of its options by name; empty for what holds a credential, which is not kept.
-    :ivar loop: what :meth:`loop_close.agent.loop.AgentLoop.state` gave.
+    :ivar loop: what :meth:`loop_close.agent.loop.AgentLoop.state` returned.
     :ivar watch: what is known from run to run.
     :ivar child: number and birth of the process that was running; 0 for none.
     :ivar tests: a digest of the tests at the loop's start, which are kept elsewhere.
@@ -222,7 +222,7 @@ def save_state(root: Path, state: State) -> None:
 
 
 def load_state(root: Path) -> State | None:
-    """The state of the last loop; None where there is none.
+    """The state of the last loop; None if there is none.
 
     :raises UsageError: when it is damaged, naming the field.
     """
@@ -264,7 +264,7 @@ def exclusive_lock(root: Path) -> Iterator[None]:
 
     The system lets go of it for a driver that is killed.
 
-    :raises UsageError: when somebody else holds it, or the state cannot be kept.
+    :raises UsageError: when another process holds it, or the state cannot be kept.
     """
     try:
         files.state_folder(root)
@@ -316,7 +316,7 @@ class FixTracker:
         self._is_missing = False
 
     def take_snapshot(self) -> Digests | None:
-        """The files by path and digest; None where they are not all known."""
+        """The files by path and digest; None if they are not all known."""
         seen = take_snapshot(self._root, self._known, self._leave_out)
         if seen.entries is None:
             return None

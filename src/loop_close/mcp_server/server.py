@@ -235,7 +235,7 @@ class InputLines:
         return self
 
     async def __anext__(self) -> str:
-        """The next line; the end where there is none any more."""
+        """The next line."""
         line = await anyio.to_thread.run_sync(self._stream.readline, abandon_on_cancel=True)
         if not line:
             raise StopAsyncIteration
@@ -251,11 +251,11 @@ def _whole(escape: re.Match[str]) -> str:
     return _REPLACEMENT if escape["lone"] else escape[0]
 
 
-# The tool ``loop_run``: run the tests that the project names, and tell what became of the loop.
+# The tool ``loop_run``: run the tests that the project names, and report the state of the loop.
 
 _MAX_OUTPUT = 2_000
 _MAX_REPORT = 20_000_000
-#: Of the report; the prompt is told beside it, and the rest lies in the state folder.
+#: Fields of the report that are sent; the prompt is sent beside it, the rest is in the state folder.
 _TOLD = (
     *("schema", "source", "exit_code", "verdict", "stall_reason", "incomplete", "counts", "progress"),
     *("signals", "breaker", "decision", "root_causes"),
@@ -279,7 +279,7 @@ class _Plan:
 async def loop_run(tell: Tell, time_limit: int = TIME_LIMIT) -> ToolAnswer:
     """Run ``test_command`` of ``[tool.loop-close]``.
 
-    :param tell: told again and again how many seconds it has taken.
+    :param tell: called again and again with the seconds so far.
     :param time_limit: in seconds.
     :raises UsageError: for settings that are wrong, and files that cannot be written.
     :raises ToolError: for a command that makes no words.
@@ -308,7 +308,7 @@ def _answer(plan: _Plan, ran: Ended, time_limit: int) -> ToolAnswer:
     if prompt.startswith(files.RUNNING):
         prompt = ""  # it was killed before it could say anything
     targets = targets_of(plan.root)
-    # Without a history only the command's exit code tells that all is well; a red run leaves its report.
+    # Without a history only the exit code says whether the run is green; a red run leaves its report.
     is_good = bool(sources) or (targets.history is None and bool(prompt) and report is None)
     standing = _standing(sources, ran, is_good=is_good)
     unexplained = any(each["stall_reason"] == _UNEXPLAINED for each in sources)
@@ -334,7 +334,7 @@ def _answer(plan: _Plan, ran: Ended, time_limit: int) -> ToolAnswer:
 
 
 def _standing(sources: Sequence[Mapping[str, Any]], ran: Ended, *, is_good: bool) -> str:
-    """The worst that is known: a command that failed is not green, whatever else was told.
+    """The worst that is known: a command that failed is not green, whatever else is known.
 
     :param is_good: what is known of the run says nothing else.
     """
@@ -346,7 +346,7 @@ def _standing(sources: Sequence[Mapping[str, Any]], ran: Ended, *, is_good: bool
 
 
 def _report(root: Path) -> dict[str, Any] | None:
-    """The report that a red run leaves, shortened; None where there is none."""
+    """The report that a red run leaves, shortened; None if there is none."""
     path = root / files.REPORT
     try:
         if path.stat().st_size > _MAX_REPORT:
@@ -365,7 +365,7 @@ def _lines(prompt: str, output: str, limit: str) -> list[str]:
 
 # Run the project's tests in a process group of their own, and stop them when the call is cancelled.
 
-#: Told again and again while a run is on, so that a host that waits knows that it goes on: seconds so far.
+#: Called again and again during a run with the seconds so far, so that a waiting host sees that it goes on.
 Tell = Callable[[float], Awaitable[None]]
 
 _TELL = 5.0
@@ -441,7 +441,7 @@ def prompt_file() -> Path:
 
 
 def written_prompt() -> str:
-    """What the last run wrote; empty where there is nothing, or nothing of ours."""
+    """What the last run wrote; empty if there is nothing, or nothing of ours."""
     path = prompt_file()
     try:
         is_ours = files.is_prompt(path)
@@ -449,7 +449,7 @@ def written_prompt() -> str:
             text = file.read(_MAX_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
-    # Tests may have written into it: what a reader cannot see has no place in it whoever wrote it.
+    # Tests may have written into it: remove invisible characters, whoever wrote them.
     return sanitize(files.without_signature(text)) if is_ours else ""
 
 

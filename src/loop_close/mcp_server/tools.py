@@ -375,7 +375,7 @@ _NAMED = 5
 
 
 def loop_status(source: str | None = None) -> ToolAnswer:
-    """Where the sources stand, the worst first; that no run is remembered is an answer too."""
+    """The status of the sources, the worst first; it is not an error if no run is recorded."""
     try:
         document = status_document(source)
     except NoRunError:
@@ -395,7 +395,7 @@ def status_document(source: str | None = None) -> dict[str, Any]:
 
 
 def _source_lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """A source as ``status`` tells it, shortened."""
+    """A source as ``status`` shows it, shortened."""
     reason = f": {document['stall_reason']}" if document["stall_reason"] else ""
     known = (
         f"{document['verdict']} in run {document['run']}{reason}"
@@ -436,7 +436,7 @@ def loop_history(source: str | None = None, limit: int = _RUNS) -> ToolAnswer:
 
 
 def _run_document(row: RunRow) -> dict[str, Any]:
-    """A run as a line of ``history`` tells it; its whole record is for ``history --json``."""
+    """A run as a line of ``history`` shows it."""
     summary = summary_of(row)
     return {
         "source": shown(row.source),
@@ -479,7 +479,7 @@ _SOURCE = Field(
 class Tool:
     """A tool.
 
-    :ivar work: what it does; None for ``loop_run``, which is no function that returns when it is done.
+    :ivar work: its function; None for ``loop_run``, which is asynchronous.
     :ivar is_read_only: it changes nothing, neither files nor what is remembered.
     """
 

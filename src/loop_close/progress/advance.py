@@ -317,7 +317,7 @@ def _is_other(made: Attempt, limits: Thresholds) -> str:
 
 
 def verdict_of(progress: Progress, alone: Verdict) -> Verdict:
-    """What the run comes to.
+    """The verdict of the run.
 
     :param alone: the verdict on the run by itself: ``green``, ``first-failure`` or ``error``.
     """
@@ -379,7 +379,7 @@ def _known(report: Report) -> tuple[str, ...]:
 
 
 def _collected(counts: Counts) -> int:
-    """How many tests were selected to run; if that is not known, how many have an outcome."""
+    """How many tests were selected to run; if that is unknown, how many have an outcome."""
     ended = counts.passed + counts.failed + counts.skipped + counts.xfailed + counts.xpassed
     return counts.collected or ended + counts.errors
 

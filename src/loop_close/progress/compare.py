@@ -243,7 +243,7 @@ def _had_passed(test: str, episode: Episode, run: Run) -> bool:
 
 
 def _hidden_since(test: str, episode: Episode, run: Run) -> int:
-    """The run since which a file or folder of the test cannot be collected; this run where there is none."""
+    """The run since which a file or folder of the test cannot be collected; this run if there is none."""
     failed = (
         known.since
         for where, known in episode.tests.items()
@@ -378,7 +378,7 @@ _COLLECTED = "during collection"
 
 
 def outcome_of(test: str, known: KnownTest, run: Run, episode: Episode) -> _Became | None:
-    """What became of it; None where it did not run."""
+    """Its outcome; None if it did not run."""
     if run.is_killed:
         return None
     if test in run.outcomes:

@@ -370,7 +370,7 @@ def _comparison(message: str, statement: str) -> _ComparedValues | None:
 
 
 def _of_unittest(message: str, operator: str, words: str) -> _ComparedValues | None:
-    """The two values of unittest's message; nothing where a value may hold the words between them."""
+    """The two values of unittest's message; nothing if a value may hold the words between them."""
     left, found, right = _PREFIX.sub("", message).partition(words)
     right = _REASON.split(right, maxsplit=1)[0]
     if operator == "is not":  # the message shows the value once

@@ -35,7 +35,7 @@ class Sides(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The kind of change if tests pass by these edits; empty where they may well have been mended."""
+        """The kind of change if tests pass by these edits; empty if they may well have been mended."""
         if self.code:
             return ""
         return "not-fixed" if self.tests else "unclear" if self.other else "no-edit"

@@ -1,4 +1,4 @@
-"""The monitor in a session: started before conftests are imported, told of tests and fixtures, added up."""
+"""The monitor in a session: it starts before conftests are imported, and gets tests and fixtures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNCHANGED = "no file changed since these tests passed; the next run tracks them
 
 
 def start_monitor(config: pytest.Config) -> None:
-    """Begin to look at calls where that is wanted, and tests are going to run in this process or in workers."""
+    """Start the monitor if it is wanted and tests are going to run in this process or in workers."""
     options = config.known_args_namespace
     setting = setting_of(config)
     if setting == OFF:
@@ -59,7 +59,7 @@ def _watch(config: pytest.Config, *, is_whole: bool) -> None:
 
 
 def setting_of(config: pytest.Config) -> str:
-    """What is asked for; what is wrong with the settings is told where all of them are read."""
+    """The setting; errors in the settings are reported where all of them are read."""
     given = getattr(config.known_args_namespace, "loop_close_suspects", None)
     if given is not None:
         return str(given)
@@ -70,7 +70,7 @@ def setting_of(config: pytest.Config) -> str:
 
 
 def call_recorder_of(config: pytest.Config) -> CallRecorder | None:
-    """What looks at the calls of this process; None where nothing does."""
+    """The recorder of the calls of this process; None if there is none."""
     found = config.pluginmanager.get_plugin(_NAME)
     return found if isinstance(found, CallRecorder) else None
 
@@ -317,10 +317,10 @@ def _named(cls: type, name: str) -> Any:
 def collect_calls(recorder: Recorder, session: pytest.Session, incomplete: str) -> tuple[Calls | None, str]:
     """What the tests called, with counts from memory where few passed; why that is not known, or not in full.
 
-    :param incomplete: why the run did not come to its end: then it is not remembered.
+    :param incomplete: why the run is incomplete: then it is not recorded.
     """
     memory = recorder.memory if recorder.memory is not None and recorder.memory.is_kept else None
-    if memory is None and not recorder.failures:  # nobody asks
+    if memory is None and not recorder.failures:  # not needed
         return None, ""
     try:
         calls, why_not = collected(recorder.config)

@@ -60,7 +60,7 @@ def _publish(system: str, root: Path, saved: SaveResult) -> tuple[list[str], lis
 
 
 def _folder(root: Path, variable: str) -> str:
-    """The root's path in the repository; empty where it is the repository's root, or not in it."""
+    """The root's path in the repository; empty if it is the repository's root, or not in it."""
     top, here = os.path.realpath(os.environ.get(variable, root)), os.path.realpath(root)
     return Path(here).relative_to(top).as_posix() if Path(here).is_relative_to(top) else ""
 

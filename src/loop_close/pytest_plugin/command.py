@@ -142,7 +142,7 @@ def is_selectable(node: pytest.Item | pytest.Collector) -> bool:
 def options_of(parser: pytest.Parser, words: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """A command line, taken apart as pytest's parser does: each option by its name with the words that it takes.
 
-    Flags that stand together (``-vx``) come one by one. Words that select tests come with an empty name. No value is
+    Joined flags (``-vx``) come one by one. Words that select tests come with an empty name. No value is
     parsed: types and actions may open files, and pytest has called them.
     """
     actions = actions_of(parser)
@@ -222,7 +222,7 @@ def shard_of(config: pytest.Config) -> tuple[int, int]:
 
 
 def _shown(word: str) -> str:
-    """The word without credentials and controls: it stands in the prompt outside of any quotation but the shell's."""
+    """The word without credentials and controls: in the prompt only the shell's quotes protect it."""
     from loop_close.text.redact import clean  # late: a plain green run has no such word
 
     return clean(word).replace("\n", " ")
@@ -267,9 +267,9 @@ _TABLE = pytest.StashKey[Mapping[str, Any]]()
 
 
 def settings_table(config: pytest.Config) -> Mapping[str, Any]:
-    """``[tool.loop-close]`` as it stands in the file, which is read once.
+    """``[tool.loop-close]`` of the file, which is read once.
 
-    :raises files.UnusablePathError: when the file is no TOML.
+    :raises files.UnusablePathError: when the file is not TOML.
     """
     if _TABLE not in config.stash:
         config.stash[_TABLE] = files.settings_table(config.rootpath)
@@ -351,7 +351,7 @@ class FailedTests:
     def narrow(self) -> None:
         """Have pytest collect only the files in question, instead of what the command line names.
 
-        Outside of the root the node ids do not tell the files: what the command line names is collected.
+        Outside of the root the node ids do not name the files: what the command line names is collected.
         """
         if not self._nodeids:
             self.notes.append("no failing test is recorded: all tests ran")

@@ -42,7 +42,7 @@ NO_MATCH = "no test matches -k or -m; {} still shows the last run"
 def finish(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
     """Write the prompt and the report; the lines for the terminal.
 
-    A fault of ours costs one line: the raw evidence is written instead, and pytest's exit status stays.
+    An internal error costs one line: the raw evidence is written instead, and pytest's exit status stays.
     """
     try:
         return _close(recorder, session)
@@ -119,7 +119,7 @@ def _judged(recorder: Recorder, session: pytest.Session, unloadable: list[str]) 
 def ci_output(targets: Targets, saved: SaveResult | None, green: str = "") -> tuple[list[str], list[str]]:
     """Write for the CI system that runs this, if it is one that we know.
 
-    :param saved: the report; None for a plain green run, of which ``green`` has the words, or where there is none.
+    :param saved: the report; None for a plain green run, of which ``green`` has the words, or if there is none.
     :returns: lines that the CI system reads from the log, and what went wrong, in a line each.
     """
     system = ci_system(targets.settings.ci, os.environ)
@@ -140,7 +140,7 @@ def _passed(recorder: Recorder, observation: Observation) -> Collection[str]:
 
 
 def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
-    """Whether there is nothing to tell but how many tests passed, and no one to tell it to but the prompt."""
+    """Whether only the numbers of tests have to be reported, and only in the prompt."""
     from loop_close.pytest_plugin.command import selection
 
     counts = recorder.counts
@@ -167,7 +167,7 @@ def _asks_for_edits(recorder: Recorder) -> bool:
 
 
 def _keep_green(recorder: Recorder, session: pytest.Session) -> bool:
-    """Remember the run; False where another run that went on meanwhile has left failures to compare with."""
+    """Remember the run; False if another run that went on meanwhile has left failures to compare with."""
     counts, memory = recorder.counts, recorder.memory
     if memory is None:
         return True
@@ -202,7 +202,7 @@ def _green(recorder: Recorder) -> tuple[str, ...]:
 
 
 def remembered(recorder: Recorder, report: Report) -> Report:
-    """The report with what it comes to against the runs before it."""
+    """The report compared with the runs before it."""
     memory = recorder.memory
     if memory is None:
         return report
@@ -264,7 +264,7 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
 
 
 def _asks_for_calls(setting: str) -> bool:
-    """Whether it has to be told if nothing is known of them: ``auto`` is ``on`` where Python can tell."""
+    """Whether missing calls have to be reported: ``auto`` is ``on`` if Python can record them."""
     return setting == ON or (setting == AUTO and hasattr(sys, "monitoring"))
 
 
@@ -276,7 +276,7 @@ def _incomplete(recorder: Recorder, session: pytest.Session) -> str:
 
 
 def coverage_failures(config: pytest.Config) -> Iterator[Failure]:
-    """A total below the limit, by pytest-cov, whose words stand only on the terminal."""
+    """A total below the limit, by pytest-cov, which prints it only on the terminal."""
     plugin = config.pluginmanager.get_plugin("_cov")
     total, limit = (
         getattr(plugin, "cov_total", None),
@@ -293,7 +293,7 @@ def coverage_failures(config: pytest.Config) -> Iterator[Failure]:
 
 
 def _exit_reason(recorder: Recorder, session: pytest.Session) -> str:
-    """Which plugin gave the session an exit status that its tests do not explain; empty where they do."""
+    """Which plugin gave the session an exit status that its tests do not explain; empty if they do."""
     status, config = int(session.exitstatus), recorder.config
     hook = recorder.exit_hook
     if not hook and not recorder.interrupted and not (status in _OWN_STATUS and status != _TESTS_FAILED):
@@ -340,7 +340,7 @@ def _warned(warnings: list[tuple[str, str, str, int, str]], root: str) -> list[W
 def summary(saved: SaveResult, targets: Targets, config: pytest.Config) -> tuple[str, ...]:
     """What is wrong and where to look first; then where to read on. A green run gets one line.
 
-    Where the prompt could not be written, a shorter one stands for it.
+    If the prompt could not be written, a shorter one is printed.
     """
     from loop_close.prompt.compose import estimate_tokens
     from loop_close.prompt.sections import in_short, of_others
@@ -385,7 +385,7 @@ def raw_evidence(failures: list[Any], exit_code: int, fault: str) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    """A Python literal of the text without credentials; when these cannot be told, without the text."""
+    """A Python literal of the text without credentials; without the text if that fails."""
     try:
         from loop_close.text.redact import redact
 
@@ -442,7 +442,7 @@ def _asked(hook: Any, kind: type, root: str, faults: list[str]) -> list[Any]:
 
 
 def _check_fields(item: Any) -> None:
-    """Refuse a record whose fields are not of the types they say: it would fail where nobody expects it."""
+    """Refuse a record whose fields are not of the types they say: it would fail later, at another place."""
     for field in fields(item):
         if not isinstance(getattr(item, field.name), _PLAIN_TYPES.get(str(field.type), object)):
             raise TypeError(f"{type(item).__name__}.{field.name} takes {field.type}")

@@ -73,7 +73,7 @@ class ExceptionRecorder:
             return describe_any(exc, self._files(), fixtures, self._comparisons)
         except KeyboardInterrupt:
             raise
-        except BaseException:  # what the program raises while it is looked at is no end of the run
+        except BaseException:  # an exception of the program's objects must not end the run
             return None
 
     def _files(self) -> Any:

@@ -38,7 +38,7 @@ def start(config: pytest.Config) -> None:
 
 
 def _load_all() -> None:
-    """Load now what is else loaded late: pytester unloads what a test's own run loaded, and leaves us two of a kind."""
+    """Load all lazy modules now: pytester unloads what an inner run imported, so a module would exist twice."""
     from importlib import import_module
     from pkgutil import walk_packages
 
@@ -112,12 +112,12 @@ class Recorder:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker of xdist, before it starts."""
+        """Send it to a worker of xdist before it starts."""
         node.workerinput[IS_AS_GREEN] = self.memory is not None and self.memory.is_as_green
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        # Three times a test. Of those that pass, setup and teardown tell nothing.
+        # Called three times for each test. A setup or teardown that passes does not matter.
         if report.when == "call" or report.outcome != "passed" or self._pending:
             self._log(report)
 
@@ -338,7 +338,7 @@ class OutcomeCounts:
     """The counts that pytest's last line shows, without its terminal.
 
     :ivar spared: node ids of tests that were skipped or expected to fail.
-    :ivar is_named: whether a test is one of which it is asked whether it passed; None where none is.
+    :ivar is_named: whether the setting ``known`` names a test; None if it names none.
     """
 
     def __init__(self) -> None:
@@ -397,7 +397,7 @@ class OutcomeCounts:
         if report.when == "collect":
             reason = str(report.longrepr)
             if reason in self._skipped_modules:
-                return  # collected twice, as a module and for its doctests; xdist tells it once
+                return  # collected twice, as a module and for its doctests; xdist reports it once
             self._skipped_modules.add(reason)
         self.skipped += 1
         self.spared.add(report.nodeid)
@@ -431,14 +431,14 @@ class OutcomeCounts:
             self.failed.add(report.nodeid)
 
     def settle(self) -> None:
-        """Count as failed what pytest fails for its subtests after we were told that it passed."""
+        """Count as failed what pytest fails for its subtests after it was reported as passed."""
         changed = [report for report in self._passed_too if report.outcome == "failed"]
         self._passed_too = [report for report in self._passed_too if report.outcome != "failed"]
         self.passed -= len(changed)
         self.failures += len(changed)
 
     def done(self) -> int:
-        """How many tests came to an outcome."""
+        """How many tests have an outcome."""
         others = self.passed - len(self._passed_too) + self.skipped + self.xfailed + self.xpassed
         return others + len(self.failed | self._broken_setups)
 

@@ -91,7 +91,7 @@ class WorkerReporter:
 def received(report: Any) -> tuple[Any, bool]:
     """What a worker attached, taken off the report so that no other plugin meets it.
 
-    :returns: what was raised, None where it sent nothing, and whether the node id selects the test.
+    :returns: what was raised, None if it sent nothing, and whether the node id selects the test.
     """
     attached = vars(report)
     return attached.pop(ATTRIBUTE, None), not attached.pop(_UNSELECTABLE, False)

@@ -39,7 +39,7 @@ class RunHandle(NamedTuple):
         asked where tests are watched.
     :ivar is_as_green: no file differs from the last green run of these tests, or of all: they probably pass again.
     :ivar tests: files of tests that differ from the source's baseline: path, digest of what it held (None: it was not
-        there), digest now; None where there is no baseline.
+        there), digest now; None if there is no baseline.
     """
 
     id: int
@@ -58,7 +58,7 @@ class RunHandle(NamedTuple):
 class LastRun(NamedTuple):
     """The last run of a source that has ended.
 
-    :ivar changes: how the files differ between that run and the one that asks; None where that is not known.
+    :ivar changes: how the files differ between that run and the one that asks; None if that is unknown.
     :ivar windows: when runs went on since that one began, as (begin, end) in seconds since 1970.
     """
 
@@ -73,7 +73,7 @@ class SinceGreen(NamedTuple):
     """How the files of a run differ from those of an earlier green run.
 
     :ivar run: the number of the green run.
-    :ivar changes: None where the states between are not kept.
+    :ivar changes: None if the states between are not kept.
     :ivar windows: when runs went on, the green one and those since, of whichever source, as (begin, end) in seconds
         since 1970.
     :ivar not_run_since: the green run that the green run was compared with, where no test ran some of what was edited
@@ -110,7 +110,7 @@ class NewCalls(NamedTuple):
     """What the tests of a run called, to be kept for later runs of the source.
 
     :ivar most: it takes the place of what counts no more passing tests than these; None: of any.
-    :ivar tests: node ids of all its tests; empty where they are not known.
+    :ivar tests: node ids of all its tests; empty if they are not known.
     """
 
     calls: Calls
@@ -134,7 +134,7 @@ class KeptCalls(NamedTuple):
 
     :ivar calls: without failing tests; every function begins in line 0.
     :ivar failed: the tests that failed in it.
-    :ivar tests: checksums of the node ids of all its tests, see :func:`checksum`; empty where they are not known.
+    :ivar tests: checksums of the node ids of all its tests, see :func:`checksum`; empty if they are not known.
     """
 
     calls: Calls
@@ -147,5 +147,5 @@ class KeptCalls(NamedTuple):
 
 
 def checksum(nodeid: str) -> int:
-    """What tells a test from others in a few bytes."""
+    """A checksum that distinguishes a test from others in a few bytes."""
     return crc32(nodeid.encode("utf-8", "surrogatepass"))

@@ -17,11 +17,11 @@ from typing import NamedTuple, TypeVar
 from loop_close.store import HistoryError
 from loop_close.store.schema import APPLICATION_ID, ForeignError, prepare
 
-# How long to wait, for others and for SQLite itself, so that Ctrl-C is heard meanwhile.
+# How long to wait, for other processes and for SQLite itself, so that Ctrl-C works meanwhile.
 
 T = TypeVar("T")
 
-#: SQLite hears nothing while it waits for a lock: it does so for so many seconds at a time.
+#: Seconds for which SQLite waits for a lock at a time: no signal is handled meanwhile.
 STEP = 1.0
 #: What one piece of work may take, in seconds, without the waiting for others.
 LONGEST = 20.0
@@ -35,7 +35,7 @@ def is_busy(error: sqlite3.Error) -> bool:
 
 
 def retry_while_busy(action: Callable[[], T], timeout: float) -> T:
-    """What the action returns, which is tried until others have let go of the file.
+    """What the action returns; it is tried until other processes have released the file.
 
     :raises sqlite3.Error: its last one, when the seconds are over.
     """
@@ -61,7 +61,7 @@ class QueryTimeout:
         self._until = monotonic() + LONGEST
 
     def reason(self) -> BaseException | None:
-        """What a signal handler raised when it stopped SQLite; None where the time was over."""
+        """What a signal handler raised when it stopped SQLite; None if the time was over."""
         raised, self._raised = self._raised, None
         if raised is None and monotonic() < self._until:
             return KeyboardInterrupt()  # it was raised before the method could take it
@@ -83,13 +83,13 @@ _SMALLEST = 512
 
 
 class Database:
-    """The file, opened; broken ones are set aside, and a new one is begun.
+    """The open file; a broken one is quarantined, and a new one is begun.
 
     It belongs to one thread. Locks are those of SQLite's rollback journal: WAL would save 0.7 ms a run, but fails
     on network folders and leaves two files beside this one. ``synchronous = NORMAL`` survives any kill; the power
-    failing in the wrong millisecond may break the file, which is then set aside.
+    failing in the wrong millisecond may break the file, which is then quarantined.
 
-    :ivar notes: what befell the file, in a line each.
+    :ivar notes: what happened to the file, in a line each.
     :raises HistoryError: when it cannot be opened.
     """
 
@@ -234,7 +234,7 @@ class Database:
         self._claim(connection)
 
     def _claim(self, connection: sqlite3.Connection) -> None:
-        """Make sure that the file is this project's; it becomes so when it is nobody's."""
+        """Make sure that the file is this project's; it becomes so if it has no project yet."""
         (root,) = connection.execute(_ROOT).fetchone()
         if not root and self._project:
             connection.execute("UPDATE project SET root = ? WHERE root = ''", (self._project,))
@@ -320,7 +320,7 @@ _BROKEN_WORDS = ("no such ", "Could not decode to UTF-8", "malformed")
 
 
 class BrokenError(Exception):
-    """The file is no history; the text says what is wrong with it."""
+    """The file is broken; the text says why."""
 
 
 class UnsafeError(BrokenError):
@@ -328,11 +328,11 @@ class UnsafeError(BrokenError):
 
 
 class ReplacedError(Exception):
-    """Another process has set the file aside, or somebody removed it, since it was opened."""
+    """Another process has set the file aside, or someone removed it, since it was opened."""
 
 
 def meaning_of(error: sqlite3.Error, name: str, timeout: float, watch: QueryTimeout) -> BaseException:
-    """The error as one of ours. What SQLite calls operational, but for missing tables, is no fault of the file.
+    """The error as one of ours. What SQLite calls operational, but for missing tables, is not the fault of the file.
 
     :param name: of the file; ``timeout``: for how many seconds others were waited for.
     """
@@ -356,7 +356,7 @@ def _has_no_table(error: sqlite3.Error) -> bool:
 
 # A look at the history's place before SQLite opens it: SQLite trusts whatever lies there and beside it.
 
-#: The folder that is ours: what lies in the history's place there may be set aside, whatever it is.
+#: The state folder: whatever lies in the history's place there may be quarantined.
 OUR_FOLDER = ".loop-close"
 #: When a file is made or looked at, its descriptor is closed again, and by POSIX that ends all locks that the
 #: process has on it: no other thread may open it meanwhile, and those that are in use are not looked at.
@@ -389,7 +389,7 @@ def check_place(path: Path) -> None:
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """What tells the file from another one of its name; None where there is none."""
+    """Device and inode, which distinguish the file from another one of its name; None if there is none."""
     try:
         found = os.stat(path)
     except OSError:
@@ -400,8 +400,8 @@ def identity(path: Path) -> tuple[int, int] | None:
 class FileState(NamedTuple):
     """What there is to be seen of a file without SQLite.
 
-    :ivar file: which one it is; None where there is none.
-    :ivar is_ours: it says that it is a history, or lies in our folder: it may be set aside.
+    :ivar file: which one it is; None if there is none.
+    :ivar is_ours: it has the mark of a history, or is in the state folder: it may be quarantined.
     :ivar is_history: it says that it is a history, or nothing is kept in it yet.
     :ivar fault: why SQLite must not open it.
     """
@@ -415,7 +415,7 @@ class FileState(NamedTuple):
 def file_state(path: Path) -> FileState:
     """What lies there.
 
-    :raises OSError: when that cannot be told.
+    :raises OSError: when that cannot be found out.
     """
     file = identity(path)
     is_known = file is not None and in_use[file] > 0  # it was looked at before
@@ -446,7 +446,7 @@ def _is_unused(header: bytes) -> bool:
 def fault_beside(path: Path) -> str | None:
     """Why SQLite must not look at what lies beside the file.
 
-    :raises OSError: when that cannot be told.
+    :raises OSError: when that cannot be found out.
     """
     return next(filter(None, (_fault_of(f"{path}{end}", end) for end in BESIDE)), None)
 
@@ -503,7 +503,7 @@ def _family(path: Path) -> list[str]:
 
 @contextlib.contextmanager
 def exclusive_lock(folder: Path) -> Iterator[None]:
-    """Hold off other processes that would set aside in the folder; where the system has no such lock, do not.
+    """Keep other processes from quarantining in the folder, if the system has such a lock.
 
     The folder itself is locked: that leaves no file behind, and the lock ends with the process.
     """

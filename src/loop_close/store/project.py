@@ -33,7 +33,7 @@ _LAST_NS = (1 << 63) - 1
 
 
 def known_files(connection: sqlite3.Connection) -> dict[str, tuple[int, int, str]]:
-    """The files as they were last taken down."""
+    """The files as last recorded."""
     rows = connection.execute("SELECT path, size, mtime_ns, digest FROM files")
     return {to_text(row[0]): (to_whole(row[1]), int(row[2]), to_text(row[3])) for row in rows}
 
@@ -66,7 +66,7 @@ def _digest(entries: Entries, path: str) -> str | None:
 def _snapshot(connection: sqlite3.Connection, changes: list[tuple[str, str | None, str | None]]) -> int:
     """The number of the state after the changes: a new one when there are any.
 
-    The first state of all is a change of every file, which nobody asks for.
+    The first state of all is a change of every file, which is not needed.
     """
     current, floor = connection.execute("SELECT snapshot, floor FROM project").fetchone()
     if not changes:
@@ -112,13 +112,13 @@ def _rows_of(connection: sqlite3.Connection, digests: list[str]) -> sqlite3.Curs
 
 
 def content(connection: sqlite3.Connection, digest: str) -> bytes | None:
-    """The content with that digest, None where it is not kept."""
+    """The content with that digest, None if it is not kept."""
     row = connection.execute("SELECT data, size FROM blobs WHERE digest = ?", (from_text(digest),)).fetchone()
     return to_content(*row) if row else None
 
 
 def is_code_changed(changes: Changes | None) -> bool:
-    """Whether code under test is among what changed; False where that is not known."""
+    """Whether code under test is among what changed; False if that is unknown."""
     if not changes:
         return False
     from loop_close.conventions import is_under_test  # late: most often nothing changed
@@ -127,14 +127,14 @@ def is_code_changed(changes: Changes | None) -> bool:
 
 
 def difference(connection: sqlite3.Connection, one: int | None, other: int | None) -> Changes | None:
-    """How the files of two states differ, whichever is the older one; None where what changed is not kept."""
+    """How the files of two states differ, whichever is the older one; None if what changed is not kept."""
     if one is None or other is None:
         return None
     return changes_between(connection, min(one, other), max(one, other))
 
 
 def changes_between(connection: sqlite3.Connection, before: int | None, after: int | None) -> Changes | None:
-    """How the files of two states differ, by path; None where what changed is not kept."""
+    """How the files of two states differ, by path; None if what changed is not kept."""
     (floor,) = connection.execute("SELECT floor FROM project").fetchone()
     if before is None or after is None or before < floor:
         return None
@@ -163,9 +163,9 @@ def changes_since_baseline(
 ) -> Changes | None:
     """The tests' files that differ from the source's baseline: path, content before, digest now.
 
-    :param entries: all files, None where they are not known: then nothing differs.
+    :param entries: all files, None if they are not known: then nothing differs.
     :param snapshot: the state of the project's files that they are.
-    :returns: None where there is no baseline.
+    :returns: None if there is no baseline.
     """
     rows = _rows(connection, source)
     if not rows:
@@ -185,7 +185,7 @@ def changes_since_baseline(
 
 
 def _rows(connection: sqlite3.Connection, source: str) -> dict[str, tuple[str, str]]:
-    """Digest and content by path; nothing where there is no baseline."""
+    """Digest and content by path; nothing if there is no baseline."""
     rows = connection.execute(
         "SELECT path, digest, content FROM baselines WHERE source = ?", (from_text(source),)
     )
@@ -236,7 +236,7 @@ def accept_changes(
 
 # What the tests of each source's last fuller run called: one row a source.
 
-#: What is longer in JSON is not kept. 3,000 functions of 15 lines come to half a million characters.
+#: What is longer in JSON is not kept. 3,000 functions of 15 lines have half a million characters.
 MAX_TEXT = 8_000_000
 # Of tests and of lines: what counts more is damaged.
 _MOST = 10**8
@@ -309,7 +309,7 @@ def remove_free_calls(connection: sqlite3.Connection) -> None:
 
 
 def _plain(new: NewCalls) -> dict[str, Any]:
-    """As plain JSON values, the same wherever in their files the functions stand."""
+    """As plain JSON values, the same wherever in their files the functions are."""
     calls, tests = new.calls, sorted(map(checksum, new.tests))
     files: dict[str, list[list[Any]]] = {}
     for each in calls.functions:

@@ -10,10 +10,10 @@ from loop_close.store.project import remove_free_calls
 from loop_close.store.records import to_text
 from loop_close.store.runs import STAMP, GreenRun, last_green
 
-#: A source that has not run for so many states of the files is no longer told what changed since; nor is one that was
-#: green so long ago told what changed since then.
+#: After so many states of the files, a source that has not run or was not green since is no longer compared with
+#: its files of then.
 WINDOW = 500
-# What one pruning takes away at most, beside a tenth of what there is.
+# The most that one pruning removes, beside a tenth of all.
 _FEW_RUNS, _MANY_RUNS = 8, 100
 _MARKS, _SNAPSHOTS, _BLOBS, _PAGES = 20_000, 200, 1_000, 256
 

@@ -85,7 +85,7 @@ class HistoryReader:
         return int(version) >= _ACCEPTED
 
     def recorded_as(self, known: str) -> Run | None:
-        """The run that goes by this, as :func:`loop_close.store.runs.known_by` makes it; None where it is gone."""
+        """The run with this name, as :func:`loop_close.store.runs.known_by` makes it; None if it is gone."""
         self._watch.start()
         return runs.recorded_as(self._connection, known)
 
@@ -95,18 +95,18 @@ class HistoryReader:
         return project.known_files(self._connection)
 
     def looks(self, limit: int) -> tuple[runs.RunWindow, ...]:
-        """The last runs that came to their end, the newest first, with what they saw of the files."""
+        """The last runs that ended by themselves, the newest first, with their files."""
         self._watch.start()
         return runs.run_windows(self._connection, limit)
 
     def changes_since(self, snapshot: int | None) -> Changes | None:
-        """How the files as they are known differ from that state of them; None where that is not kept."""
+        """How the files as the last run saw them differ from that state; None if that is not kept."""
         self._watch.start()
         (now,) = self._connection.execute("SELECT snapshot FROM project").fetchone()
         return project.changes_between(self._connection, snapshot, now)
 
     def has_run(self, known: str) -> bool:
-        """Whether there is the run that goes by this, as :func:`loop_close.store.runs.known_by` makes it."""
+        """Whether there is a run with this name, as :func:`loop_close.store.runs.known_by` makes it."""
         self._watch.start()
         return runs.has_run(self._connection, known)
 
@@ -116,7 +116,7 @@ class HistoryReader:
         return frozenset(project.accepted_changes(self._connection)) if self._has_baselines() else frozenset()
 
     def content(self, digest: str) -> bytes | None:
-        """A content of the project's files, by digest; None where it is not kept."""
+        """A content of the project's files, by digest; None if it is not kept."""
         return project.content(self._connection, digest)
 
     def _as_it_is(self, row: RunRow) -> RunRow:
@@ -179,7 +179,7 @@ def _opened(path: Path) -> Iterator[HistoryReader]:
 def _check_safe(path: Path) -> None:
     """Make sure that SQLite may look at the file, wherever links lead.
 
-    :raises HistoryError: when it is no history, or damaged.
+    :raises HistoryError: when it is not a history, or damaged.
     """
     real = path.resolve()
     if not (real.is_file() or real.is_dir()):

@@ -14,14 +14,14 @@ from loop_close.store import HistoryError
 
 T = TypeVar("T")
 _Change = Callable[[Any], Any]
-# Types that JSON gives back as they were.
+# Types that JSON returns unchanged.
 _EXACT = (str, int, bool)
 # Kinds of records whose codecs are being built.
 _BUILT: list[Any] = []
 
 
 class RecordError(ValueError):
-    """What was stored is no record of ours."""
+    """What was stored is not a record of ours."""
 
 
 def to_plain(record: Any) -> dict[str, Any]:
@@ -205,7 +205,7 @@ def _default(each: Field[Any]) -> Any:
 # Shorter ones gain nothing by it.
 _LONG = 2_000
 # What a text grows to when it is unpacked: our own stay far below, a damaged or foreign one may go on for ever.
-# An episode of 3,000 failing tests comes to 5 MB, to 21 where each of them failed in as many ways as are kept.
+# An episode of 3,000 failing tests has 5 MB; 21 if each failed in as many ways as are kept.
 _LARGEST = 24_000_000
 _UNCOUNTED = 1 << 62
 _LATEST = 1e12
@@ -252,7 +252,7 @@ def to_whole(value: Any) -> int:
 
 
 def moment_of(now: Any) -> float:
-    """A time for a column, in seconds since 1970; zero where it is none: programs under test change the clock."""
+    """A time for a column, in seconds since 1970; zero if it is none: programs under test change the clock."""
     return float(now) if type(now) in (int, float) and abs(now) < _LATEST else 0.0
 
 
@@ -312,7 +312,7 @@ def to_content(value: Any, size: Any) -> bytes:
 
 
 def _unpacked(data: bytes, most: int) -> bytes:
-    """What the data unpacks to, of which no more is made than is allowed, whatever it would come to."""
+    """The unpacked data; unpacking stops at the limit."""
     try:
         unpacked = zlib.decompressobj().decompress(data, most + 1)
     except zlib.error as error:

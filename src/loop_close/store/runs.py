@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _MOST_KILLED = 100
-#: So many sources are looked at, and so many are told of: as many as have a report.
+#: The most sources that are read, and that are reported: as many as have a report.
 _MOST_SOURCES = 1_000
 _MOST_TOLD = 64
 #: So many runs back the last green one is looked for.
@@ -45,7 +45,7 @@ _NEWEST = (
 class RunWindow(NamedTuple):
     """What a run saw of the project's files.
 
-    :ivar window: when it began and ended; ``snapshot`` the state of the files then, None where it is not known.
+    :ivar window: when it began and ended; ``snapshot`` the state of the files then, None if it is unknown.
     :ivar is_full: all tests were meant to run.
     """
 
@@ -59,7 +59,7 @@ class RunWindow(NamedTuple):
 class GreenRun(NamedTuple):
     """A green run.
 
-    :ivar id: its row; ``snapshot`` the state of the files then, None where it is not known.
+    :ivar id: its row; ``snapshot`` the state of the files then, None if it is unknown.
     :ivar not_run_since: the green run that it was compared with, where no test ran some of what was edited since then;
         else 0.
     """
@@ -71,7 +71,7 @@ class GreenRun(NamedTuple):
 
 
 class LastRow(NamedTuple):
-    """The last run of a source that has ended: its row, and the state of the files then, None where not known."""
+    """The last run of a source that has ended: its row, and the state of the files then, None if not known."""
 
     id: int
     source: str
@@ -150,7 +150,7 @@ def snapshots(connection: sqlite3.Connection, begun: RunHandle) -> tuple[int | N
 
 
 def first_snapshot(connection: sqlite3.Connection, source: str) -> int | None:
-    """The state of the files in the first run that the source's episode needs; None where it is not known."""
+    """The state of the files in the first run that the source's episode needs; None if it is unknown."""
     row = connection.execute(
         "SELECT r.snapshot FROM runs r JOIN sources s ON r.source = s.source WHERE s.source = ? AND r.number >= s.keeps"
         " ORDER BY r.number LIMIT 1",
@@ -249,7 +249,7 @@ def take_back(connection: sqlite3.Connection, begun: RunHandle) -> None:
 
 
 def last_interpreter(connection: sqlite3.Connection, source: str) -> str:
-    """What ran the tests in the source's last run that has ended; empty where it is not known."""
+    """What ran the tests in the source's last run that has ended; empty if it is unknown."""
     row = connection.execute(
         "SELECT record FROM runs WHERE source = ? AND state = 'done' ORDER BY number DESC LIMIT 1",
         (from_text(source),),
@@ -296,7 +296,7 @@ def finish_plain(
 
 
 def _row_of(connection: sqlite3.Connection, begun: RunHandle) -> int:
-    """The run's row; a new one when somebody forgot it or the file was set aside meanwhile.
+    """The run's row; a new one when someone forgot it or the file was quarantined meanwhile.
 
     :raises HistoryError: when another run has its number by now.
     """
@@ -358,7 +358,7 @@ def recorded(connection: sqlite3.Connection, source: str, limit: int) -> tuple[R
 
 
 def recorded_as(connection: sqlite3.Connection, known: str) -> Run | None:
-    """The run that goes by that, as :func:`known_by` has it; None where it is gone, or has not ended."""
+    """The run with that name, see :func:`known_by`; None if it is gone, or has not ended."""
     number, _, rest = known.partition(" ")
     started, _, source = rest.partition(" ")
     row = connection.execute(
@@ -370,7 +370,7 @@ def recorded_as(connection: sqlite3.Connection, known: str) -> Run | None:
 
 
 def has_run(connection: sqlite3.Connection, known: str) -> bool:
-    """Whether there is the run that goes by its number, start and source, as :func:`known_by` has them."""
+    """Whether there is a run with that name, see :func:`known_by`."""
     number, _, rest = known.partition(" ")
     started, _, source = rest.partition(" ")
     (count,) = connection.execute(
@@ -381,12 +381,12 @@ def has_run(connection: sqlite3.Connection, known: str) -> bool:
 
 
 def known_by(source: str, number: int, started: float) -> str:
-    """What tells a run from all others, also from one of its number in another history."""
+    """The name of a run: it differs from all others, also from those of another history."""
     return f"{number} {started!r} {source}"
 
 
 def run_windows(connection: sqlite3.Connection, limit: int) -> tuple[RunWindow, ...]:
-    """The last runs that came to their end, the newest first, with what they saw of the files."""
+    """The last runs that ended by themselves, the newest first, with their files."""
     rows = connection.execute(
         "SELECT source, number, started, ended, snapshot, record FROM runs WHERE state = 'done'"
         " ORDER BY id DESC LIMIT ?",
@@ -458,7 +458,7 @@ def _known(connection: sqlite3.Connection, digests: list[bytes]) -> dict[bytes, 
 
 
 def _added(connection: sqlite3.Connection, run: int, marks: dict[bytes, str]) -> dict[bytes, int]:
-    """The new marks, with the ids they got; nobody else writes meanwhile."""
+    """The new marks with their ids; no other process writes meanwhile."""
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM marks").fetchone()
     numbers = {digest: last + index for index, digest in enumerate(marks, 1)}
     connection.executemany(

@@ -1,4 +1,4 @@
-"""The tables of the history file, and how the file is told from others."""
+"""The tables of the history file, and how the file is recognized."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ _LONGEST_VALUE = 1 << 25
 
 
 class ForeignError(Exception):
-    """The database is not one of ours."""
+    """The database is not a history."""
 
 
 def prepare(connection: sqlite3.Connection, name: str) -> None:
     """Make sure that the database is ours; an empty one is made so, one of an older format is brought up to ours.
 
-    :raises ForeignError: when it is somebody else's.
-    :raises HistoryError: when a newer version of ours wrote it.
+    :raises ForeignError: when it is another program's.
+    :raises HistoryError: when a newer version of loop-close wrote it.
     """
     connection.execute("PRAGMA synchronous = NORMAL")  # Database says why
     connection.execute("PRAGMA cache_spill = OFF")  # it would have to wait for readers in mid-transaction
@@ -136,7 +136,7 @@ def _expected(version: int) -> list[tuple[str, str, str]]:
 
 
 def _format_of(connection: sqlite3.Connection, name: str) -> int:
-    """The format of the tables; 0 where there are none at all."""
+    """The format of the tables; 0 if there are none at all."""
     application, version, tables = connection.execute(_LOOK).fetchone()
     if tables == 0 and application in (0, APPLICATION_ID) and 0 <= version <= FORMAT:
         return 0

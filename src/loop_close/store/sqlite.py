@@ -52,10 +52,10 @@ def open_history(
 
     :param max_runs: how many runs are kept, about; ``max_bytes``: how large the file may be, about.
     :param timeout: for how many seconds to wait for others who write to it.
-    :param project: what tells the project from others, such as a digest of its root: none may use the file of
+    :param project: what identifies the project, such as a digest of its root: no project may use the file of
         another one. In its place in ``.loop-close`` the file goes with its project, which may have been moved.
-    :raises HistoryError: when it cannot be used. One that is broken is set aside; what is no history at all only
-        where it lies in the history's own place in ``.loop-close``: elsewhere it is somebody else's.
+    :raises HistoryError: when it cannot be used. One that is broken is quarantined; what is not a history at all only
+        where it lies in the history's own place in ``.loop-close``: elsewhere it is another user's.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -109,9 +109,9 @@ class SqliteHistory:
         """Give a run its number and take down the project's files.
 
         :param source: what the run is of; each has its own numbers and its own episode.
-        :param entries: all files; None where they are not known, which makes the changes unknown, too.
-        :param contents: by digest, what is to be had again by :meth:`content`; those it has it does not need.
-        :param pid: this process, with ``birth`` to tell it from an earlier one of that number, and ``host``.
+        :param entries: all files; None if they are not known, which makes the changes unknown, too.
+        :param contents: by digest, what :meth:`content` is to return later; those it has it does not need.
+        :param pid: this process; ``birth`` distinguishes it from an earlier one of that number; ``host``.
         :param is_alive: whether the process of that number and birth still runs on this host.
         :param selection: how its tests are chosen, empty for all.
         """
@@ -139,7 +139,7 @@ class SqliteHistory:
     def changes_since_last(self, begun: RunHandle) -> Changes | None:
         """How the files differ from those of the source's previous run that has ended, by path.
 
-        :returns: None where there is none, or where it is too long ago.
+        :returns: None if there is none, or where it is too long ago.
         """
         return self.database.read(
             lambda connection: project.changes_between(connection, *runs.snapshots(connection, begun))
@@ -149,7 +149,7 @@ class SqliteHistory:
         """How the files differ from those of the source's last green run that chose its tests in one of these ways.
 
         :param before: its number is less than this; ``""`` in ``selections`` stands for all tests.
-        :returns: None where there was none.
+        :returns: None if there was none.
         """
 
         def work(connection: sqlite3.Connection) -> SinceGreen | None:
@@ -185,7 +185,7 @@ class SqliteHistory:
         return self.database.read(work)
 
     def changes_of_loop(self, begun: RunHandle) -> Changes | None:
-        """How the files differ from those of the first run of the source's episode; None where that is not known."""
+        """How the files differ from those of the first run of the source's episode; None if that is unknown."""
 
         def work(connection: sqlite3.Connection) -> Changes | None:
             first = runs.first_snapshot(connection, begun.source)
@@ -220,7 +220,7 @@ class SqliteHistory:
         :param fields: of :class:`loop_close.memory.Run`, plain: ``passed``, ``skipped``, ``selection``.
         :param calls: what its tests called.
         :param baseline: what later runs are compared with from now on.
-        :returns: False, and nothing is remembered, where something has come to be failing since the run began.
+        :returns: False, and nothing is recorded, if something fails since the run began.
         """
         plain: dict[str, Any] = {"exit_code": 0, "is_good": True, **fields}
 
@@ -237,7 +237,7 @@ class SqliteHistory:
         return is_kept
 
     def content(self, digest: str) -> bytes | None:
-        """A content that was taken down and is still kept."""
+        """A content that was recorded and is still kept."""
         return self.database.read(lambda connection: project.content(connection, digest))
 
     def baseline(self, source: str) -> dict[str, str]:
@@ -253,7 +253,7 @@ class SqliteHistory:
         self.database.write(lambda connection: project.accept_changes(connection, changes, now))
 
     def calls(self, source: str) -> KeptCalls | None:
-        """What the tests of the source's last fuller run called; None where that is not kept, or damaged."""
+        """What the tests of the source's last fuller run called; None if that is not kept, or damaged."""
 
         def work(connection: sqlite3.Connection) -> tuple[KeptCalls | None, bool]:
             try:
@@ -287,7 +287,7 @@ class SqliteHistory:
         self._prune()
 
     def _prune(self) -> None:
-        """Keep to the bounds. The run is remembered by now: what goes wrong here is no more than a note."""
+        """Keep to the bounds. The run is recorded by now, so an error here is only a note."""
         try:
             if self.database.read(lambda connection: is_due(connection, self._bounds)):
                 self.database.write(lambda connection: prune(connection, self._bounds))
@@ -379,7 +379,7 @@ class RunTransaction:
         baseline: NewBaseline | None = None,
         now: float | None = None,
     ) -> None:
-        """Remember the run and what the episode came to.
+        """Record the run and the episode after it.
 
         :param summary: a plain JSON value, given back in :class:`~loop_close.store.RunRow`.
         :param calls: what its tests called.

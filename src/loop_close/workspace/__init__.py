@@ -48,11 +48,11 @@ class FileEntry(NamedTuple):
 class Snapshot(NamedTuple):
     r"""The files of a project at one time.
 
-    :ivar entries: by path relative to the root, with ``/``, sorted; bytes that are no UTF-8 stand as ``\udcNN``.
-    :ivar contents: by digest, of the Python files of at most :data:`MAX_KEPT` that were read now; empty where
+    :ivar entries: by path relative to the root, with ``/``, sorted; bytes that are not UTF-8 stand as ``\udcNN``.
+    :ivar contents: by digest, of the Python files of at most :data:`MAX_KEPT` that were read now; empty if
         there is a problem.
     :ivar listed_by: ``git`` or ``walk``: the one lists what the other leaves out, so compare only alike.
-    :ivar unread: files that may be other than they are known, and were not read: they go by size and time.
+    :ivar unread: files that may have changed and were not read: their size and time count.
     :ivar problem: why it is not complete: it should not be compared; empty when it is.
     """
 
@@ -71,7 +71,7 @@ def take(
     :param known: the entries of the snapshot before: a file with the same size and time is not read.
     :param leave_out: paths relative to the root; one that ends in ``/`` leaves out a folder.
     :param most: so many files are read, those that were written last; None for no limit.
-    :returns: never an error: a file that is gone, private or no file is passed over or goes by its time.
+    :returns: never an error: a file that is gone is passed over; of a private one, size and time count.
     """
     look = _Look(root, known, leave_out)
     listing = list_files(root)
@@ -200,7 +200,7 @@ def _stamp(status: os.stat_result) -> str:
 
 
 def read(path: str) -> bytes | None:
-    """The content of a regular file of at most :data:`MAX_READ`; None where it is something else or private."""
+    """The content of a regular file of at most :data:`MAX_READ`; None if it is something else or private."""
     # Between the look and the opening it may have become a pipe or a link: neither is waited for or followed.
     flags = os.O_RDONLY
     for name in ("O_NONBLOCK", "O_NOFOLLOW", "O_BINARY"):  # not every system has each
@@ -260,7 +260,7 @@ _MISLEADING = {
     *("GIT_SHALLOW_FILE",),
 }
 
-# A repository that somebody else prepared names programs to fetch what it lacks with, and has .gitignore lack.
+# A hostile repository may name programs that fetch missing objects, and leave its .gitignore out.
 _OFFLINE = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_ALLOW_PROTOCOL": "",  # none; git before 2.45 does not know the one above
@@ -270,7 +270,7 @@ _OFFLINE = {
     "GIT_OPTIONAL_LOCKS": "0",
 }
 
-# What runs, tools and editors write by themselves is no edit, or a project without a .gitignore would seem
+# What runs, tools and editors write by themselves is not an edit, or a project without a .gitignore would seem
 # edited by every run; images and archives are written by tests more often than read. All that is left counts:
 # modules, configuration, data, and what has no suffix.
 # Sets, as a pattern of all this takes 2 ms to compile, at the start of each run.
@@ -300,7 +300,7 @@ class Listing(NamedTuple):
     """Paths relative to the root, with ``/``, sorted; they need not exist, and folders stand for themselves.
 
     :ivar by: what listed them; two lists by different means cannot be compared.
-    :ivar problem: why the list is not complete; it is empty where git could not tell what it ignores.
+    :ivar problem: why the list is not complete; it is empty if git could not tell what it ignores.
     """
 
     paths: list[str]
@@ -390,7 +390,7 @@ def _by_git(root: Path) -> tuple[list[str], str]:
 
 
 def commit_at_head(root: Path) -> str:
-    """The commit that is checked out; empty where git cannot tell."""
+    """The commit that is checked out; empty if git does not know."""
     try:
         done = _asked(root, "rev-parse", "--verify", "HEAD") if _is_in_repository(root) else None
     except (OSError, ValueError, subprocess.SubprocessError):
@@ -402,7 +402,7 @@ def commit_at_head(root: Path) -> str:
 def contents_at_head(
     root: Path, is_wanted: Callable[[str], bool], most: int, most_bytes: int
 ) -> dict[str, bytes]:
-    """What files of the last commit held, by path from the root; nothing where git cannot tell.
+    """What files of the last commit held, by path from the root; nothing if git cannot tell.
 
     :param most: so many files at most, of ``most_bytes`` in all.
     """

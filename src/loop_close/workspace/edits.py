@@ -37,7 +37,7 @@ def edits_of(changed: Sequence[Changed], content: Content) -> Edits:
 
     Both versions are read by this process: another Python's digests of the same source would be others.
 
-    :param content: what a digest stands for, None where it was not kept; the file is then one edit.
+    :param content: what a digest stands for, None if it was not kept; the file is then one edit.
     :returns: at most 40 edits, in the order of files and lines, effective ones first; never ``unknown``.
     """
     if not changed:
@@ -53,10 +53,10 @@ def edits_of(changed: Sequence[Changed], content: Content) -> Edits:
 def edited_functions(changed: Sequence[Changed], content: Content) -> set[tuple[str, str]] | None:
     """The functions and methods of these Python files that were edited, added or moved and are there now.
 
-    Comments, formatting and docstrings are no edit. What has no body of its own (``...``, an abstract method) is left
+    Comments, formatting and docstrings are not edits. What has no body of its own (``...``, an abstract method) is left
     out, and so are the bodies of classes and modules.
 
-    :returns: as (file, qualified name); None where a file could not be compared function by function.
+    :returns: as (file, qualified name); None if a file could not be compared function by function.
     """
     found = set()
     for difference in with_moves(differences(changed, content)):
@@ -111,9 +111,9 @@ _PROSE = (".md", ".rst")
 #: The size of a file that was not read: its digest alone says that it is the same.
 UNKNOWN = -1
 # To read takes 0.3 s per million characters, 1 s where they are dense: where a whole branch was changed, the rest
-# is told by the file.
+# is a matter of the file.
 _MAX_PARSED = 1_500_000
-# A comment that a checker or coverage obeys is no remark.
+# A comment for a checker or for coverage has an effect.
 _DIRECTIVE = re.compile(r"#\s*(?:type|noqa|pragma|mypy|pyright|pylint|ruff|flake8|nosec|doctest)\b.*")
 
 
@@ -121,7 +121,7 @@ _DIRECTIVE = re.compile(r"#\s*(?:type|noqa|pragma|mypy|pyright|pylint|ruff|flake
 class Changed:
     """A file whose content differs.
 
-    :ivar before: its digest before, None where it did not exist; ``after`` likewise.
+    :ivar before: its digest before, None if it did not exist; ``after`` likewise.
     """
 
     path: str
@@ -133,7 +133,7 @@ class Changed:
 class CodeDifference:
     """One part of a file that differs, or a whole file, whose part has an empty name.
 
-    :ivar old: None where it is new; ``new``: None where it is gone.
+    :ivar old: None if it is new; ``new``: None if it is gone.
     :ivar path_after: the file that the new part is in; another one than ``path`` where it was moved.
     """
 
@@ -163,7 +163,7 @@ class CodeDifference:
 def differences(changed: Sequence[Changed], content: Content) -> list[CodeDifference]:
     """What differs in the files that changed, in order.
 
-    :param content: what a digest stands for; None where it was not kept. Not asked for what is no code.
+    :param content: what a digest stands for; None if it was not kept. Not asked for what is not code.
     """
     found: list[CodeDifference] = []
     left = _MAX_PARSED
@@ -181,7 +181,7 @@ def differences(changed: Sequence[Changed], content: Content) -> list[CodeDiffer
 
 
 def _text(change: Changed, digest: str | None, content: Content) -> str | None:
-    """The text of one side, empty where there is no file; None where it is not known, or no code."""
+    """The text of one side, empty if there is no file; None if it is unknown, or not code."""
     if not is_code(change.path):
         return None
     data = b"" if digest is None else content(digest)
@@ -189,7 +189,7 @@ def _text(change: Changed, digest: str | None, content: Content) -> str | None:
 
 
 def _by_part(change: Changed, before: str, after: str) -> list[CodeDifference] | None:
-    """The parts that differ, None where one side is no Python."""
+    """The parts that differ, None if one side is not Python."""
     old = {} if change.before is None else parts_of(before)
     new = {} if change.after is None else parts_of(after)
     if old is None or new is None:
@@ -204,7 +204,7 @@ def _compared(path: str, old: CodePart | None, new: CodePart | None) -> CodeDiff
     if old is None or new is None:
         return difference if difference.part.size or difference.part.name != MODULE else None
     if old.meaning != new.meaning:
-        # Where only the parts inside are others, those tell it; where they are the same, their order differs.
+        # If only the parts inside differ, they are listed; if they are the same, their order differs.
         is_told = old.statements == new.statements and old.inner != new.inner
         return None if is_told else difference
     if _remarks(old) == _remarks(new):
