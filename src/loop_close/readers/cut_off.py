@@ -10,8 +10,8 @@ from loop_close.model import Counts, Failure
 from loop_close.readers import CUT, MARK, Read, Reading, is_at_end, is_quoted_until, sum_of
 from loop_close.readers.printed import HEADER, LINKS
 from loop_close.readers.pytest_output import NOT_STARTED, failure_of_entry
-from loop_close.readers.pytest_output.pairs import BLOCKS, PASSED, SUMMARY, WARNINGS, Ruler, rulers
-from loop_close.readers.pytest_output.summary import counts_of_numbers, entries, why_stopped
+from loop_close.readers.pytest_output.rulers import BLOCKS, PASSED, SUMMARY, WARNINGS, Ruler, rulers
+from loop_close.readers.pytest_output.runs import counts_of_numbers, entries, why_stopped
 
 _MAX_FAILURES = 20_000
 # pytest's line of counts, as every release and those who pass it on write it.

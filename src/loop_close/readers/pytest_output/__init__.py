@@ -19,17 +19,17 @@ from loop_close.readers import (
     sum_of,
 )
 from loop_close.readers.printed import raised_in
-from loop_close.readers.pytest_output.pairs import BLOCKS, PASSED, counts_in, is_red
-from loop_close.readers.pytest_output.runs import (
+from loop_close.readers.pytest_output.rulers import (
+    BLOCKS,
+    PASSED,
     Block,
     Parts,
     PytestRun,
-    is_quoted,
+    counts_in,
+    is_red,
     parts_of,
-    runs,
-    summary_of,
 )
-from loop_close.readers.pytest_output.summary import (
+from loop_close.readers.pytest_output.runs import (
     ELLIPSIS,
     Heading,
     NodeIds,
@@ -40,7 +40,10 @@ from loop_close.readers.pytest_output.summary import (
     heading,
     incomplete,
     is_more_than_collected,
+    is_quoted,
     progress,
+    runs,
+    summary_of,
     without_summary,
     worker_crash,
 )
