@@ -190,15 +190,18 @@ def _choose_real(options: argparse.Namespace) -> int:
     """Write the list of real faults; of projects that are not chosen anew, what stands there is kept."""
     table = releases.RELEASES
     only = [name for name in options.only or table if table[name].releases]
-    listed = lists.load(options.faults) if options.faults.exists() else []
     _check([table[name].plan for name in only], sys.executable)
+    listed = lists.load(options.faults) if options.faults.exists() else []
+    found = [fault for fault in listed if fault.project not in only]
+    new: list[Fault] = []
+    dropped = Counter[str]()
     choice = Choice(cache=options.cache, seed=options.seed, jobs=options.jobs)
-    found, dropped = choose_real(choice, [table[name] for name in only])
-    found = [replace(fault, half=table[fault.project].half) for fault in found]
-    kept = [fault for fault in listed if fault.project not in only]
-    lists.save(sorted([*kept, *found], key=lambda f: list(table).index(f.project)), options.faults)
-    print(f"{len(found)} faults, {sum(f.hidden for f in found)} of them hidden")
-    for what, counts in ("kind", Counter(f.kind for f in found)), ("tests", Counter(f.tests for f in found)):
+    for faults, reasons in choose_real(choice, [table[name] for name in only]):
+        new += [replace(fault, half=table[fault.project].half) for fault in faults]
+        dropped.update(reasons)
+        lists.save(sorted([*found, *new], key=lambda f: list(table).index(f.project)), options.faults)
+    print(f"{len(new)} faults, {sum(f.hidden for f in new)} of them hidden")
+    for what, counts in ("kind", Counter(f.kind for f in new)), ("tests", Counter(f.tests for f in new)):
         print(f"by {what}:", ", ".join(f"{name} {number}" for name, number in sorted(counts.items())))
     for why, number in dropped.most_common():
         print(f"{number:6} {why}")
@@ -207,13 +210,14 @@ def _choose_real(options: argparse.Namespace) -> int:
 
 def _pin(options: argparse.Namespace) -> int:
     """Write the table of releases; projects that are not asked for keep theirs."""
-    table = dict(releases.RELEASES)
+    table = releases.dealt(releases.RELEASES)
     only = options.only or list(table)
     _check([table[name].plan for name in only], sys.executable)
     choice = Choice(cache=options.cache, jobs=options.jobs)
-    table.update((series.plan.name, series) for series in pin(choice, [table[name] for name in only]))
-    releases.save(releases.dealt(table))
-    print("\n".join(f"{name}: {len(table[name].releases)} releases" for name in only))
+    for series in pin(choice, [table[name] for name in only]):
+        table[series.plan.name] = series
+        releases.save(table)
+        print(f"{series.plan.name}: {len(series.releases)} releases", flush=True)
     return 0
 
 

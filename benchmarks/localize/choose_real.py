@@ -24,15 +24,13 @@ _MOST = {"class": 5, "module": 5}
 _PER_PAIR = 14  # of one kind that are tried
 
 
-def choose_real(choice: Choice, table: Sequence[Series]) -> tuple[list[Fault], Counter[str]]:
-    """Faults of projects, and how many changes were no faults, by the reason.
+def choose_real(choice: Choice, table: Sequence[Series]) -> Iterator[tuple[list[Fault], Counter[str]]]:
+    """Of each project its faults, and how many changes were no faults, by the reason.
 
     They are the same whenever they are of the same releases with the same seed.
     """
     with ThreadPoolExecutor(choice.jobs) as pool:
-        found = list(pool.map(lambda series: _of_series(choice, series), table))
-    dropped = sum((reasons for _, reasons in found), Counter[str]())
-    return [fault for faults, _ in found for fault in faults], dropped
+        yield from pool.map(lambda series: _of_series(choice, series), table)
 
 
 def _of_series(choice: Choice, series: Series) -> tuple[list[Fault], Counter[str]]:

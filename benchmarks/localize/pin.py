@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -24,10 +24,10 @@ _FINAL = re.compile(r"\d+(\.\d+)*(\.post\d+)?")
 _PASSED = re.compile(r"(\d+) passed")
 
 
-def pin(choice: Choice, table: Sequence[Series]) -> list[Series]:
+def pin(choice: Choice, table: Sequence[Series]) -> Iterator[Series]:
     """Projects with the releases that will do; without any where they are too few."""
     with ThreadPoolExecutor(choice.jobs) as pool:
-        return list(pool.map(lambda series: _pinned(choice, series), table))
+        yield from pool.map(lambda series: _pinned(choice, series), table)
 
 
 def _pinned(choice: Choice, series: Series) -> Series:

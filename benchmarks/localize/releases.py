@@ -46,7 +46,7 @@ def load(path: Path = TABLE) -> dict[str, Series]:
 
 def _series(name: str, item: Mapping[str, Any]) -> Series:
     common = {key: tuple(each) if isinstance(each, list) else each for key, each in item["plan"].items()}
-    plan = BY_NAME[name] if name in BY_NAME else Project(name=name, version="", sha256="", **common)
+    plan = replace(_base(name), **common)
     releases = tuple(
         replace(plan, version=version, sha256=digest, deselect=tuple(deselect))
         for version, digest, *deselect in item["releases"]
@@ -64,12 +64,16 @@ def save(table: Mapping[str, Series], path: Path = TABLE) -> None:
     path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
 
 
+def _base(name: str) -> Project:
+    """What is known of a project without the table: all, where mutations are made of it."""
+    return BY_NAME.get(name) or Project(name=name, version="", sha256="", sources="", tests=())
+
+
 def _plan(plan: Project) -> dict[str, Any]:
-    """What the table has to say of a project: nothing of one that has a record of its own."""
-    if plan.name in BY_NAME:
-        return {}
-    found = {"sources": plan.sources, "tests": plan.tests, "path": plan.path, "requires": plan.requires}
-    return {key: each for key, each in found.items() if each and each != "."}
+    """What the table has to say of a project beyond that."""
+    base = _base(plan.name)
+    names = ("sources", "path", "tests", "requires")
+    return {name: getattr(plan, name) for name in names if getattr(plan, name) != getattr(base, name)}
 
 
 def dealt(table: Mapping[str, Series]) -> dict[str, Series]:

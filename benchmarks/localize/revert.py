@@ -25,7 +25,7 @@ class Key:
 
     :ivar kind: one of :data:`KINDS`.
     :ivar name: of the function or the class, as ``__qualname__`` spells it; ``<module>``.
-    :ivar target: the name that a statement binds, or the call that it makes; empty for functions.
+    :ivar target: the name that a statement binds, or the function that it calls; empty for functions.
     """
 
     kind: str
@@ -62,10 +62,9 @@ def _units(parent: ast.AST, prefix: str, owner: str) -> Iterator[tuple[Key, ast.
 
 
 def _target(node: ast.stmt) -> str:
-    """What a statement binds; of a call its function and its first argument. Names of versions do not count."""
+    """The name that a statement binds, or the function that it calls. Names of versions do not count."""
     if isinstance(node, ast.Expr):
-        call = node.value
-        return ast.unparse([call.func, *call.args[:1]]) if isinstance(call, ast.Call) else ""  # type: ignore[arg-type]
+        return ast.unparse(node.value.func) if isinstance(node.value, ast.Call) else ""
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
     name = targets[0]
     if len(targets) > 1 or not isinstance(name, ast.Name) or getattr(node, "value", None) is None:
@@ -171,15 +170,21 @@ def _extent(text: Text, key: Key) -> tuple[int, int]:
 
 
 def _changed(before: list[str], now: list[str]) -> list[int]:
-    """The lines, from 0, that are not in the newer text; blank ones and comments only where nothing else differs."""
+    """The lines, from 0, that are not in the newer text; blank ones and comments do not count."""
+    old, new = _code(before), _code(now)
+    texts = [text for _, text in old], [text for _, text in new]
     found: list[int] = []
-    bare = [[line.strip() for line in lines] for lines in (before, now)]
-    for tag, start, stop, _, _ in SequenceMatcher(None, bare[0], bare[1], autojunk=False).get_opcodes():
-        if tag == "insert":  # in the newer one
-            found.append(min(start, len(before) - 1))
-        elif tag != "equal":
-            found += range(start, stop)
-    return [line for line in found if bare[0][line] and not bare[0][line].startswith("#")] or found or [0]
+    for tag, start, stop, _, _ in SequenceMatcher(None, *texts, autojunk=False).get_opcodes():
+        if tag == "insert" and old:  # in the newer one
+            start, stop = min(start, len(old) - 1), min(start, len(old) - 1) + 1
+        if tag != "equal":
+            found += [line for line, _ in old[start:stop]]
+    return sorted(set(found)) or [0]
+
+
+def _code(lines: list[str]) -> list[tuple[int, str]]:
+    bare = ((number, line.strip()) for number, line in enumerate(lines))
+    return [(number, text) for number, text in bare if text and not text.startswith("#")]
 
 
 def unknown(changed: str, newer: str) -> set[str]:
