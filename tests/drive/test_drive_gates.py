@@ -117,7 +117,7 @@ def test_change_that_is_certain_is_not_hidden_by_many_that_are_not(project):
 
 def test_tests_that_cannot_be_compared_are_an_open_change(project):
     broken = (
-        "import loop_close.testcode.compare as c\n\n\ndef fail(*a):\n    raise MemoryError('too deep')\n\n\n"
+        "import loop_close.testcode as c\n\n\ndef fail(*a):\n    raise MemoryError('too deep')\n\n\n"
         "c._SuiteComparison = fail\n"
     )
     loop = project([turn(test_cart__py=TESTS.replace("== 3", "== 4")), {"say": "Done."}], WRONG)

@@ -6,7 +6,8 @@ from cases import CHEATS, HONEST, texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loop_close.testcode import TestChange, compare, compare_tests, fingerprint
+from loop_close import testcode
+from loop_close.testcode import TestChange, compare_tests, fingerprint
 from loop_close.testcode.matching import Work
 
 TESTS = Path(__file__).parent.parent
@@ -143,7 +144,7 @@ def test_the_work_grows_with_the_size_of_the_change(old, new, kinds, monkeypatch
 
 
 def test_what_is_too_much_is_not_compared_and_said(monkeypatch):
-    monkeypatch.setattr(compare, "_MAX_WORK", 5_000)
+    monkeypatch.setattr(testcode, "_MAX_WORK", 5_000)
     before = _suite(4, ONE_CALL)
     found = compare_tests(before, _all_in(before, "== ", "== 1 + "))
     assert {change.kind for change in found} == {"weakened", "not-compared"}
