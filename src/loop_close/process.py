@@ -60,7 +60,7 @@ def host() -> str:
     return platform.node()
 
 
-# One process at a time, as far as that can be had: what is read, changed and written back is not lost.
+# One process at a time: what is read, changed and written back is not lost.
 
 #: In seconds: an agent waits for a hook.
 _LONGEST = 0.5
@@ -68,25 +68,21 @@ _STEP = 0.01
 
 
 @contextlib.contextmanager
-def locked(path: Path, longest: float | None = None) -> Iterator[bool]:
-    """Hold a lock, with a file that stays; go on without the lock if it cannot be taken in time.
-
-    A process that ends gives it back, however it ends.
+def locked(path: Path, longest: float | None = None, *, is_folder: bool = False) -> Iterator[bool | None]:
+    """Hold a lock on a file, which is made and stays, or on a folder. The system ends the lock with the process.
 
     :param longest: seconds to wait for it, half a second by default.
-    :returns: whether it is held: not where the system or the file system has no such locks, or another process
-        holds it all the time.
+    :returns: True if it is held, False if another process holds it, None if there are no such locks here.
     """
-    number = _opened(path)
+    number = _opened(path, os.O_RDONLY if is_folder else os.O_RDWR | os.O_CREAT)
     try:
-        yield number >= 0 and _is_taken(number, _LONGEST if longest is None else longest)
+        yield _is_taken(number, _LONGEST if longest is None else longest) if number >= 0 else None
     finally:
         if number >= 0:
             os.close(number)
 
 
-def _opened(path: Path) -> int:
-    flags = os.O_RDWR | os.O_CREAT
+def _opened(path: Path, flags: int) -> int:
     for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"):  # not every system has each
         flags |= getattr(os, name, 0)
     try:
@@ -95,20 +91,20 @@ def _opened(path: Path) -> int:
         return -1
 
 
-def _is_taken(number: int, longest: float) -> bool:
+def _is_taken(number: int, longest: float) -> bool | None:
     try:
         import fcntl
     except ImportError:  # not every system has it
-        return False
+        return None
     end = time.monotonic() + longest
     while True:
         try:
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if time.monotonic() > end:
+            if time.monotonic() >= end:
                 return False
             time.sleep(_STEP)
         except OSError:
-            return False
+            return None
         else:
             return True

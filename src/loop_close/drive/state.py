@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from loop_close.cli.project import project_at
 from loop_close.cli.status import RunResult, has_run
 from loop_close.files import Targets
 from loop_close.memory import Edits, Run
+from loop_close.process import locked
 from loop_close.progress.tampering import MISSING, Sides, is_only_settings, sides_of
 from loop_close.snapshot import take_snapshot
 from loop_close.store.reader import HistoryReader
@@ -262,30 +262,17 @@ def _state(document: Any) -> State:
 def exclusive_lock(root: Path) -> Iterator[None]:
     """Hold the project: two loops in one would undo each other's edits.
 
-    The system lets go of it for a driver that is killed.
-
     :raises UsageError: when another process holds it, or the state cannot be kept.
     """
     try:
         files.state_folder(root)
-        handle = os.open(root / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        (root / _LOCK).touch()
     except OSError as error:
         raise UsageError(f"cannot write to {files.STATE_FOLDER}: {error.strerror or error}") from None
-    try:
-        _lock(handle)
+    with locked(root / _LOCK, 0) as is_held:
+        if is_held is False:
+            raise UsageError("another loop-close drive is running in this project")
         yield
-    finally:
-        os.close(handle)
-
-
-def _lock(handle: int) -> None:
-    with contextlib.suppress(ImportError):  # Windows
-        import fcntl
-
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UsageError("another loop-close drive is running in this project") from None
 
 
 # Whether the agent mended what passes again: the files of the project between the driver's own runs of the

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sqlite3
 import stat
@@ -14,6 +15,7 @@ from pathlib import Path
 from time import monotonic  # by name: a program under test may patch the module
 from typing import NamedTuple, TypeVar
 
+from loop_close.process import locked
 from loop_close.store import HistoryError
 from loop_close.store.schema import APPLICATION_ID, ForeignError, prepare
 
@@ -287,7 +289,7 @@ class Database:
         try:
             if not self._is_ours:
                 raise HistoryError(f"{name} exists and is not a loop-close history; name another file")
-            with exclusive_lock(self.path.parent):
+            with locked(self.path.parent, math.inf, is_folder=True):  # no other process quarantines meanwhile
                 self._lock_out(is_unsafe)
                 if identity(self.path) == self._file:
                     aside = quarantine(self.path).name
@@ -328,7 +330,7 @@ class UnsafeError(BrokenError):
 
 
 class ReplacedError(Exception):
-    """Another process has set the file aside, or someone removed it, since it was opened."""
+    """The file was quarantined by another process, or removed, since it was opened."""
 
 
 def meaning_of(error: sqlite3.Error, name: str, timeout: float, watch: QueryTimeout) -> BaseException:
@@ -499,19 +501,3 @@ def _names(path: Path) -> Iterator[Path]:
 
 def _family(path: Path) -> list[str]:
     return [*(f"{path}{end}" for end in BESIDE), str(path)]
-
-
-@contextlib.contextmanager
-def exclusive_lock(folder: Path) -> Iterator[None]:
-    """Keep other processes from quarantining in the folder, if the system has such a lock.
-
-    The folder itself is locked: that leaves no file behind, and the lock ends with the process.
-    """
-    with contextlib.ExitStack() as stack:
-        with contextlib.suppress(ImportError, OSError):
-            import fcntl
-
-            handle = os.open(folder, os.O_RDONLY)
-            stack.callback(os.close, handle)
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
