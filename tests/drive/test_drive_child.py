@@ -102,7 +102,7 @@ def test_time_that_is_over_lets_it_say_what_it_knows(tmp_path):
         "import time\nprint('begun', flush=True)\n"
         "try:\n    time.sleep(600)\nexcept KeyboardInterrupt:\n    print('last words')"
     )
-    done = run(child(tmp_path, code, pass_on=Heard(), seconds=1.5), Stop())
+    done = run(child(tmp_path, code, pass_on=Heard(), seconds=3.0), Stop())
     assert (done.output, done.is_late) == ("begun\nlast words\n", True)
 
 
