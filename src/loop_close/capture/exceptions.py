@@ -130,12 +130,12 @@ class _Reader:
         cause, context = exc.__cause__, None if exc.__suppress_context__ else exc.__context__
         group: tuple[BaseException, ...] = getattr(exc, "exceptions", ()) if _is_group(exc) else ()
         members = [self._relative(member, links - 2) for member in group[:MAX_MEMBERS]]
-        told = tuple(member for member in members if member is not None)
+        shown = tuple(member for member in members if member is not None)
         return {
             "cause": self._relative(cause, links - 1),
             "context": self._relative(context, links - 1) if cause is None else None,
-            "members": told,
-            "omitted_members": len(group) - len(told),
+            "members": shown,
+            "omitted_members": len(group) - len(shown),
         }
 
     def _relative(self, exc: BaseException | None, links: int) -> Raised | None:

@@ -282,12 +282,14 @@ def seen_by(test: str, remains: Remains) -> TestHistory:
         is_last = number == last
         is_told = run.tells_outcomes and (is_last or (is_old and run.number >= episode.green))
         outcomes.append((run, _outcome(test, run, is_there=is_told or number >= first)))
-    told = [(run, outcome) for run, outcome in outcomes if outcome]
-    if not told:
+    with_outcome = [(run, outcome) for run, outcome in outcomes if outcome]
+    if not with_outcome:
         return TestHistory()
-    run, outcome = told[-1]
-    passed = [each.number for each, what in told if what == _PASSED]
-    failing = [each.number for each, what in told if what != _PASSED and each.number > max(passed, default=0)]
+    run, outcome = with_outcome[-1]
+    passed = [each.number for each, what in with_outcome if what == _PASSED]
+    failing = [
+        each.number for each, what in with_outcome if what != _PASSED and each.number > max(passed, default=0)
+    ]
     cases = [known for each, known in episode.tests.items() if _is_case(each, test)]
     was_green = is_old and episode.green > 0 and episode.is_green_full and test not in episode.known
     return TestHistory(

@@ -385,13 +385,15 @@ def source_statuses(
     path = project.root / project.settings.file
     prompt = path if path.is_file() and files.is_finished(path) else None
     # The sources whose results the prompt shows: each that is not green has a line of its own.
-    told = _SOURCE.findall(prompt_text(prompt, _MOST_READ)) if len(pairs) > 1 else ()
+    shown_sources = _SOURCE.findall(prompt_text(prompt, _MOST_READ)) if len(pairs) > 1 else ()
     for last, finished in pairs:
         yield SourceStatus(
             last=last,
             finished=finished,
             summary=summary_of(finished or last).judged(accepted),
-            prompt=prompt if finished is not None and (finished is newest or last.source in told) else None,
+            prompt=prompt
+            if finished is not None and (finished is newest or last.source in shown_sources)
+            else None,
         )
 
 

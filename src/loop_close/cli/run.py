@@ -144,8 +144,8 @@ def _left(done: Ended, words: Sequence[str], targets: Targets, memory: Memory) -
     """Leave the prompt that the command itself wrote; the lines to show."""
     memory.abandon()  # the command remembers the run itself
     is_expected = any(word.startswith(_PLUGIN) for word in words)
-    told = f"the command itself wrote {targets.name}; it is left unchanged"
-    return [*done.problems, *([] if is_expected else [told])]
+    note = f"the command itself wrote {targets.name}; it is left unchanged"
+    return [*done.problems, *([] if is_expected else [note])]
 
 
 def _write(done: Ended, words: Sequence[str], source: str, targets: Targets, memory: Memory) -> list[str]:
@@ -207,9 +207,9 @@ def rerun_words(source: str, words: Sequence[str], *, by_test: bool) -> tuple[st
     if runner in RUNS_AGAIN and safe(environment) == environment:
         return runner, RUNS_AGAIN[runner], environment
     again = list(_without_paths(words)) if by_test else list(words)
-    told = ("loop-close", "run", *(["--source", source] if source else []), "--", *again)
-    is_secret = any(_SECRET.match(word) for word in words) or any(safe(w) != w or "\n" in w for w in told)
-    return () if is_secret or (by_test and name_of(words) not in PYTEST) else told
+    rerun = ("loop-close", "run", *(["--source", source] if source else []), "--", *again)
+    is_secret = any(_SECRET.match(word) for word in words) or any(safe(w) != w or "\n" in w for w in rerun)
+    return () if is_secret or (by_test and name_of(words) not in PYTEST) else rerun
 
 
 def name_of(words: Sequence[str]) -> str:

@@ -65,8 +65,8 @@ def worst_first(project: Project, source: str | None = None) -> list[SourceStatu
 
 def _text(statuses: Sequence[SourceStatus], left: Sequence[ChangedTest]) -> str:
     blocks = ["\n".join(_lines(standing)) for standing in statuses]
-    told = {change.fingerprint for standing in statuses for change in standing.summary.tests}
-    more = [change for change in left if change.fingerprint not in told]
+    reported = {change.fingerprint for standing in statuses for change in standing.summary.tests}
+    more = [change for change in left if change.fingerprint not in reported]
     if more:
         lines = [f"  {shown(plain_line(change), 600)}" for change in more]
         blocks.append("\n".join(["drive: tests are not as they were when the last loop began", *lines]))
@@ -90,8 +90,8 @@ def _lines(standing: SourceStatus) -> Iterator[str]:
         yield f"  {shown(signal.kind)}: {shown(signal.explanation)}"
     for change in summary.tests:
         if change.state in ("open", "asked"):
-            told = "changed" if change.is_open else "look"
-            yield f"  {told}: {shown(plain_line(change), 600)}"
+            label = "changed" if change.is_open else "look"
+            yield f"  {label}: {shown(plain_line(change), 600)}"
     if standing.last.state != "done":
         state = "is running" if standing.last.state == "running" else "was killed before it finished"
         yield f"  run {standing.last.number} {state}"
@@ -308,12 +308,12 @@ def _record(project: Project, changes: Sequence[ChangedTest], streams: Streams) 
     if not project.history.exists() or not changes:
         return
     by = _user()
-    told = {
+    fingerprints = {
         each.fingerprint: {"id": each.id, "kind": each.kind, "what": each.what, "by": by} for each in changes
     }
     try:
         with open_history(project.history) as history:
-            history.accept(told, time())
+            history.accept(fingerprints, time())
             for note in history.notes:
                 streams.complain(note)
     except HistoryError as error:

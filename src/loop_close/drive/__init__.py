@@ -412,7 +412,7 @@ def with_plugin(words: list[str], root: Path, environment: Mapping[str, str]) ->
     if at < 0 or any(word.startswith(_PLUGIN) for word in words):
         return words
     try:
-        told = subprocess.run(
+        done = subprocess.run(
             [*words[: at + 1], "--help"],
             cwd=root,
             env=dict(environment),
@@ -423,15 +423,15 @@ def with_plugin(words: list[str], root: Path, environment: Mapping[str, str]) ->
         )
     except (OSError, subprocess.TimeoutExpired):
         return words
-    has_plugin = _PLUGIN.encode() in told.stdout
+    has_plugin = _PLUGIN.encode() in done.stdout
     return [*words[: at + 1], _PLUGIN, *words[at + 1 :]] if has_plugin else words
 
 
 def unknown_outcome(plan: Plan, ended: Ended, result: RunResult) -> RunOutcome:
     """The outcome of a run that was not recorded because it ended too early."""
-    told = f"exited with code {ended.exit_code} before any test was reported"
+    what = f"exited with code {ended.exit_code} before any test was reported"
     text = "" if result.is_good_news else _prompt(plan)
-    return RunOutcome(verdict="error", state=str(ended.exit_code), prompt=_about(told, text))
+    return RunOutcome(verdict="error", state=str(ended.exit_code), prompt=_about(what, text))
 
 
 def outcome_of(plan: Plan, ended: Ended, result: RunResult, *, is_rest_elsewhere: bool) -> RunOutcome:

@@ -145,16 +145,16 @@ class _Tests:
             return failed(_BUSY)
         self._is_running = True
         try:
-            return await loop_run(_teller(context), **arguments)
+            return await loop_run(_progress_reporter(context), **arguments)
         finally:
             self._is_running = False
 
 
-def _teller(context: _Context) -> Callable[[float], Awaitable[None]]:
-    async def tell(seconds: float) -> None:
+def _progress_reporter(context: _Context) -> Callable[[float], Awaitable[None]]:
+    async def report_seconds(seconds: float) -> None:
         await context.session.report_progress(seconds, message="the tests are running")
 
-    return tell
+    return report_seconds
 
 
 def _result(answer: ToolAnswer) -> types.CallToolResult:
@@ -256,7 +256,7 @@ def _whole(escape: re.Match[str]) -> str:
 _MAX_OUTPUT = 2_000
 _MAX_REPORT = 20_000_000
 #: Fields of the report that are sent; the prompt is sent beside it, the rest is in the state folder.
-_TOLD = (
+_REPORT_FIELDS = (
     *("schema", "source", "exit_code", "verdict", "stall_reason", "incomplete", "counts", "progress"),
     *("signals", "breaker", "decision", "root_causes"),
 )
@@ -276,17 +276,17 @@ class _Plan:
     before: Mapping[str, int]
 
 
-async def loop_run(tell: Tell, time_limit: int = TIME_LIMIT) -> ToolAnswer:
+async def loop_run(report_seconds: ReportSeconds, time_limit: int = TIME_LIMIT) -> ToolAnswer:
     """Run ``test_command`` of ``[tool.loop-close]``.
 
-    :param tell: called again and again with the seconds so far.
+    :param report_seconds: called again and again with the seconds so far.
     :param time_limit: in seconds.
     :raises UsageError: for settings that are wrong, and files that cannot be written.
     :raises ToolError: for a command that makes no words.
     :raises OSError: when nothing can be started.
     """
     plan: _Plan = await anyio.to_thread.run_sync(_plan)
-    ran = await run_tests(plan.words, plan.root, time_limit, tell)
+    ran = await run_tests(plan.words, plan.root, time_limit, report_seconds)
     answer: ToolAnswer = await anyio.to_thread.run_sync(_answer, plan, ran, time_limit)
     return answer
 
@@ -354,7 +354,7 @@ def _report(root: Path) -> dict[str, Any] | None:
         document = dict(json.loads(path.read_bytes()))
     except (OSError, ValueError, TypeError, RecursionError):
         return None
-    return bounded({key: document[key] for key in _TOLD if key in document})
+    return bounded({key: document[key] for key in _REPORT_FIELDS if key in document})
 
 
 def _lines(prompt: str, output: str, limit: str) -> list[str]:
@@ -366,16 +366,16 @@ def _lines(prompt: str, output: str, limit: str) -> list[str]:
 # Run the project's tests in a process group of their own, and stop them when the call is cancelled.
 
 #: Called again and again during a run with the seconds so far, so that a waiting host sees that it goes on.
-Tell = Callable[[float], Awaitable[None]]
+ReportSeconds = Callable[[float], Awaitable[None]]
 
-_TELL = 5.0
+_REPORT_INTERVAL = 5.0
 _TAIL = 64_000
 #: How the tests are asked to end when the call is cancelled. A client of the official package kills the server 4
 #: seconds after it has closed its input.
 _CANCELLED = (("SIGINT", 1.0), ("SIGTERM", 0.5))
 
 
-async def run_tests(words: Sequence[str], root: Path, seconds: float, tell: Tell) -> Ended:
+async def run_tests(words: Sequence[str], root: Path, seconds: float, report_seconds: ReportSeconds) -> Ended:
     """Run a command under ``loop-close run``, which records the run and writes the prompt.
 
     :param seconds: its time limit.
@@ -393,7 +393,7 @@ async def run_tests(words: Sequence[str], root: Path, seconds: float, tell: Tell
     )
     stop = Stop()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_tell, tell)
+        tasks.start_soon(_report_seconds, report_seconds)
         tasks.start_soon(_stop_when_cancelled, stop)
         ended: Ended | None = await anyio.to_thread.run_sync(_run, child, stop)
         tasks.cancel_scope.cancel()
@@ -415,11 +415,11 @@ async def _stop_when_cancelled(stop: Stop) -> None:
         stop.asked += 1
 
 
-async def _tell(tell: Tell) -> None:
+async def _report_seconds(report_seconds: ReportSeconds) -> None:
     begun = anyio.current_time()
     while True:
-        await anyio.sleep(_TELL)
-        await tell(anyio.current_time() - begun)
+        await anyio.sleep(_REPORT_INTERVAL)
+        await report_seconds(anyio.current_time() - begun)
 
 
 # The next prompt as the project's file has it.

@@ -144,12 +144,12 @@ def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
     from loop_close.pytest_plugin.command import selection
 
     counts = recorder.counts
-    told = recorder.failures or recorder.warnings or recorder.crashed or recorder.targets.json is not None
+    has_more = recorder.failures or recorder.warnings or recorder.crashed or recorder.targets.json is not None
     return (
         session.exitstatus == 0
         and not recorder.targets.settings.known
         and (recorder.memory is None or (recorder.memory.is_fresh and not _asks_for_edits(recorder)))
-        and not told
+        and not has_more
         and not runner_of(os.environ)[1]  # whose other environments may be at work
         and bool(counts.passed + counts.xfailed + counts.xpassed)
         and not _incomplete(recorder, session)
@@ -211,8 +211,8 @@ def remembered(recorder: Recorder, report: Report) -> Report:
         return replace(report, notes=tuple(memory.notes))
     from loop_close.remember import RunContext
 
-    told = RunContext(outcomes=recorder.counts.outcomes, selection=report.observation.selection)
-    return memory.record_run(report, recorder.targets.settings, told)
+    context = RunContext(outcomes=recorder.counts.outcomes, selection=report.observation.selection)
+    return memory.record_run(report, recorder.targets.settings, context)
 
 
 def observe(recorder: Recorder, session: pytest.Session) -> Observation:

@@ -183,9 +183,9 @@ def last_green(
     return None
 
 
-def _not_run_since(told: object) -> int:
+def _not_run_since(edits_run: object) -> int:
     """What a summary says of edited functions that no test ran."""
-    since = told.get("since") if isinstance(told, dict) and told.get("not_run") else 0
+    since = edits_run.get("since") if isinstance(edits_run, dict) and edits_run.get("not_run") else 0
     return since if isinstance(since, int) else 0
 
 
@@ -221,8 +221,8 @@ def last_of_others(connection: sqlite3.Connection, source: str) -> tuple[LastRow
         LastRow(int(row), to_text(name), to_whole(number), snapshot, str(_dictionary(summary).get("verdict")))
         for row, name, number, snapshot, summary in rows
     )
-    told = sorted(found, key=lambda last: last.verdict == "green")[:_MOST_TOLD]
-    return tuple(sorted(told, key=lambda last: last.source))
+    kept = sorted(found, key=lambda last: last.verdict == "green")[:_MOST_TOLD]
+    return tuple(sorted(kept, key=lambda last: last.source))
 
 
 def window_before(connection: sqlite3.Connection, begun: RunHandle) -> tuple[float, float]:

@@ -413,10 +413,10 @@ def contents_at_head(
         names = [(path, about[2]) for path, about in blobs if about[1] == "blob" and about[0] != "120000"]
         if listed.returncode or sum(int(about[3]) for _, about in blobs if about[3].isdecimal()) > most_bytes:
             return {}
-        told = _asked(root, "cat-file", "--batch", data="".join(f"{name}\n" for _, name in names).encode())
+        answer = _asked(root, "cat-file", "--batch", data="".join(f"{name}\n" for _, name in names).encode())
     except (OSError, ValueError, IndexError, subprocess.SubprocessError):
         return {}
-    found, rest = {}, told.stdout
+    found, rest = {}, answer.stdout
     for path, name in names:
         head, _, rest = rest.partition(b"\n")
         about = head.split()
