@@ -51,3 +51,21 @@ def test_another_text_stands_in_for_a_file(tmp_path):
     (tmp_path / "a.py").write_text(SOURCE)
     assert Resolver(tmp_path, {"a.py": "def f():\n  pass\n"}).function("a.py", 1) == "f"
     assert Resolver(tmp_path).function("b.py", 1) == "<module>"
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        (1, "<module>"),
+        (7, "plain"),
+        (8, "A"),
+        (9, "A"),
+        (10, "A.one"),
+        (13, "A.one.<locals>.B"),
+        (17, "A"),
+        (18, "A.three"),
+    ],
+)
+def test_innermost_function_or_class(tmp_path, line, name):
+    (tmp_path / "a.py").write_text(SOURCE)
+    assert Resolver(tmp_path, has_classes=True).function("a.py", line) == name

@@ -68,6 +68,27 @@ def test_modules_that_cannot_be_collected(pytester, monkeypatch):
     assert [name for _, name in shown(found)] == ["<module>"]
 
 
+@pytest.mark.parametrize(
+    ("statement", "sort"),
+    [
+        ("no_such", "name"),
+        ("from os import no_such", "name"),
+        ("quiet(1)", "arguments"),
+        ("quiet(a=1)", "arguments"),
+        ("1 + ''", ""),
+        ("number('x')", ""),
+    ],
+)
+def test_what_does_not_fit_is_told_from_what_fails(pytester, monkeypatch, statement, sort):
+    test = f"from shop import number, quiet\ndef test_it():\n    {statement}\n"
+    found = seen(pytester, monkeypatch, shop=SHOP.replace("@staticmethod\n", ""), test_shop=test)
+    assert found["sorts"] == [sort]
+
+
+def test_module_that_does_not_fit(pytester, monkeypatch):
+    assert seen(pytester, monkeypatch, shop="no_such", test_shop="import shop")["sorts"] == ["name"]
+
+
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="needs sys.monitoring")
 def test_lines_that_run(pytester, monkeypatch):
     monkeypatch.setenv("LOCALIZE_LINES", "1")
