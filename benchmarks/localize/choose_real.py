@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -30,7 +30,8 @@ def choose_real(choice: Choice, table: Sequence[Series]) -> Iterator[tuple[list[
     They are the same whenever they are of the same releases with the same seed.
     """
     with ThreadPoolExecutor(choice.jobs) as pool:
-        yield from pool.map(lambda series: _of_series(choice, series), table)
+        for done in as_completed([pool.submit(_of_series, choice, series) for series in table]):
+            yield done.result()
 
 
 def _of_series(choice: Choice, series: Series) -> tuple[list[Fault], Counter[str]]:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +27,8 @@ _PASSED = re.compile(r"(\d+) passed")
 def pin(choice: Choice, table: Sequence[Series]) -> Iterator[Series]:
     """Projects with the releases that will do; without any where they are too few."""
     with ThreadPoolExecutor(choice.jobs) as pool:
-        yield from pool.map(lambda series: _pinned(choice, series), table)
+        for done in as_completed([pool.submit(_pinned, choice, series) for series in table]):
+            yield done.result()
 
 
 def _pinned(choice: Choice, series: Series) -> Series:
