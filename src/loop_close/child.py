@@ -29,6 +29,8 @@ _SHELL_OFFSET = 128
 #: Signals that ask a command to end, with the seconds until the next, stronger one. pytest still writes its result
 #: after the first, ``loop-close run`` what the command printed after both.
 GRACES = (("SIGINT", 5.0), ("SIGTERM", 2.0))
+#: Seconds for what a command leaves running, between the signal that asks it to end and the one that kills it.
+SWEEP_SECONDS = 1.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +44,7 @@ class Child:
     :ivar is_group: it leads a process group of its own, which is ended with it.
     :ivar forwards: it passes signals on to what it runs, so they are sent to it and not to the group.
     :ivar graces: how it is asked to end at the time limit; ``graces_on_stop``: when we have to stop.
+    :ivar sweep_seconds: time that is left to what it started, before that is killed.
     :ivar keeps_rest: processes that it leaves in its group go on if it ends by itself.
     :ivar rest: seconds that passing on its output may take after its end.
     :ivar started: called with the process; ``waited`` is called a few times a second while it runs.
@@ -57,6 +60,7 @@ class Child:
     forwards: bool = False
     graces: Sequence[tuple[str, float]] = GRACES
     graces_on_stop: Sequence[tuple[str, float]] = GRACES
+    sweep_seconds: float = SWEEP_SECONDS
     keeps_rest: bool = False
     rest: float = 0.5
     started: Callable[[subprocess.Popen[bytes]], None] = lambda process: None
@@ -112,7 +116,7 @@ def run(child: Child, stop: Stop) -> Ended:
         if was_ended:
             _end(process, child, stop)
         if child.is_group and (was_ended or not child.keeps_rest):
-            sweep(process.pid)
+            sweep(process.pid, child.sweep_seconds)
     output.finish(child.rest)
     stop.check()
     return Ended(
@@ -316,7 +320,6 @@ def _write_all(target: int, data: bytes) -> None:
 
 # End a command with all that it has started.
 
-_SWEPT = 1.0
 _POLL_INTERVAL = 0.02
 
 
@@ -341,11 +344,11 @@ def _end(process: subprocess.Popen[bytes], child: Child, stop: Stop) -> None:
     process.wait()
 
 
-def sweep(group: int) -> None:
+def sweep(group: int, seconds: float = SWEEP_SECONDS) -> None:
     """End what is left of a process group whose leader has ended, such as servers that it started."""
     if os.name != "posix" or not _send(group, signal.SIGTERM):
         return
-    due = time.monotonic() + _SWEPT
+    due = time.monotonic() + seconds
     while _send(group, 0) and time.monotonic() < due:
         time.sleep(_POLL_INTERVAL)
     _send(group, signal.SIGKILL)

@@ -5,43 +5,45 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from os import stat
 from os.path import abspath, dirname, exists, expanduser, isabs, join, normpath, realpath, relpath
-
-from loop_close.conventions import is_test_file
 
 _INSTALLED = ("site-packages", "dist-packages")
 _REPOSITORY = (".git", ".hg")
 _PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg")
 _OURS = join(dirname(realpath(__file__)), "")
+_WRITABLE_BY_ALL = 0o002
 
 
 class ProjectFiles:
-    """Decides which files belong to the project.
+    """Tells the project's files from all others.
 
-    The project is everything below its top folder (:func:`top_of`), except for installed packages. The call monitor
-    asks about every function that runs during the tests. So the class rarely accesses the file system, and calls
+    The project is everything below its top folder (:func:`top_of`), without what is installed there. It is asked for
+    every function that runs, in the midst of tests. So it hardly asks the file system, follows no links, and calls
     nothing under a name that tests patch.
 
-    :param root: pytest's root directory. Paths of files outside of it begin with ``../``.
-    :ivar top: absolute path of the project's top folder.
+    :param root: pytest's root directory. Files outside of it have paths that begin with ``../``.
+    :ivar root: absolute path of the root without links; ``top`` that of the project's top folder.
     """
 
     def __init__(self, root: str) -> None:
+        given = abspath(root)
         self.root = realpath(root)
         self.top = top_of(self.root)
-        given = abspath(root)
-        roots = dict.fromkeys((given, self.root))
-        self._roots = tuple(join(folder, "") for folder in roots)
-        self._tops = tuple((join(top_of(folder), ""), folder) for folder in roots)
-        self._start = os.getcwd()
+        self._roots = tuple(join(folder, "") for folder in dict.fromkeys((given, self.root)))
+        # A link to the root may be in another project: its top counts only if it is the same folder.
+        tops = {self.top, *(top for top in (top_of(given),) if realpath(top) == self.top)}
+        self._tops = tuple(join(folder, "") for folder in sorted(tops)) if self.top != self.root else ()
+        try:
+            self._start = os.getcwd()
+        except OSError:  # the folder does not exist any more
+            self._start = self.root
         self._foreign = tuple(self._foreign_folders())
-        # A root that is not a project of its own, such as `tests`, is judged by its place in the project.
-        self._place = "" if _has(self.root, _PACKAGING) else relpath(self.root, self.top).replace(os.sep, "/")
-        self._stat = stat  # pyfakefs replaces the name in every module, but not an attribute
+        self._stat = stat  # pyfakefs replaces the name in every module, but no attribute
 
     def _foreign_folders(self) -> Iterator[str]:
-        """Folders without code of the project, even if they are inside of it."""
+        """Folders without code of the project, even inside of it."""
         yield from (folder for folder in _python_folders() if not self._roots[-1].startswith(folder))
         if not _OURS.startswith(self._roots):
             yield _OURS
@@ -49,53 +51,49 @@ class ProjectFiles:
     def relative(self, filename: str) -> str | None:
         """The path of a file of the project relative to the root, with ``/``; None for any other file.
 
-        A project that is tested as installed (tox) runs from site-packages. Its files get the paths of their sources
-        below the root, where a fix has to be made.
+        A project that is tested as installed (tox) runs from site-packages: its files are named as they are in the
+        root, so that the fix goes to the right place.
         """
         if not filename or filename.startswith("<"):
             return None
         path = normpath(join(self._start, filename))
-        below = self._below(path)
+        below = self._below_root(path)
         installed = _below_installed((below or path).replace(os.sep, "/"))
         if installed:
             return self._in_project(installed)
         if below is None:
-            below = self._below(self._resolved(path))
+            below = self._below_top(path)
         return below if isabs(filename) or self._exists(path) else None  # C code names its own source
-
-    def is_test_code(self, relative: str) -> bool:
-        """Whether a file of the project is test code, by its path relative to the root."""
-        return is_test_file(normpath(join(self._place, relative)).replace(os.sep, "/"))
 
     def shown(self, filename: str) -> str:
         """The path of any file, relative to the root if it belongs to the project."""
-        return self._below(normpath(join(self._start, filename))) or filename
+        path = normpath(join(self._start, filename))
+        return self._below_root(path) or self._below_top(path) or filename
 
-    def _below(self, path: str) -> str | None:
+    def _below_root(self, path: str) -> str | None:
         if path.startswith(self._foreign):
             return None
-        for root in self._roots:
-            if path.startswith(root):
-                return path[len(root) :].replace(os.sep, "/")
-        for top, root in self._tops:
-            if path.startswith(top):
-                return relpath(path, root).replace(os.sep, "/")
-        return None
+        root = next((root for root in self._roots if path.startswith(root)), "")
+        return path[len(root) :].replace(os.sep, "/") if root else None
 
-    def _resolved(self, path: str) -> str:
-        """The path with symbolic links resolved."""
-        try:
-            return realpath(path)
-        except (OSError, ValueError):
-            return path
+    def _below_top(self, path: str) -> str | None:
+        if path.startswith(self._foreign):
+            return None
+        top = next((top for top in self._tops if path.startswith(top)), "")
+        return self._from_top(path[len(top) :]) if top else None
+
+    def _from_top(self, tail: str) -> str:
+        return relpath(join(self.top, tail), self.root).replace(os.sep, "/")
 
     def _in_project(self, tail: str) -> str | None:
-        """The relative path of the source of an installed file; None if it is not from the project."""
-        for folder in dict.fromkeys((self.root, self.top)):
-            for name in (tail, f"src/{tail}"):
-                if self._exists(join(folder, name)):
-                    return relpath(join(folder, name), self.root).replace(os.sep, "/")
-        return None
+        """Where the source of an installed file is; None for what others made."""
+        names = (tail, f"src/{tail}")
+        for name in names:
+            if self._exists(join(self.root, name)):
+                return name
+        if not self._tops or "/" not in tail:
+            return None
+        return next((self._from_top(name) for name in names if self._exists(join(self.top, name))), None)
 
     def _exists(self, path: str) -> bool:
         try:
@@ -105,11 +103,13 @@ class ProjectFiles:
         return True
 
 
+@lru_cache(maxsize=64)
 def top_of(root: str) -> str:
-    """The top folder of the project that contains a folder.
+    """The top folder of the project that a folder is in.
 
-    It is the folder with the repository. Without a repository it is the folder itself if it can be packaged, else the
-    nearest parent that can. The home folder and the file system's root are never the top, unless they are passed.
+    It is the folder with the repository. Without one it is the folder itself if that can be packaged, else the nearest
+    one above that can. The home folder, folders that every user may write to, and the file system's root are never the
+    top, unless they are given. The answer is kept, as a test may change the home folder.
     """
     above = [*_parents(root)]
     repository = next((folder for folder in (root, *above) if _has(folder, _REPOSITORY)), "")
@@ -119,11 +119,19 @@ def top_of(root: str) -> str:
 
 
 def _parents(folder: str) -> Iterator[str]:
-    """The parent folders up to the home folder or the file system's root, without these."""
     home = expanduser("~")
-    while (above := dirname(folder)) not in (folder, home) and dirname(above) != above:
+    ends = {home, realpath(home)}
+    while (above := dirname(folder)) not in {folder, *ends} and dirname(above) != above:
         folder = above
-        yield folder
+        if not _is_writable_by_all(folder):
+            yield folder
+
+
+def _is_writable_by_all(folder: str) -> bool:
+    try:
+        return bool(stat(folder).st_mode & _WRITABLE_BY_ALL)
+    except OSError:
+        return True
 
 
 def _has(folder: str, names: tuple[str, ...]) -> bool:

@@ -110,7 +110,8 @@ def test_any_value_is_read_or_refused(key, value):
         ("a/b.py", "", "a/b.py"),
         ("./a//b.py", "", "a/b.py"),
         ("/abs/a.py", "", "abs/a.py"),
-        ("../a.py", "", "a.py"),
+        ("../a.py", "", ""),  # outside of it all
+        ("../src/a.py", "tests", "src/a.py"),
         ("a.py", "packages/shop/", "packages/shop/a.py"),
         ("", "packages", ""),
     ],

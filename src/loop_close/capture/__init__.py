@@ -54,11 +54,12 @@ class ProjectCode:
     """The project's files, with what is known of their code.
 
     :param root: absolute path of the root (pytest's ``rootpath``).
+    :param files: those of the root, as they were found before the first test.
     :ivar root: the same without links.
     """
 
-    def __init__(self, root: str) -> None:
-        self._files = ProjectFiles(root)
+    def __init__(self, root: str, files: ProjectFiles | None = None) -> None:
+        self._files = files or ProjectFiles(root)
         self.root = self._files.root
         self._known: dict[str, str | None] = {}
         #: What is known of functions already looked up, by their file and code.
@@ -74,7 +75,9 @@ class ProjectCode:
     def relative(self, filename: str) -> str | None:
         """The path of a project file relative to the root, with ``/``; None for any other file."""
         if filename not in self._known:
-            self._known[filename] = self._files.relative(filename)
+            found = self._files.relative(filename)
+            is_real = found is not None or filename.startswith("<") or not os.path.isabs(filename)
+            self._known[filename] = found if is_real else self._files.relative(os.path.realpath(filename))
         return self._known[filename]
 
     def tidy(self, text: str) -> str:

@@ -288,7 +288,7 @@ class Files:
 
 
 def files_now(root: Path, known: Known, leave_out: Collection[str]) -> Files:
-    """RunWindow at the files below the root, and at those outside of it that are known.
+    """Look at the files below the root, and at those outside of it that are known.
 
     :param known: as they were last recorded.
     :param leave_out: paths that are not part of the program.

@@ -120,9 +120,17 @@ def _member(value: Mapping[str, Any], key: str, shape: Any, where: str, folder: 
 
 
 def _path(file: str, folder: str) -> str:
+    """The path from the folder; empty for none, and for one outside of it all."""
     file = file.replace("\n", " ").strip()
-    names = [name for name in f"{folder}/{file}".split("/") if name not in ("", ".", "..")]
-    return "/".join(names) if file else ""
+    names: list[str] = []
+    for name in f"{folder}/{file}".split("/") if file else ():
+        if name == ".." and not names:
+            return ""
+        if name == "..":
+            names.pop()
+        elif name not in ("", "."):
+            names.append(name)
+    return "/".join(names)
 
 
 def evidence_by_cause(document: Mapping[str, Any]) -> Mapping[str, list[dict[str, Any]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import os
@@ -373,6 +372,7 @@ _TAIL = 64_000
 #: How the tests are asked to end when the call is cancelled. A client of the official package kills the server 4
 #: seconds after it has closed its input.
 _CANCELLED = (("SIGINT", 1.0), ("SIGTERM", 0.5))
+_SWEEP_SECONDS = 0.2
 
 
 async def run_tests(words: Sequence[str], root: Path, seconds: float, report_seconds: ReportSeconds) -> Ended:
@@ -389,23 +389,29 @@ async def run_tests(words: Sequence[str], root: Path, seconds: float, report_sec
         seconds=seconds,
         forwards=True,
         graces_on_stop=_CANCELLED,
+        sweep_seconds=_SWEEP_SECONDS,
         keeps_rest=True,
     )
     stop = Stop()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_report_seconds, report_seconds)
         tasks.start_soon(_stop_when_cancelled, stop)
-        ended: Ended | None = await anyio.to_thread.run_sync(_run, child, stop)
+        ended: Ended | OSError | None = await anyio.to_thread.run_sync(_run, child, stop)
         tasks.cancel_scope.cancel()
     await anyio.lowlevel.checkpoint()  # raises if the call was cancelled
+    if isinstance(ended, OSError):  # raised only here, as a task group would wrap it
+        raise ended
     assert ended is not None
     return ended
 
 
-def _run(child: Child, stop: Stop) -> Ended | None:
-    with contextlib.suppress(InterruptionError):
+def _run(child: Child, stop: Stop) -> Ended | OSError | None:
+    try:
         return run(child, stop)
-    return None
+    except InterruptionError:
+        return None
+    except OSError as error:
+        return error
 
 
 async def _stop_when_cancelled(stop: Stop) -> None:

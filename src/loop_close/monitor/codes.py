@@ -10,6 +10,7 @@ from os.path import basename
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
+from loop_close.conventions import is_test_file
 from loop_close.project_files import ProjectFiles
 
 #: CO_NEWLOCALS: set for functions; the bodies of modules and classes run in a namespace that already exists.
@@ -144,13 +145,13 @@ class Ownership(ProjectFiles):
         """The path of a file of the code under test, relative to the root; None for any other file and for tests."""
         if filename not in self.files:
             relative = self.relative(filename) if _is_python(filename) else None
-            self.files[filename] = None if relative is None or self.is_test_code(relative) else relative
+            self.files[filename] = None if relative is None or is_test_file(relative) else relative
         return self.files[filename]
 
     def is_test(self, filename: str) -> bool:
         """Whether the file is test code of the project."""
         relative = self.relative(filename) if _is_python(filename) else None
-        return relative is not None and self.is_test_code(relative)
+        return relative is not None and is_test_file(relative)
 
     def _exists(self, path: str) -> bool:
         try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from loop_close.project_files import ProjectFiles
 from loop_close.provenance import ci_run, digest_of, runner_of
 from loop_close.pytest_plugin.command import shard_of
 
@@ -29,6 +30,9 @@ class ExceptionRecorder:
     def __init__(self, root: str) -> None:
         self._root = root
         self._project: Any = None
+        self._project_files = ProjectFiles(
+            root
+        )  # before the tests: they may leave the folder, or change the home
         self._comparisons: Any = None
         self.pending: dict[tuple[str, str], tuple[BaseException, frozenset[str]]] = {}
 
@@ -83,7 +87,7 @@ class ExceptionRecorder:
             from loop_close.capture import ProjectCode
 
             capture.forget()  # pytest.main() again in one process: the files may have changed
-            self._project = ProjectCode(self._root)
+            self._project = ProjectCode(self._root, self._project_files)
         return self._project
 
 
