@@ -127,3 +127,14 @@ def test_the_time_limit_ends_the_tests_and_they_tell_what_they_know(tmp_path):
     assert text_of(result).startswith(f"The tests did not finish within {limit} seconds and were stopped.")
     assert "test_shop.py::test_total" in found["next_prompt"]
     assert found["output_end"]
+
+
+def test_a_command_that_cannot_be_started_is_an_os_error(tmp_path):
+    from loop_close.mcp_server.server import run_tests
+
+    async def no_report(done: float, total: float | None = None) -> None:
+        return None
+
+    words = ["pytest", "x" * 3_000_000]  # longer than any system takes
+    with pytest.raises(OSError, match="too long"):
+        anyio.run(run_tests, words, tmp_path, 5.0, no_report)
