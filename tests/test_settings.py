@@ -1,12 +1,14 @@
 import dataclasses
 import datetime
+import subprocess
+import sys
 import tomllib
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.memory import Thresholds
+from loop_close.memory import TAMPERING, Thresholds
 from loop_close.progress import signals
 from loop_close.settings import (
     _LEAST,
@@ -280,3 +282,10 @@ def test_an_entry_is_over_after_its_last_day(first, second):
 )
 def test_what_an_entry_matches(entry, test, cause, expected):
     assert entry.matches(test, cause) is expected
+
+
+def test_settings_load_no_records_of_the_history():
+    code = "import sys, loop_close.settings, loop_close.remember; print('loop_close.memory' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+    assert TAMPERING in SIGNAL_NAMES

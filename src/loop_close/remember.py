@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from loop_close import files
-from loop_close.memory import TAMPERING
 from loop_close.process import birth_of, host, is_alive
 from loop_close.snapshot import (
     FileSnapshot,
@@ -330,7 +329,11 @@ class Memory:
         made for the tests is looked for when they are green.
         """
         is_due = begun.tests or (begun.tests is not None and self.watched and report.verdict == "green")
-        if not is_due or TAMPERING in settings.signals_off:
+        if not is_due:
+            return []
+        from loop_close.memory import TAMPERING  # late: most green runs do without
+
+        if TAMPERING in settings.signals_off:
             return []
         from loop_close.baseline import compared_with_history
 

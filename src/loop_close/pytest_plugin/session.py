@@ -466,7 +466,8 @@ def _extra_roots(root: Path) -> Iterator[Path]:
     """Folders of the project outside of the root that tests import from, as with ``pythonpath = ..``."""
     from loop_close.project_files import top_of
 
-    top = Path(top_of(str(root)))
+    repository = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), None)
+    top = repository or Path(top_of(str(root)))
     if top == root:
         return
     for entry in dict.fromkeys(sys.path):
