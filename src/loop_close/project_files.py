@@ -57,6 +57,8 @@ class ProjectFiles:
         if not filename or filename.startswith("<"):
             return None
         path = normpath(join(self._start, filename))
+        if path.startswith(_OURS) and not _OURS.startswith(self._roots):
+            return None  # installed beside the project, of which our own repository may be a part
         below = self._below_root(path)
         installed = _below_installed((below or path).replace(os.sep, "/"))
         if installed:
