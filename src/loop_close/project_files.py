@@ -33,20 +33,17 @@ class ProjectFiles:
         self.top = top_of(self.root)
         self._roots = tuple(join(folder, "") for folder in dict.fromkeys((given, self.root)))
         # A link to the root may be in another project: its top counts only if it is the same folder.
-        tops = {self.top, *(top for top in (top_of(given),) if realpath(top) == self.top)}
-        self._tops = tuple(join(folder, "") for folder in sorted(tops)) if self.top != self.root else ()
+        tops = [top for top in dict.fromkeys((self.top, top_of(given))) if realpath(top) == self.top]
+        self._tops = tuple(join(folder, "") for folder in tops) if self.top != self.root else ()
         try:
             self._start = os.getcwd()
         except OSError:  # the folder does not exist any more
             self._start = self.root
-        self._foreign = tuple(self._foreign_folders())
+        # Our own code belongs only to a project that contains it, also where our repository is the top.
+        self._ours = () if _OURS.startswith(self._roots) else (_OURS,)
+        pythons = (folder for folder in _python_folders() if not self._roots[-1].startswith(folder))
+        self._foreign = (*pythons, *self._ours)
         self._stat = stat  # pyfakefs replaces the name in every module, but no attribute
-
-    def _foreign_folders(self) -> Iterator[str]:
-        """Folders without code of the project, even inside of it."""
-        yield from (folder for folder in _python_folders() if not self._roots[-1].startswith(folder))
-        if not _OURS.startswith(self._roots):
-            yield _OURS
 
     def relative(self, filename: str) -> str | None:
         """The path of a file of the project relative to the root, with ``/``; None for any other file.
@@ -57,8 +54,8 @@ class ProjectFiles:
         if not filename or filename.startswith("<"):
             return None
         path = normpath(join(self._start, filename))
-        if path.startswith(_OURS) and not _OURS.startswith(self._roots):
-            return None  # installed beside the project, of which our own repository may be a part
+        if path.startswith(self._ours):
+            return None
         below = self._below_root(path)
         installed = _below_installed((below or path).replace(os.sep, "/"))
         if installed:

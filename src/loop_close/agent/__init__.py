@@ -17,7 +17,7 @@ class StateError(ValueError):
 class StateReader:
     """One object of a saved state.
 
-    :param value: what JSON gave.
+    :param value: decoded JSON.
     :param path: its place in the state, for the message.
     """
 

@@ -103,11 +103,11 @@ def result_of(outcome: RunOutcome, tool: str, turn: int) -> ToolResult:
 
     :param turn: the number of the turn, which makes all other green runs different.
     """
-    told = f"{outcome.verdict} {outcome.state} {outcome.doubt}"
+    content = f"{outcome.verdict} {outcome.state} {outcome.doubt}"
     if outcome.verdict != "green" or outcome.doubt:
         meta = {} if outcome.verdict == "green" else outcome.meta
-        return ToolResult(tool=tool, content=told, is_error=True, meta=meta)
-    return ToolResult(tool=tool, content=f"{told} {turn if outcome.is_edited or not turn else ''}")
+        return ToolResult(tool=tool, content=content, is_error=True, meta=meta)
+    return ToolResult(tool=tool, content=f"{content} {turn if outcome.is_edited or not turn else ''}")
 
 
 _COUNTS = 1_000

@@ -76,8 +76,9 @@ class ProjectCode:
         """The path of a project file relative to the root, with ``/``; None for any other file."""
         if filename not in self._known:
             found = self._files.relative(filename)
-            is_real = found is not None or filename.startswith("<") or not os.path.isabs(filename)
-            self._known[filename] = found if is_real else self._files.relative(os.path.realpath(filename))
+            if found is None and os.path.isabs(filename):
+                found = self._files.relative(os.path.realpath(filename))
+            self._known[filename] = found
         return self._known[filename]
 
     def tidy(self, text: str) -> str:

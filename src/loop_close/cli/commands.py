@@ -260,7 +260,7 @@ def content_of(file: ConfigFile) -> str | None:
         raise file.refusal(f"cannot be read: {error.strerror or error}") from None
     if not stat.S_ISREG(state.st_mode):
         raise file.refusal("not a regular file; move it away")
-    if not state.st_mode & 0o222:  # to the superuser it would be none: whoever set it has a reason
+    if not state.st_mode & 0o222:  # the mode counts for the superuser, too: it was set for a reason
         raise file.refusal("read-only; make it writable first")
     if state.st_size > _MAX_SIZE:
         raise file.refusal(f"larger than {_MAX_SIZE:,} bytes; that is not a configuration file")

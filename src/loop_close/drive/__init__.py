@@ -528,7 +528,7 @@ def _prompt(plan: Plan) -> str:
 def causes_in(root: Path) -> dict[str, str]:
     """What each root cause of a project's report is, by its id, in its order: error, first line of its message, place.
 
-    Error and message are safe to show. Nothing if there is no report.
+    Error and message are safe to show. The result is empty without a report.
     """
     path = root / files.REPORT
     try:

@@ -455,7 +455,7 @@ def written_prompt() -> str:
             text = file.read(_MAX_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
-    # Tests may have written into it: remove invisible characters, whoever wrote them.
+    # Tests may have written into it: remove invisible characters.
     return sanitize(files.without_signature(text)) if is_ours else ""
 
 

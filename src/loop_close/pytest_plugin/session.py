@@ -466,6 +466,7 @@ def _extra_roots(root: Path) -> Iterator[Path]:
     """Folders of the project outside of the root that tests import from, as with ``pythonpath = ..``."""
     from loop_close.project_files import top_of
 
+    # A repository in the home folder counts here: only what tests import from is watched, not all that is in it.
     repository = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), None)
     top = repository or Path(top_of(str(root)))
     if top == root:
