@@ -46,7 +46,7 @@ def root(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "shop")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path / "shop"
 
@@ -255,6 +255,8 @@ def test_folder_that_a_variable_moves_is_told(root, monkeypatch):
     )
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(root.parent / "home" / ".claude"))
     assert called("install", "--host", "claude", "--user")[2] == ""
+    monkeypatch.setenv("COPILOT_HOME", str(root.parent / "home" / ".copilot"))
+    assert called("install", "--host", "copilot", "--user")[2] == ""
 
 
 def test_command_that_is_not_on_the_path_is_told(monkeypatch):
@@ -269,7 +271,7 @@ def test_command_that_is_not_on_the_path_is_told(monkeypatch):
         ((), "the following arguments are required: --host"),
         (
             ("--host", "aider"),
-            "unknown host 'aider'; known hosts: claude, codex, gemini, openhands, cursor, cline",
+            "unknown host 'aider'; known hosts: claude, codex, gemini, openhands, cursor, cline, copilot",
         ),
         (("--host", "claude", "extra"), "unknown option or argument: extra"),
     ],

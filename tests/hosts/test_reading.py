@@ -135,6 +135,7 @@ def test_hosts_are_found_by_name():
         "openhands",
         "cursor",
         "cline",
+        "copilot",
     ]
     assert all(host_named(host.name) is host for host in all_hosts())
 
@@ -142,7 +143,7 @@ def test_hosts_are_found_by_name():
 @pytest.mark.parametrize("name", ["", "Claude", "aider"])
 def test_unknown_host_names_the_known_ones(name):
     with pytest.raises(
-        ValueError, match="known hosts: claude, codex, gemini, openhands, cursor, cline"
+        ValueError, match="known hosts: claude, codex, gemini, openhands, cursor, cline, copilot"
     ) as caught:
         host_named(name)
     assert repr(name) in str(caught.value)

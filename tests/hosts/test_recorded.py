@@ -15,6 +15,8 @@ ANSWERS = sorted(name.removesuffix(".answer") for name in NAMES if name.endswith
 PROJECT = "/home/user/project"
 SESSION = "00000001-0000-4000-8000-000000000000"
 SUBAGENT = f"{SESSION} a0000000000000001"
+COPILOT_SUBAGENT = "00000002-0000-4000-8000-000000000000"
+COPILOT_SUBAGENT_STOPS = {"session": f"{SESSION} {COPILOT_SUBAGENT}", "event": "SubagentStop"}
 LOOKED, FIXED, GREEN = "I looked at it and I am done.", "I fixed it.", "All tests pass."
 PYTEST = "pytest --loop-close -q -p no:asyncio"
 FOLDERS = {"openhands": "working_dir", "cline": "workspaceRoots"}
@@ -35,6 +37,10 @@ def subagent(message, again=False):
 
 def gemini(*said, again=None):
     return stop("\n".join(said), again=again, event="AfterAgent", is_all_said=True)
+
+
+def copilot(*, again=False, **more):
+    return stop("", again=again, **more)
 
 
 def tool(**more):
@@ -65,6 +71,22 @@ READ = {
     "gemini/afteragent-breaker-open": gemini("I gave up."),
     "openhands/stop-red": stop("", again=None),
     "openhands/stop-edited": stop("", again=None),
+    "copilot/sessionstart": Payload(
+        session=SESSION, cwd=PROJECT, event="SessionStart", is_stop=False, is_start=True, is_again=None
+    ),
+    "copilot/stop-red": copilot(),
+    "copilot/stop-red-again": copilot(again=True),
+    "copilot/stop-edited": copilot(),
+    "copilot/stop-green-again": copilot(again=True),
+    "copilot/stop-breaker-open": copilot(),
+    "copilot/stop-of-a-subagent": copilot(session=f"{COPILOT_SUBAGENT} {COPILOT_SUBAGENT}", waiting=True),
+    "copilot/subagentstop": stop("Subagent done.", **COPILOT_SUBAGENT_STOPS),
+    "copilot/subagentstop-again": stop("Subagent again.", again=True, **COPILOT_SUBAGENT_STOPS),
+    "copilot/camelcase-sessionstart": Payload(
+        session=SESSION, cwd=PROJECT, event="SessionStart", is_stop=False, is_start=True, is_again=None
+    ),
+    "copilot/camelcase-agentstop-red": copilot(),
+    "copilot/camelcase-subagentstop": stop("Subagent done.", **COPILOT_SUBAGENT_STOPS),
     "cline/tool_result-pytest": tool(
         session="conv_0000000000000_aaaaaa",
         event="tool_result",
@@ -138,6 +160,10 @@ def asked(root, name):
         ("gemini/afteragent-red", "gemini/afteragent-red-again"),
         ("gemini/afteragent-edited", "gemini/afteragent-green-after-tool"),
         ("openhands/stop-red", "openhands/stop-red"),
+        ("copilot/stop-red", "copilot/stop-red-again"),
+        ("copilot/camelcase-agentstop-red", "copilot/stop-red-again"),
+        ("copilot/subagentstop", "copilot/subagentstop-again"),
+        ("copilot/camelcase-subagentstop", "copilot/subagentstop-again"),
         ("cline/tool_result-pytest", "cline/tool_result-pytest"),
     ],
     ids=" ".join,
@@ -155,9 +181,10 @@ def test_over_a_green_run_nothing_is_said(tmp_path, name):
     assert asked(tmp_path, name) is None
 
 
-def test_who_waits_for_a_subagent_is_let_be(tmp_path):
+@pytest.mark.parametrize("name", ["claude/stop-subagent-in-background", "copilot/stop-of-a-subagent"])
+def test_who_waits_for_a_subagent_is_let_be(tmp_path, name):
     remember(tmp_path, "a")
-    assert asked(tmp_path, "claude/stop-subagent-in-background") is None
+    assert asked(tmp_path, name) is None
 
 
 @pytest.mark.parametrize("name", sorted(name for name in ANSWERS if name.endswith("breaker-open")))

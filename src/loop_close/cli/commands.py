@@ -194,7 +194,11 @@ def _tell_the_rest(host: Host, file: ConfigFile, options: argparse.Namespace, st
     if host.config.note:
         streams.complain(host.config.note)
     moved = os.environ.get(host.config.home) if host.config.home else None
-    if options.user and moved and os.path.realpath(moved) != os.path.realpath((file.base / file.name).parent):
+    if (
+        options.user
+        and moved
+        and os.path.realpath(moved) != os.path.realpath(file.base / Path(file.name).parts[0])
+    ):
         streams.complain(
             f"{host.config.home} is set: {host.title} reads its configuration from {moved}, not from here"
         )

@@ -394,9 +394,9 @@ def _add_hook(commands: Commands[Parser]) -> None:
 
 
 def _add_host(parser: Parser) -> None:
-    parser.add_argument(
-        "--host", required=True, metavar="NAME", help="claude, codex, gemini, openhands, cursor or cline"
-    )
+    from loop_close.hosts import NAMES
+
+    parser.add_argument("--host", required=True, metavar="NAME", help=f"one of {', '.join(NAMES)}")
 
 
 def _add(commands: Commands[Parser], name: str, summary: str, description: str) -> None:

@@ -14,7 +14,15 @@ __all__ = ["NAMES", "Config", "ConfigError", "Host", "Payload", "PayloadError", 
 #: The most bytes that are read of what a host sends.
 MAX_INPUT = 10_000_000
 #: In the order in which they are listed.
-NAMES = ("claude", "codex", "gemini", "openhands", "cursor", "cline")
+NAMES = (
+    "claude",
+    "codex",
+    "gemini",
+    "openhands",
+    "cursor",
+    "cline",
+    "copilot",
+)
 
 
 def all_hosts() -> tuple[Host, ...]:
@@ -40,6 +48,8 @@ def host_named(name: str) -> Host:
             from loop_close.hosts.cursor import HOST
         case "cline":
             from loop_close.hosts.cline import HOST
+        case "copilot":
+            from loop_close.hosts.copilot import HOST
         case _:
             raise ValueError(f"unknown host {name!r}; known hosts: {', '.join(NAMES)}")
     return HOST
