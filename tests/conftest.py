@@ -4,6 +4,8 @@ import tempfile
 
 from hypothesis import settings
 
+from loop_close.provenance import AGENT_VARIABLES
+
 pytest_plugins = ["pytester", "quick"]
 
 # The same examples on every run and machine, however slow it is: a red test can be run again.
@@ -25,13 +27,5 @@ for _name in [*os.environ]:
         del os.environ[_name]
 os.environ.pop("CI", None)
 # Nobody's agent is at work here, whoever runs the tests.
-for _name in (
-    "CLAUDECODE",
-    "GEMINI_CLI",
-    "CODEX_SANDBOX",
-    "CURSOR_AGENT",
-    "OPENCODE",
-    "CLINE_ACTIVE",
-    "LOOP_CLOSE_INSIDE",
-):
+for _name in (*AGENT_VARIABLES, "LOOP_CLOSE_INSIDE"):
     os.environ.pop(_name, None)

@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.provenance import (
+    AGENT_VARIABLES,
+    agent_of,
     ci_run,
     ci_system,
     digest_of,
@@ -99,3 +101,51 @@ def test_digest_does_not_depend_on_the_order(nodeids, random):
 
 def test_digest_of_other_tests_differs():
     assert digest_of(["a", "b"]) != digest_of(["a", "c"])
+
+
+@pytest.mark.parametrize(
+    ("environ", "agent"),
+    [
+        ({}, ("", "")),
+        ({"CLAUDECODE": "1"}, ("claude", "CLAUDECODE")),
+        ({"CLAUDECODE": ""}, ("", "")),
+        ({"CODEX_CI": "1"}, ("codex", "CODEX_CI")),
+        ({"CODEX_CI": "1", "CODEX_THREAD_ID": "019a"}, ("codex", "CODEX_THREAD_ID")),
+        ({"COPILOT_CLI": "1", "COPILOT_MODEL": "gpt"}, ("copilot", "COPILOT_CLI")),
+        (
+            {"COPILOT_MODEL": "gpt", "CODEX_HOME": "/x", "CLAUDE_CONFIG_DIR": "/y"},
+            ("", ""),
+        ),  # a person's settings
+        ({"AI_AGENT": "claude-code_2.1.197_agent", "CLAUDECODE": "1"}, ("claude", "AI_AGENT")),
+        ({"AI_AGENT": "github-copilot-cli"}, ("copilot", "AI_AGENT")),
+        ({"AI_AGENT": " Custom-Agent@2.0 "}, ("custom-agent", "AI_AGENT")),
+        ({"AI_AGENT": "1"}, ("", "AI_AGENT")),
+        ({"AI_AGENT": "1", "GEMINI_CLI": "1"}, ("gemini", "AI_AGENT")),
+        ({"AI_AGENT": "two words\x1b[31m"}, ("", "")),
+        ({"AI_AGENT": "a" * 41}, ("", "")),
+        ({"AGENT": "goose"}, ("goose", "AGENT")),
+        ({"AGENT": "true"}, ("", "AGENT")),
+        ({"AGENT": "linux-7"}, ("", "")),  # a machine of a build service
+        ({"AGENT": "linux-7", "CURSOR_AGENT": "1"}, ("cursor", "CURSOR_AGENT")),
+    ],
+)
+def test_agent(environ, agent):
+    assert agent_of(environ) == agent
+
+
+@pytest.mark.parametrize("name", AGENT_VARIABLES)
+def test_every_variable_tells_of_an_agent(name):
+    assert agent_of({name: "1"})[1] == name
+
+
+@given(st.dictionaries(st.sampled_from(AGENT_VARIABLES), st.text()))
+def test_name_of_an_agent_is_a_word(environ):
+    name, variable = agent_of(environ)
+    assert name == "" or (name.isascii() and name == name.lower() and len(name) <= 40 and " " not in name)
+    assert variable in ("", *environ)
+
+
+def test_agent_is_no_part_of_the_source(tmp_path):
+    made = provenance_of(tmp_path, {"CLAUDECODE": "1"})
+    assert made.agent == "claude"
+    assert source_of("pytest", {"CLAUDECODE": "1"}) == source_of("pytest", {})

@@ -224,6 +224,8 @@ class Provenance:
     :ivar collected: the number of tests before selection; ``digest`` of their node ids, independent of their order.
         0 and empty if not recorded.
     :ivar packages: the installed packages as (name, version), sorted; empty if not recorded.
+    :ivar agent: the coding agent in whose shell the run was started, such as ``claude``; empty if unknown. Runs of
+        several agents are one loop.
     """
 
     runner: str = ""
@@ -236,6 +238,7 @@ class Provenance:
     collected: int = 0
     digest: str = ""
     packages: tuple[tuple[str, str], ...] = ()
+    agent: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -30,6 +30,38 @@ _CI = {
     "buildkite": (("BUILDKITE_BUILD_ID",), "BUILDKITE_COMMIT", "BUILDKITE_STEP_KEY"),
     "azure": (("BUILD_BUILDID",), "BUILD_SOURCEVERSION", "SYSTEM_JOBNAME"),
 }
+#: Coding agents by the variables that they set in their shells: what Claude Code 2.1 and Copilot CLI 1.0.102 were seen
+#: to set, the others as in @vercel/detect-agent 1.2 and std-env. ``GEMINI_CLI`` and ``CLINE_ACTIVE`` are also set in
+#: terminals that people use.
+_AGENTS = {
+    "claude": ("CLAUDECODE",),
+    "codex": ("CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_CI"),
+    "gemini": ("GEMINI_CLI",),
+    "cursor": ("CURSOR_AGENT",),
+    "copilot": ("COPILOT_CLI",),
+    "cline": ("CLINE_ACTIVE",),
+    "opencode": ("OPENCODE", "OPENCODE_CLIENT"),
+    "antigravity": ("ANTIGRAVITY_AGENT",),
+    "augment": ("AUGMENT_AGENT",),
+    "amp": ("AMP_CURRENT_THREAD_ID",),
+    "goose": ("GOOSE_TERMINAL",),
+}
+#: Where an agent names itself, by two proposed conventions. ``AGENT`` is also used for other things.
+_ANY_NAME, _KNOWN_NAME = "AI_AGENT", "AGENT"
+AGENT_VARIABLES = (_ANY_NAME, _KNOWN_NAME, *(name for names in _AGENTS.values() for name in names))
+#: Names that an agent gives itself, after :data:`_VERSION` is cut off.
+_ALIASES = {
+    "augment-cli": "augment",
+    "claude-code": "claude",
+    "codex-cli": "codex",
+    "cursor-cli": "cursor",
+    "gemini-cli": "gemini",
+    "github-copilot": "copilot",
+    "github-copilot-cli": "copilot",
+}
+_AGENT_NAME = re.compile(r"[a-z][a-z0-9.-]{0,39}")
+_VERSION = re.compile(r"[@_].*", re.DOTALL)
+_UNNAMED = ("1", "true")
 #: What GitLab puts behind the name of a job that runs in parallel.
 _PART = re.compile(r" \d{1,9}/\d{1,9}\Z")
 
@@ -67,6 +99,27 @@ def ci_run(environ: Mapping[str, str]) -> tuple[str, str]:
         if values[0]:
             return ".".join(filter(None, values)), environ.get(commit, "")
     return "", ""
+
+
+def agent_of(environ: Mapping[str, str]) -> tuple[str, str]:
+    """The coding agent in whose shell this runs, and the variable that tells; empty for none.
+
+    The name is that of the host, such as ``claude``, where there is one. It is empty for an agent that does not say it.
+    """
+    for variable in (_ANY_NAME, _KNOWN_NAME):
+        value = environ.get(variable, "").strip().lower()
+        name = _VERSION.sub("", value)
+        name = _ALIASES.get(name, name)
+        if value in _UNNAMED:
+            return _agent_by_variable(environ)[0], variable
+        if name in _AGENTS or (variable == _ANY_NAME and _AGENT_NAME.fullmatch(name)):
+            return name, variable
+    return _agent_by_variable(environ)
+
+
+def _agent_by_variable(environ: Mapping[str, str]) -> tuple[str, str]:
+    found = ((agent, name) for agent, names in _AGENTS.items() for name in names if environ.get(name))
+    return next(found, ("", ""))
 
 
 def ci_system(setting: str, environ: Mapping[str, str]) -> str:
@@ -107,6 +160,7 @@ def provenance_of(
         commit=commit or commit_at_head(root),
         collected=collected[0],
         digest=collected[1],
+        agent=agent_of(environ)[0],
     )
 
 

@@ -291,6 +291,7 @@ def _record_run(tox_env: ToxEnv, begun: _Begun, seen: Observation) -> None:
 
     from loop_close import app
     from loop_close.model import Provenance
+    from loop_close.provenance import agent_of
     from loop_close.workspace import commit_at_head
 
     name, root = _name(tox_env), begun.targets.root
@@ -300,6 +301,7 @@ def _record_run(tox_env: ToxEnv, begun: _Begun, seen: Observation) -> None:
         interpreter=_interpreter(tox_env),
         platform=sys.platform,
         commit=commit_at_head(root),
+        agent=agent_of(os.environ)[0],
     )
     option = () if tox_env.core["loop_close"] else ("--loop-close",)
     rerun = ("tox", "-e", name, *option)

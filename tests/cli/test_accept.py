@@ -112,7 +112,9 @@ def test_nothing_to_accept(tmp_path):
     [
         ("LOOP_CLOSE_INSIDE", "drive", "accept is refused while loop-close drive is at work here"),
         ("LOOP_CLOSE_INSIDE", "hook", "accept is refused while a hook is at work here"),
-        ("CLAUDECODE", "1", "accept is refused in the shell of an agent (CLAUDECODE is set)"),
+        ("CLAUDECODE", "1", "accept is refused in the shell of an agent, claude (CLAUDECODE is set)"),
+        ("AI_AGENT", "1", "accept is refused in the shell of an agent (AI_AGENT is set)"),
+        ("COPILOT_CLI", "1", "accept is refused in the shell of an agent, copilot (COPILOT_CLI is set)"),
     ],
 )
 def test_where_an_agent_is_at_work_it_is_refused(tmp_path, monkeypatch, name, value, said):

@@ -63,3 +63,22 @@ def test_the_option_names_the_source(run):
     assert done.report["source"] == "nightly"
     assert done.report["progress"]["position"] == 2
     assert "--loop-close-source=nightly" in done.rerun
+
+
+def test_agents_that_take_turns_are_in_one_loop(run, monkeypatch):
+    monkeypatch.setenv("CLAUDECODE", "1")
+    first = run(FILES, remembers=True).report
+    monkeypatch.delenv("CLAUDECODE")
+    monkeypatch.setenv("CODEX_THREAD_ID", "019a")
+    second = run({}, remembers=True).report
+    assert [report["run"]["agent"] for report in (first, second)] == ["claude", "codex"]
+    assert second["progress"]["position"] == 2
+
+
+def test_prompt_is_the_same_for_every_agent(run, monkeypatch):
+    monkeypatch.setenv("AI_AGENT", "claude-code_2.1.197_agent")
+    first = run(FILES).report
+    monkeypatch.delenv("AI_AGENT")
+    second = run(FILES).report
+    assert (first["run"].pop("agent"), second["run"].pop("agent")) == ("claude", "")
+    assert first == second

@@ -30,6 +30,7 @@ from loop_close.cli.project_state import SourceStatus, last_runs, source_statuse
 from loop_close.memory import GROUPS, TAMPERING, ChangedTest, Episode, Progress, Run
 from loop_close.prompt.loop import diff_of, plain_line, tests_document
 from loop_close.prompt.show import known_words
+from loop_close.provenance import agent_of
 from loop_close.remember import limits_of
 from loop_close.store.reader import HistoryReader
 
@@ -231,9 +232,6 @@ def _progress(project: Project, standing: SourceStatus) -> tuple[Progress | None
 
 # ``loop-close accept``: a person accepts what was done to tests, so that a green run is done.
 
-#: Variables that hosts set in the shells of their agents.
-_AGENTS = ("CLAUDECODE", "GEMINI_CLI", "CODEX_SANDBOX", "CURSOR_AGENT", "OPENCODE", "CLINE_ACTIVE")
-
 
 def accept(options: argparse.Namespace, streams: Streams) -> int:
     """Accept the changes of the given tests; without one, show what could be accepted.
@@ -276,10 +274,11 @@ def why_refused(root: Path) -> str:
             f"accept is refused while {what} is at work here: what its agent did to tests is accepted by a person,"
             " in a terminal of their own, after it has ended"
         )
-    agent = next((name for name in _AGENTS if os.environ.get(name)), "")
-    if agent:
+    agent, variable = agent_of(os.environ)
+    if variable:
+        whose = f"an agent, {agent}" if agent else "an agent"
         return (
-            f"accept is refused in the shell of an agent ({agent} is set): restore the tests, or ask a person to run"
+            f"accept is refused in the shell of {whose} ({variable} is set): restore the tests, or ask a person to run"
             " this command in a terminal of their own"
         )
     return ""

@@ -66,7 +66,7 @@ def _run(observation: Observation) -> dict[str, Any]:
     made = observation.provenance
     index, of = made.shard
     return {
-        **plain_values(made, "runner", "environment", "interpreter", "platform"),
+        **plain_values(made, "runner", "environment", "interpreter", "platform", "agent"),
         "selection": safe(observation.selection),
         "shard": {"index": index, "of": of} if of else None,
         "id": safe(made.run_id),
