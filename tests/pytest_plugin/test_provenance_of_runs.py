@@ -81,4 +81,5 @@ def test_prompt_is_the_same_for_every_agent(run, monkeypatch):
     monkeypatch.delenv("AI_AGENT")
     second = run(FILES).report
     assert (first["run"].pop("agent"), second["run"].pop("agent")) == ("claude", "")
+    assert first.pop("observation") != second.pop("observation")  # packed: it names the agent, too
     assert first == second
