@@ -18,6 +18,7 @@ from benchmarks.guard import guard
 from benchmarks.hook import hook
 from benchmarks.many_logs import many_logs
 from benchmarks.memory import memory
+from benchmarks.page import page
 from benchmarks.real import real
 from benchmarks.red import red
 from benchmarks.rows import PEERS, Bench, Peer, Row
@@ -34,6 +35,7 @@ SCENARIOS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "analyze": analyze,
     "logs": many_logs,
     "memory": memory,
+    "page": page,
     "suspects": suspects,
     "guard": guard,
     "hook": hook,

@@ -26,6 +26,7 @@ NOT_CORE |= {
     "mcp_server",
     "monitor",
     "packages",
+    "page",
     "parallel",
     "process",
     "project_files",

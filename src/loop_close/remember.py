@@ -303,7 +303,8 @@ class Memory:
                 is_over = episode.green == begun.number and not _is_asked(own, transaction.episode)
                 is_moved = begun.tests is None or (is_over and begun.tests)
                 baseline = self._baseline() if is_moved else None
-                transaction.save(own, episode, summary_of(report), calls=self._calls, baseline=baseline)
+                summary = summary_of(report, own.marks)
+                transaction.save(own, episode, summary, calls=self._calls, baseline=baseline)
             if report.verdict != "green" and report.progress is not None:
                 try:
                     run, edits = since_green(history, begun, seen, report.progress.episode)

@@ -75,6 +75,7 @@ def remember(root, *runs, source="pytest", edit="none", at=0.0, path=None, ran=N
                     stall_reason=f"{failing} fail",
                     edits_run=ran,
                     green_run=0,
+                    causes=(),
                 )
                 transaction.save(run, made.episode, summary_of(report), now=START + at + 10 * number + 5)
 

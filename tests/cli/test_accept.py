@@ -44,7 +44,7 @@ def remember(root, *changes):
 
 
 class Report:
-    stall_reason, edits_run, green_run, observation = "", None, 0, Observation()
+    stall_reason, edits_run, green_run, observation, causes = "", None, 0, Observation(), ()
 
     def __init__(self, progress, verdict):
         self.progress, self.verdict = progress, verdict

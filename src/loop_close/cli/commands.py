@@ -19,7 +19,8 @@ import loop_close
 from loop_close import files
 from loop_close.cli import Streams, UsageError
 from loop_close.cli.hook import host_called
-from loop_close.cli.project import is_root, root_of
+from loop_close.cli.project import is_root, project_at, root_of
+from loop_close.cli.report import check_target, write_report
 from loop_close.hosts import Config, ConfigError, Host
 from loop_close.text.redact import redact
 
@@ -29,22 +30,78 @@ _PLACES = (_PACKAGE / "examples" / "shop", _PACKAGE.parents[1] / "examples" / "s
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "nextprompt.md")
 
 
+#: What an agent might edit in the example, one step before each run after the first: file, old text, new text.
+_STEPS = (
+    (
+        "src/shop/receipts.py",
+        "money.times(product.cents, quantity)\n",
+        "money.times(product.cents, quantity))\n",
+    ),
+    ("tests/conftest.py", 'Inventory(warehouse="Hamburg"', 'Inventory(location="Hamburg"'),
+    (
+        "src/shop/pricing.py",
+        "    goods = cart",
+        "    # The goods, before tax and delivery.\n    goods = cart",
+    ),
+    (
+        "src/shop/customers.py",
+        "    if not customer.addresses:\n",
+        "    if kind == 'delivery':\n        kind = 'billing'\n    if not customer.addresses:\n",
+    ),
+    ("src/shop/customers.py", "        kind = 'billing'\n", "        kind = 'invoice'\n"),
+    (
+        "src/shop/customers.py",
+        'has no address")\n',
+        'has no address")\n    return next(iter(customer.addresses.values()))\n',
+    ),
+    ("src/shop/coupons.py", "(?P<percent>\\d)", "(?P<percent>\\d{1,2})"),
+    ("src/shop/money.py", "return cents * percent // 100", "return (cents * percent + 99) // 100"),
+    ("src/shop/money.py", "percent + 99", "percent + 50"),
+    ("src/shop/payments.py", "from shop_gateway_sdk import", "from shop.gateway import"),
+)
+
+
 def demo(options: argparse.Namespace, streams: Streams) -> int:
-    """Run ``pytest --loop-close`` on the example, and print the prompt that it writes."""
+    """Run ``pytest --loop-close`` on the example, and print the prompt that it writes.
+
+    With ``--html``, run it again after each of some edits, and write the page of these runs.
+    """
     source = next((place for place in _PLACES if place.is_dir()), None)
     if source is None:
         streams.complain("the example project is not part of this installation")
         return 70
+    if options.html is not None:
+        check_target("--html", options.html)
     with tempfile.TemporaryDirectory(prefix="loop-close-demo-") as folder:
         shop = Path(folder) / "shop"
         shutil.copytree(source, shop, ignore=_LEFT_OUT)
-        command = [sys.executable, "-m", "pytest", "--loop-close", "-q", "--tb=no"]
         streams.say(f"$ cd {source.name} && pytest --loop-close -q --tb=no")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-        done = subprocess.run(command, cwd=shop, env=kept, stdout=subprocess.PIPE, text=True, check=False)
-        streams.say(done.stdout)
-        streams.say((shop / "nextprompt.md").read_text(encoding="utf-8"))
+        shown = _tested(shop)
+        if options.html is None:
+            streams.say(shown)
+            streams.say((shop / "nextprompt.md").read_text(encoding="utf-8"))
+            return 0
+        streams.say(f"run 1: {_in_short(shown)}")
+        for number, (name, old, new) in enumerate(_STEPS, 2):
+            file = shop / name
+            file.write_text(file.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+            streams.say(f"run {number}, after an edit of {name}: {_in_short(_tested(shop))}")
+        write_report(project_at(shop), html=options.html, streams=streams)
+    streams.say(f"written: {options.html}")
     return 0
+
+
+def _tested(shop: Path) -> str:
+    """What the tests of the example print."""
+    command = [sys.executable, "-m", "pytest", "--loop-close", "-q", "--tb=no"]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return subprocess.run(command, cwd=shop, env=kept, stdout=subprocess.PIPE, text=True, check=False).stdout
+
+
+def _in_short(shown: str) -> str:
+    """What our first line says of a run."""
+    lines = (line for line in shown.splitlines() if line.startswith("loop-close: "))
+    return next(lines, "loop-close: no result").removeprefix("loop-close: ")
 
 
 # ``loop-close detectors``: what can be found, most blocking first.

@@ -203,6 +203,9 @@ def _add_demo(commands: Commands[Parser]) -> None:
         help="run an example project with nine faults and show its prompt",
         description="Runs pytest on an example project with nine faults and prints its next prompt.",
     )
+    parser.add_argument(
+        "--html", metavar="PATH", help="run it again after each of ten edits and write the page of these runs"
+    )
     parser.set_defaults(command=LateCommand("demo"))
 
 
@@ -417,8 +420,9 @@ _STATUS_CODES = "exit codes: 0 done, 64 wrong usage or no history, 70 internal e
 
 
 def add_memory_commands(commands: Commands[Parser]) -> None:
-    """Add ``status``, ``ask``, ``history``, ``explain``, ``replay``, ``accept`` and ``reset``."""
-    for add in (_add_status, _add_ask, _add_history, _add_explain, _add_replay, _add_accept, _add_reset):
+    """Add ``status``, ``ask``, ``history``, ``report``, ``explain``, ``replay``, ``accept`` and ``reset``."""
+    shown = (_add_status, _add_ask, _add_history, _add_report, _add_explain)
+    for add in (*shown, _add_replay, _add_accept, _add_reset):
         add(commands)
 
 
@@ -461,6 +465,26 @@ def _add_history(commands: Commands[Parser]) -> None:
         "--limit", type=_count, metavar="N", help="show the last N runs (default: 20; with --json: all)"
     )
     _finish(parser, "history")
+
+
+def _add_report(commands: Commands[Parser]) -> None:
+    parser = commands.add_parser(
+        "report",
+        help="write the recorded runs as an HTML page or an SVG picture",
+        description="Writes tests over runs, root causes with their suspects, edits and signals as one HTML file that"
+        " loads nothing, or the trend and the heat map as an SVG picture.",
+        epilog=_STATUS_CODES,
+    )
+    parser.add_argument("--html", metavar="PATH", help="write the page to this file")
+    parser.add_argument("--svg", metavar="PATH", help="write the picture to this file")
+    parser.add_argument(
+        "--limit", type=_count, metavar="N", help="show the last N runs, at most 2000 (default: 500)"
+    )
+    parser.add_argument(
+        "--history", metavar="PATH", help="path to the history database (default: from the settings)"
+    )
+    parser.add_argument("--source", metavar="NAME", help="use only runs of this source")
+    parser.set_defaults(command=LateCommand("report"))
 
 
 def _add_explain(commands: Commands[Parser]) -> None:

@@ -429,10 +429,11 @@ _OPEN_TESTS, _MOST_FAILING = 10, 1_000
 _RESERVE, _LINE = 200, 150
 
 
-def summary(document: Mapping[str, Any], held: int = 0) -> str:
+def summary(document: Mapping[str, Any], held: int = 0, history: Sequence[str] = ()) -> str:
     """The step summary; a green report is one line.
 
     :param held: bytes that its file holds already.
+    :param history: lines on earlier runs, which come last if there is room for all of them.
     :returns: as much as there is room for: a root cause without room has one line, then those left out are counted.
         Empty if there is no room.
     """
@@ -457,7 +458,8 @@ def summary(document: Mapping[str, Any], held: int = 0) -> str:
             break
         parts.append(shown)
         room -= _size(shown)
-    return _if_fits("".join(parts), LIMIT - held)
+    text, more = "".join(parts), "".join(f"{line}\n" for line in history)
+    return _if_fits(text + more, LIMIT - held) or _if_fits(text, LIMIT - held)
 
 
 def _if_fits(text: str, room: int) -> str:
@@ -497,16 +499,26 @@ def _cell(text: str) -> str:
 
 
 def _heading(number: int, cause: Mapping[str, Any]) -> str:
+    return f"{number}. {cause_heading(cause)}"
+
+
+def cause_heading(cause: Mapping[str, Any]) -> str:
+    """The likeliest suspect of a root cause, or what failed and where, as Markdown."""
     at, score = place(cause)
     if score is None:
         name = span(cause["exception"] or cause["kind"])
-        return f"{number}. {name} at {span(where(at))}" if at["file"] else f"{number}. {name}"
+        return f"{name} at {span(where(at))}" if at["file"] else name
     name = f"{span(called(at))} in " if called(at) else ""
-    return f"{number}. {how_sure(score).capitalize()} {name}{span(where(at))} ({percent(score)})"
+    return f"{how_sure(score).capitalize()} {name}{span(where(at))} ({percent(score)})"
 
 
 def _block(number: int, cause: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", f"## {_heading(number, cause)}", "")
+    yield from cause_lines(cause)
+
+
+def cause_lines(cause: Mapping[str, Any]) -> Iterator[str]:
+    """What a root cause says below its heading, as Markdown: message, reasons, other suspects, tests."""
     tests = [test for test in cause["tests"] if test]
     said = f"{span(cause['exception'] or cause['kind'])} at {span(where(cause['location']))}"
     count = f"{len(tests):,} test{'s' * (len(tests) != 1)}" if tests else ""

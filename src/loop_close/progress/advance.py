@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from loop_close.facts import is_only_counted
+from loop_close.facts import is_only_counted, place
 from loop_close.memory import (
     GROUPS,
     TAMPERING,
@@ -22,9 +22,9 @@ from loop_close.memory import (
     Step,
     Thresholds,
 )
-from loop_close.model import Counts, Report, Verdict
+from loop_close.model import Counts, Report, RootCause, Verdict
 from loop_close.progress.compare import LAST_FAILED, UNEDITED, Changes, attempts, compare, failing, stretch
-from loop_close.progress.fingerprints import MAX_MARKS, marks_of, name_of
+from loop_close.progress.fingerprints import MAX_MARKS, marks_of, name_of, test_key
 from loop_close.progress.signals import View, check_all
 from loop_close.progress.tampering import changed_tests, open_changes
 from loop_close.text.redact import clean
@@ -409,8 +409,16 @@ def record_run(
     return result, made.episode
 
 
-def summary_of(report: Report) -> dict[str, Any]:
-    """The summary of a run for the commands, as plain values."""
+# What the summary holds of root causes.
+_MOST_CAUSES, _MOST_SUSPECTS, _MOST_REASONS, _MOST_KEYS = 20, 3, 4, 8
+_MOST_EVIDENCE, _MOST_TEXT = 100, 300
+
+
+def summary_of(report: Report, marks: Sequence[FailureRecord] = ()) -> dict[str, Any]:
+    """The summary of a run for the commands, as plain values.
+
+    :param marks: the failures, as the run is recorded with them.
+    """
     progress = report.progress
     if progress is None:
         return {"verdict": report.verdict, "stall_reason": report.stall_reason, **_known_failing(report)}
@@ -430,6 +438,44 @@ def summary_of(report: Report) -> dict[str, Any]:
         **({"tests": [asdict(change) for change in progress.tests]} if progress.tests else {}),
         **_known_failing(report),
         **_edits_run(report),
+        **({"causes": _causes(report, marks)} if report.causes else {}),
+    }
+
+
+def _causes(report: Report, marks: Sequence[FailureRecord]) -> list[dict[str, Any]]:
+    """The root causes with their first suspects, by the keys of the report; bounded, as each red run has them.
+
+    ``keys`` are the causes of the marks: by them a later reader knows which failures they explain.
+    """
+    keys = {mark.test: mark.cause for mark in marks}
+    return [_cause(cause, keys) for cause in report.causes[:_MOST_CAUSES]]
+
+
+def _cause(cause: RootCause, keys: Mapping[str, str]) -> dict[str, Any]:
+    failures = [each.failure for each in cause.evidence[:_MOST_EVIDENCE] if each.failure is not None]
+    failure = failures[0] if failures else None
+    file, line, function = place(failure) if failure is not None else ("", 0, "")
+    raised = failure.raised if failure is not None else None
+    found = dict.fromkeys(keys.get(test_key(each), "") for each in failures)
+    return {
+        "id": cause.id,
+        "kind": cause.kind,
+        "exception": clean(raised.type) if raised is not None else "",
+        "message": clean(failure.message, _MOST_TEXT) if failure is not None else "",
+        "location": {"file": clean(file), "line": line, "function": clean(function)},
+        "count": len(cause.evidence),
+        "keys": [key for key in found if key][:_MOST_KEYS],
+        "suspects": [
+            {
+                "file": clean(each.file),
+                "line": each.line,
+                "end_line": each.end_line,
+                "function": clean(each.function),
+                "score": round(each.score, 3),
+                "reasons": [clean(reason, _MOST_TEXT) for reason in each.reasons[:_MOST_REASONS]],
+            }
+            for each in cause.suspects[:_MOST_SUSPECTS]
+        ],
     }
 
 

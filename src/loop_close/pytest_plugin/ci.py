@@ -12,6 +12,7 @@ from loop_close.settings import GITHUB, GITLAB
 
 if TYPE_CHECKING:
     from loop_close.app import SaveResult
+    from loop_close.files import Targets
 
 
 #: The report for ``artifacts:reports:codequality`` in GitLab.
@@ -20,17 +21,20 @@ CODE_QUALITY = f"{files.STATE_FOLDER}/gl-code-quality.json"
 _REPOSITORY = {GITHUB: "GITHUB_WORKSPACE", GITLAB: "CI_PROJECT_DIR"}
 
 
-def publish(system: str, root: Path, saved: SaveResult | None, green: str) -> tuple[list[str], list[str]]:
+def publish(
+    system: str, targets: Targets, saved: SaveResult | None, green: str
+) -> tuple[list[str], list[str]]:
     """Write what a CI system shows of the run.
 
     :param system: ``github`` or ``gitlab``.
+    :param targets: the project's root, and its history.
     :param saved: the report of the run; None for a plain green run, of which ``green`` has the words.
     :returns: lines that the CI system reads from the log, and what went wrong, in a line each.
     """
     try:
         if saved is None or saved.report.verdict == "green":
-            return [], _publish_green(system, root, saved, green)
-        return _publish(system, root, saved)
+            return [], _publish_green(system, targets.root, saved, green)
+        return _publish(system, targets, saved)
     except Exception as fault:  # nothing here may cost the run its prompt
         return [], [f"no output for CI: {type(fault).__name__}: {fault}"]
 
@@ -47,16 +51,39 @@ def _publish_green(system: str, root: Path, saved: SaveResult | None, green: str
     )
 
 
-def _publish(system: str, root: Path, saved: SaveResult) -> tuple[list[str], list[str]]:
+def _publish(system: str, targets: Targets, saved: SaveResult) -> tuple[list[str], list[str]]:
     from loop_close.emit.formats import error_annotations, gitlab, summary
     from loop_close.emit.report import checked
     from loop_close.prompt.report_json import report_document
 
+    root = targets.root
     document = checked(report_document(saved.report, ""), _folder(root, _REPOSITORY[system]))
     if system == GITLAB:
         return [], _try(CODE_QUALITY, lambda: _write(root, gitlab(document)))
-    said = _try("the step summary", lambda: _append(lambda held: summary(document, held)))
-    return error_annotations(document), said
+    history: list[str] = []
+    problems: list[str] = []
+    try:
+        history = _history(targets, saved.own.observation.source)
+    except Exception as fault:  # the summary is worth more
+        problems.append(f"no history in the step summary: {type(fault).__name__}: {fault}")
+    return error_annotations(document), [
+        *problems,
+        *_try("the step summary", lambda: _append(lambda held: summary(document, held, history))),
+    ]
+
+
+def _history(targets: Targets, source: str) -> list[str]:
+    """The trend and the heat map of the last runs, as Markdown; empty if there is nothing to compare with."""
+    if targets.history is None or not targets.history.is_file():
+        return []
+    from loop_close.emit.charts import TEXT_RUNS, history_lines
+    from loop_close.page import read_timeline
+    from loop_close.store.reader import read
+
+    timeline = read(
+        targets.history, lambda history: read_timeline(history, targets.root, source, TEXT_RUNS), source
+    )
+    return history_lines(timeline, source)
 
 
 def _folder(root: Path, variable: str) -> str:

@@ -127,7 +127,7 @@ def ci_output(targets: Targets, saved: SaveResult | None, green: str = "") -> tu
         return [], []
     from loop_close.pytest_plugin.ci import publish
 
-    commands, found = publish(system, targets.root, saved, green)
+    commands, found = publish(system, targets, saved, green)
     return commands, problems(tuple(found))
 
 

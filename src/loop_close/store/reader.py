@@ -65,10 +65,15 @@ class HistoryReader:
         self._watch.start()
         return tuple(map(self._as_it_is, runs.shown(self._connection, source, limit)))
 
-    def recorded(self, source: str) -> tuple[Run, ...]:
-        """The source's runs that have ended, as they are remembered, the newest last."""
+    def recorded(self, source: str, limit: int = ALL) -> tuple[Run, ...]:
+        """The source's last runs that have ended, as they are remembered, the newest last."""
         self._watch.start()
-        return runs.recorded(self._connection, source, ALL)
+        return runs.recorded(self._connection, source, limit)
+
+    def count(self, source: str | None = None) -> int:
+        """How many runs there are."""
+        self._watch.start()
+        return runs.count(self._connection, source)
 
     def episode(self, source: str) -> Episode:
         """What is known last of the source's tests that failed since its last green run."""

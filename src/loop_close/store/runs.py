@@ -323,6 +323,14 @@ def shown(connection: sqlite3.Connection, source: str | None, limit: int) -> tup
     return tuple(map(_shown_row, reversed(rows)))
 
 
+def count(connection: sqlite3.Connection, source: str | None) -> int:
+    """How many runs there are, of the source or of all."""
+    where = "" if source is None else "WHERE source = ?"
+    values = [] if source is None else [from_text(source)]
+    (number,) = connection.execute(f"SELECT count(*) FROM runs {where}", values).fetchone()
+    return int(number)
+
+
 def shown_last(connection: sqlite3.Connection) -> tuple[RunRow, ...]:
     """The last row of every source, by its name."""
     rows = connection.execute(

@@ -1,0 +1,186 @@
+"""The history as one self-contained HTML page: template, style and script beside this module, data in JSON."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from loop_close import files
+from loop_close.emit.report import ReportError, checked, parsed
+from loop_close.emit.timeline import (
+    MAX_RUNS,
+    OUTCOMES,
+    VERDICTS,
+    RunEntry,
+    Timeline,
+    TimelineCause,
+    run_lengths,
+    timeline_of,
+)
+from loop_close.prompt.place import percent
+from loop_close.store.reader import HistoryReader
+
+#: How a page of ours begins: no other file is replaced.
+BEGINNING = "<!doctype html>\n<!-- loop-close report -->"
+#: How many runs a page shows unless told otherwise.
+RUNS = 500
+_FOLDER = Path(__file__).parent
+_MAX_REPORT = 50_000_000
+_MARK = re.compile(r"\{\{([a-z-]+)\}\}")
+
+
+def read_timeline(
+    history: HistoryReader, root: Path, source: str | None = None, limit: int = RUNS
+) -> Timeline:
+    """The last runs of a history.
+
+    :param root: the project's root, whose report of the last run says more of its root causes.
+    :param source: only runs of this source; None for all.
+    :param limit: how many runs at most.
+    """
+    limit = min(limit, MAX_RUNS)
+    rows = history.rows(source, limit + 1)
+    known = {
+        (run.source, run.number): run
+        for name in dict.fromkeys(row.source for row in rows)
+        for run in history.recorded(name, limit + 1)
+    }
+    entries = [
+        RunEntry(
+            source=row.source,
+            number=row.number,
+            state=row.state,
+            started=row.started,
+            ended=row.ended,
+            passed=row.passed,
+            skipped=row.skipped,
+            failures=row.failures,
+            summary=row.summary,
+            run=known.get((row.source, row.number)) if row.state == "done" else None,
+        )
+        for row in rows
+    ]
+    omitted = len(entries) > limit and history.count(source) - limit
+    return timeline_of(entries[-limit:], root.name, _latest(root, entries), int(omitted))
+
+
+def _latest(root: Path, entries: Sequence[RunEntry]) -> dict[str, Any]:
+    """The root causes by id of the report that the last run left; none of another run, or if it cannot be read."""
+    path = root / files.REPORT
+    try:
+        if path.stat().st_size > _MAX_REPORT:
+            return {}
+        plain = parsed(path.read_text(encoding="utf-8", errors="replace"))
+        document = checked(plain)
+    except (OSError, ReportError):
+        return {}
+    run = plain["progress"].get("run") if isinstance(plain.get("progress"), Mapping) else None
+    last = next((e for e in reversed(entries) if e.source == document["source"] and e.run is not None), None)
+    if last is None or last.number != run:
+        return {}
+    return {cause["id"]: cause for cause in document["root_causes"]}
+
+
+def page_of(timeline: Timeline) -> str:
+    """The page: the same timeline gives the same bytes. It loads nothing, and nothing in it but its script runs."""
+    style, script = _asset("page.css"), _asset("page.js")
+    parts = {
+        "style-hash": _hash(style),
+        "script-hash": _hash(script),
+        "title": html.escape(timeline.project or "Tests"),
+        "style": style,
+        "data": _island(_document(timeline)),
+        "script": script,
+    }
+    # In one pass: what is put in is never read as a part of the template.
+    return _MARK.sub(lambda found: parts[found[1]], _asset("page.html"))
+
+
+def _asset(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _island(document: Mapping[str, Any]) -> str:
+    """JSON for an element of HTML: ASCII without the characters that could end the element or begin another."""
+    text = json.dumps(document, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _document(timeline: Timeline) -> dict[str, Any]:
+    """The timeline in few bytes: texts that come again are numbers, cells are run lengths."""
+    texts: dict[str, int] = {}
+    runs = [
+        [
+            run.source,
+            run.number,
+            run.started,
+            run.seconds,
+            run.verdict,
+            run.failing,
+            run.passed,
+            run.skipped,
+            run.edit,
+            [texts.setdefault(each, len(texts)) for each in run.edits],
+            [texts.setdefault(": ".join(each), len(texts)) for each in run.signals],
+        ]
+        for run in timeline.runs
+    ]
+    return {
+        "project": timeline.project,
+        "sources": timeline.sources,
+        "outcomes": {letter: list(words) for letter, words in OUTCOMES.items()},
+        "verdicts": dict(VERDICTS),
+        "runs": runs,
+        "texts": list(texts),
+        "tests": [[test.name, run_lengths(test.cells), _lengths(test.causes)] for test in timeline.tests],
+        "causes": [_cause(each) for each in timeline.causes],
+        "leftOut": timeline.left_out,
+    }
+
+
+def _lengths(numbers: Sequence[int]) -> list[int]:
+    """Each number and how often it is repeated, one after the other."""
+    found: list[int] = []
+    for number in numbers:
+        if found and found[-2] == number:
+            found[-1] += 1
+        else:
+            found += [number, 1]
+    return found
+
+
+def _cause(cause: TimelineCause) -> dict[str, Any]:
+    facts = cause.facts
+    at = facts["location"]
+    return {
+        "title": cause.title,
+        "exception": facts["exception"] or facts["kind"],
+        "message": facts["message"][:1_000],
+        "where": f"{at['file']}:{at['line']}" if at["line"] else at["file"],
+        "function": at["function"],
+        "suspects": [
+            {
+                "where": f"{each['file']}:{each['line']}" if each["line"] else each["file"],
+                "function": each["function"],
+                "percent": percent(each["score"]),
+                "score": round(each["score"], 3),
+                "reasons": each["reasons"][:6],
+            }
+            for each in facts["suspects"][:5]
+        ],
+        "runs": [number for pair in sorted(cause.runs.items()) for number in pair],
+        "tests": cause.tests,
+        "count": len(facts["tests"]),
+        "isCurrent": cause.is_current,
+        "prompt": cause.prompt,
+    }
