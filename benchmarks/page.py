@@ -97,13 +97,13 @@ def fill(path: Path, runs: int, tests: int) -> None:
     names = [
         f"tests/unit/test_module_{n % 60}.py::TestThing::test_case_{n}[value-{n % 7}]" for n in range(tests)
     ]
-    of_cause = [chance.sample(range(tests), max(1, tests // 12)) for _ in range(_CAUSES)]
+    of_cause = [chance.sample(range(tests), max(1, tests // 60)) for _ in range(_CAUSES)]
     present: set[int] = set()
     with open_history(path, max_runs=10**9, max_bytes=10**12) as history:
         for number in range(runs):
             present ^= {chance.randrange(_CAUSES)} if chance.random() < 0.3 else set()
-            here = {test: cause for cause in sorted(present)[:4] for test in of_cause[cause]}
-            here |= {chance.randrange(tests): chance.randrange(_CAUSES) for _ in range(8)}
+            here = {test: cause for cause in sorted(present)[-6:] for test in of_cause[cause]}
+            here |= {chance.randrange(tests): chance.randrange(_CAUSES) for _ in range(14)}
             marks = tuple(
                 FailureRecord(
                     test=names[test], exact=f"{test}-{cause}", shape=str(cause), cause=f"1{cause:016}"

@@ -69,8 +69,7 @@ def svg(timeline: Timeline) -> str:
         y = heat + row * (_CELL + _GAP)
         name = _end(test.name, _NAME)
         _add(picture, "text", name, x=f"{_LEFT - 8}", y=f"{y + 10}", **{"class": "m", "text-anchor": "end"})
-        for column, letter in enumerate(test.cells[first:]):
-            _cell(picture, letter, _LEFT + column * (_CELL + _GAP), y)
+        _cells(picture, test.cells[first:], y)
     _foot(picture, timeline, len(tests), height)
     return ElementTree.tostring(picture, encoding="unicode") + "\n"
 
@@ -106,13 +105,17 @@ def _trend(picture: ElementTree.Element, timeline: Timeline, first: int) -> None
             _glyph(picture, marks[-1], x, base + 28, "a")
 
 
-def _cell(picture: ElementTree.Element, letter: str, x: int, y: int) -> None:
-    if letter == ".":
-        return
-    fill, on, _, _ = _COLOURS[letter]
-    size = {"x": f"{x}", "y": f"{y}", "width": f"{_CELL}", "height": f"{_CELL}", "rx": "2"}
-    _add(picture, "rect", **size, **{"class": letter, "fill": fill})
-    _glyph(picture, OUTCOMES[letter][1], x, y + 10, f"m g{letter}", fill=on)
+def _cells(picture: ElementTree.Element, cells: str, y: int) -> None:
+    """A row: for each outcome the squares as one path, and its glyphs as one text."""
+    for letter in dict.fromkeys(cells.replace(".", "")):
+        fill, on, _, _ = _COLOURS[letter]
+        left = [_LEFT + n * (_CELL + _GAP) for n, each in enumerate(cells) if each == letter]
+        squares = "".join(f"M{x} {y}h{_CELL}v{_CELL}h-{_CELL}z" for x in left)
+        _add(picture, "path", d=squares, **{"class": letter, "fill": fill})
+        places = " ".join(f"{x + _CELL / 2:g}" for x in left)
+        glyphs = OUTCOMES[letter][1] * len(left)
+        kind = {"class": f"m g{letter}", "text-anchor": "middle", "fill": on}
+        _add(picture, "text", glyphs, x=places, y=f"{y + 10}", **kind)
 
 
 def _glyph(picture: ElementTree.Element, glyph: str, x: int, y: int, kind: str, **more: str) -> None:

@@ -92,7 +92,7 @@
   const map = byId("map"), view = byId("view"), extent = byId("extent"), canvas = byId("canvas"), grid = byId("grid");
   const cell = el("div", { role: "gridcell", tabindex: "0", id: "cell" });
   const pool = [];
-  let label = 200, width = 14, colours = {}, frame = 0, hover = null;
+  let label = 200, width = 14, colours = {}, frame = 0, hover = null, isMoved = false;
 
   function readColours() {
     const probe = el("i");
@@ -288,7 +288,9 @@
     const had = document.activeElement === cell;
     if (cell.parentNode !== home) {
       home.append(cell);
+      isMoved = true; // by scrolling: it must not be scrolled back to
       if (had) cell.focus({ preventScroll: true });
+      isMoved = false;
     }
     cell.style.left = `${x(state.col)}px`;
     cell.style.width = `${width}px`;
@@ -341,7 +343,11 @@
     else return;
     event.preventDefault();
   });
-  cell.addEventListener("focus", () => { reveal(); redraw(); });
+  cell.addEventListener("focus", () => {
+    if (isMoved) return;
+    reveal();
+    redraw();
+  });
 
   document.addEventListener("keydown", (event) => {
     if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) {

@@ -1,0 +1,266 @@
+"""What a person sees and does on the page."""
+
+import pytest
+from timelines import entry, mark
+
+BOTH = ["Probably lookup() in src/tax.py:4 (80 %)", "Probably total() in src/a.py:3 (91 %)"]
+
+
+def test_the_page_shows_causes_and_tests(shown, story):
+    page = shown(story)
+    assert page.page.title() == "shop · loop-close"
+    assert page.rows() == [*BOTH, "test_label", "test_rate", "test_total"]
+    assert page.texts("article h3") == BOTH
+    assert page.texts("#causes-title") == ["Root causes: 1 now, 1 earlier"]
+    assert page.texts("#state li") == [
+        "pytest:py311 ■ stuck, 1 failing",
+        "pytest:py312 → no progress, 1 failing",
+    ]
+
+
+def test_outcomes_are_drawn_in_their_colours(shown, story):
+    page = shown(story)
+    failed, passed, skipped, absent = (page.colour_at(*at) for at in ((4, 1), (4, 4), (3, 4), (4, 0)))
+    assert len({tuple(each) for each in (failed, passed, skipped, absent)}) == 4
+    assert failed == [196, 49, 75]
+    page.page.click("#theme")
+    page.page.evaluate(
+        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+    assert page.colour_at(4, 1) == [240, 98, 122]
+
+
+def test_the_cell_in_focus_moves_by_keys(shown, story):
+    page = shown(story)
+    page.cell.focus()
+    assert page.said() == f"{BOTH[0]}, pytest:py312 2: 1 test"
+    page.press("ArrowDown", "ArrowDown")
+    assert page.said() == "tests/test_cart.py::test_label, pytest:py312 2: failed"
+    page.press("ArrowDown", "ArrowLeft")
+    assert page.said() == "tests/test_cart.py::test_rate, pytest:py311 4: skipped"
+    page.press("ArrowDown", "Home")
+    assert page.said() == "tests/test_cart.py::test_total, pytest:py311 1: did not fail"
+    page.press("End", "Control+Home")
+    assert page.said() == f"{BOTH[0]}, pytest:py311 1: not there"
+    page.press("PageDown", "ArrowUp", "ArrowLeft", "ArrowRight")
+    assert page.said() == "tests/test_cart.py::test_rate, pytest:py311 2: failed"
+    assert page.page.evaluate("document.activeElement.id") == "cell"
+    assert page.page.locator("#grid [tabindex]").count() == 1
+
+
+def test_the_cell_in_focus_is_seen(shown, story):
+    page = shown(story)
+    for _ in range(12):
+        page.press("Tab")
+        if page.page.evaluate("document.activeElement.id") == "cell":
+            break
+    style = page.cell.evaluate(
+        "cell => [getComputedStyle(cell).outlineStyle, getComputedStyle(cell).outlineWidth]"
+    )
+    assert style == ["solid", "2px"]
+    inside = page.cell.evaluate(
+        """cell => { const a = cell.getBoundingClientRect(), b = document.getElementById('map').getBoundingClientRect();
+           return a.top >= b.top && a.bottom <= b.bottom && a.left >= b.left && a.right <= b.right; }"""
+    )
+    assert inside
+
+
+def test_enter_opens_the_table_and_escape_goes_back(shown, story):
+    page = shown(story)
+    page.cell.focus()
+    page.press("Enter")
+    assert page.page.evaluate("document.activeElement.id") == "slice"
+    page.press("Escape")
+    assert page.page.evaluate("document.activeElement.id") == "cell"
+    page.press("Escape")
+    assert page.page.evaluate("document.activeElement.id") == "search"
+
+
+def test_a_click_chooses_a_cell_and_its_table(shown, story):
+    page = shown(story)
+    page.cell.focus()
+    box = page.cell.bounding_box()  # the last run of the first row
+    page.page.mouse.click(box["x"] - box["width"] * 2.5, box["y"] + 4 * 20 + 5)
+    assert page.said() == "tests/test_cart.py::test_total, pytest:py311 3: failed"
+    (line,) = page.texts("#body tr[aria-current]")
+    cells = line.split("\t")
+    assert cells[0] == "pytest:py311 3"
+    assert cells[2:4] == ["×failed", BOTH[1]]
+    assert cells[5:] == ["comments or formatting of rate() in src/a.py", "no-effective-edit: runs 2 and 3"]
+
+
+def test_a_click_on_the_head_chooses_a_run(shown, story):
+    page = shown(story)
+    page.cell.focus()
+    box, top = page.cell.bounding_box(), page.page.locator("#map").bounding_box()
+    page.page.mouse.click(box["x"] - box["width"] * 1.5, top["y"] + 40)
+    assert page.page.get_attribute("#by-run", "aria-pressed") == "true"
+    assert page.texts("#body tr") == [f"tests/test_cart.py::test_label\t×failed\t{BOTH[0]}"]
+    assert page.page.inner_text("#caption").startswith("pytest:py312 1, ")
+    page.page.click("#by-row")
+    assert len(page.texts("#body tr")) == 6
+
+
+def test_a_root_cause_of_the_table_leads_to_its_card(shown, story):
+    page = shown(story)
+    page.cell.focus()
+    page.press("End", "ArrowDown", "ArrowDown")
+    page.page.locator("#body button", has_text="lookup()").first.click()
+    assert page.page.evaluate("document.activeElement.querySelector('h3').textContent") == BOTH[0]
+
+
+def test_search_finds_tests_and_root_causes(shown, story):
+    page = shown(story)
+    page.page.fill("#search", "test_rate")
+    assert page.rows() == [BOTH[1], "test_rate"]
+    page.page.fill("#search", "KeyError")
+    assert page.rows() == [BOTH[0], "test_label"]
+    assert page.texts("article h3") == BOTH[:1]
+    page.page.fill("#search", "no such thing")
+    assert page.rows() == []
+    assert page.texts("#cards") == ["No root cause matches."]
+    assert not page.page.is_visible("#slice")
+    assert page.page.text_content("#status") == "0 tests, 0 root causes, 6 runs"
+    page.press("Escape")
+    assert len(page.rows()) == 5
+
+
+def test_slash_goes_to_the_search(shown, story):
+    page = shown(story)
+    page.cell.focus()
+    page.press("/", "r")
+    assert page.page.input_value("#search") == "r"
+
+
+def test_one_environment_alone(shown, story):
+    page = shown(story)
+    page.page.select_option("#source", label="pytest:py312")
+    assert page.page.get_attribute("#grid", "aria-colcount") == "3"
+    assert page.texts("article h3") == BOTH[:1]
+    page.cell.focus()
+    page.press("Control+End")
+    assert page.said().endswith(", pytest:py312 2: did not fail")
+    page.page.select_option("#source", label="all 2 sources")
+    assert page.page.get_attribute("#grid", "aria-colcount") == "7"
+
+
+def test_only_the_tests_of_a_root_cause(shown, story):
+    page = shown(story)
+    page.page.locator("article", has_text="total()").get_by_role("button", name="Show only its tests").click()
+    assert page.rows() == [BOTH[1], "test_rate", "test_total"]
+    page.page.click("#clear")
+    assert len(page.rows()) == 5
+
+
+def test_the_prompt_of_a_root_cause_is_copied(shown, story):
+    page = shown(story, permissions=["clipboard-read", "clipboard-write"])
+    page.page.get_by_role("button", name="Copy the prompt: Probably lookup()").click()
+    page.page.locator("#status", has_text="Copied").wait_for(state="attached")
+    copied = page.page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("# Probably `lookup()` in `src/tax.py:4` (80 %)\n\n`KeyError` at `src/tax.py:4`")
+    assert copied.endswith("python -m pytest --loop-close tests/test_cart.py::test_label\n```\n")
+
+
+def test_the_prompt_is_copied_without_a_clipboard_interface(shown, story):
+    def without(page):
+        page.add_init_script(
+            "Object.defineProperty(navigator, 'clipboard', {value: undefined});"
+            "document.addEventListener('copy', () => { window.copied = document.activeElement.value; });"
+        )
+
+    page = shown(story, setup=without)
+    button = page.page.get_by_role("button", name="Copy the prompt: Probably lookup()")
+    button.click()
+    page.page.locator("#status", has_text="Copied").wait_for(state="attached")
+    assert page.page.evaluate("window.copied").startswith("# Probably `lookup()`")
+    assert button.inner_text() == "Copied"
+    assert page.page.locator("textarea").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_theme_follows_the_system_until_it_is_switched(shown, story, scheme):
+    page = shown(story, color_scheme=scheme)
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light, dark = "rgb(255, 255, 255)", "rgb(15, 19, 24)"
+    assert page.page.evaluate(paper) == (light if scheme == "light" else dark)
+    page.page.click("#theme")
+    assert page.page.evaluate(paper) == (dark if scheme == "light" else light)
+    page.page.reload()
+    assert page.page.evaluate(paper) == (dark if scheme == "light" else light)
+
+
+def test_wider_and_narrower_columns(shown, story):
+    page = shown(story)
+    before = page.cell.bounding_box()["width"]
+    page.page.click("#narrower")
+    page.page.click("#narrower")
+    assert page.cell.bounding_box()["width"] < before
+    for _ in range(12):
+        page.page.click("#wider")
+    assert page.cell.bounding_box()["width"] == 28
+
+
+def test_a_hint_follows_the_mouse(shown, story):
+    page = shown(story)
+    box = page.cell.bounding_box()
+    page.page.mouse.move(box["x"] + 5, box["y"] + 5)
+    assert page.page.inner_text("#tip") == f"{BOTH[0]}, pytest:py312 2: 1 test"
+    page.page.mouse.move(5, 5)
+    assert not page.page.is_visible("#tip")
+
+
+@pytest.mark.parametrize("width", [400, 320])
+def test_a_narrow_window_needs_no_scrolling_across(shown, story, width):
+    page = shown(story, viewport={"width": width, "height": 800})
+    assert page.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.page.is_visible("article h3")
+    page.cell.focus()
+    page.press("Home", "ArrowDown", "ArrowDown", "End")
+    assert page.said() == "tests/test_cart.py::test_label, pytest:py312 2: failed"
+
+
+def test_a_history_without_runs(shown):
+    page = shown([])
+    assert page.page.inner_text("#empty") == "No run is recorded yet. pytest --loop-close records one."
+    assert not page.page.is_visible("#map")
+
+
+def test_green_runs_alone(shown):
+    page = shown([entry(1), entry(2)])
+    assert page.texts("#cards") == ["No test failed."]
+    assert page.texts("#state li") == ["pytest ✓ green"]
+
+
+def test_one_run(shown):
+    page = shown([entry(1, mark("tests/test_a.py::test_a"))])
+    assert page.rows() == ["AssertionError at src/a.py:7", "test_a"]
+
+
+def test_many_root_causes_come_in_parts(shown):
+    page = shown([entry(1, *(mark(f"t.py::t{n}", f"1{n}", where=f"src/m{n}.py:f") for n in range(50)))])
+    assert page.page.locator("article").count() == 20
+    assert page.page.locator("#grid .cause").count() == 8
+    page.page.click("#all-causes")
+    assert page.page.get_attribute("#grid", "aria-rowcount") == "100"
+    page.page.click("#more")
+    assert page.page.locator("article").count() == 40
+
+
+def test_500_runs_of_2000_tests(shown, many):
+    page = shown(many)
+    assert page.page.get_attribute("#grid", "aria-colcount") == "501"
+    assert page.page.evaluate("document.querySelectorAll('*').length") < 2_000
+    page.cell.focus()
+    page.press("Control+End")
+    last = int(page.page.get_attribute("#grid", "aria-rowcount"))
+    assert page.cell.locator("..").get_attribute("aria-rowindex") == str(last)
+    assert page.page.locator("#grid [role=row]").count() < 60
+    assert page.page.evaluate("document.getElementById('map').scrollTop") > 30_000
+    page.page.evaluate("document.getElementById('map').scrollTo(1000, 5000)")
+    page.page.evaluate(
+        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+    first = page.page.locator("#grid [role=row]").evaluate_all(
+        "rows => Math.min(...rows.map(row => Number(row.getAttribute('aria-rowindex'))))"
+    )
+    assert first == 5000 // 20 + 1
