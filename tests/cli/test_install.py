@@ -98,6 +98,67 @@ def test_hook_comes_and_goes_without_a_trace(root, name, scope):
     assert tree(root.parent) == before
 
 
+#: What can be put in, in the words of the command line.
+EVERYTHING = [("--agents-md",), *(("--host", name) for name in NAMES)]
+
+
+@pytest.mark.parametrize("has_files", [False, True], ids=["fresh", "beside"])
+@pytest.mark.parametrize("backwards", [False, True], ids=["in order", "backwards"])
+def test_all_of_it_comes_and_goes_without_a_trace(root, has_files, backwards):
+    put(root / "pyproject.toml", "[tool.loop-close]\ntest_command = 'make test'\n")
+    for name in NAMES if has_files else ():
+        if name != "cline":  # its file is a program, which is refused beside another
+            put(place(root, name), b'\xef\xbb\xbf{\r\n\t"version": 1,\r\n\t"hooks": {"other": []}\r\n}')
+    if has_files:
+        put(root / "AGENTS.md", b"\xef\xbb\xbf# Agents\r\n\r\nUse tabs.")
+    before = tree(root.parent)
+    for words in EVERYTHING:
+        assert called("install", *words)[0] == 0
+    assert "`make test`" in (root / "AGENTS.md").read_text(encoding="utf-8")
+    there = tree(root.parent)
+    assert len(there.keys() - before.keys()) >= (1 if has_files else len(EVERYTHING))
+    for words in EVERYTHING:
+        assert called("install", *words)[1].startswith("already installed: ")
+    assert tree(root.parent) == there
+    for words in reversed(EVERYTHING) if backwards else EVERYTHING:
+        assert called("uninstall", *words)[0] == 0
+    assert tree(root.parent) == before
+
+
+def test_agents_md_may_be_a_link_to_claude_md(root):
+    put(root / "CLAUDE.md", "# Claude\n")
+    (root / "AGENTS.md").symlink_to("CLAUDE.md")
+    before = tree(root)
+    assert called("install", "--agents-md")[0] == 0
+    assert (root / "AGENTS.md").is_symlink()
+    assert (root / "CLAUDE.md").read_text().startswith("# Claude\n\n<!-- loop-close:begin ")
+    assert called("uninstall", "--agents-md")[0] == 0
+    assert tree(root) == before
+
+
+def test_agents_md_with_nothing_else_goes_with_the_link_to_it(root):
+    called("install", "--agents-md")
+    (root / "AGENTS.md").rename(root / "CLAUDE.md")
+    (root / "AGENTS.md").symlink_to("CLAUDE.md")
+    assert called("uninstall", "--agents-md")[0] == 0
+    assert not any(os.path.lexists(root / name) for name in ("AGENTS.md", "CLAUDE.md"))
+
+
+def test_wrong_settings_keep_agents_md_from_being_made_and_not_from_going(root):
+    called("install", "--agents-md")
+    put(root / "pyproject.toml", "[tool.loop-close]\ntest_command = 7\n")
+    assert "test_command" in refused(root, "install", "--agents-md")
+    assert called("uninstall", "--agents-md")[1].endswith("uninstalled: AGENTS.md\n")
+
+
+def test_edited_section_of_agents_md_is_refused(root):
+    called("install", "--agents-md")
+    path = root / "AGENTS.md"
+    path.write_text(path.read_text().replace("## Tests", "## How we test"))
+    assert "AGENTS.md: the section of loop-close was edited" in refused(root, "uninstall", "--agents-md")
+    assert called("install", "--agents-md")[1] == "already installed: AGENTS.md\n"
+
+
 @every_host
 @both_scopes
 def test_twice_is_once(root, name, scope):
@@ -268,7 +329,9 @@ def test_command_that_is_not_on_the_path_is_told(monkeypatch):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ((), "the following arguments are required: --host"),
+        ((), "give --host NAME or --agents-md"),
+        (("--agents-md", "--user"), "--agents-md is for one project: leave --user out"),
+        (("--agents-md", "--host", "claude"), "argument --host: not allowed with argument --agents-md"),
         (
             ("--host", "aider"),
             "unknown host 'aider'; known hosts: claude, codex, gemini, openhands, cursor, cline, copilot",
@@ -426,3 +489,17 @@ def test_user_file_may_be_a_link_below_home(root):
     assert called("install", "--host", "claude", "--user")[0] == 0
     assert (home / "dotfiles" / "settings.json").read_text() == WITH_HOOK
     assert Path(home / ".claude").is_symlink()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "known"),
+    [
+        ("CLAUDECODE", "1", " (CLAUDECODE is set: --host claude)"),
+        ("AI_AGENT", "github-copilot-cli", " (AI_AGENT is set: --host copilot)"),
+        ("AI_AGENT", "custom", ""),
+        ("AI_AGENT", "1", ""),
+    ],
+)
+def test_the_agent_that_runs_it_is_named(root, monkeypatch, variable, value, known):
+    monkeypatch.setenv(variable, value)
+    assert refused(root, "install") == f"give --host NAME or --agents-md{known}"

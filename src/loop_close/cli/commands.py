@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -19,9 +20,11 @@ import loop_close
 from loop_close import files
 from loop_close.cli import Streams, UsageError
 from loop_close.cli.hook import host_called
-from loop_close.cli.project import is_root, project_at, root_of
+from loop_close.cli.project import is_root, project_at, root_of, settings_of
 from loop_close.cli.report import check_target, write_report
-from loop_close.hosts import Config, ConfigError, Host
+from loop_close.hosts import NAMES, Config, ConfigError, Host
+from loop_close.hosts.agents_md import agents_md
+from loop_close.provenance import agent_of
 from loop_close.text.redact import redact
 
 _PACKAGE = Path(loop_close.__file__).parent
@@ -162,38 +165,40 @@ def mcp(options: argparse.Namespace, streams: Streams) -> int:
     return code
 
 
-# ``loop-close install`` and ``uninstall``: add or remove our hook in an agent's configuration.
+# ``loop-close install`` and ``uninstall``: add or remove our hook in an agent's configuration, or our section in
+# ``AGENTS.md``.
 
 _DRY = "nothing was written (--dry-run)"
 
 
 def install(options: argparse.Namespace, streams: Streams) -> int:
-    """Put the hook in, once, and print what that changes; always 0."""
-    host = host_called(options.host)
-    file = _file(host.config, options)
+    """Put the hook or the section in, once, and print what that changes; always 0."""
+    host, config = _asked_for(options, _agents_md_of_settings)
+    file = _file(config, options)
     old = content_of(file)
     try:
-        new = host.config.fresh if old is None else host.config.added(old)
+        new = config.fresh if old is None else config.added(old)
     except ConfigError as error:
         raise file.refusal(error) from None
-    if new == old and _is_ready(host.config, file):
+    if new == old and _is_ready(config, file):
         streams.say(f"already installed: {file.shown}")
         return 0
     if not options.dry_run:
-        _write(host.config, file, None if new == old else new)
+        _write(config, file, None if new == old else new)
     _show(difference(file, old, new), streams)
     streams.say(_DRY if options.dry_run else f"installed: {file.shown}")
-    _tell_the_rest(host, file, options, streams)
+    if host is not None:
+        _tell_the_rest(host, file, options, streams)
     return 0
 
 
 def uninstall(options: argparse.Namespace, streams: Streams) -> int:
-    """Take the hook out, and print what that changes; 0 although there was none."""
-    host = host_called(options.host)
-    file = _file(host.config, options)
+    """Take the hook or the section out, and print what that changes; 0 although there was none."""
+    _, config = _asked_for(options, lambda: agents_md("", ""))  # what is removed does not depend on settings
+    file = _file(config, options)
     old = content_of(file)
     try:
-        new = None if old is None else host.config.removed(old)
+        new = None if old is None else config.removed(old)
     except ConfigError as error:
         raise file.refusal(error) from None
     if new == old:
@@ -204,6 +209,29 @@ def uninstall(options: argparse.Namespace, streams: Streams) -> int:
     _show(difference(file, old, new), streams)
     streams.say(_DRY if options.dry_run else f"uninstalled: {file.shown}")
     return 0
+
+
+def _asked_for(options: argparse.Namespace, section: Callable[[], Config]) -> tuple[Host | None, Config]:
+    """The host, if it is about one, and the configuration to change.
+
+    :param section: makes the configuration of ``AGENTS.md``.
+    :raises UsageError: for options that name neither, an unknown host, or ``AGENTS.md`` of a user.
+    """
+    if options.host is not None:
+        host = host_called(options.host)
+        return host, host.config
+    if not options.agents_md:
+        agent, variable = agent_of(os.environ)
+        known = f" ({variable} is set: --host {agent})" if agent in NAMES else ""
+        raise UsageError(f"give --host NAME or --agents-md{known}")
+    if options.user:
+        raise UsageError("--agents-md is for one project: leave --user out")
+    return None, section()
+
+
+def _agents_md_of_settings() -> Config:
+    settings = settings_of(_project())
+    return agents_md(settings.test_command, settings.file)
 
 
 def _file(config: Config, options: argparse.Namespace) -> ConfigFile:
@@ -385,12 +413,15 @@ def make_executable(file: ConfigFile) -> None:
 
 
 def remove(file: ConfigFile) -> None:
-    """Remove the file, and the folders below the base that it leaves empty.
+    """Remove the file, a link to it, and the folders below the base that it leaves empty.
 
     :raises UsageError: when it cannot be removed.
     """
+    named, path = file.base / file.name, file.path
     try:
-        os.unlink(file.base / file.name)
+        if named.is_symlink():
+            os.unlink(path)
+        os.unlink(named)
     except OSError as error:
         raise file.refusal(f"cannot be removed: {error.strerror or error}") from None
     for folder in (file.base / file.name).parents:

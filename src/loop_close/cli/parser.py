@@ -373,14 +373,16 @@ def add_host_commands(commands: Commands[Parser]) -> None:
     _add(
         commands,
         "install",
-        "add the hook to a coding agent",
-        "Adds the hook to the configuration of a coding agent, keeps everything else, and shows the diff.",
+        "add the hook to a coding agent, or a section to AGENTS.md",
+        "Adds the hook to the configuration of a coding agent, or a section to AGENTS.md, keeps everything else, and"
+        " shows the diff.",
     )
     _add(
         commands,
         "uninstall",
-        "remove the hook from a coding agent",
-        "Removes the hook from the configuration of a coding agent, keeps everything else, and shows the diff.",
+        "remove the hook from a coding agent, or the section from AGENTS.md",
+        "Removes the hook from the configuration of a coding agent, or the section from AGENTS.md, keeps everything"
+        " else, and shows the diff.",
     )
 
 
@@ -392,19 +394,25 @@ def _add_hook(commands: Commands[Parser]) -> None:
         " agent calls it; loop-close install sets that up.",
         epilog="exit code: 0, also on errors, because agents treat other codes as an answer; 64 wrong usage",
     )
-    _add_host(parser)
+    _add_host(parser, required=True)
     parser.set_defaults(command=LateCommand("hook"))
 
 
-def _add_host(parser: Parser) -> None:
+def _add_host(parser: argparse._ActionsContainer, *, required: bool = False) -> None:
     from loop_close.hosts import NAMES
 
-    parser.add_argument("--host", required=True, metavar="NAME", help=f"one of {', '.join(NAMES)}")
+    parser.add_argument("--host", required=required, metavar="NAME", help=f"one of {', '.join(NAMES)}")
 
 
 def _add(commands: Commands[Parser], name: str, summary: str, description: str) -> None:
     parser = commands.add_parser(name, help=summary, description=description, epilog=_HOOK_CODES)
-    _add_host(parser)
+    what = parser.add_mutually_exclusive_group()
+    _add_host(what)
+    what.add_argument(
+        "--agents-md",
+        action="store_true",
+        help="the section in AGENTS.md that tells agents how to run the tests, and what to read",
+    )
     parser.add_argument(
         "--user",
         action="store_true",
