@@ -1,0 +1,294 @@
+"""What others install from the repository, and what a release is made of: in step with the program, and valid."""
+
+import importlib.util
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from loop_close.cli.parser import parse
+from loop_close.hosts import host_named
+from loop_close.hosts.agents_md import rules
+from loop_close.hosts.config_file import is_ours
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+SKILL = ROOT / "plugin" / "skills" / "loop-close" / "SKILL.md"
+SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+WORKFLOW = ROOT / ".github" / "workflows" / "release.yml"
+PAGES = ["CONTRIBUTING.md", "SECURITY.md"]
+#: A program that was installed only to try the plugin; `.ci/run` names it.
+CLAUDE = os.environ.get("LOOP_CLOSE_TEST_CLAUDE") or shutil.which("claude") or ""
+
+
+def document(name):
+    return json.loads((ROOT / name).read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def tool():
+    spec = importlib.util.spec_from_file_location("listings_tool", ROOT / "tools" / "listings.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_what_is_checked_in_is_what_the_tool_writes(tool):
+    assert tool.main(["--check"]) == 0
+
+
+def test_a_file_that_is_out_of_date_is_named(tool, tmp_path, monkeypatch):
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    monkeypatch.setattr(tool, "ROOT", tmp_path)
+    assert tool.main([]) == 0
+    (tmp_path / "server.json").write_text("{}\n")
+    assert tool.main(["--check"]) == "out of date: server.json: run python tools/listings.py"
+
+
+# The plugin: its hook, its manifest, its skill.
+
+
+def commands_in(hooks):
+    return [each["command"] for groups in hooks.values() for group in groups for each in group["hooks"]]
+
+
+def test_the_hook_of_the_plugin_is_the_one_that_install_writes(tool):
+    ours = json.loads(host_named("claude").config.fresh)["hooks"]
+    hooks = document("plugin/hooks/hooks.json")["hooks"]
+    for command in commands_in(hooks):
+        assert command.startswith(tool.GUARD)
+        assert is_ours("claude", command)
+    assert json.loads(json.dumps(hooks).replace(tool.GUARD, "")) == ours
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the command is one of a POSIX shell")
+def test_the_hook_of_the_plugin_is_silent_where_loop_close_is_not_installed(tmp_path):
+    (command,) = commands_in(document("plugin/hooks/hooks.json")["hooks"])
+    sh = shutil.which("sh")
+
+    def run():
+        environ = {"PATH": str(tmp_path)}
+        return subprocess.run([sh, "-c", command], env=environ, input="{}", capture_output=True, text=True)
+
+    absent = run()
+    assert (absent.returncode, absent.stdout, absent.stderr) == (0, "", "")
+    program = tmp_path / "loop-close"
+    program.write_text(f"#!{sh}\nread line\necho $line $@\n")
+    program.chmod(0o755)
+    assert run().stdout == "{} hook --host claude\n"
+
+
+def test_manifest_and_marketplace_name_one_plugin():
+    plugin, marketplace = (
+        document("plugin/.claude-plugin/plugin.json"),
+        document(".claude-plugin/marketplace.json"),
+    )
+    (entry,) = marketplace["plugins"]
+    assert (ROOT / entry["source"] / ".claude-plugin" / "plugin.json").is_file()
+    assert (entry["name"], entry["description"]) == (plugin["name"], plugin["description"])
+    assert (plugin["version"], plugin["license"]) == (PROJECT["version"], PROJECT["license"])
+    assert {"name", "owner", "plugins"} <= marketplace.keys()
+
+
+def test_the_skill_has_the_form_of_skills():
+    _, head, body = SKILL.read_text(encoding="utf-8").split("---\n", 2)
+    found = yaml.safe_load(head)
+    assert found.keys() <= {"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
+    assert found["name"] == SKILL.parent.name
+    assert 0 < len(found["description"]) <= 1_024
+    assert len(found["compatibility"]) <= 500
+    assert len(body.splitlines()) <= 500
+
+
+def test_every_command_of_the_skill_and_of_agents_md_is_one():
+    text = SKILL.read_text(encoding="utf-8") + "\n".join(rules("pytest --loop-close", "nextprompt.md"))
+    lines = re.findall(r"`(loop-close \w[^`]*)`", text)
+    assert {line.split()[1] for line in lines} == {"status", "ask", "history", "explain", "analyze", "accept"}
+    for line in lines:
+        assert callable(parse(shlex.split(line)[1:]).command)
+
+
+def environment_of_claude(folder):
+    """Of Claude Code in a home folder of its own, without a word to anybody."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    alone = {"HOME": str(folder / "home"), "CLAUDE_CONFIG_DIR": str(folder / "home" / ".claude")}
+    quiet = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
+    return {**kept, **alone, **quiet}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not CLAUDE, reason="Claude Code is not installed")
+def test_claude_code_takes_the_plugin_and_leaves_no_trace_in_the_project(tmp_path):
+    project, home = tmp_path / "project", tmp_path / "home"
+    home.mkdir()
+    for name in (".claude-plugin", "plugin"):
+        shutil.copytree(ROOT / name, project / name)
+
+    def claude(*words):
+        command = [CLAUDE, "plugin", *words]
+        env = environment_of_claude(tmp_path)
+        done = subprocess.run(
+            command, cwd=project, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def contents():
+        return {path: path.is_dir() or path.read_bytes() for path in sorted(project.rglob("*"))}
+
+    before = contents()
+    for manifest in (".", "plugin"):
+        assert "Validation passed" in claude("validate", "--strict", manifest)
+    claude("marketplace", "add", str(project))
+    claude("install", "loop-close@loop-close")
+    settings = home / ".claude" / "settings.json"
+    assert "loop-close" in settings.read_text(encoding="utf-8")
+    assert "Hooks (1)  Stop" in claude("details", "loop-close")
+    assert "Skills (1)  loop-close" in claude("details", "loop-close")
+    claude("uninstall", "loop-close@loop-close")
+    claude("marketplace", "remove", "loop-close")
+    assert contents() == before
+    assert "loop-close" not in settings.read_text(encoding="utf-8")
+
+
+# The entry for the registry of MCP servers: after its schema, which is not copied into this repository.
+
+
+def check_server(server):
+    """What the schema of 2025-12-11 and the registry demand of such an entry."""
+    assert server["$schema"] == SCHEMA
+    assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", server["name"])
+    assert 1 <= len(server["description"]) <= 100
+    assert 1 <= len(server["title"]) <= 100
+    assert re.fullmatch(r"\d+\.\d+\.\d+", server["version"])
+    (package,) = server["packages"]
+    assert package["version"] == server["version"] == PROJECT["version"]
+    assert (package["registryType"], package["identifier"]) == ("pypi", PROJECT["name"])
+    assert package["transport"] == {"type": "stdio"}
+    for argument in (*package["runtimeArguments"], *package["packageArguments"]):
+        assert argument["type"] in ("named", "positional")
+        assert argument.keys() <= {"type", "name", "value"}
+        assert ("name" in argument) == (argument["type"] == "named")
+        assert argument["value"]
+    return package
+
+
+def test_the_server_is_the_command_of_the_package():
+    package = check_server(document("server.json"))
+    assert PROJECT["scripts"][package["identifier"]] == PROJECT["scripts"]["loop-close"]
+    assert callable(parse([each["value"] for each in package["packageArguments"]]).command)
+    assert [each["value"] for each in package["runtimeArguments"]] == PROJECT["optional-dependencies"]["mcp"]
+
+
+def test_a_release_names_the_server_after_its_repository(tool):
+    server = json.loads(tool.listings("Some-Owner/loop-close")["server.json"])
+    check_server(server)
+    assert server["name"] == "io.github.Some-Owner/loop-close"
+    assert server["repository"] == {"url": "https://github.com/Some-Owner/loop-close", "source": "github"}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = tool.with_name(readme, server["name"])
+    assert named == tool.with_name(named, server["name"])
+    assert named.startswith(readme.rstrip())
+    assert "mcp-name: io.github.Some-Owner/loop-close " in named
+
+
+@pytest.mark.parametrize("text", ["loop-close", "a/b/c", "a/b c", "../x", ""])
+def test_a_wrong_repository_is_refused(tool, text, capsys):
+    with pytest.raises(SystemExit):
+        tool.main(["--check", "--repository", text])
+    assert "is not OWNER/NAME" in capsys.readouterr().err
+
+
+# What a release is made of.
+
+
+def schema_accepts(name, path):
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", name, str(path)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    ("schema", "path"),
+    [("vendor.citation-file-format", ROOT / "CITATION.cff"), ("vendor.github-workflows", WORKFLOW)],
+)
+def test_files_of_known_forms_are_valid(schema, path):
+    done = schema_accepts(schema, path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_workflow_has_pinned_actions_and_only_the_rights_that_it_needs():
+    text = WORKFLOW.read_text(encoding="utf-8")
+    found = yaml.safe_load(text)
+    uses = re.findall(r"uses: (.*)", text)
+    assert len(uses) == 6
+    assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each) for each in uses)
+    assert found["permissions"] == {}
+    assert {name: job["permissions"] for name, job in found["jobs"].items()} == {
+        "build": {"contents": "read"},
+        "pypi": {"id-token": "write"},
+    }
+    assert "secrets." not in text
+    runs = [step["run"] for job in found["jobs"].values() for step in job["steps"] if "run" in step]
+    assert not [run for run in runs if "${{" in run], "an expression in a script is code from outside"
+    assert any("tox run -e build" in run for run in runs)
+
+
+def test_recipe_and_citation_are_those_of_the_project():
+    recipe = yaml.safe_load((ROOT / "recipe" / "recipe.yaml").read_text(encoding="utf-8"))
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert recipe["context"]["name"] == PROJECT["name"]
+    assert recipe["context"]["version"] == str(citation["version"]) == PROJECT["version"]
+    assert f">={recipe['context']['python_min']}" == PROJECT["requires-python"]
+    needed = [each.replace(" ", "") for each in recipe["requirements"]["run"][1:]]
+    assert needed == PROJECT["dependencies"]
+    scripts = [each.split(" = ") for each in recipe["build"]["python"]["entry_points"]]
+    assert dict(scripts) == PROJECT["scripts"]
+    assert recipe["about"]["license"] == citation["license"] == PROJECT["license"]
+    assert recipe["about"]["summary"] == citation["abstract"] == PROJECT["description"]
+    assert (ROOT / recipe["about"]["license_file"]).is_file()
+    assert [each["name"] for each in citation["authors"]] == [each["name"] for each in PROJECT["authors"]]
+
+
+def test_no_address_is_invented():
+    """The project has no public address; where one is given, the others have to be the same."""
+    known = PROJECT.get("urls", {}).get("Repository", "")
+    texts = ["CITATION.cff", "recipe/recipe.yaml", "plugin/.claude-plugin/plugin.json", "server.json", *PAGES]
+    named = {
+        url
+        for name in texts
+        for url in re.findall(
+            r"https://(?:github|gitlab|codeberg)\.[a-z]+/[\w./-]+", (ROOT / name).read_text(encoding="utf-8")
+        )
+    }
+    assert named <= {known}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_of_the_pages_beside_the_readme_lead_somewhere(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#]+)(?:#([^)]+))?\)", text)
+    assert links
+    for target, anchor in links:
+        linked = (ROOT / target).read_text(encoding="utf-8")
+        headings = re.findall(r"^#+ (.*)$", linked, re.MULTILINE)
+        assert not anchor or anchor in [
+            re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings
+        ]
+
+
+def test_the_commands_for_contributors_are_those_of_the_readme_and_of_ci():
+    text, readme = ((ROOT / name).read_text(encoding="utf-8") for name in ("CONTRIBUTING.md", "README.md"))
+    assert "python3 tools/dev.py test\n" in readme
+    for line in ("python3 tools/dev.py test --quick", "python3 tools/dev.py test ", "bash .ci/run"):
+        assert f"\n{line}" in text
+    for path in re.findall(r"`((?:tests|tools|src|benchmarks|docs|recipe)[\w./]*)`", text):
+        assert (ROOT / path).exists()
+    assert len(text.split()) <= 500, "one page"
