@@ -292,3 +292,19 @@ def test_the_commands_for_contributors_are_those_of_the_readme_and_of_ci():
     for path in re.findall(r"`((?:tests|tools|src|benchmarks|docs|recipe)[\w./]*)`", text):
         assert (ROOT / path).exists()
     assert len(text.split()) <= 500, "one page"
+
+
+def test_the_metadata_of_the_package_agree_with_each_other_and_with_tox():
+    versions = [
+        each.rpartition(" :: ")[2] for each in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", each)
+    ]
+    tox = (ROOT / "tox.ini").read_text(encoding="utf-8")
+    tested = re.findall(r"\bpy3(\d+)\b", re.search(r"^env_list = (.*)$", tox, re.MULTILINE)[1])
+    assert versions == [f"3.{minor}" for minor in tested]
+    assert PROJECT["requires-python"] == f">={versions[0]}"
+    assert (ROOT / PROJECT["readme"]).is_file()
+    assert all((ROOT / name).is_file() for name in PROJECT["license-files"])
+    assert (ROOT / "LICENSE").read_text(encoding="utf-8").startswith(f"{PROJECT['license']} License")
+    for names in PROJECT["entry-points"].values():
+        for module in names.values():
+            assert importlib.util.find_spec(module)
