@@ -3,6 +3,9 @@
 ``decision: block`` sends the agent on with the reason, and ends itself after 8 in a row; texts are cut at 10,000
 characters. A hook of ``Stop`` whose answer holds ``additionalContext`` sends it on, too, but not as an error. A
 subagent that works in the background is among the ``background_tasks`` when it ends.
+
+GitHub Copilot reads these files, too, and runs the hooks of ``Stop`` at the end of a subagent as well. Then the agent
+that asked the subagent is at work.
 """
 
 from __future__ import annotations
@@ -50,7 +53,7 @@ def read(data: bytes) -> Payload:
         is_start=is_start(document, event),
         is_again=flag_in(document, "stop_hook_active"),
         is_interrupted=flag_in(document, "is_interrupt"),
-        is_waiting=_is_waiting(document),
+        is_waiting=_is_waiting(document) or (event == "Stop" and bool(text_in(document, "agent_id"))),
         message=text_in(document, "last_assistant_message"),
     )
 
