@@ -123,4 +123,4 @@ def test_other_events_are_not_answered():
 def test_stop_of_a_subagent_is_left_to_the_agent_that_asked_it():
     """Copilot runs the hooks of Claude Code's settings, and those of Stop for subagents, too."""
     assert HOST.read(recorded("claude-Stop", agent_id="a7")).is_waiting
-    assert not HOST.read(recorded("claude-SubagentStop")).is_waiting
+    assert not HOST.read(recorded("claude-SubagentStop", background_tasks=[])).is_waiting
