@@ -1,4 +1,4 @@
-"""Hosts of coding agents: what they send to a hook, the answers they read, where they keep their hooks."""
+"""Hosts of coding agents: the payload of a hook, the answer to it, and the configuration file with the hook."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from loop_close.text import open_fence
 
 __all__ = ["NAMES", "Config", "ConfigError", "Host", "Payload", "PayloadError", "all_hosts", "host_named"]
 
-#: The most bytes that are read of what a host sends.
+#: The largest payload that is read, in bytes.
 MAX_INPUT = 10_000_000
-#: In the order in which they are listed.
+#: In the order of messages and docs.
 NAMES = (
     "claude",
     "codex",
@@ -31,9 +31,9 @@ def all_hosts() -> tuple[Host, ...]:
 
 
 def host_named(name: str) -> Host:
-    """The host of that name, loaded by itself: the hook of one has no time for the others.
+    """The host with this name; only its own module is imported, because a hook has to start fast.
 
-    :raises ValueError: when there is none; the text lists those that there are.
+    :raises ValueError: for an unknown name; the text lists the known ones.
     """
     match name:
         case "claude":
@@ -56,28 +56,28 @@ def host_named(name: str) -> Host:
 
 
 class PayloadError(ValueError):
-    """What a host sent cannot be understood; the text names what was wrong."""
+    """An invalid payload; the text names what is wrong."""
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot be changed safely; the text says why, and what would be right."""
+    """A configuration file that cannot be changed safely; the text says why, and what would be right."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Payload:
-    """What a host says when it calls its hook.
+    """The payload of a hook call.
 
-    :ivar session: what the host calls the conversation; never empty.
-    :ivar cwd: the folder the agent works in; empty if the host does not say.
-    :ivar event: in the host's own words, such as ``Stop``.
+    :ivar session: id of the conversation; never empty.
+    :ivar cwd: the agent's working directory; empty if unknown.
+    :ivar event: the host's name for the event, such as ``Stop``.
     :ivar is_stop: the agent is about to stop; otherwise it has just used a tool.
-    :ivar is_start: the session begins, and no agent is to be answered.
-    :ivar is_again: the agent only goes on because a hook sent it back; None if the host does not say, or not always.
-    :ivar loop_count: how often hooks sent it back in this conversation; None if the host does not count.
-    :ivar is_interrupted: a person ended the work, or it broke off: the agent is not to be sent back.
-    :ivar is_waiting: work is under way in the background, and wakes the agent when it is done.
-    :ivar message: what the agent said last; empty if the host does not say.
-    :ivar is_all_said: the message is all that the agent said since the person did, and not only the last of it.
+    :ivar is_start: the session begins; there is no agent to answer yet.
+    :ivar is_again: the agent continues because a hook sent it back; None if the host does not always report this.
+    :ivar loop_count: how often hooks sent it back in this conversation; None if unknown.
+    :ivar is_interrupted: a person or an error ended the turn: the agent must not be sent back.
+    :ivar is_waiting: background work will resume the agent when it is done.
+    :ivar message: the last message of the agent; empty if unknown.
+    :ivar is_all_said: the message contains all of the agent's messages since the last one of a person.
     """
 
     session: str
@@ -95,17 +95,16 @@ class Payload:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Config:
-    """The file that makes a host call the hook; its text goes in and comes out, nothing is read or written.
+    """The configuration file that makes a host call the hook. Pure functions of its text; no file is read or written.
 
-    :ivar project: its path below the project's root; ``user`` below the home folder.
+    :ivar project: path of the project's file, from the root; ``user``: of the user's, from the home folder.
     :ivar fresh: the text of a new file.
-    :ivar added: from its text to one that has the hook; the same text if it has it. Raises ``ConfigError``.
-    :ivar removed: from its text to one without the hook; the same text if it has none, None if it has
-        nothing else and the file can go. What ``added`` did to a text is undone to the byte. Raises
-        ``ConfigError``.
-    :ivar is_program: it is run, and has to be executable.
-    :ivar home: an environment variable that moves the user's folder; empty if there is none.
-    :ivar note: what else is left for a person to do; empty if it is nothing.
+    :ivar added: returns the text with the hook; an unchanged text already has it. Raises ``ConfigError``.
+    :ivar removed: returns the text without the hook, byte for byte as before ``added``; None if nothing else is in
+        it and the file can be removed. Raises ``ConfigError``.
+    :ivar is_program: the file is a program and must be executable.
+    :ivar home: the environment variable that moves the user's folder; empty if there is none.
+    :ivar note: what a person still has to do; empty for nothing.
     """
 
     project: str
@@ -120,18 +119,18 @@ class Config:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Host:
-    """A program that lets an agent work, and asks its hooks on the way.
+    """A program that runs a coding agent and calls hooks.
 
-    Answers are what to print on standard output, one line without its end, with exit code 0; empty if nothing is
-    to be said, which always lets the agent do what it was about to.
+    An answer is one line for standard output, without a line break, to be printed with exit code 0. An empty answer
+    lets the agent do what it was about to do.
 
-    :ivar name: as users type it.
-    :ivar title: as its makers write it.
-    :ivar limit: the most bytes of a text that reach the agent uncut; answers keep to it.
-    :ivar read: from the bytes on standard input to what they say. Raises ``PayloadError``, and nothing else.
-    :ivar go_on: makes the agent go on, with the text as what it reads next. Empty for a blank text.
-    :ivar inform: lets the agent read the text without sending it back; empty if the host has no way to do that.
-    :ivar end: ends the run, and shows the text to the person; empty if the host has no way to do that.
+    :ivar name: the value of ``--host``.
+    :ivar title: the name of the product.
+    :ivar limit: the longest text, in bytes, that the host passes on uncut; answers are not longer.
+    :ivar read: parses the bytes of standard input. Raises only ``PayloadError``.
+    :ivar go_on: sends the agent back with the text as its next input. Empty for a blank text.
+    :ivar inform: gives the text to the agent without sending it back; empty if the host cannot do that.
+    :ivar end: ends the run and shows the text to the person; empty if the host cannot do that.
     """
 
     name: str
@@ -146,14 +145,14 @@ class Host:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HookLocation:
-    """Where a host keeps its hooks.
+    """Where a JSON file of a host has its hooks.
 
-    :ivar host: its name.
-    :ivar path: from the file's document to the keys that lead to the list of an event's hooks; raises
-        ``ConfigError`` for a document that the host would not take.
-    :ivar entry: what is put into that list.
-    :ivar beside: what a new file holds after the hooks.
-    :ivar is_at_top: the events may be at the top of the document, too, and not below ``hooks``.
+    :ivar host: name of the host.
+    :ivar path: returns the keys that lead to the list of an event's hooks, given the document; raises
+        ``ConfigError`` for a document that the host would reject.
+    :ivar entry: the element to add to that list.
+    :ivar beside: other members of a new file, after the hooks.
+    :ivar is_at_top: events may also be at the top level of the document instead of below ``hooks``.
     """
 
     host: str
@@ -164,17 +163,17 @@ class HookLocation:
 
 
 def command_line(host: str) -> str:
-    """What a host is to run."""
+    """The command that a host runs."""
     return f"loop-close hook --host {host}"
 
 
 def group_of(handler: Mapping[str, object], **beside: object) -> dict[str, object]:
-    """An entry as most hosts have it: a list of handlers, and what they are for."""
+    """An entry in the form of most hosts: a list of handlers, and what they apply to."""
     return {**beside, "hooks": [dict(handler)]}
 
 
 def json_config(slot: HookLocation, *, project: str, user: str, home: str = "", note: str = "") -> Config:
-    """The configuration of a host that keeps its hooks in a JSON file."""
+    """The configuration of a host with its hooks in a JSON file."""
     return Config(
         project=project,
         user=user,
@@ -199,15 +198,15 @@ def _removed(slot: HookLocation, text: str) -> str | None:
 
 
 def fresh(slot: HookLocation) -> str:
-    """The text of a file that holds nothing but our hook."""
-    # Ours goes first and not where a person would add it: so a file that we made differs from one that had the rest.
+    """The text of a file that contains only our hook."""
+    # Ours comes first, not last as in a changed file: so a file that we created can be recognized.
     first, *rest = slot.path(slot.beside)
     document = {first: nested(tuple(rest), slot.entry), **slot.beside}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def nested(path: tuple[str, ...], entry: Mapping[str, object]) -> object:
-    """The entry in a list, below these keys."""
+    """A list with the entry, nested below these keys."""
     value: object = [entry]
     for name in reversed(path):
         value = {name: value}
@@ -222,9 +221,9 @@ _LONGEST_PATH = 4_096
 
 
 def document_of(data: bytes) -> Document:
-    """The JSON object in the bytes; a byte-order mark before it is allowed.
+    """Parse a JSON object; a byte-order mark before it is allowed.
 
-    :raises PayloadError: when there is none.
+    :raises PayloadError: for anything else.
     """
     if len(data) > MAX_INPUT:
         raise PayloadError(f"the input is longer than {MAX_INPUT:,} bytes")
@@ -242,10 +241,10 @@ def document_of(data: bytes) -> Document:
 
 
 def event_of(document: Document, key: str, known: Sequence[str]) -> str:
-    """What happened.
+    """The name of the event.
 
-    :param known: the events that there is an answer to.
-    :raises PayloadError: for any other.
+    :param known: the events that are handled.
+    :raises PayloadError: for any other event.
     """
     event = needed(document, key)
     if event not in known:
@@ -253,19 +252,19 @@ def event_of(document: Document, key: str, known: Sequence[str]) -> str:
     return event
 
 
-#: The event of a session that begins, in the words of the hosts that have one.
+#: The event at the start of a session, as hosts name it.
 START = "SessionStart"
 
 
 def is_start(document: Document, event: str) -> bool:
-    """Whether the session begins, or goes on after a break: hosts say the same when they shorten its context."""
+    """Whether the session begins or is resumed. Hosts send the same event after they shorten its context."""
     return event == START and text_in(document, "source") != "compact"
 
 
 def needed(document: Document, *keys: str) -> str:
-    """The text of the first of the keys that has one.
+    """The string below the first of the keys that is present and not empty.
 
-    :raises PayloadError: when none has, or another type.
+    :raises PayloadError: when there is none, or another type.
     """
     for key in keys:
         if found := text_in(document, key):
@@ -274,7 +273,7 @@ def needed(document: Document, *keys: str) -> str:
 
 
 def session_of(document: Document) -> str:
-    """The conversation; for a subagent its own, as each is sent back by itself.
+    """Id of the conversation; a subagent has its own, because each is sent back separately.
 
     :raises PayloadError: if it is missing.
     """
@@ -282,7 +281,7 @@ def session_of(document: Document) -> str:
 
 
 def text_in(document: Document, key: str) -> str:
-    """A text; empty if the key is missing or null.
+    """The string below the key; empty if it is missing or null.
 
     :raises PayloadError: for another type.
     """
@@ -291,9 +290,9 @@ def text_in(document: Document, key: str) -> str:
 
 
 def folder_in(document: Document, key: str) -> str:
-    """A path; empty if the key is missing or null.
+    """The path below the key; empty if it is missing or null.
 
-    :raises PayloadError: for another type, and for what no path can be.
+    :raises PayloadError: for another type, and for an impossible path.
     """
     found = text_in(document, key)
     if "\0" in found:
@@ -304,7 +303,7 @@ def folder_in(document: Document, key: str) -> str:
 
 
 def first_folder_in(document: Document, key: str) -> str:
-    """The first path of a list; empty if there is none.
+    """The first path in the list below the key; empty if there is none.
 
     :raises PayloadError: for another type.
     """
@@ -314,7 +313,7 @@ def first_folder_in(document: Document, key: str) -> str:
 
 
 def flag_in(document: Document, key: str) -> bool:
-    """A boolean; False if the key is missing or null.
+    """The boolean below the key; False if it is missing or null.
 
     :raises PayloadError: for another type.
     """
@@ -322,9 +321,9 @@ def flag_in(document: Document, key: str) -> bool:
 
 
 def count_in(document: Document, key: str) -> int | None:
-    """A number of times; None if the key is missing or null.
+    """The count below the key; None if it is missing or null.
 
-    :raises PayloadError: for another type, and below 0.
+    :raises PayloadError: for another type, and for a negative number.
     """
     value = _typed(document, key, int, "a whole number")
     if not isinstance(value, int):
@@ -335,7 +334,7 @@ def count_in(document: Document, key: str) -> int | None:
 
 
 def items_in(document: Document, key: str) -> Sequence[object]:
-    """A list; empty if the key is missing or null.
+    """The list below the key; empty if it is missing or null.
 
     :raises PayloadError: for another type.
     """
@@ -344,7 +343,7 @@ def items_in(document: Document, key: str) -> Sequence[object]:
 
 
 def object_in(document: Document, key: str) -> Document:
-    """An object; empty if the key is missing or null.
+    """The object below the key; empty if it is missing or null.
 
     :raises PayloadError: for another type.
     """
@@ -360,7 +359,7 @@ def _typed(document: Document, key: str, kind: type, wanted: str) -> object:
 
 
 def _whole(value: str) -> str:
-    """Half a surrogate pair can be written in JSON, and nowhere else."""
+    """Replace lone surrogates, which JSON can spell but UTF-8 cannot encode."""
     return value.encode("utf-8", "replace").decode()
 
 
@@ -379,32 +378,32 @@ _CUT = "…"
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 
 
-#: The most bytes of a text that reach the agent uncut, where a host has no limit of its own.
+#: The longest text in an answer, in bytes, for hosts without a limit of their own.
 LIMIT = 9_000
 
 
 def answer_with(
     build: Callable[[str], Mapping[str, object]], limit: int = LIMIT
 ) -> Callable[[Payload, str], str]:
-    """A way to answer: the object that ``build`` makes of the fitted text; empty for a blank text."""
+    """A function that answers with the object that ``build`` makes of the cut text; empty for a blank text."""
     return lambda payload, text: answer_line(build(fitted(text, limit))) if text.strip() else ""
 
 
 def end_run(payload: Payload, reason: str) -> str:
-    """End the run as Claude Code and those after its model do; the person sees the reason."""
+    """End the run in the form of Claude Code, which others copied; the person sees the reason."""
     return answer_line({"continue": False, "stopReason": fitted(reason, LIMIT)})
 
 
 def answer_line(answer: Mapping[str, object]) -> str:
-    """The answer as compact JSON in ASCII: whatever the encoding of standard output, it arrives."""
+    """The answer as compact JSON in ASCII, which is safe for every encoding of standard output."""
     return json.dumps(answer, separators=(",", ":"))
 
 
 def fitted(text: str, limit: int) -> str:
-    """The text, or as many of its first lines as fit with its last one, which says where all of it is.
+    """Cut a text to its first lines and its last line, which names the file with the whole text.
 
-    :param limit: the most bytes, in UTF-8.
-    :returns: at most so many bytes. What is cut inside a code block ends the block before the last line.
+    :param limit: in bytes of UTF-8.
+    :returns: at most ``limit`` bytes. A code block that is cut is closed before the last line.
     """
     text = text.strip("\n")
     if _size(text) <= limit:

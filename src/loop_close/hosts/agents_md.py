@@ -1,8 +1,8 @@
 """Our section in ``AGENTS.md`` (https://agents.md): put in once, brought up to date, taken out to the byte.
 
 Its first line has a digest of the lines below it. So a section of an older version, or for other settings, is known as
-ours, and one that a person edited is left to that person. A text without an end of its last line keeps none: that is
-how the blank line before the section is told from the person's own.
+ours, and one that a person edited is left unchanged. A text without a line break at its end gets none: this
+distinguishes our blank line before the section from one of the person.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LF = "\n"
 
 
 def rules(command: str, file: str) -> list[str]:
-    """What an agent has to know, as items of a list.
+    """The instructions for an agent, as list items.
 
     :param command: runs the tests; ``file`` is the path of the next prompt.
     """
@@ -41,7 +41,7 @@ def rules(command: str, file: str) -> list[str]:
 
 
 def agents_md(command: str, file: str) -> Config:
-    """The file with the section for these settings; it is a project's, and no user's.
+    """The configuration of ``AGENTS.md`` with the section for these settings; there is none for a user.
 
     :param command: runs the tests; ``file`` is the path of the next prompt.
     """
@@ -82,7 +82,7 @@ def _added(text: str, lines: list[str]) -> str:
 
 
 def _removed(text: str) -> str | None:
-    """The text without our sections; None where the file was made for one.
+    """Remove our sections; None for a file that was created for one.
 
     :raises ConfigError: for a section that was edited.
     """
@@ -107,7 +107,7 @@ def _without(before: str, after: str, newline: str) -> str:
 
 
 def _sections(text: str) -> Iterator[tuple[int, int, str, bool]]:
-    """Where each section begins and ends, its line ends, and whether it is as it was written.
+    """Start, end and line break of each section, and whether it is unedited.
 
     :raises ConfigError: for one without its end.
     """

@@ -13,27 +13,27 @@ from loop_close.hosts import ConfigError, HookLocation, command_line, fresh, nes
 
 _WORDS = re.compile(r"""[\s"'=/\\]+""")
 _NAMES = ("loop-close", "loop-close.exe", "loop_close")
-# The end of a command of a shell, if it is not quoted; redirections such as ``2>&1`` do not.
+# Splits a shell line at the operators that end a command; quoted text and redirections such as ``2>&1`` do not.
 _PIECE = re.compile(
     r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[0-9]?[<>]&[0-9-]?|&>|(?P<ends>\|\||&&|[;|&\n])|[^'"\\<>|&;\n0-9]+|.""",
     re.DOTALL,
 )
 _ENDS = re.compile(r"[;|&\n]")
 _REDIRECTED = re.compile(r"[<>]&|&>")
-#: Commands that only prepare the one beside them, or set its exit code.
+#: Commands that may accompany the hook: they only prepare it, or set the exit code.
 _BESIDE = ("cd", "pushd", "export", "unset", "set", "source", ".", "true", ":", "exit", "exec")
 _ASSIGNED = re.compile(r"\w+=")
 
 
 def runs_hook(host: str, command: object) -> bool:
-    """Whether a command, or one of several on a line, runs our hook for the host."""
+    """Whether a shell line runs our hook for the host, alone or with other commands."""
     return isinstance(command, str) and any(_is_hook(host, each) for each in _shell_commands(command))
 
 
 def is_ours(host: str, command: object) -> bool:
-    """Whether it runs our hook for the host and nothing else, wherever it is installed.
+    """Whether a shell line runs only our hook for the host, from any path.
 
-    To change the folder or the environment first is nothing else, nor is ``|| true`` after it.
+    A change of the folder or the environment before it is allowed, and so is ``|| true`` after it.
     """
     if not isinstance(command, str):
         return False
@@ -42,7 +42,7 @@ def is_ours(host: str, command: object) -> bool:
 
 
 def _shell_commands(line: str) -> Iterator[str]:
-    """The commands of a line of shell."""
+    """The commands of a shell line."""
     begun = 0
     for piece in _PIECE.finditer(line):
         if piece["ends"]:
@@ -64,14 +64,13 @@ def _is_beside(command: str) -> bool:
 
 
 def _is_nested(host: str, line: str) -> bool:
-    """Whether it is in a command within the line, as after ``sh -c``, which may hold more."""
+    """Whether the hook is in a nested command, as after ``sh -c``, which may run other commands too."""
     hooks = (each for each in _shell_commands(line) if _is_hook(host, each))
     return any(_ENDS.search(_REDIRECTED.sub("", each)) for each in hooks)
 
 
-# JSON changed in place: a member or an element more or less, and every other byte as it was.
-# To read a file and write it again would lose its layout. Here a part is put at the end of its
-# container, or cut out again, by the offsets of what is there.
+# JSON is changed in place: parsing and writing it again would lose its layout. A part is inserted at the end of its
+# container, or cut out, by offsets. Every other byte stays.
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _INDENTED = re.compile(r'\n([ \t]+)["\[{]')
@@ -102,9 +101,9 @@ class JsonPart:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Layout:
-    """How a text is laid out.
+    """The layout of a JSON text.
 
-    :ivar unit: what a level is indented by; None if all is on one line.
+    :ivar unit: the indentation of one level; None if all is on one line.
     """
 
     unit: str | None
@@ -112,9 +111,9 @@ class Layout:
 
 
 def parse(text: str) -> object:
-    """The value that the text holds.
+    """Parse the text.
 
-    :raises ValueError: if it is not JSON, which is stricter here than in Python.
+    :raises ValueError: for invalid JSON; ``NaN`` and the like are invalid, other than in Python.
     """
     try:
         return _DECODER.decode(text)
@@ -123,12 +122,12 @@ def parse(text: str) -> object:
 
 
 def root(text: str) -> int:
-    """The offset of the text's value."""
+    """The offset of the root value."""
     return _skip(text, 0)
 
 
 def parts(text: str, at: int) -> list[JsonPart]:
-    """What the container at an offset of valid JSON holds."""
+    """The members or elements of the container at an offset of valid JSON."""
     found = []
     is_list, position = text[at] == "[", _skip(text, at + 1)
     while text[position] not in "]}":
@@ -145,7 +144,7 @@ def parts(text: str, at: int) -> list[JsonPart]:
 
 
 def layout_of(text: str) -> Layout:
-    """How the text is laid out; that of an empty one is two spaces a level."""
+    """The layout of the text; two spaces a level for an empty container."""
     newline = "\r\n" if "\r\n" in text else "\n"
     is_one_line = "\n" not in text.strip() and bool(parts(text, root(text)))
     indented = _INDENTED.search(text)
@@ -153,7 +152,7 @@ def layout_of(text: str) -> Layout:
 
 
 def written(value: object, layout: Layout, indent: str = "") -> str:
-    """The value as JSON, its containers never empty: what is in one is set off from its brackets.
+    """The value as JSON. Its containers are not empty; their content is separated from the brackets.
 
     :param indent: of the line that it begins on.
     """
@@ -169,10 +168,10 @@ def written(value: object, layout: Layout, indent: str = "") -> str:
 
 
 def inserted(text: str, at: int, name: str, value: object, layout: Layout) -> str:
-    """The text with one more part at the end of the container at an offset.
+    """Insert a part at the end of the container at an offset.
 
-    In a container that was empty nothing is between the bracket and the part. From this :func:`is_filled` sees that
-    the container was there before.
+    In an empty container nothing separates the bracket and the part. So :func:`is_filled` can tell that the container
+    existed before.
 
     :param name: empty for a list.
     """
@@ -187,12 +186,12 @@ def inserted(text: str, at: int, name: str, value: object, layout: Layout) -> st
 
 
 def is_filled(text: str, at: int) -> bool:
-    """Whether the only part of the container at an offset was put into an empty one."""
+    """Whether the only part of the container at an offset was inserted into an empty container."""
     return parts(text, at)[0].start == at + 1
 
 
 def without(text: str, at: int, index: int) -> str:
-    """The text without one part of the container at an offset; what :func:`inserted` did is undone to the byte."""
+    """Remove one part of the container at an offset; this is the exact inverse of :func:`inserted`."""
     there = parts(text, at)
     if index:
         return text[: there[index - 1].end] + text[there[index].end :]
@@ -203,9 +202,9 @@ def without(text: str, at: int, index: int) -> str:
 
 
 def cuts(there: list[JsonPart], gone: set[int]) -> Iterator[tuple[int, int]]:
-    """What to cut out so that these parts of a container go, as :func:`without` would one after the other.
+    """The ranges to remove so that these parts are removed, as by several calls of :func:`without`.
 
-    :param gone: not all of them.
+    :param gone: indices of parts; not all of them.
     """
     first = next((index for index in range(len(there)) if index not in gone), 0)
     if first:
@@ -247,18 +246,17 @@ def _gap(text: str, there: list[JsonPart]) -> str:
     return text[text.index(",", there[-2].end) + 1 : there[-1].start]
 
 
-# Our hook among the others in a host's JSON file: put in once, taken out again, all else to the byte as it
-# was.
+# Our hook in the list of hooks of a JSON file.
 
 _BOM = "\ufeff"
-#: Containers around a part, outermost first: the offset of each, and which part of it leads on.
+#: Containers around a part, outermost first: the offset of each, and the index of the part that contains the next.
 Chain = tuple[tuple[int, int], ...]
 
 
 def added(slot: HookLocation, text: str) -> str:
-    """The text with our hook; the same text if it has it.
+    """Add our hook; a text that has it is returned unchanged.
 
-    :raises ConfigError: when the text cannot hold it.
+    :raises ConfigError: when it cannot be added.
     """
     mark, body = _halves(text)
     path = slot.path(_document(slot, body))
@@ -274,9 +272,9 @@ def added(slot: HookLocation, text: str) -> str:
 
 
 def removed(slot: HookLocation, text: str) -> str | None:
-    """The text without our hook, whatever event it is for; None if it is the one that we made.
+    """Remove our hook from every event; None for the text of a file that we created.
 
-    :raises ConfigError: when the text cannot be read.
+    :raises ConfigError: when the text is invalid.
     """
     mark, body = _halves(text)
     _document(slot, body)
@@ -311,9 +309,9 @@ def _commands(body: str, at: int) -> Iterator[object]:
 
 
 def _thinned(slot: HookLocation, body: str) -> str:
-    """The body with no more than one entry of ours in each list, and no more than one handler in that.
+    """Keep at most one of our entries in each list, and at most one handler in it.
 
-    One after the other would take as long as there are entries, for each of them.
+    Removing thousands of entries one by one would take quadratic time.
     """
     found = [
         cut
@@ -331,7 +329,7 @@ def _thinned(slot: HookLocation, body: str) -> str:
 
 
 def _cuts(host: str, body: str, at: int) -> Iterator[tuple[int, int]]:
-    """What to cut out of an event's list."""
+    """The ranges to remove from an event's list."""
     entries = parts(body, at)
     groups = [list(_groups(host, body, entry)) for entry in entries]
     gone = {
@@ -354,14 +352,14 @@ def _is_handler(host: str, entry: JsonPart) -> bool:
 
 
 def _groups(host: str, body: str, entry: JsonPart) -> Iterator[tuple[int, list[int]]]:
-    """The lists of handlers in an entry that have some of ours, and which."""
+    """The lists of handlers in an entry that contain ours, with their indices."""
     for member in parts(body, entry.at) if isinstance(entry.value, dict) else ():
         if places := _places(host, member):
             yield member.at, places
 
 
 def _halves(text: str) -> tuple[str, str]:
-    """The byte-order mark, if there is one, and the rest."""
+    """Split a byte-order mark from the text."""
     return (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
 
 
@@ -399,7 +397,7 @@ def _container(body: str, part: JsonPart, bracket: str, path: tuple[str, ...]) -
 
 
 def _handlers(host: str, body: str, at: int) -> Iterator[Chain]:
-    """Our handlers in an event's list: each alone, or with the group that holds no other."""
+    """Our handlers in an event's list: each alone, or its whole group if that contains no other."""
     for index, entry in enumerate(parts(body, at)):
         if not isinstance(entry.value, dict):
             continue
@@ -412,7 +410,7 @@ def _handlers(host: str, body: str, at: int) -> Iterator[Chain]:
 
 
 def _places(host: str, member: JsonPart) -> list[int]:
-    """Which of the handlers in a group are ours."""
+    """Indices of our handlers in a group."""
     if member.name != "hooks" or not isinstance(member.value, list):
         return []
     commands = [item.get("command") if isinstance(item, dict) else None for item in member.value]
@@ -428,7 +426,7 @@ def _ours(slot: HookLocation, body: str) -> Iterator[Chain]:
 
 
 def _events(slot: HookLocation, body: str) -> Iterator[tuple[Chain, int]]:
-    """The object that holds the lists of hooks, by event."""
+    """The object that maps events to lists of hooks."""
     at = root(body)
     members = parts(body, at)
     if slot.is_at_top and all(member.name != "hooks" for member in members):
@@ -439,7 +437,7 @@ def _events(slot: HookLocation, body: str) -> Iterator[tuple[Chain, int]]:
 
 
 def _cut(body: str, chain: Chain) -> str:
-    """The body without the innermost part, nor the containers that held nothing else and came with it."""
+    """Remove the innermost part, and the containers that were added with it."""
     for at, index in reversed(chain):
         if len(parts(body, at)) > 1 or is_filled(body, at):
             return without(body, at, index)

@@ -1,4 +1,4 @@
-"""The files of a project that tests may depend on, by git or a bounded walk, and their content by digest."""
+"""Snapshots of the files that tests may depend on: listed by git or a bounded walk, with a digest of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from loop_close.conventions import is_configuration, is_of_tests
 
 # The files of a project that tests may depend on, by git or a bounded walk, and their content by digest.
 
-MAX_READ = 1_000_000  # of one file: one that is larger is data, and goes by size and time
+MAX_READ = 1_000_000  # bytes of one file; a larger one is compared by size and time
 MAX_KEPT = 256 * 1024
 _MAX_READ_IN_ALL = 100_000_000
 _MAX_KEPT_IN_ALL = 32_000_000
@@ -33,11 +33,11 @@ _PRIVATE = (".env", "id_rsa", "id_ed25519", ".vault_pass")
 
 
 class FileEntry(NamedTuple):
-    """A file as it was.
+    """The state of a file.
 
-    :ivar mtime_ns: -1 where it says nothing, as the file was written just before the look.
-    :ivar digest: of its content; of size and time where it is larger than :data:`MAX_READ` or cannot be read; of
-        where it leads for a symbolic link.
+    :ivar mtime_ns: modification time; -1 if the file was written just before, so that the time proves nothing.
+    :ivar digest: of the content; of size and time if the file is larger than :data:`MAX_READ` or cannot be read; of
+        the target for a symbolic link.
     """
 
     size: int
@@ -48,12 +48,12 @@ class FileEntry(NamedTuple):
 class Snapshot(NamedTuple):
     r"""The files of a project at one time.
 
-    :ivar entries: by path relative to the root, with ``/``, sorted; bytes that are not UTF-8 stand as ``\udcNN``.
+    :ivar entries: by path relative to the root, with ``/``, sorted; bytes of invalid UTF-8 are spelled ``\udcNN``.
     :ivar contents: by digest, of the Python files of at most :data:`MAX_KEPT` that were read now; empty if
         there is a problem.
-    :ivar listed_by: ``git`` or ``walk``: the one lists what the other leaves out, so compare only alike.
-    :ivar unread: files that may have changed and were not read: their size and time count.
-    :ivar problem: why it is not complete: it should not be compared; empty when it is.
+    :ivar listed_by: ``git`` or ``walk``. They list different files, so only compare snapshots of the same kind.
+    :ivar unread: files that may have changed but were not read; they are compared by size and time.
+    :ivar problem: why the snapshot is incomplete and must not be compared; empty if it is complete.
     """
 
     entries: Mapping[str, FileEntry]
@@ -66,12 +66,12 @@ class Snapshot(NamedTuple):
 def take(
     root: Path, known: Mapping[str, FileEntry], *, leave_out: Collection[str] = (), most: int | None = None
 ) -> Snapshot:
-    """Look at the files below a root that tests may depend on.
+    """Take a snapshot of the files below a root that tests may depend on.
 
-    :param known: the entries of the snapshot before: a file with the same size and time is not read.
-    :param leave_out: paths relative to the root; one that ends in ``/`` leaves out a folder.
-    :param most: so many files are read, those that were written last; None for no limit.
-    :returns: never an error: a file that is gone is passed over; of a private one, size and time count.
+    :param known: entries of the previous snapshot: a file with the same size and time is not read again.
+    :param leave_out: paths to exclude, relative to the root; a folder ends in ``/``.
+    :param most: read at most so many files, the last modified first; None for no limit.
+    :returns: a snapshot, whatever happens: a file that disappears is skipped, a private one compared by size and time.
     """
     look = _Look(root, known, leave_out)
     listing = list_files(root)
@@ -89,7 +89,7 @@ def take(
 
 
 def take_known(root: Path, known: Mapping[str, FileEntry], *, most: int | None = None) -> Snapshot:
-    """Look at the files that are known, and at no other; ``listed_by`` says nothing here."""
+    """Take a snapshot of the known files only; its ``listed_by`` has no meaning."""
     look = _Look(root, known, ())
     look.add(list(known))
     look.finish(most)
@@ -97,7 +97,7 @@ def take_known(root: Path, known: Mapping[str, FileEntry], *, most: int | None =
 
 
 def is_code(path: str) -> bool:
-    """Whether it is a Python file, by its name: the content of no other is kept or shown."""
+    """Whether it is a Python file, by its name. Only of those the content is kept and shown."""
     name = path.rpartition("/")[2]
     return name.endswith(_CODE) and not name.lower().startswith(_PRIVATE)
 
@@ -109,7 +109,7 @@ def _digest_of(content: bytes, kind: bytes = b"") -> str:
 
 
 class _Look:
-    """One look at the files of a project."""
+    """A snapshot in the making."""
 
     def __init__(self, root: Path, known: Mapping[str, FileEntry], leave_out: Collection[str]) -> None:
         self.entries: dict[str, FileEntry] = {}
@@ -125,7 +125,10 @@ class _Look:
         self._read = self._kept = 0
 
     def add(self, paths: list[str]) -> list[str]:
-        """Look at these files, and put off those that have to be read; folders among them are given back."""
+        """Add these files, and postpone those that must be read.
+
+        :returns: the folders among them.
+        """
         folders = []
         for path in paths:
             is_left_out = path in self._left_out or path.startswith(self._left_out_folders)
@@ -144,7 +147,7 @@ class _Look:
         return folders
 
     def _is_inside(self, path: str) -> bool:
-        """Whether it is in the root, without a link on the way: anybody may have written what an index names."""
+        """Whether it is in the root without a link on the way. The names in an index are untrusted."""
         folder, slash, name = path.rpartition("/")
         if name in _NO_NAMES or (slash and not folder):
             return False
@@ -169,7 +172,7 @@ class _Look:
         return None
 
     def finish(self, most: int | None) -> None:
-        """Read what was put off; of more than the most those that were written last."""
+        """Read the postponed files; above the limit only the last modified ones."""
         late = self._to_read
         if most is not None and len(late) > most:
             late.sort(key=lambda item: item[1].st_mtime_ns, reverse=True)
@@ -227,7 +230,7 @@ def _is_folder(path: str) -> bool:
 
 
 def _spelled(path: str) -> str:
-    """The path as text that can be stored: file names of Linux are bytes, and need not be UTF-8."""
+    """The path as text that can be stored. File names on Linux are bytes and may be invalid UTF-8."""
     return path if path.isascii() else path.encode("utf-8", "backslashreplace").decode()
 
 
@@ -297,10 +300,10 @@ _LASTING = re.compile(r"\Agit did not start\Z|dubious ownership")
 
 
 class Listing(NamedTuple):
-    """Paths relative to the root, with ``/``, sorted; they need not exist, and folders stand for themselves.
+    """Paths relative to the root, with ``/``, sorted. They need not exist, and may be folders.
 
-    :ivar by: what listed them; two lists by different means cannot be compared.
-    :ivar problem: why the list is not complete; it is empty if git could not tell what it ignores.
+    :ivar by: what listed them; lists by different means cannot be compared.
+    :ivar problem: why the list is incomplete; the list is empty if git failed.
     """
 
     paths: list[str]
@@ -325,7 +328,7 @@ def list_files(root: Path) -> Listing:
 
 
 def _of_tests(root: Path, paths: Collection[str]) -> Iterator[str]:
-    """What pytest reads in the root and beside its tests although git ignores it."""
+    """Files that pytest reads in the root and beside its tests although git ignores them."""
     folders = {""}
     for path in paths:
         folder = path.rpartition("/")[0]
@@ -340,7 +343,7 @@ def _of_tests(root: Path, paths: Collection[str]) -> Iterator[str]:
 
 
 def is_noise(path: str) -> bool:
-    """Whether a file, or a folder if it ends in ``/``, is of the kind that runs and tools write, and no edit."""
+    """Whether runs and tools write such a file, or folder if it ends in ``/``: it is not an edit."""
     *folders, name = path.lower().split("/")
     return any(map(_is_noise_folder, folders)) or bool(name and _is_noise_file(name))
 
@@ -375,7 +378,7 @@ def _bounded(paths: list[str]) -> list[str]:
 
 
 def _by_git(root: Path) -> tuple[list[str], str]:
-    """What git knows and what it does not ignore; else nothing, and why."""
+    """The files that git tracks or does not ignore; else none, and the reason."""
     try:
         done = _asked(root)
     except subprocess.TimeoutExpired:
@@ -390,7 +393,7 @@ def _by_git(root: Path) -> tuple[list[str], str]:
 
 
 def commit_at_head(root: Path) -> str:
-    """The commit that is checked out; empty if git does not know."""
+    """The commit that is checked out; empty if unknown."""
     try:
         done = _asked(root, "rev-parse", "--verify", "HEAD") if _is_in_repository(root) else None
     except (OSError, ValueError, subprocess.SubprocessError):
@@ -402,9 +405,9 @@ def commit_at_head(root: Path) -> str:
 def contents_at_head(
     root: Path, is_wanted: Callable[[str], bool], most: int, most_bytes: int
 ) -> dict[str, bytes]:
-    """What files of the last commit held, by path from the root; nothing if git cannot tell.
+    """The content of files in the last commit, by path from the root; empty if git fails.
 
-    :param most: so many files at most, of ``most_bytes`` in all.
+    :param most: at most so many files, of ``most_bytes`` in total.
     """
     try:
         listed = _asked(root, "ls-tree", "-r", "-z", "-l", "HEAD")
@@ -453,22 +456,22 @@ def _refusal(fault: str) -> str:
 
 
 def _is_in_repository(root: Path) -> bool:
-    """Whether there is one here or above, be it broken or another user's."""
+    """Whether there is a repository here or above, even a broken one or that of another user."""
     top = Path(os.path.realpath(root))
     return any(os.path.lexists(folder / ".git") for folder in (top, *top.parents))
 
 
 def _named(path: str, root: Path) -> str:
-    """The path; for a repository in the repository its folder, and nothing for another work tree of this one."""
+    """The path; the folder of a nested repository; nothing for another work tree of this repository."""
     if not path.endswith("/"):
         return path
     return path.rstrip("/") if os.path.isdir(os.path.join(root, path, ".git")) else ""
 
 
 def walk(root: Path, below: str = "") -> list[str]:
-    """List the files below a folder of the root without git; a few more than :data:`MAX_FILES` at most.
+    """List the files below a folder of the root without git; slightly more than :data:`MAX_FILES` at most.
 
-    Folders that are links, hidden, caches, environments or built are left out.
+    Skips folders that are links, hidden, caches, environments or build output.
     """
     found: list[str] = []
     seen = 0

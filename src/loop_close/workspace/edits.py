@@ -1,4 +1,4 @@
-"""Say what was edited between two looks at a project."""
+"""The edits between two snapshots of a project."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ABSTRACT = {"@abstractmethod", "@abc.abstractmethod"}
 
 
 def changed(before: Mapping[str, FileEntry], after: Mapping[str, FileEntry]) -> tuple[Changed, ...]:
-    """The files whose content differs, those that are new, and those that are gone, by path."""
+    """The files that were changed, added or removed, by path."""
     found = []
     for path in before.keys() | after.keys():
         digests = [entries[path].digest if path in entries else None for entries in (before, after)]
@@ -35,9 +35,9 @@ def changed(before: Mapping[str, FileEntry], after: Mapping[str, FileEntry]) -> 
 def edits_of(changed: Sequence[Changed], content: Content) -> Edits:
     """What was edited in the files that changed.
 
-    Both versions are read by this process: another Python's digests of the same source would be others.
+    Both versions are parsed by this process, because digests of syntax differ between versions of Python.
 
-    :param content: what a digest stands for, None if it was not kept; the file is then one edit.
+    :param content: returns the content of a digest, None if it was not kept; the file is then one edit.
     :returns: at most 40 edits, in the order of files and lines, effective ones first; never ``unknown``.
     """
     if not changed:
@@ -51,10 +51,10 @@ def edits_of(changed: Sequence[Changed], content: Content) -> Edits:
 
 
 def edited_functions(changed: Sequence[Changed], content: Content) -> set[tuple[str, str]] | None:
-    """The functions and methods of these Python files that were edited, added or moved and are there now.
+    """The functions and methods of these Python files that were edited, added or moved, and still exist.
 
-    Comments, formatting and docstrings are not edits. What has no body of its own (``...``, an abstract method) is left
-    out, and so are the bodies of classes and modules.
+    Comments, formatting and docstrings are not edits. Left out are functions without a body (``...``, an abstract
+    method), and the bodies of classes and modules.
 
     :returns: as (file, qualified name); None if a file could not be compared function by function.
     """
@@ -77,7 +77,7 @@ def _is_abstract(part: CodePart) -> bool:
 
 
 def _importance(difference: CodeDifference) -> tuple[bool, bool, bool, str, int, str]:
-    """What has to be known first: a test that was taken out, then code, then tests."""
+    """The order by importance: removed tests, then code, then tests."""
     is_test = is_test_file(difference.path)
     is_gone = is_test and difference.change == "removed"
     return (not difference.is_effective, not is_gone, is_test, *_place(difference))
@@ -121,7 +121,7 @@ _DIRECTIVE = re.compile(r"#\s*(?:type|noqa|pragma|mypy|pyright|pylint|ruff|flake
 class Changed:
     """A file whose content differs.
 
-    :ivar before: its digest before, None if it did not exist; ``after`` likewise.
+    :ivar before: the digest before, None if the file did not exist; ``after`` likewise.
     """
 
     path: str
@@ -131,10 +131,10 @@ class Changed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CodeDifference:
-    """One part of a file that differs, or a whole file, whose part has an empty name.
+    """A part of a file that differs, or a whole file, with an empty name.
 
-    :ivar old: None if it is new; ``new``: None if it is gone.
-    :ivar path_after: the file that the new part is in; another one than ``path`` where it was moved.
+    :ivar old: None if it was added; ``new``: None if it was removed.
+    :ivar path_after: the file of the new part; not ``path`` if the part was moved.
     """
 
     path: str
@@ -145,14 +145,14 @@ class CodeDifference:
 
     @property
     def part(self) -> CodePart:
-        """The part as it is; as it was where it is gone."""
+        """The new part; the old one if it was removed."""
         part = self.new or self.old
         assert part is not None
         return part
 
     @property
     def change(self) -> Change:
-        """What was done to it."""
+        """The kind of change."""
         if self.path_after:
             return "moved"
         if self.old is None:
@@ -161,9 +161,9 @@ class CodeDifference:
 
 
 def differences(changed: Sequence[Changed], content: Content) -> list[CodeDifference]:
-    """What differs in the files that changed, in order.
+    """The differences in the changed files, in order.
 
-    :param content: what a digest stands for; None if it was not kept. Not asked for what is not code.
+    :param content: returns the content of a digest; None if it was not kept. Only called for code.
     """
     found: list[CodeDifference] = []
     left = _MAX_PARSED
@@ -181,7 +181,7 @@ def differences(changed: Sequence[Changed], content: Content) -> list[CodeDiffer
 
 
 def _text(change: Changed, digest: str | None, content: Content) -> str | None:
-    """The text of one side, empty if there is no file; None if it is unknown, or not code."""
+    """The text of one side; empty if there is no file, None if it is unknown or not code."""
     if not is_code(change.path):
         return None
     data = b"" if digest is None else content(digest)
@@ -256,9 +256,9 @@ _LONGEST = 400
 
 
 def diff_of(before: Sequence[str], after: Sequence[str]) -> str:
-    """A unified diff without its headers, at most 12 lines and 900 characters.
+    """A unified diff without headers, at most 12 lines and 900 characters.
 
-    :returns: cleaned text; a last line ``… 5 more lines`` where it was cut.
+    :returns: sanitized text; a cut one ends in ``… 5 more lines``.
     """
     # Whole before they are compared: a line of a key between two of a diff no longer looks like one.
     numbers: dict[str, int] = {}
@@ -285,7 +285,7 @@ def _changed_lines(old: list[str], new: list[str]) -> Iterator[str]:
 
 
 def _same(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many lines are equal from the start."""
+    """The number of equal lines at the start."""
     pairs = zip(old, new, strict=False)
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(old), len(new)))
 
@@ -313,10 +313,10 @@ _SMALLEST = 10
 
 
 def with_moves(differences: Sequence[CodeDifference]) -> list[CodeDifference]:
-    """Join each part that was removed with the one that was added in its stead.
+    """Join each removed part with the added part that replaced it.
 
-    The same name in another file is preferred, else the last part of it (another class), else whatever is the
-    only candidate; what is tiny has to keep its name. Equal meanings are those of one process.
+    The same name in another file is preferred, then the same last part of the name (another class), then the only
+    candidate. A tiny part must keep its name. Digests of the meaning are only comparable within one process.
     """
     moves = dict(_pairs(differences))
     arrived = set(moves.values())
@@ -333,7 +333,7 @@ def with_moves(differences: Sequence[CodeDifference]) -> list[CodeDifference]:
 
 
 def _pairs(differences: Sequence[CodeDifference]) -> Iterator[tuple[int, int]]:
-    """Positions of what was removed, with those of what was added in its stead."""
+    """Positions of removed parts, with those of the parts that replaced them."""
     groups: dict[str, tuple[list[int], list[int]]] = {}
     for at, difference in enumerate(differences):
         if difference.old is None or difference.new is None:
@@ -347,7 +347,7 @@ def _pairs(differences: Sequence[CodeDifference]) -> Iterator[tuple[int, int]]:
 def _matched(
     differences: Sequence[CodeDifference], removed: list[int], added: list[int]
 ) -> Iterator[tuple[int, int]]:
-    """Match parts of one meaning; the lists lose what was matched."""
+    """Match parts with the same meaning, and remove them from the lists."""
 
     def key(at: int, tier: int) -> str:
         path, name = differences[at].path, differences[at].part.name
