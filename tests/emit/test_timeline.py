@@ -200,6 +200,13 @@ def test_bounds_leave_out_the_oldest_runs():
     assert (len(timeline.runs), timeline.runs[0].number, timeline.left_out) == (MAX_RUNS, 11, (15, 0, 0))
 
 
+def test_bounds_leave_out_tests_that_failed_long_ago(monkeypatch):
+    monkeypatch.setattr("loop_close.emit.timeline.MAX_TESTS", 2)
+    timeline = timeline_of([entry(1, mark("old")), entry(2, mark("mid"), mark("new")), entry(3, mark("new"))])
+    assert ([test.name for test in timeline.tests], timeline.left_out) == (["new", "mid"], (0, 1, 0))
+    assert [band.facts["tests"] for band in timeline.causes] == [["mid", "new", "old"]]
+
+
 @pytest.mark.parametrize(("plain", "short"), [("", ""), ("F", "F"), ("QQQF..", "3QF2."), ("Q" * 500, "500Q")])
 def test_run_lengths(plain, short):
     assert run_lengths(plain) == short

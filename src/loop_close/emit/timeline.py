@@ -161,21 +161,20 @@ def timeline_of(
     entries = entries[-MAX_RUNS:]
     sources = tuple(dict.fromkeys(entry.source for entry in entries))
     causes, of_mark = _causes(entries, latest or {})
-    cells = _cells(entries)
+    kept, tests_left_out = _kept_tests(entries)
+    cells = _cells(entries, kept)
     current = _last_runs(entries)
     tests = sorted(cells, key=lambda test: _test_order(test, cells[test], current))
-    kept = sorted(
-        causes, key=lambda name: (not causes[name].runs.keys() & current, -max(causes[name].runs), name)
-    )
-    rows = {test: number for number, test in enumerate(tests[:MAX_TESTS])}
-    bands = {name: number for number, name in enumerate(kept[:MAX_CAUSES])}
+    named = sorted(causes, key=lambda name: _cause_order(name, causes[name], current))
+    rows = {test: number for number, test in enumerate(tests)}
+    bands = {name: number for number, name in enumerate(named[:MAX_CAUSES])}
     return Timeline(
         project=one_line(safe(project, 200), 80),
         sources=tuple(one_line(safe(source, 400), 80) for source in sources),
         runs=tuple(_run(entry, sources.index(entry.source)) for entry in entries),
         tests=tuple(_row(test, cells[test], of_mark, bands) for test in rows),
         causes=tuple(_band(causes[name], entries, rows, current) for name in bands),
-        left_out=(omitted, max(0, len(tests) - MAX_TESTS), max(0, len(kept) - MAX_CAUSES)),
+        left_out=(omitted, tests_left_out, max(0, len(named) - MAX_CAUSES)),
     )
 
 
@@ -246,19 +245,29 @@ def _line(text: str, limit: int = _MAX_LINE) -> str:
 # The cells.
 
 
-def _cells(entries: Sequence[RunEntry]) -> dict[str, str]:
-    """The outcome of each test that failed at least once, a letter for each run."""
-    of_kind: defaultdict[str, set[str]] = defaultdict(set)  # the tests that runners of one kind know
-    for entry in entries:
+def _kept_tests(entries: Sequence[RunEntry]) -> tuple[dict[str, set[str]], int]:
+    """The tests that failed at least once, by what runs them, and how many are left out: those that failed long ago."""
+    last: dict[tuple[str, str], int] = {}
+    for number, entry in enumerate(entries):
         if entry.run is not None:
-            of_kind[_kind(entry.source)] |= {mark.test for mark in entry.run.marks}
-    letters = {test: ["."] * len(entries) for tests in of_kind.values() for test in tests}
+            kind = _kind(entry.source)
+            last |= {(kind, mark.test): number for mark in entry.run.marks}
+    ordered = sorted(last, key=lambda key: (-last[key], key))
+    kept: dict[str, set[str]] = {}
+    for kind, test in ordered[:MAX_TESTS]:
+        kept.setdefault(kind, set()).add(test)
+    return kept, max(0, len(ordered) - MAX_TESTS)
+
+
+def _cells(entries: Sequence[RunEntry], kept: Mapping[str, set[str]]) -> dict[str, str]:
+    """The outcome of each of these tests, a letter for each run."""
+    letters = {test: ["."] * len(entries) for tests in kept.values() for test in tests}
     watched: defaultdict[str, set[str]] = defaultdict(set)
     for number, entry in enumerate(entries):
         if entry.run is None or entry.run.is_killed:
             continue
         found = _outcomes(entry.run, watched[entry.source])
-        for test in of_kind[_kind(entry.source)]:
+        for test in kept.get(_kind(entry.source), ()):
             letters[test][number] = found.get(test, found[""])
         if entry.run.is_good and entry.run.is_full:
             watched[entry.source].clear()

@@ -513,7 +513,9 @@
       area.remove();
       button.focus();
     }
+    const words = button.textContent === "Copied" ? "Copy prompt" : button.textContent;
     set(button, done ? "Copied" : "Not copied");
+    button.addEventListener("blur", () => set(button, words), { once: true });
     set(byId("status"), done ? `Copied the prompt: ${cause.title}` : "The browser does not allow to copy.");
   }
 
@@ -552,8 +554,9 @@
     const last = new Map(runs.map((run) => [run.source, run]));
     byId("state").append(...[...last.values()].slice(-8).map((run) => el("li", {}, el("b", {}, data.sources[run.source]), " ",
       el("span", { class: isBad(run.verdict) ? "bad" : "" }, `${data.verdicts[run.verdict]} ${spoken(run.verdict)}${run.failing ? `, ${run.failing} failing` : ""}`))));
-    const many_ = data.sources.length;
-    byId("source").append(el("option", { value: "-1" }, many_ === 1 ? data.sources[0] : `all ${many_} sources`), ...(many_ > 1 ? data.sources.map((name, i) => el("option", { value: String(i) }, name)) : []));
+    const { sources } = data, hasMany = sources.length > 1;
+    byId("source").append(el("option", { value: "-1" }, hasMany ? `all ${sources.length} sources` : sources[0] ?? "none"));
+    if (hasMany) byId("source").append(...sources.map((name, i) => el("option", { value: String(i) }, name)));
     const [olderRuns, moreTests, moreCauses] = data.leftOut;
     const facts = runs.length ? [many(runs.length, "run"), [...new Set([when(runs[0]), when(runs.at(-1))])].join(" to "), `${many(tests.length, "test")} failed at least once`,
       olderRuns && `${many(olderRuns, "older run")} not shown`, moreTests && `${many(moreTests, "test")} not shown`, moreCauses && `${many(moreCauses, "root cause")} not shown`] : [];
