@@ -5,7 +5,7 @@
   const data = JSON.parse(byId("data").textContent);
 
   const ROW = 20, AXIS = 16, TREND = 52, LANE = 16, HEAD = AXIS + TREND + 3 * LANE + 4;
-  const WIDTHS = [4, 6, 8, 11, 14, 18, 22, 28];
+  const WIDTHS = [1, 2, 4, 6, 8, 11, 14, 18, 22, 28];
   const FAILING = "FE", MOST_CAUSES = 8, MOST_CARDS = 20, MOST_LINES = 200;
 
   // --- the data, unpacked
