@@ -1,4 +1,4 @@
-"""The project's code: which files belong to it, their syntax, and what a name in a statement refers to."""
+"""The code of the project: its files, their syntax trees, and the objects that names in a statement refer to."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _SHARED = ("/", "/usr", "/usr/local")
 
 
 class ProjectCode:
-    """The project's files, with what is known of their code.
+    """The source files of the project and their syntax.
 
     :param root: absolute path of the root (pytest's ``rootpath``).
     :param files: those of the root, as they were found before the first test.
@@ -82,7 +82,7 @@ class ProjectCode:
         return self._known[filename]
 
     def tidy(self, text: str) -> str:
-        """The text with paths below the root made relative, and those of the environment shortened."""
+        """The text with relative paths for files below the root, and short paths for those of the environment."""
         return relativize(text, self._shorter)
 
 
@@ -95,7 +95,7 @@ _MAX_PARSED = 1_000_000
 
 @lru_cache(maxsize=64)
 def index_of(filename: str) -> SourceIndex | None:
-    """The parsed file; None if it cannot be parsed or is larger than a person would write."""
+    """The parsed file; None if it cannot be parsed or is too large."""
     text = "".join(linecache.getlines(filename))
     if not text or len(text) > _MAX_PARSED:
         return None
@@ -130,7 +130,7 @@ def source_between(filename: str, first: int, last: int, line: int) -> Source | 
 
 
 def forget() -> None:
-    """Read every file anew from now on."""
+    """Drop the cache."""
     index_of.cache_clear()
     source_between.cache_clear()
     linecache.checkcache()
@@ -145,10 +145,10 @@ _COMPREHENSION = re.compile(r"(?:\.<locals>)?\.?<(?:list|dict|set)comp>\Z")
 
 @dataclass(frozen=True, slots=True)
 class LiveFrame:
-    """A frame of a traceback with the place it stopped at.
+    """A frame of a traceback with the position where it stopped.
 
     :ivar span: (line, end line, column, end column) of the instruction; columns in UTF-8 bytes.
-    :ivar file: the path below the root, None outside of the project.
+    :ivar file: the path relative to the root, None outside of the project.
     """
 
     frame: FrameType
@@ -163,14 +163,14 @@ class LiveFrame:
 
 
 def live_frames(traceback: TracebackType | None, project: ProjectCode) -> list[LiveFrame]:
-    """Every frame of the traceback, outermost first; those around the tests (pytest itself) among them."""
+    """Every frame of the traceback, outermost first, including those of pytest."""
     return list(_walk(traceback, project))
 
 
 def without_end(own: list[LiveFrame]) -> list[LiveFrame]:
-    """The frames of a recursion without end, up to the last call of its uppermost function that calls on.
+    """The frames of an infinite recursion, up to the last recursive call of its outermost function.
 
-    It ends wherever the stack does, which is elsewhere under another runner, or in a helper that is called on the way.
+    Where the recursion itself ends depends on the depth of the stack, and so on the runner.
     """
     places = [(frame.file or "", frame.code.co_firstlineno, frame.line) for frame in own]
     counts = Counter(places)
@@ -203,14 +203,14 @@ def _span(code: CodeType, offset: int) -> tuple[int, int, int, int] | None:
 
 
 def is_hidden(frame: FrameType) -> bool:
-    """Whether the function set ``__tracebackhide__`` (a helper that is not what the failure is about)."""
+    """Whether the function set ``__tracebackhide__``: a helper, which the failure is not about."""
     if "__tracebackhide__" not in frame.f_code.co_varnames:
         return False
     return frame.f_locals.get("__tracebackhide__") is True  # anything else would have to be run to be known
 
 
 def statement_of(live: LiveFrame) -> tuple[ast.stmt | None, Function | None]:
-    """The statement that a frame stopped at, and the function around it; None for what is not known."""
+    """The statement at which a frame stopped, and its function; None if unknown."""
     function = function_of(live.code)
     index = index_of(live.code.co_filename)
     scope: ast.AST | None = function or (index.tree if index else None)
@@ -218,14 +218,14 @@ def statement_of(live: LiveFrame) -> tuple[ast.stmt | None, Function | None]:
 
 
 def is_handing_on(live: LiveFrame) -> bool:
-    """Whether the frame raises an exception that it was given or caught: another place made it."""
+    """Whether the frame raises an exception that it received or caught: it was created elsewhere."""
     function = function_of(live.code)
     statement = statement_at(function, live.line) if function is not None else None
     return function is not None and statement is not None and is_reraise(statement, function)
 
 
 def record(live: LiveFrame) -> Frame:
-    """The frame as a value, its function's source with it."""
+    """The frame as a record, with the source of its function."""
     file = live.file or ""
     return Frame(
         file=file,
@@ -239,13 +239,13 @@ def record(live: LiveFrame) -> Frame:
 
 
 def function_name(code: CodeType) -> str:
-    """The qualified name; of a comprehension that of its function (since Python 3.12 they share a frame)."""
+    """The qualified name; for a comprehension that of its function (since Python 3.12 they share a frame)."""
     return _COMPREHENSION.sub("", code.co_qualname) or code.co_qualname
 
 
 # Where live objects come from: their namespaces, and the places in the project that define them.
 
-#: Stands for "not known".
+#: Means "unknown".
 MISSING: Any = object()
 #: Of a class, whatever its metaclass says: its own namespace, itself with its bases, and its qualified name.
 namespace_of = vars(type)["__dict__"].__get__
@@ -257,13 +257,13 @@ _BUILTIN = GetSetDescriptorType, MemberDescriptorType
 
 
 class Namespaces:
-    """The names that a piece of code sees, inner ones first."""
+    """The namespaces that a piece of code sees, inner ones first."""
 
     def __init__(self, inner: Mapping[str, Any], outer: Mapping[str, Any]) -> None:
         self._namespaces = (inner, outer, vars(builtins))
 
     def value(self, node: ast.expr) -> Any:
-        """The object that a name or a chain of attributes stands for, or :data:`MISSING`."""
+        """The object that a name or a chain of attributes refers to, or :data:`MISSING`."""
         match node:
             case ast.Name(id=name):
                 return next((names[name] for names in self._namespaces if name in names), MISSING)
@@ -292,15 +292,15 @@ def _static(owner: Any, attr: str) -> Any:
 
 
 def class_attribute(cls: type, name: str) -> Any:
-    """What the class or the nearest of its bases binds the name to, or :data:`MISSING`."""
+    """The value of a name in the class or its nearest base, or :data:`MISSING`."""
     return next((names[name] for names in map(namespace_of, bases_of(cls)) if name in names), MISSING)
 
 
 class InstanceLayout(NamedTuple):
-    """Where the instances of a class hold their attributes.
+    """Where the instances of a class store their attributes.
 
     :ivar slots: by name, those of the last base first.
-    :ivar namespace: gets the ``__dict__`` of an instance; None if there is none, or the program's own.
+    :ivar namespace: returns the ``__dict__`` of an instance; None if there is none, or if the program defines it.
     """
 
     slots: Mapping[str, MemberDescriptorType]
@@ -320,9 +320,9 @@ def layout_of(cls: type) -> InstanceLayout:
 
 
 def instance_fields(owner: Any, layout: InstanceLayout | None = None) -> dict[str, Any]:
-    """The attributes that an instance itself holds, those in slots first.
+    """The attributes of an instance itself, those in slots first.
 
-    :param layout: that of its class, where it is known.
+    :param layout: of its class, if known.
     """
     layout = layout or layout_of(type(owner))
     held = {name: slot_value(slot, owner) for name, slot in layout.slots.items()}
@@ -341,20 +341,20 @@ def slot_value(slot: MemberDescriptorType, owner: Any) -> Any:
 
 
 def file_of_class(cls: type) -> str:
-    """The file of the module that the class names as its own; empty if that is unknown."""
+    """The file of the module in ``__module__`` of the class; empty if unknown."""
     return file_of_module(namespace_of(cls).get("__module__"))
 
 
 def file_of_module(name: Any) -> str:
-    """The file that the module of a name was loaded from; empty if that is unknown."""
+    """The file of a loaded module, by its name; empty if unknown."""
     module = sys.modules.get(name) if type(name) is str else None
     filename = variables_of(module).get("__file__") if issubclass(type(module), ModuleType) else None
     return filename if type(filename) is str else ""
 
 
-# From live functions and classes to the place in the project that defines them.
+# The definitions of live functions and classes in the project.
 # Objects are looked at by their exact type, never by ``isinstance`` or an attribute that their class may have
-# changed: a proxy that makes what it stands for when asked for its class would be made by the asking.
+# changed: a lazy proxy would create its object when asked for its class.
 
 _LINES = 20
 _CALLS = 6
@@ -364,7 +364,7 @@ _GETTER = vars(property)["fget"].__get__
 
 
 class _Module(NamedTuple):
-    """A file of the project, by its path below the root as well, and what is in it."""
+    """A file of the project, its path relative to the root, and its content."""
 
     filename: str
     file: str
@@ -372,7 +372,7 @@ class _Module(NamedTuple):
 
 
 def origin_of(found: Any, project: ProjectCode) -> Origin | None:
-    """The project function or class behind an object; None for everything else."""
+    """The definition of an object in the project: a function or class; None for anything else."""
     function = unwrap(found)
     if type(function) is FunctionType:
         return origin_of_function(function, project)
@@ -442,9 +442,9 @@ def _origin(function: FunctionType, file: str) -> Origin:
 
 
 def origin_of_class(cls: type, project: ProjectCode) -> Origin | None:
-    """What makes the instances, if that is the project's: its ``__init__``, or the one it inherits; else the class.
+    """The project's ``__init__`` of the class, own or inherited; else the class.
 
-    An inherited member has the name of the class: two classes of one base are two things.
+    An inherited one is named after the class, so that two classes with one base stay apart.
     """
     base = next(each for each in bases_of(cls) if "__init__" in namespace_of(each))  # the last of all has one
     made = namespace_of(base)["__init__"]
@@ -455,9 +455,9 @@ def origin_of_class(cls: type, project: ProjectCode) -> Origin | None:
 
 
 def origin_of_attribute(cls: type, attribute: str, project: ProjectCode) -> Origin | None:
-    """Where the instances of a class of the project get an attribute: it, or one of its bases, assigns it.
+    """The assignment of an attribute in a class of the project or its bases.
 
-    It goes by the name of the class all the same. Where nothing assigns it, as far as can be read, the class is shown.
+    It is named after the class. Without a visible assignment, the class is returned.
     """
     name = f"{qualname_of(cls)}.{attribute}"
     key = attribute, *(_name(base) for base in bases_of(cls))
@@ -469,7 +469,7 @@ def origin_of_attribute(cls: type, attribute: str, project: ProjectCode) -> Orig
 
 
 def _assigning(cls: type, attribute: str, name: str, project: ProjectCode) -> Origin | None:
-    """The assignment of the attribute in the class, and some lines around it, under the name."""
+    """The assignment of the attribute in the class, with some lines around it."""
     read = _read(cls, project)
     at = assignment(read.parsed, qualname_of(cls), attribute) if read is not None else None
     if read is None or at is None:
@@ -482,7 +482,7 @@ def _assigning(cls: type, attribute: str, name: str, project: ProjectCode) -> Or
 
 
 def _of_class(cls: type, name: str, project: ProjectCode) -> Origin | None:
-    """The first lines of the class, under the name."""
+    """The first lines of the class."""
     read = _read(cls, project)
     node = class_named(read.parsed, qualname_of(cls)) if read is not None else None
     if read is None or node is None:
@@ -498,13 +498,13 @@ def _at(read: _Module, line: int, name: str, source: Source | None, body: Source
 
 
 def _name(cls: type) -> str:
-    """Its module and name: the class itself as a key could run the program's code, and would be kept alive."""
+    """Module and name of the class. The class itself as a key could run code of the program, and would stay alive."""
     module = namespace_of(cls).get("__module__")
     return f"{module if type(module) is str else ''}:{qualname_of(cls)}"
 
 
 def _read(cls: type, project: ProjectCode) -> _Module | None:
-    """The module of the class, if it is a file of the project that can be parsed."""
+    """The module of the class, if it is in a parsable file of the project."""
     filename = file_of_class(cls)
     file = project.relative(filename) if filename else None
     index = index_of(filename) if file else None
@@ -517,7 +517,7 @@ _MODULE = vars(type)["__module__"].__get__
 
 
 class FrameLookup:
-    """Resolves expressions to project functions, by the namespaces of one frame, which are in ``names``.
+    """Resolves expressions to project functions, by the namespaces of one frame (``names``).
 
     Attributes are read statically: no ``__getattr__``, property or descriptor of the program is run.
 
@@ -547,7 +547,7 @@ class FrameLookup:
         return origin_of_attribute(cls, node.attr, self._project)
 
     def _fixture(self, node: ast.Name) -> Origin | None:
-        """The fixture behind a parameter whose value is data and so does not show its own origin."""
+        """The fixture of a parameter whose value is plain data, from which its origin cannot be seen."""
         if node.id not in self._fixtures or node.id not in self._locals:
             return None
         if _MODULE(type(self._locals[node.id])) != "builtins":

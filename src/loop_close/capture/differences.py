@@ -1,7 +1,7 @@
-"""Where two values differ, read statically: no code of the program is run.
+"""Where two values differ, found without running code of the program.
 
-Values of builtin types, named tuples, dataclasses and attrs classes are compared as Python does it. A class may compare
-its instances by code of its own. That code is not asked: what differs in their attributes is then a possible reason.
+Values of builtin types, named tuples, dataclasses and attrs classes are compared as Python compares them. A class may
+have an ``__eq__`` of its own, which is not called: a difference in the attributes is then only a possible reason.
 """
 
 from __future__ import annotations
@@ -43,25 +43,25 @@ from loop_close.text.redact import mark, redact
 MAX_DIFFERENCES = 3
 _MAX_PATH = 200
 _MAX_KEY = 60
-#: The most pairs that are compared, how deep, and how many items of one container are read.
+#: Limits: pairs to compare, depth, and items of one container.
 _STEPS = 20_000
-#: With so many in a session, of each test only the first few are compared: a suite may fail in each of its tests.
+#: After so many in a session, only the first few of each test are compared, because every test of a suite may fail.
 _IN_SESSION = 200_000
 _FEW = 1_000
 _DEPTH = 40
 _MOST = 100_000
-#: So many items are compared at once, where they are all numbers and strings.
+#: The number of items that are compared at once if all are numbers and strings.
 _CHUNK = 1_000
-#: So many that are only looked at cost as much as one pair.
+#: The number of such items that counts as one pair.
 _PER_STEP = 20
-#: Of a longer string only the part around the first difference is shown.
+#: Longer strings are shown only around the first difference.
 _WHOLE = 60
 _BEFORE = 20
 _AROUND = 4_000
-#: How many frames with failing comparisons are remembered, and how many comparisons of each.
+#: Limits of what is remembered: frames with failing comparisons, and comparisons of each.
 _FRAMES = 16
 _EVENTS = 8
-#: What lies on the stack between an assertion and the plugin.
+#: The modules on the stack between an assertion and the plugin.
 _RUNNERS = ("pluggy", "_pytest", "loop_close")
 _IDENTITY = vars(object)["__eq__"]
 #: unittest's methods for two values that have to be equal, with the names that they give to the two.
@@ -79,11 +79,11 @@ _METHODS = {
 class _Kind(NamedTuple):
     """How the instances of a class are compared.
 
-    :ivar family: as what: a builtin container, or the class of its own; None for what has no parts.
-    :ivar equality: what decides: the parts, nothing but the identity, or code of the program.
-    :ivar scalar: makes a plain number or string of an instance; None for other classes.
-    :ivar names: the attributes that are compared; None for all of them.
-    :ivar layout: where they are held.
+    :ivar family: a builtin container, or the class itself; None if it has no parts.
+    :ivar equality: decided by the parts, by the identity only, or by code of the program.
+    :ivar scalar: converts an instance to a plain number or string; None for other classes.
+    :ivar names: the attributes that are compared; None for all.
+    :ivar layout: where they are stored.
     """
 
     family: Any = None
@@ -99,8 +99,8 @@ _PLAIN_KIND = _Kind(scalar=lambda value: value)
 class Found(NamedTuple):
     """Where two values differ.
 
-    :ivar certain: places that differ for Python, in order.
-    :ivar possible: places that differ where code of the program decides; empty if there are certain ones.
+    :ivar certain: differences by the rules of Python, in order.
+    :ivar possible: differences where code of the program decides; empty if there are certain ones.
     """
 
     certain: tuple[Difference, ...] = ()
@@ -108,15 +108,15 @@ class Found(NamedTuple):
 
 
 def differences(left: Any, right: Any, texts: Texts, steps: int = _STEPS) -> Found:
-    r"""Where two values first differ, at most :data:`MAX_DIFFERENCES` places, from their parts.
+    r"""The first differences of two values, at most :data:`MAX_DIFFERENCES`.
 
-    A path is what Python appends to an expression for the value: ``["lines"][17].qty``. A part that only one side
-    has is empty on the other. Two lists of unequal length differ at the first index where they do. If that is not the
-    end of the shorter, their lengths follow, as ``3 items``. Of two sets each text shows the items that only that set
-    holds. Of long strings it is the first line that differs, ``.split("\n")[3]``, or the part around the difference,
+    A path is an expression relative to the value: ``["lines"][17].qty``. The text of a side without the part is
+    empty. Two lists are reported at the first index that differs, followed by their lengths, as ``3 items``, if that
+    is not the end of the shorter one. For two sets each text has the items that only this set contains. Long strings
+    are reported by the first line that differs, ``.split("\n")[3]``, or by the part around the difference,
     ``[120:180]``.
 
-    :param steps: the most pairs that are compared.
+    :param steps: the number of pairs to compare at most.
     """
     return _walked(left, right, texts, steps).found()
 
@@ -128,7 +128,7 @@ def _walked(left: Any, right: Any, texts: Texts, steps: int) -> _Walk:
 
 
 class _Walk:
-    """Compares two values part by part, as long as its steps last."""
+    """Compares two values part by part, with a limit on the number of steps."""
 
     def __init__(self, texts: Texts, steps: int) -> None:
         self._texts = texts
@@ -141,11 +141,11 @@ class _Walk:
 
     @property
     def left(self) -> int:
-        """How many steps are left."""
+        """The number of steps that are left."""
         return max(0, self._steps)
 
     def found(self) -> Found:
-        """What was found. Of one pair that cannot be compared and nothing else that differs, it is that pair."""
+        """The result. If nothing differs but one pair that cannot be compared, it is that pair."""
         if self._certain or self._steps <= 0:
             return Found(tuple(self._certain))
         is_only = len(self._unknown) == 1 and self._unknown[0].path
@@ -158,7 +158,7 @@ class _Walk:
     def compare(self, left: Any, right: Any, path: str, depth: int, *, is_certain: bool) -> None:
         """Compare two values.
 
-        :param is_certain: nothing around them is compared by code of the program.
+        :param is_certain: no container around them is compared by code of the program.
         """
         self._steps = 0 if depth > _DEPTH else self._steps - 1
         if _is_alike(left, right, is_inside=bool(path)) or self._is_done:
@@ -248,7 +248,7 @@ class _Walk:
             self._part(one, two, f"{path}[{index}]", depth, is_certain=is_certain)
 
     def _unequal(self, left: list[Any], right: list[Any], shorter: int) -> Iterator[int]:
-        """The indices that have to be looked at: equal numbers and strings are passed over."""
+        """The indices to compare; equal numbers and strings are skipped."""
         for start in range(0, shorter, _CHUNK):
             end = min(start + _CHUNK, shorter)
             some, others = left[start:end], right[start:end]
@@ -292,7 +292,7 @@ class _Walk:
             self._put(Difference(path=self._path(path), left=texts[0], right=texts[1]), found)
 
     def _known(self, pairs: list[tuple[Any, Any]]) -> dict[Any, tuple[Any, Any]]:
-        """Pairs of a key and a value by what the key is known by; all, or as many as there are steps."""
+        """Pairs of key and value by the identifier of the key, as many as there are steps."""
         self._steps -= len(pairs) // _PER_STEP
         if len(pairs) == _MOST:
             self._steps = 0
@@ -301,7 +301,7 @@ class _Walk:
         return {self._lookup(pair[0]): pair for pair in pairs[: max(self._steps, 0)]}
 
     def _lookup(self, value: Any) -> Any:
-        """What a key or an item is known by: itself where it can be hashed without running code of the program."""
+        """The identifier of a key or an item: itself if it can be hashed without running code of the program."""
         self._steps -= 1
         if is_atom(value):
             return value
@@ -311,7 +311,7 @@ class _Walk:
         return _KnownValue(kind.equality == "identity", id(value))
 
     def _scalars(self, a: Any, b: Any, left: Any, right: Any, path: str, *, is_certain: bool) -> None:
-        """Compare two values that are, or derive from, plain ones: ``left`` and ``right``."""
+        """Compare two scalars, or instances of classes derived from one, by their plain values."""
         if _is_equal(left, right):
             return
         is_text = type(left) is type(right) and type(left) in (str, bytes)
@@ -321,7 +321,7 @@ class _Walk:
             self._add(path, a, b, is_certain=is_certain)
 
     def _in_text(self, left: Any, right: Any, path: str) -> Difference:
-        """Where two strings differ: the line, or the part around the first character."""
+        """The difference of two strings: the line, or the part around the first character that differs."""
         at, label, first = _first_difference(left, right), path, 0
         ends = [len(left), len(right)]
         if type(left) is str and ("\n" in left or "\n" in right):
@@ -339,7 +339,7 @@ class _Walk:
         return Difference(path=self._path(path), left=shown[0], right=shown[1])
 
     def _piece(self, text: Any, start: int, end: int, label: str) -> str:
-        """The part of a string as a literal; empty below zero. A part of a credential is not shown."""
+        """A part of a string as a literal; empty below zero. Parts of credentials are not shown."""
         if end < 0:
             return ""
         around, piece = text[max(0, start - _AROUND) : end + _AROUND], text[start:end]
@@ -350,7 +350,7 @@ class _Walk:
         return self._texts.fit(repr(piece[:_AROUND]), label)
 
     def _key(self, key: Any) -> str:
-        """How Python spells the item of a key, strings in double quotes."""
+        """The subscript of a key as Python code, with strings in double quotes."""
         if type(key) is not str:
             return f"[{self._texts.of(key)}]"
         text = repr(key[: _MAX_KEY + 1])
@@ -368,7 +368,7 @@ class _Walk:
         self._put(self._difference(path, left, right), self._certain if is_certain else self._possible)
 
     def _add_unknown(self, path: str, left: Any, right: Any) -> None:
-        """Two values that only code of the program could compare."""
+        """Add a pair that only code of the program could compare."""
         if len(self._unknown) < 2:
             self._unknown.append(self._difference(path, left, right))
 
@@ -382,26 +382,26 @@ class _Walk:
 
 
 class _KnownValue(NamedTuple):
-    """A key or an item that is known by nothing but its identity; to be equal it may also ask code of the program."""
+    """A key or an item that is identified only by identity, because its equality may run code of the program."""
 
     is_by_identity: bool
     identity: int
 
 
 def _items(value: Any) -> list[Any]:
-    """The items of a container, those of a dict with their keys."""
+    """The items of a container; those of a dict with their keys."""
     base = base_of(type(value))
     return list(islice(dict.items(value) if base is dict else base.__iter__(value), _MOST))
 
 
 def _are_sure(left: Iterable[Any], right: Iterable[Any]) -> bool:
-    """Whether what only one side has is not equal to something of the other by code of the program."""
+    """Whether items of one side only cannot be equal to one of the other by code of the program."""
     lone = set(left) ^ set(right)
     return all(each.is_by_identity for each in lone if type(each) is _KnownValue)
 
 
 def _is_alike(left: Any, right: Any, *, is_inside: bool = True) -> bool:
-    """Whether two values are the same, or equal numbers or strings. Containers take NaN for equal to itself."""
+    """Whether two values are identical, or equal numbers or strings. In containers NaN is equal to itself."""
     if left is right:
         return is_inside or type(left) is not float
     return are_atoms((left, right)) and bool(left == right)
@@ -424,7 +424,7 @@ def _is_equal(left: Any, right: Any) -> bool:
 
 
 def _first_difference(left: Any, right: Any) -> int:
-    """The first index at which two strings differ; that of the end of the shorter one where it begins the other."""
+    """The first index at which two strings differ; the length of the shorter one if it is a prefix."""
     low, high = 0, min(len(left), len(right))
     while low < high:
         middle = (low + high + 1) // 2
@@ -441,9 +441,9 @@ def _end_of_line(text: str, at: int) -> int:
 
 
 class _Event(NamedTuple):
-    """A comparison in a failing assertion. No object of the program is held.
+    """A comparison in a failing assertion, without references to objects of the program.
 
-    :ivar instruction: where the code was; within one assertion it only grows.
+    :ivar instruction: offset in the bytecode; it only grows within one assertion.
     """
 
     code: CodeType
@@ -453,10 +453,10 @@ class _Event(NamedTuple):
 
 
 class Comparisons:
-    """Where the values of failing assertions differ, from pytest's hook to the reading of the exception.
+    """The differences of failing assertions, kept from pytest's hook until the exception is read.
 
-    An assertion that fails may be caught. So what was found is kept by the frame that asserted: this is the innermost
-    frame of the traceback that belongs to it.
+    A failing assertion may be caught. So the differences are stored by the frame of the assertion, which is the
+    innermost frame of its traceback.
     """
 
     def __init__(self) -> None:
@@ -468,9 +468,9 @@ class Comparisons:
         return bool(self._events)
 
     def saw(self, frame: FrameType | None, left: Any, right: Any, texts: Texts) -> None:
-        """Compare what an assertion compared with ``==``.
+        """Compare the two values that an assertion compared with ``==``.
 
-        :param frame: one that the assertion called, as the caller's own.
+        :param frame: the frame of the caller, which the assertion called.
         """
         while frame is not None and _package(frame) in _RUNNERS:
             frame = frame.f_back
@@ -486,7 +486,7 @@ class Comparisons:
             del self._events[next(iter(self._events))]
 
     def _found(self, left: Any, right: Any, texts: Texts) -> Found:
-        """Where they differ. A test that catches its assertions, as one that polls, gets half of the rest each time."""
+        """The differences. A test that catches its assertions, as one that polls, gets half of the rest each time."""
         steps = self._left // 2
         if steps <= 0:
             return Found()
@@ -497,13 +497,13 @@ class Comparisons:
         return walk.found()
 
     def of(self, live: LiveFrame, statement: ast.stmt) -> list[Found]:
-        """What was found for the assertion that failed in a frame; empty if it compared nothing."""
+        """The differences of the assertion that failed in a frame; empty if it compared nothing."""
         lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
         events = self._events.get(id(live.frame), ())
         return [event.found for event in events if event.code is live.code and event.line in lines]
 
     def forget(self) -> None:
-        """Another test begins."""
+        """Drop the comparisons at the start of another test."""
         self._events.clear()
         self._left = _STEPS if self._spent < _IN_SESSION else _FEW
 
@@ -516,11 +516,11 @@ def _package(frame: FrameType) -> str:
 def differences_of(
     live: Sequence[LiveFrame], statement: ast.stmt | None, comparisons: Comparisons | None, texts: Texts
 ) -> tuple[Difference, ...]:
-    """Where the two values differ that an assertion compared with ``==``; empty for other assertions.
+    """The differences of the two values that an assertion compared with ``==``; empty for other assertions.
 
     :param live: the frames of the traceback, outermost first.
-    :param statement: the one that failed in the last of them.
-    :param comparisons: what pytest showed; without it both values are read where the statement names them.
+    :param statement: the failing statement in the last frame.
+    :param comparisons: the comparisons that pytest showed; without it both values are read from the frame.
     """
     pair = _of_unittest(live)
     if pair is not None:
@@ -547,19 +547,19 @@ def differences_of(
 
 
 def _named(difference: Difference, sides: Sequence[ast.expr], texts: Texts) -> Difference:
-    """The difference without credentials that only the names in the assertion give away."""
+    """The difference without credentials that can be recognized only by the names in the assertion."""
     one, two = (f"{ast.unparse(side)}{difference.path}" for side in sides)
     left, right = texts.fit(difference.left, one), texts.fit(difference.right, two)
     return replace(difference, left=left, right=_other(left, right))
 
 
 def _other(left: str, right: str) -> str:
-    """The text of the right one, which differs, though its text may not show it."""
+    """The text of the right value, made different if both texts are the same."""
     return f"another {right}" if left == right else right
 
 
 def _of_unittest(live: Sequence[LiveFrame]) -> tuple[Any, Any] | None:
-    """The two values that one of unittest's methods was given."""
+    """The two arguments of one of unittest's methods."""
     module = sys.modules.get("unittest.case")
     for each in live:
         names = _METHODS.get(each.code.co_name)

@@ -1,4 +1,4 @@
-"""Describe an exception: its message, chain and project frames, with the source of each."""
+"""Exceptions as records: message, chain and project frames, with the source of each."""
 
 from __future__ import annotations
 
@@ -69,17 +69,17 @@ def describe(
     fixtures: Collection[str] = (),
     comparisons: Comparisons | None = None,
 ) -> Raised:
-    """Everything about ``exc`` that the project's files can explain.
+    """The record of an exception, with the source in the project.
 
-    :param fixtures: names of the fixtures of the test it was raised in.
-    :param comparisons: what the assertions of the test compared.
+    :param fixtures: names of the fixtures of the test.
+    :param comparisons: comparisons of the failing assertions of the test.
     """
     return _Reader(project, SiteFinder(project, fixtures), comparisons).read(exc, MAX_LINKS)
 
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads an exception and its relatives, each once: they may hold each other."""
+    """Reads an exception and its causes and contexts, each once, because they may form a cycle."""
 
     project: ProjectCode
     sites: SiteFinder
@@ -110,14 +110,14 @@ class _Reader:
         return replace(raised, **relatives)
 
     def _site(self, exc: BaseException, own: list[LiveFrame]) -> Site | None:
-        """The failing statement; of a syntax error the place in the file, which no frame runs in."""
+        """The failing statement; for a syntax error the position in the file, for which there is no frame."""
         if isinstance(exc, SyntaxError) and isinstance(exc.filename, str) and exc.lineno:
             file = self.project.relative(exc.filename)
             source = source_between(exc.filename, max(1, exc.lineno - _BEFORE), exc.lineno + 1, exc.lineno)
             if file:
                 return Site(frame=Frame(file=file, line=exc.lineno, function="", source=source))
         site = self.sites.find(own, is_assertion=_is_assertion(exc))
-        # A recursion without end stops wherever the stack does, so its values there are by chance.
+        # An infinite recursion ends at the limit of the stack, so the values there are arbitrary.
         return replace(site, values=()) if site is not None and isinstance(exc, RecursionError) else site
 
     def _differences(self, exc: BaseException, live: list[LiveFrame]) -> tuple[Difference, ...]:
@@ -139,14 +139,14 @@ class _Reader:
         }
 
     def _relative(self, exc: BaseException | None, links: int) -> Raised | None:
-        """The record of another exception; None when it was read already or lies too far."""
+        """The record of a related exception; None if it was read before or is nested too deeply."""
         if exc is None or links < 0 or id(exc) in self.seen or len(self.seen) >= MAX_RECORDS:
             return None
         return self.read(exc, links)
 
 
 def _safely(compute: Any, default: Any) -> Any:
-    """The program's objects may do anything when touched, exit too; what cannot be read is left out."""
+    """Call a reader, and ignore all its errors: objects of the program may even exit when they are read."""
     try:
         return compute()
     except KeyboardInterrupt:
@@ -169,14 +169,14 @@ def _module_name(cls: type) -> str:
 
 
 def message_of(exc: BaseException) -> str:
-    """``str(exc)`` and its notes (PEP 678), bounded; a message that cannot be made says so."""
+    """``str(exc)`` and its notes (PEP 678), bounded; a placeholder if ``str`` fails."""
     text = _safely(lambda: _words(exc), f"<unprintable {type(exc).__name__}>")
     notes = _safely(lambda: [str(n) for n in getattr(exc, "__notes__", ())], [])
     return cut("\n".join([text, *notes]))
 
 
 def _words(exc: BaseException) -> str:
-    """The exception's text; for a missing fixture without the list of all there are."""
+    """The text of the exception; for a missing fixture without the list of available ones."""
     if type(exc).__name__ == "FixtureLookupError":
         return str(getattr(exc, "msg", None) or f"fixture '{getattr(exc, 'argname', '?')}' not found")
     return str(exc)
@@ -189,7 +189,7 @@ def _is_assertion(exc: BaseException) -> bool:
 
 
 def _template(exc: BaseException, live: list[LiveFrame]) -> str | None:
-    """The message's fixed part, when the frame that raised it spells one that fits."""
+    """The fixed part of the message, if the raising frame has a template that matches."""
     if not live:
         return None
     statement, scope = statement_of(live[-1])
@@ -198,7 +198,7 @@ def _template(exc: BaseException, live: list[LiveFrame]) -> str | None:
 
 
 def _details(exc: BaseException, live: list[LiveFrame], project: ProjectCode) -> Mapping[str, str]:
-    """What the exception says it is about; of what was raised in generated code also where."""
+    """Details in the attributes of the exception; the position if it was raised in generated code."""
     found: dict[str, Any] = {}
     if isinstance(exc, SyntaxError):
         found = _syntax_details(exc, project)
@@ -219,7 +219,7 @@ def _details(exc: BaseException, live: list[LiveFrame], project: ProjectCode) ->
 
 
 def _syntax_details(exc: SyntaxError, project: ProjectCode) -> dict[str, Any]:
-    """The place and the text there: of a long line the part around the column, which counts within that part."""
+    """Position and text of a syntax error. A long line is cut around the column, which then counts within the part."""
     path = project.relative(exc.filename) if isinstance(exc.filename, str) else None
     text, column = exc.text, exc.offset
     if type(text) is str and len(text) > _MAX_TEXT:
@@ -230,7 +230,7 @@ def _syntax_details(exc: SyntaxError, project: ProjectCode) -> dict[str, Any]:
 
 
 def _generated(live: list[LiveFrame]) -> list[str]:
-    """The last frames in code that a program made itself, where no frame of the project follows: outermost first."""
+    """The last frames in generated code, if no frame of the project follows; outermost first."""
     last = next((n for n, each in enumerate(reversed(live)) if each.file is not None), len(live))
     inner = live[len(live) - last :]
     made = [each for each in inner if _GENERATED.match(each.code.co_filename)]
@@ -240,7 +240,7 @@ def _generated(live: list[LiveFrame]) -> list[str]:
 
 
 def _import_details(exc: ImportError) -> dict[str, Any]:
-    """The missing module, or the missing name and the module that lacks it (``name_from`` is new in 3.12)."""
+    """The missing module; or the missing name and its module (``name_from`` is new in 3.12)."""
     lacks = _CANNOT_IMPORT.search(str(exc))
     if lacks:
         return {"name": lacks["name"], "owner": lacks["module"]}
@@ -256,11 +256,11 @@ def _owner(obj: Any) -> str:
 
 
 def _path_text(filename: Any) -> str:
-    """The path of an OSError, which may also be a descriptor or nothing."""
+    """The path of an OSError; its attribute may also be a descriptor or None."""
     return os.fsdecode(filename) if isinstance(filename, str | bytes | os.PathLike) else ""
 
 
-# Read any exception that pytest hands out: its own wrappers are looked through.
+# Read any exception of pytest, without its wrappers.
 
 
 def describe_any(
@@ -341,7 +341,7 @@ def _frame(exc: Any, project: ProjectCode) -> Frame | None:
 
 # The statement that a failure is about, and the origins of its values.
 
-#: Names by which people call functions that judge what they are given.
+#: Usual names of functions that check their arguments.
 _CHECKER = re.compile(r"(?:^|_)(?:check|assert|expect|verify|ensure|require|should|must)(?:_|$|[A-Z])", re.I)
 _MAX_STATEMENT = 300
 _EXPRESSIONS = ("<lambda>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
@@ -350,9 +350,9 @@ _NO_SOURCE = ast.Module(body=[], type_ignores=[])
 
 @dataclass(frozen=True, slots=True)
 class FramePlace:
-    """Where a frame stopped, in syntax: the function (or module) and the statement.
+    """The function (or module) and the statement at which a frame stopped.
 
-    :ivar opaque: names whose values come from a caller that is not seen.
+    :ivar opaque: names whose values come from a caller that is not known.
     """
 
     live: LiveFrame
@@ -363,7 +363,7 @@ class FramePlace:
 
 @dataclass(frozen=True, slots=True)
 class _Without:
-    """A lookup that does not know the helpers that were walked out of: they are not under test."""
+    """A lookup that ignores the helpers that were skipped, because they are not under test."""
 
     helpers: set[tuple[str, str]]
     lookup: FrameLookup
@@ -390,11 +390,11 @@ class SiteFinder:
     def find(self, frames: list[LiveFrame], *, is_assertion: bool) -> Site | None:
         """The innermost project statement that a failure is about.
 
-        An assertion helper (its verdict depends on what it was given) hands the question to its caller: fifteen
-        calls of one ``check()`` are about fifteen things. So does a function that only raises what it was given.
+        For an assertion helper, whose result depends on its arguments, it is the statement of the caller: fifteen
+        calls of one ``check()`` are fifteen sites. The same holds for a function that only raises its argument.
 
         :param frames: project frames, outermost first.
-        :param is_assertion: an ``AssertionError`` or ``pytest.fail``: a verdict, not an accident.
+        :param is_assertion: an ``AssertionError`` or ``pytest.fail``, not an unexpected exception.
         """
         shown = [f for f in frames if not is_hidden(f.frame)] or frames
         shown = shown if is_assertion else _without_callbacks(shown)
@@ -439,7 +439,7 @@ class SiteFinder:
 
 
 def place_of(live: LiveFrame) -> FramePlace:
-    """The statement at which a frame stopped, and what it belongs to."""
+    """The statement at which a frame stopped, and its function."""
     function = function_of(live.code)
     index = index_of(live.code.co_filename)
     if function is not None or index is None:
@@ -452,13 +452,13 @@ def place_of(live: LiveFrame) -> FramePlace:
 
 
 def _without_callbacks(frames: list[LiveFrame]) -> list[LiveFrame]:
-    """Up to the code under test, where that called back into the test: it chose the arguments."""
+    """The frames up to the code under test, if that called back into the test: it chose the arguments."""
     inner = next((n for n, live in enumerate(reversed(frames)) if not is_test_file(live.file or "")), 0)
     return frames[: len(frames) - inner]
 
 
 def _expressions(live: LiveFrame, statement: ast.stmt, is_assertion: bool) -> list[ast.expr]:
-    """What to trace: for an accident the very operand, from the instruction's columns."""
+    """The expressions to trace: for an unexpected exception only the operand, by the columns of the instruction."""
     node = expression_at(statement, live.span) if live.span and not is_assertion else None
     if isinstance(node, ast.Attribute | ast.Subscript):
         return [node.value]
@@ -470,7 +470,7 @@ def _expressions(live: LiveFrame, statement: ast.stmt, is_assertion: bool) -> li
 
 
 def _judges_arguments(place: FramePlace, is_assertion: bool) -> bool:
-    """Whether the function passes judgement on its arguments, so that the call is what matters."""
+    """Whether the function checks its arguments, so that its call is the failing statement."""
     function, statement = place.scope, place.statement
     if not isinstance(function, Function) or statement is None or function.name.startswith("test"):
         return False
@@ -483,5 +483,5 @@ def _judges_arguments(place: FramePlace, is_assertion: bool) -> bool:
 
 @lru_cache(maxsize=512)
 def _text(statement: ast.stmt) -> str:
-    """The statement on one line; of a compound one its header."""
+    """The statement on one line; for a compound one the header."""
     return ast.unparse(statement).split("\n", 1)[0][:_MAX_STATEMENT]

@@ -1,4 +1,4 @@
-"""What is nearest to a name that a program lacks, and the file that should define it.
+"""The nearest existing names for a missing one, and the file that should define it.
 
 Everything is read statically: no ``__dir__``, ``__getattr__``, property or comparison of the program is run.
 """
@@ -64,7 +64,7 @@ _OBJECT = vars(AttributeError)["obj"].__get__
 
 
 class Lack(NamedTuple):
-    """What is known of something missing.
+    """What is known about a missing name.
 
     :ivar nearest: existing names, the nearest first.
     :ivar details: for :attr:`loop_close.model.Raised.details`.
@@ -75,13 +75,13 @@ class Lack(NamedTuple):
 
 
 def nearest(wanted: str, names: Iterable[Any], *, by_words: bool = True) -> tuple[str, ...]:
-    """At most three of the names that may have been meant by ``wanted``, the nearest first.
+    """At most three names that ``wanted`` may be a misspelling of, the nearest first.
 
-    Case and underscores do not count, nor does the order of the words in a name. Where no name is spelled like it,
-    those that have one word more or less (``total`` and ``compute_total``), unless these are many. Private names are
-    proposed for private ones only. Of the names the first 2,000 are looked at; what is no exact ``str`` is passed over.
+    Case, underscores and the order of words do not matter. Without a similar name, those with one word more or less are
+    proposed (``total`` and ``compute_total``), unless they are many. Private names are proposed for private ones only.
+    Only the first 2,000 names are compared; instances of subclasses of ``str`` are skipped.
 
-    :param by_words: whether such names with a word more or less are proposed.
+    :param by_words: propose names with a word more or less.
     """
     if not 0 < len(wanted) <= _MAX_LENGTH:
         return ()
@@ -112,7 +112,7 @@ def nearest(wanted: str, names: Iterable[Any], *, by_words: bool = True) -> tupl
 
 
 def _is_part(words: list[str], others: list[str]) -> bool:
-    """Whether one name has the words of the other and one more, one of them long enough to mean something."""
+    """Whether one name has the words of the other and one more, with at least one long word."""
     few, many = sorted((words, others), key=len)
     return 0 < len(few) == len(many) - 1 and set(few) < set(many) and max(map(len, few)) >= _MIN_WORD
 
@@ -124,9 +124,9 @@ def _folded(name: str) -> str:
 def lacking(
     exc: BaseException, details: Mapping[str, str], live: list[LiveFrame], project: ProjectCode
 ) -> Lack:
-    """What is nearest to what the exception misses; empty for exceptions that miss nothing.
+    """The nearest names for what the exception reports as missing; empty for other exceptions.
 
-    :param details: what the exception itself says it is about.
+    :param details: details from the attributes of the exception.
     :param live: every frame of its traceback, outermost first.
     """
     kind, name = type(exc), details.get("name", "")
@@ -155,7 +155,7 @@ def _lack(near: tuple[str, ...], home: str | None) -> Lack:
 
 
 def _said(exc: BaseException, pattern: re.Pattern[str]) -> re.Match[str] | None:
-    """What the pattern finds in the message, as Python itself makes it."""
+    """The groups of a pattern in a message that Python created."""
     arguments = _ARGUMENTS(exc)
     return pattern.match(arguments[0]) if arguments and type(arguments[0]) is str else None
 
@@ -164,7 +164,7 @@ def _said(exc: BaseException, pattern: re.Pattern[str]) -> re.Match[str] | None:
 
 
 def _of_frame(exc: BaseException, name: str, live: LiveFrame, project: ProjectCode) -> Lack:
-    """A variable: the names that the code sees, an attribute of ``self``, or the module that has it."""
+    """For a variable: visible names, attributes of ``self``, or the module that defines it."""
     unbound = _said(exc, _UNBOUND)
     wanted = unbound["name"] if unbound else name
     if not wanted:
@@ -182,13 +182,13 @@ def _of_frame(exc: BaseException, name: str, live: LiveFrame, project: ProjectCo
 
 
 def _locals(frame: FrameType) -> Mapping[str, Any]:
-    """The local names; none of a class body whose metaclass made the namespace."""
+    """The local names; none for a class body with a namespace of its metaclass."""
     found = frame.f_locals
     return found if frame.f_code.co_flags & CO_OPTIMIZED or type(found) is dict else {}
 
 
 def _globals(frame: FrameType) -> Mapping[str, Any]:
-    """The global names; none if the program gave a mapping of its own, as to ``exec``."""
+    """The global names; none for a custom mapping, as with ``exec``."""
     return frame.f_globals if type(frame.f_globals) is dict else {}
 
 
@@ -227,7 +227,7 @@ def _file_of(module: ModuleType, project: ProjectCode) -> str | None:
 
 
 def _of_object(exc: BaseException, name: str, project: ProjectCode) -> Lack:
-    """An attribute of an instance, a class or a module."""
+    """For an attribute of an instance, a class or a module."""
     obj = _OBJECT(exc)
     if issubclass(type(obj), ModuleType):
         return _of_module(name, variables_of(obj), project, is_partial=_said(exc, PARTIAL) is not None)
@@ -245,7 +245,7 @@ def _names_in(obj: Any) -> Iterator[Any]:
 
 
 def _of_module(name: str, space: Mapping[str, Any], project: ProjectCode, *, is_partial: bool) -> Lack:
-    """A member of a module: what it holds, what its source binds where it is not loaded to its end, its submodules."""
+    """For a member of a module: its names, those in its source if it is only partly loaded, and its submodules."""
     filename = space.get("__file__")
     filename = filename if type(filename) is str else ""
     bound = _bound_in(filename, str(space.get("__name__"))) if is_partial and filename else frozenset()
@@ -259,9 +259,9 @@ def _of_module(name: str, space: Mapping[str, Any], project: ProjectCode, *, is_
 
 
 def _bound_in(filename: str, package: str = "") -> frozenset[str]:
-    """The names that a module's own statements bind, as its source has them.
+    """The names that the statements of a module bind, from its source.
 
-    :param package: the module's name, for also those that it imports from others.
+    :param package: name of the module, to include names that it imports from others.
     """
     index = index_of(filename)
     found: set[str] = set()
@@ -287,7 +287,7 @@ def _of_import(
 
 
 def _space_of(module: str, live: list[LiveFrame]) -> Mapping[str, Any]:
-    """What a module holds; one whose import failed is known by its frames alone."""
+    """The namespace of a module; after a failed import it is only in the frames."""
     loaded = sys.modules.get(module)
     if issubclass(type(loaded), ModuleType):
         space: Mapping[str, Any] = variables_of(loaded)
@@ -297,7 +297,7 @@ def _space_of(module: str, live: list[LiveFrame]) -> Mapping[str, Any]:
 
 
 def _of_import_path(name: str, live: list[LiveFrame], project: ProjectCode) -> Lack:
-    """A module: those beside it, or at the top those that can be imported; then the same name elsewhere."""
+    """For a module: its siblings, or the importable top-level modules; then the same name elsewhere."""
     parent, _, last = name.rpartition(".")
     if not parent:
         importable = chain(_modules_in(_import_path(project)), sys.stdlib_module_names)
@@ -310,19 +310,19 @@ def _of_import_path(name: str, live: list[LiveFrame], project: ProjectCode) -> L
 
 
 def _search_path(package: Mapping[str, Any]) -> list[str]:
-    """The folders of a package, by what it holds."""
+    """The folders of a package, from its namespace."""
     found = package.get("__path__")
     return [each for each in found[:20] if type(each) is str] if type(found) is list else []
 
 
 def _import_path(project: ProjectCode) -> list[str]:
-    """The folders that modules are imported from, those of the project first."""
+    """The folders of the import path, those of the project first."""
     folders = [os.path.abspath(each) for each in sys.path[:100] if type(each) is str and os.path.isdir(each)]
     return sorted(folders, key=lambda each: project.relative(os.path.join(each, "x.py")) is None)
 
 
 def _beside_import_path(name: str, project: ProjectCode) -> str | None:
-    """The module where it is in the project, in a folder that modules are not imported from."""
+    """The module in a folder of the project that is not on the import path."""
     known = {os.path.realpath(each) for each in _import_path(project)}
     for folder in ("", "src", "lib"):
         above = os.path.join(project.root, folder)
@@ -342,7 +342,7 @@ def _modules_in(folders: Iterable[str]) -> Iterator[str]:
 def _listed(folder: str, changed: int) -> tuple[str, ...]:
     """Names of the modules in a folder, sorted.
 
-    :param changed: when; a folder that has not changed is not read again.
+    :param changed: modification time; an unchanged folder is not read again.
     """
     found = set()
     with os.scandir(folder) as entries:
@@ -355,7 +355,7 @@ def _listed(folder: str, changed: int) -> tuple[str, ...]:
 
 
 def _fixtures(exc: BaseException) -> list[str]:
-    """The fixtures that pytest lists where it does not find one."""
+    """The available fixtures in pytest's message about a missing one."""
     made = getattr(exc, "formatrepr", None)
     listed = _FIXTURES.search(str(made().errorstring)) if made is not None else None
     return listed["names"].split(", ") if listed else []
@@ -365,13 +365,13 @@ def _fixtures(exc: BaseException) -> list[str]:
 
 
 def _failing(live: LiveFrame) -> ast.expr | None:
-    """The expression that failed, by the instruction's columns."""
+    """The failing expression, by the columns of the instruction."""
     statement, _ = statement_of(live)
     return expression_at(statement, live.span) if statement is not None and live.span else None
 
 
 def _of_mapping(exc: BaseException, live: LiveFrame, project: ProjectCode) -> Lack:
-    """A key of a dict: ``d[key]``, ``del d[key]`` and ``d.pop(key)``."""
+    """For a key of a dict: ``d[key]``, ``del d[key]`` and ``d.pop(key)``."""
     match _ARGUMENTS(exc), _failing(live):
         case (key,), ast.Subscript(value=owner) if type(key) in (str, int):
             pass
@@ -400,7 +400,7 @@ def _value(node: ast.expr, names: Namespaces) -> Any:
 
 
 def _nearest_keys(key: str | int, keys: list[str | int]) -> tuple[str, ...]:
-    """As Python writes them: the same text as the other type, then those that read alike; of numbers the next."""
+    """The nearest keys as Python code: the same text in another type, then similar ones; for numbers the closest."""
     same = [repr(each) for each in keys if type(each) is not type(key) and str(each) == str(key)]
     if type(key) is str:
         near = [repr(each) for each in nearest(key, keys)]
@@ -425,7 +425,7 @@ def _home_of_constant(owner: ast.expr, found: Any, live: LiveFrame, project: Pro
 
 
 def _of_call(exc: BaseException, live: LiveFrame, project: ProjectCode) -> Lack:
-    """An argument that a function does not take, or that its caller left out."""
+    """For an unexpected or a missing argument of a function."""
     said = _said(exc, _UNEXPECTED) or _said(exc, _ABSENT)
     function = _called(said["function"], live, project) if said else None
     if said is None or function is None:
@@ -441,13 +441,13 @@ def _of_call(exc: BaseException, live: LiveFrame, project: ProjectCode) -> Lack:
 
 
 def _parameters(code: CodeType) -> list[str]:
-    """Those that can be given by name."""
+    """The parameters that can be passed by name."""
     named = code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]
     return [name for name in named if name not in ("self", "cls")]
 
 
 def _called(qualname: str, live: LiveFrame, project: ProjectCode) -> FunctionType | None:
-    """The function of a qualified name: the one that the statement calls, else the only one of the project."""
+    """The function with a qualified name: the one that the statement calls, else the only one in the project."""
     node = _failing(live)
     names = Namespaces(_locals(live.frame), _globals(live.frame))
     called = names.value(node.func) if isinstance(node, ast.Call) else MISSING
@@ -460,7 +460,7 @@ def _called(qualname: str, live: LiveFrame, project: ProjectCode) -> FunctionTyp
 
 
 def _from_class(cls: Any, name: str) -> Any:
-    """What the class, or the first base that has it, defines under the name."""
+    """The member with this name of the class or its first base that has it."""
     spaces = map(namespace_of, bases_of(cls)) if issubclass(type(cls), type) else ()
     return next((space[name] for space in spaces if name in space), MISSING)
 
@@ -470,7 +470,7 @@ def _is_function(found: Any, qualname: str) -> bool:
 
 
 def _by_name(space: Mapping[str, Any], qualname: str) -> FunctionType | None:
-    """The function that a module holds under a qualified name."""
+    """The function with a qualified name in a module."""
     first, *rest = qualname.split(".")
     found = space.get(first, MISSING)
     for name in rest:

@@ -1,7 +1,7 @@
-"""Texts of values, and the values of the names in a statement, read statically: no code of the program is run.
+"""Texts of values, and the values of the names in a statement, without running code of the program.
 
-What is read are builtin types, the attributes that an instance itself holds, and the fields that dataclasses, attrs and
-named tuples declare. Classes are compared by identity: hashing or comparing one would run its metaclass.
+Read are builtin types, the attributes of instances themselves, and the declared fields of dataclasses, attrs and named
+tuples. Classes are compared by identity, because hashing or comparing one may run code of its metaclass.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ from loop_close.syntax.uses import checked_expressions
 from loop_close.text.normalize import display
 from loop_close.text.redact import clean
 
-#: The most characters of a value's text, and of the name of a value.
+#: Limits of the text of a value, and of its name, in characters.
 MAX_TEXT = 120
 _MAX_NAME = 80
 _MAX_NAMES = 6
-#: The most items of a container that are shown, and how deep containers are read.
+#: Limits of containers: items that are shown, and depth.
 _ITEMS = 10
 _LEVELS = 2
-#: Of a string more characters are read than are shown: half a credential no longer looks like one.
+#: More characters of a string are read than shown, because half a credential does not look like one.
 _ROOM = 4_000
 _INNER_ROOM = 1_000
-#: Sets are sorted by the texts of their items; larger ones are only counted.
+#: Sets up to this size are sorted by the texts of their items; larger ones are only counted.
 _SORTED = 100
-#: Of larger dicts no single item is read.
+#: Single items of larger dicts are not read.
 _MOST_KEYS = 10_000
 
 _Keys: Any = type({}.keys())
@@ -101,7 +101,7 @@ def is_atom(value: Any) -> bool:
 
 
 def are_atoms(values: Iterable[Any]) -> bool:
-    """Whether all are None, numbers or strings; as fast as can be."""
+    """Whether all are None, numbers or strings; optimized for speed."""
     return _ATOM_IDS.issuperset(map(id, map(type, values)))
 
 
@@ -111,7 +111,7 @@ def base_of(cls: type) -> Any:
 
 
 def class_name(cls: type) -> str:
-    """The name of a class, without that of its module or of what it is defined in."""
+    """The unqualified name of a class."""
     return str.__str__(qualname_of(cls)).rpartition(".")[2]
 
 
@@ -122,7 +122,7 @@ def tuple_names(cls: type) -> tuple[str, ...]:
 
 
 def declared_fields(cls: type) -> dict[str, tuple[bool, bool]] | None:
-    """The fields of a dataclass or an attrs class: whether each is shown, and whether it is compared; else None."""
+    """The fields of a dataclass or an attrs class, each with whether it is shown and compared; else None."""
     fields = class_attribute(cls, "__dataclass_fields__")
     if type(fields) is dict:
         plain = [field for field in fields.values() if type(field) is dataclasses.Field]
@@ -137,9 +137,9 @@ def declared_fields(cls: type) -> dict[str, tuple[bool, bool]] | None:
 
 
 class Texts:
-    """Texts of values: of the same value always the same, bounded, without credentials.
+    """Texts of values: deterministic, bounded, without credentials.
 
-    :param project: instances of its classes are shown with their attributes, those of most others by name.
+    :param project: instances of its classes are shown with their attributes, most others only by class name.
     """
 
     def __init__(self, project: ProjectCode) -> None:
@@ -150,17 +150,17 @@ class Texts:
     def of(self, value: Any, label: str = "") -> str:
         """The text of a value, at most :data:`MAX_TEXT` characters.
 
-        :param label: the name or path that it goes by: the value of a ``password`` is not shown.
+        :param label: its name or path: the value of a ``password`` is not shown.
         """
         return self.fit(self._raw(value, _LEVELS), label)
 
     def of_data(self, value: Any, label: str) -> str:
-        """The text of a value; empty for functions, classes, modules, and objects that have nothing to show."""
+        """The text of a value; empty for functions, classes, modules, and objects without anything to show."""
         text = self._raw(value, _LEVELS)
         return self.fit(text, label) if not text.startswith("<") or id(type(value)) in _WAITING else ""
 
     def of_set(self, items: Sequence[Any], label: str) -> str:
-        """The text of some items as a set; empty for none, and of very many only their number."""
+        """The text of items as a set; empty for none, only the number for very many."""
         if len(items) > _SORTED:
             return f"{len(items)} items"
         texts = sorted(self._raw(item, _LEVELS - 1, _INNER_ROOM) for item in items)
@@ -179,7 +179,7 @@ class Texts:
         return self._project.relative(file_of_class(cls)) is not None
 
     def _raw(self, value: Any, levels: int, room: int = _ROOM) -> str:
-        """The text as it is; that of what has nothing to show is a name in angle brackets."""
+        """The uncut text; a name in angle brackets for a value without anything to show."""
         cls = type(value)
         if is_plain(value):
             return _plain_text(value, room)
@@ -201,7 +201,7 @@ class Texts:
         return f"{class_name(cls)}({_joined(texts, levels)})"
 
     def _shown_fields(self, value: Any) -> Mapping[str, Any]:
-        """The attributes to show, public ones first; none of an instance of a foreign class."""
+        """The attributes to show, public ones first; none for an instance of a foreign class."""
         cls = type(value)
         names = tuple_names(cls)
         if names:
@@ -239,7 +239,7 @@ class Texts:
 
 
 def _joined(texts: Iterable[str], levels: int) -> str:
-    """The first texts with commas between them; an ellipsis for the rest, and for all of them below the last level."""
+    """The first texts, joined by commas; an ellipsis for the rest, and for everything below the last level."""
     shown: list[str] = []
     size = 0
     for text in texts if levels > 0 else ("…",):
@@ -252,7 +252,7 @@ def _joined(texts: Iterable[str], levels: int) -> str:
 
 
 def _member_text(cls: type, held: Mapping[str, Any]) -> str:
-    """The text of a member of an enumeration; of a combination of flags its number."""
+    """The text of an enum member; for a combination of flags its number."""
     name, number = held.get("_name_"), held.get("_value_", "")
     shown = f".{name}" if type(name) is str else f"({number!r})" if is_plain(number) else "(…)"
     return f"{class_name(cls)}{shown}"
@@ -289,7 +289,7 @@ def _literal(node: ast.expr) -> Any:
 
 
 def _attribute(owner: Any, name: str) -> Any:
-    """What an attribute holds, where no code runs to get it."""
+    """The value of an attribute that can be read without running code."""
     cls = type(owner)
     if issubclass(cls, ModuleType):
         return variables_of(owner).get(name, MISSING)
@@ -325,7 +325,7 @@ def _item(owner: Any, key: Any) -> Any:
 
 
 def _read_by(statement: ast.stmt) -> list[ast.AST]:
-    """The parts of a simple statement that are read: of an assignment not the object whose attribute is set."""
+    """The parts of a simple statement that are read, without the object whose attribute is assigned."""
     if isinstance(statement, ast.Assign):
         return [*(t for t in statement.targets if not isinstance(t, ast.Attribute)), statement.value]
     return [statement]
@@ -336,11 +336,11 @@ def named_values(
 ) -> tuple[tuple[str, str], ...]:
     """The names in a failing statement with the texts of their values, in its order, bounded.
 
-    Left out are functions, classes, modules, and objects that have nothing to show; also a name beside the literal that
-    it equals, and in tests ``self`` alone.
+    Left out are functions, classes, modules, and objects without anything to show; also a name that is compared with a
+    literal that it equals, and ``self`` in tests.
 
-    :param names: what the failing code sees.
-    :param in_expression: that code is a lambda or a comprehension: it knows the names that it binds itself.
+    :param names: the namespaces of the failing code.
+    :param in_expression: the code is a lambda or a comprehension, which has the names that it binds itself.
     """
     read = checked_expressions(statement) if hasattr(statement, "body") else _read_by(statement)
     inside = (node for part in read for node in ast.walk(part) if isinstance(node, _INNER_SCOPES))
@@ -368,7 +368,7 @@ def _text(node: ast.expr, name: str, names: Namespaces, texts: Texts) -> str:
 
 
 def _chains(node: ast.AST) -> Iterator[ast.expr]:
-    """The names, attributes and items below a node that are read, each as long as it is, in order."""
+    """The longest chains of names, attributes and items that are read below a node, in order."""
     match node:
         case ast.Name(ctx=ast.Load()):
             yield node
@@ -383,7 +383,7 @@ def _chains(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _links(node: ast.expr) -> Iterator[ast.expr]:
-    """A chain of attributes and items, then what it reads them from, to the name that it begins with."""
+    """A chain of attributes and items, then each of its prefixes, down to the first name."""
     yield node
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
@@ -391,7 +391,7 @@ def _links(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _root(node: ast.expr) -> str:
-    """The name that a chain of attributes and of items with constant keys begins with; empty for other expressions."""
+    """The first name of a chain of attributes and items with constant keys; empty for other expressions."""
     links = [*_links(node)]
     is_fixed = all(_literal(each.slice) is not MISSING for each in links if isinstance(each, ast.Subscript))
     return links[-1].id if is_fixed and isinstance(links[-1], ast.Name) else ""
@@ -407,7 +407,7 @@ def _bound_by(node: ast.AST) -> Iterator[str]:
 
 
 def _beside_literals(part: ast.AST) -> Iterator[tuple[str, str]]:
-    """What is compared with a literal, each with the text of that."""
+    """The expressions that are compared with a literal, each with the text of the literal."""
     for node in ast.walk(part):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
