@@ -43,14 +43,13 @@ def page(bench: Bench) -> Iterator[Row]:
     """Write the page of 500 runs of 2,000 tests, then load and scroll it where there is a browser."""
     from loop_close.emit.charts import svg
     from loop_close.page import page_of, read_timeline
-    from loop_close.store.reader import read
 
     runs, tests = bench.tests(_RUNS), bench.tests(_TESTS)
     history, target = bench.folder / "page.sqlite3", bench.folder / "page.html"
     fill(history, runs, tests)
     scenario = f"{runs:,} runs, {tests:,} tests"
     start = time.process_time()
-    timeline = read(history, lambda each: read_timeline(each, bench.folder, limit=runs))
+    timeline = read_timeline(history, bench.folder, limit=runs)
     text = page_of(timeline)
     spent = time.process_time() - start
     target.write_text(text, encoding="utf-8")

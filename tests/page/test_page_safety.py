@@ -92,7 +92,7 @@ ATTACK = """async (address) => {
     document.body.insertAdjacentHTML("beforeend", "<i style='color:red' onclick='window.foreign = 2'>x</i>");
     document.body.lastElementChild.click();
     await fetch(`${address}/fetch`).catch(() => {});
-    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    for (let frame = 0; frame < 600 && new Set(found).size < 8; frame += 1) await new Promise(requestAnimationFrame);
     return [[...new Set(found)].sort(), window.foreign];
 }"""
 

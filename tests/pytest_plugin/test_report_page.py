@@ -26,7 +26,7 @@ FIXED = {"tax.py": CODE + "\n        return {'FR': 20, 'IT': 22}[name]\n"}
 
 
 def timeline_in(folder):
-    return read(folder / ".loop-close" / "history.sqlite3", lambda history: read_timeline(history, folder))
+    return read_timeline(folder / ".loop-close" / "history.sqlite3", folder)
 
 
 def test_causes_and_suspects_of_each_run_are_kept(run):
@@ -92,10 +92,10 @@ def test_a_history_that_cannot_be_read_costs_a_line_of_the_log(run, monkeypatch,
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
 
     def fails(*arguments):
-        raise RuntimeError("no")
+        raise ValueError("no")
 
     monkeypatch.setattr("loop_close.page.read_timeline", fails)
     done = run(FILES, remembers=True)
     assert done.ret == 1
-    assert "loop-close: no history in the step summary: RuntimeError: no" in done.stdout
+    assert "loop-close: no history in the step summary: ValueError: no" in done.stdout
     assert "# loop-close: 2 tests fail" in (tmp_path / "summary.md").read_text(encoding="utf-8")

@@ -481,7 +481,7 @@ def _add_report(commands: Commands[Parser]) -> None:
         help="write the recorded runs as an HTML page or an SVG picture",
         description="Writes tests over runs, root causes with their suspects, edits and signals as one HTML file that"
         " loads nothing, or the trend and the heat map as an SVG picture.",
-        epilog=_STATUS_CODES,
+        epilog="exit codes: 0 written, also without a run, 64 wrong usage, 70 internal error of loop-close",
     )
     parser.add_argument("--html", metavar="PATH", help="write the page to this file")
     parser.add_argument("--svg", metavar="PATH", help="write the picture to this file")

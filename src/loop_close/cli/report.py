@@ -79,11 +79,7 @@ def _timeline(project: Project, source: str | None, limit: int | None, streams: 
     from loop_close.page import RUNS, read_timeline
 
     try:
-        return read(
-            project.history,
-            lambda history: read_timeline(history, project.root, source, limit or RUNS),
-            source,
-        )
+        return read_timeline(project.history, project.root, source, limit or RUNS, read)
     except NoRunError as error:
         if str(error) != NO_RUN:  # there are runs, of other sources
             raise

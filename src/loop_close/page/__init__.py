@@ -7,7 +7,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from loop_close.emit.timeline import (
     timeline_of,
 )
 from loop_close.prompt.place import percent
+from loop_close.store import reader
 from loop_close.store.reader import HistoryReader
 
 #: How a page of ours begins: no other file is replaced.
@@ -36,20 +37,31 @@ _MARK = re.compile(r"\{\{([a-z-]+)\}\}")
 
 
 def read_timeline(
-    history: HistoryReader, root: Path, source: str | None = None, limit: int = RUNS
+    path: Path,
+    root: Path,
+    source: str | None = None,
+    limit: int = RUNS,
+    read: Callable[..., Any] = reader.read,
 ) -> Timeline:
     """The last runs of a history.
 
     :param root: the project's root, whose report of the last run says more of its root causes.
     :param source: only runs of this source; None for all.
     :param limit: how many runs at most.
+    :param read: what opens the history, as :func:`loop_close.store.reader.read` does.
     """
     limit = min(limit, MAX_RUNS)
-    rows = history.rows(source, limit + 1)
+    entries, omitted = read(path, lambda history: _entries(history, source, limit), source)
+    return timeline_of(entries, root.name, _latest(root, entries), omitted)
+
+
+def _entries(history: HistoryReader, source: str | None, limit: int) -> tuple[list[RunEntry], int]:
+    """The last runs, and how many there are before them."""
+    rows = history.rows(source, limit)
     known = {
         (run.source, run.number): run
         for name in dict.fromkeys(row.source for row in rows)
-        for run in history.recorded(name, limit + 1)
+        for run in history.recorded(name, limit)
     }
     entries = [
         RunEntry(
@@ -66,8 +78,7 @@ def read_timeline(
         )
         for row in rows
     ]
-    omitted = len(entries) > limit and history.count(source) - limit
-    return timeline_of(entries[-limit:], root.name, _latest(root, entries), int(omitted))
+    return entries, history.count(source) - len(entries)
 
 
 def _latest(root: Path, entries: Sequence[RunEntry]) -> dict[str, Any]:

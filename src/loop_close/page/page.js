@@ -4,7 +4,8 @@
   const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId("data").textContent);
 
-  const ROW = 20, AXIS = 16, TREND = 52, LANE = 16, HEAD = AXIS + TREND + 3 * LANE + 4;
+  const hasMany = data.sources.length > 1;
+  const ROW = 20, AXIS = 16, TREND = 52, LANE = 16, LANES = hasMany ? 4 : 3, HEAD = AXIS + TREND + LANES * LANE + 4;
   const WIDTHS = [1, 2, 4, 6, 8, 11, 14, 18, 22, 28];
   const FAILING = "FE", MOST_CAUSES = 8, MOST_CARDS = 20, MOST_LINES = 200;
 
@@ -84,7 +85,8 @@
   const many = (number, one, more = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : more}`;
   const when = (run) => new Date(run.started * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
   const spoken = (verdict) => verdict.replace("-", " ");
-  const runName = (run) => (data.sources.length > 1 ? `${data.sources[run.source]} ${run.number}` : `run ${run.number}`);
+  const runName = (run) => (hasMany ? `${data.sources[run.source]} ${run.number}` : `run ${run.number}`);
+  const initial = (source) => (source < 26 ? String.fromCharCode(65 + source) : "+");
   const isBad = (verdict) => ["stuck", "error", "no-progress", "first-failure"].includes(verdict);
 
   // --- the map: a canvas for what is in view, real elements for its labels and the cell in focus
@@ -225,6 +227,7 @@
       else if (run.verdict !== "green") square(pen, middle, lane, run.verdict === "stuck" ? 3 : 1, loud);
       if (run.edit === "effective" || run.edit === "ineffective") triangle(pen, middle, lane + LANE, Math.min(width / 2 - 0.5, 4.5), run.edit === "effective");
       if (run.signals.length) diamond(pen, middle, lane + 2 * LANE, Math.min(width / 2, 4.5));
+      if (hasMany && width >= 8) text(pen, initial(run.source), middle, lane + 3 * LANE, colours.quiet, 10);
     }
   }
 
@@ -260,7 +263,7 @@
   }
 
   function labels(r0, r1, x, y) {
-    const wanted = [];
+    const wanted = [], had = document.activeElement === cell;
     for (let r = r0; r < r1; r += 1) wanted.push(r);
     if (rows.length && (state.row < r0 || state.row >= r1)) wanted.push(state.row);
     while (pool.length < wanted.length) {
@@ -285,7 +288,6 @@
     const at = wanted.indexOf(state.row);
     if (at < 0) return cell.remove();
     const home = pool[at].row;
-    const had = document.activeElement === cell;
     if (cell.parentNode !== home) {
       home.append(cell);
       isMoved = true; // by scrolling: it must not be scrolled back to
@@ -554,7 +556,8 @@
     const last = new Map(runs.map((run) => [run.source, run]));
     byId("state").append(...[...last.values()].slice(-8).map((run) => el("li", {}, el("b", {}, data.sources[run.source]), " ",
       el("span", { class: isBad(run.verdict) ? "bad" : "" }, `${data.verdicts[run.verdict]} ${spoken(run.verdict)}${run.failing ? `, ${run.failing} failing` : ""}`))));
-    const { sources } = data, hasMany = sources.length > 1;
+    const { sources } = data;
+    if (hasMany) byId("lanes").append(el("li", {}, "source"));
     byId("source").append(el("option", { value: "-1" }, hasMany ? `all ${sources.length} sources` : sources[0] ?? "none"));
     if (hasMany) byId("source").append(...sources.map((name, i) => el("option", { value: String(i) }, name)));
     const [olderRuns, moreTests, moreCauses] = data.leftOut;
@@ -564,7 +567,8 @@
     const used = Object.keys(data.outcomes).filter((letter) => letter !== "." && tests.some((test) => test.letters.includes(letter)));
     const item = (mark, words, kind) => el("li", {}, el("b", { class: kind, "aria-hidden": "true" }, mark), words);
     byId("legend").append(...used.map((letter) => item(data.outcomes[letter][1], data.outcomes[letter][0], letter)), item("▲", "edit", "mark"), item("△", "only comments or formatting", "mark"), item("◆", "signal", "mark"),
-      ...[...new Set(runs.map((run) => run.verdict))].map((verdict) => item(data.verdicts[verdict], spoken(verdict), "")));
+      ...[...new Set(runs.map((run) => run.verdict))].map((verdict) => item(data.verdicts[verdict], spoken(verdict), "")),
+      ...(hasMany ? sources.map((name, source) => item(initial(source), name, "")) : []));
   }
 
   byId("source").addEventListener("change", (event) => show(() => { state.source = Number(event.target.value); state.col = Infinity; }));

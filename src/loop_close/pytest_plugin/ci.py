@@ -78,12 +78,8 @@ def _history(targets: Targets, source: str) -> list[str]:
         return []
     from loop_close.emit.charts import TEXT_RUNS, history_lines
     from loop_close.page import read_timeline
-    from loop_close.store.reader import read
 
-    timeline = read(
-        targets.history, lambda history: read_timeline(history, targets.root, source, TEXT_RUNS), source
-    )
-    return history_lines(timeline, source)
+    return history_lines(read_timeline(targets.history, targets.root, source, TEXT_RUNS), source)
 
 
 def _folder(root: Path, variable: str) -> str:
