@@ -6,7 +6,7 @@ import pytest
 from emit_harness import FORGED, document
 from markdown_it import MarkdownIt
 from records import failure, raised
-from timelines import entry, flickering, mark
+from timelines import edited, entry, flickering, mark
 
 from loop_close.emit.charts import SVG_BEGINNING, history_lines, state_words, svg
 from loop_close.emit.formats import LIMIT, summary
@@ -31,6 +31,23 @@ def test_the_picture_has_a_bar_a_run_and_a_cell_an_outcome():
     assert len(bars) == 2
     assert cells == [("F", 2), ("F", 1), ("P", 1)]
     assert {"t.py::a", "t.py::b", "××", "×", "✓", "shop"} <= set(texts(picture))
+
+
+def test_the_picture_shows_verdicts_edits_and_signals():
+    edits, signals = edited("f"), [("no-edit", "x")]
+    picture = drawn(
+        entry(1),
+        entry(2, mark("a"), edits=edited("f", kind="ineffective")),
+        entry(3, mark("a"), edits=edits, signals=signals, verdict="stuck"),
+    )
+    assert [each for each in texts(picture) if each in ("✓", "→", "■", "▲", "△", "◆")] == [
+        "✓",
+        "→",
+        "△",
+        "■",
+        "▲",
+        "◆",
+    ]
 
 
 def test_the_picture_says_what_it_shows():

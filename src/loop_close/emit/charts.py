@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import compress
 from xml.etree import ElementTree
 
 from loop_close.emit.timeline import FAILING, OUTCOMES, VERDICTS, Timeline
@@ -26,6 +25,7 @@ _COLOURS = {
     "X": ("#d5dbe3", "#46536a", "#3a4352", "#b9c4d4"),
     "N": ("#f3f4f6", "#5c6470", "#20242b", "#8d96a3"),
 }
+_EDITS = {"effective": "▲", "ineffective": "△"}
 _STYLE = (
     "text{font:11px ui-sans-serif,system-ui,sans-serif;fill:#24292f}.m{font:10px ui-monospace,monospace}"
     ".q{fill:#57606a}.b{fill:#c4314b}.a{fill:#0b5cad}.bg{fill:#ffffff}"
@@ -44,7 +44,7 @@ def svg(timeline: Timeline) -> str:
     tests = [test for test in timeline.tests if set(test.cells[first:]) & {"F", "E"}]
     columns, rows = max(len(runs), 1), min(len(tests), _TESTS)
     width = max(_LEFT + columns * (_CELL + _GAP) + 16, 560)
-    heat = _TOP + _TREND + 2 * _LANE + 8
+    heat = _TOP + _TREND + 3 * _LANE + 8
     height = heat + max(rows, 1) * (_CELL + _GAP) + 44
     picture = ElementTree.Element(
         "svg",
@@ -88,7 +88,8 @@ def _trend(picture: ElementTree.Element, timeline: Timeline, first: int) -> None
     for label, y in (
         (f"failing tests, at most {highest:,}", base - 4),
         ("verdict", base + 12),
-        ("edit ▲ signal ◆", base + 28),
+        ("edits", base + 28),
+        ("signals", base + 44),
     ):
         _add(picture, "text", label, x=f"{_LEFT - 8}", y=f"{y}", **{"class": "q", "text-anchor": "end"})
     for column, run in enumerate(runs):
@@ -98,11 +99,10 @@ def _trend(picture: ElementTree.Element, timeline: Timeline, first: int) -> None
             size = {"x": f"{x}", "y": f"{base - tall}", "width": f"{_CELL}", "height": f"{tall}"}
             _add(picture, "rect", **size, **{"class": "b", "fill": "#c4314b"})
         _glyph(picture, VERDICTS[run.verdict], x, base + 12, "q")
-        marks = "".join(
-            compress("▲△◆", (run.edit == "effective", run.edit == "ineffective", bool(run.signals)))
-        )
-        if marks:
-            _glyph(picture, marks[-1], x, base + 28, "a")
+        if run.edit in _EDITS:
+            _glyph(picture, _EDITS[run.edit], x, base + 28, "a")
+        if run.signals:
+            _glyph(picture, "◆", x, base + 44, "a")
 
 
 def _cells(picture: ElementTree.Element, cells: str, y: int) -> None:
