@@ -58,7 +58,7 @@ def test_a_page_replaces_one_of_ours_and_nothing_else(root):
     assert (root / "notes.html").read_text() == "<!doctype html>\n<p>mine"
 
 
-@pytest.mark.parametrize("words", [("--html", "."), ("--svg", "a/b/..")])
+@pytest.mark.parametrize("words", [("--html", "."), ("--svg", "a/b/.."), ("--html", "-")])
 def test_what_cannot_be_written_is_told(root, words):
     remember(root, "a")
     code, shown, errors = called("report", *words)

@@ -182,6 +182,17 @@ def test_the_prompt_of_a_cause_that_is_gone_names_no_command():
     assert timeline.causes[0].prompt.endswith("last in run 1 of pytest. The last run does not have it.\n")
 
 
+def test_findings_of_a_checker_are_no_tests():
+    found = [mark(f"src/a.py ruff D401: {n}", phase="check", where="src/a.py:") for n in range(2)]
+    plain = cause(kind="lint-error", exception="ruff D401", message="First line", suspects=[])
+    (band,) = timeline_of([entry(1, *found, source="ruff", causes=[plain])]).causes
+    assert band.is_check
+    assert band.title == "ruff D401 at tests/test_a.py:12"
+    assert "\n2 findings:\n\n- `src/a.py ruff D401: 0`\n- `src/a.py ruff D401: 1`\n" in band.prompt
+    assert "2 tests" not in band.prompt
+    assert "Rerun" not in band.prompt
+
+
 def test_hostile_names_are_shown_and_harmless():
     name = "tests/test_a.py::test_x[\u202e\x1b[31m</script>]" + "y" * 10_000
     (row,) = timeline_of([entry(1, mark(name))]).tests

@@ -236,6 +236,14 @@ def test_one_run(shown):
     assert page.rows() == ["AssertionError at src/a.py:7", "test_a"]
 
 
+def test_findings_of_a_checker(shown):
+    found = [mark(f"src/a.py ruff D401: {n}", phase="check") for n in range(2)]
+    page = shown([entry(1, *found, source="ruff"), entry(1, mark("t.py::a", "1b"))])
+    assert "3 tests and findings failed at least once" in page.page.inner_text("#facts")
+    assert page.page.locator("article p").first.inner_text().startswith("1 test · pytest 1")
+    assert page.page.locator("article p").last.inner_text().startswith("2 findings · ruff 1")
+
+
 def test_many_root_causes_come_in_parts(shown):
     page = shown([entry(1, *(mark(f"t.py::t{n}", f"1{n}", where=f"src/m{n}.py:f") for n in range(50)))])
     assert page.page.locator("article").count() == 20

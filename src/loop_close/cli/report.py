@@ -65,6 +65,8 @@ def check_target(option: str, path: str) -> None:
 
     :raises UsageError: when it cannot, or another program's file is there.
     """
+    if path == "-":
+        raise UsageError(f"{option}: name a file; this is not written to standard output")
     from loop_close.emit.charts import SVG_BEGINNING
     from loop_close.page import BEGINNING
 

@@ -13,7 +13,7 @@ from loop_close.emit.formats import cause_heading, cause_lines
 from loop_close.emit.report import ReportError, checked_cause, heading
 from loop_close.memory import Edit, FailureRecord, Run
 from loop_close.prompt.loop import place_of_edit
-from loop_close.prompt.show import safe
+from loop_close.prompt.show import line_of, safe
 from loop_close.syntax.meaning import MODULE
 from loop_close.text import one_line
 
@@ -46,6 +46,8 @@ MAX_TESTS, MAX_CAUSES, MAX_RUNS = 5_000, 300, 2_000
 _MAX_NAME, _MAX_EDITS, _MAX_TRIED, _MAX_LINE = 300, 12, 5, 300
 _FAILED_PHASES = ("call", "check", "process", "")
 _LETTERS = {"passed": "P", "skipped": "S", "xfailed": "X"}
+#: What a report has in full, and the history cut.
+_IN_FULL = ("message", "suspects")
 #: A command names at most so many tests.
 _MAX_RERUN = 20
 
@@ -112,6 +114,7 @@ class TimelineCause:
     :ivar facts: the cause as a report has it, safe to show.
     :ivar runs: how many tests it broke, by the index of the run.
     :ivar tests: the indexes of its tests. ``is_current``: the last run of a source has it.
+    :ivar is_check: a checker found it: its tests are findings.
     :ivar prompt: a prompt about this cause alone.
     """
 
@@ -120,6 +123,7 @@ class TimelineCause:
     runs: Mapping[int, int]
     tests: tuple[int, ...]
     is_current: bool
+    is_check: bool
     prompt: str
 
 
@@ -140,10 +144,14 @@ class Timeline:
 
 @dataclass(slots=True)
 class _Cause:
-    """A root cause while it is put together; ``position``: its place among those of its last run."""
+    """A root cause while it is put together.
+
+    :ivar position: its place among those of its last run; ``is_check``: a checker found it.
+    """
 
     plain: dict[str, Any]
     position: int = 0
+    is_check: bool = False
     runs: Counter[int] = field(default_factory=Counter)
     tests: dict[str, None] = field(default_factory=dict)
 
@@ -314,7 +322,8 @@ def _causes(
     own = [dict(_recorded(entry)) for entry in entries]
     for found in own:
         for position, (name, plain) in enumerate(found.items()):
-            causes[name] = _Cause(plain={**plain, **latest.get(name, {})}, position=position)
+            better = {key: value for key, value in latest.get(name, {}).items() if key in _IN_FULL}
+            causes[name] = _Cause(plain={**plain, **better}, position=position)
             known |= dict.fromkeys(_keys(plain), name)
     of_mark: dict[tuple[int, str], str] = {}
     for number, (entry, found) in enumerate(zip(entries, own, strict=True)):
@@ -325,6 +334,7 @@ def _causes(
             cause = causes.setdefault(name, _Cause(plain=_of_mark(mark)))
             cause.runs[number] += 1
             cause.tests[mark.test] = None
+            cause.is_check = mark.phase == "check"
             of_mark[number, mark.test] = name
     return {name: cause for name, cause in causes.items() if cause.runs}, of_mark
 
@@ -370,21 +380,24 @@ def _band(
         runs=dict(cause.runs),
         tests=tuple(rows[name] for name in names if name in rows),
         is_current=is_current,
-        prompt="".join(f"{line}\n" for line in _prompt(facts, cause.runs, entries, names, is_current)),
+        is_check=cause.is_check,
+        prompt="".join(f"{line}\n" for line in _prompt(facts, cause, entries, is_current)),
     )
 
 
 def _prompt(
-    facts: Mapping[str, Any],
-    runs: Mapping[int, int],
-    entries: Sequence[RunEntry],
-    tests: Sequence[str],
-    is_current: bool,
+    facts: Mapping[str, Any], cause: _Cause, entries: Sequence[RunEntry], is_current: bool
 ) -> Iterator[str]:
     """The cause alone as a prompt: facts, what was tried while it was there, and how to run its tests."""
+    runs, tests = cause.runs, sorted(cause.tests)
     yield f"# {cause_heading(facts)}"
     yield ""
-    yield from cause_lines(facts)
+    yield from cause_lines({**facts, "tests": []} if cause.is_check else facts)
+    if cause.is_check:
+        yield from ("", f"{len(tests):,} finding{'s' * (len(tests) != 1)}:", "")
+        yield from (f"- {line_of(test, _MAX_NAME)}" for test in tests[:_MAX_RERUN])
+        if len(tests) > _MAX_RERUN:
+            yield f"- … and {len(tests) - _MAX_RERUN:,} more"
     first, last = min(runs), max(runs)
     yield ""
     yield (

@@ -193,5 +193,6 @@ def _cause(cause: TimelineCause) -> dict[str, Any]:
         "tests": cause.tests,
         "count": len(facts["tests"]),
         "isCurrent": cause.is_current,
+        "isCheck": cause.is_check,
         "prompt": cause.prompt,
     }

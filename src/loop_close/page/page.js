@@ -308,7 +308,7 @@
     const run = runs[index];
     if (row.cause !== undefined) {
       const count = causes[row.cause].counts.get(index);
-      return `${causes[row.cause].title}, ${runName(run)}: ${count ? many(count, "test") : "not there"}`;
+      return `${causes[row.cause].title}, ${runName(run)}: ${count ? many(count, causes[row.cause].isCheck ? "finding" : "test") : "not there"}`;
     }
     return `${tests[row.test].name}, ${runName(run)}: ${data.outcomes[tests[row.test].letters[index]][0]}`;
   }
@@ -465,7 +465,7 @@
   function card(i) {
     const cause = causes[i], first = runs[Math.min(...cause.counts.keys())], last = runs[Math.max(...cause.counts.keys())];
     const span = first === last ? runName(first) : `${runName(first)} to ${runName(last)}`;
-    const facts = [many(cause.count, "test"), span, cause.isCurrent ? "fails now" : "not in the last run"];
+    const facts = [many(cause.count, cause.isCheck ? "finding" : "test"), span, cause.isCurrent ? "fails now" : "not in the last run"];
     const isTitled = cause.title.includes(cause.exception) && (!cause.where || cause.title.includes(cause.where));
     const at = isTitled ? "" : cause.where ? `${cause.exception} at ${cause.where}${cause.function && !cause.function.startsWith("<") ? ` in ${cause.function}()` : ""}` : cause.exception;
     const reasons = cause.suspects.length ? cause.suspects[0].reasons : [];
@@ -561,7 +561,7 @@
     byId("source").append(el("option", { value: "-1" }, hasMany ? `all ${sources.length} sources` : sources[0] ?? "none"));
     if (hasMany) byId("source").append(...sources.map((name, i) => el("option", { value: String(i) }, name)));
     const [olderRuns, moreTests, moreCauses] = data.leftOut;
-    const facts = runs.length ? [many(runs.length, "run"), [...new Set([when(runs[0]), when(runs.at(-1))])].join(" to "), `${many(tests.length, "test")} failed at least once`,
+    const facts = runs.length ? [many(runs.length, "run"), [...new Set([when(runs[0]), when(runs.at(-1))])].join(" to "), `${many(tests.length, ...(causes.some((each) => each.isCheck) ? ["test or finding", "tests and findings"] : ["test"]))} failed at least once`,
       olderRuns && `${many(olderRuns, "older run")} not shown`, moreTests && `${many(moreTests, "test")} not shown`, moreCauses && `${many(moreCauses, "root cause")} not shown`] : [];
     set(byId("facts"), facts.filter(Boolean).join(" · "));
     const used = Object.keys(data.outcomes).filter((letter) => letter !== "." && tests.some((test) => test.letters.includes(letter)));

@@ -22,7 +22,7 @@ from loop_close.memory import (
     Step,
     Thresholds,
 )
-from loop_close.model import Counts, Report, RootCause, Verdict
+from loop_close.model import Counts, Failure, Report, RootCause, Verdict
 from loop_close.progress.compare import LAST_FAILED, UNEDITED, Changes, attempts, compare, failing, stretch
 from loop_close.progress.fingerprints import MAX_MARKS, marks_of, name_of, test_key
 from loop_close.progress.signals import View, check_all
@@ -455,12 +455,11 @@ def _cause(cause: RootCause, keys: Mapping[str, str]) -> dict[str, Any]:
     failures = [each.failure for each in cause.evidence[:_MOST_EVIDENCE] if each.failure is not None]
     failure = failures[0] if failures else None
     file, line, function = place(failure) if failure is not None else ("", 0, "")
-    raised = failure.raised if failure is not None else None
     found = dict.fromkeys(keys.get(test_key(each), "") for each in failures)
     return {
         "id": cause.id,
         "kind": cause.kind,
-        "exception": clean(raised.type) if raised is not None else "",
+        "exception": clean(_name(failure)) if failure is not None else "",
         "message": clean(failure.message, _MOST_TEXT) if failure is not None else "",
         "location": {"file": clean(file), "line": line, "function": clean(function)},
         "count": len(cause.evidence),
@@ -477,6 +476,13 @@ def _cause(cause: RootCause, keys: Mapping[str, str]) -> dict[str, Any]:
             for each in cause.suspects[:_MOST_SUSPECTS]
         ],
     }
+
+
+def _name(failure: Failure) -> str:
+    """The checker and its rule, else the exception."""
+    if failure.phase == "check":
+        return f"{failure.tool} {failure.code}".strip()
+    return failure.raised.type if failure.raised is not None else ""
 
 
 def _known_failing(report: Report) -> dict[str, Any]:
