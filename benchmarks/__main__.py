@@ -22,6 +22,7 @@ from benchmarks.page import page
 from benchmarks.real import real
 from benchmarks.red import red
 from benchmarks.rows import PEERS, Bench, Peer, Row
+from benchmarks.shared import shared
 from benchmarks.sources import sources
 from benchmarks.startup import startup
 from benchmarks.suspects import suspects
@@ -41,8 +42,8 @@ SCENARIOS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "hook": hook,
     "sources": sources,
 }
-#: Those that fetch projects from PyPI run only where they are asked for.
-ASKED_FOR = {**SCENARIOS, "real": real}
+#: Those that fetch projects from PyPI, or need a PostgreSQL server, run only where they are asked for.
+ASKED_FOR = {**SCENARIOS, "real": real, "shared": shared}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,7 +6,7 @@ from hypothesis import settings
 
 from loop_close.provenance import AGENT_VARIABLES
 
-pytest_plugins = ["pytester", "quick"]
+pytest_plugins = ["postgres_server", "pytester", "quick"]
 
 # The same examples on every run and machine, however slow it is: a red test can be run again.
 settings.register_profile("deterministic", derandomize=True, deadline=None, database=None)
@@ -27,5 +27,12 @@ for _name in [*os.environ]:
         del os.environ[_name]
 os.environ.pop("CI", None)
 # Nobody's agent is at work here, whoever runs the tests.
-for _name in (*AGENT_VARIABLES, "LOOP_CLOSE_INSIDE"):
+for _name in (
+    *AGENT_VARIABLES,
+    "LOOP_CLOSE_INSIDE",
+    "LOOP_CLOSE_HISTORY",
+    "LOOP_CLOSE_MACHINE",
+    "LOOP_CLOSE_PROJECT",
+    "LOOP_CLOSE_SESSION",
+):
     os.environ.pop(_name, None)

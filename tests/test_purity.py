@@ -34,6 +34,7 @@ NOT_CORE |= {
     "child",
     "provenance",
     "remember",
+    "sharing",
     "store",
     "workspace",
 }

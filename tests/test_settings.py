@@ -30,6 +30,9 @@ from loop_close.settings import (
         ({"budget": 10**9}, Settings(budget=10**9)),
         ({"file": "a/b.md", "json": "c.json"}, Settings(file="a/b.md", json="c.json")),
         ({"history": "off"}, Settings(history="off")),
+        ({"history": "postgresql://db/x"}, Settings(history="postgresql://db/x")),
+        ({"required": ["mypy"]}, Settings(required=["mypy"])),
+        ({"shared": {"machine": "ci"}}, Settings(shared={"machine": "ci"})),
         (
             {"thresholds": {"repeats": 4, "similarity": 0.8}, "signals_off": ["no-edit"]},
             Settings(thresholds={"repeats": 4, "similarity": 0.8}, signals_off=["no-edit"]),
@@ -60,10 +63,16 @@ def test_what_is_no_table_is_refused(table):
         ("json", {"a": 1}, "a file path, as a string, not {'a': 1}"),
         (
             "history",
-            "postgresql://db/x",
-            "a file path, as a string, or 'off', not 'postgresql://db/x'",
+            "mysql://me:word@db/x",
+            "a file path or postgresql:// URL, as a string, or 'off', not 'mysql://…'",
         ),
-        ("history", False, "a file path, as a string, or 'off', not False"),
+        ("history", False, "a file path or postgresql:// URL, as a string, or 'off', not False"),
+        ("required", "mypy", "a list of sources, such as ['mypy'], not 'mypy'"),
+        (
+            "shared",
+            {"host": "x"},
+            "a table of machine and project: short names, not {'host': 'x'}",
+        ),
     ],
 )
 def test_value_that_cannot_be_is_refused_by_name_and_told_what_it_takes(key, value, takes):
@@ -107,7 +116,7 @@ def test_unknown_key_is_refused_and_the_known_ones_are_listed(key):
     with pytest.raises(
         SettingsError,
         match=r"unknown setting; known settings: budget, ci, file, history, json, known, require_edits_run,"
-        r" signals_off, strategy, suspects, test_command, thresholds$",
+        r" required, shared, signals_off, strategy, suspects, test_command, thresholds$",
     ):
         parse_settings({key: 1})
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from loop_close.settings import OFF, Settings
+from loop_close.settings import DEFAULT_HISTORY, OFF, Settings, is_url
 
 STATE_FOLDER = ".loop-close"
 #: What a red run leaves in the state folder: everything, and the failing tests as arguments for pytest.
@@ -408,6 +408,7 @@ class Targets(NamedTuple):
 
     :ivar json: None if no JSON report is wanted.
     :ivar history: None if nothing is to be remembered.
+    :ivar shared: the URL of the database in which runs are shared; empty for none.
     """
 
     root: Path
@@ -415,6 +416,7 @@ class Targets(NamedTuple):
     json: Path | None
     history: Path | None
     settings: Settings
+    shared: str = ""
 
     @property
     def name(self) -> str:
@@ -475,11 +477,12 @@ class Targets(NamedTuple):
                 raise UnusablePathError(str(error).replace(f"{self.root}{os.sep}", "", 1)) from error
 
 
-def targets_of(root: Path, settings: Settings, given: Mapping[str, Path]) -> Targets:
+def targets_of(root: Path, settings: Settings, given: Mapping[str, Path], url: str = "") -> Targets:
     """The files that the settings name.
 
     :param root: the project's root, absolute.
     :param given: paths from the command line, by the name of their setting: ``file``, ``json``, ``history``.
+    :param url: of a shared history, from the command line; it wins over the environment, which wins over the settings.
     :raises UnusablePathError: when a setting leads out of the root, and when both files are one.
     """
 
@@ -488,10 +491,28 @@ def targets_of(root: Path, settings: Settings, given: Mapping[str, Path]) -> Tar
 
     prompt = path("file", settings.file)
     report = path("json", settings.json) if settings.json else None
-    history = path("history", settings.history) if settings.history != OFF else None
+    history = path("history", local_history(settings)) if settings.history != OFF else None
     if report is not None and os.path.realpath(prompt) == os.path.realpath(report):
         raise UnusablePathError(f"{prompt} cannot be both the prompt and the JSON report")
-    return Targets(root=root, prompt=prompt, json=report, history=history, settings=settings)
+    shared = url or shared_history(settings) if history is not None else ""
+    return Targets(root, prompt, report, history, settings, shared)
+
+
+#: The variable of the environment that holds the URL of a shared history.
+URL_VARIABLE = "LOOP_CLOSE_HISTORY"
+
+
+def local_history(settings: Settings) -> str:
+    """Where the history of this machine lies: beside a URL, in its usual place."""
+    return DEFAULT_HISTORY if is_url(settings.history) else settings.history
+
+
+def shared_history(settings: Settings) -> str:
+    """The URL of the shared history, by the environment or the settings; empty for none."""
+    by_environment = os.environ.get(URL_VARIABLE, "")
+    if is_url(by_environment):
+        return by_environment
+    return settings.history if is_url(settings.history) else ""
 
 
 def shows_failing_tests(former: Mapping[Path, bytes], targets: Targets) -> bool:
@@ -513,3 +534,9 @@ def restore(former: Mapping[Path, bytes]) -> None:
     for path, content in former.items():
         with contextlib.suppress(OSError):
             write(path, [content.decode("utf-8", "surrogateescape")])
+
+
+def url_fault() -> str:
+    """What is wrong with the URL in the environment, without it; empty for nothing."""
+    value = os.environ.get(URL_VARIABLE, "")
+    return "" if not value or is_url(value) else f"{URL_VARIABLE} is no postgresql:// URL, and is not used"

@@ -151,6 +151,8 @@ class Run:
     :ivar of_tests: files that belong to the tests although their names do not show it, bounded.
     :ivar differing: files of tests that differ from the baseline, bounded; None if there is no baseline.
     :ivar known: tests that failed and do not count, because of the setting ``known``; bounded.
+    :ivar tree: a digest of all files of the project, empty if it was not asked for.
+    :ivar is_collision: all that failed is known to fail only while another agent's run goes on.
     """
 
     number: int
@@ -177,6 +179,8 @@ class Run:
     of_tests: tuple[str, ...] = ()
     differing: tuple[str, ...] | None = None
     known: tuple[str, ...] = ()
+    tree: str = ""
+    is_collision: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -222,7 +226,8 @@ class Step:
     :ivar new: failures that are new in the episode; ``broken`` counts those of tests that had passed.
     :ivar changed: failures with another shape. ``moved``: with the same shape and other values. ``not_fixed``: tests
         that stopped failing without passing. ``not_run``: tests that failed before and did not run.
-    :ivar is_counted: it was an attempt: not a rerun of the same code, a killed run or an infrastructure failure.
+    :ivar is_counted: it was an attempt: not a rerun of the same code, a killed run, a collision or an infrastructure
+        failure.
     :ivar advanced: why it advanced: ``fixed``, ``later``, ``changed``, ``unmasked``, ``added``; empty if it did not.
     :ivar is_return: the episode was in this state before, but not after the previous run.
     :ivar infrastructure: tests with infrastructure failures, bounded.

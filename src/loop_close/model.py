@@ -424,6 +424,65 @@ class OtherRun:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class OtherAttempt:
+    """What another agent tried for a root cause of this run.
+
+    :ivar cause: the id of the root cause.
+    :ivar machine, branch: where; ``run`` is the number that the run after the edit has there.
+    :ivar edits: each as file, function, and the line before and after if a single line was replaced; bounded.
+    :ivar failing: how many failures there were after it; ``is_cleared``: none of this cause.
+    :ivar is_same: the edit is one that was made in this loop, too.
+    """
+
+    cause: str
+    machine: str
+    branch: str
+    run: int
+    edits: tuple[tuple[str, str, str, str], ...]
+    failing: int
+    is_cleared: bool = False
+    is_same: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MachineCount:
+    """On how many machines a root cause fails, of those that ran the tests since it began.
+
+    :ivar commit: at which it began; empty if unknown.
+    """
+
+    cause: str
+    failing: int
+    machines: int
+    commit: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Collision:
+    """A root cause that was seen only while another agent's run overlapped.
+
+    :ivar runs: how many runs had it, on whatever machine; ``machines``: where the runs were that overlapped this one.
+    """
+
+    cause: str
+    runs: int
+    machines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SharedFacts:
+    """What the shared history knows about the root causes of a run.
+
+    :ivar machine: this machine's name in it.
+    """
+
+    machine: str
+    attempts: tuple[OtherAttempt, ...] = ()
+    machines: tuple[MachineCount, ...] = ()
+    collisions: tuple[Collision, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
     """The result of one run: everything that the prompt and the JSON report are made from.
 
@@ -435,6 +494,7 @@ class Report:
         under test comes first, then other files, then tests. None if there was no green run, or its files are unknown.
     :ivar sources: the results by source, for a report that is merged from several.
     :ivar edits_run: after a green run, which edited functions the tests ran; None if unknown.
+    :ivar shared: what other agents' runs say of the root causes; None without a shared history.
     """
 
     observation: Observation
@@ -449,3 +509,4 @@ class Report:
     green_run: int = 0
     edits_run: EditsRun | None = None
     sources: tuple[SourceResult, ...] = ()
+    shared: SharedFacts | None = None

@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import time  # now: a test may leave its own in the place of it
 from types import MappingProxyType
@@ -21,6 +22,7 @@ from loop_close.snapshot import (
     last_runs_of_others,
     since_green,
     take_snapshot,
+    tree_of,
 )
 from loop_close.store import HistoryError, NewCalls
 from loop_close.text import fault_text
@@ -30,8 +32,9 @@ if TYPE_CHECKING:
     from loop_close.memory import ChangedTest, Episode, Outcome, Run, Thresholds
     from loop_close.model import OtherRun, Report
     from loop_close.settings import KnownEntry, Settings
+    from loop_close.sharing import Learned, Sharing
     from loop_close.store import KeptCalls, NewBaseline, RunHandle
-    from loop_close.store.sqlite import SqliteHistory
+    from loop_close.store.sqlite import SqliteHistory, ToShare
 
 _Result = TypeVar("_Result")
 _MOST_NAMED = 300
@@ -57,7 +60,15 @@ class Memory:
     :ivar notes: what went wrong, in a line each.
     """
 
-    def __init__(self, root: Path, source: str, interpreter: str = "") -> None:
+    def __init__(
+        self,
+        root: Path,
+        source: str,
+        interpreter: str = "",
+        sharing: Sharing | None = None,
+        *,
+        sees_tree: bool = False,
+    ) -> None:
         self.watched: frozenset[str] = frozenset()
         self.notes: list[str] = []
         self.source = source
@@ -71,6 +82,8 @@ class Memory:
         self._calls: NewCalls | None = None
         self._whole: Calls | None = None
         self._red: Report | None = None
+        self._sharing = sharing
+        self._sees_tree = sees_tree or sharing is not None
         self._known: tuple[Sequence[KnownEntry], Sequence[KnownEntry]] | None = None
 
     @property
@@ -138,6 +151,20 @@ class Memory:
                 selection=selection,
             )
         self.watched = frozenset(self._begun.watched)
+        if self._sharing is not None:
+            self._shared(partial(self._sharing.announce, self._begun), None)
+
+    def _shared(self, work: Callable[[], _Result], otherwise: _Result) -> _Result:
+        """The result of a part that the shared history has in the run; if it fails, a note: the run is worth more."""
+        try:
+            return work()
+        except Exception as fault:
+            self.notes.append(f"shared history: internal error of loop-close: {type(fault).__name__}")
+            return otherwise
+
+    def _tree(self) -> str:
+        """A digest of all files, where it is asked for."""
+        return tree_of(self._seen.entries) if self._sees_tree and self._seen is not None else ""
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[SqliteHistory]:
@@ -187,8 +214,29 @@ class Memory:
                 fields["interpreter"] = self._interpreter
             if selection:
                 fields |= {"selection": selection, "is_full": False}
+            if tree := self._tree():
+                fields["tree"] = tree
             baseline = self._baseline() if begun.tests is None else None
-            return history.keep_green(begun, calls=self._calls, baseline=baseline, **fields)
+            plain = {"exit_code": 0, "is_good": True, **fields}
+            to_share = self._to_share(lambda sharing: sharing.entry(begun, plain, {"verdict": "green"}))
+            is_kept = history.keep_green(
+                begun, calls=self._calls, baseline=baseline, to_share=to_share, **fields
+            )
+            if is_kept:
+                self._send(history)
+            return is_kept
+
+    def _to_share(self, made: Callable[[Sharing], ToShare]) -> ToShare | None:
+        sharing = self._sharing
+        return self._shared(lambda: made(sharing), None) if sharing is not None else None
+
+    def _send(self, history: SqliteHistory) -> None:
+        """Send what there is; what cannot be sent is sent by a later run."""
+        sharing = self._sharing
+        if sharing is not None:
+            self._shared(lambda: sharing.send(history), None)
+            sharing.close()
+            self.notes += [sharing.note] if sharing.note else []
 
     def known_entries(
         self, entries: Sequence[KnownEntry]
@@ -284,12 +332,15 @@ class Memory:
                 code=seen.code(),
                 **told._asdict(),
             )
-            own = replace(own, interpreter=self._interpreter, accepted=tuple(history.accepted()))
+            tree = self._tree()
+            own = replace(own, interpreter=self._interpreter, accepted=tuple(history.accepted()), tree=tree)
             own = self._with_files_of_tests(own, history, begun)
             changes = self._changes(history, begun, settings, taken[0])
             green, ran = 0, None
             if own.is_good and own.is_full and self._whole is not None:
                 green, ran = edits_run(history, begun, self._whole)
+            learned = self._learned(history, begun, own, taken[0])
+            own = replace(own, is_collision=learned is not None and learned.is_collision)
             with history.transaction(begun) as transaction:
                 killed = [Run(number=n, source=self.source, is_killed=True) for n in transaction.killed]
                 own = self._judged(own, changes, transaction.episode)
@@ -304,7 +355,13 @@ class Memory:
                 is_moved = begun.tests is None or (is_over and begun.tests)
                 baseline = self._baseline() if is_moved else None
                 summary = summary_of(report, own.marks)
-                transaction.save(own, episode, summary, calls=self._calls, baseline=baseline)
+                before = transaction.episode
+                to_share = self._to_share(partial(_entry, begun, own, report, summary, before))
+                transaction.save(
+                    own, episode, summary, calls=self._calls, baseline=baseline, to_share=to_share
+                )
+            report = self._with_facts(report, learned, history)
+            taken.append(report)
             if report.verdict != "green" and report.progress is not None:
                 try:
                     run, edits = since_green(history, begun, seen, report.progress.episode)
@@ -313,6 +370,24 @@ class Memory:
                     self.notes.append(
                         f"the edits since the last green run are not known: {fault_text(fault)}"
                     )
+
+    def _learned(self, history: SqliteHistory, begun: RunHandle, run: Run, report: Report) -> Learned | None:
+        """What the shared history says of a run; None without one."""
+        sharing = self._sharing
+        if sharing is None:
+            return None
+        return self._shared(lambda: sharing.learn(history, begun, run, report.causes), None)
+
+    def _with_facts(self, report: Report, learned: Learned | None, history: SqliteHistory) -> Report:
+        """The report with what the shared history says, after the run was sent there."""
+        sharing = self._sharing
+        if sharing is None:
+            return report
+        if learned is not None:
+            facts = self._shared(lambda: sharing.facts(learned, report.progress), None)
+            report = replace(report, shared=facts)
+        self._send(history)
+        return report
 
     def _baseline(self) -> NewBaseline | None:
         """The tests as this run saw them, for later ones to be compared with."""
@@ -390,6 +465,12 @@ class Memory:
         self._begun = None
 
 
+def _entry(
+    begun: RunHandle, run: Run, report: Report, summary: Mapping[str, Any], before: Episode, sharing: Sharing
+) -> ToShare:
+    return sharing.entry_of(begun, run, report, summary, before)
+
+
 def project_of(root: Path) -> str:
     """A digest of where the project lies: one history cannot hold the files of two."""
     from hashlib import blake2b
@@ -407,6 +488,8 @@ def begin(
     selection: str = "",
     *,
     sees_files: bool = True,
+    settings: Settings | None = None,
+    shared: str = "",
 ) -> Memory:
     """The memory of a run that is about to start.
 
@@ -416,8 +499,17 @@ def begin(
     :param interpreter: what runs the tests; runs of another one are of another source.
     :param selection: how the tests are chosen, empty for all.
     :param sees_files: False for a run of other files than those below the root.
+    :param settings: of the project; ``shared``: the URL of the database in which runs are shared, empty for none.
     """
-    memory = Memory(root, source, interpreter)
+    sharing = None
+    if shared and path is not None:
+        from loop_close.sharing import Sharing  # late: most projects share nothing
+
+        sharing = Sharing(shared, root, settings.shared if settings is not None else {})
+    sees_tree = settings is not None and bool(settings.required)
+    memory = Memory(root, source, interpreter, sharing, sees_tree=sees_tree)
+    if path is not None and (fault := files.url_fault()):
+        memory.notes.append(fault)
     if path is not None:
         try:
             memory.begin(path, _below(root, leave_out), extra_roots, selection, sees_files=sees_files)

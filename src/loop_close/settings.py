@@ -69,11 +69,22 @@ SIGNAL_NAMES = (
     *("no-edit", "no-effective-edit", "flaky", "infrastructure"),
 )
 _CAUSE = re.compile(r"[0-9a-f]{8}")
+_URLS = ("postgresql://", "postgres://")
+_NAMES = ("machine", "project")
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 
 
 def _is_path(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip()) and "\0" not in value and "://" not in value
+
+
+def is_url(value: object) -> bool:
+    """Whether it is the URL of a PostgreSQL database."""
+    return isinstance(value, str) and value.startswith(_URLS) and value.isprintable() and " " not in value
+
+
+def _is_history(value: Any) -> bool:
+    return _is_path(value) or is_url(value)
 
 
 def _is_whole(value: Any) -> bool:
@@ -96,6 +107,19 @@ def _is_line(value: Any) -> bool:
 
 def _are_signals(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(kind in SIGNAL_NAMES for kind in value)
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(key in _NAMES and is_name(name) for key, name in value.items())
+
+
+def is_name(value: object) -> bool:
+    """Whether it can name a machine or a project: one short line."""
+    return _is_line(value) and len(str(value)) <= 60
+
+
+def _are_sources(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(map(_is_line, value))
 
 
 def _are_known(value: Any) -> bool:
@@ -140,41 +164,39 @@ class Settings:
         "nextprompt.md", "a file path, as a string", _is_path, "path of the next prompt", metavar="PATH"
     )
     json: str = _setting(
-        "", "a file path, as a string", _is_path, "also write the report as JSON to this path", metavar="PATH"
+        "", "a file path, as a string", _is_path, "path of the report as JSON", metavar="PATH"
     )
     budget: int = _setting(
         DEFAULT_BUDGET,
         f"a whole number of tokens, at least {MIN_BUDGET}",
         lambda value: _is_whole(value) and value >= MIN_BUDGET,
-        "how many tokens the next prompt may cost; estimated, without a tokenizer",
+        "most tokens of the next prompt, estimated",
         metavar="TOKENS",
     )
     history: str = _setting(
         DEFAULT_HISTORY,
-        f"a file path, as a string, or '{OFF}'",
-        _is_path,
-        "path of the database that remembers the runs; off: keep none",
-        metavar="PATH|off",
+        f"a file path or postgresql:// URL, as a string, or '{OFF}'",
+        _is_history,
+        "path of the database that remembers the runs; URL: share them, too; off: keep none",
+        metavar="PATH|URL|off",
     )
     suspects: str = _setting(
         AUTO,
         *_one_of(AUTO, ON, OFF),
-        "record which functions each test calls, to find the probable fault; auto: if possible (Python 3.12), "
-        "on: report it if not possible",
+        "record which functions each test calls; auto: if possible (Python 3.12), on: report it if not possible",
         metavar="auto|on|off",
     )
     ci: str = _setting(
         AUTO,
         *_one_of(AUTO, GITHUB, GITLAB, OFF),
-        "also write for a CI system: step summary and annotations of GitHub Actions, code quality report of GitLab; "
-        "auto: for the CI system that runs the tests",
+        "also write for GitHub Actions or GitLab; auto: for the CI system that runs the tests",
         metavar="auto|github|gitlab|off",
     )
     test_command: str = _setting(
         DEFAULT_TEST_COMMAND,
         "a command that runs the tests, as a string of one line",
         _is_line,
-        "the command that runs the tests, for agents and for the loop driver",
+        "what agents and the loop driver run",
     )
     strategy: str = _setting(
         DEFAULT_STRATEGY,
@@ -186,7 +208,19 @@ class Settings:
         False,
         "true or false",
         lambda value: isinstance(value, bool),
-        "the hook sends an agent back, once, after a green run in which no test ran an edited function",
+        "the hook sends an agent back, once, if no test ran an edited function",
+    )
+    required: Sequence[str] = _setting(
+        (),
+        "a list of sources, such as ['mypy']",
+        _are_sources,
+        "what must be green on these files before an agent may stop",
+    )
+    shared: Mapping[str, str] = _setting(
+        {},
+        f"a table of {' and '.join(_NAMES)}: short names",
+        _are_names,
+        "names in a shared history",
     )
     signals_off: Sequence[str] = _setting(
         (), f"a list of {', '.join(SIGNAL_NAMES)}", _are_signals, "kinds of signals that never fire"
@@ -202,7 +236,7 @@ class Settings:
         f"a table of {', '.join(_LEAST)}: whole numbers (at least "
         f"{', '.join(str(least) for least in _LEAST.values())}), similarity a number from 0 to 1",
         _are_thresholds,
-        "how much it takes until a signal fires",
+        "when signals fire",
     )
 
 
@@ -248,9 +282,15 @@ def check_setting(name: str, key: str, value: object) -> None:
     if key not in DECLARED:
         raise SettingsError(f"{name}: unknown setting; known settings: {', '.join(sorted(DECLARED))}")
     if not DECLARED[key].fits(value):
-        raise SettingsError(f"{name} must be {DECLARED[key].takes}, not {value!r}")
+        raise SettingsError(f"{name} must be {DECLARED[key].takes}, not {_shown(value)}")
     if key == "known":
         known_entries(value, name)
+
+
+def _shown(value: object) -> str:
+    """The value as it was written; of a URL only its scheme, as the rest may hold a password."""
+    scheme, mark, _ = value.partition("://") if isinstance(value, str) else ("", "", "")
+    return repr(f"{scheme}://…") if mark else repr(value)
 
 
 def known_entries(value: Any, name: str = "[tool.loop-close] known") -> tuple[KnownEntry, ...]:

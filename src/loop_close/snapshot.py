@@ -45,6 +45,12 @@ class FileSnapshot(NamedTuple):
         return digest_of({name: e for name, e in (self.entries or {}).items() if name.endswith(_PYTHON)})
 
 
+def tree_of(entries: Mapping[str, tuple[int, int, str]] | None) -> str:
+    """A digest of the files below the root, the same on every machine with these files; empty when not known."""
+    own = {path: entry for path, entry in (entries or {}).items() if path != _LISTED and path[:3] != "../"}
+    return digest_of(own)
+
+
 def digest_of(entries: Mapping[str, tuple[int, int, str]]) -> str:
     """A digest of files by path and content, equal when they are the same; empty when there are none."""
     from hashlib import blake2b

@@ -38,14 +38,15 @@ def rendered(section, report, tokens=200):
 
 def test_ids_and_positions_are_unique_and_in_order():
     assert [s.id for s in DEFAULT_SECTIONS] == [
-        *("title", "since-green", "tests", "sources", "loop", "facts", "root-causes", "attempts"),
-        *("other-signals", "known", "next-step"),
+        *("title", "since-green", "tests", "sources", "loop", "facts", "root-causes", "shared"),
+        *("attempts", "other-signals", "known", "next-step"),
     ]
     positions = [s.position for s in DEFAULT_SECTIONS]
     assert positions == sorted(set(positions))
     assert [s.id for s in DEFAULT_SECTIONS if s.tokens == 0] == ["root-causes"]
     assert [s.title for s in DEFAULT_SECTIONS if s.title] == [
         "Tests that were changed",
+        "Other agents",
         "Earlier attempts",
         "Other signals",
         "Known failures",

@@ -6,7 +6,9 @@ import sqlite3
 import struct
 
 from loop_close.memory import Episode, FailureRecord, KnownTest, Run, Step
-from loop_close.store.sqlite import open_history
+from loop_close.store.prune import Bounds
+from loop_close.store.records import to_plain
+from loop_close.store.sqlite import MAX_BYTES, MAX_RUNS, SqliteHistory, open_history
 
 HERE = {"birth": "b1", "host": "here"}
 
@@ -82,3 +84,80 @@ def database(path):
 def ask(path, query, *parameters):
     with database(path) as connection:
         return connection.execute(query, parameters).fetchall()
+
+
+class Shared(SqliteHistory):
+    """A history that shares its runs: finished ones are read from PostgreSQL as well, and have to be the same.
+
+    But for those of a source that was reset: others keep what they know of runs whose numbers begin again.
+    """
+
+    def __init__(self, path, url):
+        from loop_close.sharing import Sharing
+        from loop_close.store.shared import SharedStore
+
+        super().__init__(path, Bounds(runs=MAX_RUNS, bytes=MAX_BYTES), 10.0)
+        self.sharing = Sharing(url, path.parent.parent, {"project": "contract"})
+        self.store = SharedStore(url)
+        self.was_reset = set()
+
+    def close(self):
+        super().close()
+        self.sharing.close()
+        self.store.close()
+
+    def begin(self, *words, **named):
+        begun = super().begin(*words, **named)
+        self.sharing.announce(begun)
+        return begun
+
+    def keep_green(self, begun, **fields):
+        plain = {k: v for k, v in fields.items() if k not in ("calls", "baseline")} | {
+            "exit_code": 0,
+            "is_good": True,
+        }
+        to_share = self.sharing.entry(begun, plain, {"verdict": "green"})
+        is_kept = super().keep_green(begun, to_share=to_share, **fields)
+        self._send()
+        return is_kept
+
+    @contextlib.contextmanager
+    def transaction(self, begun):
+        with super().transaction(begun) as transaction:
+            saved = transaction.save
+
+            def save(run, episode, summary, **named):
+                marks = tuple(run.marks)
+                row = self.sharing.entry(
+                    begun, to_plain(run), summary, failures=len(marks) + run.omitted_marks
+                )
+                row[1]["ended"] = named.get("now", row[1]["ended"])
+                saved(run, episode, summary, to_share=row, **named)
+
+            transaction.save = save
+            yield transaction
+        self._send()
+
+    def reset(self, source=None):
+        self.was_reset |= {row.source for row in super().latest()} if source is None else {source}
+        return super().reset(source)
+
+    def _send(self):
+        self.sharing.send(self)
+        assert self.sharing.note == ""
+        assert self.unsent(9) == []
+
+    def recorded(self, source, limit):
+        found = super().recorded(source, limit)
+        shared = {run.number: run for run in self.store.recorded(self.sharing.agent, source, 9_999)}
+        assert [shared[run.number] for run in found if not run.is_killed] == [
+            r for r in found if not r.is_killed
+        ]
+        return found
+
+    def runs(self, source=None, limit=50):
+        found = super().runs(source, limit)
+        shared = {(r.source, r.number): r for r in self.store.runs(self.sharing.agent, source, 9_999)}
+        ended = [row for row in found if row.state == "done" and row.source not in self.was_reset]
+        assert [shared[row.source, row.number] for row in ended] == ended
+        return found

@@ -5,16 +5,21 @@ import sys
 import threading
 
 import pytest
-from history_cases import ask, begin, entry, mark, numbers, red, save
+from history_cases import Shared, ask, begin, entry, mark, numbers, red, save
 
 from loop_close.memory import Episode, FailureRecord, Run
 from loop_close.store import HistoryError
 from loop_close.store.sqlite import open_history
 
 
-@pytest.fixture
-def history(path):
-    with open_history(path) as opened:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def history(path, request):
+    """A history of this machine alone, and one whose runs are shared: the second has to keep the same contract."""
+    if request.param == "sqlite":
+        with open_history(path) as opened:
+            yield opened
+        return
+    with Shared(path, request.getfixturevalue("database")) as opened:
         yield opened
 
 

@@ -101,9 +101,9 @@ def test_empty_file_becomes_a_history(path, content):
 def test_newer_format_is_left_alone(path):
     red(path)
     with database(path) as connection:
-        connection.execute("PRAGMA user_version = 4")
+        connection.execute("PRAGMA user_version = 5")
     data = path.read_bytes()
-    reason = r"was written by a newer loop-close \(format 4; this one reads 3\) and is left unchanged"
+    reason = r"was written by a newer loop-close \(format 5; this one reads 4\) and is left unchanged"
     expected = rf"^history\.sqlite3 {reason}$"
     with pytest.raises(HistoryError, match=expected):
         open_history(path)

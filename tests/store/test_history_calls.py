@@ -251,7 +251,7 @@ def test_sound_counts_that_came_meanwhile_stay(path):
 
 def to_first_format(path):
     """As it was before calls and tests were remembered."""
-    for table in ("calls", "baselines", "accepted"):
+    for table in ("calls", "baselines", "accepted", "outbox"):
         ask(path, f"DROP TABLE {table}")
     ask(path, "VACUUM")
     ask(path, "PRAGMA user_version = 1")

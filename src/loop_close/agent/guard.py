@@ -291,6 +291,8 @@ NOT_RUN = "edited functions were not run"
 ASKED = "tests were changed"
 #: Why it may stop if all that fails failed before its session.
 BEFORE = "failures of before the session"
+#: Why it is sent back if a required source is not green on these files.
+REQUIRED = "a required source is not green"
 #: Why it is sent back if the history of runs was removed.
 LOST = "the history of runs was removed"
 
@@ -327,6 +329,7 @@ class Situation:
     :ivar lost: what is known if the history was removed while the agent was at work; empty if it was not.
     :ivar before: that all failures were there before the session, in words; empty if it did not. ``is_before_told``:
         the agent was sent back for it.
+    :ivar missing: which required sources are not known to be green on these files, in words; empty for none.
     :ivar is_again: it only goes on because it was sent back; ``is_unmoved``: no run and no edit since.
     """
 
@@ -347,6 +350,7 @@ class Situation:
     lost: str = ""
     before: str = ""
     is_before_told: bool = False
+    missing: str = ""
     is_again: bool = False
     is_unmoved: bool = False
 
@@ -363,6 +367,7 @@ def answer(situation: Situation) -> GateAnswer:
     - The last run is red, or tests were tampered with: it gets the next prompt.
     - The last run is green, and changed tests may demand less: it is asked.
     - The last run is green, and no test ran some of the edited functions: it gets their names.
+    - The last run is green, and a required source is not: it gets its name.
     """
     if not situation.run and not situation.lost:
         return GateAnswer(kind="nothing", why="no runs recorded")
@@ -389,6 +394,8 @@ def answer(situation: Situation) -> GateAnswer:
         return GateAnswer(kind="go_on", text=f"The tests pass.\n\n{situation.question}", why=ASKED)
     if situation.not_run:
         return GateAnswer(kind="go_on", text=f"The tests pass. {situation.not_run}", why=NOT_RUN)
+    if situation.missing:
+        return GateAnswer(kind="go_on", text=f"The tests pass. {situation.missing}", why=REQUIRED)
     return GateAnswer(kind="nothing", why="green, no edits since")
 
 

@@ -125,6 +125,9 @@ def _told(host: Host, data: bytes) -> tuple[str, str]:
     situation = _situation(host, payload, project, seen, before)
     if payload.is_stop and mark.began[:1] == (_AT_START,):
         situation = _with_before(situation, project, seen, mark, before)
+    unknown = ""
+    if payload.is_stop and project.settings.required and situation.standing == "green":
+        situation, unknown = _with_required(situation, project, seen)
     if payload.is_stop:
         found, update_session, complaint = _at_a_stop(
             situation, _news(payload, before), project, seen, before
@@ -140,7 +143,7 @@ def _told(host: Host, data: bytes) -> tuple[str, str]:
     after = replace(_session_after(found, situation, replace(update_session, told=told), seen), is_lost=False)
     if after != before and not keep(path, key, after) and found.kind == "go_on":
         raise UsageError(f"cannot write {_SESSIONS}, so turns cannot be counted; the agent may stop")
-    return _said(host, payload, found), complaint
+    return _said(host, payload, found), "; ".join(filter(None, (complaint, unknown)))
 
 
 def _keep_aside(path: Path, key: str, session: Session) -> None:
@@ -278,6 +281,37 @@ def _before_in_words(number: int, tests: Sequence[str], source: str) -> str:
     more = f" and {len(tests) - _MOST_NAMED} more" if len(tests) > _MOST_NAMED else ""
     which = "This failure was" if len(tests) == 1 else f"These {len(tests)} failures were"
     return f"{which} there before this session began (run {number} of {shown(source, 80)}): {named}{more}."
+
+
+def _with_required(situation: Situation, project: Project, seen: ProjectState) -> tuple[Situation, str]:
+    """With the required sources that are not known to be green on these files, here or on another machine.
+
+    :returns: the situation, and why nothing is known of them; then the agent may stop.
+    """
+    missing = [source for source in project.settings.required if source not in seen.green]
+    tree = seen.edited.tree() if missing and not situation.edited else ""
+    if not tree:
+        return situation, ""
+    url = files.shared_history(project.settings)
+    if url:
+        from loop_close.sharing import Sharing
+
+        sharing = Sharing(url, project.root, project.settings.shared)
+        green = sharing.green_sources(tree, missing)
+        sharing.close()
+        if sharing.note:
+            return (
+                situation,
+                f"{sharing.note.partition(';')[0]}; required sources are not known, so the agent may stop",
+            )
+        missing = [source for source in missing if source not in green]
+    if not missing:
+        return situation, ""
+    named = ", ".join(shown(source, 80) for source in missing[:_MOST_NAMED])
+    more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+    are = "are" if len(missing) > 1 else "is"
+    text = f"Required and not known to be green on these very files (tree {tree}) {are}: {named}{more}."
+    return replace(situation, missing=text), ""
 
 
 def _set_of(seen: ProjectState) -> str:

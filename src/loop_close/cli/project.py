@@ -98,7 +98,7 @@ def _history(root: Path, settings: Settings, given: str | None) -> Path:
     if settings.history == OFF:
         raise UsageError("this project keeps no history: [tool.loop-close] history is 'off'")
     try:
-        return files.check_inside(root, files.path_of_setting(root, "history", settings.history))
+        return files.check_inside(root, files.path_of_setting(root, "history", files.local_history(settings)))
     except files.UnusablePathError as error:
         raise UsageError(str(error)) from None
 
@@ -132,7 +132,15 @@ def begin_memory(targets: Targets, source: str, *, is_own: bool = True, sees_fil
 
     ours = (targets.prompt, targets.json, targets.history)
     history = targets.history if is_own else None
-    return begin(targets.root, source, history, ours, sees_files=sees_files)
+    return begin(
+        targets.root,
+        source,
+        history,
+        ours,
+        sees_files=sees_files,
+        settings=targets.settings,
+        shared=targets.shared,
+    )
 
 
 def is_told(targets: Targets, exit_code: int) -> bool:

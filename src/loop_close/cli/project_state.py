@@ -36,6 +36,7 @@ class ProjectState:
     :ivar tests: what was done to tests, by the last runs of the source that decides.
     :ivar known: the last run as it can be known again; ``has_known``: the history has the one that was known before.
     :ivar finished: the last run of each source that ended, as it can be known again.
+    :ivar green: those of the required sources whose last run was green, and of all tests, on the files as they are.
     """
 
     standing: SourceStatus
@@ -47,6 +48,7 @@ class ProjectState:
     known: str = ""
     has_known: bool = True
     finished: tuple[str, ...] = ()
+    green: tuple[str, ...] = ()
 
 
 def load_state(project: Project, memory: HistoryReader, known: str = "") -> ProjectState:
@@ -59,6 +61,7 @@ def load_state(project: Project, memory: HistoryReader, known: str = "") -> Proj
     decides = _deciding(found, looks)
     whole = _last_whole(looks)
     later = looks[: looks.index(whole) + 1] if whole is not None else ()
+    edited = edited_since(project, memory, whole, later)
     return ProjectState(
         standing=decides,
         is_complete=decides.last.state != "killed"
@@ -73,13 +76,25 @@ def load_state(project: Project, memory: HistoryReader, known: str = "") -> Proj
             for each in found
             if each is decides or each.last.source.startswith(_TESTS)
         ),
-        edited=edited_since(project, memory, whole, later),
+        edited=edited,
         latest=f"{looks[0].source} {looks[0].number}" if looks else "",
         tests=_tests(decides, memory),
         known=known_by(looks[0].source, looks[0].number, looks[0].window[0]) if looks else "",
         has_known=not known or memory.has_run(known),
         finished=tuple(_known_by(each.finished) for each in found if each.finished is not None),
+        green=tuple(_green(project.settings.required, found, memory, edited)),
     )
+
+
+def _green(
+    required: Sequence[str], found: Sequence[SourceStatus], memory: HistoryReader, edited: Edited
+) -> Iterator[str]:
+    """The required sources that this machine knows to be green on the files as they are."""
+    for each in found:
+        if each.last.source in required and each.verdict == "green" and each.last is each.finished:
+            run = memory.recorded(each.last.source, 1)[-1]
+            if run.is_full and run.tree and run.tree == edited.tree():
+                yield each.last.source
 
 
 def _known_by(row: RunRow) -> str:
@@ -176,10 +191,12 @@ class Edited:
 
     :ivar paths: the files whose meaning is another now; None if they are not all known.
     :ivar state: returns a digest of all files; it is rarely needed.
+    :ivar tree: the same without what tests wrote, as runs are recorded with it; empty if it is not known.
     """
 
     paths: tuple[str, ...] | None
     state: Callable[[], str]
+    tree: Callable[[], str]
 
 
 def edited_since(
@@ -196,8 +213,12 @@ def edited_since(
     ours = (project.settings.file, project.settings.json, f"{files.STATE_FOLDER}/")
     now = files_now(project.root, known, [path for path in ours if path])
     before = _before(known, memory, run)
+
+    def tree() -> str:
+        return _tree(project.root, known, now, later)
+
     if now.entries is None or before is None:
-        return Edited(paths=None, state=now.state)
+        return Edited(paths=None, state=now.state, tree=tree)
     changed = [
         each
         for each in sorted(_differing(before, now.entries))
@@ -206,7 +227,25 @@ def edited_since(
         and not _is_by_tests(project.root, each[0], now.entries, later)
     ]
     paths = _effective(changed, memory, now)
-    return Edited(paths=None if now.in_doubt and not paths else paths, state=now.state)
+    return Edited(paths=None if now.in_doubt and not paths else paths, state=now.state, tree=tree)
+
+
+def _tree(root: Path, known: Known, now: Files, later: Sequence[RunWindow]) -> str:
+    """A digest of the files as the next run would record them, but for what runs wrote."""
+    from loop_close.snapshot import tree_of  # late: it is rarely needed
+
+    if now.entries is None or now.in_doubt:
+        return ""
+    entries: dict[str, tuple[int, int, str]] = {}
+    for path, entry in now.entries.items():
+        old = known.get(path)
+        is_as_known = old is not None and old[2] == entry.digest
+        is_ours = old is None and path.endswith((".json", ".md")) and files.is_ours(root / path)
+        if is_as_known or not (is_ours or _is_by_tests(root, path, now.entries, later)):
+            entries[path] = entry
+        elif old is not None:
+            entries[path] = old
+    return tree_of(entries)
 
 
 def _before(known: Known, memory: HistoryReader, run: RunWindow | None) -> dict[str, str | None] | None:

@@ -244,9 +244,9 @@ class Attempt:
 
 
 def _is_attempt(made: Attempt) -> bool:
-    """False for a run that says nothing about the last edit: killed, infrastructure, flaky, or other tests chosen."""
+    """False for a run that says nothing of the last edit: killed, infrastructure, collision, flaky, other tests."""
     run, changes = made.run, made.changes
-    if run.is_killed:
+    if run.is_killed or run.is_collision:
         return False
     if is_first(made):
         return not all(mark.is_infrastructure for mark in run.marks)

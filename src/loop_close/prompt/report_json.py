@@ -25,6 +25,7 @@ from loop_close.prompt.block import all_reasons, attempts
 from loop_close.prompt.loop import effect, tests_document
 from loop_close.prompt.place import representative, rerun_command
 from loop_close.prompt.sections import known_document
+from loop_close.prompt.shared import shared_document
 from loop_close.prompt.show import plain_values, safe
 from loop_close.syntax.meaning import MODULE
 
@@ -56,6 +57,7 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         "calls": _calls(report.observation),
         "root_causes": [_cause(c, report) for c in report.causes],
         "known": known_document(report.observation),
+        "shared": shared_document(report),
         "sources": [_source_result(each) for each in report.sources],
         "evidence": [_evidence(e, causes) for e in report.evidence],
     }

@@ -24,6 +24,7 @@ from loop_close.prompt.place import (
     rerun_command,
     rerun_commands,
 )
+from loop_close.prompt.shared import shared_lines
 from loop_close.prompt.show import (
     edits_not_run_line,
     edits_not_run_words,
@@ -486,6 +487,7 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
         Section(id="loop", position=30, render=state_lines, tokens=400, keep=True),
         Section(id="facts", position=40, render=facts, tokens=220, keep=True),
         Section(id="root-causes", position=50, render=lambda r, t: root_causes(r, t, advisers), tokens=0),
+        Section(id="shared", position=60, title="Other agents", render=shared_lines, tokens=300, keep=True),
         Section(
             id="attempts",
             position=70,

@@ -20,7 +20,15 @@ from loop_close import files
 from loop_close.files import Targets
 from loop_close.provenance import RUNS_AGAIN, interpreter, runner_of, source_of
 from loop_close.pytest_plugin import PARSER
-from loop_close.settings import DECLARED, Settings, SettingsError, check_setting, option_of, parse_settings
+from loop_close.settings import (
+    DECLARED,
+    Settings,
+    SettingsError,
+    check_setting,
+    is_url,
+    option_of,
+    parse_settings,
+)
 
 #: Options that choose tests, or change only what is shown: a re-run selects by itself. How many values each takes is
 #: pytest's parser to say.
@@ -82,6 +90,8 @@ def rerun_words(config: pytest.Config, *, is_worker_dead: bool) -> tuple[tuple[s
         is_dropped = name in _DROPPED if name else not is_outside
         if is_dropped or (name in _WORKERS and not is_worker_dead) or _SECRET.search(name):
             continue
+        if name == "--loop-close-history" and any("://" in word for word in words):
+            continue  # it may hold a password
         takes_ids = takes_ids and (name in _PYTEST or name in _WORKERS)
         kept += [_shown(_from_root(config, word)) for word in words]
     if is_outside and _is_invocation_dir(config):
@@ -296,6 +306,8 @@ def _given(config: pytest.Config) -> dict[str, Any]:
         if value is not None:
             given[key] = int(value) if key == "budget" and value.isdecimal() else value
             check_setting(option_of(key), key, given[key])
+    if is_url(given.get("history")):
+        del given["history"]  # the file stays the one that the settings name
     return given
 
 
@@ -309,7 +321,9 @@ def targets_of(config: pytest.Config) -> Targets:
     """
     settings = read_settings(config)
     try:
-        return files.targets_of(config.rootpath, settings, dict(_given_paths(config)))
+        url = config.getoption("loop_close_history", None)
+        paths = dict(_given_paths(config))
+        return files.targets_of(config.rootpath, settings, paths, url if is_url(url) else "")
     except files.UnusablePathError as error:
         raise pytest.UsageError(f"loop-close: {error}") from None
 
@@ -321,7 +335,7 @@ def _given_paths(config: pytest.Config) -> Iterator[tuple[str, Path]]:
     """
     for key in ("file", "json", "history"):
         value = config.getoption(f"loop_close_{key}", None)
-        if value is not None:
+        if value is not None and not is_url(value):
             try:
                 yield key, config.invocation_params.dir / Path(value).expanduser()
             except RuntimeError as error:

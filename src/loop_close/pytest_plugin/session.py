@@ -458,7 +458,15 @@ def begin_memory(config: pytest.Config, targets: Targets) -> Memory:
     written = _written(config, targets)
     chosen = selection(config)
     return begin(
-        targets.root, source, targets.history, written, extra_roots, f"{interpreter()}-{sys.platform}", chosen
+        targets.root,
+        source,
+        targets.history,
+        written,
+        extra_roots,
+        f"{interpreter()}-{sys.platform}",
+        chosen,
+        settings=targets.settings,
+        shared=targets.shared,
     )
 
 

@@ -426,7 +426,7 @@ def forget(connection: sqlite3.Connection, source: str) -> int:
     name = (from_text(source),)
     connection.execute("DELETE FROM failures WHERE run IN (SELECT id FROM runs WHERE source = ?)", name)
     count = connection.execute("DELETE FROM runs WHERE source = ?", name).rowcount
-    for table in ("baselines", "calls", "episodes", "sources"):
+    for table in ("baselines", "calls", "episodes", "outbox", "sources"):
         connection.execute(f"DELETE FROM {table} WHERE source = ?", name)
     return count
 
@@ -544,3 +544,33 @@ def _keep(
         (from_text(source), from_json(watched), from_json(plain)),
     )
     connection.execute("UPDATE sources SET keeps = ? WHERE source = ?", (keeps, from_text(source)))
+
+
+# The outbox: runs that were not sent to the shared history yet.
+
+# In bytes: with more, the oldest are dropped.
+_LARGEST_OUTBOX = 8_000_000
+_FEW = 50
+
+
+def put_out(connection: sqlite3.Connection, source: str, name: str, data: str | bytes) -> None:
+    """Keep a run, as :func:`loop_close.store.records.from_json` made it, until it is sent."""
+    connection.execute(
+        "REPLACE INTO outbox(id, source, data) VALUES(?, ?, ?)", (name, from_text(source), data)
+    )
+    (size,) = connection.execute("SELECT sum(length(data)) FROM outbox").fetchone()
+    if size > _LARGEST_OUTBOX:
+        connection.execute(
+            "DELETE FROM outbox WHERE rowid IN (SELECT rowid FROM outbox ORDER BY rowid LIMIT ?)", (_FEW,)
+        )
+
+
+def unsent(connection: sqlite3.Connection, limit: int) -> list[tuple[str, Any]]:
+    """The runs to be sent, the oldest first, each with its name in the outbox."""
+    rows = connection.execute("SELECT id, data FROM outbox ORDER BY rowid LIMIT ?", (limit,))
+    return [(to_text(name), to_json(data)) for name, data in rows]
+
+
+def remove_sent(connection: sqlite3.Connection, names: Collection[str]) -> None:
+    """Remove the runs that were sent."""
+    connection.executemany("DELETE FROM outbox WHERE id = ?", [(name,) for name in names])

@@ -9,7 +9,7 @@ from loop_close.store import HistoryError
 from loop_close.store.records import RecordError
 
 APPLICATION_ID = 0x6C6F6F70  # "loop"
-FORMAT = 3
+FORMAT = 4
 _OLDEST = 1
 
 # marks: a failure is kept once, however many runs have it; last: a run that had it, at most STAMP runs ago.
@@ -19,6 +19,7 @@ _OLDEST = 1
 # project.floor: what changed up to this snapshot is not kept; one that is still to come: nothing is known;
 # project.pruned: the id of the run after which it was last done.
 # calls.passed: how many passing tests are counted in the data.
+# outbox: runs that the shared history does not have yet.
 # baselines.content: the digest of a blob; accepted.accepted: when, in seconds since 1970.
 _FIRST = (
     "CREATE TABLE project(snapshot INTEGER NOT NULL, floor INTEGER NOT NULL, pruned INTEGER NOT NULL,"
@@ -57,6 +58,7 @@ _ADDED = {
         "CREATE TABLE accepted(fingerprint TEXT PRIMARY KEY, accepted REAL NOT NULL, data TEXT NOT NULL)"
         " WITHOUT ROWID",
     ),
+    4: ("CREATE TABLE outbox(id TEXT PRIMARY KEY, source TEXT NOT NULL, data TEXT NOT NULL)",),
 }
 _LOOK = (
     "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"

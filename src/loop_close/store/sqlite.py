@@ -27,12 +27,14 @@ from loop_close.store import (
 )
 from loop_close.store.database import Database
 from loop_close.store.prune import Bounds, is_due, prune, remove_all
-from loop_close.store.records import RecordError, moment_of, to_text, to_whole
+from loop_close.store.records import RecordError, from_json, moment_of, to_text, to_whole
 
 if TYPE_CHECKING:
     from loop_close.memory import Episode, Run
 
 
+#: The name of a run in the outbox, and its content, which JSON can hold.
+ToShare = tuple[str, Mapping[str, Any]]
 MAX_RUNS = 2_000
 MAX_BYTES = 64 * 1024 * 1024
 DAMAGED_CALLS = (
@@ -213,6 +215,7 @@ class SqliteHistory:
         *,
         calls: NewCalls | None = None,
         baseline: NewBaseline | None = None,
+        to_share: ToShare | None = None,
         **fields: Any,
     ) -> bool:
         """Remember a green run with nothing failing before it, and begin a new episode after it.
@@ -220,6 +223,7 @@ class SqliteHistory:
         :param fields: of :class:`loop_close.memory.Run`, plain: ``passed``, ``skipped``, ``selection``.
         :param calls: what its tests called.
         :param baseline: what later runs are compared with from now on.
+        :param to_share: what is to be sent to the shared history.
         :returns: False, and nothing is recorded, if something fails since the run began.
         """
         plain: dict[str, Any] = {"exit_code": 0, "is_good": True, **fields}
@@ -230,6 +234,7 @@ class SqliteHistory:
             runs.finish_plain(connection, begun, plain, {"verdict": "green"}, moment_of(time()))
             runs.keep_green_episode(connection, begun.source, begun.number)
             _keep_tests(connection, begun.source, calls, baseline)
+            _put_out(connection, begun.source, to_share)
             return True
 
         is_kept = self.database.write(work)
@@ -294,6 +299,14 @@ class SqliteHistory:
         except HistoryError as error:
             self.notes.append(f"old runs could not be removed: {error}")
 
+    def unsent(self, limit: int) -> list[tuple[str, Any]]:
+        """Runs that the shared history does not have yet, the oldest first: name and content, as they were given."""
+        return self.database.read(lambda connection: runs.unsent(connection, limit))
+
+    def remove_sent(self, names: Collection[str]) -> None:
+        """Note that the shared history has these runs."""
+        self.database.write(lambda connection: runs.remove_sent(connection, names))
+
     def abandon(self, begun: RunHandle) -> None:
         """Forget a run that is under way; its number goes to the next one unless there was one since."""
         self.database.write(lambda connection: runs.take_back(connection, begun))
@@ -329,6 +342,11 @@ def _keep_tests(
         project.keep_calls(connection, source, calls)
     if baseline is not None:
         project.keep_baseline(connection, source, baseline)
+
+
+def _put_out(connection: sqlite3.Connection, source: str, to_share: ToShare | None) -> None:
+    if to_share is not None:
+        runs.put_out(connection, source, to_share[0], from_json(to_share[1]))
 
 
 def _is_edited(connection: sqlite3.Connection, begun: RunHandle) -> bool:
@@ -377,6 +395,7 @@ class RunTransaction:
         *,
         calls: NewCalls | None = None,
         baseline: NewBaseline | None = None,
+        to_share: ToShare | None = None,
         now: float | None = None,
     ) -> None:
         """Record the run and the episode after it.
@@ -384,6 +403,7 @@ class RunTransaction:
         :param summary: a plain JSON value, given back in :class:`~loop_close.store.RunRow`.
         :param calls: what its tests called.
         :param baseline: what later runs are compared with from now on.
+        :param to_share: what is to be sent to the shared history.
         :param now: when the run ended; this moment by default.
         :raises HistoryError: when it cannot be written; the transaction is rolled back.
         """
@@ -393,6 +413,7 @@ class RunTransaction:
             runs.finish(connection, self._begun, run, summary, ended)
             runs.keep_episode(connection, self._begun.source, self._begun.number, episode)
             _keep_tests(connection, self._begun.source, calls, baseline)
+            _put_out(connection, self._begun.source, to_share)
 
         self._database.hold(work)
         self.is_saved = True

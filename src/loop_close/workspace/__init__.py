@@ -402,6 +402,36 @@ def commit_at_head(root: Path) -> str:
     return said if said.isalnum() else ""
 
 
+def repository_of(root: Path) -> tuple[str, str, str]:
+    """The repository by the address of its remote ``origin``, else by its first commit; the root in it; its branch.
+
+    Credentials in the address are left out. Each is empty if git does not know.
+    """
+    try:
+        if not _is_in_repository(root):
+            return "", "", ""
+        place = _asked(root, "rev-parse", "--show-prefix").stdout.decode("utf-8", "replace").strip()
+        branch = _asked(root, "symbolic-ref", "--quiet", "--short", "HEAD").stdout
+        origin = (
+            _asked(root, "config", "--get", "remote.origin.url").stdout.decode("utf-8", "replace").strip()
+        )
+        if not origin:
+            first = _asked(root, "rev-list", "--max-parents=0", "HEAD").stdout
+            origin = first.decode("ascii", "replace").strip().rpartition("\n")[2]
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return "", "", ""
+    return _same_address(origin), place, branch.decode("utf-8", "replace").strip()
+
+
+def _same_address(address: str) -> str:
+    """An address of git in one spelling: ``git@host:a/b.git`` and ``https://user@host/a/b`` are one repository."""
+    rest = address.rpartition("://")[2]
+    host, mark, path = rest.partition("/") if "://" in address else rest.partition(":")
+    if not mark or "/" in host:
+        return address
+    return f"{host.rpartition('@')[2].partition(':')[0].lower()}/{path.strip('/').removesuffix('.git')}"
+
+
 def contents_at_head(
     root: Path, is_wanted: Callable[[str], bool], most: int, most_bytes: int
 ) -> dict[str, bytes]:
