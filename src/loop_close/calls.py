@@ -30,6 +30,7 @@ class Called(NamedTuple):
     :ivar named: how many passing tests use objects that it made during imports, by names in their own code.
     :ivar uses: the effects in ``import_effects`` whose objects its code names, by position. Empty if no test
         failed, like the previous two fields.
+    :ivar without_lines: how many of ``passed`` are counted in no other number, as only their functions were tracked.
     """
 
     file: str
@@ -47,6 +48,21 @@ class Called(NamedTuple):
     at_import: tuple[int, ...] = ()
     named: int = 0
     uses: frozenset[int] = frozenset()
+    without_lines: int = 0
+
+    def line_passed(self, line: int) -> int:
+        """How many passing tests ran a line; an estimate if only the function is known of some of them."""
+        return self._estimated(self.lines.get(line, 0))
+
+    @property
+    def none_passed(self) -> int:
+        """In how many passing tests it returned None, like ``returned_none``; estimated like :meth:`line_passed`."""
+        return self._estimated(self.returned_none)
+
+    def _estimated(self, known: int) -> int:
+        """By the share of the other passing tests, as if one more had run it (Laplace's rule of succession)."""
+        others = self.passed - self.without_lines
+        return known + round(self.without_lines * (known + 1) / (others + 1))
 
 
 class ImportEffect(NamedTuple):
@@ -106,6 +122,8 @@ class Calls(NamedTuple):
     :ivar swallowed: exceptions that did not reach a failing test, sorted by place and type; bounded. Their counts of
         passing tests are those of this run, even if ``passed`` is of an earlier one.
     :ivar passed_over: how many tests that passed or failed were not tracked, because the cost would have been too high.
+    :ivar without_lines: how many of the others were tracked by function only, for the same reason.
+    :ivar failed_without_lines: those of them in ``failed``: the first line stands for each function that they called.
     :ivar cut: how many tests handled more exceptions than were examined; ``swallowed`` may lack some of these.
     """
 
@@ -121,6 +139,8 @@ class Calls(NamedTuple):
     swallowed: tuple[Swallowed, ...] = ()
     cut: int = 0
     passed_over: int = 0
+    without_lines: int = 0
+    failed_without_lines: frozenset[str] = frozenset()
 
 
 # A deterministic sample of node ids: neighbouring tests resemble each other, so that the first ones would be biased.

@@ -84,7 +84,9 @@ def _by_calls(
 
 def _is_complete(observation: Observation) -> bool:
     calls = observation.calls
-    return calls is not None and not (calls.omitted or calls.passed_over or calls.remembered)
+    return calls is not None and not (
+        calls.omitted or calls.passed_over or calls.without_lines or calls.remembered
+    )
 
 
 def _lines(observation: Observation, tests: set[str] | None) -> Iterator[tuple[str, str, int]]:

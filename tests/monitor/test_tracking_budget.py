@@ -3,10 +3,20 @@ from types import FunctionType
 
 import pytest
 
-from loop_close.monitor import watch
+from loop_close.monitor import budget, starts
+from loop_close.monitor.budget import (
+    ALLOWANCE,
+    FUNCTIONS_ALLOWANCE,
+    FUNCTIONS_SHARE,
+    SHARE,
+    SHARE_AFTER_FAILURE,
+    Budget,
+    Detail,
+)
 from loop_close.monitor.codes import Ownership
 from loop_close.monitor.session import Attribution
-from loop_close.monitor.watch import ALLOWANCE, SHARE, SHARE_AFTER_FAILURE, Budget, LineTracker
+from loop_close.monitor.tool import FREE_IDS
+from loop_close.monitor.watch import LineTracker
 
 needs_monitoring = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
 
@@ -15,64 +25,70 @@ needs_monitoring = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="ne
 def now(monkeypatch):
     """The CPU seconds of the process, as a list of one."""
     seconds = [1.0]
-    monkeypatch.setattr(watch, "_CPU", lambda: seconds[0])
+    monkeypatch.setattr(budget, "_CPU", lambda: seconds[0])
     return seconds
 
 
 def test_tests_are_tracked_until_the_share_is_spent_and_again_when_time_went_by(now):
     found = Budget()
-    assert found.allows("a.py::test_a")
-    found.spend(ALLOWANCE + SHARE)
-    assert not found.allows("a.py::test_b")
+    assert found.detail("a.py::test_a") is Detail.LINES
+    found.spend(ALLOWANCE)
+    assert found.detail("a.py::test_b") is Detail.FUNCTIONS
+    found.spend(FUNCTIONS_ALLOWANCE)
+    assert found.detail("a.py::test_b") is Detail.NOTHING
+    now[0] = (ALLOWANCE + FUNCTIONS_ALLOWANCE) / (SHARE + FUNCTIONS_SHARE) + 0.1
+    assert found.detail("a.py::test_c") is Detail.FUNCTIONS
     now[0] = 2 * ALLOWANCE / SHARE
-    assert found.allows("a.py::test_c")
+    assert found.detail("a.py::test_c") is Detail.LINES
 
 
 def test_without_a_limit_all_are_tracked(now):
     found = Budget(is_unlimited=True)
     found.spend(100)
-    assert found.allows("a.py::test_a")
+    assert found.detail("a.py::test_a") is Detail.LINES
 
 
 def test_what_failed_last_time_is_tracked_whatever_it_costs(now):
     found = Budget(["a.py::test_b[1]"])
     found.spend(100)
-    assert [found.allows(f"a.py::test_b[{n}]") for n in (1, 2)] == [True, False]
+    assert [found.detail(f"a.py::test_b[{n}]") for n in (1, 2)] == [Detail.LINES, Detail.NOTHING]
 
 
 def test_the_file_of_a_failure_has_a_share_of_its_own(now):
     found = Budget()
-    found.spend(ALLOWANCE + SHARE)
+    found.spend(ALLOWANCE + FUNCTIONS_ALLOWANCE)
     found.failed("a.py::TestA::test_a")
-    assert [found.allows(f"{file}.py::test_b") for file in "ab"] == [True, False]
+    assert [found.detail(f"{file}.py::test_b") for file in "ab"] == [Detail.LINES, Detail.NOTHING]
     found.spend(SHARE_AFTER_FAILURE)
-    assert not found.allows("a.py::test_c")
+    assert found.detail("a.py::test_c") is Detail.NOTHING
 
 
 def test_parameters_of_a_function_that_is_known_come_last(now):
     found = Budget()
-    assert all(found.allows(f"a.py::test_a[{n}]") for n in range(4))
+    assert all(found.detail(f"a.py::test_a[{n}]") is Detail.LINES for n in range(4))
     found.spend(0.7 * ALLOWANCE)
-    assert not found.allows("a.py::test_a[4]")
-    assert found.allows("a.py::test_b[0]")
+    assert found.detail("a.py::test_a[4]") is Detail.FUNCTIONS
+    assert found.detail("a.py::test_b[0]") is Detail.LINES
 
 
 def test_what_is_too_short_for_a_clock_is_counted():
     found = Budget()
     found.line = 2.0
-    found.spend(1.0, lines=10, functions=1, steps=1)
-    assert found.spent == 1 + 2 * (10 + watch._RETURN + watch._STEP)
+    found.spend(1.0, lines=10, functions=1, steps=1, disabled=1)
+    assert found.spent == 1 + 2 * (10 + budget._RETURN + budget._STEP + budget._DISABLED)
 
 
 class Every(Budget):
-    """Tracks what it is told to."""
+    """Tracks the lines of some tests, the functions of others (``f1``), and nothing of the rest."""
 
     def __init__(self, tracked):
         super().__init__()
         self._tracked = tracked
 
-    def allows(self, nodeid):
-        return nodeid in self._tracked
+    def detail(self, nodeid):
+        if nodeid in self._tracked:
+            return Detail.LINES
+        return Detail.FUNCTIONS if nodeid.startswith("f") else Detail.NOTHING
 
 
 class Report:
@@ -89,7 +105,7 @@ def made(name, source="return 1"):
 
 
 @pytest.fixture
-def told():
+def tracking():
     """Run tests that call functions; what is known of it."""
     allowed = Every({"a", "c", "e"})
     watch = LineTracker(Ownership("/project"), allowed)
@@ -117,8 +133,8 @@ def counted(tests, watch):
 
 
 @needs_monitoring
-def test_what_a_test_that_is_passed_over_runs_is_no_matter_of_the_next(told):
-    run, tests, watch = told
+def test_what_a_test_that_is_passed_over_runs_is_no_matter_of_the_next(tracking):
+    run, tests, watch = tracking
     f, g, h = (made(name) for name in "fgh")
     run("a", f)
     run("b", f, g)  # passed over
@@ -131,16 +147,16 @@ def test_what_a_test_that_is_passed_over_runs_is_no_matter_of_the_next(told):
 
 
 @needs_monitoring
-def test_function_that_only_a_test_that_is_passed_over_runs_is_known_to_have_run(told):
-    run, tests, watch = told
+def test_function_that_only_a_test_that_is_passed_over_runs_is_known_to_have_run(tracking):
+    run, tests, watch = tracking
     run("b", made("f"))
     tests.end()
     assert counted(tests, watch) == ({}, {}, {"f"})
 
 
 @needs_monitoring
-def test_such_a_function_is_known_also_when_tracking_has_ended(told):
-    run, tests, watch = told
+def test_such_a_function_is_known_also_when_tracking_has_ended(tracking):
+    run, tests, watch = tracking
     module = compile(
         "def g(): return 1", "/project/g.py", "exec"
     )  # never runs, as that of a module imported before
@@ -153,8 +169,8 @@ def test_such_a_function_is_known_also_when_tracking_has_ended(told):
 
 
 @needs_monitoring
-def test_setup_that_others_share_is_tracked_in_a_test_that_is_passed_over(told):
-    _, tests, watch = told
+def test_setup_that_others_share_is_tracked_in_a_test_that_is_passed_over(tracking):
+    _, tests, watch = tracking
     f, g = made("f"), made("g")
     fixture = object()
     f()
@@ -171,8 +187,8 @@ def test_setup_that_others_share_is_tracked_in_a_test_that_is_passed_over(told):
 
 
 @needs_monitoring
-def test_lines_are_not_told_again_to_a_test_that_is_passed_over(told):
-    run, _, watch = told
+def test_lines_are_not_told_again_to_a_test_that_is_passed_over(tracking):
+    run, _, watch = tracking
     f = made("f")
     run("a", f)
     run("b")
@@ -181,6 +197,113 @@ def test_lines_are_not_told_again_to_a_test_that_is_passed_over(told):
     watch.take()
     f()
     assert watch.hits == []
+
+
+def without_lines(tests, watch):
+    """Of passing tests by function, how many are known, and of how many only the function."""
+    name = {number: function.code.co_name for number, function in watch.functions.items()}
+    found = tests.count.passing.by_function().items()
+    return {name[number]: (each.tests, each.without_lines) for number, each in found}
+
+
+@needs_monitoring
+def test_of_some_tests_only_the_functions_are_known_in_the_order_of_their_calls(tracking):
+    run, tests, watch = tracking
+    f, g, h = (made(name) for name in "fgh")
+    run("a", f)
+    run("f1", f, g)
+    run("f2", g, f)
+    run("c", f)
+    run("f3", h, g, f, outcome="failed")
+    run("f4", f)
+    tests.end()
+    assert without_lines(tests, watch) == {"f": (5, 3), "g": (2, 2)}
+    assert counted(tests, watch)[1] == {"f3": ["h", "g", "f"]}
+    first = {number: function.first for number, function in watch.functions.items()}
+    assert all(line == first[number] for number, line in tests.count.failed_lines)
+    assert (tests.count.passed, tests.count.without_lines, tests.count.passed_over) == (5, 4, 0)
+    assert tests.count.failed_without_lines == {"f3"}
+
+
+@needs_monitoring
+def test_a_function_that_is_called_often_is_known_in_every_test(tracking):
+    run, tests, watch = tracking
+    f = made("f")
+    often = [f] * (3 * starts._MANY_CALLS)
+    run("f1", *often)
+    run("b", *often)  # passed over
+    run("f2", *often)
+    run("c", f)
+    run("f3", f)
+    tests.end()
+    assert without_lines(tests, watch) == {"f": (4, 3)}
+
+
+@needs_monitoring
+def test_function_of_a_test_that_was_passed_over_is_known_in_the_next(tracking):
+    run, tests, watch = tracking
+    f, g = made("f"), made("g")
+    run("b", f, g)
+    run("f1", f)
+    tests.end()
+    assert without_lines(tests, watch) == {"f": (1, 1)}
+    assert counted(tests, watch)[2] == {"f", "g"}
+
+
+@needs_monitoring
+def test_setup_that_others_share_is_tracked_in_full_in_a_test_that_is_not(tracking):
+    _, tests, watch = tracking
+    f, g = made("f"), made("g")
+    fixture = object()
+    tests.begin_test("f1")
+    g()
+    tests.begin_setup()
+    f()
+    tests.end_setup(fixture, is_broken=False)
+    tests.saw(Report("passed"))
+    tests.end_test("f1", [(fixture, True)])
+    tests.begin_test("c")
+    tests.saw(Report("passed"))
+    tests.end_test("c", [(fixture, True)])
+    assert without_lines(tests, watch) == {"f": (2, 1), "g": (1, 1)}
+
+
+@needs_monitoring
+def test_function_that_only_the_teardown_of_a_shared_fixture_calls_is_not_of_the_test(tracking):
+    _, tests, watch = tracking
+    f, g = made("f"), made("g")
+    tests.begin_test("f1")
+    f()
+    tests.saw(Report("passed"))
+    g()
+    tests.torn_down(object(), is_shared=True)
+    tests.end_test("f1", ())
+    tests.end()
+    assert without_lines(tests, watch) == {"f": (1, 1)}
+    assert {watch.functions[number].code.co_name for number in tests.count.outside} == {"g"}
+
+
+@needs_monitoring
+def test_without_a_second_tool_id_a_test_is_passed_over(tracking):
+    run, tests, watch = tracking
+    other = next(tool for tool in FREE_IDS if tool != watch._tool.id)
+    sys.monitoring.use_tool_id(other, "another")
+    try:
+        run("f1", made("f"))
+    finally:
+        sys.monitoring.free_tool_id(other)
+    assert (tests.count.passed_over, tests.count.without_lines) == (1, 0)
+
+
+@needs_monitoring
+def test_both_tool_ids_are_given_back(tracking):
+    run, _, watch = tracking
+    f = made("f")
+    run("f1", f)
+    assert all(sys.monitoring.get_tool(tool) for tool in FREE_IDS)
+    watch.stop()
+    assert not any(sys.monitoring.get_tool(tool) for tool in FREE_IDS)
+    assert watch.fault == ""
 
 
 @needs_monitoring

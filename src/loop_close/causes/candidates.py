@@ -179,7 +179,7 @@ def _by_spectrum(spectrum: Spectrum | None) -> dict[str, float]:
 def _lost(spectrum: Spectrum | None, *, is_about_none: bool) -> float:
     if spectrum is None:
         return 0.0
-    share = ochiai(spectrum.returned_none, spectrum.function.returned_none, spectrum.of_failed)
+    share = ochiai(spectrum.returned_none, spectrum.function.none_passed, spectrum.of_failed)
     return share if spectrum.function.returns_value or is_about_none else MAY * share
 
 

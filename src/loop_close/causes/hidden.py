@@ -188,4 +188,4 @@ def _passed(each: Swallowed, calls: Calls) -> int | None:
     ]
     if len(around) != 1 or around[0].is_changed:
         return None
-    return max(each.passed, around[0].lines.get(each.line, 0))
+    return max(each.passed, around[0].line_passed(each.line))

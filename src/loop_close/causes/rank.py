@@ -167,6 +167,7 @@ def _suspect(candidate: Candidate, score: float) -> Suspect:
         if spectrum and not spectrum.function.is_changed
         else (0, 0),
         odd=odd_line(candidate),
+        odd_is_estimate=spectrum is not None and spectrum.function.without_lines > 0,
         edited=candidate.clue.edited if candidate.clue is not None else 0,
         none_before=candidate.none_before is not None,
     )

@@ -55,8 +55,10 @@ class Counted:
 
     def of(self, tests: Collection[str]) -> SpectrumCounts:
         """What is known of failing tests, given by node id."""
-        known = [self._trace(test) for test in sorted(tests) if test in self.calls.failed]
-        return SpectrumCounts(self, known, self._with_import(known))
+        names = [test for test in sorted(tests) if test in self.calls.failed]
+        known = [self._trace(test) for test in names]
+        with_lines = [test not in self.calls.failed_without_lines for test in names]
+        return SpectrumCounts(self, known, self._with_import(known), with_lines)
 
     def _trace(self, test: str) -> Trace:
         if test not in self._traces:
@@ -138,16 +140,23 @@ class SpectrumCounts:
     """What is known of some failing tests, and of the passing ones beside them.
 
     :param with_import: the functions that are counted for what they did at import as well.
+    :param with_lines: of each test, whether its lines are known, and not only the functions that it called.
     :ivar traces: what each test ran.
     :ivar failed: how many of them ran each function; ``made`` are those of them that only use what it made.
+    :ivar failed_with_lines: how many of those whose lines are known ran each function.
     """
 
-    def __init__(self, counted: Counted, traces: Iterable[Trace], with_import: Set[int]) -> None:
+    def __init__(
+        self, counted: Counted, traces: Iterable[Trace], with_import: Set[int], with_lines: Iterable[bool]
+    ) -> None:
         self.calls = counted.calls
         self.traces = [
             Trace(trace.own, tuple(hit for hit in trace.before if hit[0] in with_import)) for trace in traces
         ]
         self.failed = _tests_of(trace.hits for trace in self.traces)
+        self.failed_with_lines = _tests_of(
+            trace.hits for trace, is_known in zip(self.traces, with_lines, strict=True) if is_known
+        )
         self.made = self.failed - _tests_of(trace.own for trace in self.traces)
         self._counted, self._with_import = counted, with_import
 
@@ -159,17 +168,18 @@ class SpectrumCounts:
 
     def lines(self, index: int) -> Mapping[int, int]:
         """How many passing tests ran each line of a function."""
-        own = self.calls.functions[index].lines
+        called = self.calls.functions[index]
+        own = {line: called.line_passed(line) for line in called.lines}
         if index not in self._with_import:
             return own
-        used, at_import = self._counted.used(index), self.calls.functions[index].at_import
-        return {**own, **{line: max(own.get(line, 0), used) for line in at_import}}
+        used = self._counted.used(index)
+        return {**own, **{line: max(own.get(line, 0), used) for line in called.at_import}}
 
     def passed_line(self, hit: Hit) -> int:
         """How many passing tests ran a line."""
         index, line = hit
         called = self.calls.functions[index]
-        own = called.lines.get(line, 0)
+        own = called.line_passed(line)
         is_used = index in self._with_import and line in called.at_import
         return max(own, self._counted.used(index)) if is_used else own
 
@@ -256,7 +266,7 @@ def spectra(
                 line=line,
                 line_failed=lines[index, line],
                 line_passed=counts.passed_line((index, line)),
-                left_out_score=0.0 if is_unwound else _left_out_score(counts, index, lines, count, number),
+                left_out_score=0.0 if is_unwound else _left_out_score(counts, index, lines, number),
                 contrast=contrasts[index],
                 calls_odd=calls_odd.get(index, 0.0),
                 late=places[index] / count,
@@ -269,17 +279,15 @@ def spectra(
 def passed_of(calls: Calls, hit: Hit) -> int:
     """How many passing tests ran the line."""
     index, line = hit
-    return calls.functions[index].lines.get(line, 0)
+    return calls.functions[index].line_passed(line)
 
 
-def _left_out_score(
-    counts: SpectrumCounts, index: int, lines: Mapping[Hit, int], failed: int, all_failed: int
-) -> float:
+def _left_out_score(counts: SpectrumCounts, index: int, lines: Mapping[Hit, int], all_failed: int) -> float:
     """Of the lines that passing tests ran, the oddest for being left out by tests that ran the function."""
-    all_passed = counts.passed(index)
+    all_passed, failed = counts.passed(index), counts.failed_with_lines[index]
     return max(
         (
-            ochiai(failed - lines.get((index, line), 0), max(0, all_passed - passed), all_failed)
+            ochiai(max(0, failed - lines.get((index, line), 0)), max(0, all_passed - passed), all_failed)
             for line, passed in counts.lines(index).items()
         ),
         default=0.0,
@@ -406,4 +414,6 @@ def _with_counts(
         if count > 0:
             lines[number] = count
     most = max(now.returned_none, min(before.returned_none - returned_none, passed))
-    return now._replace(passed=passed, lines=dict(sorted(lines.items())), returned_none=most)
+    without = min(before.without_lines if before.passed >= now.passed else now.without_lines, passed)
+    lines = dict(sorted(lines.items()))
+    return now._replace(passed=passed, lines=lines, returned_none=most, without_lines=without)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Set
-from time import perf_counter, process_time
+from collections.abc import Callable, Iterator, Mapping, Set
+from time import perf_counter, thread_time
 from types import CodeType, FrameType
 from typing import Any
 
+from loop_close.monitor.budget import Budget, Detail
 from loop_close.monitor.codes import (
     LONGEST_TABLE,
     Ownership,
@@ -20,6 +21,7 @@ from loop_close.monitor.codes import (
 from loop_close.monitor.executions import NO_EXECUTION, RETURNED_NONE, Execution, Function, Hit, TrackedCode
 from loop_close.monitor.handled import HandledExceptions
 from loop_close.monitor.imports import ModuleBodies
+from loop_close.monitor.starts import FunctionStarts
 from loop_close.monitor.tool import AssertionReprs, MonitoringTool, ReturnEvents
 
 _HANDLED = "EXCEPTION_HANDLED"
@@ -28,7 +30,13 @@ _TAKEN = "the program took over our tool id of sys.monitoring"
 _MANY_CALLS = 100
 # Limit of functions first seen in untracked tests that wait to be tracked.
 _MOST_PENDING = 5_000
-_ID, _FRAME, _CLOCK = id, sys._getframe, perf_counter  # tests may patch them
+_ID, _FRAME = id, sys._getframe  # tests may patch them
+# The budget is of CPU time: on a busy machine, other processes run within a measured time. Windows counts CPU time in
+# steps of 16 ms.
+_CLOCK = perf_counter if sys.platform == "win32" else thread_time
+
+#: A point in what ran: how many hits, and how many functions were called.
+Mark = tuple[int, int]
 
 
 class TakenError(RuntimeError):
@@ -46,13 +54,13 @@ class LineTracker:
     :ivar hits: the hits since the last :meth:`take`.
     :ivar imports: what ran while modules were imported.
     :ivar fault: an error that could not be raised where it occurred; empty if there is none.
-    :ivar is_idle: the test is not tracked: only lines that no earlier test ran are reported.
+    :ivar detail: what is tracked of the test; if not its lines, only those that no earlier test ran are reported.
     """
 
     def __init__(self, ownership: Ownership, budget: Budget | None = None) -> None:
         self.hits: list[Hit] = []
         self.fault = ""
-        self.is_idle = False
+        self.detail = Detail.LINES
         self._budget = budget or Budget(is_unlimited=True)
         self._ownership = ownership
         self._tracked = TrackedCode(ownership)
@@ -68,6 +76,7 @@ class LineTracker:
         self._hides_one_liners = False
         self._monitoring: Any = getattr(sys, "monitoring", None)
         self._returns = ReturnEvents(self._monitoring)
+        self._starts = FunctionStarts(self._monitoring, self._tracked)
         self._tool = MonitoringTool({}, self._armed)
         self._handled = HandledExceptions(ownership, self._set_exception_callback)
         self._on_handled = self._handled.callback(self._take_fault)
@@ -91,7 +100,16 @@ class LineTracker:
     @property
     def is_due(self) -> bool:
         """Whether anything ran since the last :meth:`take`."""
-        return bool(self.hits or self._handled.has_any)
+        return bool(
+            self.hits
+            or self._handled.has_any
+            or (self.detail is Detail.FUNCTIONS and self._starts.number_of_functions)
+        )
+
+    @property
+    def mark(self) -> Mark:
+        """The point that is reached now."""
+        return len(self.hits), self._starts.number_of_functions
 
     @property
     def is_cut(self) -> bool:
@@ -109,7 +127,7 @@ class LineTracker:
             if calls < _MANY_CALLS:
                 self._long[number] = 1
         self._handled.begin_test()
-        if self.is_idle:
+        if self.detail is not Detail.LINES:
             self._sleep()
         elif self._is_collecting:
             self._handled.listen(is_on=True)
@@ -118,24 +136,35 @@ class LineTracker:
             self._tool.replace("LINE", self._on_first_line)
             self._handled.listen(is_on=False)
 
-    def track(self, *, is_on: bool) -> None:
-        """Turn tracking on or off.
+    def track(self, detail: Detail) -> Detail:
+        """Set what is tracked.
 
-        While it is off, lines that ran before stay disabled, handled exceptions are not reported, and new functions
-        wait.
+        Without lines, those that ran before stay disabled, and handled exceptions are not reported. If nothing is
+        tracked, new functions wait.
+
+        :returns: what is tracked now: nothing, if functions cannot be tracked.
         """
-        if is_on is not self.is_idle:
-            return
-        self.is_idle = not is_on
-        if self.is_idle:
-            self._sleep()
-        else:
-            start = _CLOCK()
+        if detail is self.detail:
+            return detail
+        start = _CLOCK()
+        if detail is Detail.FUNCTIONS or self._starts.has_begun:
+            self._starts.turn(is_on=detail is not Detail.NOTHING)
+        if detail is Detail.FUNCTIONS and not self._starts.is_on:
+            detail = Detail.NOTHING
+        before, self.detail = self.detail, detail
+        if detail is not Detail.NOTHING:
             self._follow_pending()
+        if detail is Detail.FUNCTIONS:
+            self._starts.take()
+        if detail is not Detail.LINES:
+            self._sleep()
+        elif before is not Detail.LINES:
             self._rearm(set())
             self._is_awake = True
-            self._budget.spend(_CLOCK() - start)
+        self._budget.spend(_CLOCK() - start)
+        if detail is Detail.LINES:
             self.begin_test()
+        return detail
 
     def _sleep(self) -> None:
         if self._is_awake or self._handled.is_listening:
@@ -187,14 +216,14 @@ class LineTracker:
         found = []
         for _ in range(5):
             arm(self._tool.id, code, line)
-            start = _CLOCK()
+            start = perf_counter()
             _some_lines()
-            reported = _CLOCK()
+            reported = perf_counter()
             arm(self._tool.id, code, 0)
             _some_lines()
-            plain = _CLOCK()
+            plain = perf_counter()
             _some_lines()
-            found.append(((reported - start) - (_CLOCK() - plain)) / max(1, len(self.hits)))
+            found.append(((reported - start) - (perf_counter() - plain)) / max(1, len(self.hits)))
             self.hits.clear()
         return max(min(found), 2e-8)
 
@@ -254,13 +283,28 @@ class LineTracker:
     def _started(self, code: CodeType, frame: FrameType) -> None:
         if _ID(code) in self._reprs.codes:
             self._reprs.begin(frame, len(self.hits))
-            self._handled.listen(is_on=self._reprs.frame is None)
-        elif self.is_idle and code.co_name != "<module>" and _ID(code) not in self._tracked.codes:
+            if self._reprs.frame is not None:
+                self._handled.listen(is_on=False)
+                self._starts.pause()
+        elif (
+            self.detail is Detail.NOTHING
+            and code.co_name != "<module>"
+            and _ID(code) not in self._tracked.codes
+        ):
             self._pending.append(code)
         else:
+            is_new = _ID(code) not in self._tracked.codes
             self._first_run(code, frame)
+            if is_new and code.co_name != "<module>":
+                self._starts.add(code)
             if _ID(code) in self._long:
                 self._count_call(code)
+
+    def _end_repr(self) -> None:
+        """Record again what was not recorded while a repr was made for a failure message."""
+        self._starts.resume()
+        if self.detail is Detail.LINES:
+            self._handled.listen(is_on=True)
 
     def _count_call(self, code: CodeType) -> None:
         """Count a call of a function with too many lines; after many calls, one return per test is reported."""
@@ -270,7 +314,7 @@ class LineTracker:
                 self._monitoring.events.PY_RETURN | self._monitoring.events.PY_YIELD
             )
             self._monitoring.set_local_events(self._tool.id, code, self._special_events[_ID(code)])
-        if not self.is_idle and all(last is not code for last, _ in self.hits[-1:]):
+        if self.detail is Detail.LINES and all(last is not code for last, _ in self.hits[-1:]):
             self._on_first_line(code, code.co_firstlineno)
 
     def _on_instruction(self) -> Callable[[CodeType, int], Any]:
@@ -301,7 +345,7 @@ class LineTracker:
                     self._end_body(code)
                 elif (start := reprs.end(frame_above(1))) is not None:
                     self._remove_since(start)
-                    self._handled.listen(is_on=True)
+                    self._end_repr()
             except RecursionError:  # the next return will do
                 return None
             except Exception as fault:
@@ -353,11 +397,13 @@ class LineTracker:
             if self._hides_one_liners and (begin := one_liner_start(inner)):
                 events |= self._monitoring.events.INSTRUCTION
                 self._one_liners[_ID(inner)], self._special_events[_ID(inner)] = begin, events
+            self._starts.follow(inner)
             if self._tool.is_ours():  # pending functions are tracked at the end, when it may not be
                 self._monitoring.set_local_events(self._tool.id, inner, events)
 
     def _release(self) -> None:
         """Release code objects that nothing else refers to, including those that ran since the last :meth:`take`."""
+        self._starts.release()
         ran = self.hits[:]
         self._ran_before |= {_ID(code) for code, _ in ran}
         self.hits[: len(ran)] = self._tracked.by_first_codes(ran)
@@ -396,26 +442,41 @@ class LineTracker:
         start = _CLOCK()
         if self._reprs.frame is not None:
             self._reprs.forget()
-            self._handled.listen(is_on=True)
+            self._end_repr()
         swallowed = self._handled.take() if self._handled.has_any else {}
-        if not self.hits:
+        called, calls, disabled = self._starts.take() if self._starts.is_on else ([], 0, 0)
+        if self.detail is not Detail.FUNCTIONS:
+            called = []
+        if not self.hits and not called:
             return Execution(swallowed=swallowed) if swallowed else NO_EXECUTION
         hits = self._cut(0)
         masks, codes = self._tracked.masks(hits)
-        if self.is_idle:
-            self._ran_before |= codes
-        else:
+        if self.detail is Detail.LINES:
             self._rearm(codes)
-        ran = Execution(masks, swallowed=swallowed)
-        if in_order:
+        else:
+            self._ran_before |= codes
+        if self.detail is Detail.FUNCTIONS:
+            ran = self._by_function([*called, *masks])
+        elif in_order:
             ran = Execution(masks, self._tracked.in_order(hits), self._tracked.returned_none(hits), swallowed)
-        self._budget.spend(_CLOCK() - start, len(hits), len(codes))
+        else:
+            ran = Execution(masks, swallowed=swallowed)
+        self._budget.spend(_CLOCK() - start, len(hits) + calls, len(codes), disabled=disabled)
         return ran
 
-    def since(self, mark: int) -> Execution:
-        """What ran since the hit with this index; its lines are reported again after the next :meth:`take`."""
-        hits = self._cut(mark)
+    def _by_function(self, numbers: list[int]) -> Execution:
+        """The first line of each function stands for the call; the lines that no earlier test ran are dropped."""
+        functions = self.functions
+        return Execution(
+            dict.fromkeys(numbers, 0), dict.fromkeys((number, functions[number].first) for number in numbers)
+        )
+
+    def since(self, mark: Mark) -> Execution:
+        """What ran since this point; its lines are reported again after the next :meth:`take`."""
+        hits = self._cut(mark[0])
         self._ran_before |= {_ID(code) for code, _ in hits}
+        if self.detail is Detail.FUNCTIONS:
+            return self._by_function([*self._starts.since(mark[1]), *self._tracked.masks(hits)[0]])
         return self._tracked.ran(hits)._replace(lines=self._tracked.in_order(hits))
 
     def rest(self) -> Execution:
@@ -456,7 +517,8 @@ class LineTracker:
 
     def stop(self) -> None:
         """Stop tracking and restore the state of ``sys.monitoring``; may be called again."""
-        if not self._tool.stop() and not self.fault:
+        is_ours = self._starts.stop()
+        if not (self._tool.stop() and is_ours) and not self.fault:
             self.fault = f"TakenError: {_TAKEN}"
 
 
@@ -480,69 +542,3 @@ def _some_lines() -> int:
     a += 15
     a += 16
     return a
-
-
-# The budget of CPU time. Tracking measures its own share; beyond its budget, tests are not tracked.
-# An untracked test costs next to nothing, as the lines that earlier tests ran stay disabled, but its calls are not
-# known. Tests that are likely to fail therefore come first: those that failed in the last run, and all tests of a
-# file after its first failure. Further parameter sets of a test function come last.
-
-#: Share of the CPU time of the process so far.
-SHARE = 0.03
-#: The share for files with failing tests, whose calls matter most.
-SHARE_AFTER_FAILURE = 0.25
-#: Minimum in CPU seconds, so that short runs are tracked in full.
-ALLOWANCE = 0.3
-# Cost of a function's return and of one step along a traceback, in line callbacks.
-_RETURN, _STEP = 3, 16
-# After the first three tests of a function, the next is tracked only if this share of the budget is left.
-_FEW, _RESERVE = 3, 0.4
-_CPU = process_time  # tests may patch it
-
-
-class Budget:
-    """Decides before each test whether it is tracked.
-
-    :param likely: node ids of tests that are always tracked.
-    :param is_unlimited: track every test.
-    :ivar spent: CPU seconds that tracking took.
-    :ivar line: seconds that one line callback takes, as measured on this machine.
-    """
-
-    def __init__(self, likely: Collection[str] = (), *, is_unlimited: bool = False) -> None:
-        self.spent = 0.0
-        self.line = 0.0
-        self._likely = frozenset(likely)
-        self._is_unlimited = is_unlimited
-        self._failing: set[str] = set()
-        self._times: dict[str, int] = {}
-
-    def allows(self, nodeid: str) -> bool:
-        """Whether to track the test that begins now."""
-        if self._is_unlimited or nodeid in self._likely:
-            return True
-        now = _CPU()
-        if nodeid.partition("::")[0] in self._failing:
-            return self.spent < SHARE_AFTER_FAILURE * now + ALLOWANCE
-        allowed = max(SHARE * now, ALLOWANCE)
-        function = nodeid.partition("[")[0]
-        if self._times.get(function, 0) >= _FEW:
-            allowed *= 1 - _RESERVE
-        if self.spent >= allowed:
-            return False
-        self._times[function] = self._times.get(function, 0) + 1
-        return True
-
-    def failed(self, nodeid: str) -> None:
-        """Record that a test failed: others of its file are likely to fail too."""
-        self._failing.add(nodeid.partition("::")[0])
-
-    def spend(self, seconds: float, lines: int = 0, functions: int = 0, steps: int = 0) -> None:
-        """Add the cost of tracking.
-
-        :param seconds: measured CPU time; the other parameters count what is too short for a clock.
-        :param lines: line callbacks.
-        :param functions: functions that ran.
-        :param steps: steps along tracebacks.
-        """
-        self.spent += seconds + self.line * (lines + _RETURN * functions + _STEP * steps)

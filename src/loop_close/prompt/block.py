@@ -172,7 +172,8 @@ def all_reasons(suspect: Suspect, *, is_alone: bool = True) -> Iterator[str]:
     line, failed, passed = suspect.odd
     if line:
         of = "" if is_alone else " of its"
-        yield f"line {line} run by {failed:,}{of} failing and {passed:,} passing tests"
+        others = "few" if suspect.odd_is_estimate else f"{passed:,}"
+        yield f"line {line} run by {failed:,}{of} failing and {others} passing tests"
     yield from suspect.reasons
 
 
@@ -290,7 +291,7 @@ def _lines_run(cause: RootCause, suspect: Suspect | None, report: Report) -> fro
     """The lines of the suspect that failing tests of the cause ran; empty if it is unknown for some of them."""
     calls = report.observation.calls
     tests = {failure.nodeid for failure in _failures(cause)}
-    if calls is None or suspect is None or not tests <= calls.failed.keys():
+    if calls is None or suspect is None or not tests <= calls.failed.keys() - calls.failed_without_lines:
         return frozenset()
     indexes = {
         number
@@ -310,7 +311,7 @@ def _lines_alike(cause: RootCause, suspect: Suspect, report: Report) -> frozense
     hits = Counter(hit for test in tests & calls.failed.keys() for hit in calls.failed[test])
     own = sorted((line, i) for i, line in hits if calls.functions[i].file == suspect.file)
     indexes = {i for line, i in own if line == suspect.odd[0]}
-    found = [(line, hits[i, line], calls.functions[i].lines.get(line, 0)) for line, i in own if i in indexes]
+    found = [(line, hits[i, line], calls.functions[i].line_passed(line)) for line, i in own if i in indexes]
     after = dropwhile(lambda each: each[0] != suspect.odd[0], found)
     return frozenset(line for line, *_ in takewhile(lambda each: each[1:] == suspect.odd[1:], after))
 

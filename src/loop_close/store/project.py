@@ -323,8 +323,10 @@ def _plain(new: NewCalls) -> dict[str, Any]:
 def _row(each: Called) -> list[Any]:
     first = each.line
     lines = [number for line, passed in each.lines.items() for number in (line - first, passed)]
-    returned_none = [each.returned_none] if each.returned_none else []
-    return [each.function, each.digest, max(each.end_line - first, 0), each.passed, lines, *returned_none]
+    more = [each.returned_none, each.without_lines]
+    while more and not more[-1]:
+        more.pop()
+    return [each.function, each.digest, max(each.end_line - first, 0), each.passed, lines, *more]
 
 
 def _record(plain: Any) -> KeptCalls:
@@ -344,17 +346,24 @@ def _record(plain: Any) -> KeptCalls:
 
 
 def _called(
-    file: str, function: str, digest: str, span: int, passed: int, lines: list[int], returned_none: int = 0
+    file: str,
+    function: str,
+    digest: str,
+    span: int,
+    passed: int,
+    lines: list[int],
+    returned_none: int = 0,
+    without_lines: int = 0,
 ) -> Called:
     from loop_close.calls import Called
 
     _check(str, (function, digest))
-    _check(int, chain((span, passed, returned_none), lines))
+    _check(int, chain((span, passed, returned_none, without_lines), lines))
     if len(lines) % 2:
         raise RecordError("a line without its count")
     _check_bounds(0, _MOST, [span])
     _check_bounds(-_MOST, _MOST, lines[::2])
-    _check_bounds(0, passed, chain(lines[1::2], [returned_none]))
+    _check_bounds(0, passed, chain(lines[1::2], [returned_none, without_lines]))
     return Called(
         file=file,
         line=0,
@@ -364,6 +373,7 @@ def _called(
         passed=passed,
         lines=dict(zip(lines[::2], lines[1::2], strict=True)),
         returned_none=returned_none,
+        without_lines=without_lines,
     )
 
 
