@@ -59,12 +59,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Parse the command line, choose or measure, print."""
     warnings.simplefilter("ignore", SyntaxWarning)  # of the projects' own text
     options = _parser().parse_args(arguments)
+    both = options.fit and not options.faults
     options.faults = options.faults or (lists.REAL if options.real else lists.LIST)
     if options.pin:
         return _pin(options)
     if options.choose:
         return _choose_real(options) if options.real else _choose(options)
     faults = {fault.id: fault for fault in _wanted(options)}
+    if both:
+        options.faults = lists.LIST if options.real else lists.REAL
+        faults |= {fault.id: fault for fault in _wanted(options)}
     if options.pairs or options.fit:
         print(_from_kept(options, list(faults.values())))
         return 0
@@ -135,7 +139,7 @@ def _parser() -> argparse.ArgumentParser:
         "--fit",
         type=Path,
         metavar="FOLDER",
-        help="fit the weights to what was kept there of the tuning half (needs SciPy)",
+        help="fit the weights to what was kept there of the tuning halves of both lists (needs SciPy)",
     )
     add("--out", type=Path, metavar="FILE", help="write every score there, a line of JSON each")
     add("--by", choices=("kind", "project", "tests"), default="", help="a row for each, not hidden and shown")
@@ -161,7 +165,9 @@ def _from_kept(options: argparse.Namespace, faults: Sequence[Fault]) -> str:
         from benchmarks.localize.fit_joins import fit_joins
     except ModuleNotFoundError as missing:
         raise SystemExit(f"--fit needs {missing.name}: {sys.executable} -m pip install scipy") from None
-    weights = {**fit(options.fit, faults), **fit_joins(options.fit, faults)}
+    mutations = [fault for fault in faults if isinstance(fault, lists.Mutation)]
+    weights = fit(options.fit, options.cache, faults)
+    weights |= fit_joins(options.fit, mutations) if mutations else {}
     return "\n".join(f"{name:20} {weight:6.2f}" for name, weight in weights.items())
 
 

@@ -1,6 +1,7 @@
 """Fit the weights of the clues to kept observations, as a choice of one function of all that could be it, or of none.
 
-Of a fault that has several root causes each counts its part. The weights are held near those that are in use, by a
+Of a fault that has several root causes each counts its part. Mutations together weigh as much as real faults together,
+for there are more of them and they are easier. The weights are held near those that are in use, by a
 penalty on the squares of how far they move. Where nothing is counted is fitted to the same observations without calls.
 """
 
@@ -13,6 +14,8 @@ from pathlib import Path
 from benchmarks.localize.faults import Fault
 from benchmarks.localize.keep import load
 from benchmarks.localize.logit import Choice, weights_of
+from benchmarks.localize.replay import scene_in, with_constants
+from loop_close.causes.candidates import Candidate
 from loop_close.causes.clues import base_name
 from loop_close.causes.rank import NONE, UNCOUNTED, WEIGHTS, found_for
 from loop_close.causes.spectrum import Counted
@@ -25,25 +28,38 @@ _GIVEN = ("edited", "outside", "none_before")
 _PENALTY = 0.01
 
 
-def fit(folder: Path, faults: Sequence[Fault]) -> dict[str, float]:
+def fit(folder: Path, cache: Path, faults: Sequence[Fault]) -> dict[str, float]:
     """The weights, by clue; those for where nothing is counted have a name with ``uncounted`` in front."""
-    counted = _fitted(folder, faults, {k: v for k, v in WEIGHTS.items() if k not in (*_GIVEN, "framed")})
+    counted = _fitted(
+        folder, cache, faults, {k: v for k, v in WEIGHTS.items() if k not in (*_GIVEN, "framed")}
+    )
     own = {k: v for k, v in UNCOUNTED.items() if k not in _GIVEN}
-    uncounted = _fitted(folder, faults, own, is_counted=False)
+    uncounted = _fitted(folder, cache, faults, own, is_counted=False)
     return {**counted, **{f"uncounted {name}": weight for name, weight in uncounted.items()}}
 
 
 def _fitted(
-    folder: Path, faults: Sequence[Fault], weights: Mapping[str, float], *, is_counted: bool = True
+    folder: Path,
+    cache: Path,
+    faults: Sequence[Fault],
+    weights: Mapping[str, float],
+    *,
+    is_counted: bool = True,
 ) -> dict[str, float]:
-    choices = []
+    by_kind: dict[type, list[Choice]] = {}
     for fault in faults:
         observation = load(folder, fault.id)
         if observation is not None:
-            seen = observation if is_counted else replace(observation, calls=None)
-            choices += _choices(seen, fault, list(weights), is_counted=is_counted)
-    found = weights_of(choices, _PENALTY, list(weights.values()))
-    return dict(zip(weights, [round(weight, 1) for weight in found], strict=True))
+            scene = scene_in(fault, cache)
+            seen = with_constants(observation, scene) if is_counted else replace(observation, calls=None)
+            own = _choices(seen, fault, list(weights), is_counted=is_counted)
+            by_kind.setdefault(type(fault), []).extend(own)
+    choices = []
+    for found in by_kind.values():
+        whole = sum(part for part, _ in found)
+        choices += [(part / whole, candidates) for part, candidates in found]
+    fitted = weights_of(choices, _PENALTY, list(weights.values()))
+    return dict(zip(weights, [round(weight, 1) for weight in fitted], strict=True))
 
 
 def _choices(
@@ -54,12 +70,16 @@ def _choices(
     every = [found_for(cause, counted) for cause in close(observation).causes]
     known = [found for found in every if found and any(c.spectrum for c in found) == is_counted]
     for found in known:
-        rows = [
-            ([c.features.get(name, 0.0) for name in names], _is_it(fault, c.file, c.function)) for c in found
-        ]
+        rows = [([c.features.get(name, 0.0) for name in names], _is_it(fault, c)) for c in found]
         none = [float(name == NONE) for name in names]
         yield 1 / len(known), [*rows, (none, not any(is_it for _, is_it in rows))]
 
 
-def _is_it(fault: Fault, file: str, function: str) -> bool:
-    return (fault.file, base_name(fault.function)) == (file, function)
+def _is_it(fault: Fault, candidate: Candidate) -> bool:
+    """Whether it is the function; of a statement outside of functions, whether that is the very statement."""
+    if candidate.loaded is not None:
+        constant = candidate.loaded.constant
+        return candidate.file == fault.file and any(
+            constant.line <= line <= constant.end_line for line in fault.faulty
+        )
+    return (fault.file, base_name(fault.function)) == (candidate.file, candidate.function)

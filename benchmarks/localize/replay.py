@@ -6,6 +6,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from benchmarks.localize import ours
@@ -17,11 +19,13 @@ from benchmarks.localize.score import Score, score
 from loop_close.app import with_sources
 from loop_close.files import REPORT
 from loop_close.judge import close
-from loop_close.model import Report
+from loop_close.model import Observation, Report
 from loop_close.prompt.compose import compose
 from loop_close.prompt.report_json import report_document
 from loop_close.prompt.sections import DEFAULT_SECTIONS
 from loop_close.settings import DEFAULT_BUDGET
+from loop_close.syntax.constants import constants_of
+from loop_close.syntax.index import SourceIndex, index_source
 
 
 def replay(folder: Path, cache: Path, faults: Sequence[Fault]) -> Iterator[Score]:
@@ -31,7 +35,8 @@ def replay(folder: Path, cache: Path, faults: Sequence[Fault]) -> Iterator[Score
         if observation is None:
             print(f"{fault.id}: nothing was kept", file=sys.stderr)
             continue
-        scene = _scene(fault, cache)
+        scene = scene_in(fault, cache)
+        observation = with_constants(observation, scene)
         began = time.monotonic()
         report = _with_sources(close(observation), fault, cache)
         prompt = compose(report, DEFAULT_SECTIONS, budget=DEFAULT_BUDGET, full_report=REPORT)
@@ -47,6 +52,23 @@ def _with_sources(report: Report, fault: Fault, cache: Path) -> Report:
             return with_sources(report, root)
 
 
-def _scene(fault: Fault, cache: Path) -> Scene:
+def with_constants(observation: Observation, scene: Scene) -> Observation:
+    """What was observed, with the constants that today's rules find in the sources."""
+    if observation.calls is None:
+        return observation
+
+    @lru_cache
+    def index_of(file: str) -> SourceIndex | None:
+        try:
+            return index_source(scene.resolver.source(file))
+        except (OSError, ValueError):
+            return None
+
+    constants = constants_of(observation.calls, index_of)
+    return replace(observation, calls=observation.calls._replace(constants=constants))
+
+
+def scene_in(fault: Fault, cache: Path) -> Scene:
+    """The tree of the release, with the fault."""
     root = tree(fault.release, cache)
     return scene_of(fault, root, fault.apply((root / fault.file).read_bytes().decode(), cache))

@@ -299,9 +299,9 @@ def _with_source(suspect: Suspect, progress: Progress | None, root: Path) -> Sus
         return suspect
     path = str(root / suspect.file)
     first, last = suspect.line, max(suspect.end_line, suspect.line)
-    if suspect.function == MODULE:
+    if suspect.function == MODULE and not suspect.constant:
         first, last = max(1, first - _AROUND), last + _AROUND
-    else:
+    elif not suspect.constant:
         last = max(last, _span(path, suspect)[1])
     lines = _lines(path)[first - 1 : last]
     if len(lines) > _MOST_LINES:

@@ -104,6 +104,25 @@ class Swallowed(NamedTuple):
     passed: int = 0
 
 
+class Constant(NamedTuple):
+    """A statement in the body of a module or class whose value functions load, such as a table or a pattern.
+
+    :ivar owner: the qualified name of the class in whose body it is; empty for that of the module.
+    :ivar name: what it binds.
+    :ivar loads: file and line of each place that loads it, itself or as a part of another constant, that failing tests
+        ran.
+    :ivar classes: if only objects load it from their class, the classes that have it, each with its file.
+    """
+
+    file: str
+    line: int
+    end_line: int
+    owner: str
+    name: str
+    loads: tuple[tuple[str, int], ...] = ()
+    classes: tuple[tuple[str, str], ...] = ()
+
+
 class Calls(NamedTuple):
     """What the tests of one run called.
 
@@ -125,6 +144,7 @@ class Calls(NamedTuple):
     :ivar without_lines: how many of the others were tracked by function only, for the same reason.
     :ivar failed_without_lines: those of them in ``failed``: the first line stands for each function that they called.
     :ivar cut: how many tests handled more exceptions than were examined; ``swallowed`` may lack some of these.
+    :ivar constants: what the failing tests load that no function made, sorted by place.
     """
 
     passed: int = 0
@@ -141,6 +161,7 @@ class Calls(NamedTuple):
     passed_over: int = 0
     without_lines: int = 0
     failed_without_lines: frozenset[str] = frozenset()
+    constants: tuple[Constant, ...] = ()
 
 
 # A deterministic sample of node ids: neighbouring tests resemble each other, so that the first ones would be biased.

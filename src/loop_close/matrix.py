@@ -116,7 +116,7 @@ def _by_branches(
     """Suspects with a condition on the interpreter or the platform that holds for one side alone."""
     found = {}
     for suspect in suspects:
-        index = index_of(suspect.file)
+        index = index_of(suspect.file) if not suspect.constant else None
         if index is None:
             continue
         first, last = lines_of(index, suspect.function, suspect.line)

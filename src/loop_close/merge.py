@@ -48,7 +48,7 @@ _BREAKS = re.compile(r"F(?!401|841|541)|E9|PLE|B0(?:06|15|18|23)")
 #: A node id without parameters: names of code alone, which need not be searched.
 _NAMES = re.compile(r"[\w./-]{1,300}\.py(?:::\w{1,200}){1,9}")
 #: What of calls holds names of files and functions alone, and many of them.
-_OF_CODE = frozenset(("functions", "import_effects", "modules"))
+_OF_CODE = frozenset(("functions", "import_effects", "modules", "constants"))
 #: Fields of calls that older reports name otherwise.
 _RENAMED = {"gave_none": "returned_none", "makings": "import_effects", "owes": "returns_value"}
 #: Options of pytest-split, pytest-shard and pytest-test-groups that choose a part of the tests.

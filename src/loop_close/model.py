@@ -348,6 +348,8 @@ class Suspect:
     :ivar edited: the first run that failed after it was edited, by number; 0 for none.
     :ivar source: its source, bounded; only for the first suspect of a root cause.
     :ivar none_before: it returned None during imports or before the first test.
+    :ivar constant: if it is a statement of a module or class, the qualified name of what that binds. Then the counts
+        are those of the function that loads it, and ``function`` is the class or ``<module>``.
     """
 
     file: str
@@ -363,6 +365,7 @@ class Suspect:
     edited: int = 0
     source: Source | None = None
     none_before: bool = False
+    constant: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

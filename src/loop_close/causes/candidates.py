@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import exp, log, log2
 from typing import NamedTuple
 
-from loop_close.calls import sample
+from loop_close.calls import Constant, sample
 from loop_close.causes.clues import (
     Clue,
     Name,
@@ -22,8 +22,9 @@ from loop_close.causes.clues import (
     written_name,
 )
 from loop_close.causes.hidden import MAY, NoneBefore, SwallowedIn, is_about_none
-from loop_close.causes.spectrum import Spectrum, ochiai
+from loop_close.causes.spectrum import Spectrum, SpectrumCounts, ochiai
 from loop_close.model import Failure
+from loop_close.syntax.constants import class_of
 from loop_close.syntax.meaning import MODULE
 
 # A function of so many lines is as likely as any larger one to hold a fault.
@@ -53,6 +54,18 @@ class ExecutedCode(NamedTuple):
         return name.rpartition(".")[2][:1].isupper() or any(methods)
 
 
+class Loaded(NamedTuple):
+    """A constant and the line that loads it.
+
+    :ivar where: the file of the function ``by``.
+    """
+
+    constant: Constant
+    by: str
+    where: str
+    line: int
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
     """A function with its clues; at least one of ``spectrum``, ``clue`` and ``none_before`` is there.
@@ -61,6 +74,8 @@ class Candidate:
     :ivar swallowed: an exception that was raised in it and never reached the tests.
     :ivar is_about_none: the messages of the failures contain None.
     :ivar at_import: the failures are of modules that cannot be imported, so no other test need have passed.
+    :ivar loaded: if it is a statement outside of functions, what it binds and where that is loaded. Then ``function``
+        is the class, or the module, and the counts are those of the function that loads it.
     :ivar features: the evidence for it, most from 0 to 1.
 
         Of the spectrum: ``function``, ``line_score`` (of the oddest line, run or left out), ``naish`` (Naish's measure,
@@ -68,6 +83,7 @@ class Candidate:
         Of the clues: ``raised``, ``once_raised``, ``framed``, ``judged``, ``edited``, ``outside`` (edited, calls not
         counted). Of its name: ``maker`` (of the objects that fail), ``special`` (a method that Python calls by
         itself). By comparison with others: ``contrast_rank``, ``file``, ``name``. Also ``none_before``, ``swallowed``.
+        ``constant``: it is a statement outside of functions.
     """
 
     file: str
@@ -79,6 +95,7 @@ class Candidate:
     swallowed: SwallowedIn | None = None
     is_about_none: bool = False
     at_import: bool = False
+    loaded: Loaded | None = None
 
 
 def candidates(
@@ -119,6 +136,7 @@ def candidates(
             "special": float(_is_special(function)),
             "none_before": before.share if before is not None else 0.0,
             "swallowed": unseen.share if unseen is not None else 0.0,
+            "constant": 0.0,
         }
         found.append(
             Candidate(
@@ -230,6 +248,67 @@ def with_relative_rank(found: Collection[Candidate]) -> list[Candidate]:
             each = replace(each, features={**each.features, **more})
         ranked.append(each)
     return ranked
+
+
+# Clues of a function that are not those of the constants that it loads.
+_OF_FUNCTIONS = frozenset(
+    (
+        *("name", "special", "maker", "large", "lost"),
+        *("swallowed", "none_before", "edited", "outside", "framed", "judged"),
+    )
+)
+
+
+def constants_loaded(
+    found: Collection[Candidate], counts: SpectrumCounts, weights: Mapping[str, float]
+) -> list[Candidate]:
+    """Statements whose values the candidates load in lines that the failing tests ran; one of each module or class.
+
+    It is as likely as the likeliest function that loads it, but for the weight of ``constant``. Of several the one is
+    taken that fewer passing tests load.
+
+    :param found: the functions, with all their features.
+    """
+    calls = counts.calls
+    ran = Counter(hit for trace in counts.traces for hit in {*trace.hits})
+    classes = {(calls.functions[i].file, class_of(calls.functions[i].function)) for i, _ in ran}
+    lines: dict[tuple[str, int], list[tuple[float, int]]] = {}
+    for (index, line), failed in ran.items():
+        called = calls.functions[index]
+        score = ochiai(failed, counts.passed_line((index, line)), len(counts.traces))
+        is_all = line == called.line and bool(calls.failed_without_lines)  # it stands for the function
+        for each in range(called.line, called.end_line + 1) if is_all else (line,):
+            lines.setdefault((called.file, each), []).append((score, index))
+    own = {(c.file, c.function): c for c in found}
+    sums = {name: sum(weights.get(k, 0.0) * v for k, v in c.features.items()) for name, c in own.items()}
+    best: dict[Name, tuple[tuple[float, float, int], Candidate]] = {}
+    for constant in calls.constants:
+        place = constant.file, constant.owner or MODULE
+        if place in own or (constant.classes and classes.isdisjoint(constant.classes)):
+            continue
+        for file, line in constant.loads:
+            for score, index in lines.get((file, line), ()):
+                name = file, base_name(calls.functions[index].function)
+                if name not in own or own[name].spectrum is None:
+                    continue
+                key = -sums[name], -score, constant.line
+                if place not in best or key < best[place][0]:
+                    best[place] = key, _constant(own[name], Loaded(constant, name[1], file, line))
+    return [candidate for _, (_, candidate) in sorted(best.items(), key=lambda each: each[0])]
+
+
+def _constant(loader: Candidate, loaded: Loaded) -> Candidate:
+    features = {k: value for k, value in loader.features.items() if k not in _OF_FUNCTIONS}
+    return replace(
+        loader,
+        file=loaded.constant.file,
+        function=loaded.constant.owner or MODULE,
+        clue=None,
+        features={**features, "constant": 1.0},
+        none_before=None,
+        swallowed=None,
+        loaded=loaded,
+    )
 
 
 # How far the names of the failing tests spell those of functions: tests are often called after what they

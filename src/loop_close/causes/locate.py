@@ -320,7 +320,7 @@ def blame(found: Iterable[Candidate]) -> _Blame:
 
     Their names have no part in it, as tests of one fault may be called after several functions.
     """
-    odd = [c for c in found if c.spectrum is not None and is_odd(c.spectrum)]
+    odd = [c for c in found if c.spectrum is not None and c.loaded is None and is_odd(c.spectrum)]
     likeliest = scored(odd, without=("name", NONE))[:_MOST]
     return {
         (c.file, c.function): (share, c.spectrum.passed) for share, c in likeliest if c.spectrum is not None

@@ -6,8 +6,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
 from math import exp, inf
 
-from loop_close.calls import Calls
-from loop_close.causes.candidates import Candidate, ExecutedCode, candidates, with_names, with_relative_rank
+from loop_close.calls import Calls, Constant
+from loop_close.causes.candidates import (
+    Candidate,
+    ExecutedCode,
+    Loaded,
+    candidates,
+    constants_loaded,
+    with_names,
+    with_relative_rank,
+)
 from loop_close.causes.clues import base_name, clues, is_named
 from loop_close.causes.hidden import none_before_tests, swallowed_in
 from loop_close.causes.spectrum import Counted, Spectrum, spectra
@@ -47,6 +55,7 @@ WEIGHTS: Mapping[str, float] = {
     "none_before": 12.0,
     NONE: 5.6,
     "swallowed": 1.5,
+    "constant": -1.5,
 }
 #: The same where nothing is counted: Python 3.11, JUnit XML, the text of a log. A tenth less than fitted, by which the
 #: probabilities are better calibrated over all root causes.
@@ -121,9 +130,11 @@ def found_for(cause: RootCause, counted: Counted | None, episode: Episode | None
     known = _known(calls) if spectrum else None
     before = none_before_tests(failures, calls)
     swallowed = swallowed_in(cause, calls)
-    return with_names(
-        with_relative_rank(candidates(spectrum, found, failures, known, before, swallowed)), tests
-    )
+    functions = candidates(spectrum, found, failures, known, before, swallowed)
+    functions = with_names(with_relative_rank(functions), tests)
+    if counted is None or not counted.calls.constants:
+        return functions
+    return [*functions, *constants_loaded(functions, counted.of(counted_tests), WEIGHTS)]
 
 
 def _known(calls: Calls | None) -> ExecutedCode:
@@ -151,26 +162,34 @@ def scored(found: Collection[Candidate], without: Collection[str] = ()) -> Score
 
 
 def _suspect(candidate: Candidate, score: float) -> Suspect:
-    spectrum = candidate.spectrum
+    spectrum, loaded = candidate.spectrum, candidate.loaded
     called = spectrum.function if spectrum is not None else None
     if called is None and candidate.none_before is not None:
         called = candidate.none_before.function
+    line, end_line = (called.line, called.end_line) if called is not None else (_line(candidate), 0)
+    if loaded is not None:
+        line, end_line = loaded.constant.line, loaded.constant.end_line
     return Suspect(
         file=candidate.file,
-        line=called.line if called is not None else _line(candidate),
+        line=line,
         function=candidate.function,
-        end_line=called.end_line if called is not None else 0,
+        end_line=end_line,
         score=round(score, 3),
         reasons=reasons_of(candidate),
         failed=(spectrum.failed, spectrum.of_failed) if spectrum else (0, 0),
         passed=(spectrum.passed, spectrum.of_passed)
         if spectrum and not spectrum.function.is_changed
         else (0, 0),
-        odd=odd_line(candidate),
-        odd_is_estimate=spectrum is not None and spectrum.function.without_lines > 0,
+        odd=odd_line(candidate) if loaded is None else (0, 0, 0),
+        odd_is_estimate=loaded is None and spectrum is not None and spectrum.function.without_lines > 0,
+        constant=_qualified(loaded.constant) if loaded is not None else "",
         edited=candidate.clue.edited if candidate.clue is not None else 0,
         none_before=candidate.none_before is not None,
     )
+
+
+def _qualified(constant: Constant) -> str:
+    return f"{constant.owner}.{constant.name}" if constant.owner else constant.name
 
 
 def _line(candidate: Candidate) -> int:
@@ -188,6 +207,9 @@ def reasons_of(candidate: Candidate) -> tuple[str, ...]:
 
 def _reasons(candidate: Candidate) -> Iterator[str]:
     spectrum, clue = candidate.spectrum, candidate.clue
+    if candidate.loaded is not None:
+        yield _loaded(candidate, candidate.loaded)
+        return
     if spectrum is not None and spectrum.function.is_changed and not (clue and clue.edited):
         yield "changed since the passing tests were counted"
     returns_value = spectrum is not None and spectrum.function.returns_value
@@ -219,6 +241,11 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     # What is on a traceback did not return.
     if clue.judged >= _MOSTLY and clue.is_checked and not clue.framed:
         yield "the failing statement calls it and checks its return value"
+
+
+def _loaded(candidate: Candidate, loaded: Loaded) -> str:
+    where = f" in {loaded.where}" if loaded.where != candidate.file else ""
+    return f"{loaded.constant.name} is loaded in line {loaded.line} of {loaded.by}(){where}"
 
 
 def _made(spectrum: Spectrum) -> str:

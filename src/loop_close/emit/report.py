@@ -200,7 +200,9 @@ def where(at: Mapping[str, Any]) -> str:
 
 
 def called(at: Mapping[str, Any]) -> str:
-    """``cost()``; empty for code outside of functions."""
+    """``cost()``, or ``RATES``; empty for other code outside of functions."""
+    if "constant" in at:
+        return str(at["constant"])
     return f"{at['function']}()" if at["function"] not in ("", MODULE) else ""
 
 

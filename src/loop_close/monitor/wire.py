@@ -146,6 +146,7 @@ def merge_calls(parts: Iterable[Calls]) -> Calls:
         passed_over=sum(part.passed_over for part in parts),
         without_lines=sum(part.without_lines for part in parts),
         failed_without_lines=frozenset().union(*(part.failed_without_lines for part in parts)),
+        constants=tuple(sorted({each for part in parts for each in part.constants})),
     )
 
 

@@ -160,21 +160,32 @@ def all_reasons(suspect: Suspect, *, is_alone: bool = True) -> Iterator[str]:
 
     :param is_alone: whether the failing tests are all of the run's, and not those of one root cause among others.
     """
-    (failed, all_failed), (passed, all_passed) = suspect.failed, suspect.passed
-    some = f"all {all_failed:,}" if failed == all_failed else f"{failed:,} of {all_failed:,}"
-    others = f" and {passed:,} of {all_passed:,} passing" if all_passed else ""
-    if failed == all_failed == 1:
-        yield f"called by {'the' if is_alone else 'its'} failing test{others}{' ones' if others else ''}"
-    elif all_failed and is_alone:
-        yield f"called by {some} failing{others} tests"
-    elif all_failed:
-        yield f"called by {some} of its failing tests{others}{' ones' if others else ''}"
+    counts = _counts(suspect, is_alone=is_alone)
+    if suspect.constant:  # the counts are those of the function that loads it
+        first, *rest = suspect.reasons
+        yield from (f"{first}, {counts}" if counts else first, *rest)
+        return
+    if counts:
+        yield counts
     line, failed, passed = suspect.odd
     if line:
         of = "" if is_alone else " of its"
         others = "few" if suspect.odd_is_estimate else f"{passed:,}"
         yield f"line {line} run by {failed:,}{of} failing and {others} passing tests"
     yield from suspect.reasons
+
+
+def _counts(suspect: Suspect, *, is_alone: bool) -> str:
+    (failed, all_failed), (passed, all_passed) = suspect.failed, suspect.passed
+    some = f"all {all_failed:,}" if failed == all_failed else f"{failed:,} of {all_failed:,}"
+    others = f" and {passed:,} of {all_passed:,} passing" if all_passed else ""
+    if failed == all_failed == 1:
+        return f"called by {'the' if is_alone else 'its'} failing test{others}{' ones' if others else ''}"
+    if all_failed and is_alone:
+        return f"called by {some} failing{others} tests"
+    if all_failed:
+        return f"called by {some} of its failing tests{others}{' ones' if others else ''}"
+    return ""
 
 
 def _where(cause: RootCause, report: Report) -> Iterator[str]:
@@ -247,7 +258,9 @@ def _source(cause: RootCause, at: ProbablePlace, report: Report, level: int) -> 
 def second_place(cause: RootCause) -> Suspect | None:
     """The second suspect if it needs a look, as the first one is not clear."""
     first, second = cause.suspects[:2] if len(cause.suspects) > 1 else (None, None)
-    if first is None or second is None or second.source is None or second.function == MODULE:
+    if first is None or second is None or second.source is None:
+        return None
+    if second.function == MODULE and not second.constant:
         return None
     return second if first.score < _UNCLEAR and second.score >= _SECOND else None
 
@@ -403,7 +416,7 @@ def _others(cause: RootCause, path: tuple[str, Frame] | None) -> Iterator[str]:
             line = frame.line
             said += f"; {'raised' if how == 'raised' else 'calls it'} here{f': {text}' if text else ''}"
         where = f"{'' if each.file == file else each.file}:{line}" if line else each.file
-        shown.append(f"{span(where)} {span(each.function, 80)} ({said})")
+        shown.append(f"{span(where)} {span(each.constant or each.function, 80)} ({said})")
         file = each.file
     if shown:
         yield f"Other places: {', '.join(shown)}."

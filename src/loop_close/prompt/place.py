@@ -44,6 +44,7 @@ class ProbablePlace:
     :ivar start: the line in which the function of a suspect begins, 0 if it is unknown.
     :ivar mark: the line that counts, 0 for none.
     :ivar why: why that line counts: ``raised``, ``odd`` (it sets failing tests apart), ``edited``; empty for others.
+    :ivar constant: what a statement outside of functions binds; empty for others.
     """
 
     file: str
@@ -53,6 +54,7 @@ class ProbablePlace:
     start: int = 0
     mark: int = 0
     why: str = ""
+    constant: str = ""
 
     @property
     def where(self) -> str:
@@ -66,7 +68,9 @@ class ProbablePlace:
 
     @property
     def called(self) -> str:
-        """``cost()``; empty for code outside of functions."""
+        """``cost()``, or ``RATES``; empty for other code outside of functions."""
+        if self.constant:
+            return self.constant
         return f"{self.function}()" if self.function and self.function != MODULE else ""
 
 
@@ -76,7 +80,14 @@ def place_of(cause: RootCause, progress: Progress | None = None) -> ProbablePlac
         first = cause.suspects[0]
         line, why = _line_and_why(cause, progress)
         return ProbablePlace(
-            first.file, line or first.line, first.function, first.score, first.line, line, why
+            first.file,
+            line or first.line,
+            first.function,
+            first.score,
+            first.line,
+            line,
+            why,
+            first.constant,
         )
     file, line, function = place(representative(cause))
     return ProbablePlace(file, line, function, mark=line)
@@ -89,6 +100,8 @@ def _line_and_why(cause: RootCause, progress: Progress | None) -> tuple[int, str
     the edited line, the line on the traceback.
     """
     suspect = cause.suspects[0]
+    if suspect.constant:
+        return suspect.line, ""
     frames = frames_of(representative(cause).raised)
     own = [f for f in frames if (f.file, base_name(f.function)) == (suspect.file, suspect.function)]
     if own and frames[-1] is own[-1]:

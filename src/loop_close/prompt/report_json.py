@@ -109,7 +109,8 @@ def _cause(cause: RootCause, report: Report) -> dict[str, Any]:
 
 def _suspect(suspect: Suspect) -> dict[str, Any]:
     place = plain_values(suspect, "file", "line", "end_line", "function", "score")
-    return {**place, "reasons": [safe(reason) for reason in all_reasons(suspect)]}
+    constant = {"constant": safe(suspect.constant)} if suspect.constant else {}
+    return {**place, **constant, "reasons": [safe(reason) for reason in all_reasons(suspect)]}
 
 
 def _swallowed(each: Swallowed) -> dict[str, Any]:

@@ -17,6 +17,8 @@ from loop_close.pytest_plugin.command import selection, settings_table
 from loop_close.settings import AUTO, OFF, ON
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from loop_close.calls import Calls
     from loop_close.monitor.session import Monitor
     from loop_close.pytest_plugin.session import Recorder
@@ -326,12 +328,14 @@ def collect_calls(recorder: Recorder, session: pytest.Session, incomplete: str) 
         calls, why_not = collected(recorder.config)
         if calls is None and why_not and recorder.failures:
             calls, why_not = _from_contexts(recorder, why_not)
-        if calls is None or memory is None:
-            return calls, why_not
-        if calls.passed and not incomplete:
-            is_whole = not selection(recorder.config) and not why_not  # as where a worker died
-            memory.keep_calls(calls, [item.nodeid for item in session.items], is_whole=is_whole)
-        return (_completed(calls, memory) if calls.failed else calls), why_not
+        if calls is not None and memory is not None:
+            if calls.passed and not incomplete:
+                is_whole = not selection(recorder.config) and not why_not  # as where a worker died
+                memory.keep_calls(calls, [item.nodeid for item in session.items], is_whole=is_whole)
+            calls = _completed(calls, memory) if calls.failed else calls
+        if calls is not None and calls.failed:
+            calls = _with_constants(calls, recorder.config.rootpath)
+        return calls, why_not
     except Exception as fault:  # all else that there is to say is worth more
         from loop_close.text import fault_text
 
@@ -349,6 +353,13 @@ def _from_contexts(recorder: Recorder, why_not: str) -> tuple[Calls | None, str]
     failed = {failure.nodeid for failure in recorder.failures if failure.nodeid}
     calls, reason = calls_from_contexts(data_file(root, os.environ), root, failed)
     return calls, "" if calls is not None else f"{why_not}; {reason}"
+
+
+def _with_constants(calls: Calls, root: Path) -> Calls:
+    from loop_close.capture import index_of
+    from loop_close.syntax.constants import constants_of
+
+    return calls._replace(constants=constants_of(calls, lambda file: index_of(str(root / file))))
 
 
 def _completed(calls: Calls, memory: Memory) -> Calls:

@@ -1,0 +1,340 @@
+"""Statements of modules and classes whose values functions load: tables, patterns, defaults."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from loop_close.calls import Called, Calls, Constant, sample
+from loop_close.syntax.index import Function, SourceIndex
+
+#: Finds the parsed file by its path; None if it cannot be parsed.
+IndexOf = Callable[[str], SourceIndex | None]
+#: File and qualified name of a class.
+_ClassName = tuple[str, str]
+
+# Failing tests that are looked at; of each the functions that set it apart the most.
+_MOST_TESTS, _MOST_FUNCTIONS = 20, 15
+_MOST_FILES = 40
+# Constants that are made of constants that are made of constants, and names that are imported from one module by way
+# of others.
+_DEEPEST = 4
+# What methods call the object, and the class, that they belong to.
+_SELF = ("self", "cls")
+
+
+class _Load(NamedTuple):
+    """A name that is read in a line, or an attribute of ``base``."""
+
+    line: int
+    base: str
+    name: str
+
+
+class _BodyStatement(NamedTuple):
+    """A statement that binds a name in the body of a module, or of the class ``owner``."""
+
+    file: str
+    owner: str
+    name: str
+    node: ast.stmt
+
+
+@dataclass(slots=True)
+class _ClassBody:
+    bases: Sequence[str]
+    binds: dict[str, list[_BodyStatement]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _ModuleBody:
+    """What the body of a module binds, and those of its classes.
+
+    :ivar imports: by name the module that it is imported from, and its name there; that is empty for a module.
+    """
+
+    index: SourceIndex
+    binds: dict[str, list[_BodyStatement]] = field(default_factory=dict)
+    classes: dict[str, _ClassBody] = field(default_factory=dict)
+    imports: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+
+def constants_of(calls: Calls, index_of: IndexOf) -> tuple[Constant, ...]:
+    """The statements whose values are loaded in lines that failing tests ran, sorted by place.
+
+    Only functions that few passing tests ran in the same way are searched, and only files of the code under test.
+
+    :param calls: what the tests called.
+    """
+    finder = _Finder(calls, index_of)
+    loads: defaultdict[_BodyStatement, set[tuple[str, int]]] = defaultdict(set)
+    classes: defaultdict[_BodyStatement, set[_ClassName]] = defaultdict(set)
+    anywhere: set[_BodyStatement] = set()  # not by way of an object alone
+    for called in telling(calls):
+        for line, binding, cls in finder.loaded_by(called):
+            loads[binding].add((called.file, line))
+            if cls is None:
+                anywhere.add(binding)
+            else:
+                classes[binding].add(cls)
+    return tuple(
+        sorted(
+            Constant(
+                file=each.file,
+                line=each.node.lineno,
+                end_line=each.node.end_lineno or each.node.lineno,
+                owner=each.owner,
+                name=each.name,
+                loads=tuple(sorted(places)),
+                classes=() if each in anywhere else tuple(sorted(classes[each])),
+            )
+            for each, places in loads.items()
+        )
+    )
+
+
+def telling(calls: Calls) -> list[Called]:
+    """The functions that set the failing tests apart, in the order of the calls."""
+    found: set[int] = set()
+    for test in sample(calls.failed, _MOST_TESTS):
+        least: dict[int, int] = {}
+        for index, line in calls.failed[test]:
+            called = calls.functions[index]
+            passed = called.passed if test in calls.failed_without_lines else called.line_passed(line)
+            least[index] = min(passed, least.get(index, passed))
+        found.update(sorted(least, key=lambda index: (least[index], index))[:_MOST_FUNCTIONS])
+    return [calls.functions[index] for index in sorted(found)]
+
+
+class _Finder:
+    """Finds what names refer to, by the text of the modules alone."""
+
+    def __init__(self, calls: Calls, index_of: IndexOf) -> None:
+        self._index_of = index_of
+        self._files = sorted({*calls.modules, *(each.file for each in calls.functions)})
+        self._modules: dict[str, _ModuleBody | None] = {}
+        hits = {hit for ran in calls.failed.values() for hit in ran}
+        self._ran = {(calls.functions[index].file, line) for index, line in hits}
+        whole = {index for test in calls.failed_without_lines for index, _ in calls.failed.get(test, ())}
+        for called in (calls.functions[index] for index in whole):
+            self._ran.update((called.file, line) for line in range(called.line, called.end_line + 1))
+        functions = [calls.functions[index] for index in sorted({index for index, _ in hits})]
+        self._classes = sorted({(f.file, owner) for f in functions if (owner := class_of(f.function))})
+
+    def loaded_by(self, called: Called) -> Iterator[tuple[int, _BodyStatement, _ClassName | None]]:
+        """The line, what it loads, and the class that an object has to be of for that."""
+        module = self._module(called.file)
+        node = module.index.functions.get(called.line) if module is not None else None
+        if node is None:
+            return
+        own = _local_names(node) - {*_SELF}
+        for load in _loads(node):
+            head = (load.base or load.name).partition(".")[0]
+            if (called.file, load.line) in self._ran and head not in own:
+                for binding, cls in self._bindings(called, load):
+                    for each in self._with_needed(binding):
+                        yield load.line, each, cls
+
+    def _bindings(self, called: Called, load: _Load) -> Iterator[tuple[_BodyStatement, _ClassName | None]]:
+        owner = called.file, class_of(called.function)
+        if load.base not in _SELF:
+            yield from ((each, None) for each in self._named(called.file, load))
+        elif owner[1]:
+            for cls in self._classes:
+                if owner in (line := self._lineage(cls)):
+                    yield from ((each, cls) for each in self._attribute(line, load.name))
+
+    def _named(self, file: str, load: _Load) -> Sequence[_BodyStatement]:
+        """What a global name, or an attribute of a class or module that one names, is bound to."""
+        if not load.base:
+            return self._global(file, load.name)
+        cls = self._class(file, load.base)
+        if cls is not None:
+            return self._attribute(self._lineage(cls), load.name)
+        module = self._imported_module(file, load.base)
+        return self._global(module, load.name) if module else ()
+
+    def _with_needed(self, binding: _BodyStatement) -> Iterator[_BodyStatement]:
+        """The statement, and those that its value is made of."""
+        seen, level = {binding}, [binding]
+        for _ in range(_DEEPEST):
+            yield from level
+            found = [other for each in level for other in self._needed(each)]
+            level = [each for each in dict.fromkeys(found) if each not in seen]
+            seen.update(level)
+
+    def _needed(self, binding: _BodyStatement) -> Iterator[_BodyStatement]:
+        module = self._module(binding.file)
+        body = module.classes[binding.owner].binds if module is not None and binding.owner else {}
+        for load in _loads(binding.node):
+            inside = body.get(load.name, ()) if not load.base else ()
+            yield from inside or self._named(binding.file, load)
+
+    def _global(self, file: str, name: str, depth: int = 0) -> Sequence[_BodyStatement]:
+        module = self._module(file)
+        if module is None or depth > _DEEPEST:
+            return ()
+        if name in module.binds:
+            return module.binds[name]
+        source, original = module.imports.get(name, ("", ""))
+        other = self._file_of(file, source) if original else ""
+        return self._global(other, original, depth + 1) if other and other != file else ()
+
+    def _class(self, file: str, name: str, depth: int = 0) -> _ClassName | None:
+        module = self._module(file)
+        if module is None or depth > _DEEPEST:
+            return None
+        if name in module.classes:
+            return file, name
+        head, _, rest = name.partition(".")
+        source, original = module.imports.get(head, ("", ""))
+        other = self._file_of(file, source) if original else ""
+        if other and other != file:
+            found = self._class(other, f"{original}.{rest}" if rest else original, depth + 1)
+            if found is not None:
+                return found
+        inside = self._imported_module(file, head) if rest else ""
+        return self._class(inside, rest, depth + 1) if inside else None
+
+    def _lineage(self, cls: _ClassName) -> list[_ClassName]:
+        """The class with its bases, depth first."""
+        found: dict[_ClassName, None] = {}
+        waiting = [cls]
+        while waiting:
+            each = waiting.pop()
+            module = self._module(each[0])
+            if each not in found and module is not None and each[1] in module.classes:
+                found[each] = None
+                bases = (self._class(each[0], base) for base in reversed(module.classes[each[1]].bases))
+                waiting += [base for base in bases if base is not None]
+        return list(found)
+
+    def _attribute(self, lineage: Iterable[_ClassName], name: str) -> Sequence[_BodyStatement]:
+        for file, cls in lineage:
+            module = self._module(file)
+            if module is not None and name in module.classes[cls].binds:
+                return module.classes[cls].binds[name]
+        return ()
+
+    def _imported_module(self, file: str, name: str) -> str:
+        """The file of a module that a name is bound to; empty for anything else."""
+        module = self._module(file)
+        source, original = module.imports.get(name, ("", "")) if module is not None else ("", "")
+        if not source:
+            return ""
+        separator = "" if source.endswith(".") else "."
+        return self._file_of(file, f"{source}{separator}{original}" if original else source)
+
+    def _file_of(self, file: str, module: str) -> str:
+        """The file of a module as it is named in another file; empty for one of no known file."""
+        name = module.lstrip(".")
+        level = len(module) - len(name)
+        folders = file.split("/")[:-level] if level else []
+        path = "/".join([*folders, *name.split(".")] if name else folders)
+        for end in (f"{path}.py", f"{path}/__init__.py"):
+            for known in self._files:
+                if known == end or (not level and known.endswith(f"/{end}")):
+                    return known
+        return ""
+
+    def _module(self, file: str) -> _ModuleBody | None:
+        if file not in self._modules:
+            is_known = file in self._files and len(self._modules) < _MOST_FILES
+            index = self._index_of(file) if is_known else None
+            self._modules[file] = _module_of(file, index) if index is not None else None
+        return self._modules[file]
+
+
+def class_of(function: str) -> str:
+    """The qualified name of the class whose method a function is, or is in; empty for none."""
+    return function.partition(".<locals>")[0].rpartition(".")[0]
+
+
+def _module_of(file: str, index: SourceIndex) -> _ModuleBody:
+    module = _ModuleBody(index)
+    _read_body(file, index.tree.body, "", module.binds, module)
+    return module
+
+
+def _read_body(
+    file: str,
+    body: Iterable[ast.stmt],
+    owner: str,
+    binds: dict[str, list[_BodyStatement]],
+    module: _ModuleBody,
+) -> None:
+    """Add what the statements bind, those inside of conditions and of classes as well."""
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            name = f"{owner}.{node.name}" if owner else node.name
+            cls = module.classes[name] = _ClassBody([*filter(None, map(_dotted, node.bases))])
+            _read_body(file, node.body, name, cls.binds, module)
+        elif isinstance(node, ast.ImportFrom):
+            source = "." * node.level + (node.module or "")
+            module.imports.update({each.asname or each.name: (source, each.name) for each in node.names})
+        elif isinstance(node, ast.Import):
+            for each in node.names:
+                name = each.asname or each.name.partition(".")[0]
+                module.imports[name] = (each.name if each.asname else name, "")
+        elif not isinstance(node, Function):
+            for name in _bound(node):
+                binds.setdefault(name, []).append(_BodyStatement(file, owner, name, node))
+            for part in ("body", "orelse", "finalbody", "handlers"):
+                inner = getattr(node, part, ())
+                _read_body(file, inner, owner, binds, module)
+
+
+def _bound(node: ast.stmt) -> Iterator[str]:
+    """The names that a statement binds, or whose objects it changes."""
+    match node:
+        case ast.Assign(targets=targets):
+            changed: Sequence[ast.expr] = targets
+        case ast.AnnAssign(target=target, value=ast.expr()) | ast.AugAssign(target=target):
+            changed = [target]
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=target))):
+            changed = [target]
+        case ast.For(target=target):
+            changed = [target]
+        case _:
+            changed = ()
+    yield from dict.fromkeys(name for each in changed for name in _first_names(each))
+
+
+def _first_names(target: ast.expr) -> Iterator[str]:
+    if isinstance(target, ast.Tuple | ast.List):
+        for each in target.elts:
+            yield from _first_names(each)
+    else:
+        name = _dotted(target.value if isinstance(target, ast.Subscript) else target)
+        if name:
+            yield name.partition(".")[0]
+
+
+def _dotted(node: ast.AST) -> str:
+    """``a.b`` for names and attributes of names; empty for other expressions."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        base = _dotted(node.value)
+        return f"{base}.{node.attr}" if base else ""
+    return ""
+
+
+def _loads(owner: ast.AST) -> Iterator[_Load]:
+    for node in ast.walk(owner):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield _Load(node.lineno, "", node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and _dotted(node.value):
+            yield _Load(node.lineno, _dotted(node.value), node.attr)
+
+
+def _local_names(function: Function) -> set[str]:
+    """Parameters and names that the function binds."""
+    nodes = [*ast.walk(function)]
+    names = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return names | {
+        node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+    }
