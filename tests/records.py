@@ -156,7 +156,6 @@ def _raised(children):
         module=hostile,
         bases=st.lists(hostile, max_size=2).map(tuple),
         frames=st.lists(frames, max_size=3).map(tuple),
-        omitted_frames=lines,
         details=columns,
         nearest=st.lists(hostile, max_size=2).map(tuple),
         differences=st.lists(

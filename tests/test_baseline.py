@@ -92,8 +92,8 @@ def test_number_of_files_is_bounded(tmp_path, monkeypatch):
     put(tmp_path, **{f"test_{n}": TEST for n in range(4)})
     assert sorted(texts_now(tmp_path)) == ["test_0.py", "test_1.py"]
     entries = {f"test_{n}.py": (1, 1, f"d{n}") for n in range(4)}
-    assert sorted(new_baseline(tmp_path, entries, {}).files) == ["test_0.py", "test_1.py"]
-    assert new_baseline(tmp_path, None, {}) is None
+    assert sorted(new_baseline(tmp_path, entries).files) == ["test_0.py", "test_1.py"]
+    assert new_baseline(tmp_path, None) is None
 
 
 def test_configuration_is_kept_first(tmp_path, monkeypatch):
@@ -101,7 +101,7 @@ def test_configuration_is_kept_first(tmp_path, monkeypatch):
     monkeypatch.setattr(baseline, "MAX_FILES", 2)
     (tmp_path / "pyproject.toml").write_text("[tool.loop-close]\nknown = [{test = 'a.py::test_a'}]\n")
     entries = {path: (1, 1, path) for path in ("a/test_a.py", "b/test_b.py", "pyproject.toml")}
-    assert sorted(new_baseline(tmp_path, entries, {}).files) == ["a/test_a.py", "pyproject.toml"]
+    assert sorted(new_baseline(tmp_path, entries).files) == ["a/test_a.py", "pyproject.toml"]
 
 
 def test_states():

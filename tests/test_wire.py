@@ -44,7 +44,6 @@ def test_everything():
             frame(is_hidden=True, is_handing_on=True, source=source("a", "b", start=3)),
             frame(source=None),
         ],
-        omitted_frames=3,
         details={"name": "x", "line": "3"},
         nearest=("y", "z"),
         differences=(Difference(path="[0].x", left="1", right=""), Difference(path="", left="a", right="b")),

@@ -163,11 +163,10 @@ def texts_at_head(root: Path) -> dict[str, str]:
     return {path: text_of(path, data) for path, data in found.items()}
 
 
-def new_baseline(root: Path, entries: Entries | None, contents: Mapping[str, bytes]) -> NewBaseline | None:
+def new_baseline(root: Path, entries: Entries | None) -> NewBaseline | None:
     """The tests as a run saw them, to be kept in the history.
 
     :param entries: all files of the project; None if they are not known.
-    :param contents: by digest, of Python files that were read now; of others the history has them.
     """
     if entries is None:
         return None

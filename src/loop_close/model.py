@@ -120,7 +120,6 @@ class Raised:
     :ivar module: the class's module, empty for builtins.
     :ivar bases: names of the classes it derives from, nearest first, without ``object``.
     :ivar frames: the frames in the project's files, outermost first, bounded.
-    :ivar omitted_frames: how many project frames were left out of the middle.
     :ivar details: what the exception itself reports, by these keys:
         ``name`` (module, attribute or variable), ``path``, ``line``, ``column``, ``text``;
         ``owner`` (the type or module without that name, or the function without that parameter);
@@ -141,7 +140,6 @@ class Raised:
     module: str = ""
     bases: tuple[str, ...] = ()
     frames: tuple[Frame, ...] = ()
-    omitted_frames: int = 0
     details: Mapping[str, str] = field(default_factory=dict)
     nearest: tuple[str, ...] = ()
     differences: tuple[Difference, ...] = ()

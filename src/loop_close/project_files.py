@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from os import stat
 from os.path import abspath, dirname, exists, expanduser, isabs, join, normpath, realpath, relpath
+from pathlib import PurePath
 
 _INSTALLED = ("site-packages", "dist-packages")
 _REPOSITORY = (".git", ".hg")
@@ -103,15 +104,18 @@ class ProjectFiles:
 
 
 @lru_cache(maxsize=64)
-def top_of(root: str) -> str:
+def top_of(root: str, *, anywhere: bool = False) -> str:
     """The top folder of the project that a folder is in.
 
     It is the folder with the repository. Without one it is the folder itself if that can be packaged, else the nearest
     one above that can. The home folder, folders that every user may write to, and the file system's root are never the
     top, unless they are given. The answer is kept, as a test may change the home folder.
+
+    :param anywhere: a repository counts also in the home folder and in those that every user may write to.
     """
     above = [*_parents(root)]
-    repository = next((folder for folder in (root, *above) if _has(folder, _REPOSITORY)), "")
+    folders = map(str, PurePath(root).parents) if anywhere else above
+    repository = next((folder for folder in (root, *folders) if _has(folder, _REPOSITORY)), "")
     if repository or _has(root, _PACKAGING):
         return repository or root
     return next((folder for folder in above if _has(folder, _PACKAGING)), root)

@@ -356,7 +356,7 @@ class Memory:
                 baseline = self._baseline() if is_moved else None
                 summary = summary_of(report, own.marks)
                 before = transaction.episode
-                to_share = self._to_share(partial(_entry, begun, own, report, summary, before))
+                to_share = self._to_share(partial(_entry, begun, own, summary, before))
                 transaction.save(
                     own, episode, summary, calls=self._calls, baseline=baseline, to_share=to_share
                 )
@@ -394,7 +394,7 @@ class Memory:
         from loop_close.baseline import new_baseline  # late: most often it stays as it is
 
         seen = self._seen
-        return new_baseline(self._root, seen.entries, seen.contents) if seen is not None else None
+        return new_baseline(self._root, seen.entries) if seen is not None else None
 
     def _changes(
         self, history: SqliteHistory, begun: RunHandle, settings: Settings, report: Report
@@ -466,9 +466,9 @@ class Memory:
 
 
 def _entry(
-    begun: RunHandle, run: Run, report: Report, summary: Mapping[str, Any], before: Episode, sharing: Sharing
+    begun: RunHandle, run: Run, summary: Mapping[str, Any], before: Episode, sharing: Sharing
 ) -> ToShare:
-    return sharing.entry_of(begun, run, report, summary, before)
+    return sharing.entry_of(begun, run, summary, before)
 
 
 def project_of(root: Path) -> str:

@@ -40,7 +40,6 @@ from loop_close.store.shared import (
 from loop_close.text import cut, one_line
 
 if TYPE_CHECKING:
-    from loop_close.model import Report
     from loop_close.store.sqlite import SqliteHistory, ToShare
 
 _Result = TypeVar("_Result")
@@ -282,9 +281,7 @@ class Sharing:
             collisions=learned.collisions,
         )
 
-    def entry_of(
-        self, begun: RunHandle, run: Run, report: Report, summary: Mapping[str, Any], before: Episode
-    ) -> ToShare:
+    def entry_of(self, begun: RunHandle, run: Run, summary: Mapping[str, Any], before: Episode) -> ToShare:
         """What is to be sent of a run that was compared with the episode before it."""
         causes = Counter(mark.cause for mark in run.marks if mark.cause)
         return self.entry(

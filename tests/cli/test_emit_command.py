@@ -113,15 +113,15 @@ def test_the_prefix_is_put_before_paths(project):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("no JSON", "report cannot be read: it is no JSON, or cut off"),
+        ("no JSON", "cannot read report: it is no JSON, or cut off"),
         (
             '{"schema": "loop-close.report/1", "source": "py',
-            "report cannot be read: it is no JSON, or cut off",
+            "cannot read report: it is no JSON, or cut off",
         ),
-        ('{"schema": "loop-close.report/1"}', "report cannot be read: it has no source"),
+        ('{"schema": "loop-close.report/1"}', "cannot read report: it has no source"),
         ('{"schema": "loop-close.report/9"}', "its schema is loop-close.report/9, this version reads"),
-        ('{"a": 1}', "report cannot be read: it is no report of loop-close"),
-        (None, "report cannot be read: No such file or directory"),
+        ('{"a": 1}', "cannot read report: it is no report of loop-close"),
+        (None, "cannot read report: No such file or directory"),
     ],
 )
 def test_what_is_no_report_is_a_wrong_call(tmp_path, content, said):
@@ -136,7 +136,7 @@ def test_what_is_no_report_is_a_wrong_call(tmp_path, content, said):
         ([], "FORMAT, REPORT"),
         (["sarif"], "REPORT"),
         (["html", "report.json"], "invalid choice: 'html'"),
-        (["sarif", "."], "cannot be read: Is a directory"),
+        (["sarif", "."], "cannot read .: Is a directory"),
         (["sarif", "report.json", "-o", "."], "-o: . is a folder; name a file"),
         (["sarif", "report.json", "-o", "/dev/null"], "-o: /dev/null is not a regular file"),
     ],

@@ -17,7 +17,6 @@ FULL = raised(
     cause=raised("KeyError", "'low'", cause=raised("OSError", "lower")),
     members=(raised("TypeError", "leaf", context=raised("KeyError")), raised(frames=())),
     omitted_members=3,
-    omitted_frames=5,
 )
 
 

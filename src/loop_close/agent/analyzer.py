@@ -232,7 +232,7 @@ def errors_in(lines: Sequence[Line]) -> tuple[str, ...]:
     Words about errors ("handled the KeyError", "0 errors", ``test_exception PASSED``) do not report one.
     """
     texts = [line.text for line in lines if line.kind != "quote"]
-    return tuple(_reports(_after_green(lines, texts)))[:100]
+    return tuple(_reports(_after_green(texts)))[:100]
 
 
 def error_pattern(text: str) -> str:
@@ -253,7 +253,7 @@ def error_patterns(text: str) -> frozenset[str]:
     return frozenset(filter(None, (*found, error_pattern(text))))
 
 
-def _after_green(lines: Sequence[Line], texts: list[str]) -> list[str]:
+def _after_green(texts: list[str]) -> list[str]:
     for number in reversed(range(len(texts))):
         if _MAY_BE_GREEN.search(texts[number]) and any(
             t.is_green for t in printed_counts(texts[max(0, number - 3) : number + 1])

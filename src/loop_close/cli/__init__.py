@@ -177,4 +177,26 @@ def _forget(stream: TextIO) -> None:
 
 
 class UsageError(Exception):
-    """A command that cannot be; the text says what was wrong and what would be right."""
+    """An invalid command; the text says what was wrong and what would be right."""
+
+
+def read_input(name: str, most: int, streams: Streams | None = None, what: str = "") -> bytes:
+    """The content of a file that the user named.
+
+    :param most: the largest number of bytes that it may have.
+    :param streams: if given, ``-`` stands for the standard input.
+    :param what: the kind of file, for the message.
+    :raises UsageError: when it cannot be read, or is too large.
+    """
+    shown = f"the {what} {name}" if what else name
+    try:
+        if streams is not None and name == "-":
+            content = streams.input.read(most + 1)
+        else:
+            with open(name, "rb") as file:
+                content = file.read(most + 1)
+    except OSError as error:
+        raise UsageError(f"cannot read {shown}: {error.strerror or error}") from None
+    if len(content) > most:
+        raise UsageError(f"cannot read {shown}: it is larger than {most:,} bytes")
+    return content

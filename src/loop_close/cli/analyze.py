@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self, TextIO
 
-from loop_close.cli import Streams, UsageError
+from loop_close.cli import Streams, UsageError, read_input
 from loop_close.cli.project import begin_memory, targets_of
 from loop_close.log_files import MAX_TEXT, TAIL, Tail, chunks, to_tail
 from loop_close.memory import MERGED
@@ -328,10 +328,11 @@ def emit(options: argparse.Namespace, streams: Streams) -> int:
     from loop_close.emit import BEGINNINGS, emitted
     from loop_close.emit.report import ReportError, checked, parsed
 
+    text = read_input(options.report, _MOST_BYTES, streams).decode("utf-8-sig", "replace")
     try:
-        document = checked(parsed(_read(options.report, streams)), options.prefix)
+        document = checked(parsed(text), options.prefix)
     except ReportError as error:
-        raise UsageError(f"{options.report} cannot be read: {error}") from None
+        raise UsageError(f"cannot read {options.report}: {error}") from None
     if options.output is None or options.output == "-":
         text = emitted(options.format, document, _held())
         if isinstance(streams.output, io.TextIOWrapper):
@@ -347,24 +348,6 @@ def emit(options: argparse.Namespace, streams: Streams) -> int:
     except OSError as error:
         raise UsageError(f"-o: cannot write {target}: {error.strerror or error}") from None
     return 0
-
-
-def _read(name: str, streams: Streams) -> str:
-    """The text of the report.
-
-    :raises UsageError: when it cannot be read, or is too large.
-    """
-    try:
-        if name == "-":
-            content = streams.input.read(_MOST_BYTES + 1)
-        else:
-            with open(name, "rb") as file:
-                content = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"{name} cannot be read: {error.strerror or error}") from None
-    if len(content) > _MOST_BYTES:
-        raise UsageError(f"{name} cannot be read: it is larger than {_MOST_BYTES:,} bytes")
-    return content.decode("utf-8-sig", "replace")
 
 
 def _held() -> int:

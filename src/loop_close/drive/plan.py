@@ -15,7 +15,7 @@ from typing import Any
 from loop_close.agent.completion import BOX
 from loop_close.agent.guard import Limits
 from loop_close.agent.strategies import ExitStrategy
-from loop_close.cli import UsageError
+from loop_close.cli import UsageError, read_input
 from loop_close.cli.project import CommandError, project_at, targets_of, words_of
 from loop_close.cli.run import start_of
 from loop_close.cli.strategies import strategy_named
@@ -154,14 +154,7 @@ def steps_now(path: str) -> list[tuple[str, bool]]:
 def _text_of(path: str, what: str = "task") -> str:
     if not path:
         return ""
-    try:
-        with open(path, "rb") as file:
-            data = file.read(_LARGEST_TASK + 1)
-    except OSError as error:
-        raise UsageError(f"cannot read the {what} {path}: {error.strerror or error}") from None
-    if len(data) > _LARGEST_TASK:
-        raise UsageError(f"the {what} {path} is longer than {_LARGEST_TASK:,} bytes")
-    text = data.decode("utf-8", "replace")
+    text = read_input(path, _LARGEST_TASK, what=what).decode("utf-8", "replace")
     if not text.strip():
         raise UsageError(f"the {what} {path} is empty")
     return text

@@ -475,8 +475,7 @@ def _extra_roots(root: Path) -> Iterator[Path]:
     from loop_close.project_files import top_of
 
     # A repository in the home folder counts here: only what tests import from is watched, not all that is in it.
-    repository = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), None)
-    top = repository or Path(top_of(str(root)))
+    top = Path(top_of(str(root), anywhere=True))
     if top == root:
         return
     for entry in dict.fromkeys(sys.path):
