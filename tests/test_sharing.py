@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -262,6 +263,21 @@ def test_runs_that_could_not_be_sent_are_sent_later(agents):
     agents.edit("b", CODE.replace("*", "+"))
     _, _, report = agents.run("b")
     assert {each["run"] for each in report["shared"]["attempts"]} == {3, 4}
+
+
+@pytest.mark.slow
+def test_server_that_never_answers_costs_a_line(pytester, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setenv(
+            "LOOP_CLOSE_HISTORY", f"postgresql://me:{SECRET}@127.0.0.1:{server.getsockname()[1]}/x"
+        )
+        pytester.makepyfile("def test_it():\n    pass\n")
+        found = pytester.runpytest_subprocess("--loop-close")
+    assert found.ret == 0
+    (line,) = [line for line in found.outlines if "shared history" in line]
+    assert line.startswith("loop-close: shared history: ")
+    assert line.endswith("; runs are sent later")
+    assert "127.0.0.1" not in line
 
 
 @pytest.mark.slow

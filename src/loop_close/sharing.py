@@ -205,7 +205,12 @@ class Sharing:
         asked = tuple(dict.fromkeys(key for each in keys.values() for key in each))[:MOST_CAUSES]
         if not asked:
             return Learned()
-        return self._exchange(lambda store: self._learned(store, begun, run, keys, asked), Learned())
+
+        def ask(store: SharedStore) -> Learned:
+            with store.together():
+                return self._learned(store, begun, run, keys, asked)
+
+        return self._exchange(ask, Learned())
 
     def _learned(
         self,
@@ -226,9 +231,9 @@ class Sharing:
         with_cause: list[CauseRow] = []
         if overlapping:
             with_cause = store.runs_with(agent, asked, VERSION)
+            alone = {row.cause for row in with_cause if not row.is_overlapped}
             trees = {(row.cause, row.tree) for row in with_cause} | {(key, run.tree) for key in asked}
-            collided = store.passed_alone(agent, run.source, trees)
-            collided -= {row.cause for row in with_cause if not row.is_overlapped}
+            collided = store.passed_alone(agent, run.source, [pair for pair in trees if pair[0] not in alone])
         collisions = [
             Collision(
                 cause=cause,

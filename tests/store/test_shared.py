@@ -218,6 +218,8 @@ def test_what_failed_only_during_an_overlap(store):
     assert rows == {"1c": True, "1d": False}
     assert store.passed_alone(C, "pytest", {("1c", "t"), ("1c", "u"), ("1c", "")}) == {"1c"}
     assert store.passed_alone(C, "pytest", {("1c", "u")}) == set()
+    store.send([run(A, ["1c"], began=1_000 + number, tree="t") for number in range(9)])
+    assert store.passed_alone(C, "pytest", {("1c", "t")}) == {"1c"}  # though the last ones have it
     assert store.passed_alone(C, "mypy", {("1c", "t")}) == set()
 
 
@@ -263,6 +265,33 @@ def test_damaged_records_are_left_out(store, database, value):
     ask(database, "UPDATE loop_close.runs SET record = %s, summary = %s WHERE number = 1", (value, value))
     assert [each.number for each in store.recorded(A, "pytest", 9)] == [2]
     assert 2 in [row.number for row in store.runs(A)]
+
+
+@pytest.mark.slow
+def test_every_question_goes_by_an_index(store, database, monkeypatch):
+    from benchmarks import shared
+
+    monkeypatch.setattr(shared, "_RUNS", 20_000)
+    shared._fill(database)
+    plans = []
+
+    def explained(statement, values):
+        plan = store.work(lambda: store.execute(f"EXPLAIN {statement}", values).fetchall())
+        plans.append("\n".join(line for (line,) in plan))
+        return []
+
+    monkeypatch.setattr(store, "rows", explained)
+    agent, causes = Agent("shop", "m3", "w3", "main"), ["1c1", "1c2"]
+    store.attempts(agent, causes, "1")
+    store.machines(agent, "pytest", causes, "1")
+    store.overlapping(agent, 1.0, 2.0)
+    store.runs_with(agent, causes, "1")
+    store.passed_alone(agent, "pytest", {("1c1", "t5"), ("1c2", "t6")})
+    store.green_sources(agent, "t5", ["pytest", "mypy"])
+    store.runs(agent, "pytest", 9)
+    store.recorded(agent, "pytest", 9)
+    assert len(plans) == 8
+    assert [plan for plan in plans if "Seq Scan" in plan] == []
 
 
 @pytest.mark.slow

@@ -94,6 +94,7 @@ class PostgresConnection:
         except ImportError:
             raise SharedHistoryError("it needs psycopg: pip install 'pytest-loop-close[postgres]'") from None
         self._errors: tuple[type[Exception], ...] = (psycopg.Error, OSError)
+        self._is_open = False
         self._connection = self._connected(psycopg, url, until)
         try:
             self._skew = self.work(self._prepare)
@@ -169,13 +170,29 @@ class PostgresConnection:
         return self.work(lambda: self.execute(statement, values).fetchall())
 
     def work(self, work: Callable[[], _Result]) -> _Result:
-        """What the work returns, in a transaction of its own.
+        """What the work returns, in a transaction of its own, or in that of :meth:`together`.
+
+        :raises SharedHistoryError: when the server does not do it.
+        """
+        if self._is_open:
+            with self._translated():
+                return work()
+        with self.together():
+            return work()
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """One transaction for several pieces of work: to begin and to end each takes longer than most of them.
 
         :raises SharedHistoryError: when the server does not do it.
         """
         with self._translated(), self._connection.transaction():
             self.execute(f"SET LOCAL statement_timeout = {_LONGEST_STATEMENT}")
-            return work()
+            self._is_open = True
+            try:
+                yield
+            finally:
+                self._is_open = False
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from loop_close.memory import Run
 
 #: So many root causes of a run are asked about.
-MOST_CAUSES = 10
+MOST_CAUSES = 5
 _MOST_MACHINES = 50
-_MOST_ATTEMPTS = 200
+_MOST_ATTEMPTS = 10
 _MOST_RUNS = 50
+_MOST_WITH_CAUSE = 6
+_MOST_ON_TREE = 2
 # A run that is still under way after so long was killed, in ms.
 _LONGEST_RUN = 6 * 3_600_000
 
@@ -132,6 +134,7 @@ class CauseRow(NamedTuple):
     is_overlapped: bool
 
 
+# OFFSET 0: asked of each row by index, and not joined with all rows.
 # Two agents: other machines or worktrees, or sessions that are both known.
 _OTHER = (
     "((o.machine, o.worktree) <> (r.machine, r.worktree)"
@@ -139,7 +142,7 @@ _OTHER = (
 )
 _OVERLAPS = (
     "EXISTS (SELECT 1 FROM loop_close.runs o WHERE o.span && r.span AND o.project = r.project AND o.id <> r.id"
-    f" AND {_OTHER} AND (o.state <> 'running' OR o.began > r.began - {_LONGEST_RUN}))"
+    f" AND {_OTHER} AND (o.state <> 'running' OR o.began > r.began - {_LONGEST_RUN}) OFFSET 0)"
 )
 
 
@@ -258,14 +261,15 @@ class SharedStore(PostgresConnection):
     def attempts(self, agent: Agent, causes: Sequence[str], version: str) -> list[AttemptRow]:
         """What other agents tried for these causes, the last attempts first; damaged rows are left out."""
         rows = self.rows(
-            "SELECT r.cause, r.machine, r.branch, r.number, r.edit, r.edits, r.failing, r.is_cleared"
-            " FROM unnest(%s::text[]) AS k(cause) CROSS JOIN LATERAL (SELECT * FROM loop_close.attempts a"
-            " WHERE a.project = %s AND a.version = %s AND a.cause = k.cause ORDER BY a.began DESC"
-            f" LIMIT {_MOST_ATTEMPTS}) r, (SELECT %s::text AS machine, %s::text AS worktree, %s::text AS session) o"
-            f" WHERE {_OTHER} ORDER BY r.began DESC",
+            "SELECT a.cause, a.machine, a.branch, a.number, a.edit, a.edits, a.failing, a.is_cleared"
+            " FROM unnest(%s::text[]) AS k(cause), (SELECT %s::text AS machine, %s::text AS worktree,"
+            " %s::text AS session) o CROSS JOIN LATERAL (SELECT * FROM loop_close.attempts r"
+            f" WHERE r.project = %s AND r.version = %s AND r.cause = k.cause AND {_OTHER}"
+            f" ORDER BY r.began DESC LIMIT {_MOST_ATTEMPTS}) a ORDER BY a.began DESC",
             (
-                *([*map(to_column, causes[:MOST_CAUSES])], to_column(agent.project), version),
+                *([*map(to_column, causes[:MOST_CAUSES])],),
                 *map(to_column, (agent.machine, agent.worktree, agent.session)),
+                *(to_column(agent.project), version),
             ),
         )
         return [*read_rows(rows, _attempt_row)]
@@ -287,7 +291,7 @@ class SharedStore(PostgresConnection):
             " LEFT JOIN loop_close.causes failing ON failing.run = last.id AND failing.version = %(version)s"
             " AND failing.cause = ANY(%(causes)s)"
             " LEFT JOIN LATERAL (SELECT r.began, r.commit FROM loop_close.causes c JOIN loop_close.runs r"
-            " ON r.id = c.run WHERE c.project = %(project)s AND c.cause = failing.cause"
+            " ON r.id = c.run WHERE failing.cause IS NOT NULL AND c.project = %(project)s AND c.cause = failing.cause"
             " AND c.version = %(version)s AND c.branch = %(branch)s AND c.source = %(source)s"
             " AND c.machine = names.machine AND c.began > coalesce((SELECT p.began FROM (SELECT q.id, q.began"
             f" FROM loop_close.runs q WHERE {full.replace('project', 'q.project', 1)} AND q.machine = names.machine"
@@ -330,7 +334,7 @@ class SharedStore(PostgresConnection):
             "SELECT c.cause, r.machine, r.worktree, r.number, r.tree,"
             f" {_OVERLAPS} FROM unnest(%s::text[]) AS k(cause) CROSS JOIN LATERAL (SELECT a.run, a.cause"
             " FROM loop_close.causes a WHERE a.project = %s AND a.version = %s AND a.cause = k.cause"
-            f" ORDER BY a.began DESC LIMIT {_MOST_RUNS}) c JOIN loop_close.runs r ON r.id = c.run",
+            f" ORDER BY a.began DESC LIMIT {_MOST_WITH_CAUSE}) c JOIN loop_close.runs r ON r.id = c.run",
             ([*map(to_column, causes[:MOST_CAUSES])], to_column(agent.project), version),
         )
         return [*read_rows(found, _cause_row)]
@@ -342,10 +346,11 @@ class SharedStore(PostgresConnection):
         """
         pairs = sorted(pair for pair in trees if pair[1])
         rows = self.rows(
-            "SELECT k.cause FROM unnest(%s::text[], %s::text[]) AS k(cause, tree) WHERE EXISTS"
-            " (SELECT 1 FROM loop_close.runs r WHERE r.project = %s AND r.tree = k.tree AND r.source = %s"
-            " AND r.state = 'done' AND r.is_full AND NOT EXISTS (SELECT 1 FROM loop_close.causes c"
-            f" WHERE c.run = r.id AND c.cause = k.cause) AND NOT {_OVERLAPS})",
+            "SELECT DISTINCT k.cause FROM unnest(%s::text[], %s::text[]) AS k(cause, tree) CROSS JOIN LATERAL"
+            " (SELECT 1 FROM (SELECT q.* FROM (SELECT * FROM loop_close.runs a WHERE a.project = %s AND a.tree = k.tree"
+            f" AND a.source = %s AND a.state = 'done' AND a.is_full ORDER BY a.began DESC LIMIT {_MOST_RUNS}) q"
+            " WHERE NOT EXISTS (SELECT 1 FROM loop_close.causes c WHERE c.run = q.id AND c.cause = k.cause OFFSET 0)"
+            f" LIMIT {_MOST_ON_TREE}) r WHERE NOT {_OVERLAPS} LIMIT 1) found",
             (
                 [to_column(cause) for cause, _ in pairs],
                 [to_column(tree) for _, tree in pairs],
