@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
@@ -80,6 +79,8 @@ def postgres_server():
         pytest.skip("PostgreSQL is not installed (Debian: apt install postgresql)")
     user = None
     if os.name == "posix" and os.getuid() == 0:
+        import pwd
+
         for name in _USERS:
             with contextlib.suppress(KeyError):
                 user = user or pwd.getpwnam(name)

@@ -266,6 +266,23 @@ def test_runs_that_could_not_be_sent_are_sent_later(agents):
 
 
 @pytest.mark.slow
+def test_run_without_a_test_is_no_run_of_others_either(agents):
+    agents.clone("a")
+    agents.start("a", "--no-such-option").communicate()
+    agents.start("a", "-k", "nothing_of_the_kind", "--co").communicate()
+    agents.start("a", "not_there.py").communicate()
+    with psycopg_of(agents.url) as connection:
+        rows = connection.execute("SELECT state FROM loop_close.runs").fetchall()
+    assert rows == []
+
+
+def psycopg_of(url):
+    import psycopg
+
+    return psycopg.connect(url)
+
+
+@pytest.mark.slow
 def test_server_that_never_answers_costs_a_line(pytester, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as server:
         monkeypatch.setenv(

@@ -192,6 +192,8 @@ class Memory:
         if begun is not None:
             with self._opened() as history:
                 history.abandon(begun)
+            if self._sharing is not None:
+                self._shared(partial(self._sharing.withdraw, begun), None)
 
     def keep_green(self, passed: int, skipped: int, selection: str = "") -> bool:
         """Remember a plain green run with nothing before it that it could be compared with.

@@ -196,6 +196,12 @@ class Sharing:
         self._exchange(lambda store: store.announce(row, begun.running), None)
         self.close()  # tests may fork
 
+    def withdraw(self, begun: RunHandle) -> None:
+        """Take back that a run began: no test was meant to run, or none could."""
+        row = self._row(begun, state="running")
+        self._exchange(lambda store: store.withdraw(row), None)
+        self.close()
+
     def learn(
         self, history: SqliteHistory, begun: RunHandle, run: Run, causes: Sequence[RootCause]
     ) -> Learned:

@@ -14,7 +14,7 @@ from postgres_server import CONNECTIONS
 from loop_close.store.postgres import FORMAT, SharedHistoryError
 from loop_close.store.shared import Agent, SharedAttempt, SharedRun, SharedStore
 
-A, B, C = (Agent("shop", machine, "w", "main") for machine in "abc")
+A, B, C = (Agent("shop", machine, f"w{machine}", "main") for machine in "abc")
 _NUMBERS = iter(range(1, 1 << 30))
 
 
@@ -126,6 +126,16 @@ def test_run_under_way_is_completed_and_one_that_is_gone_is_killed(store, databa
     assert ask(database, states) == [(1, "done"), (2, "killed"), (3, "running"), (4, "running")]
 
 
+def test_withdrawn_run_overlaps_with_none(store, database):
+    begun, done = run(B, number=1, lasted=None), run(B, number=2, began=50, lasted=1)
+    store.announce(begun)
+    store.send([done])
+    store.withdraw(begun)
+    store.withdraw(done)
+    assert store.overlapping(A, 100, 200) == []
+    assert ask(database, "SELECT number FROM loop_close.runs") == [(2,)]
+
+
 @pytest.mark.parametrize("odd", ["\ud800", "\0", "\\x41", "ä\n\t'\"", "𝄞", "%s", "\\ud83d"])
 def test_any_text_comes_back(store, odd):
     agent = Agent(f"p{odd}", f"m{odd}", odd, f"b{odd}", odd)
@@ -143,7 +153,7 @@ def test_any_text_comes_back(store, odd):
     )
     (row,) = store.runs(agent, f"s{odd}")
     assert (row.source, row.summary) == (f"s{odd}", {odd: odd})
-    (found,) = store.attempts(agent._replace(machine="x"), [f"1{odd}"], "1")
+    (found,) = store.attempts(agent._replace(worktree="x"), [f"1{odd}"], "1")
     assert (found.machine, found.branch, found.edits) == (f"m{odd}", f"b{odd}", edits)
 
 

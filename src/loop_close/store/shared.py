@@ -32,6 +32,7 @@ MOST_CAUSES = 5
 _MOST_MACHINES = 50
 _MOST_ATTEMPTS = 10
 _MOST_RUNS = 50
+_MOST_EDITS = 20_000  # in bytes
 _MOST_WITH_CAUSE = 6
 _MOST_ON_TREE = 2
 # A run that is still under way after so long was killed, in ms.
@@ -39,10 +40,10 @@ _LONGEST_RUN = 6 * 3_600_000
 
 
 class Agent(NamedTuple):
-    """Who runs tests of which project; two agents differ in the machine, the worktree or the session.
+    """Who runs tests of which project; two agents differ in the worktree or the session.
 
     :ivar project: the same for all clones of a project.
-    :ivar worktree: a digest of where the files are.
+    :ivar worktree: a digest of the machine and of where the files are.
     :ivar session: a digest; empty if it is not known.
     """
 
@@ -135,11 +136,8 @@ class CauseRow(NamedTuple):
 
 
 # OFFSET 0: asked of each row by index, and not joined with all rows.
-# Two agents: other machines or worktrees, or sessions that are both known.
-_OTHER = (
-    "((o.machine, o.worktree) <> (r.machine, r.worktree)"
-    " OR (o.session <> r.session AND o.session <> '' AND r.session <> ''))"
-)
+# Two agents: other worktrees, whatever their machines are called, or sessions that are both known.
+_OTHER = "(o.worktree <> r.worktree OR (o.session <> r.session AND o.session <> '' AND r.session <> ''))"
 _OVERLAPS = (
     "EXISTS (SELECT 1 FROM loop_close.runs o WHERE o.span && r.span AND o.project = r.project AND o.id <> r.id"
     f" AND {_OTHER} AND (o.state <> 'running' OR o.began > r.began - {_LONGEST_RUN}) OFFSET 0)"
@@ -173,6 +171,14 @@ class SharedStore(PostgresConnection):
                 ),
             )
             self._add(row)
+
+        self.work(work)
+
+    def withdraw(self, row: SharedRun) -> None:
+        """Remove a run that was announced, and is not going to be one."""
+
+        def work() -> None:
+            self.execute("DELETE FROM loop_close.runs WHERE id = %s AND state = 'running'", (row.id,))
 
         self.work(work)
 
@@ -262,13 +268,14 @@ class SharedStore(PostgresConnection):
         """What other agents tried for these causes, the last attempts first; damaged rows are left out."""
         rows = self.rows(
             "SELECT a.cause, a.machine, a.branch, a.number, a.edit, a.edits, a.failing, a.is_cleared"
-            " FROM unnest(%s::text[]) AS k(cause), (SELECT %s::text AS machine, %s::text AS worktree,"
-            " %s::text AS session) o CROSS JOIN LATERAL (SELECT * FROM loop_close.attempts r"
+            " FROM unnest(%s::text[]) AS k(cause), (SELECT %s::text AS worktree, %s::text AS session) o"
+            " CROSS JOIN LATERAL (SELECT * FROM loop_close.attempts r"
             f" WHERE r.project = %s AND r.version = %s AND r.cause = k.cause AND {_OTHER}"
+            f" AND octet_length(r.edits) <= {_MOST_EDITS}"
             f" ORDER BY r.began DESC LIMIT {_MOST_ATTEMPTS}) a ORDER BY a.began DESC",
             (
                 *([*map(to_column, causes[:MOST_CAUSES])],),
-                *map(to_column, (agent.machine, agent.worktree, agent.session)),
+                *map(to_column, (agent.worktree, agent.session)),
                 *(to_column(agent.project), version),
             ),
         )
@@ -318,11 +325,11 @@ class SharedStore(PostgresConnection):
         """The machines of other agents whose runs of the project went on between these times, sorted."""
         first, last = self.moment(started), self.moment(ended)
         rows = self.rows(
-            "SELECT DISTINCT o.machine FROM loop_close.runs o, (SELECT %s::text AS machine, %s::text AS worktree,"
-            " %s::text AS session) r WHERE o.span && int8range(%s, %s, '[]') AND o.project = %s"
+            "SELECT DISTINCT o.machine FROM loop_close.runs o, (SELECT %s::text AS worktree, %s::text AS session) r"
+            " WHERE o.span && int8range(%s, %s, '[]') AND o.project = %s"
             f" AND {_OTHER} AND (o.state <> 'running' OR o.began > %s) ORDER BY 1 LIMIT {_MOST_MACHINES}",
             (
-                *map(to_column, (agent.machine, agent.worktree, agent.session)),
+                *map(to_column, (agent.worktree, agent.session)),
                 *(first, max(first, last), to_column(agent.project), first - _LONGEST_RUN),
             ),
         )
