@@ -41,6 +41,53 @@ def test_what_a_test_replaced_does_not_end_the_run(run, source, workers):
     assert done.says("# 2 tests fail: ", "test_a.py::test_a", "test_a.py::test_b")
 
 
+RESTORED = """
+import sys
+from unittest import mock
+import pytest
+@pytest.fixture
+def modules():
+    with mock.patch.dict(sys.modules):
+        yield
+def test_a(modules):
+    assert 1 == 2
+def test_b():
+    with mock.patch.dict(sys.modules):
+        assert {"a": 1} == {"a": 2}
+def test_c(modules):
+    raise KeyError("x")
+"""
+FAKES = """
+import pytest
+def test_a(fs):
+    fs.create_file("/folder/file", contents="one")
+    with open("/folder/file") as file:
+        assert file.read() == "two"
+def test_b():
+    raise KeyError("x")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["serial", "xdist"])
+def test_modules_that_are_unloaded_after_a_test_are_not_loaded_twice(run, workers):
+    done = run({"test_a.py": RESTORED}, *workers, own_process=True, plugins=("xdist",) if workers else ())
+    assert "failed extension" not in done.prompt
+    assert [cause["location"]["function"] for cause in done.report["root_causes"]] == [
+        "test_a",
+        "test_b",
+        "test_c",
+    ]
+
+
+@pytest.mark.slow
+def test_files_that_a_test_fakes_hide_no_failure(run):
+    pytest.importorskip("pyfakefs")
+    done = run({"test_a.py": FAKES}, own_process=True, plugins=("pyfakefs.pytest_plugin",))
+    assert "failed extension" not in done.prompt
+    assert [cause["location"]["function"] for cause in done.report["root_causes"]] == ["test_a", "test_b"]
+
+
 @pytest.mark.slow
 def test_second_run_in_one_process_reads_the_files_again(pytester):
     test = "def test_a():\n    x = {}\n    assert x == 2\n"

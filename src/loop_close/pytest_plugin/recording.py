@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -34,6 +35,7 @@ class ExceptionRecorder:
             root
         )  # before the tests: they may leave the folder, or change the home
         self._comparisons: Any = None
+        self._modules: dict[str, ModuleType] = {}
         self.pending: dict[tuple[str, str], tuple[BaseException, frozenset[str]]] = {}
 
     def saw(self, nodeid: str, when: str, exc: BaseException, fixtures: frozenset[str] = frozenset()) -> None:
@@ -52,6 +54,7 @@ class ExceptionRecorder:
 
     def compared(self, left: Any, right: Any) -> None:
         """An assertion compared the two with ``==``, and fails: find now where they differ, while both are there."""
+        self.restore_modules()
         try:
             from loop_close.capture.differences import Comparisons
             from loop_close.capture.values import Texts
@@ -63,6 +66,8 @@ class ExceptionRecorder:
             raise
         except BaseException:  # the program's objects may do anything when they are read
             return
+        finally:
+            self.keep_modules()
 
     def forget_comparisons(self) -> None:
         """A phase of a test is over: what was compared in it belongs to no later exception."""
@@ -71,6 +76,7 @@ class ExceptionRecorder:
 
     def describe(self, exc: BaseException, fixtures: frozenset[str] = frozenset()) -> Raised | None:
         """The exception as a record; None when our own reading of it fails (the report's text remains)."""
+        self.restore_modules()
         try:
             from loop_close.capture.exceptions import describe_any
 
@@ -79,6 +85,24 @@ class ExceptionRecorder:
             raise
         except BaseException:  # an exception of the program's objects must not end the run
             return None
+        finally:
+            self.keep_modules()
+
+    def keep_modules(self) -> None:
+        """Remember which of our modules are loaded, for :meth:`restore_modules`."""
+        loaded = list(sys.modules.items())
+        self._modules.update(
+            (name, module) for name, module in loaded if name.startswith("loop_close") and module is not None
+        )
+
+    def restore_modules(self) -> None:
+        """Put back our modules that are gone.
+
+        Tests restore ``sys.modules`` to what it was before they began, and we load modules when the first one fails.
+        Loaded twice, their classes would be two.
+        """
+        for name, module in self._modules.items():
+            sys.modules.setdefault(name, module)
 
     def _files(self) -> Any:
         """The files of the project, as they are in this session."""

@@ -26,6 +26,8 @@ from loop_close.remember import Memory, begin
 _MAX_WARNINGS = 200
 _SECTIONS_IN_ALL = 32_000_000
 _MAX_EXTRA_ROOTS = 3
+#: Fixtures of pyfakefs: what is imported while they are set up gets the fake files, and is unloaded afterwards.
+_FAKES = frozenset({"fs", "fs_class", "fs_module", "fs_session"})
 _FAILED_SUBTESTS = re.compile(r"contains \d+ failed subtests?")
 
 
@@ -101,6 +103,8 @@ class Recorder:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         self.collected = collected(self.config, items)
+        if "pyfakefs" in sys.modules and any(not _FAKES.isdisjoint(fixtures_of(item)) for item in items):
+            _load_all()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
@@ -176,12 +180,14 @@ class Recorder:
         What the program patched is still patched while its failure is reported (``open``, ``sys.modules``): where
         that stands in the way, the report is read at the end of the run.
         """
+        self._exceptions.restore_modules()
         try:
             self._read(report)
         except KeyboardInterrupt:
             raise
         except BaseException:
             self._unread.append(report)
+        self._exceptions.keep_modules()
 
     def _read(self, report: Any) -> None:
         sent, is_taken = received(report)
@@ -298,6 +304,7 @@ class Recorder:
         if isinstance(error, pytest.UsageError):
             self._take_error(error)
         self.counts.settle()
+        self._exceptions.restore_modules()
         self._release()
         unread, self._unread = self._unread, []
         for report in unread:
