@@ -48,6 +48,39 @@ def test_the_cell_in_focus_moves_by_keys(shown, story):
     assert page.page.locator("#grid [tabindex]").count() == 1
 
 
+def test_each_move_is_a_move_of_the_focus(shown, story):
+    # A screen reader does not speak when only the label of the element in focus changes.
+    page = shown(story)
+    page.cell.focus()
+    page.page.evaluate(
+        """() => { window.spoken = []; document.getElementById('grid').addEventListener('focusin',
+            (event) => window.spoken.push(event.target.ariaLabel)); }"""
+    )
+    page.press("ArrowLeft", "ArrowLeft", "ArrowDown")
+    assert page.page.evaluate("window.spoken") == [
+        f"{BOTH[0]}, pytest:py311 4: 1 test",
+        f"{BOTH[0]}, pytest:py312 1: 1 test",
+        f"{BOTH[1]}, pytest:py312 1: not there",
+    ]
+
+
+def test_outcomes_keep_their_colours_in_high_contrast(shown, story):
+    page = shown(story, forced_colors="active")
+    assert page.colour_at(4, 1) == [196, 49, 75]
+    assert page.colour_at(4, 0) != page.colour_at(4, 1)
+
+
+def test_each_of_a_few_runs_has_its_number(shown):
+    page = shown([entry(n, mark("t.py::a")) for n in range(1, 4)])
+    drawn = page.page.evaluate(
+        """() => { const pen = CanvasRenderingContext2D.prototype, own = pen.fillText; window.drawn = [];
+            pen.fillText = function (words, ...at) { if (at[1] < 16) window.drawn.push(words); own.call(this, words, ...at); };
+            document.getElementById('map').dispatchEvent(new Event('scroll'));
+            return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(window.drawn)))); }"""
+    )
+    assert drawn == ["1", "2", "3"]
+
+
 def test_the_cell_in_focus_is_seen(shown, story):
     page = shown(story)
     for _ in range(12):
@@ -239,7 +272,7 @@ def test_one_run(shown):
 def test_findings_of_a_checker(shown):
     found = [mark(f"src/a.py ruff D401: {n}", phase="check") for n in range(2)]
     page = shown([entry(1, *found, source="ruff"), entry(1, mark("t.py::a", "1b"))])
-    assert "3 tests and findings failed at least once" in page.page.inner_text("#facts")
+    assert "3 tests and findings failed at least once; others have no row" in page.page.inner_text("#facts")
     assert page.page.locator("article p").first.inner_text().startswith("1 test · pytest 1")
     assert page.page.locator("article p").last.inner_text().startswith("2 findings · ruff 1")
 

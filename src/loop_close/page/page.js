@@ -92,13 +92,14 @@
   // --- the map: a canvas for what is in view, real elements for its labels and the cell in focus
 
   const map = byId("map"), view = byId("view"), extent = byId("extent"), canvas = byId("canvas"), grid = byId("grid");
-  const cell = el("div", { role: "gridcell", tabindex: "0", id: "cell" });
+  // Two elements take turns: a screen reader speaks when the focus moves, and not when the element in focus changes.
+  let cell = el("div", { role: "gridcell", tabindex: "0", id: "cell" }), spare = cell.cloneNode();
   const pool = [];
   let label = 200, width = 14, colours = {}, frame = 0, hover = null, isMoved = false;
 
   function readColours() {
     const probe = el("i");
-    document.body.append(probe);
+    map.append(probe); // where the colours of high contrast, which has none for outcomes, are not forced
     const names = ["paper", "panel", "line", "ink", "quiet", "accent", "wash", "band", "on-band", ..."FEKPQSN", ...[..."FEKPQSN"].map((l) => `on-${l}`)];
     for (const name of names) {
       probe.style.color = `var(--${name})`;
@@ -212,7 +213,7 @@
   }
 
   function drawHead(pen, c0, c1, x) {
-    const step = Math.max(1, Math.ceil(34 / width)), base = AXIS + TREND - 4;
+    const longest = String(runs[cols.at(-1)]?.number ?? "").length, step = Math.max(1, Math.ceil((6.2 * longest + 8) / width)), base = AXIS + TREND - 4;
     for (let c = c0; c < c1; c += 1) {
       const run = runs[cols[c]], middle = x(c) + width / 2;
       if (c % step === 0) text(pen, String(run.number), Math.max(middle, label + 10), AXIS / 2 + 1, colours.quiet, 10);
@@ -315,13 +316,15 @@
 
   // --- moving in it
 
-  function move(row, col, { focus = true } = {}) {
+  function move(row, col) {
     if (!rows.length || !cols.length) return;
     state.row = Math.min(Math.max(row, 0), rows.length - 1);
     state.col = Math.min(Math.max(col, 0), cols.length - 1);
     reveal();
+    [cell, spare] = [spare, cell];
     draw();
-    if (focus) cell.focus({ preventScroll: true });
+    cell.focus({ preventScroll: true });
+    spare.remove();
     showSlice();
   }
 
@@ -333,7 +336,7 @@
     else if (y + ROW > map.scrollTop + high) map.scrollTop = y + ROW - high + 4;
   }
 
-  cell.addEventListener("keydown", (event) => {
+  grid.addEventListener("keydown", (event) => {
     const page = Math.max(1, Math.floor((map.clientHeight - HEAD) / ROW) - 1), whole = event.ctrlKey || event.metaKey;
     const { row, col } = state;
     const to = {
@@ -345,11 +348,7 @@
     else return;
     event.preventDefault();
   });
-  cell.addEventListener("focus", () => {
-    if (isMoved) return;
-    reveal();
-    redraw();
-  });
+  grid.addEventListener("focusin", () => { if (!isMoved) { reveal(); redraw(); } });
 
   document.addEventListener("keydown", (event) => {
     if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) {
@@ -561,7 +560,7 @@
     byId("source").append(el("option", { value: "-1" }, hasMany ? `all ${sources.length} sources` : sources[0] ?? "none"));
     if (hasMany) byId("source").append(...sources.map((name, i) => el("option", { value: String(i) }, name)));
     const [olderRuns, moreTests, moreCauses] = data.leftOut;
-    const facts = runs.length ? [many(runs.length, "run"), [...new Set([when(runs[0]), when(runs.at(-1))])].join(" to "), `${many(tests.length, ...(causes.some((each) => each.isCheck) ? ["test or finding", "tests and findings"] : ["test"]))} failed at least once`,
+    const facts = runs.length ? [many(runs.length, "run"), [...new Set([when(runs[0]), when(runs.at(-1))])].join(" to "), `${many(tests.length, ...(causes.some((each) => each.isCheck) ? ["test or finding", "tests and findings"] : ["test"]))} failed at least once; others have no row`,
       olderRuns && `${many(olderRuns, "older run")} not shown`, moreTests && `${many(moreTests, "test")} not shown`, moreCauses && `${many(moreCauses, "root cause")} not shown`] : [];
     set(byId("facts"), facts.filter(Boolean).join(" · "));
     const used = Object.keys(data.outcomes).filter((letter) => letter !== "." && tests.some((test) => test.letters.includes(letter)));
