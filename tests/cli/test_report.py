@@ -1,6 +1,7 @@
 """``loop-close report``: the recorded runs as a page and a picture."""
 
 import json
+import os
 import re
 from xml.etree import ElementTree
 
@@ -64,6 +65,21 @@ def test_what_cannot_be_written_is_told(root, words):
     code, shown, errors = called("report", *words)
     assert (code, shown) == (64, "")
     assert errors.startswith(f"loop-close: {words[0]}: ")
+
+
+def test_one_file_for_both_is_refused(root):
+    remember(root, "a")
+    code, shown, errors = called("report", "--html", "page.html", "--svg", "./page.html")
+    assert (code, shown) == (64, "")
+    assert errors == "loop-close: --html and --svg: page.html cannot be both; name two files\n"
+    assert not (root / "page.html").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_a_pipe_in_place_of_the_last_report_is_not_waited_for(root):
+    remember(root, "a")
+    os.mkfifo(root / ".loop-close" / "report.json")
+    assert called("report", "--html", "page.html")[0] == 0
 
 
 def test_nothing_asked_for_is_told(root):

@@ -89,6 +89,8 @@ def test_a_score_is_finite_and_a_line_is_bounded():
     raw["root_causes"][0]["suspects"] = [suspect]
     with pytest.raises(ReportError, match="score is not a number"):
         checked(raw)
+    suspect["score"] = 1e308
+    assert checked(raw)["root_causes"][0]["suspects"][0]["score"] == 1
 
 
 values = st.recursive(

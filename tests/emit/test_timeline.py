@@ -127,6 +127,13 @@ def test_a_damaged_summary_costs_only_itself(damaged):
     assert len(timeline.causes) == 1
 
 
+@pytest.mark.parametrize("moment", [float("inf"), -float("inf"), 1e300, -1e300])
+def test_a_moment_that_no_calendar_has_is_bounded(moment):
+    for fields in ({"started": moment}, {"ended": moment}):
+        (run,) = timeline_of([entry(1, mark(A))._replace(**fields)]).runs
+        assert 0 <= run.started + run.seconds < 2**48
+
+
 def test_the_report_of_the_last_run_knows_more_of_a_cause():
     plain = {**cause(), "suspects": [suspect("rate", 0.99)], "tests": []}
     (band,) = timeline_of([entry(1, mark(A), causes=[cause()])], latest={"aaaa1111": plain}).causes

@@ -73,10 +73,15 @@ def test_outcomes_keep_their_colours_in_high_contrast(shown, story):
 def test_each_of_a_few_runs_has_its_number(shown):
     page = shown([entry(n, mark("t.py::a")) for n in range(1, 4)])
     drawn = page.page.evaluate(
-        """() => { const pen = CanvasRenderingContext2D.prototype, own = pen.fillText; window.drawn = [];
-            pen.fillText = function (words, ...at) { if (at[1] < 16) window.drawn.push(words); own.call(this, words, ...at); };
+        """() => {
+            const pen = CanvasRenderingContext2D.prototype, own = pen.fillText, drawn = [];
+            pen.fillText = function (words, x, y) {
+                if (y < 16) drawn.push(words);
+                own.call(this, words, x, y);
+            };
             document.getElementById('map').dispatchEvent(new Event('scroll'));
-            return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(window.drawn)))); }"""
+            return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(drawn))));
+        }"""
     )
     assert drawn == ["1", "2", "3"]
 

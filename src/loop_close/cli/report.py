@@ -52,6 +52,8 @@ def write_report(
     chosen = [(option, path, make) for option, (path, make) in makers.items() if path is not None]
     for option, path, _ in chosen:
         check_target(option, path)
+    if html is not None and svg is not None and os.path.realpath(html) == os.path.realpath(svg):
+        raise UsageError(f"--html and --svg: {html} cannot be both; name two files")
     timeline = _timeline(project, source, limit, streams)
     for option, path, make in chosen:
         try:

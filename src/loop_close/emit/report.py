@@ -117,7 +117,7 @@ def _fitting(value: Any, shape: Any, where: str, folder: str) -> Any:
     if shape is int and type(value) is int and value >= 0:
         return min(value, _LARGEST)
     if shape is float and type(value) in (int, float) and math.isfinite(value):
-        return value
+        return min(max(value, 0.0), 1.0)  # all of them are probabilities
     raise ReportError(f"its {where} is not {_NAMES[shape]}")
 
 

@@ -44,6 +44,7 @@ VERDICTS: Mapping[str, str] = {
 FAILING = "FE"
 MAX_TESTS, MAX_CAUSES, MAX_RUNS = 5_000, 300, 2_000
 _MAX_NAME, _MAX_EDITS, _MAX_TRIED, _MAX_LINE = 300, 12, 5, 300
+_LAST_TIME = 253_402_214_400.0  # in the year 9999
 _FAILED_PHASES = ("call", "check", "process", "")
 _LETTERS = {"passed": "P", "skipped": "S", "xfailed": "X"}
 #: What a report has in full, and the history cut.
@@ -218,8 +219,10 @@ def _run(entry: RunEntry, source: int) -> TimelineRun:
     return TimelineRun(
         source=source,
         number=entry.number,
-        started=int(entry.started),
-        seconds=round(max(0.0, entry.ended - entry.started), 1) if entry.ended is not None else 0.0,
+        started=int(_time(entry.started)),
+        seconds=round(max(0.0, _time(entry.ended) - _time(entry.started)), 1)
+        if entry.ended is not None
+        else 0.0,
         verdict=verdict if isinstance(verdict, str) and verdict in VERDICTS else "unknown",
         failing=failing,
         passed=entry.passed,
@@ -228,6 +231,11 @@ def _run(entry: RunEntry, source: int) -> TimelineRun:
         edits=tuple(words),
         signals=tuple(_signals(plain.get("signals"))),
     )
+
+
+def _time(value: float) -> float:
+    """The time, in the years that a calendar shows: the history may be damaged."""
+    return min(max(value, 0.0), _LAST_TIME)
 
 
 def _signals(value: object) -> Iterator[tuple[str, str]]:

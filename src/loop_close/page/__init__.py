@@ -85,7 +85,7 @@ def _latest(root: Path, entries: Sequence[RunEntry]) -> dict[str, Any]:
     """The root causes by id of the report that the last run left; none of another run, or if it cannot be read."""
     path = root / files.REPORT
     try:
-        if path.stat().st_size > _MAX_REPORT:
+        if not path.is_file() or path.stat().st_size > _MAX_REPORT:  # a pipe would wait for a writer
             return {}
         plain = parsed(path.read_text(encoding="utf-8", errors="replace"))
         document = checked(plain)
@@ -123,7 +123,7 @@ def _hash(text: str) -> str:
 
 def _island(document: Mapping[str, Any]) -> str:
     """JSON for an element of HTML: ASCII without the characters that could end the element or begin another."""
-    text = json.dumps(document, separators=(",", ":"))
+    text = json.dumps(document, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
