@@ -12,6 +12,7 @@ from loop_close.model import Observation
 from loop_close.process import host
 from loop_close.progress import advance
 from loop_close.progress.advance import summary_of, verdict_of
+from loop_close.store.schema import FORMAT
 from loop_close.store.sqlite import open_history
 
 START = 1_700_000_000.0
@@ -133,7 +134,7 @@ def _foreign(path):
 def _newer(path):
     with database(path) as connection:
         connection.execute(f"PRAGMA application_id = {0x6C6F6F70}")
-        connection.execute("PRAGMA user_version = 4")
+        connection.execute("PRAGMA user_version = 99")
         connection.execute("CREATE TABLE a(b)")
 
 
@@ -145,7 +146,7 @@ USELESS = {
     "garbage": (_garbage, "is not a loop-close history"),
     "short": (_short, "is not a loop-close history"),
     "foreign": (_foreign, "is not a loop-close history"),
-    "newer": (_newer, "was written by a newer loop-close (format 4; this one reads 3)"),
+    "newer": (_newer, f"was written by a newer loop-close (format 99; this one reads {FORMAT})"),
     "folder": (_folder, "is a folder; name a file"),
 }
 

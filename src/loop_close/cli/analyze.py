@@ -7,12 +7,12 @@ import contextlib
 import io
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Self, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, TextIO
 
 from loop_close.cli import Streams, UsageError, read_input
 from loop_close.cli.project import begin_memory, targets_of
@@ -330,11 +330,13 @@ def emit(options: argparse.Namespace, streams: Streams) -> int:
 
     text = read_input(options.report, _MOST_BYTES, streams).decode("utf-8-sig", "replace")
     try:
-        document = checked(parsed(text), options.prefix)
+        plain = parsed(text)
+        document = checked(plain, options.prefix)
     except ReportError as error:
         raise UsageError(f"cannot read {options.report}: {error}") from None
+    history = _runs_before(plain, document) if options.format == "github-summary" else []
     if options.output is None or options.output == "-":
-        text = emitted(options.format, document, _held())
+        text = emitted(options.format, document, _held(), history)
         if isinstance(streams.output, io.TextIOWrapper):
             streams.output.reconfigure(encoding="utf-8")  # as each of the formats is, whatever the locale
         streams.put(text)
@@ -342,12 +344,30 @@ def emit(options: argparse.Namespace, streams: Streams) -> int:
     target = Path(options.output)
     try:
         files.check_writable(target, lambda path: files.begins_with(path, BEGINNINGS))
-        files.write(target, [emitted(options.format, document)])
+        files.write(target, [emitted(options.format, document, history=history)])
     except files.UnusablePathError as error:
         raise UsageError(f"-o: {error}") from None
     except OSError as error:
         raise UsageError(f"-o: cannot write {target}: {error.strerror or error}") from None
     return 0
+
+
+def _runs_before(plain: Mapping[str, Any], document: Mapping[str, Any]) -> list[str]:
+    """Lines on the runs before, if the last run of the project here is that of the report."""
+    from loop_close.cli.memory import read
+    from loop_close.cli.project import project_at
+    from loop_close.page import lines_of_runs
+
+    progress = plain.get("progress")
+    number = progress.get("run") if isinstance(progress, Mapping) else None
+    failed = [test for cause in document["root_causes"] for test in cause["tests"]]
+    if type(number) is not int:
+        return []
+    try:
+        project = project_at(Path.cwd())
+        return lines_of_runs(project.history, project.root, document["source"], (number, failed), read)
+    except UsageError:  # no history is here, or none that can be read
+        return []
 
 
 def _held() -> int:

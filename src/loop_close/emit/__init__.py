@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 FORMATS = ("github-summary", "github-annotations", "gitlab", "sarif", "ctrf", "junit")
@@ -21,11 +22,11 @@ BEGINNINGS = (
 )
 
 
-def emitted(name: str, document: dict[str, Any], held: int = 0) -> str:
+def emitted(name: str, document: dict[str, Any], held: int = 0, history: Sequence[str] = ()) -> str:
     """The report in one of :data:`FORMATS`.
 
     :param document: what :func:`~loop_close.emit.report.checked` returned.
-    :param held: bytes that the file of the step summary holds already.
+    :param held: bytes that the file of the step summary holds already; ``history``: its lines on earlier runs.
     """
     from loop_close.emit import formats
 
@@ -36,7 +37,7 @@ def emitted(name: str, document: dict[str, Any], held: int = 0) -> str:
         "junit": formats.junit,
     }
     if name == "github-summary":
-        return formats.summary(document, held)
+        return formats.summary(document, held, history)
     if name == "github-annotations":
         return "".join(f"{line}\n" for line in formats.error_annotations(document))
     return writers[name](document)

@@ -7,13 +7,15 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from loop_close import files
+from loop_close.emit.charts import TEXT_RUNS, history_lines
 from loop_close.emit.report import ReportError, checked, parsed
 from loop_close.emit.timeline import (
+    FAILING,
     MAX_RUNS,
     OUTCOMES,
     VERDICTS,
@@ -26,6 +28,7 @@ from loop_close.emit.timeline import (
 from loop_close.prompt.place import percent
 from loop_close.store import reader
 from loop_close.store.reader import HistoryReader
+from loop_close.text import one_line
 
 #: How a page of ours begins: no other file is replaced.
 BEGINNING = "<!doctype html>\n<!-- loop-close report -->"
@@ -53,6 +56,25 @@ def read_timeline(
     limit = min(limit, MAX_RUNS)
     entries, omitted = read(path, lambda history: _entries(history, source, limit), source)
     return timeline_of(entries, root.name, _latest(root, entries), omitted)
+
+
+def lines_of_runs(
+    path: Path,
+    root: Path,
+    source: str,
+    run: tuple[int, Collection[str]] | None = None,
+    read: Callable[..., Any] = reader.read,
+) -> list[str]:
+    """The trend and the heat map of a source's last runs, as Markdown; empty if there is nothing to compare.
+
+    :param run: number and failing tests of the run that has to be the last; None: any.
+    """
+    timeline = read_timeline(path, root, source, TEXT_RUNS, read)
+    if run is not None:
+        failed = {test.name for test in timeline.tests if test.cells[-1] in FAILING}
+        if timeline.runs[-1].number != run[0] or failed.isdisjoint(one_line(name, 300) for name in run[1]):
+            return []
+    return history_lines(timeline, source)
 
 
 def _entries(history: HistoryReader, source: str | None, limit: int) -> tuple[list[RunEntry], int]:

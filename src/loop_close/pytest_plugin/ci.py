@@ -76,10 +76,9 @@ def _history(targets: Targets, source: str) -> list[str]:
     """The trend and the heat map of the last runs, as Markdown; empty if there is nothing to compare with."""
     if targets.history is None or not targets.history.is_file():
         return []
-    from loop_close.emit.charts import TEXT_RUNS, history_lines
-    from loop_close.page import read_timeline
+    from loop_close.page import lines_of_runs
 
-    return history_lines(read_timeline(targets.history, targets.root, source, TEXT_RUNS), source)
+    return lines_of_runs(targets.history, targets.root, source)
 
 
 def _folder(root: Path, variable: str) -> str:
