@@ -12,6 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from cli.cli_harness import COMMAND, environment
+from cli.remembered import called
 
 import loop_close
 from loop_close.memory import Edit, Edits
@@ -330,6 +331,15 @@ def test_wrong_url_is_a_usage_error_that_does_not_show_it(pytester):
     assert found.ret == 4
     found.stderr.fnmatch_lines(["*--loop-close-history must be a file path or postgresql:// URL*"])
     assert SECRET not in found.stdout.str() + found.stderr.str()
+
+
+def test_commands_read_the_history_of_this_machine(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, complained = called("status", "--history", f"postgresql://me:{SECRET}@db/x")
+    assert (code, complained) == (
+        64,
+        "loop-close: --history takes a file: commands read the history of this machine\n",
+    )
 
 
 def test_wrong_url_in_the_environment_costs_a_line(pytester, monkeypatch):

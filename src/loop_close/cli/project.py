@@ -93,6 +93,8 @@ def settings_of(root: Path) -> Settings:
 
 
 def _history(root: Path, settings: Settings, given: str | None) -> Path:
+    if given is not None and "://" in given:
+        raise UsageError("--history takes a file: commands read the history of this machine")
     if given is not None:
         return Path(given).expanduser()
     if settings.history == OFF:
