@@ -1,6 +1,7 @@
 import os
 import sys
 import tempfile
+from importlib.metadata import Distribution
 
 from hypothesis import settings
 
@@ -36,3 +37,26 @@ for _name in (
     "LOOP_CLOSE_SESSION",
 ):
     os.environ.pop(_name, None)
+
+
+def _kept(read):
+    """The property of a distribution, read once for each that is installed beside the interpreter.
+
+    Each run of pytest inside a test reads them all anew, which takes a quarter of its time. Distributions that a test
+    makes are elsewhere, and are read as ever.
+    """
+    known = {}
+
+    def kept(distribution):
+        path = str(getattr(distribution, "_path", ""))
+        if not path.startswith(sys.prefix):
+            return read(distribution)
+        if path not in known:
+            known[path] = read(distribution)
+        return known[path]
+
+    return property(kept)
+
+
+for _name in ("files", "entry_points"):
+    setattr(Distribution, _name, _kept(getattr(Distribution, _name).fget))
