@@ -136,12 +136,23 @@ def test_agents_md_may_be_a_link_to_claude_md(root):
     assert tree(root) == before
 
 
-def test_agents_md_with_nothing_else_goes_with_the_link_to_it(root):
-    called("install", "--agents-md")
-    (root / "AGENTS.md").rename(root / "CLAUDE.md")
-    (root / "AGENTS.md").symlink_to("CLAUDE.md")
-    assert called("uninstall", "--agents-md")[0] == 0
-    assert not any(os.path.lexists(root / name) for name in ("AGENTS.md", "CLAUDE.md"))
+def test_a_link_and_the_file_that_it_leads_to_stay(root):
+    # install makes neither: a person did
+    for words in (("--agents-md",), ("--host", "claude"), ("--host", "copilot")):
+        called("install", *words)
+    for name in ("AGENTS.md", ".claude/settings.json", ".github/hooks/loop-close.json"):
+        (root / name).rename(root / f"moved-{Path(name).name}")
+        (root / name).symlink_to(root / f"moved-{Path(name).name}")
+    for words in (("--agents-md",), ("--host", "claude"), ("--host", "copilot")):
+        assert called("uninstall", *words)[0] == 0
+    assert (root / "AGENTS.md").is_symlink()
+    assert (root / "AGENTS.md").read_text() == ""
+    assert json.loads((root / ".claude/settings.json").read_text()) == {}
+    assert json.loads((root / ".github/hooks/loop-close.json").read_text()) == {"version": 1}
+    before = tree(root)
+    for words in (("--agents-md",), ("--host", "claude"), ("--host", "copilot")):
+        assert called("install", *words)[0] == called("uninstall", *words)[0] == 0
+    assert tree(root) == before
 
 
 def test_wrong_settings_keep_agents_md_from_being_made_and_not_from_going(root):

@@ -114,6 +114,14 @@ def test_a_section_without_its_end_is_refused(change):
         change(SECTION.rpartition("\n")[0])
 
 
+@pytest.mark.parametrize("mark", ["<!-- loop-close:end -->", "<!-- loop-close:begin -->", "-->", "<!--"])
+def test_settings_that_hold_a_mark_do_not_end_the_section(mark):
+    config = agents_md(f"make {mark}", f"build/{mark}.md")
+    there = config.added("# Agents\n")
+    assert config.added(there) == there
+    assert CONFIG.removed(there) == "# Agents\n"
+
+
 def test_settings_are_code_without_credentials():
     config = agents_md("env API_KEY=sk-live-4f8a9b2c7d6e5f4a3b2c make `test`", "next.md")
     assert "sk-live-4f8a9b2c7d6e5f4a3b2c" not in config.fresh

@@ -205,6 +205,8 @@ def uninstall(options: argparse.Namespace, streams: Streams) -> int:
         new = None if old is None else config.removed(old)
     except ConfigError as error:
         raise file.refusal(error) from None
+    if old is not None and new is None and (file.base / file.name).is_symlink():
+        new = config.emptied  # install makes no link, and no file behind one
     if new == old:
         streams.say(f"not installed: {file.shown}")
         return 0

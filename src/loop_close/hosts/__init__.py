@@ -102,6 +102,7 @@ class Config:
     :ivar added: returns the text with the hook; an unchanged text already has it. Raises ``ConfigError``.
     :ivar removed: returns the text without the hook, byte for byte as before ``added``; None if nothing else is in
         it and the file can be removed. Raises ``ConfigError``.
+    :ivar emptied: what stays of a file with nothing else to which a link leads: a person made both; None: neither does.
     :ivar is_program: the file is a program and must be executable.
     :ivar home: the environment variable that moves the user's folder; empty if there is none.
     :ivar note: what a person still has to do; empty for nothing.
@@ -112,6 +113,7 @@ class Config:
     fresh: str
     added: Callable[[str], str]
     removed: Callable[[str], str | None]
+    emptied: str | None = None
     is_program: bool = False
     home: str = ""
     note: str = ""
@@ -182,6 +184,7 @@ def json_config(slot: HookLocation, *, project: str, user: str, home: str = "", 
         fresh=fresh(slot),
         added=lambda text: _added(slot, text),
         removed=lambda text: _removed(slot, text),
+        emptied=_document_text(slot.beside),
     )
 
 
@@ -201,7 +204,10 @@ def fresh(slot: HookLocation) -> str:
     """The text of a file that contains only our hook."""
     # Ours comes first, not last as in a changed file: so a file that we created can be recognized.
     first, *rest = slot.path(slot.beside)
-    document = {first: nested(tuple(rest), slot.entry), **slot.beside}
+    return _document_text({first: nested(tuple(rest), slot.entry), **slot.beside})
+
+
+def _document_text(document: Mapping[str, object]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 

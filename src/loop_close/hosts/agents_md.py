@@ -21,6 +21,8 @@ _REMOVED = "loop-close uninstall --agents-md"
 _END = "<!-- loop-close:end -->"
 _BEGIN = re.compile(r"<!-- loop-close:begin (?P<digest>[0-9a-f]{16}) [^\r\n]*-->(?P<newline>\r?\n)")
 _MARK = "<!-- loop-close:begin"
+# Only at the beginning of a line: a setting that we show may hold the same text.
+_ENDING = re.compile(rf"^[ \t]*{_END}", re.MULTILINE)
 _LF = "\n"
 
 
@@ -52,6 +54,7 @@ def agents_md(command: str, file: str) -> Config:
         fresh=f"{_section(lines, _LF)}{_LF}",
         added=lambda text: _added(text, lines),
         removed=_removed,
+        emptied="",
     )
 
 
@@ -113,12 +116,12 @@ def _sections(text: str) -> Iterator[tuple[int, int, str, bool]]:
     """
     at = 0
     while (start := text.find(_MARK, at)) >= 0:
-        end = text.find(_END, start)
-        if end < 0:
+        end = _ENDING.search(text, start)
+        if end is None:
             raise ConfigError(f"a section of loop-close has no end: {_END} is missing")
-        at = end + len(_END)
+        at = end.end()
         if begin := _BEGIN.match(text, start):
-            inside = text[begin.end() : end].replace("\r\n", _LF).removesuffix(_LF)
+            inside = text[begin.end() : end.start()].replace("\r\n", _LF).removesuffix(_LF)
             yield start, at, begin["newline"], begin["digest"] == _digest(inside)
         else:
             yield start, at, _LF, False
