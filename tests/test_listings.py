@@ -200,6 +200,35 @@ def test_a_release_names_the_server_after_its_repository(tool):
     assert "mcp-name: io.github.Some-Owner/loop-close " in named
 
 
+def test_a_release_has_a_readme_whose_links_lead_somewhere_on_pypi(tool):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = tool.published(readme, "Some-Owner/loop-close")
+    assert text == tool.published(text, "Some-Owner/loop-close")
+    assert f"pip install {PROJECT['name']}\n" in text
+    assert "not on PyPI" not in text
+    here = re.compile(r"\]\(([^)]+)\)").findall(readme)
+    there = re.compile(r"\]\(([^)]+)\)").findall(text)
+    of_version = f"v{PROJECT['version']}/"
+    for old, new in zip(here, there, strict=True):
+        kind = "raw.githubusercontent.com/Some-Owner/loop-close/"
+        if not old.endswith(".svg"):
+            kind = "github.com/Some-Owner/loop-close/blob/"
+        assert new == f"https://{kind}{of_version}{old}"
+        assert (ROOT / old.partition("#")[0]).exists()
+    code = "```md\n[a](b.md)\n```\n"
+    assert tool.published(f"{code}[a](b.md)\n{code}", "o/n").count("](b.md)") == 2
+
+
+def test_a_release_has_addresses(tool):
+    text = tool.with_urls((ROOT / "pyproject.toml").read_text(encoding="utf-8"), "Some-Owner/loop-close")
+    assert text == tool.with_urls(text, "Some-Owner/loop-close")
+    project = tomllib.loads(text)["project"]
+    urls = project.pop("urls")
+    assert project == PROJECT
+    assert urls["Repository"] == "https://github.com/Some-Owner/loop-close"
+    assert all(url.startswith(urls["Repository"]) for url in urls.values())
+
+
 @pytest.mark.parametrize("text", ["loop-close", "a/b/c", "a/b c", "../x", ""])
 def test_a_wrong_repository_is_refused(tool, text, capsys):
     with pytest.raises(SystemExit):

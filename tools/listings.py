@@ -7,6 +7,8 @@ python tools/listings.py --repository OWNER/NAME    for a release: name the serv
 - `.claude-plugin/marketplace.json` and `plugin/`: the plugin for Claude Code and Copilot CLI. Its hook is the one of
   `loop-close install --host claude`, except that it is silent where loop-close is not installed.
 - `server.json`: the entry of the registry of MCP servers. For that the README on PyPI has to have the same name.
+
+With a repository, also `README.md` and `pyproject.toml` as they are published: on PyPI relative links lead nowhere.
 """
 
 import argparse
@@ -20,12 +22,18 @@ from loop_close.hosts import command_line, host_named
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
+PYPROJECT = ROOT / "pyproject.toml"
 #: A plugin is on for all projects of a user, and loop-close is not in all of them.
 GUARD = "command -v loop-close >/dev/null 2>&1 || exit 0; exec "
 NAME = "loop-close"
 #: Until a repository publishes it: nobody can register a name below this one (RFC 6761).
 NOWHERE = "invalid.loop-close"
 MCP_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+#: How the README says to install the project until it is published.
+FROM_CLONE = re.compile(r"pip install path/to/a/clone/of/loop-close +# not on PyPI yet")
+#: Blocks of code, and links to a file of the repository.
+CODE = re.compile(r"(^(?P<fence>`{3,})[^\n]*\n.*?^(?P=fence)$)", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^][]*)\]\((?P<path>(?!https?:|mailto:|#)[^)\s]+)\)")
 MCP_NAME = re.compile(r"\n<!-- mcp-name: \S+ -->\n\Z")
 
 
@@ -39,7 +47,9 @@ def main(arguments):
     options = parser.parse_args(arguments)
     texts = {ROOT / name: text for name, text in listings(options.repository).items()}
     if options.repository:
-        texts[README] = with_name(README.read_text(encoding="utf-8"), namespace(options.repository))
+        readme = published(README.read_text(encoding="utf-8"), options.repository)
+        texts[README] = with_name(readme, namespace(options.repository))
+        texts[PYPROJECT] = with_urls(PYPROJECT.read_text(encoding="utf-8"), options.repository)
     if options.check:
         old = [
             path for path, text in texts.items() if not path.is_file() or path.read_bytes() != text.encode()
@@ -127,6 +137,39 @@ def namespace(repository):
 def with_name(readme, name):
     """The README with the name of the server in a comment at its end, by which the registry knows the package."""
     return f"{MCP_NAME.sub('', readme).rstrip()}\n\n<!-- mcp-name: {name} -->\n"
+
+
+def published(readme, repository):
+    """The README for PyPI: it installs from there, and its links lead to the files of this version on GitHub."""
+    project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
+    at = f"{repository}/{{}}v{project['version']}"
+
+    def absolute(link):
+        page = f"https://github.com/{at.format('blob/')}"
+        base = f"https://raw.githubusercontent.com/{at.format('')}" if link["image"] else page
+        return f"{link['image']}[{link['text']}]({base}/{link['path']})"
+
+    readme = FROM_CLONE.sub(f"pip install {project['name']}", readme)
+    parts, at_code = [], 0
+    for block in CODE.finditer(readme):
+        parts += [LINK.sub(absolute, readme[at_code : block.start()]), block[0]]
+        at_code = block.end()
+    return "".join([*parts, LINK.sub(absolute, readme[at_code:])])
+
+
+def with_urls(pyproject, repository):
+    """The metadata of the project with its addresses."""
+    if "[project.urls]" in pyproject:
+        return pyproject
+    home = f"https://github.com/{repository}"
+    urls = {
+        "Repository": home,
+        "Documentation": f"{home}/tree/HEAD/docs",
+        "Changelog": f"{home}/blob/HEAD/CHANGELOG.md",
+        "Issues": f"{home}/issues",
+    }
+    table = "".join(f'{name} = "{url}"\n' for name, url in urls.items())
+    return pyproject.replace("[project.scripts]\n", f"[project.urls]\n{table}\n[project.scripts]\n", 1)
 
 
 if __name__ == "__main__":
