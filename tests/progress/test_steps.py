@@ -1,6 +1,7 @@
 import pytest
 
-from loop_close.memory import Edit, Edits, Episode, Progress, Step
+from loop_close.memory import Edit, Edits, Episode, FailureRecord, Progress, Run, Step
+from loop_close.progress.advance import advance
 from loop_close.progress.compare import selections_of_green, worth_telling
 
 
@@ -33,3 +34,13 @@ def test_runs_that_are_worth_telling():
     )
     progress = Progress(run=5, position=5, episode=Episode(first=1, steps=steps), step=steps[-1])
     assert [step.run for step in worth_telling(progress)] == [3, 4, 5]
+
+
+def test_collisions_are_no_attempts_however_many_there_are():
+    episode = Episode()
+    for number in range(1, 8):
+        edits = Edits(kind="effective", edits=(Edit(file="a.py"),))
+        marks = (FailureRecord(test="test_a.py::test_b", exact=f"e{number}", shape="s"),)
+        made = advance(episode, Run(number=number, marks=marks, edits=edits, is_collision=True))
+        episode = made.episode
+        assert (made.progress.step.is_counted, made.progress.breaker.state) == (False, "closed")
