@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import zlib
 from pathlib import Path
 
 import jsonschema
@@ -109,6 +110,18 @@ class Agents:
 @pytest.fixture
 def agents(tmp_path, database):
     return Agents(tmp_path, database)
+
+
+def unpacked(path):
+    """All values of a history; long ones are compressed in it."""
+    connection = sqlite3.connect(path)
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    for value in (
+        v for (table,) in tables for row in connection.execute(f"SELECT * FROM {table}") for v in row
+    ):
+        data = value if isinstance(value, bytes) else str(value).encode()
+        yield zlib.decompress(data) if data[:1] == b"x" else data
+    connection.close()
 
 
 def outbox(folder):
@@ -299,7 +312,7 @@ def test_server_that_never_answers_costs_a_line(pytester, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["option", "settings", "environment"])
+@pytest.mark.parametrize("way", ["option", "settings", "addopts", "environment"])
 def test_password_is_in_no_file_and_not_in_what_is_printed(agents, way):
     folder = agents.clone("a")
     url = agents.url.replace("loop@", f"loop:{SECRET}@")
@@ -308,6 +321,9 @@ def test_password_is_in_no_file_and_not_in_what_is_printed(agents, way):
         words = [f"--loop-close-history={url}"]
     elif way == "settings":
         (folder / "pyproject.toml").write_text(f"[tool.loop-close]\nhistory = '{url}'\n")
+    elif way == "addopts":
+        text = f"[tool.pytest.ini_options]\naddopts = ['--loop-close-history={url}']\n"
+        (folder / "pyproject.toml").write_text(text)
     else:
         variable = {"LOOP_CLOSE_HISTORY": url}
     for code in (CODE.replace("*", "+"), CODE.replace("*", "-")):
@@ -320,6 +336,7 @@ def test_password_is_in_no_file_and_not_in_what_is_printed(agents, way):
     written = [path for path in written if path.name != "pyproject.toml"]
     assert len(written) > 4
     assert [path for path in written if SECRET.encode() in path.read_bytes()] == []
+    assert SECRET.encode() not in b"\n".join(unpacked(folder / ".loop-close" / "history.sqlite3"))
     assert [
         path for path in written if str(agents.url.partition("host=")[2]).encode() in path.read_bytes()
     ] == []
