@@ -50,6 +50,14 @@ def test_the_picture_shows_verdicts_edits_and_signals():
     ]
 
 
+def test_the_picture_explains_each_glyph_in_it():
+    edits, signals = edited("f"), [("no-edit", "x")]
+    picture = drawn(entry(1), entry(2, mark("a"), edits=edits, signals=signals, verdict="stuck"))
+    assert texts(picture)[-2:] == ["× failed   · did not fail", "✓ green   ■ stuck   ▲ edit   ◆ signal"]
+    lowest = max(float(each.get("y")) for each in picture.iter(f"{SPACE}text"))
+    assert lowest < float(picture.get("height"))
+
+
 def test_the_picture_says_what_it_shows():
     picture = drawn(*RED)
     assert picture.get("role") == "img"

@@ -43,9 +43,11 @@ def svg(timeline: Timeline) -> str:
     runs = timeline.runs[first:]
     tests = [test for test in timeline.tests if set(test.cells[first:]) & {"F", "E"}]
     columns, rows = max(len(runs), 1), min(len(tests), _TESTS)
-    width = max(_LEFT + columns * (_CELL + _GAP) + 16, 560)
+    width = max(_LEFT + columns * (_CELL + _GAP) + 16, 660)
     heat = _TOP + _TREND + 3 * _LANE + 8
-    height = heat + max(rows, 1) * (_CELL + _GAP) + 44
+    legend = _legend(timeline, first, [test.cells[first:] for test in tests])
+    foot = heat + rows * (_CELL + _GAP) + 24
+    height = foot + len(legend) * _LANE - 2
     picture = ElementTree.Element(
         "svg",
         {
@@ -70,7 +72,7 @@ def svg(timeline: Timeline) -> str:
         name = _end(test.name, _NAME)
         _add(picture, "text", name, x=f"{_LEFT - 8}", y=f"{y + 10}", **{"class": "m", "text-anchor": "end"})
         _cells(picture, test.cells[first:], y)
-    _foot(picture, timeline, len(tests), height)
+    _foot(picture, legend, foot)
     return ElementTree.tostring(picture, encoding="unicode") + "\n"
 
 
@@ -129,12 +131,36 @@ def _glyph(picture: ElementTree.Element, glyph: str, x: int, y: int, kind: str, 
     )
 
 
-def _foot(picture: ElementTree.Element, timeline: Timeline, tests: int, height: int) -> None:
-    used = [key for key in OUTCOMES if any(key in test.cells for test in timeline.tests) and key != "."]
-    legend = "   ".join(f"{OUTCOMES[key][1]} {OUTCOMES[key][0]}" for key in used)
-    more = f"{_count(tests - _TESTS, 'more test')} not shown.   " if tests > _TESTS else ""
-    said = f"{more}{legend}" if tests else "No test failed in these runs."
-    _add(picture, "text", said, x="14", y=f"{height - 14}", **{"class": "q", "xml:space": "preserve"})
+def _foot(picture: ElementTree.Element, lines: Sequence[str], y: int) -> None:
+    for number, line in enumerate(lines):
+        at = {"x": "14", "y": f"{y + number * _LANE}"}
+        _add(picture, "text", line, **at, **{"class": "q", "xml:space": "preserve"})
+
+
+def _legend(timeline: Timeline, first: int, tests: Sequence[str]) -> list[str]:
+    """What the glyphs mean, and what is not shown.
+
+    :param tests: the cells of the tests that failed in the runs from ``first`` on; as many are drawn as there is room.
+    """
+    if not timeline.runs:
+        return ["No test failed in these runs."]
+    outcomes = [
+        f"{glyph} {word}" for key, (word, glyph) in OUTCOMES.items() if key != "." and key in "".join(tests)
+    ]
+    runs = timeline.runs[first:]
+    verdicts = [
+        f"{VERDICTS[each]} {each.replace('-', ' ')}" for each in VERDICTS if each in {r.verdict for r in runs}
+    ]
+    words = {"effective": "edit", "ineffective": "only comments or formatting"}
+    edits = [f"{glyph} {words[kind]}" for kind, glyph in _EDITS.items() if kind in {run.edit for run in runs}]
+    marks = ["◆ signal"] if any(run.signals for run in runs) else []
+    more = [f"{_count(len(tests) - _TESTS, 'more test')} not shown."] if len(tests) > _TESTS else []
+    lines = [
+        "   ".join(outcomes) or "No test failed in these runs.",
+        "   ".join([*verdicts, *edits, *marks]),
+        *more,
+    ]
+    return [line for line in lines if line]
 
 
 def _add(parent: ElementTree.Element, tag: str, text: str = "", **attributes: str) -> None:

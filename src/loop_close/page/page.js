@@ -423,15 +423,14 @@
   function sliceOfRow(row) {
     const isCause = row.cause !== undefined, from = Math.max(0, Math.min(state.col - 7, cols.length - 15)), lines = cols.slice(from, from + 15);
     set(byId("caption"), `${isCause ? causes[row.cause].title : tests[row.test].name}${cols.length > lines.length ? `, ${many(lines.length, "run")} around the one in focus` : ""}`);
-    byId("head").replaceChildren(headings("Run", "When", isCause ? "Tests" : "Outcome", ...(isCause ? [] : ["Root cause"]), "Verdict of the run", "Edited before it", "Signals"));
+    byId("head").replaceChildren(headings("Run", isCause ? "Tests" : "Outcome", "Verdict of the run", "When", ...(isCause ? [] : ["Root cause"]), "Edited before it", "Signals"));
     byId("body").replaceChildren(...lines.map((index) => {
       const run = runs[index];
-      const shown = isCause
-        ? [el("td", { class: "number" }, String(causes[row.cause].counts.get(index) ?? 0))]
-        : [el("td", { class: "short" }, ...glyph(tests[row.test].letters[index])), el("td", {}, causeLink(tests[row.test].ofRun.get(index)))];
-      return el("tr", { "aria-current": index === cols[state.col] && "true" },
-        el("td", { class: "short" }, runName(run)), el("td", { class: "short" }, when(run)), ...shown,
-        el("td", { class: "short" }, `${data.verdicts[run.verdict]} ${spoken(run.verdict)}`), el("td", {}, run.edits.join("; ") || edited(run)), el("td", {}, run.signals.join("; ")));
+      const short = (...content) => el("td", { class: "short" }, ...content);
+      return el("tr", { "aria-current": index === cols[state.col] && "true" }, short(runName(run)),
+        isCause ? el("td", { class: "number" }, String(causes[row.cause].counts.get(index) ?? 0)) : short(...glyph(tests[row.test].letters[index])),
+        short(`${data.verdicts[run.verdict]} ${spoken(run.verdict)}`), short(when(run)),
+        ...(isCause ? [] : [el("td", {}, causeLink(tests[row.test].ofRun.get(index)))]), el("td", {}, run.edits.join("; ") || edited(run)), el("td", {}, run.signals.join("; ")));
     }));
   }
   const edited = (run) => ({ unknown: "not known", none: "nothing", ineffective: "comments or formatting", effective: "" })[run.edit] ?? "";
