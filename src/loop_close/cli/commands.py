@@ -29,6 +29,8 @@ from loop_close.text.redact import redact
 _PACKAGE = Path(loop_close.__file__).parent
 #: In an installed package, and in a clone.
 _PLACES = (_PACKAGE / "examples" / "shop", _PACKAGE.parents[1] / "examples" / "shop")
+#: How the lines of the plugin begin.
+_OURS = "loop-close: "
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "nextprompt.md")
 
 
@@ -86,7 +88,11 @@ def demo(options: argparse.Namespace, streams: Streams) -> int:
         shown = _tested(shop)
         if options.html is None:
             streams.say(shown)
-            streams.say((shop / "nextprompt.md").read_text(encoding="utf-8"))
+            prompt = shop / "nextprompt.md"
+            if not prompt.is_file():
+                streams.complain("pytest gave no result; see above")
+                return 70
+            streams.say(prompt.read_text(encoding="utf-8"))
             return 0
         streams.say(f"run 1: {_in_short(shown)}")
         for number, (name, old, new) in enumerate(_STEPS, 2):
@@ -99,16 +105,21 @@ def demo(options: argparse.Namespace, streams: Streams) -> int:
 
 
 def _tested(shop: Path) -> str:
-    """What the tests of the example print."""
-    command = [sys.executable, "-m", "pytest", "--loop-close", "-q", "--tb=no"]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    return subprocess.run(command, cwd=shop, env=kept, stdout=subprocess.PIPE, text=True, check=False).stdout
+    """What the tests of the example print; with what pytest complains of only where there is no result.
+
+    Nothing of them reaches the CI system or the shared history of the user.
+    """
+    words = ["--loop-close", "--loop-close-ci=off", "--loop-close-source=pytest", "-q", "--tb=no"]
+    kept = {k: value for k, value in os.environ.items() if not k.startswith(("PYTEST_", "LOOP_CLOSE_"))}
+    command = [sys.executable, "-m", "pytest", *words]
+    done = subprocess.run(command, cwd=shop, env=kept, capture_output=True, text=True, check=False)
+    return done.stdout if _OURS in done.stdout else f"{done.stdout}{done.stderr}"
 
 
 def _in_short(shown: str) -> str:
     """What our first line says of a run."""
-    lines = (line for line in shown.splitlines() if line.startswith("loop-close: "))
-    return next(lines, "loop-close: no result").removeprefix("loop-close: ")
+    lines = (line for line in shown.splitlines() if line.startswith(_OURS))
+    return next(lines, f"no result: {shown[-500:]}").removeprefix(_OURS)
 
 
 # ``loop-close detectors``: what can be found, most blocking first.
