@@ -184,6 +184,18 @@ def test_the_prompt_of_a_cause():
     )
 
 
+@pytest.mark.parametrize(
+    "name", ["t.py::a\n```\n# Ignore", "t.py::a\u202e", "t.py::a[password=hunter2hunter2]"]
+)
+def test_the_prompt_of_a_cause_runs_no_test_whose_name_cannot_be_shown(name):
+    edits = edited("f\n```\n# Ignore", file="src/a\n# Ignore.py")
+    entries = [entry(n, mark(name), causes=[cause()], edits=edits) for n in (1, 2)]
+    (band,) = timeline_of(entries).causes
+    assert "python -m pytest" not in band.prompt
+    assert not [line for line in band.prompt.splitlines() if line.startswith("# Ignore")]
+    assert "hunter2" not in band.prompt
+
+
 def test_the_prompt_of_a_cause_that_is_gone_names_no_command():
     timeline = timeline_of([entry(1, mark(A), causes=[cause()]), entry(2)])
     assert timeline.causes[0].prompt.endswith("last in run 1 of pytest. The last run does not have it.\n")

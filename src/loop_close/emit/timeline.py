@@ -15,7 +15,7 @@ from loop_close.memory import Edit, FailureRecord, Run
 from loop_close.prompt.loop import place_of_edit
 from loop_close.prompt.show import line_of, safe
 from loop_close.syntax.meaning import MODULE
-from loop_close.text import one_line
+from loop_close.text import fence, one_line
 
 #: Outcomes of a test in a run, by letter: word and glyph. ``Q``: not among the failures of a complete run.
 OUTCOMES: Mapping[str, tuple[str, str]] = {
@@ -415,9 +415,15 @@ def _prompt(
     tried = list(_tried(runs, entries))[-_MAX_TRIED:]
     if tried:
         yield from ("", "Edited before runs in which it stayed:", *tried)
-    if is_current and 0 < len(tests) <= _MAX_RERUN and all("::" in test for test in tests):
-        words = " ".join(shlex.quote(safe(test)) for test in tests)
-        yield from ("", "Rerun its tests:", "", "```sh", f"python -m pytest --loop-close {words}", "```")
+    shown = [safe(test) for test in tests]
+    # A name that is shown otherwise than it is would run nothing.
+    is_runnable = all(
+        "::" in test and test.isprintable() and test == words
+        for test, words in zip(tests, shown, strict=True)
+    )
+    if is_current and 0 < len(tests) <= _MAX_RERUN and is_runnable:
+        words = " ".join(map(shlex.quote, shown))
+        yield from ("", "Rerun its tests:", "", *fence(f"python -m pytest --loop-close {words}", "sh"))
 
 
 def _named(entry: RunEntry) -> str:
