@@ -115,7 +115,7 @@ PROJECTS = (
         sources="src/structlog",
         path="src",
         tests=("tests", "--ignore=tests/test_packaging.py", "-p", "asyncio"),
-        requires=("pytest-asyncio", "time-machine", "pretend"),
+        requires=("pytest-asyncio", "time-machine", "freezegun", "pretend"),
     ),
     Project(
         name="mistune",

@@ -193,3 +193,9 @@ def test_chain_is_kept():
         {"exception": "ValueError"},
         {"exception": "KeyError"},
     ]
+
+
+def test_the_heading_names_a_constant():
+    cause = suspected(0.62)
+    cause["suspects"][0]["constant"] = "Cart.STEP"
+    assert heading(cause) == "Probably Cart.STEP in a.py:10 (62 %)"

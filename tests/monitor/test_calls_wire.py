@@ -3,7 +3,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.calls import Called, Calls, ImportEffect, Swallowed
+from loop_close.calls import Called, Calls, Constant, ImportEffect, Swallowed
 from loop_close.monitor.count import MAX_FAILED, chosen
 from loop_close.monitor.wire import from_wire, merge_calls, to_wire
 
@@ -214,3 +214,9 @@ def test_swallowed_in_several_processes():
         (found,) = merge_calls(order).swallowed
         assert (found.failed, found.passed, found.message, found.caught) == ({"a", "b"}, 4, "of a", "of a")
     assert merge_calls(parts[:1]).swallowed == ()
+
+
+def test_constants_of_several_runs():
+    one, other = (Constant("a.py", line, line, "", "X", loads=(("a.py", 9),)) for line in (1, 2))
+    parts = [Calls(constants=(other,)), Calls(constants=(one, other))]
+    assert merge_calls(parts).constants == merge_calls(parts[::-1]).constants == (one, other)

@@ -47,6 +47,15 @@ TESTED = source("def test_total():", "    cart = 1", "    assert total(", "     
 TOTAL = Suspect(
     file=SRC, line=8, end_line=11, function="total", score=0.62, failed=(3, 3), passed=(1, 806), source=BODY
 )
+RATES = replace(
+    TOTAL,
+    line=3,
+    end_line=4,
+    function="<module>",
+    constant="RATES",
+    reasons=("RATES is loaded in line 10 of total()",),
+    source=source("RATES = {", "}", start=3),
+)
 TAX = replace(TOTAL, function="tax", line=40, end_line=50, source=None, score=0.2)
 
 
@@ -105,6 +114,7 @@ def test_without_a_suspect_the_heading_is_the_exception_and_its_location(found, 
         (replace(TOTAL, score=0.49), "## 1. Possibly `total()` at `src/shop/cart.py:8` (49 %)"),
         (replace(TOTAL, odd=(10, 3, 0)), "## 1. Probably `total()` at `src/shop/cart.py:10` (62 %)"),
         (replace(TOTAL, function="<module>", line=3), "## 1. Probably `src/shop/cart.py:3` (62 %)"),
+        (replace(RATES, function="Cart"), "## 1. Probably `RATES` at `src/shop/cart.py:3` (62 %)"),
         (
             replace(TOTAL, line=0, end_line=0, source=None),
             "## 1. Probably `total()` at `src/shop/cart.py` (62 %)",
@@ -122,6 +132,21 @@ def test_a_single_cause_has_its_heading_in_the_title_and_says_how_probable():
     assert lines[0] == "Probability 62 %: called by all 3 failing and 1 of 806 passing tests."
     assert not [line for line in lines if line.startswith("#")]
     assert block(1, failure(verdict()))[0] == "```text"
+
+
+def test_a_constant_as_the_first_place():
+    """Its own lines are shown, and the counts are said of the function that loads it."""
+    shown = text(4, failure(verdict()), suspects=[RATES, TAX])
+    why = "RATES is loaded in line 10 of total(), called by all 3 failing and 1 of 806 passing tests."
+    assert f"Probability 62 %: {why}" in shown
+    assert "    3 RATES = {" in shown.replace(">", " ")
+    assert "total():" not in shown
+
+
+def test_a_constant_among_other_places():
+    shown = text(4, failure(verdict()), suspects=[replace(TOTAL, score=0.4), replace(RATES, score=0.3)])
+    assert "Other places: `src/shop/cart.py:3` `RATES` (30 %)." in shown
+    assert "RATES = {" in shown
 
 
 @pytest.mark.parametrize(
