@@ -190,6 +190,27 @@ def test_only_the_tests_of_a_root_cause(shown, story):
     assert len(page.rows()) == 5
 
 
+def test_no_button_loses_the_focus(shown, story):
+    page = shown(story)
+    focus = "document.activeElement.id || document.activeElement.ariaLabel || document.activeElement.tagName"
+    only = page.page.locator("article button[aria-pressed]").last
+    name = only.get_attribute("aria-label")
+    only.focus()
+    for _ in range(2):
+        page.press("Enter")
+        assert page.page.evaluate(focus) == name
+    page.press("Enter", "Escape")
+    assert page.page.evaluate(focus) == name
+    page.press("Enter")
+    page.page.locator("#clear").focus()
+    page.press("Enter")
+    assert page.page.evaluate(focus) == "cell"
+    many = shown([entry(1, *(mark(f"t.py::t{n}", f"1{n}", where=f"src/m{n}.py:f") for n in range(30)))])
+    many.page.locator("#more").focus()
+    many.press("Enter")
+    assert many.page.evaluate("document.activeElement === document.querySelectorAll('article')[20]")
+
+
 def test_the_prompt_of_a_root_cause_is_copied(shown, story):
     page = shown(story, permissions=["clipboard-read", "clipboard-write"])
     page.page.get_by_role("button", name="Copy the prompt: Probably lookup()").click()

@@ -36,6 +36,7 @@ BEGINNING = "<!doctype html>\n<!-- loop-close report -->"
 RUNS = 500
 _FOLDER = Path(__file__).parent
 _MAX_REPORT = 50_000_000
+_UNESCAPED = ("style", "script", "data")
 _MARK = re.compile(r"\{\{([a-z-]+)\}\}")
 
 
@@ -126,13 +127,18 @@ def page_of(timeline: Timeline) -> str:
     parts = {
         "style-hash": _hash(style),
         "script-hash": _hash(script),
-        "title": html.escape(timeline.project or "Tests"),
+        "title": timeline.project or "Tests",
         "style": style,
         "data": _island(_document(timeline)),
         "script": script,
     }
     # In one pass: what is put in is never read as a part of the template.
-    return _MARK.sub(lambda found: parts[found[1]], _asset("page.html"))
+    return _MARK.sub(lambda found: _filled(found[1], parts[found[1]]), _asset("page.html"))
+
+
+def _filled(name: str, text: str) -> str:
+    """A part as it stands in the template: escaped, unless it is named as code of ours or as escaped data."""
+    return text if name in _UNESCAPED else html.escape(text)
 
 
 def _asset(name: str) -> str:

@@ -301,9 +301,7 @@
     cell.setAttribute("aria-label", cols.length ? told(rows[state.row], cols[state.col]) : "no run");
   }
 
-  function set(node, words) {
-    if (node.textContent !== words) node.textContent = words;
-  }
+  function set(node, words) { if (node.textContent !== words) node.textContent = words; }
 
   function told(row, index) {
     const run = runs[index];
@@ -452,7 +450,10 @@
 
   function showCards() {
     const chosen = state.found.slice(0, state.cards), left = state.found.length - chosen.length;
+    const stops = (home) => [...(home?.querySelectorAll("pre, summary, button") ?? []), cell], home = document.activeElement.closest("article");
+    const place = stops(home).indexOf(document.activeElement); // the same place of the new card keeps the focus
     byId("cards").replaceChildren(...chosen.map(card));
+    if (home) (stops(byId(home.id))[place] ?? cell).focus({ preventScroll: true });
     if (!chosen.length) byId("cards").append(el("p", { class: "quiet" }, causes.length ? "No root cause matches." : "No test failed."));
     byId("more").hidden = left <= 0;
     set(byId("more"), `Show ${many(Math.min(left, MOST_CARDS), "more root cause")}`);
@@ -572,9 +573,9 @@
   byId("source").addEventListener("change", (event) => show(() => { state.source = Number(event.target.value); state.col = Infinity; }));
   byId("search").addEventListener("input", (event) => show(() => { state.query = event.target.value.trim().toLowerCase(); state.row = 0; map.scrollTop = 0; }));
   byId("theme").addEventListener("click", () => theme(kept.theme = byId("theme").getAttribute("aria-pressed") === "true" ? "light" : "dark"));
-  byId("clear").addEventListener("click", () => show(() => { state.cause = -1; }));
+  byId("clear").addEventListener("click", () => { show(() => { state.cause = -1; }); cell.focus(); }); // it is hidden then
   byId("all-causes").addEventListener("click", () => show(() => { state.allCauses = !state.allCauses; }));
-  byId("more").addEventListener("click", () => { state.cards += MOST_CARDS; showCards(); });
+  byId("more").addEventListener("click", () => { state.cards += MOST_CARDS; showCards(); byId("cards").children[state.cards - MOST_CARDS].focus(); });
   byId("by-row").addEventListener("click", () => { state.by = "row"; showSlice(); });
   byId("by-run").addEventListener("click", () => { state.by = "run"; showSlice(); });
   const zoom = (by) => show(() => { state.width = (by > 0 ? WIDTHS.find((each) => each > width) : WIDTHS.findLast((each) => each < width)) ?? width; });
