@@ -1,12 +1,15 @@
-"""Run ``loop-close`` as a process of its own: behind pipes, or at a terminal."""
+"""Run ``loop-close`` as a process of its own, behind pipes or at a terminal, or in this process."""
 
 import contextlib
+import io
 import os
 import select
 import signal
 import subprocess
 import sys
 import time
+
+from loop_close.cli import Streams, main
 
 CODE = "import sys; from loop_close.cli import main; sys.exit(main())"
 COMMAND = [sys.executable, "-c", CODE]
@@ -46,6 +49,19 @@ def loop_close(*words, cwd, data=b"", env=None, **options):
         check=False,
         **streams,
     )
+
+
+def loop_close_here(*words, cwd, data=b""):
+    """As :func:`loop_close`, without a process: for what a command does, where its streams are no matter."""
+    output, errors = (
+        io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace", newline="") for _ in "oe"
+    )
+    streams = Streams(input=io.BytesIO(data), output=output, errors=errors)
+    with contextlib.chdir(cwd):
+        code = main([str(word) for word in words], streams)
+    output.flush()
+    errors.flush()
+    return subprocess.CompletedProcess(words, code, output.buffer.getvalue(), errors.buffer.getvalue())
 
 
 def started(*words, cwd, **options):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from cli_harness import CODE, environment, loop_close
+from cli_harness import CODE, environment, loop_close, loop_close_here
 
 import loop_close as package
 
@@ -45,12 +45,13 @@ def put(folder, name, content):
 
 
 def analyze(tmp_path, *words, **options):
-    return loop_close("analyze", *words, cwd=tmp_path, **options)
+    start = loop_close if options.keys() - {"data"} else loop_close_here
+    return start("analyze", *words, cwd=tmp_path, **options)
 
 
 def test_green_log_is_0(tmp_path):
     put(tmp_path, "log", GREEN)
-    done = analyze(tmp_path, "log")
+    done = loop_close("analyze", "log", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == b"# The tests pass: 3 passed\n"
 
@@ -58,7 +59,7 @@ def test_green_log_is_0(tmp_path):
 def test_red_log_is_1_and_nothing_is_written(tmp_path):
     put(tmp_path, "log", CRASH)
     put(tmp_path, "nextprompt.md", "# Stall detected: old (exit 1)\n")
-    done = analyze(tmp_path, "log")
+    done = loop_close("analyze", "log", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (1, b"")
     assert done.stdout.startswith(b"# 1 process failure: probably shop.py:3\n")
     assert b"KeyError" in done.stdout
@@ -68,7 +69,7 @@ def test_red_log_is_1_and_nothing_is_written(tmp_path):
 
 @pytest.mark.parametrize("words", [[], ["-"]])
 def test_standard_input_is_a_log(tmp_path, words):
-    done = analyze(tmp_path, *words, data=CRASH.encode())
+    done = loop_close("analyze", *words, cwd=tmp_path, data=CRASH.encode())
     assert done.returncode == 1
     assert b"KeyError" in done.stdout
 

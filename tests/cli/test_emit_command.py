@@ -1,4 +1,4 @@
-"""``loop-close emit`` as a process, on a report that pytest wrote."""
+"""``loop-close emit`` on a report that pytest wrote."""
 
 import json
 import subprocess
@@ -6,7 +6,7 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
-from cli_harness import COMMAND, environment, loop_close
+from cli_harness import COMMAND, environment, loop_close, loop_close_here
 
 from loop_close.emit import FORMATS
 from loop_close.emit.formats import LIMIT
@@ -36,7 +36,8 @@ def project(tmp_path_factory):
 
 
 def emit(project, *words, code=0, **options):
-    done = loop_close("emit", *words, cwd=project, **options)
+    start = loop_close if options.keys() - {"data"} else loop_close_here
+    done = start("emit", *words, cwd=project, **options)
     assert done.returncode == code, done.stderr.decode()
     assert (done.stderr == b"") is (code == 0)
     return done.stdout.decode() if code == 0 else done.stderr.decode()

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from cli_harness import environment, loop_close
+from cli_harness import environment, loop_close_here
 
 ALONE = environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_ADDOPTS="-p loop_close -p no:cacheprovider")
 FILES = {
@@ -56,7 +56,7 @@ def project(tmp_path_factory):
 
 def merged(project, *words, code=1):
     (project / "nextprompt.md").unlink(missing_ok=True)
-    done = loop_close("merge", *words, cwd=project)
+    done = loop_close_here("merge", *words, cwd=project)
     assert done.returncode == code, done.stderr.decode()
     return done
 
