@@ -163,6 +163,22 @@ def test_search_finds_tests_and_root_causes(shown, story):
     assert len(page.rows()) == 5
 
 
+@pytest.mark.parametrize(
+    "keys", ["Alt+ArrowLeft", "Control+ArrowLeft", "Meta+ArrowUp", "Control+Slash", "Alt+Slash"]
+)
+def test_keys_of_the_browser_stay_with_it(shown, story, keys):
+    page = shown(story)
+    page.cell.focus()
+    said = page.said()
+    page.page.evaluate(
+        "window.taken = []; addEventListener('keydown', (event) => window.taken.push(event.defaultPrevented));"
+    )
+    page.press(keys)
+    assert page.page.evaluate("window.taken").count(True) == 0
+    assert page.said() == said
+    assert page.page.evaluate("document.activeElement.id") == "cell"
+
+
 def test_slash_goes_to_the_search(shown, story):
     page = shown(story)
     page.cell.focus()

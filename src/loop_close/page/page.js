@@ -336,6 +336,7 @@
 
   grid.addEventListener("keydown", (event) => {
     const page = Math.max(1, Math.floor((map.clientHeight - HEAD) / ROW) - 1), whole = event.ctrlKey || event.metaKey;
+    if (event.altKey || (whole && event.key !== "Home" && event.key !== "End")) return; // Alt and an arrow go back in the browser
     const { row, col } = state;
     const to = {
       ArrowUp: [row - 1, col], ArrowDown: [row + 1, col], ArrowLeft: [row, col - 1], ArrowRight: [row, col + 1],
@@ -349,7 +350,7 @@
   grid.addEventListener("focusin", () => { if (!isMoved) { reveal(); redraw(); } });
 
   document.addEventListener("keydown", (event) => {
-    if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) {
+    if (event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) {
       event.preventDefault();
       byId("search").focus();
     }
