@@ -70,6 +70,15 @@ def test_outcomes_keep_their_colours_in_high_contrast(shown, story):
     assert page.colour_at(4, 0) != page.colour_at(4, 1)
 
 
+def test_what_is_chosen_shows_without_colours(shown, story):
+    page = shown(story, forced_colors="active")
+    weight = "node => getComputedStyle(node).fontWeight"
+    chosen = [page.page.locator(each) for each in ("#by-row", "#body tr[aria-current] td:first-child")]
+    other = [page.page.locator(each) for each in ("#by-run", "#body tr:not([aria-current]) td:first-child")]
+    assert [each.first.evaluate(weight) for each in chosen] == ["600", "600"]
+    assert [each.first.evaluate(weight) for each in other] == ["400", "400"]
+
+
 def test_each_of_a_few_runs_has_its_number(shown):
     page = shown([entry(n, mark("t.py::a")) for n in range(1, 4)])
     drawn = page.page.evaluate(
