@@ -36,7 +36,7 @@ LEVELS = {"demo": ".", "test": ".[dev]"}
 # In the folders left out, almost all tests start a process or a run of pytest. The plugins left out serve such tests.
 QUICK = [
     "--quick",
-    *(f"--ignore=tests/{folder}" for folder in ("drive", "mcp_server", "pytest_plugin")),
+    *(f"--ignore=tests/{folder}" for folder in ("mcp_server", "pytest_plugin")),
     *(f"-pno:{plugin}" for plugin in ("anyio", "pytest_cov", "pytest-split", "rerunfailures")),
 ]
 
